@@ -1,0 +1,1 @@
+//! scenario: see the crate's description.

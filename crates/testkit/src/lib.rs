@@ -1,0 +1,1 @@
+//! testkit: see the crate's description.

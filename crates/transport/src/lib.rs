@@ -1,0 +1,1 @@
+//! transport: see the crate's description.

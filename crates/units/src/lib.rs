@@ -1,0 +1,52 @@
+//! Exact quantities: time, rates, sizes, ranks and ratios. Nothing here rounds without being told how.
+//!
+//! Every quantity is an integer newtype, so that a result does not depend on the machine, the optimiser or the order
+//! of additions. Text boundaries (TOML, CSV, command line, Python keywords) carry the unit in the key's name instead.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod rank;
+mod rate;
+mod ratio;
+mod time;
+
+pub use rank::Rank;
+pub use rate::{Rate, Rounding};
+pub use ratio::{ParseRatioError, Ratio};
+pub use time::{Span, Time};
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+impl core::ops::Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl core::ops::AddAssign for Bytes {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl core::ops::Sub for Bytes {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl core::ops::SubAssign for Bytes {
+    fn sub_assign(&mut self, other: Self) {
+        self.0 -= other.0;
+    }
+}
+
+impl core::fmt::Display for Bytes {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}

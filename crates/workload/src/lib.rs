@@ -1,0 +1,1 @@
+//! workload: see the crate's description.
