@@ -1,0 +1,68 @@
+# The project's targets. A fresh machine needs Rust (>= 1.88), Python (>= 3.10) with venv, a C linker, and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+OUT    ?= out
+
+# Everything that the compiled module is made of: `make build` does nothing when none of it changed.
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
+
+.DEFAULT_GOAL := build
+.PHONY: build test check bench demo docs fuzz clean
+
+## The Python package and its command, at .venv/bin/pifolab
+build: $(VENV)/.built
+
+# One virtual environment with what the package and its developers need; made anew only when pyproject.toml changes.
+$(VENV)/.packages: pyproject.toml scripts/python_dependencies.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "pifolab needs Python 3.10 or later, $(PYTHON) is older; say which to use: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python scripts/python_dependencies.py pyproject.toml > $(VENV)/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES)
+	@command -v cargo > /dev/null || { echo "pifolab needs Rust 1.88 or later: https://rustup.rs"; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+## Everything that must hold on every commit: Rust unit, property and contract tests, then the Python tests
+test: build
+	cargo test --workspace --locked --quiet
+	$(BIN)/python -m pytest
+
+## Style: formatting, lints as errors, types (the import allow-list is part of `make test`)
+check: build
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff format --check python scripts
+	$(BIN)/ruff check python scripts
+	$(BIN)/mypy
+
+## Criterion benchmarks of the library and the measured loop of the command
+bench: build
+	cargo bench --workspace --locked
+	$(BIN)/pifolab bench sched
+
+## The papers' motivating example through every scheduler: a table, and figures in out/demo
+demo: build
+	$(BIN)/pifolab demo --out $(OUT)/demo
+
+## API documentation of the Rust crates in target/doc
+docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --exclude pifolab-py
+
+## Every fuzz target for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
+FUZZ_SECONDS ?= 60
+fuzz:
+	@cargo +nightly fuzz --version > /dev/null 2>&1 || \
+		{ echo "fuzzing needs: rustup toolchain install nightly && cargo install cargo-fuzz"; exit 1; }
+	for target in $$(cargo +nightly fuzz list); do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \
+	done
+
+clean:
+	cargo clean
+	rm -rf $(VENV) $(OUT) python/pifolab/*.so

@@ -1,0 +1,1 @@
+"""Programmable packet scheduling, from paper to packets."""

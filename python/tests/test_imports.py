@@ -1,0 +1,52 @@
+"""Crates import only what lies below them: the order that ARCHITECTURE.md draws, held by `cargo metadata`."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ALLOWED = {
+    "units": set(),
+    "sched": {"units"},
+    "transport": {"units"},
+    "workload": {"units"},
+    "sim": {"units", "sched", "transport", "workload"},
+    "metrics": {"units", "sched", "sim"},
+    "scenario": {"units", "sched", "transport", "workload", "sim", "metrics"},
+    "testkit": {"units", "sched"},
+    "py": {"units", "sched", "sim", "metrics", "scenario"},
+}
+
+# What a user of the scheduler library compiles, and nothing more.
+SCHED_DEPENDENCIES = {"pifolab-units"}
+
+
+def packages() -> dict[str, dict]:
+    if shutil.which("cargo") is None:
+        pytest.skip("needs cargo")
+    command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--locked"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return {package["name"].removeprefix("pifolab-"): package for package in json.loads(done.stdout)["packages"]}
+
+
+def normal_dependencies(package: dict) -> set[str]:
+    return {d["name"] for d in package["dependencies"] if d["kind"] is None}
+
+
+def test_every_crate_is_on_the_list():
+    assert packages().keys() == ALLOWED.keys()
+
+
+@pytest.mark.parametrize("crate", sorted(ALLOWED))
+def test_a_crate_imports_only_what_lies_below(crate: str):
+    ours = {d.removeprefix("pifolab-") for d in normal_dependencies(packages()[crate]) if d.startswith("pifolab-")}
+    assert ours <= ALLOWED[crate]
+
+
+def test_the_scheduler_library_serves_alone():
+    assert normal_dependencies(packages()["sched"]) == SCHED_DEPENDENCIES
+    assert normal_dependencies(packages()["units"]) == set()
