@@ -1,1 +1,3 @@
-//! scenario: see the crate's description.
+//! From text to a validated, reproducible run and its report; the only place that builds things from text.
+
+pub mod registry;

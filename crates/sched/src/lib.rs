@@ -1,1 +1,39 @@
-//! x
+//! Packet schedulers and rank functions: PIFO, the queues that approximate it, and what they are compared with.
+//!
+//! A [`Packet`] carries a [`Rank`](pifolab_units::Rank); the smaller leaves first. A [`Scheduler`] owns every packet
+//! that it has admitted until it hands it back, and every call says what became of the packet: nothing is dropped
+//! silently. A rank function ([`RankFn`]) decides ranks; [`Ranked`] joins any rank function to any scheduler and is
+//! itself a scheduler.
+//!
+//! ```
+//! use pifolab_sched::{Capacity, Dequeued, Packet, Scheduler, schedulers::{Fifo, FifoParams}};
+//! use pifolab_units::{Rank, Time};
+//!
+//! let mut fifo = Fifo::new(FifoParams { capacity: Capacity::Packets(2) }).unwrap();
+//! let packet = Packet { id: 7, flow: 0, size: 1500, rank: Rank::from(3), arrival: Time::ZERO };
+//! assert!(fifo.enqueue(packet, Time::ZERO).is_admitted());
+//! let Dequeued::Packet { packet, queue: 0 } = fifo.dequeue(Time::ZERO) else { panic!("one packet waits") };
+//! assert_eq!(packet.id, 7);
+//! ```
+//!
+//! The crate needs an allocator but no operating system. It measures nothing, logs nothing, draws no random numbers
+//! and knows no link: time is an argument.
+#![no_std]
+
+extern crate alloc;
+
+mod capacity;
+mod outcome;
+mod packet;
+pub mod params;
+mod ranked;
+pub mod ranks;
+mod scheduler;
+pub mod schedulers;
+pub mod store;
+
+pub use capacity::{Capacity, Room};
+pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
+pub use packet::Packet;
+pub use ranked::{Hints, RankFn, Ranked};
+pub use scheduler::Scheduler;

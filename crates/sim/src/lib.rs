@@ -1,1 +1,3 @@
-//! sim: see the crate's description.
+//! Event queue, links, ports, switches, hosts, and the engines that run them.
+
+pub mod observer;

@@ -1,0 +1,38 @@
+//! The names that text may use: every scheduler and rank function, one line each.
+
+use pifolab_sched::params::{Args, FromArgs, Info, ParamError, closest};
+use pifolab_sched::{Scheduler, schedulers};
+
+/// A scheduler that can be built from text.
+pub struct SchedulerEntry {
+    /// What a user can look up about it.
+    pub info: &'static Info,
+    /// Builds it from its arguments; every argument must be known and have an effect.
+    pub build: fn(Args) -> Result<BoxedScheduler, ParamError>,
+}
+
+/// A scheduler chosen at run time.
+pub type BoxedScheduler = Box<dyn Scheduler + Send>;
+
+const fn scheduler<S: FromArgs + Scheduler + Send + 'static>() -> SchedulerEntry {
+    SchedulerEntry { info: &S::INFO, build: |args| Ok(Box::new(S::build(args)?)) }
+}
+
+/// Every scheduler.
+pub const SCHEDULERS: &[SchedulerEntry] = &[scheduler::<schedulers::Fifo>(), scheduler::<schedulers::SpPifo>()];
+
+/// The scheduler `name`.
+///
+/// # Errors
+/// A message that lists the names, with the closest one first.
+pub fn find_scheduler(name: &str) -> Result<&'static SchedulerEntry, String> {
+    let names = || SCHEDULERS.iter().map(|entry| entry.info.name);
+    SCHEDULERS.iter().find(|entry| entry.info.name == name).ok_or_else(|| unknown("scheduler", name, names))
+}
+
+fn unknown<'a, I: Iterator<Item = &'a str>>(what: &str, name: &str, names: impl Fn() -> I) -> String {
+    match closest(name, names()) {
+        Some(closest) => format!("unknown {what} {name:?}; did you mean {closest}?"),
+        None => format!("unknown {what} {name:?}; there are {}", names().collect::<Vec<_>>().join(", ")),
+    }
+}

@@ -1,0 +1,141 @@
+//! What became of a packet: the answers of [`Scheduler::enqueue`](crate::Scheduler::enqueue) and
+//! [`dequeue`](crate::Scheduler::dequeue).
+
+use crate::Packet;
+use alloc::vec::Vec;
+use core::fmt;
+use pifolab_units::{Rank, Time};
+
+/// What became of an arriving packet (and of residents that had to leave for it).
+#[must_use = "the outcome says where the packet is; a refused packet comes back inside it"]
+#[derive(Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// Stored.
+    Admitted {
+        /// The queue that holds it; 0 has the highest priority.
+        queue: u32,
+        /// The rank with which it was stored.
+        rank: Rank,
+    },
+    /// Stored, and residents were pushed out to make room.
+    Evicted {
+        /// The queue that holds the arriving packet.
+        queue: u32,
+        /// The rank with which it was stored.
+        rank: Rank,
+        /// Who had to leave.
+        victims: Victims,
+    },
+    /// Refused: the packet comes back.
+    Dropped {
+        /// The refused packet.
+        packet: Packet,
+        /// Why.
+        reason: DropReason,
+    },
+}
+
+impl Enqueued {
+    /// Whether the packet was stored (with or without victims).
+    pub fn is_admitted(&self) -> bool {
+        !matches!(self, Self::Dropped { .. })
+    }
+}
+
+/// Why a packet was refused or pushed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropReason {
+    /// The rank (or round) test refused it although there may have been room.
+    Admission,
+    /// The test passed, or there is none, but there was no room.
+    Full,
+    /// A resident that a better-ranked arrival pushed out.
+    PushedOut,
+    /// Its rank lies outside the rank space that this scheduler was built for.
+    RankOutOfRange,
+}
+
+impl DropReason {
+    /// Every reason, in the order of the discriminants.
+    pub const ALL: [Self; 4] = [Self::Admission, Self::Full, Self::PushedOut, Self::RankOutOfRange];
+
+    /// The word used in tables and vectors.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admission => "admission",
+            Self::Full => "full",
+            Self::PushedOut => "pushed-out",
+            Self::RankOutOfRange => "rank-out-of-range",
+        }
+    }
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The residents that one arrival pushed out, in the order in which they left: one for a capacity in packets, perhaps
+/// several for a capacity in bytes. The common single victim needs no allocation.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Victims {
+    first: Packet,
+    rest: Vec<Packet>,
+}
+
+impl Victims {
+    /// A single victim.
+    pub const fn one(packet: Packet) -> Self {
+        Self { first: packet, rest: Vec::new() }
+    }
+
+    /// Adds a victim that left after the ones so far.
+    pub fn push(&mut self, packet: Packet) {
+        self.rest.push(packet);
+    }
+
+    /// The victims by reference, first to leave first.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        core::iter::once(&self.first).chain(&self.rest)
+    }
+
+    /// How many left: at least one.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a first victim")]
+    pub fn len(&self) -> usize {
+        1 + self.rest.len()
+    }
+}
+
+impl IntoIterator for Victims {
+    type Item = Packet;
+    type IntoIter = core::iter::Chain<core::iter::Once<Packet>, alloc::vec::IntoIter<Packet>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        core::iter::once(self.first).chain(self.rest)
+    }
+}
+
+/// What a scheduler hands out when the link asks for a packet.
+#[must_use = "the packet is inside"]
+#[derive(Debug, PartialEq, Eq)]
+pub enum Dequeued {
+    /// The next packet to send.
+    Packet {
+        /// The packet.
+        packet: Packet,
+        /// The queue that held it; 0 has the highest priority.
+        queue: u32,
+    },
+    /// A packet that the scheduler gives up at dequeue; ask again.
+    Dropped {
+        /// The packet.
+        packet: Packet,
+        /// Why.
+        reason: DropReason,
+    },
+    /// Packets wait, but none may leave before this time.
+    NotBefore(Time),
+    /// No packet waits.
+    Empty,
+}

@@ -1,0 +1,70 @@
+use super::*;
+use alloc::vec;
+
+const WORDS: Param = Param {
+    name: "mode",
+    unit: "",
+    kind: Kind::Choice(&[("exact", "as written"), ("approx", "as in hardware")]),
+    absent: Absent::Default("exact"),
+    doc: "",
+};
+const SHARE: Param = Param { name: "k", unit: "", kind: Kind::Fraction, absent: Absent::Default("0.1"), doc: "" };
+
+fn args(entries: &[(&str, Value)]) -> Args {
+    let mut args = Args::new("test");
+    for (name, value) in entries {
+        args.set(*name, value.clone());
+    }
+    args
+}
+
+#[test]
+fn errors_name_key_value_and_range() {
+    let error = args(&[("queues", Value::Integer(0))]).optional_integer(&QUEUES).unwrap_err();
+    assert_eq!(error.to_string(), "test: queues = 0: expected an integer from 1 to 1024 (queues)");
+    let error = args(&[("k", Value::Integer(1))]).fraction(&SHARE).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "test: k = 1: expected a fraction from 0 up to but not including 1, such as 0.1 or 1/10"
+    );
+    let error = args(&[("mode", Value::Text("aprox".into()))]).choice(&WORDS).unwrap_err();
+    assert_eq!(error.to_string(), "test: mode = \"aprox\": expected one of exact, approx; did you mean approx?");
+}
+
+#[test]
+fn unknown_and_unused_keys_are_errors() {
+    let error = args(&[("queue", Value::Integer(8))]).finish(&[QUEUES]).unwrap_err();
+    assert_eq!(error.to_string(), "test: queue = 8: unknown key; did you mean queues?");
+    let error = args(&[("zzz", Value::Integer(8))]).finish(&[QUEUES, SHARE]).unwrap_err();
+    assert_eq!(error.to_string(), "test: zzz = 8: unknown key; the keys are queues, k");
+
+    let mut both = args(&[("capacity_packets", Value::Integer(8)), ("capacity_bytes", Value::Integer(9_000))]);
+    assert_eq!(read_capacity(&mut both), Ok(Capacity::Bytes(9_000)));
+    let error = both.finish(&[CAPACITY_PACKETS, CAPACITY_BYTES]).unwrap_err();
+    assert_eq!(error.to_string(), "test: capacity_packets = 8: this key has no effect beside the others: remove it");
+}
+
+#[test]
+fn capacities_come_as_one_number_or_one_for_each_queue() {
+    assert_eq!(read_queue_capacities(&mut args(&[])), Ok(vec![Capacity::Packets(10); 8]));
+    let list = Value::List(vec![Value::Integer(2), Value::Integer(6)]);
+    assert_eq!(
+        read_queue_capacities(&mut args(&[("queue_capacity_bytes", list.clone())])),
+        Ok(vec![Capacity::Bytes(2), Capacity::Bytes(6)])
+    );
+    let error = read_queue_capacities(&mut args(&[("queues", Value::Integer(3)), ("queue_capacity_packets", list)]));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "test: queue_capacity_packets = [2, 6]: expected 3 capacities, since queues = 3"
+    );
+}
+
+#[test]
+fn fractions_are_exact_however_they_are_written() {
+    let tenth = Ratio::new(1, 10).unwrap();
+    let pair = Value::List(vec![Value::Integer(1), Value::Integer(10)]);
+    for value in [Value::Decimal("0.1".into()), Value::Text("1/10".into()), pair] {
+        assert_eq!(args(&[("k", value)]).fraction(&SHARE), Ok(tenth));
+    }
+    assert_eq!(args(&[]).fraction(&SHARE), Ok(tenth));
+}

@@ -1,0 +1,166 @@
+//! Joins any rank function to any scheduler: N + M files instead of N x M.
+
+use crate::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
+use pifolab_units::{Bytes, Rank, Span, Time};
+
+/// Facts about a packet that its 32-byte descriptor has no room for. They travel beside it, by packet id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// Total size of its flow, in bytes.
+    pub flow_size: Bytes,
+    /// Flow size minus the first byte of this segment, in bytes (pFabric).
+    pub remaining: Bytes,
+    /// Bytes of its flow that the receiver has not acknowledged yet (SRPT).
+    pub unacknowledged: Bytes,
+    /// When it must have reached its destination, if it has a deadline.
+    pub deadline: Option<Time>,
+    /// The time that it still spends on wires until the destination if no queue holds it up.
+    pub remaining_transmission: Span,
+    /// Queueing delay that it has suffered on the hops so far.
+    pub delay_so_far: Span,
+    /// Mean queueing delay of its class over the same hops.
+    pub mean_delay_so_far: Span,
+}
+
+/// Decides the rank of each packet at one output port.
+///
+/// Schedulers call it in this order: `rank` once for each arrival, then exactly one of `on_dequeue` (it was sent) and
+/// `on_drop` (it was refused, pushed out or given up).
+pub trait RankFn {
+    /// The rank of `packet`, which arrives at `now`.
+    fn rank(&mut self, packet: &Packet, now: Time) -> Rank;
+
+    /// The earliest time at which `packet` may leave (PIEO). Called after [`rank`](Self::rank).
+    fn eligible(&mut self, packet: &Packet, now: Time) -> Time {
+        let _ = (packet, now);
+        Time::ZERO
+    }
+
+    /// `packet` leaves at `now`; its rank is the one that it was given.
+    fn on_dequeue(&mut self, packet: &Packet, now: Time) {
+        let _ = (packet, now);
+    }
+
+    /// `packet` is refused, pushed out or given up at `now`; its rank is the one that it was given.
+    fn on_drop(&mut self, packet: &Packet, now: Time) {
+        let _ = (packet, now);
+    }
+
+    /// Facts about packet `id`, handed over before it is enqueued.
+    fn hint(&mut self, id: u64, hints: &Hints) {
+        let _ = (id, hints);
+    }
+
+    /// Whether [`hint`](Self::hint) has any effect.
+    fn wants_hints(&self) -> bool {
+        false
+    }
+}
+
+impl<R: RankFn + ?Sized> RankFn for alloc::boxed::Box<R> {
+    fn rank(&mut self, packet: &Packet, now: Time) -> Rank {
+        (**self).rank(packet, now)
+    }
+    fn eligible(&mut self, packet: &Packet, now: Time) -> Time {
+        (**self).eligible(packet, now)
+    }
+    fn on_dequeue(&mut self, packet: &Packet, now: Time) {
+        (**self).on_dequeue(packet, now);
+    }
+    fn on_drop(&mut self, packet: &Packet, now: Time) {
+        (**self).on_drop(packet, now);
+    }
+    fn hint(&mut self, id: u64, hints: &Hints) {
+        (**self).hint(id, hints);
+    }
+    fn wants_hints(&self) -> bool {
+        (**self).wants_hints()
+    }
+}
+
+/// A scheduler whose packets get their ranks from a rank function.
+#[derive(Debug)]
+pub struct Ranked<R, S> {
+    rank_fn: R,
+    scheduler: S,
+}
+
+impl<R: RankFn, S: Scheduler> Ranked<R, S> {
+    /// Joins the two.
+    pub const fn new(rank_fn: R, scheduler: S) -> Self {
+        Self { rank_fn, scheduler }
+    }
+
+    /// The scheduler inside.
+    pub const fn scheduler(&self) -> &S {
+        &self.scheduler
+    }
+
+    /// The rank function inside.
+    pub const fn rank_fn(&self) -> &R {
+        &self.rank_fn
+    }
+}
+
+impl<R: RankFn, S: Scheduler> Scheduler for Ranked<R, S> {
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        self.enqueue_eligible(packet, Time::ZERO, now)
+    }
+
+    fn enqueue_eligible(&mut self, mut packet: Packet, eligible: Time, now: Time) -> Enqueued {
+        packet.rank = self.rank_fn.rank(&packet, now);
+        let eligible = eligible.max(self.rank_fn.eligible(&packet, now));
+        let outcome = self.scheduler.enqueue_eligible(packet, eligible, now);
+        match &outcome {
+            Enqueued::Admitted { .. } => {}
+            Enqueued::Evicted { victims, .. } => {
+                for victim in victims.iter() {
+                    self.rank_fn.on_drop(victim, now);
+                }
+            }
+            Enqueued::Dropped { packet, .. } => self.rank_fn.on_drop(packet, now),
+        }
+        outcome
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued {
+        let outcome = self.scheduler.dequeue(now);
+        match &outcome {
+            Dequeued::Packet { packet, .. } => self.rank_fn.on_dequeue(packet, now),
+            Dequeued::Dropped { packet, .. } => self.rank_fn.on_drop(packet, now),
+            Dequeued::NotBefore(_) | Dequeued::Empty => {}
+        }
+        outcome
+    }
+
+    fn len(&self) -> usize {
+        self.scheduler.len()
+    }
+    fn backlog(&self) -> Bytes {
+        self.scheduler.backlog()
+    }
+    fn capacity(&self) -> Capacity {
+        self.scheduler.capacity()
+    }
+    fn is_empty(&self) -> bool {
+        self.scheduler.is_empty()
+    }
+    fn hint(&mut self, id: u64, hints: &Hints) {
+        self.rank_fn.hint(id, hints);
+    }
+    fn wants_hints(&self) -> bool {
+        self.rank_fn.wants_hints()
+    }
+    fn queues(&self) -> usize {
+        self.scheduler.queues()
+    }
+    fn queue_len(&self, queue: usize) -> usize {
+        self.scheduler.queue_len(queue)
+    }
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        self.scheduler.queue_bound(queue)
+    }
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.scheduler.visit_window(visit);
+    }
+}

@@ -1,0 +1,1 @@
+//! Rank functions, one file each.

@@ -1,0 +1,122 @@
+//! The contract that every scheduler keeps.
+
+use crate::{Capacity, Dequeued, Enqueued, Hints, Packet};
+use alloc::boxed::Box;
+use pifolab_units::{Bytes, Rank, Time};
+
+/// Orders packets: takes them in, decides which to keep, and hands them out one by one.
+///
+/// The contract (the suite in `pifolab-testkit` holds every scheduler to it):
+/// - packets and bytes are conserved: what was admitted is later dequeued, evicted or still held;
+/// - the capacity is never exceeded;
+/// - a refused packet comes back unchanged (but for the rank that [`Ranked`](crate::Ranked) gives it);
+/// - the same sequence of calls gives the same outcomes;
+/// - `now` never decreases from one call to the next.
+///
+/// The trait is object safe; `Box<dyn Scheduler>` is a scheduler.
+pub trait Scheduler {
+    /// Offers `packet` at time `now`.
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued;
+
+    /// Asks for the next packet to send at time `now`.
+    fn dequeue(&mut self, now: Time) -> Dequeued;
+
+    /// Packets held.
+    fn len(&self) -> usize;
+
+    /// Bytes held.
+    fn backlog(&self) -> Bytes;
+
+    /// The most it can hold, over all queues; [`Capacity::Unlimited`] if there is no bound.
+    fn capacity(&self) -> Capacity;
+
+    /// Whether no packet waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Offers a packet that may not leave before `eligible`. Only PIEO looks at it; others enqueue as usual.
+    fn enqueue_eligible(&mut self, packet: Packet, eligible: Time, now: Time) -> Enqueued {
+        let _ = eligible;
+        self.enqueue(packet, now)
+    }
+
+    /// Hands over facts about packet `id` that its descriptor has no room for, before it is enqueued. Only schedulers
+    /// joined to a rank function that needs them keep them.
+    fn hint(&mut self, id: u64, hints: &Hints) {
+        let _ = (id, hints);
+    }
+
+    /// Whether [`hint`](Self::hint) has any effect here; callers need not gather hints otherwise.
+    fn wants_hints(&self) -> bool {
+        false
+    }
+
+    /// The number of queues that packets are spread over.
+    fn queues(&self) -> usize {
+        1
+    }
+
+    /// Packets held in `queue`, 0 being the one with the highest priority.
+    ///
+    /// # Panics
+    /// If there is no such queue.
+    fn queue_len(&self, queue: usize) -> usize {
+        assert!(queue == 0, "no queue {queue}: there is only one");
+        self.len()
+    }
+
+    /// The smallest rank that `queue` now accepts (SP-PIFO) or the largest (PACKS eq. 11), whatever the algorithm
+    /// calls its queue bound; `None` where it has none.
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        let _ = queue;
+        None
+    }
+
+    /// Calls `visit` with each rank of the sliding window, oldest first; not at all where there is no window.
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        let _ = visit;
+    }
+}
+
+impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        (**self).enqueue(packet, now)
+    }
+    fn dequeue(&mut self, now: Time) -> Dequeued {
+        (**self).dequeue(now)
+    }
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+    fn backlog(&self) -> Bytes {
+        (**self).backlog()
+    }
+    fn capacity(&self) -> Capacity {
+        (**self).capacity()
+    }
+    fn is_empty(&self) -> bool {
+        (**self).is_empty()
+    }
+    fn enqueue_eligible(&mut self, packet: Packet, eligible: Time, now: Time) -> Enqueued {
+        (**self).enqueue_eligible(packet, eligible, now)
+    }
+    fn hint(&mut self, id: u64, hints: &Hints) {
+        (**self).hint(id, hints);
+    }
+    fn wants_hints(&self) -> bool {
+        (**self).wants_hints()
+    }
+    fn queues(&self) -> usize {
+        (**self).queues()
+    }
+    fn queue_len(&self, queue: usize) -> usize {
+        (**self).queue_len(queue)
+    }
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        (**self).queue_bound(queue)
+    }
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        (**self).visit_window(visit);
+    }
+}

@@ -1,0 +1,317 @@
+//! SP-PIFO: adaptive bounds map ranks to strict-priority queues; each bound follows the ranks that it sees.
+//!
+//! Paper: Alcoz, Dietmüller, Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority
+//! Queues", NSDI 2020, section 3.3 and Algorithm 1.
+//!
+//! Parameters:
+//! - n queues and their capacities (packets or bytes);
+//! - push-down: by how much the bounds fall after an inversion in queue 1 (section 4.2, Fig. 5c; default `cost`);
+//! - on-full: whether a packet that finds its queue full moves the bounds (default `keep`, as the papers' figures
+//!   need; `update` is Algorithm 1 to the letter, and changes uniform-rank inversions by a third);
+//! - clamp: a floor for bounds (default none);
+//! - order: `scan-first` is the paper's; `push-down-first` moves all bounds before the queue is chosen, as MetaOpt
+//!   models it.
+//!
+//! Cost: O(n) per enqueue (n comparisons, n bounds after an inversion), O(1) per dequeue. A switch needs one register
+//! per queue.
+//!
+//! Departure from PIFO: packets of different ranks share a queue, so a higher rank may leave first; a packet is
+//! dropped when *its* queue is full, whatever its rank and however empty the other queues are.
+//!
+//! Deviations: Algorithm 1 line 2 prints the scan from the highest priority down; only the scan from the lowest
+//! priority up reproduces Fig. 3. Bounds saturate at the smallest integer: every rank passes a bound at or below zero,
+//! so decisions are the same.
+
+use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::store::PriorityQueues;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use alloc::vec::Vec;
+use pifolab_units::{Bytes, Time};
+
+/// By how much the bounds of the lower-priority queues fall after an inversion in queue 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PushDown {
+    /// q_j -= q_1 - r, the size of the inversion: Algorithm 1.
+    #[default]
+    Cost,
+    /// q_j takes the bound of the queue above it; q_2 takes the new q_1, which is r.
+    QueueBound,
+    /// As `QueueBound`, but q_2 takes q_1 as it was before the packet.
+    QueueBoundOld,
+    /// q_j -= r, the rank of the packet.
+    Rank,
+    /// q_j -= 1.
+    One,
+}
+
+/// Whether a packet that finds its queue full moves the bounds all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFull {
+    /// Bounds stay: the published simulations.
+    #[default]
+    Keep,
+    /// Bounds move: Algorithm 1 to the letter.
+    Update,
+}
+
+/// A floor for the bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clamp {
+    /// Bounds may turn negative.
+    #[default]
+    Free,
+    /// Pushed-down bounds stop here.
+    AtLeast(i64),
+}
+
+/// Whether the queue is chosen before or after the bounds are pushed down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The queue is chosen first: Algorithm 1.
+    #[default]
+    ScanFirst,
+    /// All bounds fall first if the rank is below q_1, then the queue is chosen: MetaOpt's model.
+    PushDownFirst,
+}
+
+/// What an [`SpPifo`] is built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpPifoParams {
+    /// The capacity of each queue, highest priority first.
+    pub capacities: Vec<Capacity>,
+    /// How bounds fall after an inversion.
+    pub push_down: PushDown,
+    /// Whether a drop moves the bounds.
+    pub on_full: OnFull,
+    /// A floor for the bounds.
+    pub clamp: Clamp,
+    /// What comes first.
+    pub order: Order,
+}
+
+impl SpPifoParams {
+    /// The paper's scheduler on `queues` queues of `packets` packets each.
+    pub fn uniform(queues: usize, packets: u32) -> Self {
+        Self {
+            capacities: alloc::vec![Capacity::Packets(packets); queues],
+            push_down: PushDown::default(),
+            on_full: OnFull::default(),
+            clamp: Clamp::default(),
+            order: Order::default(),
+        }
+    }
+}
+
+/// SP-PIFO.
+///
+/// ```
+/// use pifolab_sched::{Enqueued, Packet, Scheduler, schedulers::{SpPifo, SpPifoParams}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut scheduler = SpPifo::new(SpPifoParams::uniform(2, 10)).unwrap();
+/// let packet = Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(3), arrival: Time::ZERO };
+/// let outcome = scheduler.enqueue(packet, Time::ZERO);
+/// assert_eq!(outcome, Enqueued::Admitted { queue: 1, rank: Rank::from(3) });
+/// assert_eq!(scheduler.queue_bound(1), Some(3)); // pushed up to the rank that it let in
+/// ```
+#[derive(Debug)]
+pub struct SpPifo {
+    queues: PriorityQueues,
+    /// q_1..q_n of the paper, q_1 first.
+    bounds: Vec<i64>,
+    push_down: PushDown,
+    on_full: OnFull,
+    /// The smallest integer if bounds may fall freely.
+    floor: i64,
+    order: Order,
+}
+
+impl SpPifo {
+    /// Empty queues with all bounds at 0.
+    ///
+    /// # Errors
+    /// No queue, too many, or a capacity without room.
+    pub fn new(params: SpPifoParams) -> Result<Self, ParamError> {
+        params::check_queue_capacities(Self::INFO.name, &params.capacities)?;
+        Ok(Self {
+            queues: PriorityQueues::new(&params.capacities),
+            bounds: alloc::vec![0; params.capacities.len()],
+            push_down: params.push_down,
+            on_full: params.on_full,
+            floor: match params.clamp {
+                Clamp::Free => i64::MIN,
+                Clamp::AtLeast(floor) => floor,
+            },
+            order: params.order,
+        })
+    }
+
+    /// The first queue, from the lowest priority up, whose bound the rank reaches; queue 1 if none.
+    #[inline]
+    fn select(&self, rank: i64) -> usize {
+        self.bounds.iter().rposition(|bound| rank >= *bound).unwrap_or(0)
+    }
+
+    /// Lets every bound below queue 1 fall, for a packet of `rank` that found q_1 at `first`.
+    fn push_down(&mut self, rank: i64, first: i64) {
+        let by = match self.push_down {
+            PushDown::Cost => first - rank,
+            PushDown::Rank => rank,
+            PushDown::One => 1,
+            PushDown::QueueBound | PushDown::QueueBoundOld => {
+                let mut above = if self.push_down == PushDown::QueueBound { rank } else { first };
+                for bound in &mut self.bounds[1..] {
+                    above = core::mem::replace(bound, above.max(self.floor));
+                }
+                return;
+            }
+        };
+        for bound in &mut self.bounds[1..] {
+            *bound = bound.saturating_sub(by).max(self.floor);
+        }
+    }
+
+    /// Moves the bounds for a packet of `rank` in `queue`: push-up, and push-down after an inversion in queue 1.
+    #[inline]
+    fn adapt(&mut self, queue: usize, rank: i64) {
+        let before = core::mem::replace(&mut self.bounds[queue], rank);
+        if queue == 0 && rank < before && self.order == Order::ScanFirst {
+            self.push_down(rank, before);
+        }
+    }
+}
+
+impl Scheduler for SpPifo {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
+        let (size, rank) = (packet.size, packet.rank);
+        let signed = rank.signed();
+        if self.order == Order::PushDownFirst && signed < self.bounds[0] {
+            self.push_down(signed, self.bounds[0]);
+        }
+        let queue = self.select(signed);
+        if self.on_full == OnFull::Update || self.queues.room(queue).fits(size) {
+            self.adapt(queue, signed);
+        }
+        match self.queues.push(queue, packet) {
+            Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
+            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time) -> Dequeued {
+        match self.queues.pop() {
+            Some((packet, queue)) => Dequeued::Packet { packet, queue: queue as u32 },
+            None => Dequeued::Empty,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.queues.bytes()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.queues.capacity()
+    }
+
+    fn queues(&self) -> usize {
+        self.queues.count()
+    }
+
+    fn queue_len(&self, queue: usize) -> usize {
+        self.queues.room(queue).packets()
+    }
+
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        self.bounds.get(queue).copied()
+    }
+}
+
+const PUSH_DOWN: Param = Param {
+    name: "push_down",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("cost", "by the size of the inversion, q_1 - r (Algorithm 1)"),
+        ("queue-bound", "to the bound of the queue above; q_2 takes the new q_1"),
+        ("queue-bound-old", "to the bound of the queue above; q_2 takes the old q_1"),
+        ("rank", "by the rank of the packet"),
+        ("one", "by one"),
+    ]),
+    absent: Absent::Default("cost"),
+    doc: "How far the bounds of the other queues fall after an inversion in the highest-priority queue (paper Fig. 5c).",
+};
+
+const ON_FULL: Param = Param {
+    name: "on_full",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("keep", "bounds stay (the published simulations)"),
+        ("update", "bounds move (Algorithm 1 to the letter)"),
+    ]),
+    absent: Absent::Default("keep"),
+    doc: "Whether a packet that finds its queue full moves the bounds all the same. It changes uniform-rank inversions \
+          by a third.",
+};
+
+const CLAMP: Param = Param {
+    name: "clamp",
+    unit: "ranks",
+    kind: Kind::Integer { min: -i64::MAX, max: params::MAX_RANK },
+    absent: Absent::Means("bounds may turn negative"),
+    doc: "A floor at which pushed-down bounds stop.",
+};
+
+const ORDER: Param = Param {
+    name: "order",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("scan-first", "the queue is chosen, then bounds fall (Algorithm 1)"),
+        ("push-down-first", "bounds fall, then the queue is chosen (MetaOpt's model)"),
+    ]),
+    absent: Absent::Default("scan-first"),
+    doc: "Whether the queue is chosen before or after the bounds are pushed down.",
+};
+
+impl FromArgs for SpPifo {
+    const INFO: Info = Info {
+        name: "sp-pifo",
+        summary: "Adaptive bounds map ranks to strict-priority queues; each bound follows the ranks that it sees.",
+        paper: "SP-PIFO, NSDI 2020, section 3.3, Algorithm 1",
+        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
+                    whatever its rank.",
+        state: "one register per queue (the bound)",
+        cost: "O(queues) per enqueue, O(1) per dequeue",
+        params: &[
+            params::QUEUES,
+            params::QUEUE_CAPACITY_PACKETS,
+            params::QUEUE_CAPACITY_BYTES,
+            PUSH_DOWN,
+            ON_FULL,
+            CLAMP,
+            ORDER,
+        ],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        const PUSH_DOWNS: [PushDown; 5] =
+            [PushDown::Cost, PushDown::QueueBound, PushDown::QueueBoundOld, PushDown::Rank, PushDown::One];
+        Self::new(SpPifoParams {
+            capacities: params::read_queue_capacities(args)?,
+            push_down: PUSH_DOWNS[args.choice(&PUSH_DOWN)?],
+            on_full: [OnFull::Keep, OnFull::Update][args.choice(&ON_FULL)?],
+            clamp: match args.optional_integer(&CLAMP)? {
+                Some(floor) => Clamp::AtLeast(i64::try_from(floor).expect("the table's range fits")),
+                None => Clamp::Free,
+            },
+            order: [Order::ScanFirst, Order::PushDownFirst][args.choice(&ORDER)?],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

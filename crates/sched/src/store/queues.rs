@@ -1,0 +1,125 @@
+//! Strict-priority queues, each first-in first-out: what real devices have.
+
+use crate::store::Ring;
+use crate::{Capacity, Packet, Room};
+use alloc::vec::Vec;
+use pifolab_units::Bytes;
+
+/// Strict-priority queues of packets, each with a capacity of its own. Queue 0 is served first.
+///
+/// `push` and `pop` are O(1) for up to 64 queues (a bit mask tells which hold packets), O(queues / 64) beyond.
+#[derive(Debug)]
+pub struct PriorityQueues {
+    queues: Vec<Queue>,
+    occupied: Vec<u64>,
+    packets: usize,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+struct Queue {
+    ring: Ring<Packet>,
+    room: Room,
+}
+
+/// Queues are allocated up front up to this many packets; larger ones grow once.
+const PREALLOCATED_PACKETS: usize = 1024;
+
+impl PriorityQueues {
+    /// Empty queues with these capacities, highest priority first.
+    pub fn new(capacities: &[Capacity]) -> Self {
+        let queue = |capacity: &Capacity| {
+            let packets = match capacity {
+                Capacity::Packets(packets) => (*packets as usize).min(PREALLOCATED_PACKETS),
+                Capacity::Bytes(_) | Capacity::Unlimited => 0,
+            };
+            Queue { ring: Ring::with_capacity(packets), room: Room::new(*capacity) }
+        };
+        Self {
+            queues: capacities.iter().map(queue).collect(),
+            occupied: alloc::vec![0; capacities.len().div_ceil(64)],
+            packets: 0,
+            bytes: Bytes(0),
+        }
+    }
+
+    /// How many queues there are.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// The account of `queue`.
+    #[inline]
+    pub fn room(&self, queue: usize) -> &Room {
+        &self.queues[queue].room
+    }
+
+    /// Stores a packet in `queue` if it fits; otherwise gives it back.
+    ///
+    /// # Errors
+    /// The packet, if the queue has no room for it.
+    #[inline]
+    pub fn push(&mut self, queue: usize, packet: Packet) -> Result<(), Packet> {
+        let Queue { ring, room } = &mut self.queues[queue];
+        if !room.fits(packet.size) {
+            return Err(packet);
+        }
+        room.take(packet.size);
+        self.packets += 1;
+        self.bytes += Bytes(u64::from(packet.size));
+        self.occupied[queue / 64] |= 1 << (queue % 64);
+        ring.push(packet);
+        Ok(())
+    }
+
+    /// Takes the oldest packet of the highest-priority queue that holds one, and says which queue that was.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Packet, usize)> {
+        let (word, bits) = self.occupied.iter().enumerate().find(|(_, bits)| **bits != 0)?;
+        let queue = word * 64 + bits.trailing_zeros() as usize;
+        self.pop_from(queue).map(|packet| (packet, queue))
+    }
+
+    /// Takes the oldest packet of `queue`.
+    #[inline]
+    pub fn pop_from(&mut self, queue: usize) -> Option<Packet> {
+        let Queue { ring, room } = &mut self.queues[queue];
+        let packet = ring.pop()?;
+        room.release(packet.size);
+        self.packets -= 1;
+        self.bytes -= Bytes(u64::from(packet.size));
+        if ring.is_empty() {
+            self.occupied[queue / 64] &= !(1 << (queue % 64));
+        }
+        Some(packet)
+    }
+
+    /// Packets held in all queues.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.packets
+    }
+
+    /// Whether no queue holds a packet.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.packets == 0
+    }
+
+    /// Bytes held in all queues.
+    #[inline]
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// The sum of the capacities, in their unit.
+    pub fn capacity(&self) -> Capacity {
+        let total = self.queues.iter().map(|queue| queue.room.total()).fold(0u64, u64::saturating_add);
+        match self.queues.first().map(|queue| queue.room.capacity()) {
+            Some(Capacity::Packets(_)) => Capacity::Packets(u32::try_from(total).unwrap_or(u32::MAX)),
+            Some(Capacity::Bytes(_)) => Capacity::Bytes(total),
+            Some(Capacity::Unlimited) | None => Capacity::Unlimited,
+        }
+    }
+}

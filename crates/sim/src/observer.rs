@@ -1,0 +1,131 @@
+//! What may watch a run: shared references only, empty defaults, tuples compose.
+//!
+//! Observers measure; they change nothing. Inversions, drops and sojourn times are measured here and never inside a
+//! scheduler. The unit type `()` observes nothing and costs nothing.
+
+use pifolab_sched::{DropReason, Packet, Scheduler};
+use pifolab_units::Time;
+
+/// Names an output port; a single link has port 0 only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(pub u32);
+
+/// Watches the packets of output ports.
+///
+/// `packet` carries the rank that it has at this port. Every packet that arrives at a port is reported once by
+/// [`on_admit`](Self::on_admit) or [`on_drop`](Self::on_drop); every admitted one later once by
+/// [`on_dequeue`](Self::on_dequeue) or [`on_drop`](Self::on_drop), unless it still waits when the run ends.
+pub trait Observer {
+    /// `packet` was stored in `queue` (0 = highest priority); `scheduler` already holds it.
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        let _ = (port, packet, queue, scheduler, now);
+    }
+
+    /// `packet` was refused on arrival, pushed out by another, or given up at dequeue.
+    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+        let _ = (port, packet, reason, scheduler, now);
+    }
+
+    /// `packet` left `queue` for the wire; `scheduler` no longer holds it.
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        let _ = (port, packet, queue, scheduler, now);
+    }
+
+    /// The run has ended at `now`.
+    fn on_end(&mut self, now: Time) {
+        let _ = now;
+    }
+}
+
+/// What an observer sees of a packet: the facts, without the ownership.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketView {
+    /// The packet's id.
+    pub id: u64,
+    /// Its flow.
+    pub flow: u32,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Its rank at this port.
+    pub rank: pifolab_units::Rank,
+    /// When it arrived at this port.
+    pub arrival: Time,
+}
+
+impl From<&Packet> for PacketView {
+    fn from(packet: &Packet) -> Self {
+        Self { id: packet.id, flow: packet.flow, size: packet.size, rank: packet.rank, arrival: packet.arrival }
+    }
+}
+
+impl Observer for () {}
+
+macro_rules! compose {
+    ($($name:ident)+) => {
+        #[expect(non_snake_case, reason = "the members of the tuple are named after their types")]
+        impl<$($name: Observer),+> Observer for ($($name,)+) {
+            fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+                let ($($name,)+) = self;
+                $($name.on_admit(port, packet, queue, scheduler, now);)+
+            }
+            fn on_drop(
+                &mut self,
+                port: PortId,
+                packet: PacketView,
+                reason: DropReason,
+                scheduler: &dyn Scheduler,
+                now: Time,
+            ) {
+                let ($($name,)+) = self;
+                $($name.on_drop(port, packet, reason, scheduler, now);)+
+            }
+            fn on_dequeue(
+                &mut self,
+                port: PortId,
+                packet: PacketView,
+                queue: u32,
+                scheduler: &dyn Scheduler,
+                now: Time,
+            ) {
+                let ($($name,)+) = self;
+                $($name.on_dequeue(port, packet, queue, scheduler, now);)+
+            }
+            fn on_end(&mut self, now: Time) {
+                let ($($name,)+) = self;
+                $($name.on_end(now);)+
+            }
+        }
+    };
+}
+
+compose!(A);
+compose!(A B);
+compose!(A B C);
+compose!(A B C D);
+compose!(A B C D E);
+compose!(A B C D E F);
+compose!(A B C D E F G);
+compose!(A B C D E F G H);
+
+impl<O: Observer> Observer for Option<O> {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        if let Some(observer) = self {
+            observer.on_admit(port, packet, queue, scheduler, now);
+        }
+    }
+    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+        if let Some(observer) = self {
+            observer.on_drop(port, packet, reason, scheduler, now);
+        }
+    }
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        if let Some(observer) = self {
+            observer.on_dequeue(port, packet, queue, scheduler, now);
+        }
+    }
+    fn on_end(&mut self, now: Time) {
+        if let Some(observer) = self {
+            observer.on_end(now);
+        }
+    }
+}
