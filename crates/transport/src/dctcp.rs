@@ -1,0 +1,146 @@
+//! DCTCP: cuts the window in proportion to the fraction of marked bytes.
+//!
+//! Paper: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3; RFC 8257.
+//! Parameters ([`DctcpParams`]): g, the gain of the moving average, in (0, 1], 1/16 from the paper; the start value of
+//! alpha, in [0, 1], 1 from RFC 8257 (0 in the paper's simulations); when to cut.
+//! Cost: O(1) per acknowledgement; three counters and alpha per connection.
+//! Deviations: acknowledgements are never delayed, so the two-state echo machine of the paper is not needed: each
+//! acknowledgement echoes the mark of the very segment that it answers.
+
+use crate::newreno::{halve_on_loss, restart_on_timeout};
+use crate::{Ack, Controller, Window};
+
+/// When a marked acknowledgement cuts the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cut {
+    /// At most once per window of data (RFC 8257, section 3.3). The default.
+    #[default]
+    OncePerWindow,
+    /// On every marked acknowledgement, as the Netbench forks do.
+    EveryMark,
+}
+
+/// DCTCP's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DctcpParams {
+    /// Gain g of the moving average of the marked fraction, in (0, 1].
+    pub gain: f64,
+    /// Start value of alpha, in [0, 1].
+    pub initial_alpha: f64,
+    /// When a marked acknowledgement cuts the window.
+    pub cut: Cut,
+}
+
+impl Default for DctcpParams {
+    fn default() -> Self {
+        Self { gain: 1.0 / 16.0, initial_alpha: 1.0, cut: Cut::OncePerWindow }
+    }
+}
+
+/// DCTCP's state.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    params: DctcpParams,
+    alpha: f64,
+    acked_bytes: u64,
+    marked_bytes: u64,
+    /// The acknowledgement that ends the observation window.
+    observe_until: u64,
+    /// The acknowledgement from which on the next cut may happen.
+    cut_again_at: u64,
+}
+
+impl Dctcp {
+    /// A connection that has seen nothing yet.
+    pub fn new(params: DctcpParams) -> Self {
+        Self { params, alpha: params.initial_alpha, acked_bytes: 0, marked_bytes: 0, observe_until: 0, cut_again_at: 0 }
+    }
+
+    /// The estimate of the marked fraction.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+}
+
+impl Controller for Dctcp {
+    fn on_new_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !ack.marked {
+            window.grow_like_reno();
+        }
+    }
+
+    fn on_any_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.acked_bytes += ack.newly_bytes;
+        if ack.marked {
+            self.marked_bytes += ack.newly_bytes;
+        }
+        if ack.upto_bytes >= self.observe_until {
+            let gain = self.params.gain;
+            if self.acked_bytes > 0 {
+                let fraction = self.marked_bytes as f64 / self.acked_bytes as f64;
+                self.alpha = (1.0 - gain) * self.alpha + gain * fraction;
+            }
+            self.acked_bytes = 0;
+            self.marked_bytes = 0;
+            self.observe_until = ack.upto_bytes + window.cwnd as u64;
+        }
+        if ack.marked && (self.params.cut == Cut::EveryMark || ack.upto_bytes >= self.cut_again_at) {
+            window.cwnd = (window.cwnd * (1.0 - self.alpha / 2.0)).max(window.mss);
+            window.ssthresh = window.cwnd.max(2.0 * window.mss);
+            // Strictly beyond what is in flight: only an answer to data sent after the cut may cut again.
+            self.cut_again_at = ack.sent_bytes + 1;
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, flight_bytes: u64) {
+        halve_on_loss(window, flight_bytes);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64) {
+        restart_on_timeout(window, flight_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_units::Time;
+
+    fn ack(upto: u64, marked: bool) -> Ack {
+        Ack { now: Time::ZERO, upto_bytes: upto, newly_bytes: 1_000, sent_bytes: upto + 9_000, marked, rtt_s: 0.0 }
+    }
+
+    fn window() -> Window {
+        Window { cwnd: 10_000.0, ssthresh: 10_000.0, mss: 1_000.0, limit: 1e9 }
+    }
+
+    #[test]
+    fn a_marked_window_cuts_once_or_at_every_mark() {
+        for (cut, cuts) in [(Cut::OncePerWindow, 1), (Cut::EveryMark, 3)] {
+            let mut controller = Dctcp::new(DctcpParams { cut, ..DctcpParams::default() });
+            let mut window = window();
+            for upto in [1_000, 2_000, 3_000] {
+                controller.on_any_ack(&mut window, &ack(upto, true));
+            }
+            // alpha starts at 1 and a fully marked window keeps it there, so each cut halves.
+            assert_eq!(window.cwnd, (10_000.0 / f64::powi(2.0, cuts)).max(1_000.0), "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn alpha_decays_by_one_minus_g_per_unmarked_window() {
+        let mut controller = Dctcp::new(DctcpParams::default());
+        controller.on_any_ack(&mut window(), &ack(1_000, false));
+        assert_eq!(controller.alpha(), 15.0 / 16.0);
+    }
+
+    #[test]
+    fn a_marked_acknowledgement_does_not_grow_the_window() {
+        let mut controller = Dctcp::new(DctcpParams::default());
+        let mut window = window();
+        controller.on_new_ack(&mut window, &ack(1_000, true));
+        assert_eq!(window.cwnd, 10_000.0);
+        controller.on_new_ack(&mut window, &ack(1_000, false));
+        assert_eq!(window.cwnd, 10_100.0);
+    }
+}

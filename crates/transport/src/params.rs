@@ -1,0 +1,315 @@
+//! What a user chooses about a transport, and the check that turns it into something that runs.
+
+use crate::control::AnyController;
+use crate::{Window, cubic::Cubic, dctcp::Dctcp, dctcp::DctcpParams, newreno::NewReno, udp::UdpParams};
+use core::fmt;
+use pifolab_units::Span;
+
+/// Everything about a transport. Public fields, sound defaults; [`validated`](Self::validated) checks them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TransportParams {
+    /// What steers the window.
+    pub congestion: Congestion,
+    /// Handshake, loss recovery and timers (unused by UDP, but for the segment size).
+    pub tcp: TcpParams,
+    /// Ranks of the segments that the sender creates.
+    pub rank: RankRule,
+    /// Ranks of the segments that the receiver creates.
+    pub ack_rank: AckRank,
+}
+
+/// What steers the window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Congestion {
+    /// Slow start, additive increase, halving on loss.
+    NewReno,
+    /// In proportion to the marked fraction.
+    Dctcp(DctcpParams),
+    /// Cubic growth.
+    Cubic,
+    /// None: an open loop at a constant rate.
+    Udp(UdpParams),
+}
+
+/// The rank that a sender writes into its segments, fixed when a segment is created. Ranks that depend on a port
+/// (STFQ, LSTF, ...) come from a rank function at that port instead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RankRule {
+    /// 0.
+    #[default]
+    Zero,
+    /// pFabric: flow size minus the first byte of the segment, in bytes, also for its retransmission.
+    RemainingSize,
+    /// As `RemainingSize`, but by TCP sequence number, where the SYN takes number 0 and the first byte number 1, so
+    /// that the data's ranks are smaller by one, never below 0 (the Netbench forks).
+    RemainingBySequence,
+    /// The size of the flow, in bytes.
+    FlowSize,
+    /// Bytes not acknowledged yet, at the time of sending (SRPT).
+    Unacknowledged,
+}
+
+/// The rank of acknowledgements and of the receiver's handshake segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AckRank {
+    /// 0, the highest priority.
+    #[default]
+    Zero,
+    /// The bytes of the flow that have not arrived in order yet: acknowledgements compete like the data they answer.
+    Remaining,
+}
+
+/// Handshake, loss recovery and timers. The defaults follow the RFCs where a data centre does not need otherwise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpParams {
+    /// Maximum segment size (payload), in bytes, 1 to 65,535. Default 1460 (RFC 9293 over Ethernet).
+    pub mss_bytes: u32,
+    /// Initial window, in segments, 1 to 65,535. Default 10 (RFC 6928).
+    pub initial_window_segments: u32,
+    /// Initial slow-start threshold, in segments; `None`: none ("arbitrarily high", RFC 5681). Default `None`.
+    pub initial_ssthresh_segments: Option<u32>,
+    /// The window never grows beyond this, in bytes, at least one segment. Default 65,535 (RFC 9293 without window
+    /// scaling); raise it where rate x delay is larger.
+    pub max_window_bytes: u64,
+    /// Retransmission timeout before the first round-trip sample. Default 10 ms (RFC 6298: 1 s, meant for the
+    /// Internet).
+    pub initial_rto: Span,
+    /// Floor of the timeout. Default 1 ms (RFC 6298: 1 s; Linux: 200 ms; both far above data-centre round trips).
+    pub min_rto: Span,
+    /// Ceiling of the timeout. Default 60 s (RFC 6298).
+    pub max_rto: Span,
+    /// Duplicate acknowledgements that reveal a loss, 1 to 255. Default 3 (RFC 5681).
+    pub duplicate_threshold: u32,
+    /// Send new data on the first two duplicates (RFC 3042). Default true.
+    pub limited_transmit: bool,
+    /// Count duplicates also before the first new acknowledgement, so that a lost first segment can be repaired
+    /// without a timeout. Default true; false in the Netbench forks.
+    pub count_first_duplicates: bool,
+    /// Whether the receiver takes data that arrives before the handshake's last segment. Default true (data carries
+    /// the same acknowledgement); false in the Netbench forks, where such data is ignored.
+    pub accept_data_in_handshake: bool,
+    /// Restart the timer at every transmission, not only when it is not running. Default false (RFC 6298, 5.1); true
+    /// in the Netbench forks.
+    pub restart_timer_on_send: bool,
+    /// After a timeout, losses of what was outstanding do not start a fast recovery (RFC 6582, 4). Default true; false
+    /// in the Netbench forks.
+    pub timeout_sets_recover: bool,
+}
+
+impl Default for TcpParams {
+    fn default() -> Self {
+        Self {
+            mss_bytes: 1460,
+            initial_window_segments: 10,
+            initial_ssthresh_segments: None,
+            max_window_bytes: 65_535,
+            initial_rto: Span::from_us(10_000),
+            min_rto: Span::from_us(1_000),
+            max_rto: Span::from_s(60),
+            duplicate_threshold: 3,
+            limited_transmit: true,
+            count_first_duplicates: true,
+            accept_data_in_handshake: true,
+            restart_timer_on_send: false,
+            timeout_sets_recover: true,
+        }
+    }
+}
+
+impl TransportParams {
+    /// TCP NewReno, rank 0.
+    pub fn new_reno() -> Self {
+        Self {
+            congestion: Congestion::NewReno,
+            tcp: TcpParams::default(),
+            rank: RankRule::Zero,
+            ack_rank: AckRank::Zero,
+        }
+    }
+
+    /// DCTCP as in RFC 8257, rank 0.
+    pub fn dctcp() -> Self {
+        Self { congestion: Congestion::Dctcp(DctcpParams::default()), ..Self::new_reno() }
+    }
+
+    /// TCP CUBIC, rank 0.
+    pub fn cubic() -> Self {
+        Self { congestion: Congestion::Cubic, ..Self::new_reno() }
+    }
+
+    /// Open-loop UDP, rank 0.
+    pub fn udp(params: UdpParams) -> Self {
+        Self { congestion: Congestion::Udp(params), ..Self::new_reno() }
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// Names the first field that is out of range, its value and its range.
+    pub fn validated(self) -> Result<ValidParams, ParamError> {
+        let tcp = &self.tcp;
+        let within = |key, value: u64, min: u64, max: u64| {
+            if (min..=max).contains(&value) {
+                Ok(())
+            } else {
+                Err(ParamError { key, value: value.to_string(), expected: format!("from {min} to {max}") })
+            }
+        };
+        within("mss_bytes", tcp.mss_bytes.into(), 1, 65_535)?;
+        within("initial_window_segments", tcp.initial_window_segments.into(), 1, 65_535)?;
+        if let Some(segments) = tcp.initial_ssthresh_segments {
+            within("initial_ssthresh_segments", segments.into(), 1, u32::MAX.into())?;
+        }
+        within("max_window_bytes", tcp.max_window_bytes, tcp.mss_bytes.into(), 1 << 40)?;
+        within("duplicate_threshold", tcp.duplicate_threshold.into(), 1, 255)?;
+        let hour = Span::from_s(3_600);
+        if tcp.max_rto > hour && tcp.max_rto != Span::MAX {
+            return Err(ParamError::of("max_rto", tcp.max_rto, "at most 1 h, or unlimited"));
+        }
+        if tcp.initial_rto == Span::ZERO || tcp.initial_rto > hour {
+            return Err(ParamError::of("initial_rto", tcp.initial_rto, "above 0 and at most 1 h"));
+        }
+        if tcp.min_rto > tcp.max_rto {
+            return Err(ParamError::of("min_rto", tcp.min_rto, "at most max_rto"));
+        }
+        match &self.congestion {
+            Congestion::Dctcp(dctcp) => {
+                if !(dctcp.gain > 0.0 && dctcp.gain <= 1.0) {
+                    return Err(ParamError::of("gain", dctcp.gain, "above 0 and at most 1"));
+                }
+                if !(0.0..=1.0).contains(&dctcp.initial_alpha) {
+                    return Err(ParamError::of("initial_alpha", dctcp.initial_alpha, "from 0 to 1"));
+                }
+            }
+            Congestion::Udp(udp) => {
+                within("payload_bytes", udp.payload_bytes.into(), 1, 65_535)?;
+                if udp.interval == Span::ZERO {
+                    return Err(ParamError::of("interval", udp.interval, "above 0"));
+                }
+            }
+            Congestion::NewReno | Congestion::Cubic => {}
+        }
+        Ok(ValidParams(self))
+    }
+}
+
+/// Parameters that passed [`TransportParams::validated`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValidParams(TransportParams);
+
+impl ValidParams {
+    /// What was validated.
+    pub fn params(&self) -> &TransportParams {
+        &self.0
+    }
+
+    /// Payload bytes of a full segment.
+    pub fn segment_bytes(&self) -> u32 {
+        match &self.0.congestion {
+            Congestion::Udp(udp) => udp.payload_bytes,
+            _ => self.0.tcp.mss_bytes,
+        }
+    }
+
+    /// The largest flow that segment numbers reach, in bytes.
+    pub fn max_flow_bytes(&self) -> u64 {
+        u64::from(u32::MAX - 1) * u64::from(self.segment_bytes())
+    }
+
+    pub(crate) fn controller(&self) -> AnyController {
+        match self.0.congestion {
+            Congestion::Dctcp(params) => AnyController::Dctcp(Dctcp::new(params)),
+            Congestion::Cubic => AnyController::Cubic(Cubic::default()),
+            Congestion::NewReno | Congestion::Udp(_) => AnyController::NewReno(NewReno),
+        }
+    }
+
+    pub(crate) fn window(&self) -> Window {
+        let tcp = &self.0.tcp;
+        let mss = f64::from(tcp.mss_bytes);
+        Window {
+            cwnd: f64::from(tcp.initial_window_segments) * mss,
+            ssthresh: tcp.initial_ssthresh_segments.map_or(f64::INFINITY, |segments| f64::from(segments) * mss),
+            mss,
+            limit: tcp.max_window_bytes as f64,
+        }
+    }
+}
+
+/// A transport parameter that is out of range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamError {
+    /// The field.
+    pub key: &'static str,
+    /// What was written.
+    pub value: String,
+    /// What would be right.
+    pub expected: String,
+}
+
+impl ParamError {
+    fn of(key: &'static str, value: impl fmt::Display, expected: &str) -> Self {
+        Self { key, value: value.to_string(), expected: expected.to_owned() }
+    }
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "transport: {} = {}: must be {}", self.key, self.value, self.expected)
+    }
+}
+
+impl core::error::Error for ParamError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_bad_field_is_named_with_its_value_and_range() {
+        type Spoil = fn(&mut TransportParams);
+        let cases: [(Spoil, &str); 9] = [
+            (|p| p.tcp.mss_bytes = 0, "transport: mss_bytes = 0: must be from 1 to 65535"),
+            (|p| p.tcp.initial_window_segments = 0, "transport: initial_window_segments = 0: must be from 1 to 65535"),
+            (
+                |p| p.tcp.initial_ssthresh_segments = Some(0),
+                "transport: initial_ssthresh_segments = 0: must be from 1 to 4294967295",
+            ),
+            (|p| p.tcp.max_window_bytes = 9, "transport: max_window_bytes = 9: must be from 1460 to 1099511627776"),
+            (|p| p.tcp.duplicate_threshold = 0, "transport: duplicate_threshold = 0: must be from 1 to 255"),
+            (|p| p.tcp.initial_rto = Span::ZERO, "transport: initial_rto = 0 ps: must be above 0 and at most 1 h"),
+            (|p| p.tcp.min_rto = Span::from_s(61), "transport: min_rto = 61 s: must be at most max_rto"),
+            (
+                |p| p.congestion = Congestion::Dctcp(DctcpParams { gain: 0.0, ..DctcpParams::default() }),
+                "transport: gain = 0: must be above 0 and at most 1",
+            ),
+            (
+                |p| {
+                    p.congestion = Congestion::Dctcp(DctcpParams { initial_alpha: f64::NAN, ..DctcpParams::default() });
+                },
+                "transport: initial_alpha = NaN: must be from 0 to 1",
+            ),
+        ];
+        for (spoil, message) in cases {
+            let mut params = TransportParams::new_reno();
+            spoil(&mut params);
+            assert_eq!(params.validated().unwrap_err().to_string(), message);
+        }
+        let udp = UdpParams { payload_bytes: 0, interval: Span::from_us(1) };
+        assert_eq!(
+            TransportParams::udp(udp).validated().unwrap_err().to_string(),
+            "transport: payload_bytes = 0: must be from 1 to 65535"
+        );
+        let udp = UdpParams { payload_bytes: 1, interval: Span::ZERO };
+        assert_eq!(
+            TransportParams::udp(udp).validated().unwrap_err().to_string(),
+            "transport: interval = 0 ps: must be above 0"
+        );
+        let mut params = TransportParams::new_reno();
+        params.tcp.max_rto = Span::from_s(3_601);
+        assert_eq!(
+            params.validated().unwrap_err().to_string(),
+            "transport: max_rto = 3601 s: must be at most 1 h, or unlimited"
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! What two end points exchange.
+
+use pifolab_units::{Rank, Time};
+
+/// The bits of a segment's header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// Opens the connection.
+    pub const SYN: Self = Self(1);
+    /// The acknowledgement number is valid.
+    pub const ACK: Self = Self(2);
+    /// Echoes a congestion mark to the sender.
+    pub const ECE: Self = Self(4);
+    /// Travels from the receiver to the sender.
+    pub const REVERSE: Self = Self(8);
+    /// The network met congestion on the way (set by a queue, not by an end point).
+    pub const CE: Self = Self(16);
+
+    /// Whether all bits of `other` are set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of bits together.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// One segment. Sequence and acknowledgement numbers count segments, not bytes: data segment `k` carries the bytes
+/// `k * mss ..` of its flow, so 32 bits reach for flows of terabytes and a set of segments is a bitmap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// When it was created; in an acknowledgement, when the segment was created that it answers.
+    pub stamp: Time,
+    /// The rank that the transport gives it, fixed here.
+    pub rank: Rank,
+    /// Number of the first segment that it carries (data), or that its sender would send next.
+    pub seq: u32,
+    /// Payload in bytes; 0 for everything but data.
+    pub payload_bytes: u32,
+    /// Number of the first segment that has not yet arrived in order (if [`Flags::ACK`]).
+    pub ack: u32,
+    /// Position in the receiver's [`SackLog`](crate::SackLog): everything recorded before it is acknowledged
+    /// selectively.
+    pub sack: u32,
+    /// Header bits.
+    pub flags: Flags,
+}
+
+impl Segment {
+    /// Whether it travels from the flow's source to its destination.
+    pub const fn from_sender(&self) -> bool {
+        !self.flags.has(Flags::REVERSE)
+    }
+}

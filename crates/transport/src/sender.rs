@@ -1,0 +1,394 @@
+//! The sending end: handshake, sliding window, loss recovery.
+//!
+//! Papers: RFC 9293 (TCP), RFC 5681 and 6582 (fast retransmit, NewReno recovery), RFC 3042 (limited transmit),
+//! RFC 2018 (selective acknowledgement), RFC 6298 (timer), RFC 7323 (a time stamp in every segment, so that every
+//! acknowledgement is a round-trip sample and retransmissions are no exception).
+//! Deviations: selective acknowledgement says everything that has arrived and costs no header bytes; segments that it
+//! covers are not sent again, but the pace of recovery is NewReno's (one retransmission per partial acknowledgement).
+//! Nagle-like: only full segments or a flow's last one are sent.
+
+use crate::control::AnyController;
+use crate::{
+    Ack, Congestion, Controller, Flags, RankRule, RttEstimator, SackLog, Segment, SegmentSet, TcpParams, ValidParams,
+    Window,
+};
+use pifolab_units::{Rank, Span, Time};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    SynSent,
+    Established,
+    Done,
+}
+
+/// What came of an input to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The flow goes on.
+    Going,
+    /// This input completed the flow: every byte is acknowledged (TCP) or sent (UDP).
+    Completed,
+}
+
+/// What a sender counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Data segments sent again, for whatever reason.
+    pub retransmissions: u32,
+    /// Segments sent again without waiting for the timer, on duplicate or partial acknowledgements.
+    pub fast_retransmissions: u32,
+    /// Expiries of the timer, the handshake's included.
+    pub timeouts: u32,
+}
+
+/// The sending end of one connection.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    state: State,
+    /// First segment not acknowledged, next to send, and one past the highest ever sent.
+    una: u32,
+    nxt: u32,
+    highest: u32,
+    segments: u32,
+    segment_bytes: u32,
+    size_bytes: u64,
+    duplicates: u32,
+    /// The acknowledgement that a duplicate repeats; `None` before the first new one where those do not count.
+    repeated: Option<u32>,
+    /// One past the highest segment sent when the last loss was found.
+    recover: Option<u32>,
+    in_recovery: bool,
+    window: Window,
+    controller: AnyController,
+    sacked: SegmentSet,
+    rtt: RttEstimator,
+    deadline: Option<Time>,
+    arms: u32,
+    counts: Counts,
+    tcp: TcpParams,
+    rank: RankRule,
+    /// Set for UDP: the time between datagrams.
+    interval: Option<Span>,
+}
+
+impl Sender {
+    /// The end that is to deliver `size_bytes`.
+    ///
+    /// # Panics
+    /// If `size_bytes` is 0 or above [`ValidParams::max_flow_bytes`].
+    pub fn new(params: &ValidParams, size_bytes: u64) -> Self {
+        assert!(size_bytes > 0 && size_bytes <= params.max_flow_bytes(), "a flow of {size_bytes} B cannot be sent");
+        let tcp = params.params().tcp;
+        let interval = match params.params().congestion {
+            Congestion::Udp(udp) => Some(udp.interval),
+            _ => None,
+        };
+        Self {
+            state: State::Idle,
+            una: 0,
+            nxt: 0,
+            highest: 0,
+            segments: size_bytes.div_ceil(params.segment_bytes().into()) as u32,
+            segment_bytes: params.segment_bytes(),
+            size_bytes,
+            duplicates: 0,
+            repeated: tcp.count_first_duplicates.then_some(0),
+            recover: None,
+            in_recovery: false,
+            window: params.window(),
+            controller: params.controller(),
+            sacked: SegmentSet::default(),
+            rtt: RttEstimator::new(tcp.initial_rto, tcp.min_rto, tcp.max_rto),
+            deadline: None,
+            arms: 0,
+            counts: Counts::default(),
+            tcp,
+            rank: params.params().rank,
+            interval,
+        }
+    }
+
+    /// Opens the connection (TCP) or sends the first datagram (UDP).
+    pub fn start(&mut self, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+        assert!(self.state == State::Idle, "a sender starts once");
+        if self.interval.is_some() {
+            self.state = State::Established;
+            return self.send_datagram(now, send);
+        }
+        self.state = State::SynSent;
+        self.send_syn(now, send);
+        Progress::Going
+    }
+
+    /// Takes a segment that arrived at `now`.
+    pub fn handle_segment(
+        &mut self,
+        segment: &Segment,
+        log: &mut SackLog,
+        now: Time,
+        send: &mut impl FnMut(Segment),
+    ) -> Progress {
+        match self.state {
+            State::Idle | State::Done => Progress::Going,
+            State::SynSent => {
+                if segment.flags.has(Flags::SYN.with(Flags::ACK)) {
+                    self.state = State::Established;
+                    self.deadline = None;
+                    self.send_control(Flags::ACK, now, send);
+                    self.fill_window(now, send);
+                }
+                Progress::Going
+            }
+            State::Established if segment.flags.has(Flags::SYN) => {
+                self.send_control(Flags::ACK, now, send);
+                Progress::Going
+            }
+            State::Established if segment.flags.has(Flags::ACK) => self.handle_ack(segment, log, now, send),
+            State::Established => Progress::Going,
+        }
+    }
+
+    fn handle_ack(
+        &mut self,
+        segment: &Segment,
+        log: &mut SackLog,
+        now: Time,
+        send: &mut impl FnMut(Segment),
+    ) -> Progress {
+        self.rtt.sample(now.since(segment.stamp));
+        while let Some(number) = log.read_before(segment.sack) {
+            self.sacked.insert(number);
+        }
+        let upto_bytes = self.bytes_before(segment.ack);
+        let ack = Ack {
+            now,
+            upto_bytes,
+            newly_bytes: upto_bytes.saturating_sub(self.bytes_before(self.una)),
+            sent_bytes: self.bytes_before(self.highest),
+            marked: segment.flags.has(Flags::ECE),
+            rtt_s: self.rtt.smoothed_s(),
+        };
+        let mut is_new = false;
+        if Some(segment.ack) == self.repeated {
+            self.duplicates += 1;
+            self.on_duplicate(segment.ack, now, send);
+        } else if segment.ack > self.una {
+            is_new = true;
+            self.repeated = Some(segment.ack);
+            self.duplicates = 0;
+            self.on_new(segment.ack, &ack, now, send);
+        }
+        self.controller.on_any_ack(&mut self.window, &ack);
+        if segment.ack > self.una {
+            self.una = self.sacked.next_missing(segment.ack);
+            self.sacked.advance(self.una);
+            self.nxt = self.nxt.max(self.una);
+            if self.una == self.segments {
+                self.state = State::Done;
+                self.deadline = None;
+                return Progress::Completed;
+            }
+        }
+        self.fill_window(now, send);
+        // In recovery a partial acknowledgement restarts the timer too (RFC 6582's slow but steady variant); where each
+        // transmission does so, its retransmission already has.
+        if is_new && !(self.in_recovery && self.tcp.restart_timer_on_send) {
+            if self.una < self.highest {
+                self.arm(now);
+            } else {
+                self.deadline = None;
+            }
+        }
+        Progress::Going
+    }
+
+    fn on_new(&mut self, upto: u32, ack: &Ack, now: Time, send: &mut impl FnMut(Segment)) {
+        if self.in_recovery && self.recover.is_some_and(|recover| upto < recover) {
+            let left = self.window.cwnd - ack.newly_bytes as f64 + self.window.mss;
+            self.window.cwnd = left.max(self.window.mss);
+            self.retransmit(upto, now, send);
+            return;
+        }
+        if self.in_recovery {
+            let flight = (self.bytes_before(self.nxt) - self.bytes_before(self.una)) as f64;
+            self.window.cwnd = self.window.ssthresh.min(flight + self.window.mss);
+            self.in_recovery = false;
+        }
+        self.controller.on_new_ack(&mut self.window, ack);
+    }
+
+    fn on_duplicate(&mut self, upto: u32, now: Time, send: &mut impl FnMut(Segment)) {
+        let threshold = self.tcp.duplicate_threshold;
+        let beyond = self.recover.is_none_or(|recover| upto > recover);
+        if self.duplicates == threshold && !self.in_recovery && beyond {
+            let flight = self.bytes_before(self.nxt) - self.bytes_before(self.una);
+            self.controller.on_loss(&mut self.window, flight);
+            self.window.cwnd = self.window.ssthresh + f64::from(threshold) * self.window.mss;
+            self.recover = Some(self.highest);
+            self.in_recovery = true;
+            self.retransmit(upto, now, send);
+        } else if self.in_recovery {
+            self.window.cwnd += self.window.mss;
+        } else if self.duplicates < threshold && self.tcp.limited_transmit {
+            self.nxt = self.sacked.next_missing(self.nxt);
+            if self.nxt < self.segments {
+                self.send_data(self.nxt, now, send);
+                self.pass(self.nxt + 1);
+            }
+        }
+    }
+
+    /// Sends segment `number` again at once.
+    fn retransmit(&mut self, number: u32, now: Time, send: &mut impl FnMut(Segment)) {
+        self.counts.fast_retransmissions += 1;
+        self.send_data(number, now, send);
+        self.pass(number);
+        if self.nxt == number {
+            self.pass(number + 1);
+        }
+    }
+
+    /// Moves the next segment to send up to `number`, if it is not there yet.
+    fn pass(&mut self, number: u32) {
+        self.nxt = self.nxt.max(number);
+        self.highest = self.highest.max(self.nxt);
+    }
+
+    fn fill_window(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
+        let limit = self.window.cwnd.min(self.window.limit) as u64;
+        let edge = self.bytes_before(self.una) + limit;
+        while self.nxt < self.segments && self.bytes_before(self.nxt + 1) <= edge {
+            if !self.sacked.contains(self.nxt) {
+                self.send_data(self.nxt, now, send);
+            }
+            self.pass(self.nxt + 1);
+        }
+    }
+
+    /// Handles the expiry of the timer (TCP), or sends the next datagram (UDP). Early calls do nothing.
+    pub fn handle_timeout(&mut self, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return Progress::Going;
+        }
+        if self.interval.is_some() {
+            return self.send_datagram(now, send);
+        }
+        self.counts.timeouts += 1;
+        self.rtt.back_off();
+        let syn = self.state == State::SynSent;
+        let flight = if syn { 0 } else { self.bytes_before(self.nxt) - self.bytes_before(self.una) };
+        self.controller.on_timeout(&mut self.window, flight as f64);
+        self.in_recovery = false;
+        if syn {
+            self.send_syn(now, send);
+            return Progress::Going;
+        }
+        if self.tcp.timeout_sets_recover {
+            self.recover = Some(self.highest);
+        }
+        self.nxt = self.una;
+        // The timer that expired is not running any more; the retransmission below starts it again.
+        self.deadline = None;
+        self.fill_window(now, send);
+        Progress::Going
+    }
+
+    fn send_datagram(&mut self, now: Time, send: &mut impl FnMut(Segment)) -> Progress {
+        self.send_data(self.nxt, now, send);
+        self.pass(self.nxt + 1);
+        if self.nxt == self.segments {
+            self.state = State::Done;
+            self.deadline = None;
+            return Progress::Completed;
+        }
+        self.deadline = self.interval.map(|interval| now.saturating_add(interval));
+        self.arms = self.arms.wrapping_add(1);
+        Progress::Going
+    }
+
+    fn send_syn(&mut self, now: Time, send: &mut impl FnMut(Segment)) {
+        let rank = if self.rank == RankRule::Zero { Rank::ZERO } else { Rank::saturating(self.size_bytes) };
+        send(Segment { stamp: now, rank, seq: 0, payload_bytes: 0, ack: 0, sack: 0, flags: Flags::SYN });
+        self.arm(now);
+    }
+
+    fn send_control(&mut self, flags: Flags, now: Time, send: &mut impl FnMut(Segment)) {
+        send(Segment {
+            stamp: now,
+            rank: self.rank_of(self.nxt),
+            seq: self.nxt,
+            payload_bytes: 0,
+            ack: 0,
+            sack: 0,
+            flags,
+        });
+    }
+
+    fn send_data(&mut self, number: u32, now: Time, send: &mut impl FnMut(Segment)) {
+        self.counts.retransmissions += u32::from(number < self.highest);
+        send(Segment {
+            stamp: now,
+            rank: self.rank_of(number),
+            seq: number,
+            payload_bytes: (self.bytes_before(number + 1) - self.bytes_before(number)) as u32,
+            ack: 0,
+            sack: 0,
+            flags: Flags::default(),
+        });
+        if self.interval.is_none() && (self.tcp.restart_timer_on_send || self.deadline.is_none()) {
+            self.arm(now);
+        }
+    }
+
+    fn rank_of(&self, number: u32) -> Rank {
+        let left = self.size_bytes - self.bytes_before(number);
+        Rank::saturating(match self.rank {
+            RankRule::Zero => 0,
+            RankRule::RemainingSize => left,
+            RankRule::RemainingBySequence => left.saturating_sub(1),
+            RankRule::FlowSize => self.size_bytes,
+            RankRule::Unacknowledged => self.size_bytes - self.bytes_before(self.una),
+        })
+    }
+
+    fn arm(&mut self, now: Time) {
+        self.deadline = Some(now.saturating_add(self.rtt.rto()));
+        self.arms = self.arms.wrapping_add(1);
+    }
+
+    /// Bytes of the flow before segment `number`.
+    fn bytes_before(&self, number: u32) -> u64 {
+        (u64::from(number) * u64::from(self.segment_bytes)).min(self.size_bytes)
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// How often the timer was set so far (for engines that keep one event per setting).
+    pub fn arms(&self) -> u32 {
+        self.arms
+    }
+
+    /// Whether every byte is acknowledged (TCP) or sent (UDP).
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Bytes of the flow that are acknowledged.
+    pub fn acknowledged_bytes(&self) -> u64 {
+        self.bytes_before(self.una)
+    }
+
+    /// What it counted.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The window now.
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+}
