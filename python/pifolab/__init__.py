@@ -1,1 +1,57 @@
-"""Programmable packet scheduling, from paper to packets."""
+"""Programmable packet scheduling, from paper to packets.
+
+A packet carries a rank; the smaller leaves first. The ideal scheduler is PIFO; FIFO knows no ranks; between them lie
+the approximations that real devices can run. Every scheduler has a class here, and they all work alike:
+
+>>> import pifolab
+>>> pifo = pifolab.Pifo(capacity_packets=2)
+>>> pifo.enqueue(7)
+Admitted(queue=0, rank=7)
+>>> pifo.enqueue(3)
+Admitted(queue=0, rank=3)
+
+It is full now. A better packet pushes the worst one out, a worse one is refused:
+
+>>> pifo.enqueue(5).victims[0].rank
+7
+>>> pifo.enqueue(9).reason
+'full'
+>>> pifo.dequeue().rank, pifo.dequeue().rank, pifo.dequeue()
+(3, 5, None)
+
+`pifolab.schedulers()` and `pifolab.ranks()` list what there is, with every parameter, its unit, range and default.
+"""
+
+from pifolab._pifolab import (
+    Admitted,
+    Dropped,
+    Evicted,
+    NotBefore,
+    Packet,
+    Scheduler,
+    __version__,
+)
+from pifolab.errors import InputError, InternalError, ParameterError, PifolabError
+from pifolab.info import Info, Param, ranks, schedulers
+from pifolab._classes import *  # noqa: F403
+from pifolab._classes import ranked, scheduler
+
+__all__ = [
+    "Admitted",
+    "Dropped",
+    "Evicted",
+    "Info",
+    "InputError",
+    "InternalError",
+    "NotBefore",
+    "Packet",
+    "Param",
+    "ParameterError",
+    "PifolabError",
+    "Scheduler",
+    "__version__",
+    "ranked",
+    "ranks",
+    "scheduler",
+    "schedulers",
+]

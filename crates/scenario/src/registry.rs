@@ -1,7 +1,7 @@
 //! The names that text may use: every scheduler and rank function, one line each.
 
 use pifolab_sched::params::{Args, FromArgs, Info, ParamError, closest};
-use pifolab_sched::{Scheduler, schedulers};
+use pifolab_sched::{RankFn, Scheduler, schedulers};
 
 /// A scheduler that can be built from text.
 pub struct SchedulerEntry {
@@ -30,7 +30,31 @@ pub fn find_scheduler(name: &str) -> Result<&'static SchedulerEntry, String> {
     SCHEDULERS.iter().find(|entry| entry.info.name == name).ok_or_else(|| unknown("scheduler", name, names))
 }
 
-fn unknown<'a, I: Iterator<Item = &'a str>>(what: &str, name: &str, names: impl Fn() -> I) -> String {
+/// A rank function that can be built from text.
+pub struct RankEntry {
+    /// What a user can look up about it.
+    pub info: &'static Info,
+    /// Builds it from its arguments; every argument must be known and have an effect.
+    pub build: fn(Args) -> Result<BoxedRankFn, ParamError>,
+}
+
+/// A rank function chosen at run time.
+pub type BoxedRankFn = Box<dyn RankFn + Send>;
+
+/// Every rank function.
+pub const RANKS: &[RankEntry] = &[];
+
+/// The rank function `name`.
+///
+/// # Errors
+/// A message that lists the names, with the closest one first.
+pub fn find_rank(name: &str) -> Result<&'static RankEntry, String> {
+    let names = || RANKS.iter().map(|entry| entry.info.name);
+    RANKS.iter().find(|entry| entry.info.name == name).ok_or_else(|| unknown("rank function", name, names))
+}
+
+/// Says that no `what` is called `name`, with the closest of `names`, or all of them if none is close.
+pub fn unknown<'a, I: Iterator<Item = &'a str>>(what: &str, name: &str, names: impl Fn() -> I) -> String {
     match closest(name, names()) {
         Some(closest) => format!("unknown {what} {name:?}; did you mean {closest}?"),
         None => format!("unknown {what} {name:?}; there are {}", names().collect::<Vec<_>>().join(", ")),

@@ -1,0 +1,81 @@
+//! The one place where an error of the library, or a panic, becomes a Python exception.
+
+use pifolab_sched::params::ParamError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::sync::Mutex;
+
+/// Where the last panic happened and what it said; written by the hook, read when the panic is caught. Panics end
+/// whatever ran, so one slot serves the whole process.
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
+
+/// A fault that a user of the Python package can see.
+pub enum Fault {
+    /// A parameter that cannot be accepted.
+    Parameter(ParamError),
+    /// Data that cannot be accepted: a file, a packet, a point in time. One line, with the place.
+    Input(String),
+}
+
+impl From<ParamError> for Fault {
+    fn from(error: ParamError) -> Self {
+        Self::Parameter(error)
+    }
+}
+
+/// Runs `body`, which holds all that a call from Python does, and turns what goes wrong into an exception:
+/// `pifolab.ParameterError`, `pifolab.InputError`, or `pifolab.InternalError` for a panic.
+pub fn guard<T>(py: Python<'_>, body: impl FnOnce() -> Result<T, Fault>) -> PyResult<T> {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(fault)) => Err(raise(py, fault)),
+        Err(_) => {
+            let message = LAST_PANIC.lock().map(|text| text.clone()).unwrap_or_default();
+            Err(exception(py, "InternalError", (message,)))
+        }
+    }
+}
+
+/// Keeps panics off the terminal; [`guard`] reports them.
+pub fn keep_panics_quiet() {
+    std::panic::set_hook(Box::new(|info: &PanicHookInfo<'_>| {
+        let payload = info.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let what = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        if let Ok(mut text) = LAST_PANIC.lock() {
+            *text = format!("{what} ({place})");
+        }
+    }));
+}
+
+fn raise(py: Python<'_>, fault: Fault) -> PyErr {
+    match fault {
+        Fault::Parameter(error) => {
+            let message = error.to_string();
+            exception(py, "ParameterError", (message, error.owner, error.key, error.value, error.expected))
+        }
+        Fault::Input(message) => exception(py, "InputError", (message,)),
+    }
+}
+
+/// The exception classes are written in Python, where they can inherit from the built-in ones.
+fn exception<'py, A>(py: Python<'py>, name: &'static str, arguments: A) -> PyErr
+where
+    A: pyo3::call::PyCallArgs<'py>,
+{
+    static PARAMETER: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static INPUT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static INTERNAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let cell = match name {
+        "ParameterError" => &PARAMETER,
+        "InputError" => &INPUT,
+        _ => &INTERNAL,
+    };
+    match cell.import(py, "pifolab.errors", name).and_then(|class| class.call1(arguments)) {
+        Ok(value) => PyErr::from_value(value),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,226 @@
+//! Packets and outcomes as Python sees them: immutable values that compare by content and print as they are built.
+
+use pifolab_sched::{DropReason, Packet};
+use pifolab_units::{Rank, Time};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyTuple};
+
+use crate::errors::{Fault, guard};
+
+/// A packet, as a scheduler sees it.
+#[pyclass(name = "Packet", module = "pifolab", frozen, get_all, eq, hash, from_py_object)]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct PyPacket {
+    rank: u64,
+    id: u64,
+    flow: u32,
+    size_bytes: u32,
+    arrival_ns: u64,
+}
+
+#[pymethods]
+impl PyPacket {
+    #[classattr]
+    fn __match_args__() -> [&'static str; 1] {
+        ["rank"]
+    }
+
+    #[new]
+    #[pyo3(signature = (rank, *, id=None, flow=None, size_bytes=None, arrival_ns=None))]
+    fn new(
+        py: Python<'_>,
+        rank: Whole<'_>,
+        id: Option<Whole<'_>>,
+        flow: Option<Whole<'_>>,
+        size_bytes: Option<Whole<'_>>,
+        arrival_ns: Option<Whole<'_>>,
+    ) -> PyResult<Self> {
+        guard(py, || {
+            Ok(Self {
+                rank: rank.rank()?.get(),
+                id: id.map_or(Ok(0), |id| id.up_to("id", u64::MAX))?,
+                flow: flow.map_or(Ok(0), |flow| flow.flow())?,
+                size_bytes: size_bytes.map_or(Ok(DEFAULT_SIZE), |size| size.size())?,
+                arrival_ns: arrival_ns.map_or(Ok(Time::ZERO), |time| time.time("arrival_ns"))?.as_ns(),
+            })
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { rank, id, flow, size_bytes, arrival_ns } = self;
+        format!("Packet(rank={rank}, id={id}, flow={flow}, size_bytes={size_bytes}, arrival_ns={arrival_ns})")
+    }
+}
+
+impl From<&Packet> for PyPacket {
+    fn from(packet: &Packet) -> Self {
+        Self {
+            rank: packet.rank.get(),
+            id: packet.id,
+            flow: packet.flow,
+            size_bytes: packet.size,
+            arrival_ns: packet.arrival.as_ns(),
+        }
+    }
+}
+
+impl PyPacket {
+    /// The packet that arrives at `now`.
+    pub fn arriving(&self, now: Time) -> Packet {
+        Packet { id: self.id, flow: self.flow, size: self.size_bytes, rank: Rank::saturating(self.rank), arrival: now }
+    }
+}
+
+/// The size of a packet that nobody gave one: a full Ethernet frame.
+pub const DEFAULT_SIZE: u32 = 1500;
+
+/// An integer from Python, not yet known to lie in anybody's range.
+pub struct Whole<'py>(Bound<'py, PyAny>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Whole<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        // Integers of NumPy and polars are none of Python's, but say that they can be read as one.
+        if object.is_instance_of::<PyInt>() {
+            Ok(Self(object.to_owned()))
+        } else {
+            object.call_method0("__index__").map(Self).map_err(|_| {
+                let kind = object.get_type();
+                PyTypeError::new_err(format!("expected an integer (or a Packet, where one is offered), not {kind}"))
+            })
+        }
+    }
+}
+
+impl Whole<'_> {
+    /// The integer, from 0 to `max`; the fault calls it `key`.
+    pub fn up_to(&self, key: &str, max: u64) -> Result<u64, Fault> {
+        self.0.extract::<u64>().ok().filter(|value| *value <= max).ok_or_else(|| {
+            let value = &self.0;
+            Fault::Input(format!("{key} = {value}: expected an integer from 0 to {max}"))
+        })
+    }
+
+    /// A rank.
+    pub fn rank(&self) -> Result<Rank, Fault> {
+        self.0.extract().ok().and_then(Rank::new).ok_or_else(|| {
+            let value = &self.0;
+            Fault::Input(format!("rank = {value}: expected an integer from 0 to 2^63 - 1"))
+        })
+    }
+
+    /// A flow number. Per-flow state is held in arrays, which the number indexes.
+    pub fn flow(&self) -> Result<u32, Fault> {
+        self.up_to("flow", MAX_FLOW).map(|flow| flow as u32)
+    }
+
+    /// A packet's size.
+    pub fn size(&self) -> Result<u32, Fault> {
+        self.up_to("size_bytes", u64::from(u32::MAX)).map(|size| size as u32)
+    }
+
+    /// A point in time, in nanoseconds, that fits in 2^64 picoseconds.
+    pub fn time(&self, key: &str) -> Result<Time, Fault> {
+        self.up_to(key, u64::MAX / 1000).map(Time::from_ns)
+    }
+}
+
+/// The largest flow number that Python may use: dense arrays of per-flow state stay below some hundred megabytes.
+const MAX_FLOW: u64 = (1 << 24) - 1;
+
+/// The packet was stored.
+#[pyclass(module = "pifolab", frozen, get_all, eq, hash)]
+#[derive(PartialEq, Eq, Hash)]
+pub struct Admitted {
+    pub queue: u32,
+    pub rank: u64,
+}
+
+#[pymethods]
+impl Admitted {
+    #[classattr]
+    fn __match_args__() -> [&'static str; 2] {
+        ["queue", "rank"]
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Admitted(queue={}, rank={})", self.queue, self.rank)
+    }
+}
+
+/// The packet was stored, and others had to leave for it.
+#[pyclass(module = "pifolab", frozen, eq, hash)]
+#[derive(PartialEq, Eq, Hash)]
+pub struct Evicted {
+    #[pyo3(get)]
+    pub queue: u32,
+    #[pyo3(get)]
+    pub rank: u64,
+    pub victims: Vec<PyPacket>,
+}
+
+#[pymethods]
+impl Evicted {
+    #[classattr]
+    fn __match_args__() -> [&'static str; 3] {
+        ["queue", "rank", "victims"]
+    }
+
+    #[getter]
+    fn victims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.victims.iter().cloned())
+    }
+
+    fn __repr__(&self) -> String {
+        let victims: Vec<_> = self.victims.iter().map(PyPacket::__repr__).collect();
+        let comma = if victims.len() == 1 { "," } else { "" };
+        format!("Evicted(queue={}, rank={}, victims=({}{comma}))", self.queue, self.rank, victims.join(", "))
+    }
+}
+
+/// The packet was refused.
+#[pyclass(module = "pifolab", frozen, eq, hash)]
+#[derive(PartialEq, Eq, Hash)]
+pub struct Dropped {
+    #[pyo3(get)]
+    pub packet: PyPacket,
+    pub reason: DropReason,
+}
+
+#[pymethods]
+impl Dropped {
+    #[classattr]
+    fn __match_args__() -> [&'static str; 2] {
+        ["reason", "packet"]
+    }
+
+    #[getter]
+    fn reason(&self) -> &'static str {
+        self.reason.as_str()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Dropped(reason='{}', packet={})", self.reason, self.packet.__repr__())
+    }
+}
+
+/// Packets wait, but none may leave before this time.
+#[pyclass(module = "pifolab", frozen, get_all, eq, hash)]
+#[derive(PartialEq, Eq, Hash)]
+pub struct NotBefore {
+    pub time_ns: u64,
+}
+
+#[pymethods]
+impl NotBefore {
+    #[classattr]
+    fn __match_args__() -> [&'static str; 1] {
+        ["time_ns"]
+    }
+
+    fn __repr__(&self) -> String {
+        format!("NotBefore(time_ns={})", self.time_ns)
+    }
+}

@@ -1,0 +1,357 @@
+//! A scheduler, alone or joined to a rank function, as a Python object.
+
+use pifolab_scenario::registry::{self, BoxedScheduler};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Packet, Ranked, Scheduler};
+use pifolab_units::{Bytes, Rank, Span, Time};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::errors::{Fault, guard};
+use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, NotBefore, PyPacket, Whole};
+use crate::values::read_args;
+
+/// What every scheduler does. Construct one of the classes derived from it, such as `Pifo`.
+///
+/// ``len(scheduler)`` is the number of packets held.
+#[pyclass(name = "Scheduler", module = "pifolab", subclass)]
+pub struct PyScheduler {
+    /// Locked only through shared references; methods that change it have it for themselves.
+    inner: Mutex<BoxedScheduler>,
+    /// The time of the last call: time never runs backwards.
+    now: Time,
+    next_id: u64,
+}
+
+#[pymethods]
+impl PyScheduler {
+    /// `scheduler` and its parameters, behind `rank` and its parameters where there is one.
+    #[new]
+    #[pyo3(signature = (scheduler, parameters=None, rank=None, rank_parameters=None))]
+    fn new(
+        py: Python<'_>,
+        scheduler: &str,
+        parameters: Option<&Bound<'_, PyDict>>,
+        rank: Option<&str>,
+        rank_parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let args = read_args(scheduler, parameters)?;
+        let rank = rank.map(|name| read_args(name, rank_parameters)).transpose()?;
+        let inner = guard(py, || {
+            let scheduler = (registry::find_scheduler(args.owner()).map_err(Fault::Input)?.build)(args)?;
+            let Some(args) = rank else { return Ok(scheduler) };
+            let rank_fn = (registry::find_rank(args.owner()).map_err(Fault::Input)?.build)(args)?;
+            Ok(Box::new(Ranked::new(rank_fn, scheduler)) as BoxedScheduler)
+        })?;
+        Ok(Self { inner: Mutex::new(inner), now: Time::ZERO, next_id: 0 })
+    }
+
+    /// Offer a packet.
+    ///
+    /// Parameters
+    /// ----------
+    /// packet : Packet or int, optional
+    ///     The packet, or just its rank. May be left out where a rank function computes the rank.
+    /// flow : int, optional
+    ///     The flow that it belongs to, from 0. Default 0.
+    /// size_bytes : int, optional
+    ///     Its size. Default 1500, a full Ethernet frame.
+    /// id : int, optional
+    ///     Its name, unique among the packets held. Default: numbered in order of arrival.
+    /// now_ns : int, optional
+    ///     The time of the call in nanoseconds; time never runs backwards. Default: that of the last call.
+    /// eligible_ns : int, optional
+    ///     The time before which it may not leave (`Pieo`). Default 0.
+    /// flow_size_bytes, remaining_bytes, unacknowledged_bytes : int, optional
+    ///     Facts for the rank functions ``flow-size``, ``remaining-size`` and ``unacknowledged``.
+    /// deadline_ns, remaining_transmission_ns, delay_so_far_ns, mean_delay_so_far_ns : int, optional
+    ///     Facts for the rank functions ``edf``, ``lstf`` and ``fifo-plus``.
+    ///
+    /// Returns
+    /// -------
+    /// Admitted, Evicted or Dropped
+    ///     What became of it, and of those that had to leave for it.
+    ///
+    /// Raises
+    /// ------
+    /// InputError
+    ///     A value out of range, a time before the last one, or a fact that nobody reads.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import pifolab
+    /// >>> scheduler = pifolab.SpPifo(queues=2, queue_capacity_packets=1)
+    /// >>> scheduler.enqueue(5)
+    /// Admitted(queue=1, rank=5)
+    /// >>> scheduler.enqueue(pifolab.Packet(rank=2, flow=9))
+    /// Admitted(queue=0, rank=2)
+    /// >>> match scheduler.enqueue(6):
+    /// ...     case pifolab.Dropped(reason, packet):
+    /// ...         print(reason, packet.rank)
+    /// full 6
+    #[pyo3(signature = (
+        packet=None, *, flow=None, size_bytes=None, id=None, now_ns=None, eligible_ns=None,
+        flow_size_bytes=None, remaining_bytes=None, unacknowledged_bytes=None, deadline_ns=None,
+        remaining_transmission_ns=None, delay_so_far_ns=None, mean_delay_so_far_ns=None,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
+    fn enqueue<'py>(
+        &mut self,
+        py: Python<'py>,
+        packet: Option<Offered<'py>>,
+        flow: Option<Whole<'py>>,
+        size_bytes: Option<Whole<'py>>,
+        id: Option<Whole<'py>>,
+        now_ns: Option<Whole<'py>>,
+        eligible_ns: Option<Whole<'py>>,
+        flow_size_bytes: Option<Whole<'py>>,
+        remaining_bytes: Option<Whole<'py>>,
+        unacknowledged_bytes: Option<Whole<'py>>,
+        deadline_ns: Option<Whole<'py>>,
+        remaining_transmission_ns: Option<Whole<'py>>,
+        delay_so_far_ns: Option<Whole<'py>>,
+        mean_delay_so_far_ns: Option<Whole<'py>>,
+    ) -> PyResult<Py<PyAny>> {
+        let outcome = guard(py, || {
+            let now = self.advance(now_ns)?;
+            let packet = match packet {
+                Some(Offered::Packet(packet)) => {
+                    if flow.is_some() || size_bytes.is_some() || id.is_some() {
+                        let message = "flow, size_bytes and id are part of the packet: give them there";
+                        return Err(Fault::Input(message.to_owned()));
+                    }
+                    packet.arriving(now)
+                }
+                bare => Packet {
+                    id: match id {
+                        Some(id) => id.up_to("id", u64::MAX)?,
+                        None => self.next_id,
+                    },
+                    flow: flow.map_or(Ok(0), |flow| flow.flow())?,
+                    size: size_bytes.map_or(Ok(DEFAULT_SIZE), |size| size.size())?,
+                    rank: match bare {
+                        Some(Offered::Rank(rank)) => rank.rank()?,
+                        _ => Rank::ZERO,
+                    },
+                    arrival: now,
+                },
+            };
+            self.next_id = self.next_id.max(packet.id.saturating_add(1));
+            let bytes = |key, value: Option<Whole<'py>>| value.map(|value| value.up_to(key, u64::MAX).map(Bytes));
+            let time = |key, value: Option<Whole<'py>>| value.map(|value| value.time(key));
+            let facts = Facts {
+                flow_size: bytes("flow_size_bytes", flow_size_bytes).transpose()?,
+                remaining: bytes("remaining_bytes", remaining_bytes).transpose()?,
+                unacknowledged: bytes("unacknowledged_bytes", unacknowledged_bytes).transpose()?,
+                deadline: time("deadline_ns", deadline_ns).transpose()?,
+                remaining_transmission: time("remaining_transmission_ns", remaining_transmission_ns).transpose()?,
+                delay_so_far: time("delay_so_far_ns", delay_so_far_ns).transpose()?,
+                mean_delay_so_far: time("mean_delay_so_far_ns", mean_delay_so_far_ns).transpose()?,
+            };
+            let eligible = eligible_ns.map_or(Ok(Time::ZERO), |time| time.time("eligible_ns"))?;
+            let scheduler = self.scheduler();
+            facts.tell(scheduler, packet.id)?;
+            Ok(scheduler.enqueue_eligible(packet, eligible, now))
+        })?;
+        Ok(match outcome {
+            Enqueued::Admitted { queue, rank } => Py::new(py, Admitted { queue, rank: rank.get() })?.into_any(),
+            Enqueued::Evicted { queue, rank, victims } => {
+                let victims = victims.iter().map(PyPacket::from).collect();
+                Py::new(py, Evicted { queue, rank: rank.get(), victims })?.into_any()
+            }
+            Enqueued::Dropped { packet, reason } => {
+                Py::new(py, Dropped { packet: PyPacket::from(&packet), reason })?.into_any()
+            }
+        })
+    }
+
+    /// Take the next packet to send.
+    ///
+    /// Parameters
+    /// ----------
+    /// now_ns : int, optional
+    ///     The time of the call in nanoseconds. Default: that of the last call.
+    ///
+    /// Returns
+    /// -------
+    /// Packet, NotBefore, Dropped or None
+    ///     None if no packet waits; `NotBefore` if packets wait but none may leave yet (`Pieo`); `Dropped` if the
+    ///     scheduler gave a packet up, in which case ask again.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import pifolab
+    /// >>> scheduler = pifolab.Pifo(capacity_packets=2)
+    /// >>> scheduler.enqueue(8), scheduler.enqueue(4)
+    /// (Admitted(queue=0, rank=8), Admitted(queue=0, rank=4))
+    /// >>> scheduler.dequeue().rank, scheduler.dequeue().rank, scheduler.dequeue()
+    /// (4, 8, None)
+    #[pyo3(signature = (*, now_ns=None))]
+    fn dequeue<'py>(&mut self, py: Python<'py>, now_ns: Option<Whole<'py>>) -> PyResult<Option<Py<PyAny>>> {
+        let outcome = guard(py, || {
+            let now = self.advance(now_ns)?;
+            Ok(self.scheduler().dequeue(now))
+        })?;
+        Ok(match outcome {
+            Dequeued::Packet { packet, .. } => Some(Py::new(py, PyPacket::from(&packet))?.into_any()),
+            Dequeued::Dropped { packet, reason } => {
+                Some(Py::new(py, Dropped { packet: PyPacket::from(&packet), reason })?.into_any())
+            }
+            Dequeued::NotBefore(time) => {
+                Some(Py::new(py, NotBefore { time_ns: time.as_ps().div_ceil(1000) })?.into_any())
+            }
+            Dequeued::Empty => None,
+        })
+    }
+
+    fn __len__(&self) -> usize {
+        self.shared().len()
+    }
+
+    /// An empty scheduler is not a false one.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    /// Bytes held.
+    #[getter]
+    fn backlog_bytes(&self) -> u64 {
+        self.shared().backlog().0
+    }
+
+    /// The most packets that it holds, over all queues; None if its capacity is not in packets.
+    #[getter]
+    fn capacity_packets(&self) -> Option<u32> {
+        match self.shared().capacity() {
+            Capacity::Packets(packets) => Some(packets),
+            Capacity::Bytes(_) | Capacity::Unlimited => None,
+        }
+    }
+
+    /// The most bytes that it holds, over all queues; None if its capacity is not in bytes.
+    #[getter]
+    fn capacity_bytes(&self) -> Option<u64> {
+        match self.shared().capacity() {
+            Capacity::Bytes(bytes) => Some(bytes),
+            Capacity::Packets(_) | Capacity::Unlimited => None,
+        }
+    }
+
+    /// Packets held in each queue, highest priority first.
+    #[getter]
+    fn queue_lengths(&self) -> Vec<usize> {
+        let scheduler = self.shared();
+        (0..scheduler.queues()).map(|queue| scheduler.queue_len(queue)).collect()
+    }
+
+    /// The bound of each queue, highest priority first: the smallest rank that it accepts (SP-PIFO) or the largest
+    /// (PACKS, eq. 11); None where there is none.
+    #[getter]
+    fn bounds(&self) -> Vec<Option<i64>> {
+        let scheduler = self.shared();
+        (0..scheduler.queues()).map(|queue| scheduler.queue_bound(queue)).collect()
+    }
+
+    /// The ranks in the sliding window, oldest first; empty where there is no window.
+    #[getter]
+    fn window(&self) -> Vec<u64> {
+        let mut ranks = Vec::new();
+        self.shared().visit_window(&mut |rank| ranks.push(rank.get()));
+        ranks
+    }
+
+    /// The time of the last call, in nanoseconds.
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.now.as_ns()
+    }
+}
+
+impl PyScheduler {
+    fn scheduler(&mut self) -> &mut BoxedScheduler {
+        self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, BoxedScheduler> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time of this call: `now_ns`, or that of the last call.
+    fn advance(&mut self, now_ns: Option<Whole<'_>>) -> Result<Time, Fault> {
+        if let Some(now) = now_ns {
+            let now = now.time("now_ns")?;
+            if now < self.now {
+                let (now, last) = (now.as_ns(), self.now.as_ns());
+                return Err(Fault::Input(format!("now_ns = {now}: time never runs backwards; it was {last} before")));
+            }
+            self.now = now;
+        }
+        Ok(self.now)
+    }
+}
+
+/// What may be offered: a packet, or just a rank.
+enum Offered<'py> {
+    Packet(PyPacket),
+    Rank(Whole<'py>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Offered<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match object.cast::<PyPacket>() {
+            Ok(packet) => Ok(Self::Packet(packet.get().clone())),
+            Err(_) => object.extract().map(Self::Rank),
+        }
+    }
+}
+
+/// The facts that came with a packet: [`Hints`], before it is known which were given.
+struct Facts {
+    flow_size: Option<Bytes>,
+    remaining: Option<Bytes>,
+    unacknowledged: Option<Bytes>,
+    deadline: Option<Time>,
+    remaining_transmission: Option<Time>,
+    delay_so_far: Option<Time>,
+    mean_delay_so_far: Option<Time>,
+}
+
+impl Facts {
+    /// Tells the facts to a scheduler that wants them. Facts that nobody reads are a mistake, and so is none where the
+    /// rank would be computed from them.
+    fn tell(self, scheduler: &mut BoxedScheduler, id: u64) -> Result<(), Fault> {
+        let bytes = self.flow_size.or(self.remaining).or(self.unacknowledged).is_some();
+        let times = self.deadline.or(self.remaining_transmission).or(self.delay_so_far).or(self.mean_delay_so_far);
+        let given = bytes || times.is_some();
+        match (given, scheduler.wants_hints()) {
+            (false, false) => return Ok(()),
+            (true, false) => {
+                let message = "flow_size_bytes, remaining_bytes, ..., mean_delay_so_far_ns have no effect here: \
+                               no rank function reads them";
+                return Err(Fault::Input(message.to_owned()));
+            }
+            (false, true) => {
+                let message = "the rank function needs facts about the packet: give flow_size_bytes, \
+                               remaining_bytes, unacknowledged_bytes, deadline_ns, ... as it asks for";
+                return Err(Fault::Input(message.to_owned()));
+            }
+            (true, true) => {}
+        }
+        let span = |time: Option<Time>| time.map_or(Span::ZERO, |time| time.since(Time::ZERO));
+        scheduler.hint(
+            id,
+            &Hints {
+                flow_size: self.flow_size.unwrap_or_default(),
+                remaining: self.remaining.unwrap_or_default(),
+                unacknowledged: self.unacknowledged.unwrap_or_default(),
+                deadline: self.deadline,
+                remaining_transmission: span(self.remaining_transmission),
+                delay_so_far: span(self.delay_so_far),
+                mean_delay_so_far: span(self.mean_delay_so_far),
+            },
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! Python values and the library's: parameters inwards, tables of parameters outwards.
+
+use pifolab_sched::params::{Absent, Args, Info, Kind, Param, Value};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+
+/// Reads keyword arguments; `None` stands for "not given".
+pub fn read_args(owner: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Args> {
+    let mut args = Args::new(owner);
+    for (key, value) in keywords.into_iter().flatten() {
+        if !value.is_none() {
+            args.set(key.extract::<String>()?, read_value(&value)?);
+        }
+    }
+    Ok(args)
+}
+
+/// Reads one value: a bool, int, float, str, `decimal.Decimal`, `fractions.Fraction`, or a sequence of them.
+fn read_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(Value::Flag(flag.is_true()));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Value::Text(text.to_str()?.to_owned()));
+    }
+    if let Ok(float) = value.cast::<PyFloat>() {
+        // The shortest text that reads back as the same double: 0.1 is 1/10, as it was written.
+        return Ok(Value::Decimal(float.value().to_string()));
+    }
+    if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
+        let text = value.call_method0("__index__")?.str()?;
+        // Beyond 128 bits nothing is in range, and the largest integer says so as well.
+        return Ok(Value::Integer(text.to_str()?.parse().unwrap_or(i128::MAX)));
+    }
+    if value.hasattr("numerator")? || value.hasattr("as_integer_ratio")? {
+        return Ok(Value::Text(value.str()?.to_str()?.to_owned()));
+    }
+    match value.try_iter() {
+        Ok(members) => members.map(|member| read_value(&member?)).collect::<PyResult<_>>().map(Value::List),
+        Err(_) => {
+            let kind = value.get_type().name()?;
+            Err(PyTypeError::new_err(format!("a parameter cannot be a {kind}: {}", value.repr()?)))
+        }
+    }
+}
+
+/// What the library says about a scheduler or a rank function, as a `dict`.
+pub fn show_info<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    table.set_item("name", info.name)?;
+    table.set_item("summary", info.summary)?;
+    table.set_item("paper", info.paper)?;
+    table.set_item("departure", info.departure)?;
+    table.set_item("state", info.state)?;
+    table.set_item("cost", info.cost)?;
+    let params = info.params.iter().map(|param| show_param(py, param)).collect::<PyResult<Vec<_>>>()?;
+    table.set_item("params", PyList::new(py, params)?)?;
+    Ok(table)
+}
+
+fn show_param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("name", param.name)?;
+    row.set_item("unit", param.unit)?;
+    let (kind, range) = match param.kind {
+        Kind::Integer { min, max } => ("integer", Some((min, max))),
+        Kind::Fraction => ("fraction", None),
+        Kind::Choice(_) => ("choice", None),
+        Kind::Flag => ("flag", None),
+        Kind::Integers { min, max } => ("integers", Some((min, max))),
+        Kind::IntegerOrIntegers { min, max } => ("integer-or-integers", Some((min, max))),
+    };
+    let choices = if let Kind::Choice(words) = param.kind { words } else { &[] };
+    row.set_item("kind", kind)?;
+    row.set_item("min", range.map(|(min, _)| min))?;
+    row.set_item("max", range.map(|(_, max)| max))?;
+    row.set_item("choices", choices.to_vec())?;
+    let (default, means) = match param.absent {
+        Absent::Default(text) => (Some(text), None),
+        Absent::Means(text) => (None, Some(text)),
+        Absent::Required => (None, None),
+    };
+    row.set_item("default", default)?;
+    row.set_item("absent_means", means)?;
+    row.set_item("required", matches!(param.absent, Absent::Required))?;
+    row.set_item("expected", param.expected())?;
+    row.set_item("doc", param.doc)?;
+    Ok(row)
+}

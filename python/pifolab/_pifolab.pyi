@@ -1,0 +1,169 @@
+"""The compiled part; private. What users need is exported by `pifolab`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, SupportsIndex, TypedDict, final
+
+__version__: str
+
+class ParamTable(TypedDict):
+    name: str
+    unit: str
+    kind: str
+    min: int | None
+    max: int | None
+    choices: list[tuple[str, str]]
+    default: str | None
+    absent_means: str | None
+    required: bool
+    expected: str
+    doc: str
+
+class InfoTable(TypedDict):
+    name: str
+    summary: str
+    paper: str
+    departure: str
+    state: str
+    cost: str
+    params: list[ParamTable]
+
+def schedulers() -> list[InfoTable]: ...
+def ranks() -> list[InfoTable]: ...
+def unknown_name(what: str, name: str, names: Sequence[str]) -> str: ...
+@final
+class Packet:
+    """A packet as a scheduler sees it: immutable, compared by content.
+
+    Parameters
+    ----------
+    rank : int
+        From 0 to 2^63 - 1; the smaller leaves first.
+    id : int
+        Names the packet; unique among those that a scheduler holds.
+    flow : int
+        The flow that it belongs to; flows are numbered from 0.
+    size_bytes : int
+        Its size as it occupies buffers and links.
+    arrival_ns : int
+        When it arrived, in nanoseconds; a scheduler sets it to the time of the call.
+
+    Raises
+    ------
+    InputError
+        A value out of range.
+    """
+
+    __match_args__: Final = ("rank",)
+    def __new__(
+        cls,
+        rank: SupportsIndex,
+        *,
+        id: SupportsIndex | None = None,
+        flow: SupportsIndex | None = None,
+        size_bytes: SupportsIndex | None = None,
+        arrival_ns: SupportsIndex | None = None,
+    ) -> Packet: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def id(self) -> int: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def arrival_ns(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Admitted:
+    """The packet was stored in `queue` (0 has the highest priority) with `rank`."""
+
+    __match_args__: Final = ("queue", "rank")
+    @property
+    def queue(self) -> int: ...
+    @property
+    def rank(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Evicted:
+    """The packet was stored, and `victims` had to leave for it, first to leave first."""
+
+    __match_args__: Final = ("queue", "rank", "victims")
+    @property
+    def queue(self) -> int: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def victims(self) -> tuple[Packet, ...]: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Dropped:
+    """The packet was refused; it comes back in `packet`, with the rank that it was given."""
+
+    __match_args__: Final = ("reason", "packet")
+    @property
+    def reason(self) -> Literal["admission", "full", "pushed-out", "rank-out-of-range"]: ...
+    @property
+    def packet(self) -> Packet: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class NotBefore:
+    """Packets wait, but none may leave before `time_ns`."""
+
+    __match_args__: Final = ("time_ns",)
+    @property
+    def time_ns(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+class Scheduler:
+    """What every scheduler does; see the classes derived from it."""
+
+    def __new__(
+        cls,
+        scheduler: str,
+        parameters: Mapping[str, Any] | None = None,
+        rank: str | None = None,
+        rank_parameters: Mapping[str, Any] | None = None,
+    ) -> Scheduler: ...
+    def enqueue(
+        self,
+        packet: Packet | SupportsIndex | None = None,
+        *,
+        flow: SupportsIndex | None = None,
+        size_bytes: SupportsIndex | None = None,
+        id: SupportsIndex | None = None,
+        now_ns: SupportsIndex | None = None,
+        eligible_ns: SupportsIndex | None = None,
+        flow_size_bytes: SupportsIndex | None = None,
+        remaining_bytes: SupportsIndex | None = None,
+        unacknowledged_bytes: SupportsIndex | None = None,
+        deadline_ns: SupportsIndex | None = None,
+        remaining_transmission_ns: SupportsIndex | None = None,
+        delay_so_far_ns: SupportsIndex | None = None,
+        mean_delay_so_far_ns: SupportsIndex | None = None,
+    ) -> Admitted | Evicted | Dropped: ...
+    def dequeue(self, *, now_ns: SupportsIndex | None = None) -> Packet | Dropped | NotBefore | None: ...
+    def __len__(self) -> int: ...
+    @property
+    def backlog_bytes(self) -> int: ...
+    @property
+    def capacity_packets(self) -> int | None: ...
+    @property
+    def capacity_bytes(self) -> int | None: ...
+    @property
+    def queue_lengths(self) -> list[int]: ...
+    @property
+    def bounds(self) -> list[int | None]: ...
+    @property
+    def window(self) -> list[int]: ...
+    @property
+    def now_ns(self) -> int: ...
