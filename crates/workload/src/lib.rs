@@ -3,11 +3,13 @@
 //! - [`Source`] makes an [`ArrivalStream`]: when packets reach one link, their sizes, ranks and flows.
 //! - [`Stream`] is a named random stream: the seed and a name give the same bits everywhere.
 //! - [`Distribution`] is a distribution over integers, drawn in one look-up, its exact weights at hand.
+//! - [`flows`] is traffic of a network: flow sizes, arrivals, pairs, flow lists.
 #![forbid(unsafe_code)]
 
 mod arrivals;
 mod distribution;
 mod error;
+pub mod flows;
 mod histogram;
 mod input;
 mod java_random;

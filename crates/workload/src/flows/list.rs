@@ -1,0 +1,206 @@
+//! Flow lists as CSV: `flow,src,dst,size_bytes,start_ns`, in any order of columns, further columns ignored.
+//!
+//! `flow` names the flow and is unique; rows stand in order of `start_ns`, which may have up to three decimals
+//! (picoseconds). No quoting: none of the columns needs it.
+
+use super::{Flow, MAX_FLOW_BYTES};
+use crate::FileError;
+use crate::input::{Input, Lines, decimal, from_reader, open, quoted};
+use pifolab_units::Time;
+use std::collections::HashSet;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+const COLUMNS: [&str; 5] = ["flow", "src", "dst", "size_bytes", "start_ns"];
+
+/// Reads the flow list at `path` (gzip allowed). `hosts`, if given, is the number of hosts that the flows may name.
+///
+/// # Errors
+/// If the file cannot be read, a column is missing, or a row is no flow: a flow to itself, a host that does not exist,
+/// a size of 0 or above 2^63 - 1, a negative start or one before the row above, an id for the second time. The error
+/// names file, line, column and value.
+pub fn read_flows(path: &Path, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
+    read(open(path)?, hosts)
+}
+
+/// Reads a flow list from `content`, called `file` in errors; see [`read_flows`].
+///
+/// ```
+/// use pifolab_workload::flows::flows_from;
+/// let text = "flow,src,dst,size_bytes,start_ns,note\n0,3,5,1500,20.5,first\n";
+/// let flows = flows_from(text.as_bytes(), "flows.csv", None).unwrap();
+/// assert_eq!(flows[0].start.as_ps(), 20_500);
+/// ```
+///
+/// # Errors
+/// As for [`read_flows`].
+pub fn flows_from(content: impl Read + Send, file: &str, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
+    read(from_reader(content, file)?, hosts)
+}
+
+/// Writes `flows` so that [`read_flows`] gives them back.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_flows(flows: &[Flow], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", COLUMNS.join(","))?;
+    for Flow { id, src, dst, bytes, start } in flows {
+        write!(out, "{id},{src},{dst},{bytes},{}", start.as_ns())?;
+        match start.as_ps() % 1000 {
+            0 => writeln!(out)?,
+            ps => writeln!(out, ".{ps:03}")?,
+        }
+    }
+    Ok(())
+}
+
+fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
+    let mut lines = Lines::new(input);
+    let Some(header) = lines.next()? else {
+        return Err(lines.file_error(format!("empty: expected the header {}", COLUMNS.join(","))));
+    };
+    let names: Vec<&str> = header.split(',').map(str::trim).collect();
+    let width = names.len();
+    let mut places = [0; COLUMNS.len()];
+    for (place, column) in places.iter_mut().zip(COLUMNS) {
+        match names.iter().position(|name| *name == column) {
+            Some(at) => *place = at,
+            None => {
+                let problem = format!("no column {column} in the header {}", quoted(header));
+                return Err(lines.error(problem));
+            }
+        }
+    }
+    let mut flows: Vec<Flow> = Vec::new();
+    let mut ids = HashSet::new();
+    let mut fields: [String; COLUMNS.len()] = Default::default();
+    while let Some(line) = lines.next()? {
+        if line.is_empty() {
+            continue;
+        }
+        let mut found = 0;
+        for (at, text) in line.split(',').enumerate() {
+            found += 1;
+            for (field, _) in fields.iter_mut().zip(places).filter(|(_, place)| *place == at) {
+                text.trim().clone_into(field);
+            }
+        }
+        if found != width {
+            return Err(lines.error(format!("{found} fields where the header has {width}")));
+        }
+        let flow = parse(&fields, hosts).map_err(|(column, problem)| lines.column_error(column, problem))?;
+        if let Some(before) = flows.last().filter(|before| before.start > flow.start) {
+            let problem = format!(
+                "{} lies before the {} ns of the row above: rows must stand in order of start",
+                fields[4],
+                before.start.as_ps() as f64 / 1000.0
+            );
+            return Err(lines.column_error("start_ns", problem));
+        }
+        if !ids.insert(flow.id) {
+            return Err(lines.column_error("flow", format!("{} for the second time: ids must be unique", flow.id)));
+        }
+        flows.push(flow);
+    }
+    Ok(flows)
+}
+
+/// The flow of one row, or the column at fault and what is wrong with it.
+fn parse(fields: &[String; COLUMNS.len()], hosts: Option<u32>) -> Result<Flow, (&'static str, String)> {
+    let [id, src, dst, size, start] = fields;
+    let host = |column, text: &str| {
+        let host: u32 = text.parse().map_err(|_| (column, format!("{}: expected a host number", quoted(text))))?;
+        match hosts {
+            Some(hosts) if host >= hosts => {
+                Err((column, format!("host {host} of {hosts}: expected 0 to {}", hosts - 1)))
+            }
+            _ => Ok(host),
+        }
+    };
+    let id = id.parse().map_err(|_| ("flow", format!("{}: expected an integer from 0 to 2^64 - 1", quoted(id))))?;
+    let (src, dst) = (host("src", src)?, host("dst", dst)?);
+    if src == dst {
+        return Err(("dst", format!("{dst} is the source too: a flow cannot go to itself")));
+    }
+    let bytes = size.parse().ok().filter(|bytes| (1..=MAX_FLOW_BYTES).contains(bytes));
+    let bytes = bytes.ok_or_else(|| ("size_bytes", format!("{}: expected 1 to 2^63 - 1 bytes", quoted(size))))?;
+    let start = picoseconds(start, 3)
+        .map(Time::from_ps)
+        .ok_or_else(|| ("start_ns", format!("{}: expected a time from 0 to 1.8e16 ns", quoted(start))))?;
+    Ok(Flow { id, src, dst, bytes, start })
+}
+
+/// A decimal number of units of 10^`power` ps, if it is whole in picoseconds and fits.
+fn picoseconds(text: &str, power: u32) -> Option<u64> {
+    let (digits, places) = decimal(text)?;
+    let ps = if places <= power {
+        digits.checked_mul(10u128.pow(power - places))?
+    } else {
+        let scale = 10u128.checked_pow(places - power)?;
+        if digits % scale != 0 {
+            return None;
+        }
+        digits / scale
+    };
+    u64::try_from(ps).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "flow,src,dst,size_bytes,start_ns\n";
+
+    fn message(rows: &str) -> String {
+        flows_from(format!("{HEADER}{rows}").as_bytes(), "f.csv", Some(10)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let flows = [
+            Flow { id: 7, src: 0, dst: 1, bytes: 1, start: Time::ZERO },
+            Flow { id: u64::MAX, src: 1, dst: 0, bytes: MAX_FLOW_BYTES, start: Time::from_ps(1_007) },
+            Flow { id: 2, src: 1, dst: 9, bytes: 1500, start: Time::MAX },
+        ];
+        let mut text = Vec::new();
+        write_flows(&flows, &mut text).unwrap();
+        assert_eq!(flows_from(&text[..], "f", Some(10)).unwrap(), flows);
+        assert_eq!(
+            String::from_utf8(text).unwrap().lines().nth(2),
+            Some("18446744073709551615,1,0,9223372036854775807,1.007")
+        );
+    }
+
+    #[test]
+    fn columns_may_stand_anywhere_and_others_are_ignored() {
+        let text = "fct_ns, start_ns,size_bytes ,dst,src,flow\n,5,100,2,1,0\n\nx,5,100,1,2,1\n";
+        let flows = flows_from(text.as_bytes(), "f", None).unwrap();
+        assert_eq!(flows[0], Flow { id: 0, src: 1, dst: 2, bytes: 100, start: Time::from_ns(5) });
+        assert_eq!(flows.len(), 2);
+    }
+
+    #[test]
+    fn each_fault_names_line_column_and_value() {
+        assert_eq!(message("0,1,2,5,0\n1,3,3,5,0\n"), "f.csv:3: dst: 3 is the source too: a flow cannot go to itself");
+        assert_eq!(message("0,1,2,5,-1\n"), "f.csv:2: start_ns: \"-1\": expected a time from 0 to 1.8e16 ns");
+        assert_eq!(message("0,1,2,5,0.0001\n"), "f.csv:2: start_ns: \"0.0001\": expected a time from 0 to 1.8e16 ns");
+        assert_eq!(message("0,1,2,0,0\n"), "f.csv:2: size_bytes: \"0\": expected 1 to 2^63 - 1 bytes");
+        assert_eq!(
+            message("0,1,2,9223372036854775808,0\n"),
+            "f.csv:2: size_bytes: \"9223372036854775808\": expected 1 to 2^63 - 1 bytes"
+        );
+        assert_eq!(message("0,1,2,5,0\n0,1,2,5,0\n"), "f.csv:3: flow: 0 for the second time: ids must be unique");
+        assert_eq!(
+            message("0,1,2,5,9\n1,1,2,5,8\n"),
+            "f.csv:3: start_ns: 8 lies before the 9 ns of the row above: rows must stand in order of start"
+        );
+        assert_eq!(message("0,1,10,5,0\n"), "f.csv:2: dst: host 10 of 10: expected 0 to 9");
+        assert_eq!(message("0,x,1,5,0\n"), "f.csv:2: src: \"x\": expected a host number");
+        assert_eq!(message("-1,0,1,5,0\n"), "f.csv:2: flow: \"-1\": expected an integer from 0 to 2^64 - 1");
+        assert_eq!(message("0,1,2,5\n"), "f.csv:2: 4 fields where the header has 5");
+        let headerless = flows_from(&b"0,1,2,5,0\n"[..], "f", None).unwrap_err().to_string();
+        assert_eq!(headerless, "f:1: no column flow in the header \"0,1,2,5,0\"");
+        let empty = flows_from(&b""[..], "f", None).unwrap_err().to_string();
+        assert_eq!(empty, "f: empty: expected the header flow,src,dst,size_bytes,start_ns");
+    }
+}

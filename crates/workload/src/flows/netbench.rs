@@ -1,0 +1,178 @@
+//! The flow lists of the reference simulator (the Netbench forks of SP-PIFO and AIFO), flow by flow.
+//!
+//! Poisson arrivals with gaps of whole nanoseconds (rounded down), the first flow at time 0, flows as long as the start
+//! does not exceed the end; pairs uniform over ordered pairs of different hosts; three independent streams, so that all
+//! schedulers of one arrival rate see the same flows. The AIFO fork draws one gap before the first flow and throws it
+//! away.
+//!
+//! Deviation: none known; all flows of the published runs come out the same. The logarithm is that of `libm`, which may
+//! differ from the Java platform's in the last bit; after rounding down to nanoseconds no flow of those runs shows it.
+
+use super::{Flow, FlowSizes};
+use crate::{JavaRandom, ParameterError, Uniform};
+use pifolab_units::Time;
+
+/// The seed of the papers' runs.
+pub const NETBENCH_SEED: i64 = 83_599;
+
+/// Whose fork of the reference simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetbenchFork {
+    /// SP-PIFO's.
+    SpPifo,
+    /// AIFO's: its arrivals are those of the other without the first gap.
+    Aifo,
+}
+
+/// The flow list of a run of the reference simulator.
+///
+/// ```
+/// use pifolab_units::Time;
+/// use pifolab_workload::flows::{FlowSizes, Interpolation, NETBENCH_SEED, NetbenchFlows, NetbenchFork};
+/// let sizes = FlowSizes::web_search(Interpolation::StepLower);
+/// let end = Time::from_ns(1_000_000_000);
+/// let flows = NetbenchFlows::new(NetbenchFork::SpPifo, NETBENCH_SEED, 3600, 144, sizes, end)?;
+/// assert_eq!(flows.count(), 3542);
+/// # Ok::<(), pifolab_workload::ParameterError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct NetbenchFlows {
+    gaps: JavaRandom,
+    pairs: JavaRandom,
+    size_draws: JavaRandom,
+    sizes: FlowSizes,
+    /// The running sums of the pairs' shares, in the order of the pairs.
+    shares: Vec<f64>,
+    hosts: u32,
+    flows_per_ns: f64,
+    next_ns: u64,
+    end: Time,
+    id: u64,
+}
+
+impl NetbenchFlows {
+    /// `flows_per_s` flow starts per second in the whole network of `hosts` hosts, until `end` (included).
+    ///
+    /// # Errors
+    /// If there is no flow per second, or not 2 to 4096 hosts.
+    pub fn new(
+        fork: NetbenchFork,
+        seed: i64,
+        flows_per_s: u64,
+        hosts: u32,
+        sizes: FlowSizes,
+        end: Time,
+    ) -> Result<Self, ParameterError> {
+        if flows_per_s == 0 {
+            return Err(ParameterError::new("flows_per_s", flows_per_s, "at least 1"));
+        }
+        if !(2..=4096).contains(&hosts) {
+            return Err(ParameterError::new("hosts", hosts, "2 to 4096 hosts"));
+        }
+        let pairs = u64::from(hosts) * u64::from(hosts - 1);
+        let share = 1.0 / pairs as f64;
+        // Summed one by one, as the reference does: the sums carry its rounding errors, which decide at the borders.
+        let shares = (0..pairs).scan(0.0, |sum, _| {
+            *sum += share;
+            Some(*sum)
+        });
+        let mut gaps = JavaRandom::netbench(seed, "poisson_inter_arrival");
+        if fork == NetbenchFork::Aifo {
+            gaps.uniform();
+        }
+        Ok(Self {
+            gaps,
+            pairs: JavaRandom::netbench(seed, "pair_probabilities_draw"),
+            size_draws: JavaRandom::netbench(seed, "flow_size"),
+            sizes,
+            shares: shares.collect(),
+            hosts,
+            flows_per_ns: flows_per_s as f64 / 1e9,
+            next_ns: 0,
+            end,
+            id: 0,
+        })
+    }
+}
+
+impl Iterator for NetbenchFlows {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        if self.next_ns > self.end.as_ns() {
+            return None;
+        }
+        let last = self.shares.len() - 1;
+        let drawn = self.pairs.uniform() * self.shares[last];
+        let pair = self.shares.partition_point(|&sum| sum < drawn).min(last) as u32;
+        // Row by row through the matrix of ordered pairs, whose diagonal is left out.
+        let (src, column) = (pair / (self.hosts - 1), pair % (self.hosts - 1));
+        let dst = column + u32::from(column >= src);
+        let bytes = self.sizes.draw(&mut self.size_draws);
+        let flow = Flow { id: self.id, src, dst, bytes, start: Time::from_ns(self.next_ns) };
+        let gap = -libm::log(self.gaps.uniform()) / self.flows_per_ns;
+        self.next_ns = self.next_ns.saturating_add(gap as u64);
+        self.id += 1;
+        Some(flow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flows::Interpolation;
+
+    fn flows(fork: NetbenchFork, per_s: u64, end_ms: u64) -> Vec<Flow> {
+        let sizes = FlowSizes::web_search(Interpolation::StepLower);
+        let end = Time::from_ns(end_ms * 1_000_000);
+        NetbenchFlows::new(fork, NETBENCH_SEED, per_s, 144, sizes, end).unwrap().collect()
+    }
+
+    /// FNV-1a over source, destination, size and start in nanoseconds of every flow.
+    fn fingerprint(flows: &[Flow]) -> u64 {
+        let numbers = flows.iter().flat_map(|f| [u64::from(f.src), u64::from(f.dst), f.bytes, f.start.as_ns()]);
+        numbers
+            .flat_map(u64::to_le_bytes)
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    }
+
+    #[test]
+    fn every_flow_of_the_published_runs_comes_out() {
+        // Counts and fingerprints of the flow lists that the two forks themselves print for these settings.
+        use NetbenchFork::{Aifo, SpPifo};
+        for (fork, per_s, end_ms, count, expected) in [
+            (SpPifo, 3_600, 1_000, 3_542, 13_928_667_494_985_633_489),
+            (SpPifo, 14_150, 1_000, 14_162, 1_016_865_818_689_135_546),
+            (Aifo, 36_000, 200, 7_223, 16_327_498_151_740_913_821),
+            (Aifo, 3_600, 1_000, 3_542, 9_773_803_971_004_955_332),
+        ] {
+            let flows = flows(fork, per_s, end_ms);
+            assert_eq!((flows.len(), fingerprint(&flows)), (count, expected), "{fork:?} at {per_s}/s");
+        }
+    }
+
+    #[test]
+    fn the_first_flows_are_those_of_the_reference() {
+        let first = |fork, per_s| {
+            flows(fork, per_s, 1).iter().map(|f| (f.src, f.dst, f.bytes, f.start.as_ns())).take(3).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            first(NetbenchFork::SpPifo, 3_600),
+            [(35, 131, 200_000, 0), (62, 89, 2_000_000, 166_074), (119, 141, 1_000_000, 520_216)]
+        );
+        assert_eq!(
+            first(NetbenchFork::Aifo, 36_000),
+            [(35, 131, 200_000, 0), (62, 89, 2_000_000, 35_414), (119, 141, 1_000_000, 37_166)]
+        );
+    }
+
+    #[test]
+    fn impossible_settings_are_refused() {
+        let new = |per_s, hosts| {
+            let sizes = FlowSizes::fixed(1).unwrap();
+            NetbenchFlows::new(NetbenchFork::Aifo, 1, per_s, hosts, sizes, Time::ZERO).unwrap_err().to_string()
+        };
+        assert_eq!(new(0, 2), "flows_per_s = 0: expected at least 1");
+        assert_eq!(new(1, 1), "hosts = 1: expected 2 to 4096 hosts");
+    }
+}

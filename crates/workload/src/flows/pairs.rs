@@ -1,0 +1,334 @@
+//! Who sends to whom.
+
+use crate::input::{Lines, decimal, from_reader, open, quoted};
+use crate::{Distribution, FileError, ParameterError, Stream};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+/// A pattern of senders and receivers. A *start* is one event of the arrival process; some patterns start several flows
+/// at once.
+#[derive(Clone, Debug)]
+pub enum Pairs {
+    /// One flow between two different hosts, each ordered pair alike.
+    Uniform,
+    /// One flow from a host drawn uniformly to its partner in a random permutation without fixed points, which is drawn
+    /// once per run.
+    Permutation,
+    /// One flow each from `senders` different hosts to one receiver.
+    Incast {
+        /// How many send at once.
+        senders: u32,
+        /// The receiver; drawn uniformly at each start if `None`.
+        receiver: Option<u32>,
+    },
+    /// One flow for every ordered pair of different hosts.
+    AllToAll,
+    /// One flow; hosts stand in racks of `rack` in the order of their numbers, and the share `inside` of the flows stays
+    /// in the sender's rack.
+    RackSkewed {
+        /// Hosts per rack; divides the number of hosts.
+        rack: u32,
+        /// From 0 to 1.
+        inside: f64,
+    },
+    /// One flow between a pair drawn from weights; see [`Pairs::weighted`].
+    Weighted(Distribution),
+}
+
+impl Pairs {
+    /// Pairs (source, destination, weight) among `hosts` hosts.
+    ///
+    /// # Errors
+    /// If a pair names a host that does not exist or the same host twice, or the weights make no distribution.
+    pub fn weighted(hosts: u32, weights: &[(u32, u32, u64)]) -> Result<Self, ParameterError> {
+        let mut indexed = Vec::with_capacity(weights.len());
+        for &(src, dst, weight) in weights {
+            if src >= hosts || dst >= hosts || src == dst {
+                let value = format!("{src} to {dst} of {hosts} hosts");
+                return Err(ParameterError::new("pairs", value, "two different hosts that exist"));
+            }
+            indexed.push((u64::from(src) * u64::from(hosts) + u64::from(dst), weight));
+        }
+        Ok(Self::Weighted(Distribution::histogram(&indexed)?))
+    }
+
+    /// Reads pair weights from CSV at `path` (gzip allowed): the header `src,dst,weight`, then a pair per line.
+    ///
+    /// # Errors
+    /// If the file cannot be read, a row names no pair of different hosts below `hosts`, or a pair twice, or a weight is
+    /// no integer. The error names file and line.
+    pub fn read(path: &Path, hosts: u32) -> Result<Self, FileError> {
+        read(Lines::new(open(path)?), hosts)
+    }
+
+    /// Reads pair weights from `content`, called `file` in errors; see [`Pairs::read`].
+    ///
+    /// # Errors
+    /// As for [`Pairs::read`].
+    pub fn from_reader(content: impl Read + Send, file: &str, hosts: u32) -> Result<Self, FileError> {
+        read(Lines::new(from_reader(content, file)?), hosts)
+    }
+
+    /// How many flows one start brings among `hosts` hosts.
+    pub fn flows_per_start(&self, hosts: u32) -> u64 {
+        match self {
+            Self::Incast { senders, .. } => u64::from(*senders),
+            Self::AllToAll => u64::from(hosts) * u64::from(hosts - 1),
+            _ => 1,
+        }
+    }
+
+    pub(crate) fn check(&self, hosts: u32) -> Result<(), ParameterError> {
+        if hosts < 2 {
+            return Err(ParameterError::new("hosts", hosts, "at least 2"));
+        }
+        match self {
+            Self::Incast { senders, .. } if *senders == 0 || *senders >= hosts => {
+                Err(ParameterError::new("senders", senders, "at least 1 and fewer than the hosts"))
+            }
+            Self::Incast { receiver: Some(receiver), .. } if *receiver >= hosts => {
+                Err(ParameterError::new("receiver", receiver, "a host that exists"))
+            }
+            Self::RackSkewed { inside, .. } if !(0.0..=1.0).contains(inside) => {
+                Err(ParameterError::new("inside", inside, "a share from 0 to 1"))
+            }
+            Self::RackSkewed { rack, .. } if *rack < 2 || *rack >= hosts || !hosts.is_multiple_of(*rack) => {
+                Err(ParameterError::new("rack", rack, "at least 2 hosts, in racks of one size, and two racks or more"))
+            }
+            Self::Weighted(weights) if weights.max() >= u64::from(hosts) * u64::from(hosts) => {
+                Err(ParameterError::new("pairs", weights.max(), "weights that were made for this number of hosts"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read(mut lines: Lines<'_>, hosts: u32) -> Result<Pairs, FileError> {
+    match lines.next()? {
+        Some(header) if header.split(',').map(str::trim).eq(["src", "dst", "weight"]) => {}
+        Some(header) => {
+            let problem = format!("{}: expected the header src,dst,weight", quoted(header));
+            return Err(lines.error(problem));
+        }
+        None => return Err(lines.file_error("empty: expected the header src,dst,weight")),
+    }
+    let mut weights = BTreeMap::new();
+    while let Some(line) = lines.next()? {
+        if line.is_empty() {
+            continue;
+        }
+        let numbers: Option<Vec<u64>> = line
+            .split(',')
+            .map(|field| {
+                decimal(field.trim()).filter(|number| number.1 == 0).and_then(|number| number.0.try_into().ok())
+            })
+            .collect();
+        let Some(&[src, dst, weight]) = numbers.as_deref() else {
+            let problem = format!("{}: expected three integers, 0 or above", quoted(line));
+            return Err(lines.error(problem));
+        };
+        if src >= u64::from(hosts) || dst >= u64::from(hosts) || src == dst {
+            return Err(lines.error(format!("{src} to {dst}: expected two different hosts below {hosts}")));
+        }
+        if weights.insert((src as u32, dst as u32), weight).is_some() {
+            return Err(lines.error(format!("the pair {src} to {dst} for the second time")));
+        }
+    }
+    let weights: Vec<_> = weights.into_iter().map(|((src, dst), weight)| (src, dst, weight)).collect();
+    Pairs::weighted(hosts, &weights).map_err(|error| lines.file_error(error.to_string()))
+}
+
+/// A pattern under way: gives the flows of one start after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct PairDraws {
+    pairs: Pairs,
+    hosts: u32,
+    stream: Stream,
+    /// The permutation, or the hosts that an incast draws its senders from.
+    order: Vec<u32>,
+    receiver: u32,
+    /// How many flows of this start were given.
+    given: u64,
+    total: u64,
+}
+
+impl PairDraws {
+    pub(crate) fn new(pairs: &Pairs, hosts: u32, mut stream: Stream) -> Self {
+        let mut order: Vec<u32> = Vec::new();
+        if matches!(pairs, Pairs::Permutation | Pairs::Incast { .. }) {
+            order = (0..hosts).collect();
+        }
+        if matches!(pairs, Pairs::Permutation) {
+            // Shuffled until nobody sends to itself: about e tries, and each such permutation is alike.
+            while order.iter().enumerate().any(|(src, &dst)| src == dst as usize) {
+                for i in (1..order.len()).rev() {
+                    order.swap(i, stream.below(i as u64 + 1) as usize);
+                }
+            }
+        }
+        let total = pairs.flows_per_start(hosts);
+        Self { pairs: pairs.clone(), hosts, stream, order, receiver: 0, given: 0, total }
+    }
+
+    /// The next pair, and whether it is the last of its start.
+    pub(crate) fn next(&mut self) -> ((u32, u32), bool) {
+        let hosts = u64::from(self.hosts);
+        let pair = match &self.pairs {
+            Pairs::Uniform => {
+                let src = self.stream.below(hosts) as u32;
+                (src, self.stream.below(hosts - 1) as u32).skip_own()
+            }
+            Pairs::Permutation => {
+                let src = self.stream.below(hosts) as u32;
+                (src, self.order[src as usize])
+            }
+            Pairs::Incast { receiver, .. } => {
+                if self.given == 0 {
+                    self.receiver = receiver.unwrap_or_else(|| self.stream.below(hosts) as u32);
+                    // The receiver goes to the end, where no sender is drawn from.
+                    let at = self.order.iter().position(|&host| host == self.receiver);
+                    let last = self.order.len() - 1;
+                    self.order.swap(at.expect("the order holds every host"), last);
+                }
+                let given = self.given as usize;
+                let drawn = given + self.stream.below(hosts - 1 - self.given) as usize;
+                self.order.swap(given, drawn);
+                (self.order[given], self.receiver)
+            }
+            Pairs::AllToAll => ((self.given / (hosts - 1)) as u32, (self.given % (hosts - 1)) as u32).skip_own(),
+            Pairs::RackSkewed { rack, inside } => {
+                use crate::Uniform;
+                let src = self.stream.below(hosts) as u32;
+                let first = src - src % rack;
+                if self.stream.uniform() < *inside {
+                    let dst = self.stream.below(u64::from(rack - 1)) as u32;
+                    (src, first + (src - first, dst).skip_own().1)
+                } else {
+                    let dst = self.stream.below(u64::from(self.hosts - rack)) as u32;
+                    (src, if dst >= first { dst + rack } else { dst })
+                }
+            }
+            Pairs::Weighted(weights) => {
+                let index = weights.draw(&mut self.stream);
+                ((index / hosts) as u32, (index % hosts) as u32)
+            }
+        };
+        self.given += 1;
+        let last = self.given == self.total;
+        if last {
+            self.given = 0;
+        }
+        (pair, last)
+    }
+}
+
+/// Numbers a destination among the other hosts back to a host.
+trait SkipOwn {
+    fn skip_own(self) -> Self;
+}
+
+impl SkipOwn for (u32, u32) {
+    fn skip_own(self) -> Self {
+        let (src, other) = self;
+        (src, other + u32::from(other >= src))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draws(pairs: &Pairs, hosts: u32, n: usize) -> Vec<(u32, u32)> {
+        pairs.check(hosts).unwrap();
+        let mut draws = PairDraws::new(pairs, hosts, Stream::named(3, "pairs"));
+        (0..n).map(|_| draws.next().0).collect()
+    }
+
+    #[test]
+    fn uniform_pairs_are_all_alike_and_never_own() {
+        let mut counts = BTreeMap::new();
+        for pair in draws(&Pairs::Uniform, 5, 200_000) {
+            assert_ne!(pair.0, pair.1);
+            *counts.entry(pair).or_insert(0u32) += 1;
+        }
+        assert_eq!(counts.len(), 20);
+        // Five standard deviations of a count with n = 200,000 and p = 1/20 are 487.
+        assert!(counts.values().all(|count| count.abs_diff(10_000) < 487), "{counts:?}");
+    }
+
+    #[test]
+    fn a_permutation_keeps_its_partners() {
+        let pairs: BTreeMap<_, _> = draws(&Pairs::Permutation, 16, 2_000).into_iter().collect();
+        assert!(draws(&Pairs::Permutation, 16, 2_000).iter().all(|(src, dst)| pairs[src] == *dst && src != dst));
+        let mut receivers: Vec<_> = pairs.values().copied().collect();
+        receivers.sort_unstable();
+        assert_eq!(receivers, (0..16).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn incast_senders_differ_and_are_never_the_receiver() {
+        for receiver in [None, Some(3)] {
+            let pairs = draws(&Pairs::Incast { senders: 4, receiver }, 6, 4 * 500);
+            let mut seen = [0; 6];
+            for start in pairs.chunks(4) {
+                let mut hosts: Vec<_> = start.iter().map(|pair| pair.0).chain([start[0].1]).collect();
+                assert!(start.iter().all(|pair| pair.1 == start[0].1));
+                assert!(receiver.is_none_or(|receiver| receiver == start[0].1));
+                seen[start[0].1 as usize] += 1;
+                hosts.sort_unstable();
+                hosts.dedup();
+                assert_eq!(hosts.len(), 5);
+            }
+            assert_eq!(seen.iter().filter(|&&count| count > 0).count(), if receiver.is_some() { 1 } else { 6 });
+        }
+    }
+
+    #[test]
+    fn all_to_all_names_each_ordered_pair_once() {
+        let mut pairs = draws(&Pairs::AllToAll, 4, 12);
+        assert_eq!(pairs[..4], [(0, 1), (0, 2), (0, 3), (1, 0)]);
+        pairs.sort_unstable();
+        pairs.dedup();
+        assert_eq!(pairs.len(), 12);
+    }
+
+    #[test]
+    fn the_stated_share_stays_in_the_rack() {
+        let pairs = draws(&Pairs::RackSkewed { rack: 4, inside: 0.8 }, 12, 100_000);
+        assert!(pairs.iter().all(|(src, dst)| src != dst && *dst < 12));
+        let inside = pairs.iter().filter(|(src, dst)| src / 4 == dst / 4).count();
+        assert!(inside.abs_diff(80_000) < 640, "{inside}");
+    }
+
+    #[test]
+    fn weights_from_a_file_rule_the_pairs() {
+        let file = "src,dst,weight\n0,1,3\n2,0,1\n1,2,0\n";
+        let pairs = draws(&Pairs::from_reader(file.as_bytes(), "p", 3).unwrap(), 3, 10_000);
+        let first = pairs.iter().filter(|&&pair| pair == (0, 1)).count();
+        assert!(pairs.iter().all(|pair| [(0, 1), (2, 0)].contains(pair)) && first.abs_diff(7_500) < 220, "{first}");
+    }
+
+    #[test]
+    fn impossible_pairs_are_refused() {
+        let message = |pairs: Pairs, hosts| pairs.check(hosts).unwrap_err().to_string();
+        assert_eq!(message(Pairs::Uniform, 1), "hosts = 1: expected at least 2");
+        let incast = |senders, receiver| Pairs::Incast { senders, receiver };
+        assert_eq!(message(incast(4, None), 4), "senders = 4: expected at least 1 and fewer than the hosts");
+        assert_eq!(message(incast(1, Some(4)), 4), "receiver = 4: expected a host that exists");
+        let racks = |rack, inside| Pairs::RackSkewed { rack, inside };
+        assert_eq!(message(racks(2, 1.5), 4), "inside = 1.5: expected a share from 0 to 1");
+        assert!(message(racks(3, 0.5), 4).starts_with("rack = 3: expected"));
+        let weighted = Pairs::weighted(10, &[(9, 8, 1)]).unwrap();
+        assert_eq!(message(weighted, 9), "pairs = 98: expected weights that were made for this number of hosts");
+        let file = |text: &str| Pairs::from_reader(text.as_bytes(), "p", 3).unwrap_err().to_string();
+        assert_eq!(file(""), "p: empty: expected the header src,dst,weight");
+        assert_eq!(file("a\n"), "p:1: \"a\": expected the header src,dst,weight");
+        assert_eq!(file("src,dst,weight\n0,1\n"), "p:2: \"0,1\": expected three integers, 0 or above");
+        assert_eq!(file("src,dst,weight\n0,3,1\n"), "p:2: 0 to 3: expected two different hosts below 3");
+        assert_eq!(file("src,dst,weight\n0,1,1\n0,1,1\n"), "p:3: the pair 0 to 1 for the second time");
+        assert_eq!(file("src,dst,weight\n0,1,0\n"), "p: weights = a sum of 0: expected at least one weight above 0");
+        let same = Pairs::weighted(3, &[(1, 1, 1)]).unwrap_err().to_string();
+        assert_eq!(same, "pairs = 1 to 1 of 3 hosts: expected two different hosts that exist");
+    }
+}
