@@ -46,7 +46,8 @@ pub trait RankFn {
         let _ = (packet, now);
     }
 
-    /// Facts about packet `id`, handed over before it is enqueued.
+    /// Facts about packet `id`, handed over directly before it is enqueued: at most one packet's facts are pending. A
+    /// packet of which nothing was said has [`Hints::default`].
     fn hint(&mut self, id: u64, hints: &Hints) {
         let _ = (id, hints);
     }
@@ -87,6 +88,16 @@ pub struct Ranked<R, S> {
 
 impl<R: RankFn, S: Scheduler> Ranked<R, S> {
     /// Joins the two.
+    ///
+    /// ```
+    /// use pifolab_sched::{Capacity, Packet, Ranked, Scheduler, ranks::Las, schedulers::{Fifo, FifoParams}};
+    /// use pifolab_units::{Rank, Time};
+    ///
+    /// let fifo = Fifo::new(FifoParams { capacity: Capacity::Packets(10) }).unwrap();
+    /// let mut scheduler = Ranked::new(Las::new(), fifo);
+    /// let packet = Packet { id: 0, flow: 3, size: 1500, rank: Rank::ZERO, arrival: Time::ZERO };
+    /// assert!(scheduler.enqueue(packet, Time::ZERO).is_admitted());
+    /// ```
     pub const fn new(rank_fn: R, scheduler: S) -> Self {
         Self { rank_fn, scheduler }
     }

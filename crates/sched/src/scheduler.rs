@@ -41,8 +41,8 @@ pub trait Scheduler {
         self.enqueue(packet, now)
     }
 
-    /// Hands over facts about packet `id` that its descriptor has no room for, before it is enqueued. Only schedulers
-    /// joined to a rank function that needs them keep them.
+    /// Hands over facts about packet `id` that its descriptor has no room for, directly before it is enqueued. Only
+    /// schedulers joined to a rank function that needs them keep them.
     fn hint(&mut self, id: u64, hints: &Hints) {
         let _ = (id, hints);
     }

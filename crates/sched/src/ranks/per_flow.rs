@@ -1,0 +1,62 @@
+//! State per flow without hashing: an array in pages.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// Flows per page: 512 bytes of 64-bit state, so that a port that sees few of many flows pays for those few.
+const PAGE: usize = 64;
+
+/// One `T` for each flow, the default until it is first written.
+///
+/// Flows are dense indices from 0: the directory has one pointer for every 64 flows up to the largest one seen. An
+/// access costs two loads; a page is allocated when its first flow appears.
+#[derive(Clone, Debug, Default)]
+pub struct PerFlow<T> {
+    pages: Vec<Option<Box<[T; PAGE]>>>,
+}
+
+impl<T: Copy + Default> PerFlow<T> {
+    /// No flow yet.
+    pub const fn new() -> Self {
+        Self { pages: Vec::new() }
+    }
+
+    /// The state of `flow`.
+    #[inline]
+    pub fn get(&self, flow: u32) -> T {
+        let flow = flow as usize;
+        match self.pages.get(flow / PAGE) {
+            Some(Some(page)) => page[flow % PAGE],
+            _ => T::default(),
+        }
+    }
+
+    /// The state of `flow`, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, flow: u32) -> &mut T {
+        let flow = flow as usize;
+        if flow / PAGE >= self.pages.len() {
+            self.pages.resize_with(flow / PAGE + 1, || None);
+        }
+        &mut self.pages[flow / PAGE].get_or_insert_with(|| Box::new([T::default(); PAGE]))[flow % PAGE]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_start_at_the_default_and_keep_what_is_written() {
+        let mut state = PerFlow::<u64>::new();
+        for flow in [0, 63, 64, 100_000] {
+            assert_eq!(state.get(flow), 0);
+            *state.get_mut(flow) += u64::from(flow) + 1;
+        }
+        for flow in [0, 63, 64, 100_000] {
+            assert_eq!(state.get(flow), u64::from(flow) + 1);
+        }
+        assert_eq!(state.get(1), 0);
+        assert_eq!(state.get(u32::MAX), 0);
+    }
+}

@@ -1,0 +1,208 @@
+//! Start-time fair queueing: a packet's rank is the virtual time at which a fair link would start to send it.
+//!
+//! Paper: Goyal, Vin, Cheng, "Start-time Fair Queuing", SIGCOMM 1996, section 2; as a rank function: Sivaraman et al.,
+//! "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016, Fig. 1; used by SP-PIFO section 6.1.2, AIFO 6.2,
+//! PACKS 6.3.
+//!
+//! Parameters:
+//! - weights w_f (integers, one for each flow from flow 0 on; 1 for the others; default: all 1);
+//! - scale: rank units per byte of a flow with weight 1 (default 2^10, so that bytes/weight stays exact to a
+//!   thousandth of a byte; 1 gives ranks in bytes);
+//! - virtual time V: the rank of the packet dequeued last, never decreasing (`monotone`, the default) or as it is
+//!   (`follow`, the published simulations; it falls whenever an approximate scheduler serves out of order);
+//! - give-back: whether a dropped packet takes its share back from its flow's finish tag (default yes: otherwise a
+//!   flow pays for bytes that it never sent).
+//!
+//! start = max(V, finish\[flow\]); finish\[flow\] = start + scale x bytes / w; rank = start.
+//!
+//! Cost: O(1). A switch needs one register per flow (the finish tag) and one per port (V).
+//!
+//! What the rank means: on an ideal PIFO the bytes that two backlogged flows send, each divided by its weight, differ
+//! by at most one largest packet of each (Theorem 1 of the paper; tested here).
+//!
+//! Deviations: the increment scale x bytes / w is rounded down to an integer, at least 1. V does not jump when the port
+//! falls idle: finish tags are at most one packet ahead of it then.
+//!
+//! References: `docs/ranks/stfq.md`.
+
+use super::PerFlow;
+use crate::params::{Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::{Packet, RankFn};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use pifolab_units::{Rank, Time};
+
+/// What the virtual time does when a packet is dequeued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VirtualTime {
+    /// It becomes the packet's rank if that is larger.
+    #[default]
+    Monotone,
+    /// It becomes the packet's rank, also if that is smaller.
+    Follow,
+}
+
+/// What an [`Stfq`] is built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StfqParams {
+    /// The weights of flows 0, 1, ...; flows beyond have weight 1.
+    pub weights: Vec<u32>,
+    /// Rank units per byte at weight 1.
+    pub scale: u32,
+    /// What the virtual time does.
+    pub virtual_time: VirtualTime,
+    /// Whether a drop gives the finish increment back.
+    pub give_back: bool,
+}
+
+impl Default for StfqParams {
+    fn default() -> Self {
+        Self { weights: Vec::new(), scale: DEFAULT_SCALE, virtual_time: VirtualTime::Monotone, give_back: true }
+    }
+}
+
+/// 2^10: exact for weights that are powers of two up to 1024.
+const DEFAULT_SCALE: u32 = 1 << 10;
+
+/// Start-time fair queueing.
+///
+/// ```
+/// use pifolab_sched::{Packet, RankFn, ranks::{Stfq, StfqParams}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut stfq = Stfq::new(StfqParams { scale: 1, ..StfqParams::default() }).unwrap();
+/// let packet = |id, flow| Packet { id, flow, size: 1500, rank: Rank::ZERO, arrival: Time::ZERO };
+/// assert_eq!(stfq.rank(&packet(0, 0), Time::ZERO), Rank::ZERO);
+/// assert_eq!(stfq.rank(&packet(1, 0), Time::ZERO), Rank::from(1500)); // behind its own first packet
+/// assert_eq!(stfq.rank(&packet(2, 1), Time::ZERO), Rank::ZERO); // another flow starts beside it
+/// ```
+#[derive(Clone, Debug)]
+pub struct Stfq {
+    weights: Box<[u32]>,
+    scale: u64,
+    virtual_time: VirtualTime,
+    give_back: bool,
+    /// V.
+    now: u64,
+    finish: PerFlow<u64>,
+}
+
+impl Stfq {
+    /// At virtual time 0, with no flow backlogged.
+    ///
+    /// # Errors
+    /// A weight or scale of zero, or above 2^20.
+    pub fn new(params: StfqParams) -> Result<Self, ParamError> {
+        SCALE.check(Self::INFO.name, params.scale)?;
+        for weight in &params.weights {
+            WEIGHTS.check(Self::INFO.name, *weight)?;
+        }
+        Ok(Self {
+            weights: params.weights.into(),
+            scale: u64::from(params.scale),
+            virtual_time: params.virtual_time,
+            give_back: params.give_back,
+            now: 0,
+            finish: PerFlow::new(),
+        })
+    }
+
+    /// By how much `packet` moves the finish tag of its flow.
+    #[inline]
+    fn increment(&self, packet: &Packet) -> u64 {
+        let scaled = self.scale * u64::from(packet.size);
+        match self.weights.get(packet.flow as usize) {
+            Some(weight) => (scaled / u64::from(*weight)).max(1),
+            None => scaled,
+        }
+    }
+}
+
+impl RankFn for Stfq {
+    #[inline]
+    fn rank(&mut self, packet: &Packet, _now: Time) -> Rank {
+        let increment = self.increment(packet);
+        let finish = self.finish.get_mut(packet.flow);
+        let start = self.now.max(*finish);
+        *finish = start.saturating_add(increment);
+        Rank::saturating(start)
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, packet: &Packet, _now: Time) {
+        self.now = match self.virtual_time {
+            VirtualTime::Monotone => self.now.max(packet.rank.get()),
+            VirtualTime::Follow => packet.rank.get(),
+        };
+    }
+
+    fn on_drop(&mut self, packet: &Packet, _now: Time) {
+        if self.give_back {
+            let increment = self.increment(packet);
+            let finish = self.finish.get_mut(packet.flow);
+            *finish = finish.saturating_sub(increment);
+        }
+    }
+}
+
+const WEIGHTS: Param = Param {
+    name: "weights",
+    unit: "",
+    kind: Kind::Integers { min: 1, max: 1 << 20 },
+    absent: Absent::Means("every flow has weight 1"),
+    doc: "The weights of flows 0, 1, ...; flows beyond the list have weight 1. A flow of weight 2 gets twice the bytes.",
+};
+
+const SCALE: Param = Param {
+    name: "scale",
+    unit: "rank units per byte",
+    kind: Kind::Integer { min: 1, max: 1 << 20 },
+    absent: Absent::Default("1024"),
+    doc: "Rank units per byte of a flow with weight 1. 1024 keeps bytes/weight exact to a thousandth of a byte; 1 gives \
+          ranks in bytes.",
+};
+
+const VIRTUAL_TIME: Param = Param {
+    name: "virtual_time",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("monotone", "the largest rank dequeued so far"),
+        ("follow", "the rank of the packet dequeued last, also if it falls (the published simulations)"),
+    ]),
+    absent: Absent::Default("monotone"),
+    doc: "What the virtual time is. The two differ only under schedulers that serve out of order.",
+};
+
+const GIVE_BACK: Param = Param {
+    name: "give_back",
+    unit: "",
+    kind: Kind::Flag,
+    absent: Absent::Default("true"),
+    doc: "Whether a dropped packet takes its share back from its flow's finish tag; otherwise the flow pays for bytes \
+          that it never sent.",
+};
+
+impl FromArgs for Stfq {
+    const INFO: Info = Info {
+        name: "stfq",
+        summary: "Start-time fair queueing: the virtual time at which a fair link would start the packet.",
+        paper: "Goyal, Vin, Cheng, SIGCOMM 1996; SP-PIFO section 6.1.2, AIFO 6.2, PACKS 6.3",
+        departure: "On PIFO, backlogged flows share the link by weight to within one packet of each.",
+        state: "one register per flow (finish tag), one per port (virtual time)",
+        cost: "O(1)",
+        params: &[WEIGHTS, SCALE, VIRTUAL_TIME, GIVE_BACK],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        let weights = args.integers(&WEIGHTS)?.unwrap_or_default();
+        Self::new(StfqParams {
+            weights: weights.into_iter().map(|weight| weight as u32).collect(),
+            scale: args.integer(&SCALE)?,
+            virtual_time: [VirtualTime::Monotone, VirtualTime::Follow][args.choice(&VIRTUAL_TIME)?],
+            give_back: args.flag(&GIVE_BACK)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
