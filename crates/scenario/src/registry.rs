@@ -1,7 +1,7 @@
 //! The names that text may use: every scheduler and rank function, one line each.
 
 use pifolab_sched::params::{Args, FromArgs, Info, ParamError, closest};
-use pifolab_sched::{RankFn, Scheduler, schedulers};
+use pifolab_sched::{RankFn, Scheduler, ranks, schedulers};
 
 /// A scheduler that can be built from text.
 pub struct SchedulerEntry {
@@ -41,8 +41,23 @@ pub struct RankEntry {
 /// A rank function chosen at run time.
 pub type BoxedRankFn = Box<dyn RankFn + Send>;
 
+const fn rank<R: FromArgs + RankFn + Send + 'static>() -> RankEntry {
+    RankEntry { info: &R::INFO, build: |args| Ok(Box::new(R::build(args)?)) }
+}
+
 /// Every rank function.
-pub const RANKS: &[RankEntry] = &[];
+pub const RANKS: &[RankEntry] = &[
+    rank::<ranks::Carried>(),
+    rank::<ranks::FlowSize>(),
+    rank::<ranks::RemainingSize>(),
+    rank::<ranks::Unacknowledged>(),
+    rank::<ranks::Stfq>(),
+    rank::<ranks::Lstf>(),
+    rank::<ranks::FifoPlus>(),
+    rank::<ranks::Edf>(),
+    rank::<ranks::Las>(),
+    rank::<ranks::Fcfs>(),
+];
 
 /// The rank function `name`.
 ///
