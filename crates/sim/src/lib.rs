@@ -1,3 +1,5 @@
 //! Event queue, links, ports, switches, hosts, and the engines that run them.
 
 pub mod observer;
+pub mod one_link;
+pub mod trace_hash;
