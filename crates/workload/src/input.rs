@@ -119,6 +119,16 @@ pub(crate) fn decimal(text: &str) -> Option<(u128, u32)> {
     Some((digits, u32::try_from(fraction.len()).ok()?))
 }
 
+/// Reads a decimal number of units of 10^`power` ps; `None` unless it is a whole number of picoseconds.
+pub(crate) fn picoseconds(text: &str, power: u32) -> Option<u128> {
+    let (digits, places) = decimal(text)?;
+    if places <= power {
+        return digits.checked_mul(10u128.pow(power - places));
+    }
+    let scale = 10u128.checked_pow(places - power)?;
+    digits.is_multiple_of(scale).then(|| digits / scale)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +180,14 @@ mod tests {
             assert_eq!(decimal(text), None, "{text}");
         }
         assert_eq!(decimal(&"9".repeat(40)), None);
+    }
+
+    #[test]
+    fn times_are_exact_to_the_picosecond() {
+        assert_eq!(picoseconds("1.5", 3), Some(1_500));
+        assert_eq!(picoseconds("0.0010", 3), Some(1));
+        assert_eq!(picoseconds("0.0001", 3), None);
+        assert_eq!(picoseconds("1700000000.000000000001", 12), Some(1_700_000_000_000_000_000_001));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! - [`Source`] makes an [`ArrivalStream`]: when packets reach one link, their sizes, ranks and flows.
 //! - [`Stream`] is a named random stream: the seed and a name give the same bits everywhere.
 //! - [`Distribution`] is a distribution over integers, drawn in one look-up, its exact weights at hand.
+//! - [`trace`] replays captures and CSV files.
 //! - [`flows`] is traffic of a network: flow sizes, arrivals, pairs, flow lists.
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ mod input;
 mod java_random;
 mod random;
 mod stream;
+pub mod trace;
 
 pub use arrivals::{ArrivalProcess, Periods};
 pub use distribution::Distribution;

@@ -5,7 +5,7 @@
 
 use super::{Flow, MAX_FLOW_BYTES};
 use crate::FileError;
-use crate::input::{Input, Lines, decimal, from_reader, open, quoted};
+use crate::input::{Input, Lines, from_reader, open, picoseconds, quoted};
 use pifolab_units::Time;
 use std::collections::HashSet;
 use std::io::{self, Read, Write};
@@ -125,24 +125,10 @@ fn parse(fields: &[String; COLUMNS.len()], hosts: Option<u32>) -> Result<Flow, (
     let bytes = size.parse().ok().filter(|bytes| (1..=MAX_FLOW_BYTES).contains(bytes));
     let bytes = bytes.ok_or_else(|| ("size_bytes", format!("{}: expected 1 to 2^63 - 1 bytes", quoted(size))))?;
     let start = picoseconds(start, 3)
+        .and_then(|ps| u64::try_from(ps).ok())
         .map(Time::from_ps)
         .ok_or_else(|| ("start_ns", format!("{}: expected a time from 0 to 1.8e16 ns", quoted(start))))?;
     Ok(Flow { id, src, dst, bytes, start })
-}
-
-/// A decimal number of units of 10^`power` ps, if it is whole in picoseconds and fits.
-fn picoseconds(text: &str, power: u32) -> Option<u64> {
-    let (digits, places) = decimal(text)?;
-    let ps = if places <= power {
-        digits.checked_mul(10u128.pow(power - places))?
-    } else {
-        let scale = 10u128.checked_pow(places - power)?;
-        if digits % scale != 0 {
-            return None;
-        }
-        digits / scale
-    };
-    u64::try_from(ps).ok()
 }
 
 #[cfg(test)]

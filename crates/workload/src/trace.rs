@@ -1,0 +1,410 @@
+//! Trace replay: packets of a capture (pcap, pcapng) or of a CSV file, as arrivals at one link.
+//!
+//! Plain or gzip, read as a stream. The kind of file is told from its first bytes. A packet counts with its original
+//! length, also if the capture cut it, as the capture's link layer has it (an Ethernet frame without its check
+//! sequence). Times start at 0 with the first packet and are divided by an exact speed-up factor.
+//!
+//! A flow is the 5-tuple of addresses, protocol and ports (ports 0 where the protocol has none, and for all fragments
+//! but the first); flows get dense numbers in order of appearance in the file. All packets that are no IP, or whose IP
+//! header is none, make up one more flow. Tunnels are not looked into.
+//!
+//! Captures of several queues or interfaces can be slightly out of order. A packet earlier than the one before it is an
+//! error that names it, unless [`OutOfOrder::Sort`] was chosen: then the whole trace is read first and sorted by time,
+//! equal times in the order of the file.
+
+mod csv;
+mod dissect;
+mod flow_table;
+mod pcap;
+mod pcapng;
+mod window;
+
+#[cfg(test)]
+mod capture_builder;
+#[cfg(test)]
+mod tests;
+
+use crate::input::{self, Input};
+use crate::{Arrival, FileError, Place};
+use csv::CsvTrace;
+use dissect::{Contents, Link};
+use flow_table::FlowTable;
+use pcap::Pcap;
+use pcapng::Pcapng;
+use pifolab_units::{Rank, Ratio, Time};
+use std::io::{BufRead, Read};
+use std::path::Path;
+use window::Window;
+
+/// Where a packet's rank comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceRank {
+    /// The DSCP field of the IP header, 0 to 63. Packets that are no IP get 0.
+    Dscp,
+    /// An unsigned integer in the transport payload. Packets without that many bytes of payload get 0 and are counted
+    /// ([`TraceCounts::unranked`]); if the capture cut the number off, that is an error.
+    Payload {
+        /// Bytes from the start of the TCP or UDP payload.
+        offset: u32,
+        /// Its width.
+        width: RankWidth,
+        /// Which byte comes first.
+        order: ByteOrder,
+    },
+    /// The column `rank` of a CSV file.
+    Column,
+    /// 0 here: a rank function computes it later.
+    Later,
+}
+
+/// The width of a rank in the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RankWidth {
+    /// 1 byte.
+    One,
+    /// 2 bytes.
+    Two,
+    /// 4 bytes.
+    Four,
+    /// 8 bytes; values above 2^63 - 1 become 2^63 - 1.
+    Eight,
+}
+
+/// Which byte of an integer comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteOrder {
+    /// The most significant: network order.
+    Big,
+    /// The least significant.
+    Little,
+}
+
+/// What to do with a packet whose timestamp lies before that of the packet before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutOfOrder {
+    /// Stop with an error that names the packet.
+    Error,
+    /// Read the whole trace first and sort it.
+    Sort,
+}
+
+/// How to read a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// Where ranks come from.
+    pub rank: TraceRank,
+    /// How many times faster than recorded; above 0.
+    pub speed_up: Ratio,
+    /// What becomes of packets out of order.
+    pub out_of_order: OutOfOrder,
+}
+
+/// What was seen so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TraceCounts {
+    /// Packets.
+    pub packets: u64,
+    /// Of these, not IP, or with an IP header that is none.
+    pub not_ip: u64,
+    /// Of these, captured with fewer bytes than they had.
+    pub cut: u64,
+    /// Of these, without the payload bytes that the rank was to be read from.
+    pub unranked: u64,
+}
+
+/// The packets of a trace as arrivals.
+///
+/// ```
+/// use pifolab_units::Ratio;
+/// use pifolab_workload::trace::{OutOfOrder, TraceOptions, TraceRank, TraceReader};
+/// let options =
+///     TraceOptions { rank: TraceRank::Column, speed_up: Ratio::ONE, out_of_order: OutOfOrder::Error };
+/// let csv = "time_us,size_bytes,rank,flow\n100,1500,7,web\n100.5,64,3,dns\n";
+/// let arrivals: Result<Vec<_>, _> = TraceReader::new(csv.as_bytes(), "trace.csv", options)?.collect();
+/// let second = arrivals?[1];
+/// assert_eq!((second.time.as_ns(), second.bytes, second.rank.get(), second.flow), (500, 64, 3, 1));
+/// # Ok::<(), pifolab_workload::FileError>(())
+/// ```
+pub struct TraceReader<'a> {
+    records: Records<'a>,
+    clock: Clock,
+    sorted: Option<std::vec::IntoIter<(i128, Arrival)>>,
+    failed: bool,
+}
+
+impl TraceReader<'static> {
+    /// The trace at `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, is empty, or neither a capture nor a CSV trace; if `options` do not fit it; with
+    /// [`OutOfOrder::Sort`] also if any packet is at fault.
+    pub fn open(path: &Path, options: TraceOptions) -> Result<Self, FileError> {
+        Self::from_input(input::open(path)?, options)
+    }
+}
+
+impl<'a> TraceReader<'a> {
+    /// The trace in `content`, called `file` in errors.
+    ///
+    /// # Errors
+    /// As for [`TraceReader::open`].
+    pub fn new(content: impl Read + Send + 'a, file: &str, options: TraceOptions) -> Result<Self, FileError> {
+        Self::from_input(input::from_reader(content, file)?, options)
+    }
+
+    fn from_input(input: Input<'a>, options: TraceOptions) -> Result<Self, FileError> {
+        if options.speed_up == Ratio::ZERO {
+            return Err(FileError::new(&input.file, Place::File, "speed-up 0: expected a factor above 0"));
+        }
+        let clock = Clock { speed_up: options.speed_up, first: None, last: 0, file: input.file.clone() };
+        let mut reader = Self { records: Records::open(input, options.rank)?, clock, sorted: None, failed: false };
+        if options.out_of_order == OutOfOrder::Sort {
+            let mut all = Vec::new();
+            while let Some((at, arrival)) = reader.records.next()? {
+                all.push((at.time_ps, arrival));
+            }
+            all.sort_by_key(|(time_ps, _)| *time_ps);
+            reader.sorted = Some(all.into_iter());
+        }
+        Ok(reader)
+    }
+
+    /// What was seen so far.
+    pub fn counts(&self) -> TraceCounts {
+        self.records.counts
+    }
+
+    /// The flows seen so far by number: `10.0.0.1:80 > 10.0.0.2:4000 tcp`, or as the CSV file calls them.
+    pub fn flow_names(&self) -> Vec<String> {
+        self.records.flows.names()
+    }
+
+    fn advance(&mut self) -> Result<Option<Arrival>, FileError> {
+        let (at, mut arrival) = match &mut self.sorted {
+            Some(sorted) => match sorted.next() {
+                // All places were known when the file was read; only a time that does not fit is left to go wrong.
+                Some((time_ps, arrival)) => (At { time_ps, place: Place::File }, arrival),
+                None => return Ok(None),
+            },
+            None => match self.records.next()? {
+                Some(record) => record,
+                None => return Ok(None),
+            },
+        };
+        arrival.time = self.clock.time(&at)?;
+        Ok(Some(arrival))
+    }
+}
+
+impl Iterator for TraceReader<'_> {
+    type Item = Result<Arrival, FileError>;
+
+    /// The next packet; after an error nothing more comes.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let next = self.advance().transpose();
+        self.failed = matches!(next, Some(Err(_)));
+        next
+    }
+}
+
+/// When and where in the file a record stands.
+#[derive(Clone, Debug)]
+struct At {
+    time_ps: i128,
+    place: Place,
+}
+
+/// Turns the file's times into times of the run.
+struct Clock {
+    speed_up: Ratio,
+    first: Option<i128>,
+    last: i128,
+    file: String,
+}
+
+impl Clock {
+    #[inline]
+    fn time(&mut self, at: &At) -> Result<Time, FileError> {
+        let now = at.time_ps;
+        let first = *self.first.get_or_insert_with(|| {
+            self.last = now;
+            now
+        });
+        if now < self.last {
+            let early = self.last - now;
+            let problem = format!(
+                "lies {early} ps before the packet before it; choose to sort the trace if that is how it was captured"
+            );
+            return Err(FileError::new(&self.file, at.place.clone(), problem));
+        }
+        self.last = now;
+        // Not negative, and below 2^127 as the difference of two times of some 100 bits.
+        let since = (now - first) as u128;
+        let scaled = if self.speed_up == Ratio::ONE {
+            Some(since)
+        } else {
+            since
+                .checked_mul(u128::from(self.speed_up.denominator()))
+                .map(|product| product / u128::from(self.speed_up.numerator()))
+        };
+        match scaled.map(u64::try_from) {
+            Some(Ok(ps)) => Ok(Time::from_ps(ps)),
+            _ => {
+                let problem = "lies over 213 days after the first packet, more than a run can hold";
+                Err(FileError::new(&self.file, at.place.clone(), problem))
+            }
+        }
+    }
+}
+
+/// The records of any kind of trace, with ranks and flows, times still as in the file.
+struct Records<'a> {
+    format: Format<'a>,
+    rank: TraceRank,
+    flows: FlowTable,
+    counts: TraceCounts,
+}
+
+enum Format<'a> {
+    Pcap(Pcap<'a>),
+    Pcapng(Pcapng<'a>),
+    Csv(CsvTrace<'a>),
+}
+
+/// A packet of a capture file.
+struct Captured<'w> {
+    time_ps: i128,
+    data: &'w [u8],
+    original: u32,
+    link: Link,
+    number: u64,
+    offset: u64,
+}
+
+impl<'a> Records<'a> {
+    fn open(mut input: Input<'a>, rank: TraceRank) -> Result<Self, FileError> {
+        let start = input.content.fill_buf().map_err(|error| input::unreadable(&input.file, Place::File, &error))?;
+        let fault = |problem: String| FileError::new(&input.file, Place::File, problem);
+        let text = start.iter().take(4).all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+            || start.starts_with("\u{feff}".as_bytes());
+        let format = if start.is_empty() {
+            return Err(fault("empty: expected a pcap, pcapng or CSV trace".to_owned()));
+        } else if pcap::is_pcap(start) {
+            Format::Pcap(Pcap::open(Window::new(input))?)
+        } else if pcapng::is_pcapng(start) {
+            Format::Pcapng(Pcapng::open(Window::new(input)))
+        } else if text {
+            Format::Csv(CsvTrace::open(input, rank == TraceRank::Column)?)
+        } else {
+            let bytes: Vec<String> = start.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            return Err(fault(format!("begins with the bytes {}: no pcap, pcapng or CSV trace", bytes.join(" "))));
+        };
+        let misfit = match (&format, rank) {
+            (Format::Csv(csv), TraceRank::Dscp | TraceRank::Payload { .. }) => {
+                Some(csv.fault("a CSV trace has no headers or payload to take the rank from: use its column rank"))
+            }
+            (Format::Pcap(pcap), TraceRank::Column) => Some(pcap.fault("a capture has no column rank")),
+            (Format::Pcapng(pcapng), TraceRank::Column) => Some(pcapng.fault("a capture has no column rank")),
+            _ => None,
+        };
+        match misfit {
+            Some(error) => Err(error),
+            None => Ok(Self { format, rank, flows: FlowTable::default(), counts: TraceCounts::default() }),
+        }
+    }
+
+    /// The next record; its arrival's time is not set yet.
+    #[inline]
+    fn next(&mut self) -> Result<Option<(At, Arrival)>, FileError> {
+        let Self { format, rank, flows, counts } = self;
+        let (captured, file) = match format {
+            Format::Pcap(pcap) => pcap.next()?,
+            Format::Pcapng(pcapng) => pcapng.next()?,
+            Format::Csv(csv) => {
+                let record = csv.next(flows)?;
+                counts.packets += u64::from(record.is_some());
+                return Ok(record);
+            }
+        };
+        let Some(packet) = captured else { return Ok(None) };
+        let place = Place::Packet(packet.number, packet.offset);
+        counts.packets += 1;
+        let cut = (packet.data.len() as u64) < u64::from(packet.original);
+        counts.cut += u64::from(cut);
+        let contents = dissect::dissect(packet.link, packet.data, packet.original);
+        let (flow, rank) = match contents {
+            Contents::Ip(ip) => {
+                let rank = match *rank {
+                    TraceRank::Dscp => Rank::from(u32::from(ip.dscp)),
+                    TraceRank::Payload { offset, width, order } => {
+                        match payload_rank(&ip, packet.data, offset, width, order) {
+                            PayloadRank::Rank(rank) => rank,
+                            PayloadRank::NoPayload => {
+                                counts.unranked += 1;
+                                Rank::ZERO
+                            }
+                            PayloadRank::Cut(needed) => {
+                                let got = packet.data.len();
+                                let problem = format!(
+                                    "the rank ends at byte {needed}, of which {got} were captured: capture with a longer snap length"
+                                );
+                                return Err(FileError::new(file, place, problem));
+                            }
+                        }
+                    }
+                    TraceRank::Column | TraceRank::Later => Rank::ZERO,
+                };
+                (flows.number_of_tuple(&ip.tuple), rank)
+            }
+            Contents::Other => {
+                counts.not_ip += 1;
+                counts.unranked += u64::from(matches!(rank, TraceRank::Payload { .. }));
+                (flows.number_of_other(), Rank::ZERO)
+            }
+            Contents::Cut { needed } => {
+                let problem = format!(
+                    "the addresses and ports end at byte {needed}, of which {} were captured: capture with a longer snap length",
+                    packet.data.len()
+                );
+                return Err(FileError::new(file, place, problem));
+            }
+        };
+        let Some(flow) = flow else {
+            return Err(FileError::new(file, place, "the trace has more than 2^32 - 1 flows"));
+        };
+        let arrival = Arrival { time: Time::ZERO, bytes: packet.original, rank, flow };
+        Ok(Some((At { time_ps: packet.time_ps, place }, arrival)))
+    }
+}
+
+enum PayloadRank {
+    Rank(Rank),
+    NoPayload,
+    /// The rank would end at this byte of the packet, which was not captured.
+    Cut(usize),
+}
+
+fn payload_rank(ip: &dissect::Ip, data: &[u8], offset: u32, width: RankWidth, order: ByteOrder) -> PayloadRank {
+    let width = match width {
+        RankWidth::One => 1,
+        RankWidth::Two => 2,
+        RankWidth::Four => 4,
+        RankWidth::Eight => 8,
+    };
+    let Some(payload) = ip.payload else { return PayloadRank::NoPayload };
+    let end = offset as usize + width;
+    if end > payload.length {
+        return PayloadRank::NoPayload;
+    }
+    let Some(bytes) = data.get(payload.start + end - width..payload.start + end) else {
+        return PayloadRank::Cut(payload.start + end);
+    };
+    let value = match order {
+        ByteOrder::Big => bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)),
+        ByteOrder::Little => bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)),
+    };
+    PayloadRank::Rank(Rank::saturating(value))
+}

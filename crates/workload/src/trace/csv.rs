@@ -1,0 +1,140 @@
+//! Traces as CSV: a time column (`time_ns`, `time_us` or `time_s`), `size_bytes`, and optionally `rank` and `flow`.
+//!
+//! Columns may stand in any order; unknown ones are an error, since a misspelt `rank` would otherwise be rank 0 in
+//! silence. Times are decimal numbers, exact to the picosecond; flows are named by any text. No quoting.
+
+use super::At;
+use super::flow_table::FlowTable;
+use crate::input::{Input, Lines, picoseconds, quoted};
+use crate::{Arrival, FileError, Place};
+use pifolab_units::{Rank, Time};
+
+/// Time columns and the power of ten of a picosecond that they count in.
+const TIME_COLUMNS: [(&str, u32); 3] = [("time_ns", 3), ("time_us", 6), ("time_s", 12)];
+
+pub(super) struct CsvTrace<'a> {
+    lines: Lines<'a>,
+    columns: Vec<Column>,
+    use_rank: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Time(&'static str, u32),
+    Size,
+    Rank,
+    Flow,
+}
+
+impl Column {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Time(name, _) => name,
+            Self::Size => "size_bytes",
+            Self::Rank => "rank",
+            Self::Flow => "flow",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        let times = TIME_COLUMNS.map(|(name, power)| Self::Time(name, power));
+        times.into_iter().chain([Self::Size, Self::Rank, Self::Flow]).find(|column| column.name() == name)
+    }
+}
+
+impl<'a> CsvTrace<'a> {
+    /// Reads the header; `use_rank` if the column `rank` is to be used and so has to be there.
+    pub(super) fn open(input: Input<'a>, use_rank: bool) -> Result<Self, FileError> {
+        let mut lines = Lines::new(input);
+        let header = lines.next()?.unwrap_or_default();
+        let mut columns = Vec::new();
+        let mut problem = None;
+        for name in header.split(',').map(str::trim) {
+            match Column::from_name(name) {
+                Some(Column::Time(..)) if columns.iter().any(|column| matches!(column, Column::Time(..))) => {
+                    problem = Some(format!("{name} is a second time column"));
+                }
+                Some(column) if columns.contains(&column) => problem = Some(format!("{name} stands there twice")),
+                Some(column) => columns.push(column),
+                None => {
+                    problem = Some(format!(
+                        "{}: expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank and flow",
+                        quoted(name)
+                    ));
+                }
+            }
+            if problem.is_some() {
+                break;
+            }
+        }
+        if problem.is_none() && !columns.iter().any(|column| matches!(column, Column::Time(..))) {
+            problem = Some("no time column: expected time_ns, time_us or time_s".to_owned());
+        }
+        for needed in [Some(Column::Size), use_rank.then_some(Column::Rank)].into_iter().flatten() {
+            if problem.is_none() && !columns.contains(&needed) {
+                problem = Some(format!("no column {}", needed.name()));
+            }
+        }
+        if let Some(problem) = problem {
+            return Err(lines.error(problem));
+        }
+        Ok(Self { lines, columns, use_rank })
+    }
+
+    pub(super) fn fault(&self, problem: &str) -> FileError {
+        self.lines.file_error(problem)
+    }
+
+    /// The next row.
+    pub(super) fn next(&mut self, flows: &mut FlowTable) -> Result<Option<(At, Arrival)>, FileError> {
+        let row = loop {
+            match self.lines.next()? {
+                None => return Ok(None),
+                Some("") => {}
+                Some(line) => break parse(line, &self.columns, self.use_rank, flows),
+            }
+        };
+        match row {
+            Ok((time_ps, arrival)) => Ok(Some((At { time_ps, place: Place::Line(self.lines.number()) }, arrival))),
+            Err((Some(column), problem)) => Err(self.lines.column_error(column, problem)),
+            Err((None, problem)) => Err(self.lines.error(problem)),
+        }
+    }
+}
+
+type Fault = (Option<&'static str>, String);
+
+fn parse(line: &str, columns: &[Column], use_rank: bool, flows: &mut FlowTable) -> Result<(i128, Arrival), Fault> {
+    let mut time_ps = 0;
+    let mut arrival = Arrival { time: Time::ZERO, bytes: 0, rank: Rank::ZERO, flow: 0 };
+    let mut fields = line.split(',').map(str::trim);
+    for (at, &column) in columns.iter().enumerate() {
+        let Some(text) = fields.next() else {
+            return Err((None, format!("{at} fields where the header has {}", columns.len())));
+        };
+        let expected = |what: &str| (Some(column.name()), format!("{}: expected {what}", quoted(text)));
+        match column {
+            Column::Time(_, power) => {
+                let ps = picoseconds(text, power).and_then(|ps| i128::try_from(ps).ok());
+                time_ps = ps.ok_or_else(|| expected("a time, 0 or above, exact to the picosecond"))?;
+            }
+            Column::Size => {
+                let bytes = text.parse().ok().filter(|&bytes| bytes > 0);
+                arrival.bytes = bytes.ok_or_else(|| expected("1 to 2^32 - 1 bytes"))?;
+            }
+            Column::Rank if use_rank => {
+                let rank = text.parse().ok().and_then(Rank::new);
+                arrival.rank = rank.ok_or_else(|| expected("an integer from 0 to 2^63 - 1"))?;
+            }
+            Column::Rank => {}
+            Column::Flow if text.is_empty() => return Err(expected("a name or number")),
+            Column::Flow => {
+                arrival.flow = flows.number_of_label(text).ok_or_else(|| expected("at most 2^32 - 1 flows"))?;
+            }
+        }
+    }
+    match fields.count() {
+        0 => Ok((time_ps, arrival)),
+        more => Err((None, format!("{} fields where the header has {}", columns.len() + more, columns.len()))),
+    }
+}

@@ -1,0 +1,71 @@
+//! Dense flow numbers in order of appearance.
+
+use super::dissect::Tuple;
+use std::collections::HashMap;
+
+/// Names of flows and their numbers. The order of the map decides nothing: numbers follow the file.
+#[derive(Default)]
+pub(super) struct FlowTable {
+    tuples: HashMap<Tuple, u32>,
+    labels: HashMap<String, u32>,
+    other: Option<u32>,
+    count: u32,
+    /// The last packet's flow: packets come in runs.
+    last: Option<(Tuple, u32)>,
+}
+
+impl FlowTable {
+    /// The number of a 5-tuple; `None` if there are no numbers left.
+    #[inline]
+    pub(super) fn number_of_tuple(&mut self, tuple: &Tuple) -> Option<u32> {
+        if let Some((last, number)) = &self.last
+            && last == tuple
+        {
+            return Some(*number);
+        }
+        let number = match self.tuples.get(tuple) {
+            Some(&number) => number,
+            None => {
+                let number = new_number(&mut self.count)?;
+                self.tuples.insert(*tuple, number);
+                number
+            }
+        };
+        self.last = Some((*tuple, number));
+        Some(number)
+    }
+
+    /// The number of the packets that are no IP.
+    pub(super) fn number_of_other(&mut self) -> Option<u32> {
+        if self.other.is_none() {
+            self.other = Some(new_number(&mut self.count)?);
+        }
+        self.other
+    }
+
+    /// The number of a flow that a CSV file names.
+    pub(super) fn number_of_label(&mut self, label: &str) -> Option<u32> {
+        if let Some(&number) = self.labels.get(label) {
+            return Some(number);
+        }
+        let number = new_number(&mut self.count)?;
+        self.labels.insert(label.to_owned(), number);
+        Some(number)
+    }
+
+    /// All names in the order of their numbers.
+    pub(super) fn names(&self) -> Vec<String> {
+        let tuples = self.tuples.iter().map(|(tuple, &number)| (number, tuple.to_string()));
+        let labels = self.labels.iter().map(|(label, &number)| (number, label.clone()));
+        let other = self.other.map(|number| (number, "not IP".to_owned()));
+        let mut names: Vec<_> = tuples.chain(labels).chain(other).collect();
+        names.sort_unstable();
+        names.into_iter().map(|(_, name)| name).collect()
+    }
+}
+
+fn new_number(count: &mut u32) -> Option<u32> {
+    let number = *count;
+    *count = count.checked_add(1)?;
+    Some(number)
+}

@@ -1,0 +1,458 @@
+use super::capture_builder::{Builder, ethernet, ipv4, ipv6, tcp, udp};
+use super::*;
+use pifolab_units::Span;
+use std::io::Write;
+
+const US: u32 = 0xa1b2_c3d4;
+const NS: u32 = 0xa1b2_3c4d;
+
+fn options(rank: TraceRank) -> TraceOptions {
+    TraceOptions { rank, speed_up: Ratio::ONE, out_of_order: OutOfOrder::Error }
+}
+
+fn read(bytes: &[u8], options: TraceOptions) -> Result<Vec<Arrival>, FileError> {
+    TraceReader::new(bytes, "t", options)?.collect()
+}
+
+fn message(bytes: &[u8], rank: TraceRank) -> String {
+    read(bytes, options(rank)).unwrap_err().to_string()
+}
+
+fn frame(src_port: u16) -> Vec<u8> {
+    ethernet(&[], 0x0800, &ipv4(10, 17, 1, 2, &udp(src_port, 9, b"payload")))
+}
+
+/// The flows and DSCPs of packets of one link type.
+fn contents(link_type: u32, packets: &[Vec<u8>]) -> Vec<(u32, u64)> {
+    let mut file = Builder::pcap(false, US, link_type);
+    for packet in packets {
+        file.packet(0, 0, packet);
+    }
+    read(&file.bytes, options(TraceRank::Dscp)).unwrap().iter().map(|a| (a.flow, a.rank.get())).collect()
+}
+
+#[test]
+fn both_byte_orders_and_both_resolutions_read_the_same() {
+    for big in [false, true] {
+        for (magic, unit) in [(US, 1_000), (NS, 1)] {
+            let mut file = Builder::pcap(big, magic, 1);
+            file.packet(7, 999_999_000 / unit, &frame(1)).packet(8, 1_000 / unit, &frame(2));
+            file.packet(8, 1_000 / unit, &frame(1));
+            let arrivals = read(&file.bytes, options(TraceRank::Dscp)).unwrap();
+            let bytes = frame(1).len() as u32;
+            let expected =
+                |us, flow| Arrival { time: Time::ZERO + Span::from_us(us), bytes, rank: Rank::from(10u32), flow };
+            assert_eq!(arrivals, [expected(0, 0), expected(2, 1), expected(2, 0)], "big {big}, magic {magic:x}");
+        }
+    }
+}
+
+#[test]
+fn pcapng_in_both_byte_orders_with_foreign_blocks() {
+    for big in [false, true] {
+        let mut file = Builder::pcapng(big);
+        file.block(0xbad, b"unknown").interface(1, &[(2, b"eth0")]).enhanced(0, 5_000_000_000_000, &frame(1));
+        // A statistics block, then a new section with an interface of nanoseconds.
+        file.block(5, &[0; 12]).section().interface(101, &[(9, &[9])]);
+        file.enhanced(0, 5_000_000_000_001_500, &frame(1)[14..]);
+        let arrivals = read(&file.bytes, options(TraceRank::Dscp)).unwrap();
+        assert_eq!(arrivals.len(), 2);
+        assert_eq!((arrivals[1].time, arrivals[1].flow, arrivals[1].rank.get()), (Time::from_ns(1_500), 0, 10));
+    }
+}
+
+#[test]
+fn timestamps_follow_the_interfaces_resolution_and_offset() {
+    let second_tick = |resolution: u8, ticks: u64| {
+        let mut file = Builder::pcapng(false);
+        file.interface(1, &[(9, &[resolution])]).enhanced(0, 0, &frame(1)).enhanced(0, ticks, &frame(1));
+        read(&file.bytes, options(TraceRank::Later)).unwrap()[1].time.as_ps()
+    };
+    assert_eq!(second_tick(0, 2), 2_000_000_000_000);
+    assert_eq!(second_tick(3, 2), 2_000_000_000);
+    assert_eq!(second_tick(6, 2), 2_000_000);
+    assert_eq!(second_tick(12, 2), 2);
+    assert_eq!(second_tick(13, 25), 2);
+    assert_eq!(second_tick(127, u64::MAX), 0);
+    assert_eq!(second_tick(0x80, 3), 3_000_000_000_000);
+    assert_eq!(second_tick(0x80 | 10, 1_024), 1_000_000_000_000);
+    assert_eq!(second_tick(0xff, u64::MAX), 0);
+    let mut file = Builder::pcapng(true);
+    file.interface(1, &[(14, &(-3i64).to_be_bytes())]).interface(1, &[(14, &(-1i64).to_be_bytes())]);
+    file.enhanced(0, 0, &frame(1)).enhanced(1, 0, &frame(1));
+    assert_eq!(read(&file.bytes, options(TraceRank::Later)).unwrap()[1].time, Time::ZERO + Span::from_s(2));
+}
+
+#[test]
+fn the_obsolete_packet_block_is_read() {
+    let mut file = Builder::pcapng(false);
+    file.interface(1, &[]);
+    let data = frame(1);
+    let mut body = Builder::pcapng(false);
+    body.bytes.clear();
+    body.u16(0).u16(9).u32(0).u32(1).u32(data.len() as u32).u32(1500).raw(&data);
+    file.block(2, &body.bytes);
+    assert_eq!(read(&file.bytes, options(TraceRank::Dscp)).unwrap()[0].bytes, 1500);
+}
+
+#[test]
+fn every_link_type_finds_the_ip_header() {
+    let ip = ipv4(33, 17, 1, 2, &udp(5, 6, b"x"));
+    let cooked = |header: &[u8], ethertype_at: usize| {
+        let mut packet = header.to_vec();
+        packet[ethertype_at..ethertype_at + 2].copy_from_slice(&[0x08, 0x00]);
+        [packet, ip.clone()].concat()
+    };
+    for (link_type, packet) in [
+        (1, ethernet(&[], 0x0800, &ip)),
+        (1, ethernet(&[0x8100], 0x0800, &ip)),
+        (1, ethernet(&[0x88a8, 0x8100], 0x0800, &ip)),
+        (1, ethernet(&[0x9100, 0x8100, 0x8100], 0x0800, &ip)),
+        (113, cooked(&[0; 16], 14)),
+        (276, cooked(&[0; 20], 0)),
+        (101, ip.clone()),
+        (12, ip.clone()),
+        (228, ip.clone()),
+        (0, [&[2, 0, 0, 0][..], &ip].concat()),
+        (108, [&[0, 0, 0, 2][..], &ip].concat()),
+        (0x0400_0000 | 1, ethernet(&[], 0x0800, &ip)),
+    ] {
+        assert_eq!(contents(link_type, &[packet]), [(0, 33)], "link type {link_type}");
+    }
+}
+
+#[test]
+fn flows_are_5_tuples_in_order_of_appearance() {
+    let packets = [
+        ipv4(1, 17, 1, 2, &udp(5, 6, b"")),
+        ipv4(2, 6, 1, 2, &tcp(5, 6, b"")),
+        ipv4(3, 17, 2, 1, &udp(6, 5, b"")),
+        ipv4(4, 17, 1, 2, &udp(5, 7, b"")),
+        ipv4(5, 17, 1, 2, &udp(5, 6, b"again")),
+        ipv4(6, 1, 1, 2, &[8, 0, 0, 0, 1, 2, 3, 4]),
+        ipv4(7, 1, 1, 2, &[8, 0, 0, 0, 9, 9, 9, 9]),
+        ipv6(8, 17, 1, 2, &udp(5, 6, b"")),
+        ipv6(9, 17, 1, 2, &udp(5, 6, b"")),
+    ];
+    let seen = contents(101, &packets);
+    assert_eq!(seen, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 5), (4, 6), (4, 7), (5, 8), (5, 9)]);
+}
+
+#[test]
+fn flows_have_readable_names() {
+    let mut file = Builder::pcap(false, US, 1);
+    file.packet(0, 0, &ethernet(&[], 0x0800, &ipv4(0, 6, 1, 2, &tcp(80, 4000, b""))));
+    file.packet(0, 0, &ethernet(&[], 0x86dd, &ipv6(0, 17, 1, 2, &udp(1, 2, b""))));
+    file.packet(0, 0, &ethernet(&[], 0x0806, &[0; 28]));
+    file.packet(0, 0, &ethernet(&[], 0x0800, &ipv4(0, 1, 1, 2, &[0; 8])));
+    file.packet(0, 0, &ethernet(&[], 0x86dd, &ipv6(0, 58, 1, 2, &[0; 8])));
+    file.packet(0, 0, &ethernet(&[], 0x0800, &ipv4(0, 89, 1, 2, &[0; 8])));
+    let mut reader = TraceReader::new(&file.bytes[..], "t", options(TraceRank::Dscp)).unwrap();
+    assert!(reader.by_ref().all(|arrival| arrival.is_ok()));
+    assert_eq!(
+        reader.flow_names(),
+        [
+            "10.0.0.1:80 > 10.0.0.2:4000 tcp",
+            "[fd00::1]:1 > [fd00::2]:2 udp",
+            "not IP",
+            "10.0.0.1 > 10.0.0.2 icmp",
+            "fd00::1 > fd00::2 icmpv6",
+            "10.0.0.1 > 10.0.0.2 protocol 89"
+        ]
+    );
+    assert_eq!(reader.counts(), TraceCounts { packets: 6, not_ip: 1, cut: 0, unranked: 0 });
+}
+
+#[test]
+fn ipv6_extension_headers_are_passed_over() {
+    let inner = udp(5, 6, b"x");
+    let hop_by_hop = |next: u8, rest: &[u8]| [&[next, 0, 1, 4, 0, 0, 0, 0][..], rest].concat();
+    let destination = |next: u8, rest: &[u8]| [&[next, 1][..], &[0; 14], rest].concat();
+    let authentication = |next: u8, rest: &[u8]| [&[next, 4][..], &[0; 22], rest].concat();
+    let fragment = |next: u8, offset: u16, rest: &[u8]| {
+        let position = (offset << 3 | 1).to_be_bytes();
+        [&[next, 0, position[0], position[1], 0, 0, 0, 1][..], rest].concat()
+    };
+    let plain = ipv6(1, 17, 1, 2, &inner);
+    let chained = ipv6(2, 0, 1, 2, &hop_by_hop(60, &destination(51, &authentication(17, &inner))));
+    let first = ipv6(3, 44, 1, 2, &fragment(17, 0, &inner));
+    let later = ipv6(4, 44, 1, 2, &fragment(17, 100, &inner));
+    // The data of a later fragment look like an endless extension header, and must not be taken for one.
+    let later_options = ipv6(5, 44, 1, 2, &fragment(0, 100, &[0; 8]));
+    assert_eq!(
+        contents(101, &[plain, chained, first, later.clone(), later, later_options]),
+        [(0, 1), (0, 2), (0, 3), (1, 4), (1, 4), (2, 5)]
+    );
+}
+
+#[test]
+fn later_ipv4_fragments_share_a_flow_without_ports() {
+    let first = ipv4(1, 17, 1, 2, &udp(5, 6, b"x"));
+    let mut later = ipv4(2, 17, 1, 2, &udp(7, 8, b"x"));
+    later[6..8].copy_from_slice(&[0x20, 0x10]);
+    let mut last = ipv4(3, 17, 1, 2, &udp(9, 10, b"x"));
+    last[6..8].copy_from_slice(&[0x00, 0x20]);
+    assert_eq!(contents(101, &[first, later, last]), [(0, 1), (1, 2), (1, 3)]);
+}
+
+#[test]
+fn what_is_no_ip_makes_one_flow_of_rank_0() {
+    let bad_version = ethernet(&[], 0x0800, &[0x95; 40]);
+    let short_header = ethernet(&[], 0x0800, &[&[0x44][..], &[0xff; 39]].concat());
+    let short_total = ethernet(&[], 0x0800, &[&[0x45, 0, 0, 19][..], &[0; 36]].concat());
+    let no_room_for_ports = ethernet(&[], 0x0800, &ipv4(9, 17, 1, 2, b"abc"));
+    let arp = ethernet(&[], 0x0806, &[0; 28]);
+    let tiny = vec![1, 2, 3];
+    let seen = contents(1, &[arp, bad_version, short_header, short_total, no_room_for_ports, tiny]);
+    assert_eq!(seen, [(0, 0); 6]);
+}
+
+#[test]
+fn cut_packets_count_with_their_original_length() {
+    let whole = frame(1);
+    let mut file = Builder::pcap(false, US, 1);
+    file.cut_packet(0, 0, &whole[..38], 1500);
+    let mut reader = TraceReader::new(&file.bytes[..], "t", options(TraceRank::Dscp)).unwrap();
+    let arrival = reader.next().unwrap().unwrap();
+    assert_eq!((arrival.bytes, arrival.flow, arrival.rank.get()), (1500, 0, 10));
+    assert_eq!(reader.counts().cut, 1);
+    drop(reader);
+    file.cut_packet(0, 0, &whole[..37], 1500);
+    assert_eq!(
+        message(&file.bytes, TraceRank::Dscp),
+        "t: packet 2 at byte 78: the addresses and ports end at byte 38, of which 37 were captured: capture with a \
+         longer snap length"
+    );
+}
+
+#[test]
+fn payload_ranks_have_offset_width_and_byte_order() {
+    let payload = [1, 2, 3, 4, 5, 6, 7, 8, 0xff];
+    let packets = [ipv4(0, 17, 1, 2, &udp(5, 6, &payload)), ipv6(0, 6, 1, 2, &tcp(5, 6, &payload))];
+    let mut file = Builder::pcap(false, US, 101);
+    packets.iter().for_each(|packet| {
+        file.packet(0, 0, packet);
+    });
+    let ranks = |offset, width, order| {
+        let rank = TraceRank::Payload { offset, width, order };
+        let ranks: Vec<_> = read(&file.bytes, options(rank)).unwrap().iter().map(|a| a.rank.get()).collect();
+        assert_eq!(ranks[0], ranks[1]);
+        ranks[0]
+    };
+    use ByteOrder::{Big, Little};
+    assert_eq!(ranks(0, RankWidth::One, Big), 1);
+    assert_eq!(ranks(1, RankWidth::Two, Big), 0x0203);
+    assert_eq!(ranks(1, RankWidth::Two, Little), 0x0302);
+    assert_eq!(ranks(2, RankWidth::Four, Big), 0x0304_0506);
+    assert_eq!(ranks(0, RankWidth::Eight, Little), 0x0807_0605_0403_0201);
+    assert_eq!(ranks(1, RankWidth::Eight, Little), Rank::MAX.get());
+    assert_eq!(ranks(2, RankWidth::Eight, Big), 0);
+}
+
+#[test]
+fn a_rank_that_was_never_sent_is_counted_and_one_that_was_cut_is_an_error() {
+    let rank = TraceRank::Payload { offset: 0, width: RankWidth::Four, order: ByteOrder::Big };
+    let mut file = Builder::pcap(false, US, 101);
+    // A pure acknowledgement, padded by the link to more bytes than it has.
+    let padded = [ipv4(0, 6, 1, 2, &tcp(1, 2, b"")), vec![0xee; 6]].concat();
+    let packet = ipv4(0, 17, 1, 2, &udp(5, 6, &[0, 0, 0, 9]));
+    file.packet(0, 0, &padded).packet(0, 0, &packet);
+    let mut reader = TraceReader::new(&file.bytes[..], "t", options(rank)).unwrap();
+    let ranks: Vec<_> = reader.by_ref().map(|arrival| arrival.unwrap().rank.get()).collect();
+    assert_eq!((ranks, reader.counts().unranked), (vec![0, 9], 1));
+    drop(reader);
+    file.cut_packet(0, 0, &packet[..30], packet.len() as u32);
+    assert!(
+        message(&file.bytes, rank)
+            .ends_with("the rank ends at byte 32, of which 30 were captured: capture with a longer snap length")
+    );
+}
+
+#[test]
+fn gzip_is_told_by_its_content() {
+    let mut file = Builder::pcap(true, NS, 1);
+    file.packet(0, 5, &frame(1)).packet(0, 6, &frame(2));
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&file.bytes).unwrap();
+    let zipped = encoder.finish().unwrap();
+    let plain = read(&file.bytes, options(TraceRank::Dscp)).unwrap();
+    assert_eq!(read(&zipped, options(TraceRank::Dscp)).unwrap(), plain);
+    let cut = message(&zipped[..zipped.len() - 20], TraceRank::Dscp);
+    assert!(cut.starts_with("t: ") && cut.ends_with("the gzip data end early: the file is cut off"), "{cut}");
+}
+
+#[test]
+fn packets_out_of_order_are_an_error_or_sorted() {
+    let mut file = Builder::pcap(false, US, 1);
+    file.packet(5, 10, &frame(1)).packet(5, 7, &frame(2)).packet(5, 10, &frame(3));
+    assert_eq!(
+        message(&file.bytes, TraceRank::Later),
+        "t: packet 2 at byte 89: lies 3000000 ps before the packet before it; choose to sort the trace if that is how \
+         it was captured"
+    );
+    let sorted = TraceOptions { out_of_order: OutOfOrder::Sort, ..options(TraceRank::Later) };
+    let arrivals: Vec<_> = read(&file.bytes, sorted).unwrap().iter().map(|a| (a.time.as_ns(), a.flow)).collect();
+    assert_eq!(arrivals, [(0, 1), (3_000, 0), (3_000, 2)]);
+}
+
+#[test]
+fn the_speed_up_is_exact() {
+    let text = "time_ns,size_bytes\n100,1\n107,1\n400,1\n";
+    let times = |speed_up: &str| {
+        let options = TraceOptions { speed_up: speed_up.parse().unwrap(), ..options(TraceRank::Later) };
+        read(text.as_bytes(), options).map(|all| all.iter().map(|a| a.time.as_ps()).collect::<Vec<_>>())
+    };
+    assert_eq!(times("1").unwrap(), [0, 7_000, 300_000]);
+    assert_eq!(times("3").unwrap(), [0, 2_333, 100_000]);
+    assert_eq!(times("1/2").unwrap(), [0, 14_000, 600_000]);
+    assert_eq!(times("0").unwrap_err().to_string(), "t: speed-up 0: expected a factor above 0");
+    let long = "time_s,size_bytes\n0,1\n20000000,1\n";
+    assert_eq!(
+        read(long.as_bytes(), options(TraceRank::Later)).unwrap_err().to_string(),
+        "t:3: lies over 213 days after the first packet, more than a run can hold"
+    );
+}
+
+#[test]
+fn damaged_pcap_files_are_refused_with_the_place() {
+    let mut good = Builder::pcap(false, US, 1);
+    good.packet(0, 0, &frame(1));
+    let at = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = good.bytes.clone();
+        change(&mut bytes);
+        message(&bytes, TraceRank::Dscp)
+    };
+    assert_eq!(at(&|b| b.clear()), "t: empty: expected a pcap, pcapng or CSV trace");
+    assert_eq!(at(&|b| b[0] = 0xee), "t: begins with the bytes ee c3 b2 a1: no pcap, pcapng or CSV trace");
+    assert_eq!(at(&|b| b.truncate(20)), "t: byte 0: the file ends in its header: 20 of 24 bytes are there");
+    assert_eq!(at(&|b| b[4] = 3), "t: byte 4: pcap version 3.4: expected 2");
+    assert_eq!(
+        at(&|b| b[20] = 105),
+        "t: byte 20: link type 105 is not supported: expected Ethernet (1), Linux cooked (113, 276), raw IP (101, 228, \
+         229) or loopback (0, 108)"
+    );
+    assert_eq!(
+        at(&|b| b.truncate(30)),
+        "t: packet 1 at byte 24: the file ends in the packet's header: 6 of 16 bytes are there"
+    );
+    assert_eq!(
+        at(&|b| b.truncate(50)),
+        "t: packet 1 at byte 24: the file ends in the packet: 10 of 49 bytes are there"
+    );
+    assert_eq!(
+        at(&|b| b[28..32].copy_from_slice(&1_000_000u32.to_le_bytes())),
+        "t: packet 1 at byte 24: the fraction of a second is 1000000: expected below 1000000"
+    );
+    assert_eq!(at(&|b| b[36] = 48), "t: packet 1 at byte 24: 49 bytes captured of 48: the file is damaged");
+    assert_eq!(at(&|b| b[35] = 2), "t: packet 1 at byte 24: 33554481 bytes captured: over 16 MiB, the file is damaged");
+    assert_eq!(at(&|b| (b[32], b[36]) = (0, 0)), "t: packet 1 at byte 24: a packet of 0 bytes");
+    assert_eq!(message(&good.bytes, TraceRank::Column), "t: a capture has no column rank");
+}
+
+#[test]
+fn damaged_pcapng_files_are_refused_with_the_place() {
+    let mut good = Builder::pcapng(false);
+    good.interface(1, &[(9, &[6])]);
+    let packet = good.bytes.len();
+    good.enhanced(0, 1, &frame(1));
+    let length = good.bytes.len() - packet;
+    let at = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = good.bytes.clone();
+        change(&mut bytes);
+        message(&bytes, TraceRank::Dscp)
+    };
+    assert_eq!(packet, 60);
+    assert_eq!(at(&|b| b[8] = 0), "t: byte 0: the section's byte-order magic is 003c2b1a: expected 1a2b3c4d");
+    assert_eq!(at(&|b| b[12] = 2), "t: byte 0: pcapng version 2.0: expected 1");
+    assert_eq!(at(&|b| b[4] = 24), "t: byte 0: a section header of 24 bytes: expected at least 28");
+    assert_eq!(at(&|b| b[4] = 29), "t: byte 0: a block of 29 bytes: expected a multiple of 4, at least 12");
+    assert_eq!(at(&|b| b[24] = 32), "t: byte 0: the block begins with the length 28 and ends with 32");
+    for end in [4, 10, 14, 22, 26] {
+        let expected = format!("t: byte 0: the file ends in the block: {end} bytes of it are there");
+        assert_eq!(at(&|b| b.truncate(end)), expected);
+    }
+    assert_eq!(at(&|b| b.truncate(64)), "t: byte 60: the file ends in the block: 4 bytes of it are there");
+    assert_eq!(at(&|b| b.truncate(70)), "t: packet 1 at byte 60: the file ends in the block: 10 bytes of it are there");
+    assert_eq!(at(&|b| b[64] = 8), "t: packet 1 at byte 60: a block of 8 bytes: expected a multiple of 4, at least 12");
+    assert_eq!(
+        at(&|b| b[67] = 2),
+        format!("t: packet 1 at byte 60: a block of {} bytes: the file is damaged", length + (2 << 24))
+    );
+    assert_eq!(
+        at(&|b| b[packet + length - 4] = 0),
+        format!("t: packet 1 at byte 60: the block begins with the length {length} and ends with 0")
+    );
+    assert_eq!(at(&|b| b[68] = 1), "t: packet 1 at byte 60: interface 1 of 1: it was never described");
+    assert_eq!(
+        at(&|b| (b[80], b[84]) = (60, 60)),
+        "t: packet 1 at byte 60: 60 bytes captured do not fit in the block's 52"
+    );
+    assert_eq!(at(&|b| b[60] = 3), "t: packet 1 at byte 60: a simple packet block: it has no timestamp to replay");
+    assert!(at(&|b| b[36] = 105).starts_with("t: packet 1 at byte 60: link type 105 is not supported"));
+    assert_eq!(at(&|b| b[46] = 40), "t: byte 28: option 9 of 40 bytes does not fit in its block");
+    assert_eq!(at(&|b| b[46] = 2), "t: byte 28: option 9 has 2 bytes: expected 1");
+    assert_eq!(at(&|b| b[44] = 14), "t: byte 28: option 14 has 1 bytes: expected 8");
+    let short = |kind, body: &[u8]| {
+        let mut file = Builder::pcapng(false);
+        file.block(kind, body);
+        message(&file.bytes, TraceRank::Dscp)
+    };
+    assert_eq!(short(1, &[0; 4]), "t: byte 28: an interface description of 4 bytes: expected at least 8");
+    assert_eq!(short(6, &[0; 16]), "t: packet 1 at byte 28: a packet block of 16 bytes: expected at least 20");
+    assert_eq!(message(&good.bytes, TraceRank::Column), "t: a capture has no column rank");
+}
+
+#[test]
+fn csv_traces_have_times_sizes_ranks_and_named_flows() {
+    let text =
+        "flow, rank,time_s,size_bytes\nweb,5,1700000000.000000001,1500\n\ndns,0,1700000000.5,64\nweb,9,1700000001,9\n";
+    let mut reader = TraceReader::new(text.as_bytes(), "t", options(TraceRank::Column)).unwrap();
+    let rows: Vec<_> = reader
+        .by_ref()
+        .map(|arrival| arrival.map(|a| (a.time.as_ns(), a.bytes, a.rank.get(), a.flow)).unwrap())
+        .collect();
+    assert_eq!(rows, [(0, 1500, 5, 0), (499_999_999, 64, 0, 1), (999_999_999, 9, 9, 0)]);
+    assert_eq!((reader.flow_names(), reader.counts().packets), (vec!["web".to_owned(), "dns".to_owned()], 3));
+    let later = read(text.as_bytes(), options(TraceRank::Later)).unwrap();
+    assert!(later.iter().all(|arrival| arrival.rank == Rank::ZERO));
+}
+
+#[test]
+fn each_fault_of_a_csv_trace_names_line_and_column() {
+    let csv = |text: &str| message(text.as_bytes(), TraceRank::Column);
+    let rows = |rows: &str| csv(&format!("time_us,size_bytes,rank,flow\n{rows}"));
+    assert_eq!(rows("1,64,x,0\n"), "t:2: rank: \"x\": expected an integer from 0 to 2^63 - 1");
+    assert_eq!(
+        rows("1,64,9223372036854775808,0\n"),
+        "t:2: rank: \"9223372036854775808\": expected an integer from 0 to 2^63 - 1"
+    );
+    assert_eq!(rows("1,64,1,0\n1,0,1,0\n"), "t:3: size_bytes: \"0\": expected 1 to 2^32 - 1 bytes");
+    assert_eq!(rows("-1,64,1,0\n"), "t:2: time_us: \"-1\": expected a time, 0 or above, exact to the picosecond");
+    assert_eq!(rows("1,64,1,\n"), "t:2: flow: \"\": expected a name or number");
+    assert_eq!(rows("1,64,1\n"), "t:2: 3 fields where the header has 4");
+    assert_eq!(rows("1,64,1,0,5,6\n"), "t:2: 6 fields where the header has 4");
+    assert_eq!(
+        rows("5,64,1,0\n4.5,64,1,0\n"),
+        "t:3: lies 500000 ps before the packet before it; choose to sort the trace if that is how it was captured"
+    );
+    assert_eq!(
+        csv("time_ns,size_bytes,rnak\n"),
+        "t:1: \"rnak\": expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank and flow"
+    );
+    assert_eq!(csv("size_bytes,rank\n"), "t:1: no time column: expected time_ns, time_us or time_s");
+    assert_eq!(csv("time_ns,rank\n"), "t:1: no column size_bytes");
+    assert_eq!(csv("time_ns,size_bytes\n"), "t:1: no column rank");
+    assert_eq!(csv("time_ns,time_s,size_bytes\n"), "t:1: time_s is a second time column");
+    assert_eq!(csv("time_ns,rank,rank\n"), "t:1: rank stands there twice");
+    assert_eq!(
+        message(b"time_ns,size_bytes\n", TraceRank::Dscp),
+        "t: a CSV trace has no headers or payload to take the rank from: use its column rank"
+    );
+}
+
+#[test]
+fn nothing_comes_after_an_error() {
+    let mut reader = TraceReader::new(&b"time_ns,size_bytes\n1,x\n2,5\n"[..], "t", options(TraceRank::Later)).unwrap();
+    assert!(reader.next().unwrap().is_err());
+    assert!(reader.next().is_none());
+}
