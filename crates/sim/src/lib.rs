@@ -1,5 +1,7 @@
 //! Event queue, links, ports, switches, hosts, and the engines that run them.
 
+pub mod event_queue;
+pub mod network;
 pub mod observer;
 pub mod one_link;
 pub mod trace_hash;

@@ -21,7 +21,8 @@ pub trait Observer {
         let _ = (port, packet, queue, scheduler, now);
     }
 
-    /// `packet` was refused on arrival, pushed out by another, or given up at dequeue.
+    /// `packet` was refused on arrival, or it was resident and is lost: [`DropReason::PushedOut`] says that it was
+    /// resident, every other reason that it was refused.
     fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
         let _ = (port, packet, reason, scheduler, now);
     }
@@ -59,6 +60,21 @@ impl From<&Packet> for PacketView {
 }
 
 impl Observer for () {}
+
+impl<O: Observer + ?Sized> Observer for &mut O {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        (**self).on_admit(port, packet, queue, scheduler, now);
+    }
+    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+        (**self).on_drop(port, packet, reason, scheduler, now);
+    }
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        (**self).on_dequeue(port, packet, queue, scheduler, now);
+    }
+    fn on_end(&mut self, now: Time) {
+        (**self).on_end(now);
+    }
+}
 
 macro_rules! compose {
     ($($name:ident)+) => {

@@ -252,7 +252,10 @@ impl<S: Scheduler, O: Observer> Port<'_, S, O> {
                     self.totals.busy += span;
                     break Wire::Busy(now.saturating_add(span));
                 }
-                Dequeued::Dropped { packet, reason } => self.dropped(&packet, reason, now),
+                Dequeued::Dropped { packet, reason } => {
+                    assert_eq!(reason, DropReason::PushedOut, "a resident packet is lost as pushed out");
+                    self.dropped(&packet, reason, now);
+                }
                 Dequeued::NotBefore(time) => {
                     assert!(time > now, "the scheduler may not serve before {time}, yet it is {now}");
                     break Wire::Waiting(time);

@@ -1,0 +1,256 @@
+//! What a user chooses about a network run.
+
+use super::routing::Routing;
+use super::topology::Topology;
+use pifolab_sched::{Capacity, Scheduler};
+use pifolab_transport::TransportParams;
+use pifolab_units::{Rate, Rounding, Time};
+use pifolab_workload::Distribution;
+use pifolab_workload::flows::Flow;
+use std::fmt;
+use std::sync::Arc;
+
+/// Everything that a run depends on besides its flows. [`Config::new`] fills in defaults; every field may be changed.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Hosts, switches, links.
+    pub topology: Topology,
+    /// The transport of every flow.
+    pub transport: TransportParams,
+    /// Output ports of switches.
+    pub switch_port: PortConfig,
+    /// Output ports of hosts.
+    pub host_port: PortConfig,
+    /// How equal-cost paths share packets. Default: by flow hash.
+    pub routing: Routing,
+    /// Header bytes on the wire for every packet, data or not, on top of the payload. Default 40 (IPv4 + TCP without
+    /// options).
+    pub header_bytes: u32,
+    /// Rounding of serialisation times. Default: up to the picosecond.
+    pub rounding: Rounding,
+    /// What happens first among events of equal time.
+    pub equal_times: EqualTimes,
+    /// Where packets get their ranks from. Default: from the transport.
+    pub ranks: Ranks,
+    /// The run ends here: later events do not happen, and flows that are not complete stay unfinished.
+    pub end: Time,
+}
+
+/// What happens first among events of equal time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EqualTimes {
+    /// A departure at a port goes before an arrival at the same port; everything else in the order in which it was
+    /// scheduled. The default, and the fastest: departures need no event of their own.
+    #[default]
+    DeparturesFirst,
+    /// Strictly in the order in which events were scheduled; departures and every setting of a timer are events.
+    Insertion,
+    /// As `Insertion`, but within a batch of equal-time events in the order of the AIFO paper's Netbench fork (see
+    /// [`TieOrder::Batch`](crate::event_queue::TieOrder::Batch)).
+    NetbenchBatch,
+}
+
+/// Where packets get the ranks that they carry into ports. Rank functions at ports may overwrite them.
+#[derive(Clone, Debug, Default)]
+pub enum Ranks {
+    /// The transport's rank rule.
+    #[default]
+    Transport,
+    /// Drawn for every packet by itself, data and acknowledgements alike (SP-PIFO Fig. 5 and 6).
+    Drawn {
+        /// The distribution of ranks.
+        distribution: Arc<Distribution>,
+        /// Seed of the stream named `packet-ranks`.
+        seed: u64,
+    },
+}
+
+/// One kind of output port.
+#[derive(Clone, Debug)]
+pub struct PortConfig {
+    /// What orders and drops packets.
+    pub discipline: Discipline,
+    /// Mark a packet (congestion experienced) that arrives when at least this many bytes wait. Default: never.
+    pub ecn_threshold_bytes: Option<u64>,
+    /// What a packet meets that arrives at an idle port. Default: the scheduler, like any other.
+    pub idle: IdlePort,
+    /// Whether the packet on the wire counts against the capacity. Only drop-tail ports can do that. Default: no.
+    pub in_service_occupies_buffer: bool,
+}
+
+/// What orders and drops packets at a port.
+#[derive(Clone)]
+pub enum Discipline {
+    /// First in, first out, with tail drop.
+    DropTail(Capacity),
+    /// Any scheduler: made once for each port.
+    Scheduler(Arc<MakeScheduler>),
+}
+
+/// Makes the scheduler of a port.
+pub type MakeScheduler = dyn Fn(&PortInfo) -> Box<dyn Scheduler> + Send + Sync;
+
+/// Which port a scheduler is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortInfo {
+    /// The port's number: the position of its link in the topology.
+    pub port: u32,
+    /// The node whose port it is.
+    pub from: u32,
+    /// The node at the far end.
+    pub to: u32,
+    /// The link's rate.
+    pub rate: Rate,
+}
+
+/// What a packet meets that arrives at an idle port with an empty queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdlePort {
+    /// The scheduler, like every packet: it may refuse it, and its state sees it. The default.
+    #[default]
+    Scheduler,
+    /// The wire: the scheduler never hears of it (Netbench).
+    Bypass,
+}
+
+impl Config {
+    /// The defaults, with the same kind of port at switches and hosts, but no limit on what a host's port holds: a
+    /// host has memory for what its own connections send. A host port keeps marking, so that ECN transports also see
+    /// the queue in front of their own interface.
+    pub fn new(topology: Topology, transport: TransportParams, switch_port: PortConfig, end: Time) -> Self {
+        let host_port = PortConfig {
+            ecn_threshold_bytes: switch_port.ecn_threshold_bytes,
+            ..PortConfig::drop_tail(Capacity::Unlimited)
+        };
+        Self {
+            topology,
+            transport,
+            switch_port,
+            host_port,
+            routing: Routing::default(),
+            header_bytes: 40,
+            rounding: Rounding::default(),
+            equal_times: EqualTimes::default(),
+            ranks: Ranks::default(),
+            end,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.topology.check()?;
+        if self.header_bytes > 65_535 {
+            return Err(ConfigError::new("network", "header_bytes", self.header_bytes, "at most 65535"));
+        }
+        for (owner, port) in [("switch_port", &self.switch_port), ("host_port", &self.host_port)] {
+            let key = "in_service_occupies_buffer";
+            if port.in_service_occupies_buffer && matches!(port.discipline, Discipline::Scheduler(_)) {
+                return Err(ConfigError::new(owner, key, true, "false: only drop-tail ports can count it"));
+            }
+            if let Discipline::DropTail(capacity @ (Capacity::Packets(0) | Capacity::Bytes(0))) = port.discipline {
+                return Err(ConfigError::new(owner, "capacity", capacity, "above 0"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the flows against the network: hosts exist and differ, sizes fit, starts do not decrease, names are unique.
+    pub(super) fn check_flows(&self, flows: &[Flow], max_bytes: u64) -> Result<(), ConfigError> {
+        if flows.len() >= u32::MAX as usize {
+            return Err(ConfigError::new("flows", "length", flows.len(), "fewer than 2^32 - 1"));
+        }
+        let hosts = self.topology.hosts;
+        let mut before = Time::ZERO;
+        for (index, flow) in flows.iter().enumerate() {
+            let wrong = |key, value: &dyn fmt::Display, expected: &str| {
+                Err(ConfigError::new(&format!("flows[{index}] (flow {})", flow.id), key, value, expected))
+            };
+            for (key, host) in [("src", flow.src), ("dst", flow.dst)] {
+                if host >= hosts {
+                    return wrong(key, &host, &format!("a host, 0 to {}", hosts - 1));
+                }
+            }
+            if flow.src == flow.dst {
+                return wrong("dst", &flow.dst, "another host than src");
+            }
+            if flow.bytes == 0 || flow.bytes > max_bytes {
+                return wrong("bytes", &flow.bytes, &format!("from 1 to {max_bytes} (2^32 - 2 segments)"));
+            }
+            if flow.start < before {
+                return wrong("start", &flow.start, &format!("{before}, where the flow before starts, or later"));
+            }
+            before = flow.start;
+        }
+        let mut names: Vec<(u64, usize)> = flows.iter().enumerate().map(|(index, flow)| (flow.id, index)).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => {
+                let expected = format!("unique; flows[{}] has the same", pair[0].1);
+                Err(ConfigError::new(&format!("flows[{}]", pair[1].1), "id", pair[1].0, &expected))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl PortConfig {
+    /// First in, first out, with tail drop.
+    pub fn drop_tail(capacity: Capacity) -> Self {
+        Self::with_discipline(Discipline::DropTail(capacity))
+    }
+
+    /// Any scheduler, made anew for each port by `make`.
+    pub fn scheduler(make: impl Fn(&PortInfo) -> Box<dyn Scheduler> + Send + Sync + 'static) -> Self {
+        Self::with_discipline(Discipline::Scheduler(Arc::new(make)))
+    }
+
+    fn with_discipline(discipline: Discipline) -> Self {
+        Self { discipline, ecn_threshold_bytes: None, idle: IdlePort::default(), in_service_occupies_buffer: false }
+    }
+
+    /// Marks packets that arrive when at least `threshold_bytes` wait.
+    pub fn with_ecn(self, threshold_bytes: u64) -> Self {
+        Self { ecn_threshold_bytes: Some(threshold_bytes), ..self }
+    }
+}
+
+impl fmt::Debug for Discipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DropTail(capacity) => f.debug_tuple("DropTail").field(capacity).finish(),
+            Self::Scheduler(_) => f.write_str("Scheduler(..)"),
+        }
+    }
+}
+
+/// Something that cannot be run: where, which key, what was written, what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The part of the configuration, or the flow.
+    pub owner: String,
+    /// The key.
+    pub key: String,
+    /// What was written.
+    pub value: String,
+    /// What would be right.
+    pub expected: String,
+}
+
+impl ConfigError {
+    pub(super) fn new(owner: &str, key: &str, value: impl fmt::Display, expected: &str) -> Self {
+        Self { owner: owner.to_owned(), key: key.to_owned(), value: value.to_string(), expected: expected.to_owned() }
+    }
+}
+
+impl From<pifolab_transport::ParamError> for ConfigError {
+    fn from(error: pifolab_transport::ParamError) -> Self {
+        Self::new("transport", error.key, error.value, &error.expected)
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} = {}: must be {}", self.owner, self.key, self.value, self.expected)
+    }
+}
+
+impl std::error::Error for ConfigError {}

@@ -1,0 +1,53 @@
+//! The packet-level network: topology, transports, ports with any scheduler, and the engine that runs flows over them.
+//!
+//! A run is made in three steps: fill a [`Config`] (every field that changes results is there, with its meaning),
+//! check it with [`Network::new`], and give it flows:
+//!
+//! ```
+//! use pifolab_sim::network::{Config, Flow, LeafSpine, Network, PortConfig};
+//! use pifolab_sched::Capacity;
+//! use pifolab_transport::TransportParams;
+//! use pifolab_units::Time;
+//!
+//! let topology = LeafSpine::papers(1).topology().unwrap();
+//! let ports = PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600);
+//! let config = Config::new(topology, TransportParams::dctcp(), ports, Time::from_ns(1_000_000));
+//! let network = Network::new(config).unwrap();
+//! let flows = [Flow { id: 0, src: 0, dst: 143, bytes: 1_460, start: Time::ZERO }];
+//! let result = network.run(&flows, &mut ()).unwrap();
+//! // Four trips (SYN, SYN+ACK, data, ACK) over access, fabric, fabric and access link, 20 ns each; the last segment of
+//! // the handshake shares the host's port with the data that follows it.
+//! let empty = 40 * (8 + 2 + 2 + 8) + 4 * 20;
+//! let full = 1_500 * (8 + 2 + 2 + 8) + 4 * 20;
+//! let fct = result.flows[0].fct.unwrap();
+//! assert_eq!(fct.as_ns(), 3 * empty + 40 * 8 + full);
+//! ```
+//!
+//! [`Simulation`] is the same in steps, for progress displays and clean interruption. Observers (see
+//! [`observer`](crate::observer)) watch every port. [`Profile`] names the option sets of the published runs.
+//!
+//! # What is modelled
+//! Output-queued switches without internal delay, store and forward. A port is a scheduler and a serialiser; links
+//! have a rate and a delay and lose nothing. Hosts have one port each. The engine keeps one event per packet and hop
+//! where [`EqualTimes::DeparturesFirst`] allows it: a port decides what to send next when somebody looks, as of the
+//! instant when the wire became free.
+//!
+//! # Invariants
+//! At every port and over the whole network packets and bytes are conserved. This is checked while the run goes on and
+//! at its end; a violation ends the run with [`RunError::NotConserved`] and the events that led to it.
+
+mod config;
+mod engine;
+mod port;
+mod profile;
+mod result;
+mod routing;
+mod topology;
+
+pub use config::{Config, ConfigError, Discipline, EqualTimes, IdlePort, MakeScheduler, PortConfig, PortInfo, Ranks};
+pub use engine::{Network, Simulation};
+pub use pifolab_workload::flows::Flow;
+pub use profile::{NetbenchTransport, Profile};
+pub use result::{Counters, FlowResult, PortResult, RunError, RunResult};
+pub use routing::Routing;
+pub use topology::{LeafSpine, Link, Topology};

@@ -1,0 +1,76 @@
+//! The option sets of the published runs.
+
+use super::config::{Config, EqualTimes, IdlePort};
+use super::routing::Routing;
+use pifolab_transport::dctcp::{Cut, DctcpParams};
+use pifolab_transport::{AckRank, Congestion, RankRule, TcpParams, TransportParams};
+use pifolab_units::{Rounding, Span};
+
+/// A set of options under which pifolab does what a published simulator does, packet by packet.
+///
+/// [`apply`](Self::apply) and [`transport`](Self::transport) set options that anybody can set one by one; nothing else
+/// in the engine knows about profiles. What depends on the scheduler stays with the scheduler's own parameters: PIFO
+/// with `ties = heap` and one packet less than the published capacity (which was never reached), AIFO with
+/// `arithmetic = netbench`, STFQ with virtual time `follow`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// The SP-PIFO paper's fork of Netbench.
+    NetbenchSpPifo,
+    /// The AIFO paper's fork of Netbench.
+    NetbenchAifo,
+}
+
+/// The transports of the Netbench forks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NetbenchTransport {
+    /// `tcp`
+    Tcp,
+    /// `dctcp`
+    Dctcp,
+    /// `pfabric`: starts at 30 segments, ranks by remaining size.
+    Pfabric,
+}
+
+impl Profile {
+    /// Sets every option of the network that the profile stands for. `config`'s transport keeps its kind but gets the
+    /// profile's details where it is one of the forks' (see [`transport`](Self::transport)); its host ports become like
+    /// its switch ports.
+    pub fn apply(self, config: &mut Config) {
+        config.header_bytes = 120;
+        config.rounding = Rounding::DownToNanosecond;
+        config.routing = Routing::NetbenchHash;
+        config.equal_times = match self {
+            Self::NetbenchSpPifo => EqualTimes::Insertion,
+            Self::NetbenchAifo => EqualTimes::NetbenchBatch,
+        };
+        config.switch_port.idle = IdlePort::Bypass;
+        config.host_port = config.switch_port.clone();
+    }
+
+    /// The transport as both forks have it.
+    pub fn transport(self, kind: NetbenchTransport) -> TransportParams {
+        let pfabric = kind == NetbenchTransport::Pfabric;
+        let tcp = TcpParams {
+            mss_bytes: 1380,
+            initial_window_segments: if pfabric { 30 } else { 3 },
+            initial_ssthresh_segments: Some(30),
+            max_window_bytes: 65_535,
+            initial_rto: if pfabric { Span::from_ns(96_384) } else { Span::from_us(300) },
+            min_rto: Span::ZERO,
+            max_rto: Span::MAX,
+            duplicate_threshold: 3,
+            limited_transmit: true,
+            count_first_duplicates: false,
+            accept_data_in_handshake: false,
+            restart_timer_on_send: true,
+            timeout_sets_recover: false,
+        };
+        let dctcp = DctcpParams { gain: 1.0 / 16.0, initial_alpha: 0.0, cut: Cut::EveryMark };
+        TransportParams {
+            congestion: if kind == NetbenchTransport::Dctcp { Congestion::Dctcp(dctcp) } else { Congestion::NewReno },
+            tcp,
+            rank: if pfabric { RankRule::RemainingBySequence } else { RankRule::Zero },
+            ack_rank: AckRank::Zero,
+        }
+    }
+}

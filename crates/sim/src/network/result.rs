@@ -1,0 +1,149 @@
+//! What a run leaves behind.
+
+use super::config::ConfigError;
+use pifolab_sched::DropReason;
+use pifolab_units::{Span, Time};
+use pifolab_workload::flows::Flow;
+use std::fmt;
+
+/// What became of one flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowResult {
+    /// From the start to the moment when the sender knows that every byte arrived (TCP) or the last byte arrives
+    /// (UDP); `None` if unfinished at the end.
+    pub fct: Option<Span>,
+    /// Bytes acknowledged at the end (TCP; for UDP bytes sent).
+    pub acknowledged_bytes: u64,
+    /// Data segments sent again.
+    pub retransmissions: u32,
+    /// Segments sent again without waiting for the timer.
+    pub fast_retransmissions: u32,
+    /// Expiries of timers at either end, the handshake's included.
+    pub timeouts: u32,
+    /// Data segments that arrived, for the first time, after a later one of the flow.
+    pub reordered: u32,
+}
+
+/// What passed one output port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortResult {
+    /// Packets that arrived.
+    pub arrived_packets: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
+    /// Packets that were given to the wire.
+    pub sent_packets: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Packets dropped, in the order of [`DropReason::ALL`].
+    pub dropped_packets: [u64; DropReason::ALL.len()],
+    /// Bytes dropped.
+    pub dropped_bytes: u64,
+    /// Packets that were marked (congestion experienced).
+    pub marked_packets: u64,
+    /// The most packets that ever waited.
+    pub most_waiting: u32,
+    /// Packets that wait at the end.
+    pub waiting: u32,
+    /// Time during which the wire was busy, up to the end of the run.
+    pub busy: Span,
+}
+
+impl PortResult {
+    /// Packets dropped for whatever reason.
+    pub fn dropped(&self) -> u64 {
+        self.dropped_packets.iter().sum()
+    }
+}
+
+/// Sums over a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Events that happened.
+    pub events: u64,
+    /// Packet-hops: one packet, data or not, over one link.
+    pub hops: u64,
+    /// Packets that end points created.
+    pub created: u64,
+    /// Packets that reached the host that they were sent to, for a connection still open or not.
+    pub delivered: u64,
+    /// Packets dropped anywhere.
+    pub dropped: u64,
+    /// Packets dropped at a host's own port.
+    pub dropped_at_source: u64,
+    /// Segments sent again without waiting for the timer.
+    pub fast_retransmissions: u64,
+    /// Expiries of timers.
+    pub timeouts: u64,
+    /// Most packets that ever were in the network at once.
+    pub most_in_flight: u64,
+}
+
+/// Everything that a run leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunResult {
+    /// One for each flow, in the order of the list.
+    pub flows: Vec<FlowResult>,
+    /// One for each port, in the order of the topology's links.
+    pub ports: Vec<PortResult>,
+    /// Sums.
+    pub counters: Counters,
+    /// A hash over every event with its time: equal runs have equal hashes.
+    pub trace_hash: u64,
+    /// Up to when the run went.
+    pub end: Time,
+}
+
+impl RunResult {
+    /// The flows that are complete, with their completion times.
+    pub fn completed<'a>(&'a self, flows: &'a [Flow]) -> impl Iterator<Item = (&'a Flow, Span)> {
+        flows.iter().zip(&self.flows).filter_map(|(flow, result)| Some((flow, result.fct?)))
+    }
+}
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// The flows do not fit the network.
+    Config(ConfigError),
+    /// No path leads from one host to another.
+    Unreachable {
+        /// Position of the flow in the list.
+        index: usize,
+        /// The flow.
+        flow: Flow,
+    },
+    /// A scheduler, a port or the engine lost or made a packet: a bug in the simulator or in a scheduler.
+    NotConserved {
+        /// Which account does not balance.
+        account: String,
+        /// The last events before it was found, oldest first.
+        events: Vec<String>,
+    },
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Unreachable { index, flow } => {
+                write!(f, "flows[{index}]: no path leads from host {} to host {}", flow.src, flow.dst)
+            }
+            Self::NotConserved { account, events } => {
+                write!(f, "packets are not conserved: {account}; the last events:")?;
+                for event in events {
+                    write!(f, "\n  {event}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<ConfigError> for RunError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}

@@ -1,0 +1,239 @@
+//! Shortest paths, and which of several equal ones a packet takes.
+
+use super::topology::Topology;
+use std::collections::VecDeque;
+
+/// Which of several equal-cost next hops a packet takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// By a hash of the flow, its direction and the switch: a flow keeps its path, and its acknowledgements have a path
+    /// of their own. The seed picks the hash function.
+    FlowHash {
+        /// Seed of the hash function.
+        seed: u64,
+    },
+    /// By the hash of the Netbench forks: as `FlowHash`, with Jenkins' integer hash in 32-bit arithmetic.
+    NetbenchHash,
+    /// Every packet by itself, at random at every switch.
+    Spray {
+        /// Seed of the random choice.
+        seed: u64,
+    },
+}
+
+impl Default for Routing {
+    fn default() -> Self {
+        Self::FlowHash { seed: 0 }
+    }
+}
+
+/// Next hops from every node to every group of hosts.
+#[derive(Clone, Debug)]
+pub(super) struct Routes {
+    routing: Routing,
+    /// For each host, its group and the port of its group's node that leads to it.
+    hosts: Vec<(u32, u32)>,
+    groups: usize,
+    /// Where the next hops of (node, group) lie in `hops`.
+    spans: Vec<(u32, u32)>,
+    hops: Vec<u32>,
+    sprayed: u64,
+}
+
+impl Routes {
+    /// All shortest paths of a checked topology. Hosts below the same switch form a group and share their routes.
+    pub(super) fn new(topology: &Topology, routing: Routing) -> Self {
+        let nodes = topology.nodes as usize;
+        let mut ports_of = vec![Vec::new(); nodes];
+        let mut into = vec![Vec::new(); nodes];
+        for (port, link) in topology.links.iter().enumerate() {
+            ports_of[link.from as usize].push(port as u32);
+            into[link.to as usize].push(link.from);
+        }
+        let mut group_of_node = vec![u32::MAX; nodes];
+        let mut group_nodes = Vec::new();
+        let mut hosts = Vec::new();
+        for host in 0..topology.hosts {
+            // The node that delivers to a host is the one at the far end of the host's only link.
+            let gate = topology.links[ports_of[host as usize][0] as usize].to;
+            let group = &mut group_of_node[gate as usize];
+            if *group == u32::MAX {
+                *group = group_nodes.len() as u32;
+                group_nodes.push(gate);
+            }
+            let down = ports_of[gate as usize].iter().find(|port| topology.links[**port as usize].to == host);
+            hosts.push((*group, down.copied().unwrap_or(u32::MAX)));
+        }
+        let mut routes =
+            Self { routing, hosts, groups: group_nodes.len(), spans: Vec::new(), hops: Vec::new(), sprayed: 0 };
+        let distances: Vec<Vec<u32>> =
+            group_nodes.iter().map(|gate| distances_to(*gate, &into, topology.hosts)).collect();
+        for ports in &ports_of {
+            for distance in &distances {
+                let start = routes.hops.len() as u32;
+                let of = |port: &u32| distance[topology.links[*port as usize].to as usize];
+                let best = ports.iter().map(of).min().unwrap_or(u32::MAX);
+                if best != u32::MAX {
+                    routes.hops.extend(ports.iter().filter(|port| of(port) == best));
+                }
+                routes.spans.push((start, routes.hops.len() as u32 - start));
+            }
+        }
+        for (group, gate) in group_nodes.iter().enumerate() {
+            // At the gate itself the last hop depends on the host, see `next_port`.
+            routes.spans[*gate as usize * routes.groups + group] = (u32::MAX, 0);
+        }
+        routes
+    }
+
+    /// What a packet from `src` to `dst` of flow `id` carries along for [`next_port`](Self::next_port).
+    pub(super) fn path_hash(&self, src: u32, dst: u32, id: u64) -> u32 {
+        match self.routing {
+            Routing::FlowHash { seed } => {
+                let pair = (u64::from(src) << 32 | u64::from(dst)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                (mix64(pair ^ mix64(id ^ mix64(seed))) >> 32) as u32
+            }
+            Routing::NetbenchHash => {
+                let flow = jenkins(id as i32);
+                jenkins((src as i32).wrapping_add(jenkins((dst as i32).wrapping_add(flow)))) as u32
+            }
+            Routing::Spray { .. } => 0,
+        }
+    }
+
+    /// As [`next_port`](Self::next_port), but always the same among equals where packets are sprayed.
+    pub(super) fn first_port(&mut self, node: u32, dst: u32, hash: u32) -> Option<u32> {
+        let sprayed = self.sprayed;
+        let port = self.next_port(node, dst, hash);
+        self.sprayed = sprayed;
+        port
+    }
+
+    /// The port by which a packet for host `dst` leaves `node`; `None` if there is no way.
+    #[inline]
+    pub(super) fn next_port(&mut self, node: u32, dst: u32, hash: u32) -> Option<u32> {
+        let (group, down) = self.hosts[dst as usize];
+        let (start, count) = self.spans[node as usize * self.groups + group as usize];
+        if start == u32::MAX {
+            return (down != u32::MAX).then_some(down);
+        }
+        let choice = match (count, self.routing) {
+            (0, _) => return None,
+            (1, _) => 0,
+            (_, Routing::FlowHash { .. }) => {
+                // Multiply-shift with a factor that differs from switch to switch, so that the choices at successive
+                // switches are independent.
+                let factor = (u64::from(node) << 1 | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+                let mixed = (u64::from(hash) | 1 << 32).wrapping_mul(factor) >> 32;
+                (((mixed & 0xffff_ffff) * u64::from(count)) >> 32) as u32
+            }
+            (_, Routing::NetbenchHash) => jenkins((node as i32).wrapping_add(hash as i32)) as u32 % count,
+            (_, Routing::Spray { seed }) => {
+                self.sprayed += 1;
+                (((mix64(seed ^ self.sprayed) >> 32) * u64::from(count)) >> 32) as u32
+            }
+        };
+        Some(self.hops[(start + choice) as usize])
+    }
+}
+
+/// Links from every node to `gate`; hosts do not forward.
+fn distances_to(gate: u32, into: &[Vec<u32>], hosts: u32) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; into.len()];
+    distance[gate as usize] = 0;
+    let mut queue = VecDeque::from([gate]);
+    while let Some(node) = queue.pop_front() {
+        if node < hosts && node != gate {
+            continue;
+        }
+        for from in &into[node as usize] {
+            if distance[*from as usize] == u32::MAX {
+                distance[*from as usize] = distance[node as usize] + 1;
+                queue.push_back(*from);
+            }
+        }
+    }
+    distance
+}
+
+/// Robert Jenkins' 32-bit integer hash, then the absolute value (of which the smallest integer has none).
+const fn jenkins(value: i32) -> i32 {
+    let mut a = value;
+    a = a.wrapping_add(0x7ed5_5d16).wrapping_add(a << 12);
+    a = (a ^ 0xc761_c23c_u32 as i32) ^ (a >> 19);
+    a = a.wrapping_add(0x1656_67b1).wrapping_add(a << 5);
+    a = a.wrapping_add(0xd3a2_646c_u32 as i32) ^ (a << 9);
+    a = a.wrapping_add(0xfd70_46c5_u32 as i32).wrapping_add(a << 3);
+    a = (a ^ 0xb55a_4f09_u32 as i32) ^ (a >> 16);
+    a.wrapping_abs()
+}
+
+/// The finaliser of SplitMix64.
+const fn mix64(mut value: u64) -> u64 {
+    value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::topology::LeafSpine;
+    use super::*;
+
+    fn walk(routes: &mut Routes, topology: &Topology, src: u32, dst: u32, id: u64) -> Vec<u32> {
+        let hash = routes.path_hash(src, dst, id);
+        let (mut node, mut path) = (src, vec![src]);
+        while node != dst {
+            node = topology.links[routes.next_port(node, dst, hash).unwrap() as usize].to;
+            path.push(node);
+        }
+        path
+    }
+
+    #[test]
+    fn paths_are_shortest_and_a_flow_keeps_its_own() {
+        let topology = LeafSpine::papers(1).topology().unwrap();
+        for routing in [Routing::default(), Routing::NetbenchHash] {
+            let mut routes = Routes::new(&topology, routing);
+            assert_eq!(walk(&mut routes, &topology, 0, 15, 3), [0, 144, 15]);
+            let path = walk(&mut routes, &topology, 0, 143, 3);
+            assert_eq!((path.len(), path[1], path[3]), (5, 144, 152));
+            assert_eq!(path, walk(&mut routes, &topology, 0, 143, 3));
+        }
+    }
+
+    #[test]
+    fn flows_spread_evenly_over_the_spines() {
+        let topology = LeafSpine::papers(1).topology().unwrap();
+        for routing in
+            [Routing::default(), Routing::FlowHash { seed: 9 }, Routing::NetbenchHash, Routing::Spray { seed: 1 }]
+        {
+            let mut routes = Routes::new(&topology, routing);
+            let mut used = [0u32; 4];
+            for id in 0..8_000 {
+                let path = walk(&mut routes, &topology, (id % 16) as u32, 16 + (id % 128) as u32, id);
+                used[(path[2] - 153) as usize] += 1;
+            }
+            // 2000 each, standard deviation 39: five of them.
+            assert!(used.iter().all(|count| (1_800..2_200).contains(count)), "{routing:?} {used:?}");
+        }
+    }
+
+    #[test]
+    fn two_hosts_reach_each_other_directly() {
+        let topology = Topology::two_hosts(pifolab_units::Rate::from_gbps(1), pifolab_units::Span::ZERO);
+        let mut routes = Routes::new(&topology, Routing::default());
+        assert_eq!(walk(&mut routes, &topology, 1, 0, 0), [1, 0]);
+    }
+
+    #[test]
+    fn hosts_do_not_forward() {
+        let mut topology = LeafSpine::papers(1).topology().unwrap();
+        // Without leaf 0's links to the spines, its hosts reach each other only.
+        topology.links.retain(|link| link.from.min(link.to) != 144);
+        let mut routes = Routes::new(&topology, Routing::default());
+        assert!(routes.next_port(144, 143, 0).is_none());
+        assert_eq!(walk(&mut routes, &topology, 0, 1, 0), [0, 144, 1]);
+    }
+}

@@ -1,0 +1,146 @@
+//! Identity with the published simulations: every flow completion time to the nanosecond, and every counter.
+//!
+//! The reference (see `reference/README.md`) comes from the two Netbench forks behind the SP-PIFO and AIFO papers.
+//! `cargo test -p pifolab-sim --release --test netbench -- --include-ignored` runs all of it.
+
+mod reference;
+
+use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
+use pifolab_sched::schedulers::{Pifo, PifoParams, SpPifo, SpPifoParams, Ties};
+use pifolab_sched::{Capacity, Ranked, Scheduler};
+use pifolab_sim::network::{Config, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
+use pifolab_units::Time;
+use reference::{Counters, Reference};
+
+/// The ports of a scheme as the settings of the reference runs have them.
+fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
+    let pifo = |packets: u32| {
+        // The forks push one packet out as soon as the published capacity is reached.
+        let capacity = Capacity::Packets(packets - 1);
+        Pifo::new(PifoParams { capacity, ranks: None, ties: Ties::Heap }).unwrap()
+    };
+    let stfq = move || {
+        let give_back = profile == Profile::NetbenchAifo;
+        Stfq::new(StfqParams { weights: Vec::new(), scale: 1, virtual_time: VirtualTime::Follow, give_back }).unwrap()
+    };
+    let boxed = |make: fn() -> Box<dyn Scheduler>| PortConfig::scheduler(move |_| make());
+    match scheme {
+        "tcp" if profile == Profile::NetbenchAifo => PortConfig::drop_tail(Capacity::Packets(100)),
+        "tcp" => PortConfig::drop_tail(Capacity::Bytes(146_000)),
+        "dctcp" => PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600),
+        "pifo" => PortConfig::scheduler(move |_| Box::new(pifo(80))),
+        "sppifo" => boxed(|| Box::new(SpPifo::new(SpPifoParams::uniform(8, 10)).unwrap())),
+        "pifowfq-32" => PortConfig::scheduler(move |_| Box::new(Ranked::new(stfq(), pifo(320)))).with_ecn(48_000),
+        "sppifowfq-32" => PortConfig::scheduler(move |_| {
+            Box::new(Ranked::new(stfq(), SpPifo::new(SpPifoParams::uniform(32, 10)).unwrap()))
+        })
+        .with_ecn(48_000),
+        _ => panic!("{run}: no scheme is called {scheme}"),
+    }
+}
+
+fn simulate(run: &str, scheme: &str, reference: &Reference) -> RunResult {
+    let aifo = run.starts_with("fig7") || run.starts_with("fig13") || run.contains("aifo");
+    let profile = if aifo { Profile::NetbenchAifo } else { Profile::NetbenchSpPifo };
+    let (access_gbps, end_ns) = match run {
+        _ if run.starts_with("fig7") => (10, 200_000_000),
+        _ if run.starts_with("exact-aifo") => (10, 2_000_000_000),
+        _ if run.starts_with("exact") => (1, 2_000_000_000),
+        _ => (1, 1_000_000_000),
+    };
+    let transport = match scheme {
+        "tcp" => NetbenchTransport::Tcp,
+        "pifo" | "sppifo" | "aifo" => NetbenchTransport::Pfabric,
+        _ => NetbenchTransport::Dctcp,
+    };
+    let topology = LeafSpine::papers(access_gbps).topology().unwrap();
+    let ports = ports(profile, run, scheme);
+    let mut config = Config::new(topology, profile.transport(transport), ports, Time::from_ns(end_ns));
+    profile.apply(&mut config);
+    Network::new(config).unwrap().run(&reference.flows, &mut ()).unwrap()
+}
+
+/// Runs one scheme of one reference run and compares everything.
+fn check(run: &str, scheme: &str) {
+    let reference = Reference::read(run, scheme);
+    let result = simulate(run, scheme, &reference);
+    let mut different = Vec::new();
+    for ((flow, expected), found) in reference.flows.iter().zip(&reference.fct_ns).zip(&result.flows) {
+        let found = found.fct.map(|fct| {
+            assert_eq!(fct.as_ps() % 1_000, 0, "the profile keeps whole nanoseconds");
+            fct.as_ns()
+        });
+        if found != *expected {
+            different.push(format!("{flow:?}: {expected:?} expected, {found:?} found"));
+        }
+    }
+    let counters = &result.counters;
+    let found = Counters {
+        dropped: counters.dropped,
+        dropped_at_source: counters.dropped_at_source,
+        fast_retransmissions: counters.fast_retransmissions,
+        timeouts: counters.timeouts,
+    };
+    println!(
+        "{run} {scheme}: {} of {} flows differ; {found:?}, expected {:?}; {} hops",
+        different.len(),
+        reference.flows.len(),
+        reference.counters,
+        counters.hops,
+    );
+    assert!(different.is_empty(), "{run} {scheme}: {} flows differ, first {}", different.len(), different[0]);
+    assert_eq!(found, reference.counters, "{run} {scheme}");
+}
+
+macro_rules! identical {
+    ($($(#[$attribute:meta])* $name:ident: $run:literal $scheme:literal;)+) => {
+        $($(#[$attribute])* #[test] fn $name() { check($run, $scheme); })+
+    };
+}
+
+identical! {
+    isolated_flows_with_tcp_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "tcp";
+    isolated_flows_with_dctcp_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "dctcp";
+    isolated_flows_with_pifo_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "pifo";
+    isolated_flows_with_sppifo_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "sppifo";
+    isolated_flows_with_stfq_over_pifo_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "pifowfq-32";
+    isolated_flows_with_stfq_over_sppifo_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "sppifowfq-32";
+    incast_with_tcp_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "tcp";
+    incast_with_dctcp_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "dctcp";
+    incast_with_pifo_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "pifo";
+    incast_with_sppifo_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "sppifo";
+    incast_with_stfq_over_pifo_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "pifowfq-32";
+    incast_with_stfq_over_sppifo_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "sppifowfq-32";
+    isolated_flows_with_tcp_in_the_aifo_fork: "exact-aifo-iso" "tcp";
+    isolated_flows_with_dctcp_in_the_aifo_fork: "exact-aifo-iso" "dctcp";
+    isolated_flows_with_pifo_in_the_aifo_fork: "exact-aifo-iso" "pifo";
+    isolated_flows_with_sppifo_in_the_aifo_fork: "exact-aifo-iso" "sppifo";
+    isolated_flows_with_stfq_over_pifo_in_the_aifo_fork: "exact-aifo-iso" "pifowfq-32";
+    isolated_flows_with_stfq_over_sppifo_in_the_aifo_fork: "exact-aifo-iso" "sppifowfq-32";
+    incast_with_tcp_in_the_aifo_fork: "exact-aifo-inc4" "tcp";
+    incast_with_dctcp_in_the_aifo_fork: "exact-aifo-inc4" "dctcp";
+    incast_with_pifo_in_the_aifo_fork: "exact-aifo-inc4" "pifo";
+    incast_with_sppifo_in_the_aifo_fork: "exact-aifo-inc4" "sppifo";
+    incast_with_stfq_over_pifo_in_the_aifo_fork: "exact-aifo-inc4" "pifowfq-32";
+    incast_with_stfq_over_sppifo_in_the_aifo_fork: "exact-aifo-inc4" "sppifowfq-32";
+    #[ignore = "18 million packet-hops: run with --release"]
+    figure_8_with_tcp: "fig8-3600" "tcp";
+    #[ignore = "18 million packet-hops: run with --release"]
+    figure_8_with_dctcp: "fig8-3600" "dctcp";
+    #[ignore = "19 million packet-hops: run with --release"]
+    figure_8_with_pifo: "fig8-3600" "pifo";
+    #[ignore = "18 million packet-hops: run with --release"]
+    figure_8_with_sppifo: "fig8-3600" "sppifo";
+    #[ignore = "61 million packet-hops: run with --release"]
+    figure_8_with_sppifo_at_high_load: "fig8-14150" "sppifo";
+    #[ignore = "37 million packet-hops: run with --release"]
+    figure_7_with_tcp: "fig7-36000" "tcp";
+    #[ignore = "37 million packet-hops: run with --release"]
+    figure_7_with_dctcp: "fig7-36000" "dctcp";
+    #[ignore = "40 million packet-hops: run with --release"]
+    figure_7_with_pifo: "fig7-36000" "pifo";
+    #[ignore = "39 million packet-hops: run with --release"]
+    figure_7_with_sppifo: "fig7-36000" "sppifo";
+    #[ignore = "18 million packet-hops: run with --release"]
+    figure_13_with_stfq_over_pifo: "fig13-3600" "pifowfq-32";
+}
