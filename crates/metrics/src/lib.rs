@@ -1,1 +1,47 @@
-//! metrics: see the crate's description.
+//! Observers that measure what schedulers do, one file each. They change nothing and see only what the
+//! [`Observer`](pifolab_sim::observer::Observer) trait shows; each one's documentation defines its number.
+//!
+//! | Observer | measures |
+//! |---|---|
+//! | [`Inversions`] | packets sent while a lower rank waited, by both definitions |
+//! | [`Drops`] | losses by rank and reason, the lowest rank lost |
+//! | [`Departures`] | packets sent by rank; Delta (AIFO eq. 1) between two runs |
+//! | [`Unpifoness`], [`MappingUnpifoness`] | SP-PIFO eq. 7; eq. 5 over windows |
+//! | [`Sojourn`] | waiting times: mean, range, quantiles, by rank |
+//! | [`Reordering`] | packets overtaken by later ones of their flow |
+//! | [`Samples`] | occupancy and queue bounds over time |
+//! | [`QueueShares`] | packets, wire time and mean occupancy of each queue |
+//! | [`Throughput`] | bytes of each flow in each interval |
+//!
+//! They compose as tuples; `Option` switches one off. An observer of one port in a network is wrapped in [`OnPort`].
+#![forbid(unsafe_code)]
+
+mod bins;
+mod departures;
+mod drops;
+mod inversions;
+mod occupancy;
+mod on_port;
+mod queue_share;
+mod rank_multiset;
+mod reordering;
+mod sojourn;
+mod table;
+#[cfg(test)]
+mod testing;
+mod throughput;
+mod unpifoness;
+
+pub use bins::{Bin, Binned};
+pub use departures::Departures;
+pub use drops::{DropCount, Drops};
+pub use inversions::{InversionCount, Inversions};
+pub use occupancy::{QueueSample, Sample, Samples, Sampling};
+pub use on_port::OnPort;
+pub use queue_share::{QueueShare, QueueShares};
+pub use rank_multiset::RankMultiset;
+pub use reordering::{FlowOrder, Reordering};
+pub use sojourn::{Sojourn, Waits};
+pub use table::{Column, Table, whole};
+pub use throughput::Throughput;
+pub use unpifoness::{MappingUnpifoness, Unpifoness};

@@ -1,0 +1,103 @@
+//! Bins for non-negative integers of any size: exact below 2^16, a thousandth wide above.
+
+use pifolab_units::Rank;
+
+/// Values below this have a bin of their own.
+const EXACT: u64 = 1 << EXACT_BITS;
+const EXACT_BITS: u32 = 16;
+/// Bins per power of two above: a bin is at most 1/1024 of its values wide.
+const PER_OCTAVE_BITS: u32 = 10;
+
+/// One `T` for each bin that was touched, in an array: nothing is hashed, and 2^63 values need at most 113,664 bins.
+///
+/// Values below 2^16 are kept apart exactly; larger ones share a bin with those that agree in the leading 11 bits, so
+/// that a flow size or a virtual time as a rank does not need a row for each value.
+#[derive(Clone, Debug, Default)]
+pub struct Binned<T> {
+    bins: Vec<T>,
+}
+
+/// The values that share a bin, from `low` to `high`; equal below 2^16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bin {
+    /// Smallest value.
+    pub low: u64,
+    /// Largest value.
+    pub high: u64,
+}
+
+#[inline]
+fn index(value: u64) -> usize {
+    if value < EXACT {
+        return value as usize;
+    }
+    let octave = value.ilog2();
+    let within = (value >> (octave - PER_OCTAVE_BITS)) & ((1 << PER_OCTAVE_BITS) - 1);
+    (EXACT + (u64::from(octave - EXACT_BITS) << PER_OCTAVE_BITS) + within) as usize
+}
+
+fn bin(index: usize) -> Bin {
+    let index = index as u64;
+    if index < EXACT {
+        return Bin { low: index, high: index };
+    }
+    let octave = ((index - EXACT) >> PER_OCTAVE_BITS) as u32 + EXACT_BITS;
+    let within = (index - EXACT) & ((1 << PER_OCTAVE_BITS) - 1);
+    let width = 1u64 << (octave - PER_OCTAVE_BITS);
+    let low = (1u64 << octave) + within * width;
+    Bin { low, high: low + (width - 1) }
+}
+
+impl<T: Clone + Default> Binned<T> {
+    /// No value yet.
+    pub const fn new() -> Self {
+        Self { bins: Vec::new() }
+    }
+
+    /// The entry of the bin of `value`.
+    #[inline]
+    pub fn get_mut(&mut self, value: u64) -> &mut T {
+        let index = index(value);
+        if index >= self.bins.len() {
+            self.bins.resize(index + 1, T::default());
+        }
+        &mut self.bins[index]
+    }
+
+    /// The entry of the bin of `rank`.
+    #[inline]
+    pub fn at(&mut self, rank: Rank) -> &mut T {
+        self.get_mut(rank.get())
+    }
+
+    /// The bins up to the largest touched one, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = (Bin, &T)> {
+        self.bins.iter().enumerate().map(|(index, entry)| (bin(index), entry))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn values_below_two_to_the_sixteen_are_exact_and_the_bins_join_without_gap() {
+        assert_eq!(bin(index(65_535)), Bin { low: 65_535, high: 65_535 });
+        assert_eq!(bin(index(65_536)), Bin { low: 65_536, high: 65_599 });
+        assert_eq!(index(u64::MAX), 65_536 + 48 * 1024 - 1);
+        for at in 0..index(u64::MAX) {
+            assert_eq!(bin(at).high + 1, bin(at + 1).low);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_lies_in_its_bin_and_the_bin_is_a_thousandth_wide(value in any::<u64>(), shift in 0u32..64) {
+            let value = value >> shift;
+            let bin = bin(index(value));
+            prop_assert!((bin.low..=bin.high).contains(&value));
+            prop_assert!((bin.high - bin.low) as f64 <= bin.low as f64 / 1023.0);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Drops: which ranks were lost, and why.
+
+use crate::bins::{Bin, Binned};
+use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_units::{Rank, Time};
+
+/// Counts losses by rank and reason, and keeps the lowest rank that was ever lost.
+///
+/// A loss is a packet that was refused on arrival (reasons `admission`, `full`, `rank-out-of-range`) or pushed out
+/// after it had been admitted (`pushed-out`). The papers' "lowest dropped rank" counts both: an ideal PIFO loses
+/// packets mostly by push-out.
+#[derive(Clone, Debug, Default)]
+pub struct Drops {
+    total: DropCount,
+    by_rank: Binned<DropCount>,
+    lowest: Option<Rank>,
+}
+
+/// Losses by reason, in the order of [`DropReason::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DropCount {
+    /// Packets.
+    pub by_reason: [u64; DropReason::ALL.len()],
+}
+
+impl DropCount {
+    /// Packets lost for `reason`.
+    pub fn of(&self, reason: DropReason) -> u64 {
+        self.by_reason[reason as usize]
+    }
+
+    /// Packets lost for any reason.
+    pub fn all(&self) -> u64 {
+        self.by_reason.iter().sum()
+    }
+}
+
+impl Drops {
+    /// No loss yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Over all ranks.
+    pub const fn total(&self) -> DropCount {
+        self.total
+    }
+
+    /// By rank, ascending.
+    pub fn by_rank(&self) -> impl Iterator<Item = (Bin, DropCount)> {
+        self.by_rank.iter().map(|(bin, count)| (bin, *count))
+    }
+
+    /// The lowest rank of which a packet was lost.
+    pub const fn lowest_rank(&self) -> Option<Rank> {
+        self.lowest
+    }
+}
+
+impl Observer for Drops {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: &dyn Scheduler, _: Time) {
+        self.total.by_reason[reason as usize] += 1;
+        self.by_rank.at(packet.rank).by_reason[reason as usize] += 1;
+        self.lowest = Some(self.lowest.map_or(packet.rank, |lowest| lowest.min(packet.rank)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{events, run};
+
+    #[test]
+    fn refusals_and_push_outs_both_count_and_set_the_lowest_rank() {
+        let mut drops = Drops::new();
+        assert_eq!(drops.lowest_rank(), None);
+        run(&mut drops, events("+2 x9 +4 e4 x9"));
+        assert_eq!(drops.total().of(DropReason::Full), 2);
+        assert_eq!(drops.total().of(DropReason::PushedOut), 1);
+        assert_eq!(drops.total().all(), 3);
+        assert_eq!(drops.lowest_rank(), Some(Rank::from(4)));
+        assert_eq!(drops.by_rank().map(|(bin, count)| count.all() * bin.low).sum::<u64>(), 9 + 9 + 4);
+    }
+}

@@ -1,0 +1,165 @@
+//! Occupancy and queue bounds over time.
+
+use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_units::{Span, Time};
+
+/// When a sample is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// After the outcome of every n-th arrival, the first one included.
+    EveryPackets(u64),
+    /// After the first outcome at or after each multiple of this span.
+    Every(Span),
+}
+
+/// Samples what the buffer holds, queue by queue, with the bound of each queue where the scheduler has such.
+///
+/// Memory: 16 bytes per sample and 16 per sample and queue; [`Samples::limit`] bounds the samples, and later ones are
+/// not taken but counted.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    sampling: Sampling,
+    limit: usize,
+    arrivals: u64,
+    next: Time,
+    samples: Vec<Sample>,
+    queues: Vec<QueueSample>,
+    skipped: u64,
+}
+
+/// The buffer at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When.
+    pub time: Time,
+    /// Packets held, without the one on the wire.
+    pub packets: u32,
+    /// Bytes held.
+    pub bytes: u64,
+}
+
+/// One queue at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSample {
+    /// Packets held.
+    pub packets: u32,
+    /// The queue's bound, if it has one.
+    pub bound: Option<i64>,
+}
+
+impl Samples {
+    /// Takes samples as `sampling` says, no more than `limit`.
+    ///
+    /// # Panics
+    /// If samples were to be taken every 0 packets or without any time between them.
+    pub fn new(sampling: Sampling, limit: usize) -> Self {
+        assert!(!matches!(sampling, Sampling::EveryPackets(0) | Sampling::Every(Span::ZERO)), "samples without a gap");
+        Self { sampling, limit, arrivals: 0, next: Time::ZERO, samples: Vec::new(), queues: Vec::new(), skipped: 0 }
+    }
+
+    /// The most samples that are taken.
+    pub const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// How many samples were not taken because of the limit.
+    pub const fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// The samples in order of time, each with those of its queues.
+    pub fn iter(&self) -> impl Iterator<Item = (Sample, &[QueueSample])> {
+        let queues = self.queues.len().checked_div(self.samples.len()).unwrap_or(0);
+        self.samples.iter().zip(self.queues.chunks(queues.max(1))).map(|(sample, queues)| (*sample, queues))
+    }
+
+    #[inline]
+    fn arrival(&mut self, scheduler: &dyn Scheduler, now: Time) {
+        let arrival = self.arrivals;
+        self.arrivals += 1;
+        if matches!(self.sampling, Sampling::EveryPackets(n) if arrival.is_multiple_of(n)) {
+            self.sample(scheduler, now);
+        }
+        self.tick(scheduler, now);
+    }
+
+    #[inline]
+    fn tick(&mut self, scheduler: &dyn Scheduler, now: Time) {
+        if let Sampling::Every(span) = self.sampling
+            && now >= self.next
+        {
+            self.sample(scheduler, now);
+            self.next = Time::from_ps((now.as_ps() / span.as_ps() + 1).saturating_mul(span.as_ps()));
+        }
+    }
+
+    fn sample(&mut self, scheduler: &dyn Scheduler, now: Time) {
+        if self.samples.len() >= self.limit {
+            self.skipped += 1;
+            return;
+        }
+        self.samples.push(Sample { time: now, packets: scheduler.len() as u32, bytes: scheduler.backlog().0 });
+        self.queues.extend((0..scheduler.queues()).map(|queue| QueueSample {
+            packets: scheduler.queue_len(queue) as u32,
+            bound: scheduler.queue_bound(queue),
+        }));
+    }
+}
+
+impl Observer for Samples {
+    #[inline]
+    fn on_admit(&mut self, _: PortId, _: PacketView, _: u32, scheduler: &dyn Scheduler, now: Time) {
+        self.arrival(scheduler, now);
+    }
+
+    #[inline]
+    fn on_drop(&mut self, _: PortId, _: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+        // A packet pushed out is no arrival; the one that pushed it out is reported beside it.
+        if reason != DropReason::PushedOut {
+            self.arrival(scheduler, now);
+        }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, _: PortId, _: PacketView, _: u32, scheduler: &dyn Scheduler, now: Time) {
+        self.tick(scheduler, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{events, run};
+    use pifolab_sched::Packet;
+    use pifolab_sched::schedulers::{SpPifo, SpPifoParams};
+    use pifolab_units::Rank;
+
+    fn times(sampling: Sampling, limit: usize) -> (Vec<u64>, u64) {
+        let mut samples = Samples::new(sampling, limit);
+        run(&mut samples, events("+1 +1 -1 x1 e1 +2 -2 +3"));
+        (samples.iter().map(|(sample, _)| sample.time.as_ns()).collect(), samples.skipped())
+    }
+
+    #[test]
+    fn samples_are_taken_every_n_arrivals_or_once_per_span() {
+        // Arrivals at 0, 1, 3 (refused), 5 and 7 us.
+        assert_eq!(times(Sampling::EveryPackets(2), 100), (vec![0, 3_000, 7_000], 0));
+        assert_eq!(times(Sampling::Every(Span::from_us(2)), 100), (vec![0, 2_000, 5_000, 6_000], 0));
+        assert_eq!(times(Sampling::EveryPackets(1), 2), (vec![0, 1_000], 3));
+    }
+
+    #[test]
+    fn a_sample_shows_each_queue_and_its_bound() {
+        let mut scheduler = SpPifo::new(SpPifoParams::uniform(2, 10)).unwrap();
+        let mut samples = Samples::new(Sampling::EveryPackets(1), 10);
+        let packet = Packet { id: 0, flow: 0, size: 100, rank: Rank::from(3), arrival: Time::ZERO };
+        let view = PacketView::from(&packet);
+        assert!(scheduler.enqueue(packet, Time::ZERO).is_admitted());
+        samples.on_admit(PortId(0), view, 1, &scheduler, Time::ZERO);
+        let (sample, queues) = samples.iter().next().unwrap();
+        assert_eq!(sample, Sample { time: Time::ZERO, packets: 1, bytes: 100 });
+        let expected = [(0, Some(0)), (1, Some(3))].map(|(packets, bound)| QueueSample { packets, bound });
+        assert_eq!(queues, expected);
+    }
+}

@@ -1,0 +1,138 @@
+//! What each queue does: how much it takes in and sends, how long it holds the wire, how full it is.
+
+use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
+
+/// Sums up, for each queue, packets admitted and sent, the time that the wire spent on its packets, and its occupancy
+/// over time.
+#[derive(Clone, Debug)]
+pub struct QueueShares {
+    rate: Rate,
+    rounding: Rounding,
+    queues: Vec<QueueShare>,
+    last: Time,
+}
+
+/// What one queue did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueShare {
+    /// Packets that it took in.
+    pub admitted: u64,
+    /// Packets that it sent.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// How long the wire was given to them (the last one counts in full).
+    pub wire: Span,
+    /// The integral of the packets held over time, in packet-picoseconds.
+    pub packet_ps: u128,
+    /// Packets held now.
+    held: u64,
+}
+
+impl QueueShare {
+    /// Mean number of packets held over a run of `length`; 0 for a run of no length.
+    pub fn mean_packets(&self, length: Span) -> f64 {
+        if length == Span::ZERO { 0.0 } else { self.packet_ps as f64 / length.as_ps() as f64 }
+    }
+}
+
+impl QueueShares {
+    /// For a port whose link has this rate.
+    pub const fn new(rate: Rate, rounding: Rounding) -> Self {
+        Self { rate, rounding, queues: Vec::new(), last: Time::ZERO }
+    }
+
+    /// The queues up to the last one that was used, queue 0 (the highest priority) first.
+    pub fn queues(&self) -> &[QueueShare] {
+        &self.queues
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        let passed = u128::from(now.since(self.last).as_ps());
+        if passed > 0 {
+            for queue in &mut self.queues {
+                queue.packet_ps += passed * u128::from(queue.held);
+            }
+            self.last = now;
+        }
+    }
+
+    /// Takes over how many packets the scheduler's queues hold after a packet was pushed out of an unknown queue.
+    fn recount(&mut self, scheduler: &dyn Scheduler) {
+        for (number, queue) in self.queues.iter_mut().enumerate().take(scheduler.queues()) {
+            queue.held = scheduler.queue_len(number) as u64;
+        }
+    }
+}
+
+impl Observer for QueueShares {
+    #[inline]
+    fn on_admit(&mut self, _: PortId, _: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        self.advance(now);
+        let at = queue as usize;
+        if at >= self.queues.len() {
+            self.queues.resize(at + 1, QueueShare::default());
+        }
+        self.queues[at].admitted += 1;
+        self.queues[at].held = scheduler.queue_len(at) as u64;
+    }
+
+    fn on_drop(&mut self, _: PortId, _: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+        if reason == DropReason::PushedOut {
+            self.advance(now);
+            self.recount(scheduler);
+        }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        self.advance(now);
+        let share = &mut self.queues[queue as usize];
+        share.sent += 1;
+        share.sent_bytes += u64::from(packet.size);
+        share.wire += self.rate.serialisation(Bytes(u64::from(packet.size)), self.rounding);
+        share.held = scheduler.queue_len(queue as usize) as u64;
+    }
+
+    fn on_end(&mut self, now: Time) {
+        self.advance(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_sched::schedulers::{SpPifo, SpPifoParams};
+    use pifolab_sched::{Dequeued, Enqueued, Packet};
+    use pifolab_units::Rank;
+
+    #[test]
+    fn each_queue_is_charged_with_its_own_packets_and_time() {
+        let mut scheduler = SpPifo::new(SpPifoParams::uniform(2, 10)).unwrap();
+        let mut shares = QueueShares::new(Rate::from_gbps(8), Rounding::UpToPicosecond);
+        // Ranks 5 and 7 go to queue 1, then 2 falls below its bound and goes to queue 0.
+        for (id, rank) in [(0, 5u32), (1, 7), (2, 2)] {
+            let now = Time::from_ns(id * 10);
+            let packet = Packet { id, flow: 0, size: 100, rank: Rank::from(rank), arrival: now };
+            let view = PacketView::from(&packet);
+            let Enqueued::Admitted { queue, .. } = scheduler.enqueue(packet, now) else { panic!("there is room") };
+            shares.on_admit(PortId(0), view, queue, &scheduler, now);
+        }
+        for ns in [100, 200] {
+            let now = Time::from_ns(ns);
+            let Dequeued::Packet { packet, queue } = scheduler.dequeue(now) else { panic!("packets wait") };
+            shares.on_dequeue(PortId(0), (&packet).into(), queue, &scheduler, now);
+        }
+        shares.on_end(Time::from_ns(300));
+        let [first, second] = shares.queues() else { panic!("two queues were used") };
+        assert_eq!((first.admitted, first.sent, first.wire), (1, 1, Span::from_ns(100)));
+        assert_eq!((second.admitted, second.sent, second.sent_bytes), (2, 1, 100));
+        // Queue 0 holds one packet from 20 to 100 ns; queue 1 one from 0, two from 10 to 200, one until 300 ns.
+        assert_eq!(first.packet_ps, 80_000);
+        assert_eq!(second.packet_ps, (10 + 2 * 190 + 100) * 1_000);
+        assert_eq!(first.mean_packets(Span::from_ns(160)), 0.5);
+    }
+}

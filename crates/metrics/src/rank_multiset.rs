@@ -1,0 +1,200 @@
+//! The ranks that wait at a port, so that inversions can be counted from outside a scheduler.
+
+use pifolab_units::Rank;
+
+/// Ranks below this are counted in arrays.
+const DENSE: u64 = 1 << 16;
+/// Ranks whose counts are summed up in advance.
+const GROUP: usize = 256;
+/// A sorted run is split at this length.
+const RUN: usize = 512;
+
+/// A multiset of ranks with the two questions that metrics ask: how many are lower, and which is the highest.
+///
+/// As long as all ranks lie below 2^16, counts by rank answer `below` by adding up at most 256 group sums and 256
+/// counts (a hundred ranks: a few nanoseconds), whatever the occupancy. The first larger rank moves all to sorted
+/// runs: O(sqrt n) per operation, n packets.
+#[derive(Clone, Debug)]
+pub struct RankMultiset {
+    store: Store,
+    len: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Store {
+    Dense { counts: Vec<u32>, groups: Vec<u32> },
+    Sorted(Vec<Vec<u64>>),
+}
+
+impl Default for RankMultiset {
+    fn default() -> Self {
+        Self { store: Store::Dense { counts: Vec::new(), groups: Vec::new() }, len: 0 }
+    }
+}
+
+impl RankMultiset {
+    /// How many ranks it holds.
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it holds none.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Puts a rank in.
+    #[inline]
+    pub fn insert(&mut self, rank: Rank) {
+        let rank = rank.get();
+        self.len += 1;
+        if let Store::Dense { counts, groups } = &mut self.store {
+            if rank < DENSE {
+                let rank = rank as usize;
+                if rank >= counts.len() {
+                    let size = (rank + 1).next_multiple_of(GROUP);
+                    counts.resize(size, 0);
+                    groups.resize(size / GROUP, 0);
+                }
+                counts[rank] += 1;
+                groups[rank / GROUP] += 1;
+                return;
+            }
+            self.store = Store::Sorted(runs_of(counts));
+        }
+        let Store::Sorted(runs) = &mut self.store else { unreachable!("it was made sorted above") };
+        insert_sorted(runs, rank);
+    }
+
+    /// Takes one such rank out.
+    ///
+    /// # Panics
+    /// If there is none: a packet left that never came.
+    #[inline]
+    pub fn remove(&mut self, rank: Rank) {
+        let rank = rank.get();
+        self.len = self.len.checked_sub(1).expect("a rank leaves an empty multiset");
+        match &mut self.store {
+            Store::Dense { counts, groups } => {
+                let rank = rank as usize;
+                counts[rank] = counts[rank].checked_sub(1).expect("a rank leaves that never came");
+                groups[rank / GROUP] -= 1;
+            }
+            Store::Sorted(runs) => remove_sorted(runs, rank),
+        }
+    }
+
+    /// How many are lower than `rank`.
+    #[inline]
+    pub fn below(&self, rank: Rank) -> u64 {
+        let rank = rank.get();
+        match &self.store {
+            Store::Dense { counts, groups } => {
+                let rank = rank.min(counts.len() as u64) as usize;
+                let group = rank / GROUP;
+                let sum = |part: &[u32]| part.iter().map(|count| u64::from(*count)).sum::<u64>();
+                sum(&groups[..group]) + sum(&counts[group * GROUP..rank])
+            }
+            Store::Sorted(runs) => {
+                let at = runs.partition_point(|run| run.last().is_some_and(|last| *last < rank));
+                let before: usize = runs[..at].iter().map(Vec::len).sum();
+                (before + runs.get(at).map_or(0, |run| run.partition_point(|held| *held < rank))) as u64
+            }
+        }
+    }
+
+    /// The highest rank held.
+    #[inline]
+    pub fn max(&self) -> Option<Rank> {
+        let max = match &self.store {
+            Store::Dense { counts, groups } => {
+                let group = groups.iter().rposition(|sum| *sum != 0)?;
+                let within = &counts[group * GROUP..(group + 1) * GROUP];
+                (group * GROUP + within.iter().rposition(|count| *count != 0)?) as u64
+            }
+            Store::Sorted(runs) => *runs.last()?.last()?,
+        };
+        Some(Rank::saturating(max))
+    }
+}
+
+/// The ranks of the counts as sorted runs; no run is empty.
+fn runs_of(counts: &[u32]) -> Vec<Vec<u64>> {
+    let ranks = counts.iter().zip(0u64..).flat_map(|(count, rank)| std::iter::repeat_n(rank, *count as usize));
+    ranks.collect::<Vec<_>>().chunks(RUN / 2).map(<[u64]>::to_vec).collect()
+}
+
+fn insert_sorted(runs: &mut Vec<Vec<u64>>, rank: u64) {
+    if runs.is_empty() {
+        runs.push(Vec::with_capacity(RUN));
+    }
+    let at = runs.partition_point(|run| run.last().is_some_and(|last| *last < rank)).min(runs.len() - 1);
+    let run = &mut runs[at];
+    run.insert(run.partition_point(|held| *held < rank), rank);
+    if run.len() == RUN {
+        let upper = run.split_off(RUN / 2);
+        runs.insert(at + 1, upper);
+    }
+}
+
+fn remove_sorted(runs: &mut Vec<Vec<u64>>, rank: u64) {
+    let at = runs.partition_point(|run| run.last().is_some_and(|last| *last < rank));
+    let run = runs.get_mut(at).expect("a rank leaves that never came");
+    let place = run.binary_search(&rank).expect("a rank leaves that never came");
+    run.remove(place);
+    if run.is_empty() {
+        runs.remove(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a sorted vector, with ranks on both sides of 2^16.
+        #[test]
+        fn answers_as_a_sorted_list_does(
+            bits in 1u32..63,
+            steps in proptest::collection::vec((any::<u64>(), any::<bool>()), 1..2000),
+        ) {
+            let mut multiset = RankMultiset::default();
+            let mut sorted: Vec<u64> = Vec::new();
+            for (draw, insert) in steps {
+                let rank = draw & ((1 << bits) - 1);
+                if insert || sorted.len() < 8 {
+                    multiset.insert(Rank::saturating(rank));
+                    sorted.insert(sorted.partition_point(|held| *held < rank), rank);
+                } else {
+                    let gone = sorted.remove(draw as usize % sorted.len());
+                    multiset.remove(Rank::saturating(gone));
+                }
+                let below = sorted.partition_point(|held| *held < rank) as u64;
+                prop_assert_eq!(multiset.below(Rank::saturating(rank)), below);
+                prop_assert_eq!(multiset.max().map(Rank::get), sorted.last().copied());
+                prop_assert_eq!(multiset.len(), sorted.len() as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_large_rank_keeps_what_was_there() {
+        let mut multiset = RankMultiset::default();
+        for rank in [5u32, 5, 70_000, 3, 65_535] {
+            multiset.insert(Rank::from(rank));
+        }
+        assert_eq!(multiset.below(Rank::MAX), 5);
+        multiset.remove(Rank::from(5));
+        assert_eq!(multiset.below(Rank::from(6)), 2);
+        assert_eq!(multiset.max(), Some(Rank::from(70_000)));
+    }
+
+    #[test]
+    #[should_panic(expected = "never came")]
+    fn a_rank_that_never_came_cannot_leave() {
+        let mut multiset = RankMultiset::default();
+        multiset.insert(Rank::from(5));
+        multiset.remove(Rank::from(6));
+    }
+}

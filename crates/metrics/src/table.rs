@@ -1,0 +1,125 @@
+//! Tables as named columns, which Python turns into data frames without copying row by row.
+
+/// A named table; all columns have the same length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The name, also of the Parquet file: `ranks`.
+    pub name: &'static str,
+    /// The columns in order; a unit, where there is one, stands in the name.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
+/// The values of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Integers.
+    Integers(Vec<i64>),
+    /// Integers, some of them missing.
+    Optional(Vec<Option<i64>>),
+    /// Numbers.
+    Reals(Vec<f64>),
+    /// Texts.
+    Texts(Vec<String>),
+}
+
+impl Column {
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Integers(values) => values.len(),
+            Self::Optional(values) => values.len(),
+            Self::Reals(values) => values.len(),
+            Self::Texts(values) => values.len(),
+        }
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn append(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Integers(mine), Self::Integers(theirs)) => mine.extend(theirs),
+            (Self::Optional(mine), Self::Optional(theirs)) => mine.extend(theirs),
+            (Self::Reals(mine), Self::Reals(theirs)) => mine.extend(theirs),
+            (Self::Texts(mine), Self::Texts(theirs)) => mine.extend(theirs),
+            (mine, theirs) => panic!("a column changes its type from {mine:?} to {theirs:?}"),
+        }
+    }
+}
+
+impl Table {
+    /// A table of these columns.
+    ///
+    /// # Panics
+    /// If their lengths differ.
+    pub fn new(name: &'static str, columns: Vec<(&'static str, Column)>) -> Self {
+        let rows = columns.first().map_or(0, |(_, column)| column.len());
+        for (column, values) in &columns {
+            assert_eq!(values.len(), rows, "rows of column {column} in table {name}");
+        }
+        Self { name, columns }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+
+    /// The column called `name`.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|(column, _)| *column == name).map(|(_, values)| values)
+    }
+
+    /// The same table with a first column that holds `value` in every row.
+    #[must_use]
+    pub fn labelled(mut self, column: &'static str, value: &str) -> Self {
+        let label = Column::Texts(vec![value.to_owned(); self.rows()]);
+        self.columns.insert(0, (column, label));
+        self
+    }
+
+    /// Adds the rows of `other`.
+    ///
+    /// # Panics
+    /// If names or types of the columns differ.
+    pub fn append(&mut self, other: Self) {
+        assert_eq!(self.name, other.name);
+        assert_eq!(self.columns.len(), other.columns.len(), "columns of table {}", self.name);
+        for ((mine, values), (theirs, more)) in self.columns.iter_mut().zip(other.columns) {
+            assert_eq!(*mine, theirs, "a column of table {}", self.name);
+            values.append(more);
+        }
+    }
+}
+
+/// A count as a column holds it.
+///
+/// # Panics
+/// At 2^63 and beyond, which no count or rank reaches.
+pub fn whole(value: u64) -> i64 {
+    i64::try_from(value).expect("counts and ranks stay below 2^63")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_several_schedulers_become_one() {
+        let table = |value| Table::new("t", vec![("value", Column::Integers(vec![value]))]);
+        let mut all = table(1).labelled("scheduler", "pifo");
+        all.append(table(2).labelled("scheduler", "fifo"));
+        assert_eq!(all.rows(), 2);
+        assert_eq!(all.column("scheduler"), Some(&Column::Texts(vec!["pifo".to_owned(), "fifo".to_owned()])));
+        assert_eq!(all.column("value"), Some(&Column::Integers(vec![1, 2])));
+        assert_eq!(all.column("nothing"), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "rows of column b in table t")]
+    fn columns_of_different_lengths_are_our_bug() {
+        let _ = Table::new("t", vec![("a", Column::Reals(vec![1.0])), ("b", Column::Reals(vec![]))]);
+    }
+}

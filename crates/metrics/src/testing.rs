@@ -1,0 +1,59 @@
+//! A line of text as the outcomes of a port, for the tests of observers.
+
+use pifolab_sched::schedulers::{Fifo, FifoParams};
+use pifolab_sched::{Capacity, DropReason};
+use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_units::{Rank, Time};
+
+/// One outcome: what, of which packet, and its queue.
+pub(crate) struct Event {
+    kind: u8,
+    packet: PacketView,
+    queue: u32,
+    time: Time,
+}
+
+/// Reads `+5` (a packet of rank 5 is admitted), `x5` (refused, full), `e5` (pushed out), `-5` (sent). `+5/1` is of flow
+/// 1, `+5@2` goes to queue 2. Outcomes are 1 us apart. Of equal ranks (and flow) the one that came first leaves.
+pub(crate) fn events(text: &str) -> Vec<Event> {
+    let mut waiting: Vec<(PacketView, u32)> = Vec::new();
+    let mut arrivals = 0;
+    let mut read = |(word, index): (&str, u64)| {
+        let time = Time::from_ns(index * 1_000);
+        let (kind, rest) = word.split_at(1);
+        let (rest, queue) = rest.split_once('@').unwrap_or((rest, "0"));
+        let (rank, flow) = rest.split_once('/').unwrap_or((rest, "0"));
+        let (rank, flow) = (Rank::from(rank.parse::<u32>().unwrap()), flow.parse::<u32>().unwrap());
+        let kind = kind.as_bytes()[0];
+        if matches!(kind, b'+' | b'x') {
+            let packet = PacketView { id: arrivals, flow, size: 1000, rank, arrival: time };
+            arrivals += 1;
+            let queue = queue.parse().unwrap();
+            if kind == b'+' {
+                waiting.push((packet, queue));
+            }
+            return Event { kind, packet, queue, time };
+        }
+        let place = waiting.iter().position(|(packet, _)| packet.rank == rank && packet.flow == flow);
+        let (packet, queue) = waiting.remove(place.expect("such a packet waits"));
+        Event { kind, packet, queue, time }
+    };
+    text.split_whitespace().zip(0..).map(&mut read).collect()
+}
+
+/// Shows the outcomes to an observer, then the end of the run.
+pub(crate) fn run(observer: &mut impl Observer, events: Vec<Event>) {
+    let scheduler = Fifo::new(FifoParams { capacity: Capacity::Packets(1) }).unwrap();
+    let mut end = Time::ZERO;
+    for Event { kind, packet, queue, time } in events {
+        end = time;
+        match kind {
+            b'+' => observer.on_admit(PortId(0), packet, queue, &scheduler, time),
+            b'-' => observer.on_dequeue(PortId(0), packet, queue, &scheduler, time),
+            b'x' => observer.on_drop(PortId(0), packet, DropReason::Full, &scheduler, time),
+            b'e' => observer.on_drop(PortId(0), packet, DropReason::PushedOut, &scheduler, time),
+            other => panic!("no outcome {:?}", other as char),
+        }
+    }
+    observer.on_end(end);
+}

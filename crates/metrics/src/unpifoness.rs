@@ -1,0 +1,190 @@
+//! Unpifoness: how far the packets of a queue are from leaving in order of rank.
+
+use crate::bins::Binned;
+use crate::rank_multiset::RankMultiset;
+use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_units::Time;
+
+/// Unpifoness of a run, SP-PIFO eq. 7 and 8: over all admitted packets, the highest rank in the packet's queue when it
+/// was enqueued (itself included) minus its own rank.
+///
+/// For a scheduler without queues the queue is the whole buffer; there the number says how mixed the buffer is, not how
+/// badly it is served (a PIFO sorts it all the same).
+#[derive(Clone, Debug, Default)]
+pub struct Unpifoness {
+    queues: Vec<RankMultiset>,
+    places: Places,
+    total: u128,
+}
+
+impl Unpifoness {
+    /// Nothing waits yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The sum over all admitted packets, in ranks.
+    pub const fn total(&self) -> u128 {
+        self.total
+    }
+
+    fn leave(&mut self, packet: &PacketView, queue: u32) {
+        self.queues[queue as usize].remove(packet.rank);
+    }
+}
+
+impl Observer for Unpifoness {
+    #[inline]
+    fn on_admit(&mut self, _: PortId, packet: PacketView, queue: u32, _: &dyn Scheduler, _: Time) {
+        let at = queue as usize;
+        if at >= self.queues.len() {
+            self.queues.resize_with(at + 1, RankMultiset::default);
+        }
+        self.queues[at].insert(packet.rank);
+        let highest = self.queues[at].max().expect("it was just put in");
+        self.total += u128::from(highest.get() - packet.rank.get());
+        self.places.put(packet.id, queue);
+    }
+
+    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: &dyn Scheduler, _: Time) {
+        if reason == DropReason::PushedOut {
+            let queue = self.places.take(packet.id);
+            self.leave(&packet, queue);
+        }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, _: Time) {
+        // The queue of the admission, not of the dequeue: a scheduler that turns its queues (AFQ) may rename them.
+        let queue = self.places.take(packet.id);
+        self.leave(&packet, queue);
+    }
+}
+
+/// In which queue each waiting packet stands: a list sorted by id, which is short because buffers are, and to which
+/// arrivals append at the end as long as ids rise.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    sorted: std::collections::VecDeque<(u64, u32)>,
+}
+
+impl Places {
+    #[inline]
+    fn put(&mut self, id: u64, queue: u32) {
+        match self.sorted.back() {
+            Some((last, _)) if *last > id => {
+                let place = self.sorted.partition_point(|(held, _)| *held < id);
+                self.sorted.insert(place, (id, queue));
+            }
+            _ => self.sorted.push_back((id, queue)),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, id: u64) -> u32 {
+        let place = self.sorted.partition_point(|(held, _)| *held < id);
+        let (held, queue) = self.sorted.remove(place).expect("a packet leaves that never came");
+        assert_eq!(held, id, "a packet leaves that never came");
+        queue
+    }
+}
+
+/// Unpifoness of the mapping to queues, SP-PIFO eq. 4 and 5, once for every window of admitted packets: with p(r) the
+/// share of rank r in the window, the sum over queues and over pairs of ranks r < r' in the same queue of
+/// p(r) p(r') (r' - r).
+///
+/// It says how good the bounds are for the ranks that came, whatever the occupancy: what the greedy algorithm
+/// minimises (SP-PIFO Fig. 13 and 14). Ranks above 2^16 are taken at the lower end of their bin (see
+/// [`Binned`]).
+#[derive(Clone, Debug)]
+pub struct MappingUnpifoness {
+    window: u64,
+    seen: u64,
+    queues: Vec<Binned<u64>>,
+    windows: Vec<(Time, f64)>,
+}
+
+impl MappingUnpifoness {
+    /// Measured once for every `window` admitted packets.
+    ///
+    /// # Panics
+    /// If `window` is zero.
+    pub fn new(window: u64) -> Self {
+        assert!(window > 0, "a window of no packets");
+        Self { window, seen: 0, queues: Vec::new(), windows: Vec::new() }
+    }
+
+    /// The end of each full window and its unpifoness, in ranks.
+    pub fn windows(&self) -> &[(Time, f64)] {
+        &self.windows
+    }
+
+    fn measure(&mut self, now: Time) {
+        let pairs: u128 = self.queues.iter().map(pairs).sum();
+        self.windows.push((now, pairs as f64 / (self.window as f64 * self.window as f64)));
+        self.queues.iter_mut().for_each(|queue| *queue = Binned::new());
+        self.seen = 0;
+    }
+}
+
+/// The sum over pairs r < r' of n(r) n(r') (r' - r), in one pass: each rank against the count and sum of those below.
+fn pairs(counts: &Binned<u64>) -> u128 {
+    let (mut below, mut sum_below, mut total) = (0u128, 0u128, 0u128);
+    for (bin, count) in counts.iter().filter(|(_, count)| **count > 0) {
+        let (rank, count) = (u128::from(bin.low), u128::from(*count));
+        total += count * (rank * below - sum_below);
+        below += count;
+        sum_below += count * rank;
+    }
+    total
+}
+
+impl Observer for MappingUnpifoness {
+    #[inline]
+    fn on_admit(&mut self, _: PortId, packet: PacketView, queue: u32, _: &dyn Scheduler, now: Time) {
+        let queue = queue as usize;
+        if queue >= self.queues.len() {
+            self.queues.resize_with(queue + 1, Binned::new);
+        }
+        *self.queues[queue].at(packet.rank) += 1;
+        self.seen += 1;
+        if self.seen == self.window {
+            self.measure(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{events, run};
+
+    #[test]
+    fn each_arrival_costs_its_distance_to_the_highest_rank_of_its_queue() {
+        let mut unpifoness = Unpifoness::new();
+        // Queue 0: 5 costs 0, 2 costs 3; queue 1: 1 costs 0; after 5 has left, 1 costs 2 - 1; after 2 left, 0 costs 1.
+        run(&mut unpifoness, events("+5@0 +2@0 +1@1 -5 +1@0 e2 +0@0"));
+        assert_eq!(unpifoness.total(), 3 + 1 + 1);
+    }
+
+    #[test]
+    fn packets_may_come_with_falling_ids() {
+        let mut places = Places::default();
+        for id in [5, 9, 7, 1] {
+            places.put(id, id as u32);
+        }
+        assert_eq!([9, 1, 7, 5].map(|id| places.take(id)), [9, 1, 7, 5]);
+    }
+
+    #[test]
+    fn mapping_unpifoness_is_equation_five_over_each_window() {
+        let mut mapping = MappingUnpifoness::new(4);
+        // Queue 0 holds ranks 1, 1, 4: p(1) p(4) 3 = 2/4 x 1/4 x 3; queue 1 one rank only. The second window: one
+        // queue with 1, 2, 3, 4, each 1/4: (3 x 1 + 2 x 2 + 1 x 3) / 16. A window that is not full does not count.
+        run(&mut mapping, events("+1 +4 +9@1 x7 +1 +1 +2 +3 +4 +8"));
+        let values: Vec<f64> = mapping.windows().iter().map(|(_, value)| *value).collect();
+        assert_eq!(values, [3.0 * 2.0 / 16.0, 10.0 / 16.0]);
+        assert_eq!(mapping.windows()[0].0, Time::from_ns(4_000));
+    }
+}
