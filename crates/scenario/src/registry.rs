@@ -19,7 +19,13 @@ const fn scheduler<S: FromArgs + Scheduler + Send + 'static>() -> SchedulerEntry
 }
 
 /// Every scheduler.
-pub const SCHEDULERS: &[SchedulerEntry] = &[scheduler::<schedulers::Fifo>(), scheduler::<schedulers::SpPifo>()];
+pub const SCHEDULERS: &[SchedulerEntry] = &[
+    scheduler::<schedulers::Pifo>(),
+    scheduler::<schedulers::Fifo>(),
+    scheduler::<schedulers::SpPifo>(),
+    scheduler::<schedulers::Aifo>(),
+    scheduler::<schedulers::Packs>(),
+];
 
 /// The scheduler `name`.
 ///

@@ -1,8 +1,18 @@
 //! Containers generic in what they hold. They know no policy: which packet to refuse or push out is the scheduler's
-//! business. Ties leave first-in first-out.
+//! business. Ties leave first-in first-out, unless a container's name says otherwise.
 
+mod array_heap;
+mod lanes;
 mod queues;
+mod rank_buckets;
 mod ring;
+mod slab;
+mod sorted;
+mod window;
 
+pub use array_heap::ArrayHeap;
 pub use queues::PriorityQueues;
+pub use rank_buckets::RankBuckets;
 pub use ring::Ring;
+pub use sorted::Sorted;
+pub use window::RankWindow;

@@ -1,0 +1,252 @@
+//! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
+
+use crate::params::{self, Absent, Args, Kind, Param, ParamError};
+use crate::store::RankWindow;
+use alloc::vec::Vec;
+use pifolab_units::{Rank, Ratio};
+
+/// Which share of the window's ranks a packet's quantile is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quantile {
+    /// Those strictly lower: the lowest rank always has quantile 0. PACKS Theorem 3 and Claim 1 need this one.
+    #[default]
+    Lower,
+    /// Those lower or equal.
+    LowerOrEqual,
+}
+
+/// Whether an arriving rank enters the window before or after its quantile is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Update {
+    /// Before: Algorithm 1 of both papers.
+    #[default]
+    Before,
+    /// After: AIFO's published simulation.
+    After,
+}
+
+/// The sliding window and how it is asked.
+#[derive(Debug)]
+pub(super) struct Estimate {
+    window: RankWindow,
+    quantile: Quantile,
+}
+
+impl Estimate {
+    /// A window that holds the ranks `start`, oldest first.
+    ///
+    /// # Errors
+    /// A size out of range, or more ranks than it holds.
+    pub(super) fn new(
+        owner: &str,
+        size: u32,
+        shift: i64,
+        quantile: Quantile,
+        start: &[Rank],
+    ) -> Result<Self, ParamError> {
+        WINDOW.check(owner, size)?;
+        if start.len() > size as usize {
+            let written = alloc::format!("a list of {}", start.len());
+            let expected = alloc::format!("expected at most {size} ranks, since window = {size}");
+            return Err(START_WINDOW.error_because(owner, written, expected));
+        }
+        let mut window = RankWindow::new(size as usize).shifted_by(shift);
+        for rank in start {
+            window.push(*rank);
+        }
+        Ok(Self { window, quantile })
+    }
+
+    /// Takes in a rank.
+    #[inline]
+    pub(super) fn push(&mut self, rank: Rank) {
+        self.window.push(rank);
+    }
+
+    /// The quantile of `rank` as a fraction: the ranks that count, and the ranks held. An empty window gives 0/1.
+    #[inline]
+    pub(super) fn quantile(&self, rank: Rank) -> (u64, u64) {
+        let count = match self.quantile {
+            Quantile::Lower => self.window.count_lower(rank),
+            Quantile::LowerOrEqual => self.window.count_lower_or_equal(rank),
+        };
+        (count as u64, self.held())
+    }
+
+    /// The denominator of quantiles.
+    #[inline]
+    pub(super) fn held(&self) -> u64 {
+        self.window.len().max(1) as u64
+    }
+
+    /// The largest rank up to `highest` for which at most `count` ranks count; -1 if there is none.
+    pub(super) fn largest_rank_with(&self, count: u64, highest: Rank) -> i64 {
+        let place = self.window.at_place(usize::try_from(count).unwrap_or(usize::MAX));
+        let rank = match (place, self.quantile) {
+            (None, _) => i128::from(highest.get()),
+            (Some(rank), Quantile::Lower) => rank,
+            (Some(rank), Quantile::LowerOrEqual) => rank - 1,
+        };
+        rank.clamp(-1, i128::from(highest.get())) as i64
+    }
+
+    /// The ranks held, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Rank> {
+        self.window.iter()
+    }
+}
+
+/// The test `quantile <= free / total * part / parts / (1 - k)`, without a rounding anywhere: both sides are multiplied
+/// out to integers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Admission {
+    /// total * parts * (denominator - numerator of k): what one counted rank weighs.
+    weight: u128,
+    /// The denominator of k.
+    scale: u64,
+    /// Whether all products fit in 64 bits.
+    small: bool,
+}
+
+impl Admission {
+    /// The test for headroom `k`, a buffer of `total` packets or bytes cut into `parts`, and quantiles over at most
+    /// `window` ranks.
+    pub(super) fn new(k: Ratio, total: u64, parts: u64, window: u32) -> Self {
+        let whole = u128::from(total) * u128::from(parts);
+        // No product exceeds window * total * parts * denominator: at most 2^24 * 2^50 * 2^10 * 2^32 = 2^116.
+        let largest = u128::from(window) * whole * u128::from(k.denominator());
+        Self {
+            weight: whole * u128::from(k.denominator() - k.numerator()),
+            scale: k.denominator(),
+            small: largest <= u128::from(u64::MAX),
+        }
+    }
+
+    /// Whether `count / held <= free / total * part / parts / (1 - k)`, for `free_parts = free * part`.
+    #[inline]
+    pub(super) fn passes(&self, (count, held): (u64, u64), free_parts: u64) -> bool {
+        if self.small {
+            count * self.weight as u64 <= free_parts * (held * self.scale)
+        } else {
+            u128::from(count) * self.weight <= u128::from(free_parts) * u128::from(held * self.scale)
+        }
+    }
+
+    /// As [`passes`](Self::passes) with `<` instead of `<=`.
+    #[inline]
+    pub(super) fn passes_strictly(&self, (count, held): (u64, u64), free_parts: u64) -> bool {
+        u128::from(count) * self.weight < u128::from(free_parts) * u128::from(held * self.scale)
+    }
+
+    /// The largest count that passes.
+    pub(super) fn largest_count(&self, held: u64, free_parts: u64) -> u64 {
+        let count = u128::from(free_parts) * u128::from(held * self.scale) / self.weight;
+        u64::try_from(count).unwrap_or(u64::MAX)
+    }
+}
+
+/// `window`; each scheduler gives the row its own default.
+pub(super) const WINDOW: Param = Param {
+    name: "window",
+    unit: "ranks",
+    kind: Kind::Integer { min: 1, max: 1 << 24 },
+    absent: Absent::Required,
+    doc: "How many recent ranks the quantile is taken over.",
+};
+
+pub(super) const K: Param = Param {
+    name: "k",
+    unit: "",
+    kind: Kind::Fraction,
+    absent: Absent::Required,
+    doc: "The headroom: the share of the buffer up to which every rank is admitted, so that bursts pass. Taken exactly \
+          as written: 0.1 is 1/10.",
+};
+
+pub(super) const QUANTILE: Param = Param {
+    name: "quantile",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("lt", "the share of ranks strictly lower than the packet's"),
+        ("le", "the share of ranks lower than the packet's or equal to it"),
+    ]),
+    absent: Absent::Default("lt"),
+    doc: "What the quantile of a rank is. The hardware text counts registers that the rank is lower than; that would drop \
+          the lowest rank first and cannot be meant.",
+};
+
+pub(super) const UPDATE: Param = Param {
+    name: "update",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("before", "the rank enters the window, then its quantile is taken (Algorithm 1)"),
+        ("after", "the quantile is taken first (AIFO's published simulation)"),
+    ]),
+    absent: Absent::Default("before"),
+    doc: "Whether an arriving rank enters the window before or after its quantile is taken.",
+};
+
+pub(super) const START_WINDOW: Param = Param {
+    name: "start_window",
+    unit: "ranks",
+    kind: Kind::Integers { min: 0, max: params::MAX_RANK },
+    absent: Absent::Means("the window starts empty and divides by the ranks that it holds"),
+    doc: "Ranks that the window holds before the first packet, oldest first. A switch whose registers start at 0 has a \
+          list of zeros.",
+};
+
+/// Reads [`QUANTILE`].
+pub(super) fn read_quantile(args: &mut Args) -> Result<Quantile, ParamError> {
+    Ok([Quantile::Lower, Quantile::LowerOrEqual][args.choice(&QUANTILE)?])
+}
+
+/// Reads [`UPDATE`].
+pub(super) fn read_update(args: &mut Args) -> Result<Update, ParamError> {
+    Ok([Update::Before, Update::After][args.choice(&UPDATE)?])
+}
+
+/// Reads [`START_WINDOW`].
+pub(super) fn read_start_window(args: &mut Args) -> Result<Vec<Rank>, ParamError> {
+    let rank = |rank| u64::try_from(rank).ok().and_then(Rank::new).expect("the table's range fits");
+    Ok(args.integers(&START_WINDOW)?.unwrap_or_default().into_iter().map(rank).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn narrow_and_wide_arithmetic_agree_at_the_edge(
+            denominator in 1u64..=u64::from(u32::MAX),
+            k in 0u64..1000,
+            total in 1u64..1 << 20,
+            window in 1u32..1 << 12,
+            part in 1u64..=8,
+            draw in any::<(u64, u64)>(),
+        ) {
+            let k = Ratio::new(k % denominator, denominator).unwrap();
+            let admission = Admission::new(k, total, 8, window);
+            let wide = Admission { small: false, ..admission };
+            let held = draw.0 % u64::from(window) + 1;
+            let free_parts = draw.1 % (total + 1) * part;
+            let edge = admission.largest_count(held, free_parts).min(held);
+            for count in edge.saturating_sub(1)..=(edge + 1).min(held) {
+                prop_assert_eq!(admission.passes((count, held), free_parts), wide.passes((count, held), free_parts));
+                prop_assert_eq!(admission.passes((count, held), free_parts), count <= edge);
+            }
+        }
+    }
+
+    #[test]
+    fn seven_tenths_is_exact() {
+        // (1 / (1 - 7/10)) * 3/20 = 1/2: ten ranks of twenty pass, as no floating-point k would promise.
+        let admission = Admission::new("0.7".parse().unwrap(), 20, 1, 20);
+        assert!(admission.passes((10, 20), 3));
+        assert!(!admission.passes_strictly((10, 20), 3));
+        assert!(!admission.passes((11, 20), 3));
+    }
+}

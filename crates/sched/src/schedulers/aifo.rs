@@ -1,0 +1,375 @@
+//! AIFO, admission-in first-out: one first-in first-out queue behind a test that admits what PIFO would have sent.
+//!
+//! Paper: Yu, Hu, Wu, Braverman, Chowdhury, Jin, "Programmable Packet Scheduling with a Single Queue", SIGCOMM 2021,
+//! section 4.2 and Algorithm 1.
+//!
+//! Parameters:
+//! - C, the target occupancy, and the physical capacity (packets or bytes; equal unless `target` is given);
+//! - |W|, the window (ranks, 1 to 2^24; default 20, section 5.1);
+//! - k, the headroom (a fraction in [0, 1); default 1/10, section 5.1);
+//! - sample s: packets 1, s+1, 2s+1, ... enter the window (section 4.4; default 1);
+//! - quantile, update, compare: readings of Algorithm 1 (see the parameters); arithmetic: exact, or the floating point
+//!   of the published simulation.
+//!
+//! Cost: one count over the window per enqueue (eight ranks per step in wide vectors), none while the occupancy is
+//! within the headroom; O(1) per dequeue. A switch needs one register per window slot and a sampling counter.
+//!
+//! Departure from PIFO: it approximates *which* packets are sent, not their order, which is that of arrival; a packet
+//! that was admitted is never pushed out.
+//!
+//! Deviations: with `quantile = lt` the lowest rank passes the test on a full buffer; the physical limit then drops it
+//! ("full", not "admission"). All tests are exact, since k = 1/10 must not depend on rounding.
+
+use super::admission::{self, Admission, Estimate, Quantile, Update};
+use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::store::Ring;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
+use alloc::vec::Vec;
+use pifolab_units::{Bytes, Rank, Ratio, Time};
+
+/// How the quantile is compared with the threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compare {
+    /// Admitted if the quantile is at most the threshold: Algorithm 1.
+    #[default]
+    AtMost,
+    /// Admitted if it is below the threshold, or if c <= kC: the published simulation.
+    Below,
+}
+
+/// In what numbers the test is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Integers, without rounding.
+    #[default]
+    Exact,
+    /// Those of the published simulation: k and 1 - k in 32-bit floating point, the rest in 64-bit.
+    Netbench,
+}
+
+/// What an [`Aifo`] is built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AifoParams {
+    /// The most that it holds.
+    pub capacity: Capacity,
+    /// C in the admission test, in the unit of the capacity; the capacity if absent.
+    pub target: Option<u64>,
+    /// |W|.
+    pub window: u32,
+    /// k, below 1.
+    pub k: Ratio,
+    /// One packet in this many enters the window.
+    pub sample: u32,
+    /// What the quantile counts.
+    pub quantile: Quantile,
+    /// When a rank enters the window.
+    pub update: Update,
+    /// How the quantile is compared.
+    pub compare: Compare,
+    /// In what numbers.
+    pub arithmetic: Arithmetic,
+    /// Ranks that the window starts with, oldest first.
+    pub start_window: Vec<Rank>,
+}
+
+impl AifoParams {
+    /// The paper's scheduler with `packets` packets and its settings: |W| = 20, k = 1/10, every packet sampled.
+    ///
+    /// # Panics
+    /// Never: 1/10 is a fraction.
+    pub fn packets(packets: u32) -> Self {
+        Self {
+            capacity: Capacity::Packets(packets),
+            target: None,
+            window: 20,
+            k: Ratio::new(1, 10).expect("1/10 is a fraction"),
+            sample: 1,
+            quantile: Quantile::default(),
+            update: Update::default(),
+            compare: Compare::default(),
+            arithmetic: Arithmetic::default(),
+            start_window: Vec::new(),
+        }
+    }
+}
+
+/// AIFO.
+///
+/// ```
+/// use pifolab_sched::{DropReason, Enqueued, Packet, Scheduler, schedulers::{Aifo, AifoParams}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut aifo = Aifo::new(AifoParams::packets(4)).unwrap();
+/// let packet = |rank: u32| Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO };
+/// for rank in [3, 3, 3] {
+///     assert!(aifo.enqueue(packet(rank), Time::ZERO).is_admitted());
+/// }
+/// // One place of four is free, but three of the four ranks seen are lower than 9.
+/// let outcome = aifo.enqueue(packet(9), Time::ZERO);
+/// assert_eq!(outcome, Enqueued::Dropped { packet: packet(9), reason: DropReason::Admission });
+/// ```
+#[derive(Debug)]
+pub struct Aifo {
+    ring: Ring<Packet>,
+    room: Room,
+    estimate: Estimate,
+    /// C, in the unit of the capacity.
+    target: u64,
+    /// Up to this occupancy every rank passes: the largest c with c <= kC.
+    headroom: u64,
+    test: Test,
+    update: Update,
+    sample: u32,
+    /// Packets until the next one that enters the window.
+    unsampled: u32,
+}
+
+/// The admission test beyond the headroom.
+#[derive(Clone, Copy, Debug)]
+enum Test {
+    AtMost(Admission),
+    Below(Admission),
+    /// 1 / (1 - k) as the published simulation computes it.
+    Netbench {
+        scale: f64,
+        compare: Compare,
+    },
+}
+
+impl Aifo {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// A capacity without room or without bound, or another parameter out of its range.
+    pub fn new(params: AifoParams) -> Result<Self, ParamError> {
+        let name = Self::INFO.name;
+        params::check_capacity(name, params.capacity)?;
+        let (limit, target_row) = match params.capacity {
+            Capacity::Packets(packets) => (u64::from(packets), &TARGET_PACKETS),
+            Capacity::Bytes(bytes) => (bytes, &TARGET_BYTES),
+            Capacity::Unlimited => return Err(params::CAPACITY_PACKETS.error(name, params.capacity)),
+        };
+        let target = params.target.unwrap_or(limit);
+        target_row.check(name, target)?;
+        K.check_fraction(name, params.k)?;
+        SAMPLE.check(name, params.sample)?;
+        let estimate = Estimate::new(name, params.window, 0, params.quantile, &params.start_window)?;
+        let (numerator, denominator) = (params.k.numerator(), params.k.denominator());
+        let (headroom, test) = match (params.arithmetic, params.compare) {
+            (Arithmetic::Exact, compare) => {
+                let headroom = u128::from(numerator) * u128::from(target) / u128::from(denominator);
+                let admission = Admission::new(params.k, target, 1, params.window);
+                let test = match compare {
+                    Compare::AtMost => Test::AtMost(admission),
+                    Compare::Below => Test::Below(admission),
+                };
+                // k is below 1, so the headroom is below the target.
+                (headroom as u64, test)
+            }
+            (Arithmetic::Netbench, compare) => {
+                let k = (numerator as f64 / denominator as f64) as f32;
+                // An integer c is at most kC if it is at most the floor.
+                ((k * target as f32) as u64, Test::Netbench { scale: 1.0 / f64::from(1.0 - k), compare })
+            }
+        };
+        let packets = match params.capacity {
+            Capacity::Packets(packets) => packets.min(1024) as usize,
+            Capacity::Bytes(_) | Capacity::Unlimited => 0,
+        };
+        Ok(Self {
+            ring: Ring::with_capacity(packets),
+            room: Room::new(params.capacity),
+            estimate,
+            target,
+            headroom,
+            test,
+            update: params.update,
+            sample: params.sample,
+            unsampled: 0,
+        })
+    }
+
+    /// Shows the window an arriving rank: one in `sample` enters.
+    #[inline]
+    fn observe(&mut self, rank: Rank) {
+        if self.unsampled == 0 {
+            self.estimate.push(rank);
+            self.unsampled = self.sample;
+        }
+        self.unsampled -= 1;
+    }
+
+    /// Whether the admission test lets `rank` pass.
+    #[inline]
+    fn passes(&self, rank: Rank) -> bool {
+        let used = self.room.used();
+        if used <= self.headroom {
+            return true;
+        }
+        // Beyond the target the threshold is negative.
+        let Some(free) = self.target.checked_sub(used) else { return false };
+        let quantile = self.estimate.quantile(rank);
+        match &self.test {
+            Test::AtMost(admission) => admission.passes(quantile, free),
+            Test::Below(admission) => admission.passes_strictly(quantile, free),
+            Test::Netbench { scale, compare } => {
+                let (count, held) = (quantile.0 as f64, quantile.1 as f64);
+                // In this order: (1 / (1 - k)) * (C - c) / C * |W|.
+                let threshold = scale * free as f64 / self.target as f64 * held;
+                match compare {
+                    Compare::AtMost => count <= threshold,
+                    Compare::Below => count < threshold,
+                }
+            }
+        }
+    }
+}
+
+impl Scheduler for Aifo {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
+        let rank = packet.rank;
+        if self.update == Update::Before {
+            self.observe(rank);
+        }
+        let passes = self.passes(rank);
+        if self.update == Update::After {
+            self.observe(rank);
+        }
+        if !passes {
+            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+        }
+        if !self.room.fits(packet.size) {
+            return Enqueued::Dropped { packet, reason: DropReason::Full };
+        }
+        self.room.take(packet.size);
+        self.ring.push(packet);
+        Enqueued::Admitted { queue: 0, rank }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time) -> Dequeued {
+        match self.ring.pop() {
+            Some(packet) => {
+                self.room.release(packet.size);
+                Dequeued::Packet { packet, queue: 0 }
+            }
+            None => Dequeued::Empty,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.room.packets()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.room.bytes()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.room.capacity()
+    }
+
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.estimate.iter().for_each(visit);
+    }
+}
+
+const TARGET_PACKETS: Param = Param {
+    name: "target_packets",
+    unit: "packets",
+    kind: Kind::Integer { min: 1, max: params::MAX_PACKETS },
+    absent: Absent::Means("the capacity"),
+    doc: "C, the occupancy that the admission test aims at, where it differs from the physical capacity.",
+};
+
+const TARGET_BYTES: Param = Param {
+    name: "target_bytes",
+    unit: "bytes",
+    kind: Kind::Integer { min: 1, max: params::MAX_BYTES },
+    absent: Absent::Means("the capacity"),
+    doc: "C in bytes, beside capacity_bytes.",
+};
+
+const WINDOW: Param = Param { absent: Absent::Default("20"), ..admission::WINDOW };
+
+const K: Param = Param { absent: Absent::Default("0.1"), ..admission::K };
+
+const SAMPLE: Param = Param {
+    name: "sample",
+    unit: "packets",
+    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+    absent: Absent::Default("1"),
+    doc: "One packet in this many enters the window, beginning with the first: a small window then spans more time \
+          (section 4.4).",
+};
+
+const COMPARE: Param = Param {
+    name: "compare",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("le", "admitted if quantile <= threshold (Algorithm 1)"),
+        ("lt", "admitted if quantile < threshold or c <= kC (the published simulation)"),
+    ]),
+    absent: Absent::Default("le"),
+    doc: "How the quantile is compared with the threshold.",
+};
+
+const ARITHMETIC: Param = Param {
+    name: "arithmetic",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("exact", "integers, without rounding"),
+        ("netbench", "the published simulation's mix of 32- and 64-bit floating point"),
+    ]),
+    absent: Absent::Default("exact"),
+    doc: "In what numbers the test is done; netbench is for repeating published runs, with update = after and compare = lt.",
+};
+
+impl FromArgs for Aifo {
+    const INFO: Info = Info {
+        name: "aifo",
+        summary: "One first-in first-out queue behind a test that compares the quantile of a rank with the free space.",
+        paper: "AIFO, SIGCOMM 2021, section 4.2, Algorithm 1",
+        departure: "It approximates which packets PIFO sends, not their order; an admitted packet is never pushed out.",
+        state: "one register per window slot and a sampling counter",
+        cost: "a count over the window per enqueue beyond the headroom, O(1) per dequeue",
+        params: &[
+            params::CAPACITY_PACKETS,
+            params::CAPACITY_BYTES,
+            TARGET_PACKETS,
+            TARGET_BYTES,
+            WINDOW,
+            K,
+            SAMPLE,
+            admission::QUANTILE,
+            admission::UPDATE,
+            COMPARE,
+            ARITHMETIC,
+            admission::START_WINDOW,
+        ],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        let capacity = params::read_capacity(args)?;
+        let target = match capacity {
+            Capacity::Bytes(_) => args.optional_integer(&TARGET_BYTES)?,
+            Capacity::Packets(_) | Capacity::Unlimited => args.optional_integer(&TARGET_PACKETS)?,
+        };
+        Self::new(AifoParams {
+            capacity,
+            target: target.map(|target| u64::try_from(target).expect("the table's range fits")),
+            window: args.integer(&WINDOW)?,
+            k: args.fraction(&K)?,
+            sample: args.integer(&SAMPLE)?,
+            quantile: admission::read_quantile(args)?,
+            update: admission::read_update(args)?,
+            compare: [Compare::AtMost, Compare::Below][args.choice(&COMPARE)?],
+            arithmetic: [Arithmetic::Exact, Arithmetic::Netbench][args.choice(&ARITHMETIC)?],
+            start_window: admission::read_start_window(args)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

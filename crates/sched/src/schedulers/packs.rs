@@ -1,0 +1,309 @@
+//! PACKS: a sliding window of ranks decides which packets enter, and which strict-priority queue each of them takes.
+//!
+//! Paper: Alcoz, Vass, Namyar, Arzani, Rétvári, Vanbever, "Everything Matters in Programmable Packet Scheduling",
+//! NSDI 2025, section 4.3 and Algorithm 1; section 5 for the hardware approximation.
+//!
+//! Parameters:
+//! - B_1..B_n, the capacity of each of n queues (packets or bytes; default 8 x 10 packets, section 6.1);
+//! - |W|, the window (ranks, 1 to 2^24; default 1000, section 6.1);
+//! - k, the burstiness allowance (a fraction in [0, 1); default 0, section 6.1);
+//! - shift: added to every rank that the window holds, not to the arriving one (section 6.1, Fig. 11; default 0);
+//! - quantile, update: readings of Algorithm 1;
+//! - occupancy: that of each queue (Algorithm 1), or only that of the whole buffer (section 5, what a switch knows);
+//! - fall-through: whether a packet whose queue is full tries the next ones (default yes: Algorithm 1).
+//!
+//! Cost: one count over the window and at most n comparisons per enqueue, O(1) per dequeue. A switch needs one register
+//! per window slot and the occupancy of each queue (or of the buffer).
+//!
+//! Departure from PIFO: ranks that share a queue leave in arrival order; a packet that was admitted is never pushed
+//! out. It drops exactly what AIFO drops (Theorem 2).
+//!
+//! Deviations: brackets around the fractions of Algorithm 1 are plain, not floors, and the tests are exact. Theorem 3
+//! (no more inversions of the highest priority than AIFO) holds for batches, not when dequeues interleave; the tests
+//! keep a counterexample.
+
+use super::admission::{self, Admission, Estimate, Quantile, Update};
+use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::store::PriorityQueues;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use alloc::vec::Vec;
+use pifolab_units::{Bytes, Rank, Ratio, Time};
+
+/// What PACKS knows about its queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Occupancy {
+    /// How full each queue is: Algorithm 1.
+    #[default]
+    PerQueue,
+    /// Only how full the whole buffer is: the hardware approximation of section 5.
+    Global,
+}
+
+/// What a [`Packs`] is built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacksParams {
+    /// The capacity of each queue, highest priority first.
+    pub capacities: Vec<Capacity>,
+    /// |W|.
+    pub window: u32,
+    /// k, below 1.
+    pub k: Ratio,
+    /// Added to every rank that the window holds.
+    pub shift: i64,
+    /// What the quantile counts.
+    pub quantile: Quantile,
+    /// When a rank enters the window.
+    pub update: Update,
+    /// What is known about the queues.
+    pub occupancy: Occupancy,
+    /// Whether a packet whose queue is full tries the next ones.
+    pub fall_through: bool,
+    /// Ranks that the window starts with, oldest first.
+    pub start_window: Vec<Rank>,
+}
+
+impl PacksParams {
+    /// The paper's scheduler on `queues` queues of `packets` packets each, with a window of `window` ranks and k = 0.
+    pub fn uniform(queues: usize, packets: u32, window: u32) -> Self {
+        Self {
+            capacities: alloc::vec![Capacity::Packets(packets); queues],
+            window,
+            k: Ratio::ZERO,
+            shift: 0,
+            quantile: Quantile::default(),
+            update: Update::default(),
+            occupancy: Occupancy::default(),
+            fall_through: true,
+            start_window: Vec::new(),
+        }
+    }
+}
+
+/// PACKS.
+///
+/// ```
+/// use pifolab_sched::{Enqueued, Packet, Scheduler, schedulers::{Packs, PacksParams}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut packs = Packs::new(PacksParams::uniform(2, 2, 4)).unwrap();
+/// let mut queue_of = |rank: u32| {
+///     let packet = Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO };
+///     match packs.enqueue(packet, Time::ZERO) {
+///         Enqueued::Admitted { queue, .. } => Some(queue),
+///         _ => None,
+///     }
+/// };
+/// assert_eq!(queue_of(5), Some(0)); // no lower rank seen yet
+/// assert_eq!(queue_of(9), Some(1)); // one rank of two is lower: above 1/4, within 3/4
+/// ```
+#[derive(Debug)]
+pub struct Packs {
+    queues: PriorityQueues,
+    estimate: Estimate,
+    admission: Admission,
+    update: Update,
+    occupancy: Occupancy,
+    fall_through: bool,
+    /// The highest rank seen: queue bounds are looked for up to there.
+    highest: Rank,
+}
+
+impl Packs {
+    /// Empty queues.
+    ///
+    /// # Errors
+    /// No queue, too many, a capacity without room, or another parameter out of its range.
+    pub fn new(params: PacksParams) -> Result<Self, ParamError> {
+        let name = Self::INFO.name;
+        params::check_queue_capacities(name, &params.capacities)?;
+        K.check_fraction(name, params.k)?;
+        SHIFT.check(name, params.shift)?;
+        let estimate = Estimate::new(name, params.window, params.shift, params.quantile, &params.start_window)?;
+        let queues = PriorityQueues::new(&params.capacities);
+        let total = (0..queues.count()).map(|queue| queues.room(queue).total()).sum();
+        let parts = match params.occupancy {
+            Occupancy::PerQueue => 1,
+            Occupancy::Global => queues.count() as u64,
+        };
+        Ok(Self {
+            queues,
+            estimate,
+            admission: Admission::new(params.k, total, parts, params.window),
+            update: params.update,
+            occupancy: params.occupancy,
+            fall_through: params.fall_through,
+            highest: params.start_window.iter().copied().max().unwrap_or(Rank::ZERO),
+        })
+    }
+
+    /// The free space that counts for each queue in turn, times the parts that the whole is cut into.
+    #[inline]
+    fn free_parts(&self) -> impl Iterator<Item = u64> {
+        let free = |queue: usize| self.queues.room(queue).total() - self.queues.room(queue).used();
+        let count = self.queues.count();
+        let whole = match self.occupancy {
+            Occupancy::PerQueue => None,
+            Occupancy::Global => Some((0..count).map(free).sum::<u64>()),
+        };
+        let mut sum = 0;
+        (0..count).map(move |queue| {
+            sum += whole.unwrap_or_else(|| free(queue));
+            sum
+        })
+    }
+
+    /// The queue that takes a packet of `rank` and `size`.
+    #[inline]
+    fn select(&self, rank: Rank, size: u32) -> Result<usize, DropReason> {
+        let quantile = self.estimate.quantile(rank);
+        let mut refusal = DropReason::Admission;
+        for (queue, free_parts) in self.free_parts().enumerate() {
+            if !self.admission.passes(quantile, free_parts) {
+                continue;
+            }
+            if self.queues.room(queue).fits(size) {
+                return Ok(queue);
+            }
+            refusal = DropReason::Full;
+            if !self.fall_through {
+                break;
+            }
+        }
+        Err(refusal)
+    }
+}
+
+impl Scheduler for Packs {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
+        let rank = packet.rank;
+        self.highest = self.highest.max(rank);
+        if self.update == Update::Before {
+            self.estimate.push(rank);
+        }
+        let queue = self.select(rank, packet.size);
+        if self.update == Update::After {
+            self.estimate.push(rank);
+        }
+        match queue {
+            Ok(queue) => match self.queues.push(queue, packet) {
+                Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
+                Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
+            },
+            Err(reason) => Enqueued::Dropped { packet, reason },
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time) -> Dequeued {
+        match self.queues.pop() {
+            Some((packet, queue)) => Dequeued::Packet { packet, queue: queue as u32 },
+            None => Dequeued::Empty,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.queues.bytes()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.queues.capacity()
+    }
+
+    fn queues(&self) -> usize {
+        self.queues.count()
+    }
+
+    fn queue_len(&self, queue: usize) -> usize {
+        self.queues.room(queue).packets()
+    }
+
+    /// Equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
+    /// passes the test of `queue`; -1 if none does.
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        let free_parts = self.free_parts().nth(queue)?;
+        let count = self.admission.largest_count(self.estimate.held(), free_parts);
+        Some(self.estimate.largest_rank_with(count, self.highest))
+    }
+
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.estimate.iter().for_each(visit);
+    }
+}
+
+const WINDOW: Param = Param { absent: Absent::Default("1000"), ..admission::WINDOW };
+
+const K: Param = Param { absent: Absent::Default("0"), ..admission::K };
+
+const SHIFT: Param = Param {
+    name: "shift",
+    unit: "ranks",
+    kind: Kind::Integer { min: -i64::MAX, max: params::MAX_RANK },
+    absent: Absent::Default("0"),
+    doc: "Added to every rank that the window holds, not to the arriving one: how PACKS behaves when the window tells a \
+          wrong distribution (section 6.1, Fig. 11).",
+};
+
+const OCCUPANCY: Param = Param {
+    name: "occupancy",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("per-queue", "how full each queue is (Algorithm 1)"),
+        ("global", "only how full the whole buffer is, of which queue i counts i/n (section 5)"),
+    ]),
+    absent: Absent::Default("per-queue"),
+    doc: "What is known about the queues; global is the approximation of the switch implementation.",
+};
+
+const FALL_THROUGH: Param = Param {
+    name: "fall_through",
+    unit: "",
+    kind: Kind::Flag,
+    absent: Absent::Default("true"),
+    doc: "Whether a packet whose queue is full tries the next ones, or is dropped.",
+};
+
+impl FromArgs for Packs {
+    const INFO: Info = Info {
+        name: "packs",
+        summary: "The quantile of a rank in a sliding window decides whether a packet enters and which queue it takes.",
+        paper: "PACKS, NSDI 2025, section 4.3, Algorithm 1",
+        departure: "Ranks that share a queue leave in arrival order; an admitted packet is never pushed out.",
+        state: "one register per window slot, and the occupancy of each queue (or of the buffer)",
+        cost: "a count over the window and up to one comparison per queue per enqueue, O(1) per dequeue",
+        params: &[
+            params::QUEUES,
+            params::QUEUE_CAPACITY_PACKETS,
+            params::QUEUE_CAPACITY_BYTES,
+            WINDOW,
+            K,
+            SHIFT,
+            admission::QUANTILE,
+            admission::UPDATE,
+            OCCUPANCY,
+            FALL_THROUGH,
+            admission::START_WINDOW,
+        ],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Self::new(PacksParams {
+            capacities: params::read_queue_capacities(args)?,
+            window: args.integer(&WINDOW)?,
+            k: args.fraction(&K)?,
+            shift: args.integer(&SHIFT)?,
+            quantile: admission::read_quantile(args)?,
+            update: admission::read_update(args)?,
+            occupancy: [Occupancy::PerQueue, Occupancy::Global][args.choice(&OCCUPANCY)?],
+            fall_through: args.flag(&FALL_THROUGH)?,
+            start_window: admission::read_start_window(args)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
