@@ -1,0 +1,11 @@
+//! pifolab's schedulers on real packets.
+//!
+//! Two data planes: eBPF programs in front of the strict-priority queues that the Linux kernel has ([`ebpf`]), the
+//! setting for which the papers' algorithms were made; and a user-space switch ([`switch`]) that runs any scheduler of
+//! the library, ideal PIFO included. [`testbed`] runs the papers' testbed experiments on both.
+
+pub mod error;
+pub mod switch;
+pub mod testbed;
+
+pub use error::{Error, Result};
