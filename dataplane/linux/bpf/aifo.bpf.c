@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * AIFO (Yu et al., SIGCOMM 2021, section 4.2 and Algorithm 1): one queue behind a test that admits what PIFO would have
+ * sent.
+ *
+ * State as the paper counts it: one register per window slot, and a sampling counter. The test
+ *   count / held <= (C - c) / C / (1 - k)
+ * is multiplied out to integers; user space refuses settings whose products need more than 64 bits.
+ */
+#include "occupancy.h"
+#include "window.h"
+
+static __always_inline void observe(__u64 rank)
+{
+	if (config.sample == 1) {
+		push_rank(rank);
+		return;
+	}
+	if (state.unsampled == 0) {
+		push_rank(rank);
+		state.unsampled = config.sample;
+	}
+	state.unsampled--;
+}
+
+static __always_inline bool passes(__u64 rank)
+{
+	__u64 held_packets = used(0);
+
+	if (held_packets <= config.headroom)
+		return true;
+	/* Beyond the target the threshold is negative. */
+	if (held_packets > config.target)
+		return false;
+	__u64 left = count_lower(rank) * config.weight;
+	__u64 right = (config.target - held_packets) * (held() * config.scale);
+
+	return config.strict ? left < right : left <= right;
+}
+
+static __always_inline struct decision decide(__u64 rank, __u32 bytes)
+{
+	if (!config.update_after)
+		observe(rank);
+	bool passed = passes(rank);
+
+	if (config.update_after)
+		observe(rank);
+	if (!passed)
+		return drop_admission();
+	return fits(0, bytes) ? admit(0) : drop_full(0);
+}
+
+#include "main.h"

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Exp-PIFO (Mostafaei, Ezzati, Cuijpers, Schmid, CoNEXT 2025, section 2.2 and Algorithm 1): strict-priority queues
+ * whose bounds grow exponentially up to the highest rank seen lately.
+ *
+ * State as the paper counts it: two registers (beta, counter) and two look-up tables: the logarithm (comparisons here;
+ * eBPF has no ternary match) and the queue of each exponent and logarithm. With `mapping = bounds` the second table
+ * holds the bounds of section 2.2 instead.
+ */
+#include "occupancy.h"
+
+struct pf_exp_pifo state SEC(".data.state");
+const volatile struct pf_exp_table table SEC(".rodata.table");
+
+/* floor(log2 value) of a value that is not 0. */
+static __always_inline __u32 log2_floor(__u64 value)
+{
+	__u32 exponent = 0;
+
+	if (value >= 1ULL << 32) {
+		value >>= 32;
+		exponent += 32;
+	}
+	if (value >= 1 << 16) {
+		value >>= 16;
+		exponent += 16;
+	}
+	if (value >= 1 << 8) {
+		value >>= 8;
+		exponent += 8;
+	}
+	if (value >= 1 << 4) {
+		value >>= 4;
+		exponent += 4;
+	}
+	if (value >= 1 << 2) {
+		value >>= 2;
+		exponent += 2;
+	}
+	return exponent + (value >= 2);
+}
+
+/* max(0, floor(log2(rank / r_min))), exactly. */
+static __always_inline __u32 logarithm(__u64 rank)
+{
+	if (rank < config.r_min)
+		return 0;
+	__u32 difference = (log2_floor(rank) - config.r_min_exponent) & (EXPONENTS - 1);
+
+	return config.r_min << difference > rank ? difference - 1 : difference;
+}
+
+static __always_inline __u32 queue_by_bounds(__u32 beta, __u64 rank)
+{
+	__u32 row = (beta & (EXPONENTS - 1)) * MAX_QUEUES;
+
+#pragma clang loop unroll(disable)
+	for (__u32 queue = 0; queue < MAX_QUEUES; queue++) {
+		if (queue + 1 >= config.queues)
+			break;
+		if (rank <= table.bounds[(row + queue) & (EXPONENTS * MAX_QUEUES - 1)])
+			return queue;
+	}
+	return config.queues - 1;
+}
+
+static __always_inline struct decision decide(__u64 rank, __u32 bytes)
+{
+	__u32 x = logarithm(rank), exponent = x;
+
+	if (config.ceil && config.r_min << (x & (EXPONENTS - 1)) < rank)
+		exponent++;
+	if (exponent > state.beta)
+		state.beta = exponent;
+	state.counter++;
+	if (state.counter >= config.window_end) {
+		state.counter = 0;
+		state.beta = exponent;
+	}
+	__u32 queue = config.by_bounds
+			      ? queue_by_bounds(state.beta, rank)
+			      : table.queue[((state.beta & (EXPONENTS - 1)) * EXPONENTS + x) & (EXPONENTS * EXPONENTS - 1)];
+
+	queue &= MAX_QUEUES - 1;
+	return fits(queue, bytes) ? admit(queue) : drop_full(queue);
+}
+
+#include "main.h"

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the eBPF programs and user space say to each other. src/ebpf/intf.rs mirrors every struct, field by field. */
+#ifndef PIFOLAB_INTF_H
+#define PIFOLAB_INTF_H
+
+#include <linux/types.h>
+
+/* HTB has eight priorities; the harness may try more queues. */
+#define MAX_QUEUES 32
+/* Window slots; a multiple of WINDOW_STEP, which the count over the window takes at a time. */
+#define MAX_WINDOW 1024
+#define WINDOW_STEP 8
+/* What an empty slot holds: more than any rank, which is below 2^63. */
+#define EMPTY_SLOT (1ULL << 63)
+/* Ranks are below 2^63, so exponents are at most 63 however they are rounded. */
+#define EXPONENTS 64
+
+/* Where a packet's rank comes from. */
+enum pf_rank_source { RANK_DSCP, RANK_PAYLOAD, RANK_LAS, RANK_STFQ };
+
+/* How the program knows what the queues hold. */
+enum pf_occupancy {
+	OCCUPANCY_COUNTERS, /* counted by the qdisc tracepoints: exact */
+	OCCUPANCY_WALK,     /* read from the kernel's leaf qdiscs: exact */
+	OCCUPANCY_CLOCK,    /* reckoned from the link rate: within a few packets */
+	OCCUPANCY_HARNESS,  /* told by user space: conformance and cost */
+};
+
+/* What became of a packet; DropReason of the library, with 0 for none. */
+enum pf_verdict { ADMITTED, DROPPED_ADMISSION, DROPPED_FULL };
+
+/* cb[0] of a classified packet: the queue in the low bits, this above. */
+#define CLASSIFIED 0x50460000U
+
+/* Frozen before the program is loaded: the verifier removes what a configuration does not use. */
+struct pf_config {
+	/* Which qdisc the tracepoints listen to. */
+	__u64 netns;
+	__u32 ifindex;
+
+	__u32 queues;
+	__u32 occupancy;
+	__u32 in_bytes; /* capacities and occupancies are in bytes, otherwise in packets */
+	__u64 capacity[MAX_QUEUES];
+	__u64 total; /* of all queues */
+
+	__u32 rank_source;
+	__u32 payload_offset;
+	__u32 payload_width;
+	__u32 shuffle_ranks; /* cost only: every packet gets another rank below 64 */
+
+	/* The virtual clock: bytes per nanosecond with 20 fractional bits, and what HTB lets ahead. */
+	__u64 rate;
+	__u64 burst;
+
+	/* AIFO and PACKS. A test reads count * weight <= free * held * scale. */
+	__u64 target;
+	__u64 headroom; /* AIFO: occupancy up to which every rank passes */
+	__u64 weight;
+	__u64 scale;
+	__u32 window;
+	__u32 sample;
+	__u32 lower_or_equal;
+	__u32 update_after;
+	__u32 strict;
+	__u32 global_occupancy;
+	__u32 fall_through;
+	__u32 spare;
+	__s64 shift;
+
+	/* SP-PIFO */
+	__u32 push_down;
+	__u32 update_on_full;
+	__s64 floor;
+	__u32 push_down_first;
+
+	/* RIFO */
+	__u32 mode;
+	__u64 tracking_range;
+	__u64 restart;
+	__u64 guaranteed; /* alg1 */
+	__u64 sheltered;  /* eq3: (1-k)B times the denominator of k */
+	__u64 denominator;
+	__u32 sheltered_exponent; /* pow2 */
+	__u32 capacity_shift;
+
+	/* Exp-PIFO */
+	__u64 window_end;
+	__u64 r_min;
+	__u32 r_min_exponent;
+	__u32 ceil;
+	__u32 by_bounds;
+	__u32 spare2;
+};
+
+enum pf_push_down { PUSH_COST, PUSH_QUEUE_BOUND, PUSH_QUEUE_BOUND_OLD, PUSH_RANK, PUSH_ONE };
+enum pf_rifo_mode { RIFO_ALG1, RIFO_EQ3, RIFO_POW2 };
+
+/* What happened, per queue: written by the classifier under the qdisc's lock, read by user space. */
+struct pf_stats {
+	__u64 admitted_packets[MAX_QUEUES];
+	__u64 admitted_bytes[MAX_QUEUES];
+	__u64 full[MAX_QUEUES]; /* the test passed, but this queue had no room */
+	__u64 admission;        /* the test refused the rank */
+	__u64 unranked;         /* not IP: to queue 0, past the scheduler */
+	__u64 resyncs;          /* idle moments at which the counters did not agree with the qdisc */
+};
+
+/* Occupancy by counting: units (packets or bytes) that entered and left each queue. */
+struct pf_counters {
+	__u64 entered[MAX_QUEUES];
+	__u64 left[MAX_QUEUES];
+	__u64 requeues;    /* of the qdisc, when it was last looked at */
+	__u64 outstanding; /* packets that the device gave back and that will be dequeued again */
+	__u64 virtual_time;
+};
+
+/* Occupancy by reckoning. */
+struct pf_clock {
+	__u64 last_ns;
+	__u64 fraction;
+	__u64 tokens;
+	__u64 bytes[MAX_QUEUES];
+	__u64 mean[MAX_QUEUES]; /* frame size */
+};
+
+/* Occupancy by reading the kernel: the leaf qdiscs found at the first packet. */
+struct pf_leaves {
+	__u64 root;
+	__u64 leaf[MAX_QUEUES];
+};
+
+/* Occupancy as user space tells it. */
+struct pf_harness {
+	__u64 used[MAX_QUEUES];
+	__u64 random;
+};
+
+/* The registers of each scheduler. */
+struct pf_sp_pifo {
+	__s64 bounds[MAX_QUEUES];
+};
+
+struct pf_window {
+	__u64 ranks[MAX_WINDOW];
+	__u32 next;
+	__u32 held;
+	__u32 unsampled;
+	__u32 spare;
+	__u64 highest; /* rank seen: for the queue bounds that status shows */
+};
+
+struct pf_rifo {
+	__u64 min;
+	__u64 max;
+	__u64 counter;
+};
+
+struct pf_exp_pifo {
+	__u64 counter;
+	__u32 beta;
+	__u32 spare;
+};
+
+struct pf_fifo {
+	__u64 none;
+};
+
+/* RIFO's products of powers of two: 2^(a+b) at 16 a + b. */
+struct pf_products {
+	__u32 left[256];
+	__u32 right[256];
+};
+
+/* Exp-PIFO's queue of each exponent and each logarithm, and the bounds of the mapping by bounds. */
+struct pf_exp_table {
+	__u8 queue[EXPONENTS * EXPONENTS];
+	__u64 bounds[EXPONENTS * MAX_QUEUES];
+};
+
+/* A flow, for ranks that are computed. IPv6 addresses are folded to 64 bits. */
+struct pf_flow {
+	__u64 source;
+	__u64 destination;
+	__u32 ports;
+	__u32 protocol;
+};
+
+#define MAX_FLOWS 65536
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* The few kernel structs that the programs look into. Field offsets are relocated to the running kernel when the
+ * program is loaded, so only names and types matter here. */
+#ifndef PIFOLAB_KERNEL_H
+#define PIFOLAB_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+#define KERNEL_STRUCT __attribute__((preserve_access_index))
+
+struct ns_common {
+	unsigned int inum;
+} KERNEL_STRUCT;
+
+struct net {
+	struct ns_common ns;
+} KERNEL_STRUCT;
+
+typedef struct {
+	struct net *net;
+} KERNEL_STRUCT possible_net_t;
+
+struct Qdisc;
+
+struct net_device {
+	int ifindex;
+	struct Qdisc *qdisc;
+	possible_net_t nd_net;
+} KERNEL_STRUCT;
+
+struct netdev_queue {
+	struct net_device *dev;
+} KERNEL_STRUCT;
+
+struct qdisc_skb_head {
+	__u32 qlen;
+} KERNEL_STRUCT;
+
+struct gnet_stats_queue {
+	__u32 backlog;
+	__u32 requeues;
+} KERNEL_STRUCT;
+
+struct Qdisc {
+	__u32 handle;
+	__u32 parent;
+	struct qdisc_skb_head q;
+	struct gnet_stats_queue qstats;
+	long privdata[0];
+} KERNEL_STRUCT;
+
+struct sk_buff {
+	struct sk_buff *next;
+	struct net_device *dev;
+	char cb[48];
+} KERNEL_STRUCT;
+
+/* What a qdisc keeps in sk_buff.cb; the part that a tc program sees as __sk_buff.cb is `data`. */
+struct qdisc_skb_cb {
+	unsigned char data[20];
+} KERNEL_STRUCT;
+
+struct hlist_node {
+	struct hlist_node *next;
+} KERNEL_STRUCT;
+
+struct hlist_head {
+	struct hlist_node *first;
+} KERNEL_STRUCT;
+
+struct Qdisc_class_common {
+	__u32 classid;
+	struct hlist_node hnode;
+} KERNEL_STRUCT;
+
+struct Qdisc_class_hash {
+	struct hlist_head *hash;
+	unsigned int hashmask;
+} KERNEL_STRUCT;
+
+struct htb_sched {
+	struct Qdisc_class_hash clhash;
+} KERNEL_STRUCT;
+
+struct htb_class_leaf {
+	struct Qdisc *q;
+} KERNEL_STRUCT;
+
+struct htb_class {
+	struct Qdisc_class_common common;
+	union {
+		struct htb_class_leaf leaf;
+	};
+} KERNEL_STRUCT;
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* How full each queue is when a packet arrives. All of it runs under the root qdisc's lock (the classifier as a filter
+ * of that qdisc, the tracepoints around its enqueue and dequeue), so plain reads and writes are atomic enough. */
+#ifndef PIFOLAB_OCCUPANCY_H
+#define PIFOLAB_OCCUPANCY_H
+
+#include "common.h"
+
+struct pf_clock link_clock SEC(".data.clock");
+struct pf_leaves leaves SEC(".data.leaves");
+struct pf_harness harness SEC(".data.harness");
+
+/* HTB's handle 1: and the parent of a root qdisc. */
+#define ROOT_HANDLE 0x10000U
+#define ROOT_PARENT 0xFFFFFFFFU
+
+/* The longest chain of a class hash that the walk follows; HTB starts with 16 buckets and holds at most 33 classes. */
+#define MAX_CHAIN 16
+
+static __always_inline struct Qdisc *find_leaf(struct Qdisc *root, __u32 classid)
+{
+	struct htb_sched *htb = __builtin_preserve_access_index((void *)&root->privdata);
+	struct hlist_head *buckets = BPF_CORE_READ(htb, clhash.hash);
+	/* The kernel's qdisc_class_hash. */
+	__u32 bucket = classid ^ (classid >> 8);
+	struct hlist_node *node;
+
+	bucket ^= bucket >> 4;
+	bucket &= BPF_CORE_READ(htb, clhash.hashmask);
+	/* The buckets are pointers: their size needs no relocation. */
+	bpf_probe_read_kernel(&node, sizeof(node), buckets + bucket);
+	for (int i = 0; i < MAX_CHAIN && node; i++) {
+		struct htb_class *class = (void *)node - bpf_core_field_offset(struct htb_class, common) -
+					  bpf_core_field_offset(struct Qdisc_class_common, hnode);
+
+		if (BPF_CORE_READ(class, common.classid) == classid)
+			return BPF_CORE_READ(class, leaf.q);
+		node = BPF_CORE_READ(node, next);
+	}
+	return 0;
+}
+
+/* The leaf qdiscs stay as long as the root does: they are looked up once. */
+static __always_inline void find_leaves(struct __sk_buff *skb)
+{
+	struct sk_buff *kernel_skb = (void *)skb;
+	struct Qdisc *root = BPF_CORE_READ(kernel_skb, dev, qdisc);
+
+	if (leaves.root == (__u64)root)
+		return;
+	leaves.root = (__u64)root;
+	for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++)
+		leaves.leaf[queue] = (__u64)find_leaf(root, ROOT_HANDLE + queue + 1);
+}
+
+/* Lets the link send what it could since the last packet, queue 0 first. */
+static __always_inline void advance_clock(void)
+{
+	__u64 now = bpf_ktime_get_ns(), elapsed = now - link_clock.last_ns;
+
+	if (elapsed > 1ULL << 34)
+		elapsed = 1ULL << 34;
+	link_clock.last_ns = now;
+	__u64 sent = elapsed * config.rate + link_clock.fraction;
+	__u64 tokens = link_clock.tokens + (sent >> 20);
+
+	link_clock.fraction = sent & ((1 << 20) - 1);
+	for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++) {
+		__u64 bytes = link_clock.bytes[queue], served = bytes < tokens ? bytes : tokens;
+
+		link_clock.bytes[queue] = bytes - served;
+		tokens -= served;
+	}
+	link_clock.tokens = tokens < config.burst ? tokens : config.burst;
+}
+
+static __always_inline void look_at_queues(struct __sk_buff *skb)
+{
+	if (config.occupancy == OCCUPANCY_WALK)
+		find_leaves(skb);
+	if (config.occupancy == OCCUPANCY_CLOCK)
+		advance_clock();
+}
+
+/* What `queue` holds, in the unit of its capacity, without the packet in service. */
+static __always_inline __u64 used(__u32 queue)
+{
+	if (queue >= MAX_QUEUES)
+		return 0;
+	switch (config.occupancy) {
+	case OCCUPANCY_COUNTERS:
+		return counters.entered[queue] - counters.left[queue];
+	case OCCUPANCY_WALK: {
+		struct Qdisc *leaf = (void *)leaves.leaf[queue];
+
+		return config.in_bytes ? BPF_CORE_READ(leaf, qstats.backlog) : BPF_CORE_READ(leaf, q.qlen);
+	}
+	case OCCUPANCY_CLOCK: {
+		__u64 bytes = link_clock.bytes[queue], mean = link_clock.mean[queue];
+
+		/* Rounded down: a packet that is partly sent has left its queue. */
+		return config.in_bytes ? bytes : mean ? bytes / mean : 0;
+	}
+	default:
+		return harness.used[queue];
+	}
+}
+
+static __always_inline bool fits(__u32 queue, __u32 bytes)
+{
+	return queue < MAX_QUEUES && used(queue) + units(bytes) <= config.capacity[queue];
+}
+
+/* Books an admitted packet where nothing else does. */
+static __always_inline void book(__u32 queue, __u32 bytes)
+{
+	if (config.occupancy != OCCUPANCY_CLOCK || queue >= MAX_QUEUES)
+		return;
+	__u64 mean = link_clock.mean[queue];
+
+	link_clock.bytes[queue] += bytes;
+	/* A moving average over about eight packets. */
+	link_clock.mean[queue] = mean ? (7 * mean + bytes + 4) / 8 : bytes;
+}
+
+/* Whether a tracepoint speaks of the qdisc that this program serves. */
+static __always_inline bool is_ours(struct Qdisc *qdisc, const struct netdev_queue *txq)
+{
+	return qdisc->parent == ROOT_PARENT && qdisc->handle == ROOT_HANDLE && txq->dev->ifindex == config.ifindex &&
+	       txq->dev->nd_net.net->ns.inum == config.netns;
+}
+
+struct carried {
+	__u32 queue;
+	__u32 rank_high;
+	__u32 rank_low;
+	__u32 verdict;
+	__u32 bytes;
+};
+
+/* What the classifier wrote into the packet; false if it never saw the packet. */
+static __always_inline bool read_carried(struct sk_buff *skb, struct carried *carried)
+{
+	bpf_probe_read_kernel(carried, sizeof(*carried),
+			      (void *)skb + bpf_core_field_offset(struct sk_buff, cb) +
+				      bpf_core_field_offset(struct qdisc_skb_cb, data));
+	if ((carried->queue & 0xFFFF0000U) != CLASSIFIED)
+		return false;
+	carried->queue &= 0xFFFF;
+	return carried->queue < MAX_QUEUES;
+}
+
+/* Fires only for packets that the leaf accepted. */
+SEC("tp_btf/qdisc_enqueue")
+int BPF_PROG(count_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq, struct sk_buff *skb)
+{
+	struct carried carried;
+
+	if (is_ours(qdisc, txq) && read_carried(skb, &carried))
+		counters.entered[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
+	return 0;
+}
+
+/* Packets that a driver may take at once. */
+#define MAX_BULK 64
+
+SEC("tp_btf/qdisc_dequeue")
+int BPF_PROG(count_dequeue, struct Qdisc *qdisc, const struct netdev_queue *txq, int packets, struct sk_buff *skb)
+{
+	struct sk_buff *next = skb;
+	struct carried carried;
+
+	if (!is_ours(qdisc, txq))
+		return 0;
+	/* What a busy device gives back is dequeued again, before all others: it has been counted. */
+	__u32 requeues = qdisc->qstats.requeues;
+
+	counters.outstanding += (__u32)(requeues - (__u32)counters.requeues);
+	counters.requeues = requeues;
+	for (int i = 0; i < MAX_BULK && i < packets && next; i++) {
+		if (counters.outstanding) {
+			counters.outstanding--;
+		} else if (read_carried(next, &carried)) {
+			__u64 rank = (__u64)carried.rank_high << 32 | carried.rank_low;
+
+			counters.left[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
+			if (rank > counters.virtual_time)
+				counters.virtual_time = rank;
+		}
+		next = BPF_CORE_READ(next, next);
+	}
+	if (qdisc->q.qlen == 0 && counters.outstanding == 0) {
+		/* Empty: a difference can only come from packets that were there before the filter or left unseen. */
+		bool differs = false;
+
+		for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++) {
+			differs |= counters.left[queue] != counters.entered[queue];
+			counters.left[queue] = counters.entered[queue];
+		}
+		stats.resyncs += differs;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * RIFO (Mostafaei, Pacut, Schmid, IEEE/ACM ToN 2025, section III and Algorithm 1; section V and Table I for the
+ * tables): one queue that admits a packet if its place in the range of recent ranks is below the free share.
+ *
+ * State as the paper counts it: three registers (Min, Max, counter). `pow2` is the switch: three logarithms (tables of
+ * 15 masks there, comparisons here) and two tables of 256 products. `alg1` and `eq3` multiply exactly, to 128 bits.
+ */
+#include "occupancy.h"
+
+struct pf_rifo state SEC(".data.state");
+const volatile struct pf_products products SEC(".rodata.table");
+
+struct wide {
+	__u64 high;
+	__u64 low;
+};
+
+static __always_inline struct wide product(__u64 a, __u64 b)
+{
+	__u64 a_low = a & 0xFFFFFFFF, a_high = a >> 32, b_low = b & 0xFFFFFFFF, b_high = b >> 32;
+	__u64 low = a_low * b_low, cross = a_high * b_low + (low >> 32);
+	__u64 middle = a_low * b_high + (cross & 0xFFFFFFFF);
+
+	return (struct wide){a_high * b_high + (cross >> 32) + (middle >> 32), middle << 32 | (low & 0xFFFFFFFF)};
+}
+
+static __always_inline bool at_most(struct wide a, struct wide b)
+{
+	return a.high != b.high ? a.high < b.high : a.low <= b.low;
+}
+
+/* floor(log2 value) of a 16-bit value that is not 0: the row of Table I that matches it. */
+static __always_inline __u32 exponent(__u64 value)
+{
+	__u32 exponent = 0;
+
+	if (value >= 1 << 8) {
+		value >>= 8;
+		exponent += 8;
+	}
+	if (value >= 1 << 4) {
+		value >>= 4;
+		exponent += 4;
+	}
+	if (value >= 1 << 2) {
+		value >>= 2;
+		exponent += 2;
+	}
+	return exponent + (value >= 2);
+}
+
+/* Operands of more than 16 bits are shifted right together until the largest fits. */
+static __always_inline __u32 bits_above_16(__u64 value)
+{
+	__u32 bits = 0;
+
+	if (value < 1 << 16)
+		return 0;
+	if (value >= 1ULL << 32) {
+		value >>= 32;
+		bits += 32;
+	}
+	if (value >= 1 << 16) {
+		value >>= 16;
+		bits += 16;
+	}
+	return bits + exponent(value) + 1 - 16;
+}
+
+static __always_inline bool passes_pow2(__u64 above, __u64 range, __u64 free)
+{
+	__u32 shift = bits_above_16(range);
+
+	above >>= shift;
+	range >>= shift;
+	free >>= config.capacity_shift;
+	if (above == 0)
+		return true;
+	if (free == 0)
+		return false;
+	__u32 left = config.sheltered_exponent << 4 | exponent(above);
+	__u32 right = exponent(range) << 4 | exponent(free);
+
+	return products.left[left & 255] <= products.right[right & 255];
+}
+
+static __always_inline bool passes(__u64 above, __u64 range)
+{
+	__u64 in_queue = used(0);
+	__u64 free = in_queue < config.total ? config.total - in_queue : 0;
+
+	if (config.mode == RIFO_POW2)
+		return passes_pow2(above, range, free);
+	if (config.mode == RIFO_EQ3)
+		return at_most(product(config.sheltered, above), product(free * config.denominator, range));
+	return in_queue <= config.guaranteed || at_most(product(above, config.total), product(free, range));
+}
+
+static __always_inline void track(__u64 rank)
+{
+	if (state.counter == config.tracking_range) {
+		state.min = rank;
+		state.max = rank;
+		state.counter = config.restart;
+		return;
+	}
+	if (rank < state.min)
+		state.min = rank;
+	if (rank > state.max)
+		state.max = rank;
+	state.counter++;
+}
+
+static __always_inline struct decision decide(__u64 rank, __u32 bytes)
+{
+	track(rank);
+	__u64 range = state.max - state.min;
+
+	if (range != 0 && !passes(rank - state.min, range))
+		return drop_admission();
+	return fits(0, bytes) ? admit(0) : drop_full(0);
+}
+
+#include "main.h"
