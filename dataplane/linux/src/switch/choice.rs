@@ -1,0 +1,233 @@
+//! Schedulers and rank functions from the command line. The options are the library's own parameters, from its tables:
+//! `capacity_packets` is `--capacity-packets`.
+
+use super::rank::{RANK_FORMS, RankSource};
+use crate::{Error, Result};
+use clap::{Arg, ArgMatches, Command};
+use pifolab_scenario::registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
+use pifolab_sched::params::{Args as Params, Info, Kind, Param, Value};
+use pifolab_sched::{Ranked, Scheduler};
+
+/// A scheduler's parameters as they were written on the command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SchedulerOptions {
+    written: Vec<(String, String)>,
+}
+
+/// Every parameter of any scheduler, each once.
+fn every_param() -> Vec<&'static Param> {
+    let mut params: Vec<&Param> = Vec::new();
+    for param in SCHEDULERS.iter().flat_map(|entry| entry.info.params) {
+        if params.iter().all(|known| known.name != param.name) {
+            params.push(param);
+        }
+    }
+    params
+}
+
+fn option(param: &Param) -> String {
+    param.name.replace('_', "-")
+}
+
+impl clap::Args for SchedulerOptions {
+    fn augment_args(mut command: Command) -> Command {
+        for param in every_param() {
+            let users: Vec<_> = SCHEDULERS
+                .iter()
+                .filter(|entry| entry.info.params.iter().any(|own| own.name == param.name))
+                .map(|entry| entry.info.name)
+                .collect();
+            let argument = Arg::new(param.name)
+                .long(option(param))
+                .value_name("VALUE")
+                .help_heading("Scheduler parameters")
+                .help(format!("{} [{}]", param.doc, users.join(", ")))
+                .hide_short_help(true);
+            command = command.arg(argument);
+        }
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for SchedulerOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut options = Self::default();
+        options.update_from_arg_matches(matches)?;
+        Ok(options)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for param in every_param() {
+            if let Some(text) = matches.get_one::<String>(param.name) {
+                self.set(param.name, text);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SchedulerOptions {
+    /// Sets one parameter, replacing what was written before.
+    pub fn set(&mut self, name: &str, text: impl ToString) {
+        self.written.retain(|(known, _)| known != name);
+        self.written.push((name.to_owned(), text.to_string()));
+    }
+
+    /// Whether a parameter was written.
+    pub fn contains(&self, name: &str) -> bool {
+        self.written.iter().any(|(known, _)| known == name)
+    }
+
+    /// The parameters as they were written.
+    pub fn written(&self) -> &[(String, String)] {
+        &self.written
+    }
+
+    /// Only those that the scheduler `name` has: for one command line that serves several schedulers.
+    ///
+    /// # Errors
+    /// No such scheduler.
+    pub fn kept_by(&self, name: &str) -> Result<Self> {
+        let info = find_scheduler(name).map_err(Error::Usage)?.info;
+        let known = |key: &str| info.params.iter().any(|param| param.name == key);
+        Ok(Self { written: self.written.iter().filter(|(key, _)| known(key)).cloned().collect() })
+    }
+}
+
+/// A value as the table's row wants it; text that is none stays text, and the row's own check names what is right.
+fn value(info: &Info, name: &str, text: &str) -> Value {
+    let whole = |text: &str| {
+        let text = text.trim();
+        text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Integer)
+    };
+    let list = || Value::List(text.split(',').map(whole).collect());
+    match info.params.iter().find(|param| param.name == name).map(|param| param.kind) {
+        Some(Kind::Integer { .. }) => whole(text),
+        Some(Kind::Integers { .. }) => list(),
+        Some(Kind::IntegerOrIntegers { .. }) if text.contains(',') => list(),
+        Some(Kind::IntegerOrIntegers { .. }) => whole(text),
+        Some(Kind::Flag) => match text {
+            "true" => Value::Flag(true),
+            "false" => Value::Flag(false),
+            _ => Value::Text(text.to_owned()),
+        },
+        Some(Kind::Fraction) => Value::Decimal(text.to_owned()),
+        Some(Kind::Choice(_)) | None => Value::Text(text.to_owned()),
+    }
+}
+
+pub(crate) fn params(info: &Info, written: &[(String, String)]) -> Params {
+    let mut params = Params::new(info.name);
+    for (name, text) in written {
+        params.set(name.clone(), value(info, name, text));
+    }
+    params
+}
+
+/// Builds the scheduler `name`.
+///
+/// # Errors
+/// No such scheduler, or a parameter that it refuses.
+pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedScheduler> {
+    let entry = find_scheduler(name).map_err(Error::Usage)?;
+    (entry.build)(params(entry.info, &options.written)).map_err(|error| Error::Usage(error.to_string()))
+}
+
+/// Joins a scheduler to what `--rank` says: a place in the frame, or a rank function, perhaps with parameters as in
+/// `stfq,virtual_time=follow`.
+///
+/// # Errors
+/// Neither a place nor a rank function; a parameter that the function refuses; a function that needs to know more than
+/// frames tell (flow sizes, deadlines).
+pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(BoxedScheduler, RankSource)> {
+    let (name, arguments) = rank.split_once(',').unwrap_or((rank, ""));
+    if name == "dscp" || name.starts_with("payload") {
+        return Ok((scheduler, rank.parse().map_err(Error::Usage)?));
+    }
+    let entry = find_rank(name).map_err(|_| {
+        let names: Vec<_> = RANKS.iter().map(|entry| entry.info.name).collect();
+        Error::Usage(format!("--rank {rank:?}: expected {RANK_FORMS}; the rank functions are {}", names.join(", ")))
+    })?;
+    let mut written = Vec::new();
+    for argument in arguments.split(',').filter(|argument| !argument.is_empty()) {
+        let (key, text) = argument
+            .split_once('=')
+            .ok_or_else(|| Error::Usage(format!("--rank {rank:?}: {argument:?} is not of the form key=value")))?;
+        written.push((key.to_owned(), text.replace('/', ",")));
+    }
+    let rank_fn =
+        (entry.build)(params(entry.info, &written)).map_err(|error| Error::Usage(format!("--rank: {error}")))?;
+    if rank_fn.wants_hints() || name == "carried" {
+        return Err(Error::Usage(format!(
+            "--rank {name}: frames do not carry what it needs; let the sender compute the rank and carry it: {RANK_FORMS}"
+        )));
+    }
+    let ranked: BoxedScheduler = Box::new(Ranked::new(rank_fn, scheduler));
+    debug_assert!(!ranked.wants_hints());
+    Ok((ranked, RankSource::Nowhere))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args as _, FromArgMatches as _};
+    use pifolab_sched::Capacity;
+
+    fn parse(line: &[&str]) -> SchedulerOptions {
+        let command = SchedulerOptions::augment_args(Command::new("test").no_binary_name(true));
+        let matches = command.try_get_matches_from(line).expect("known options");
+        SchedulerOptions::from_arg_matches(&matches).expect("options")
+    }
+
+    #[test]
+    fn every_parameter_of_the_library_is_an_option() {
+        let options = parse(&["--capacity-packets", "12"]);
+        let fifo = build_scheduler("fifo", &options).expect("a FIFO");
+        assert_eq!(fifo.capacity(), Capacity::Packets(12));
+        let options = parse(&["--queue-capacity-packets", "1,2,3"]);
+        let sp_pifo = build_scheduler("sp-pifo", &options).expect("SP-PIFO");
+        assert_eq!((sp_pifo.queues(), sp_pifo.capacity()), (3, Capacity::Packets(6)));
+    }
+
+    #[test]
+    fn wrong_parameters_are_refused_by_name_value_and_range() {
+        for (scheduler, line, words) in [
+            ("fifo", ["--capacity-packets", "0"], vec!["capacity_packets", "0", "from 1"]),
+            ("fifo", ["--capacity-packets", "many"], vec!["capacity_packets", "many"]),
+            ("fifo", ["--queues", "4"], vec!["queues", "capacity_packets"]),
+            ("sp-pifi", ["--queues", "4"], vec!["sp-pifi", "sp-pifo"]),
+        ] {
+            let error = build_scheduler(scheduler, &parse(&line)).err().expect("an error").to_string();
+            for word in words {
+                assert!(error.contains(word), "{word:?} is not in {error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_command_line_serves_schedulers_with_different_parameters() {
+        let options = parse(&["--capacity-packets", "80", "--queues", "4"]);
+        assert_eq!(options.kept_by("fifo").expect("known").written(), [("capacity_packets".into(), "80".into())]);
+        assert_eq!(options.kept_by("sp-pifo").expect("known").written(), [("queues".into(), "4".into())]);
+    }
+
+    #[test]
+    fn rank_functions_that_need_more_than_the_frame_are_refused() {
+        let join = |rank: &str| {
+            let fifo = build_scheduler("fifo", &SchedulerOptions::default()).expect("a FIFO");
+            join_rank(fifo, rank).map(|(_, source)| source).map_err(|error| error.to_string())
+        };
+        assert_eq!(join("dscp"), Ok(RankSource::Dscp));
+        assert_eq!(join("payload:4:4"), Ok(RankSource::Payload { offset: 4, width: 4 }));
+        assert_eq!(join("las"), Ok(RankSource::Nowhere));
+        assert_eq!(join("stfq,weights=1/2/1"), Ok(RankSource::Nowhere));
+        assert!(join("flow-size").expect_err("no hints").contains("frames do not carry"));
+        assert!(join("lsa").expect_err("unknown").contains("las"));
+        assert!(join("stfq,weights").expect_err("no value").contains("key=value"));
+        assert!(join("stfq,scale=0").expect_err("out of range").contains("scale"));
+    }
+}

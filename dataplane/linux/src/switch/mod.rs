@@ -1,0 +1,206 @@
+//! The user-space switch: a bump in the wire between two interfaces that runs any scheduler of the library.
+//!
+//! Frames come in through packet-socket rings ([`socket`]), wait in an arena ([`arena`]) while the scheduler of the
+//! [`port`] decides about their descriptors, and leave at the pace of a link of the given rate. The other direction
+//! passes without a scheduler. No memory is allocated per frame (schedulers with a capacity in bytes may, when one arrival
+//! pushes out several packets).
+//!
+//! Needs CAP_NET_RAW in the user namespace that owns the network namespace: root, or anybody inside `unshare -Urnm`.
+
+pub mod arena;
+pub mod bridge;
+pub mod choice;
+pub mod counters;
+pub mod flows;
+pub mod frame;
+pub mod port;
+pub mod rank;
+pub mod socket;
+
+use crate::{Error, Result};
+use bridge::{Bridge, Snapshot, prefer_this_thread};
+use choice::{SchedulerOptions, build_scheduler, join_rank};
+use pifolab_units::{Bytes, Rate, Span};
+use port::PortConfig;
+use socket::PacketSocket;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Flows that get a number of their own; see [`flows::FlowTable`].
+const FLOWS: u32 = 65_536;
+
+/// The arguments of `pifolab-dataplane switch`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Interface whose frames pass through the scheduler
+    #[arg(long = "in", value_name = "IF")]
+    input: String,
+    /// Interface that the scheduler sends to
+    #[arg(long = "out", value_name = "IF")]
+    output: String,
+    /// Scheduler: any that `pifolab list schedulers` shows
+    #[arg(long, default_value = "pifo")]
+    scheduler: String,
+    /// Rank: dscp, payload:OFFSET:WIDTH, or a rank function such as stfq, las or fcfs (with parameters: stfq,weights=1/2)
+    #[arg(long, default_value = "dscp")]
+    rank: String,
+    #[command(flatten)]
+    link: LinkArgs,
+    /// Print the counters as a JSON line every so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    interval_s: f64,
+    /// Stop after so many seconds (0: run until a signal)
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    duration_s: f64,
+    #[command(flatten)]
+    parameters: SchedulerOptions,
+}
+
+/// The link that the switch plays.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct LinkArgs {
+    /// Rate of the link
+    #[arg(long, default_value_t = 100.0)]
+    pub rate_mbps: f64,
+    /// One-way delay added in each direction
+    #[arg(long, default_value_t = 0)]
+    pub delay_us: u64,
+    /// Bytes that each frame takes on the link beyond its own (24 for Ethernet's preamble, check sum and gap)
+    #[arg(long, default_value_t = 0)]
+    pub overhead_bytes: u64,
+}
+
+impl LinkArgs {
+    /// What the port needs to know of the link.
+    ///
+    /// # Errors
+    /// A rate of 0, above 1 Tb/s or no number, a delay above 10 s, an overhead above 1 kB.
+    pub fn port_config(&self, rank: rank::RankSource) -> Result<PortConfig> {
+        let wrong = |key: &str, value: String, range: &str| Error::Usage(format!("--{key} {value}: expected {range}"));
+        if !(1e-3..=1e6).contains(&self.rate_mbps) {
+            return Err(wrong("rate-mbps", self.rate_mbps.to_string(), "a rate from 0.001 to 1000000 Mb/s"));
+        }
+        if self.delay_us > 10_000_000 {
+            return Err(wrong("delay-us", self.delay_us.to_string(), "at most 10000000 us"));
+        }
+        if self.overhead_bytes > 1_000 {
+            return Err(wrong("overhead-bytes", self.overhead_bytes.to_string(), "at most 1000 bytes"));
+        }
+        Ok(PortConfig {
+            rank,
+            rate: Rate::from_bps((self.rate_mbps * 1e6).round() as u64).expect("checked above"),
+            overhead: Bytes(self.overhead_bytes),
+            delay: Span::from_us(self.delay_us),
+            frame_bytes: 0,
+            flows: FLOWS,
+        })
+    }
+}
+
+/// What [`carry`] runs.
+#[derive(Clone, Debug)]
+pub struct SwitchConfig {
+    /// Interface whose frames pass through the scheduler.
+    pub input: String,
+    /// Interface that the scheduler sends to.
+    pub output: String,
+    /// Its name.
+    pub scheduler: String,
+    /// Its parameters.
+    pub parameters: SchedulerOptions,
+    /// `dscp`, `payload:OFFSET:WIDTH` or a rank function.
+    pub rank: String,
+    /// The link.
+    pub link: LinkArgs,
+}
+
+/// A switch that is ready to carry frames.
+pub type Switch = Bridge<pifolab_scenario::registry::BoxedScheduler>;
+
+/// Opens both interfaces, in the calling thread's network namespace, and builds the scheduler.
+///
+/// # Errors
+/// A wrong parameter; an interface that cannot be opened; no right to do so.
+pub fn open(config: &SwitchConfig) -> Result<Switch> {
+    let scheduler = build_scheduler(&config.scheduler, &config.parameters)?;
+    let (scheduler, rank) = join_rank(scheduler, &config.rank)?;
+    let port = config.link.port_config(rank)?;
+    if config.input == config.output {
+        return Err(Error::Usage(format!("--in {0} --out {0}: expected two interfaces", config.input)));
+    }
+    let open = |interface: &str| {
+        PacketSocket::open(interface).map_err(|error| match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Error::Unsupported(error.to_string()),
+            _ => Error::Failed(error.to_string()),
+        })
+    };
+    Ok(Bridge::new(scheduler, open(&config.input)?, open(&config.output)?, port))
+}
+
+/// Set by a signal: everything that runs ends in good order.
+pub static STOP: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn handle_signal(_: libc::c_int) {
+    STOP.store(true, Ordering::Relaxed);
+}
+
+/// Lets SIGINT and SIGTERM (and SIGHUP, when the terminal closes) set [`STOP`].
+pub fn stop_on_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler only stores to an atomic.
+        unsafe { libc::signal(signal, handle_signal as *const () as libc::sighandler_t) };
+    }
+}
+
+fn print(snapshot: &Snapshot) {
+    let line = serde_json::to_string(snapshot).expect("counters are plain numbers");
+    // A reader that went away ends the switch, like any other filter.
+    if writeln!(std::io::stdout(), "{line}").is_err() {
+        STOP.store(true, Ordering::Relaxed);
+    }
+}
+
+fn span(key: &str, seconds: f64) -> Result<Span> {
+    if (0.0..=1e6).contains(&seconds) {
+        return Ok(Span::from_us((seconds * 1e6).round() as u64));
+    }
+    Err(Error::Usage(format!("--{key} {seconds}: expected from 0 to 1000000 seconds")))
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// See [`open`].
+pub fn run(args: Args) -> Result<()> {
+    let interval = span("interval-s", args.interval_s)?;
+    let duration = span("duration-s", args.duration_s)?;
+    let config = SwitchConfig {
+        input: args.input,
+        output: args.output,
+        scheduler: args.scheduler,
+        parameters: args.parameters,
+        rank: args.rank,
+        link: args.link,
+    };
+    let mut switch = open(&config)?;
+    stop_on_signals();
+    prefer_this_thread();
+    if duration != Span::ZERO {
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_nanos(duration.as_ns()));
+            STOP.store(true, Ordering::Relaxed);
+        });
+    }
+    switch.run(&STOP, interval, |snapshot| print(&snapshot));
+    let snapshot = switch.snapshot();
+    print(&snapshot);
+    let oversized = snapshot.forward.oversized.packets + snapshot.reverse.oversized.packets;
+    if oversized > 0 {
+        eprintln!(
+            "pifolab: {oversized} frames were longer than the MTU and are lost: switch segmentation and receive offload off on both \
+             sides (ethtool -K IF tso off gso off gro off)"
+        );
+    }
+    Ok(())
+}
