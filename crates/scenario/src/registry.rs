@@ -22,9 +22,16 @@ const fn scheduler<S: FromArgs + Scheduler + Send + 'static>() -> SchedulerEntry
 pub const SCHEDULERS: &[SchedulerEntry] = &[
     scheduler::<schedulers::Pifo>(),
     scheduler::<schedulers::Fifo>(),
+    scheduler::<schedulers::StrictPriority>(),
     scheduler::<schedulers::SpPifo>(),
+    scheduler::<schedulers::SpPifoGreedy>(),
+    scheduler::<schedulers::SpPifoOptimal>(),
     scheduler::<schedulers::Aifo>(),
     scheduler::<schedulers::Packs>(),
+    scheduler::<schedulers::Rifo>(),
+    scheduler::<schedulers::ExpPifo>(),
+    scheduler::<schedulers::Afq>(),
+    scheduler::<schedulers::Pieo>(),
 ];
 
 /// The scheduler `name`.

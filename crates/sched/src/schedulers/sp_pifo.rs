@@ -9,8 +9,9 @@
 //! - on-full: whether a packet that finds its queue full moves the bounds (default `keep`, as the papers' figures
 //!   need; `update` is Algorithm 1 to the letter, and changes uniform-rank inversions by a third);
 //! - clamp: a floor for bounds (default none);
-//! - order: `scan-first` is the paper's; `push-down-first` moves all bounds before the queue is chosen, as MetaOpt
-//!   models it.
+//! - order: `scan-first` is the paper's; `push-down-first` moves all bounds, q_1 included, before the queue is chosen,
+//!   as MetaOpt models it: by the same amount each (`queue-bound`: q_1 takes r). With on-full `keep` a drop takes the
+//!   push-down back.
 //!
 //! Cost: O(n) per enqueue (n comparisons, n bounds after an inversion), O(1) per dequeue. A switch needs one register
 //! per queue.
@@ -119,6 +120,8 @@ pub struct SpPifo {
     queues: PriorityQueues,
     /// q_1..q_n of the paper, q_1 first.
     bounds: Vec<i64>,
+    /// The bounds before a push-down that a drop may take back (`push-down-first` with `keep`); else empty.
+    before: Vec<i64>,
     push_down: PushDown,
     on_full: OnFull,
     /// The smallest integer if bounds may fall freely.
@@ -133,9 +136,12 @@ impl SpPifo {
     /// No queue, too many, or a capacity without room.
     pub fn new(params: SpPifoParams) -> Result<Self, ParamError> {
         params::check_queue_capacities(Self::INFO.name, &params.capacities)?;
+        let count = params.capacities.len();
+        let takes_back = params.order == Order::PushDownFirst && params.on_full == OnFull::Keep;
         Ok(Self {
             queues: PriorityQueues::new(&params.capacities),
-            bounds: alloc::vec![0; params.capacities.len()],
+            bounds: alloc::vec![0; count],
+            before: alloc::vec![0; if takes_back { count } else { 0 }],
             push_down: params.push_down,
             on_full: params.on_full,
             floor: match params.clamp {
@@ -171,13 +177,46 @@ impl SpPifo {
         }
     }
 
-    /// Moves the bounds for a packet of `rank` in `queue`: push-up, and push-down after an inversion in queue 1.
-    #[inline]
-    fn adapt(&mut self, queue: usize, rank: i64) {
-        let before = core::mem::replace(&mut self.bounds[queue], rank);
-        if queue == 0 && rank < before && self.order == Order::ScanFirst {
-            self.push_down(rank, before);
+    /// Lets every bound fall, queue 1's included.
+    fn push_all_down(&mut self, rank: i64) {
+        let first = self.bounds[0];
+        self.push_down(rank, first);
+        self.bounds[0] = match self.push_down {
+            PushDown::Cost | PushDown::QueueBound | PushDown::QueueBoundOld => rank,
+            PushDown::Rank => first.saturating_sub(rank).max(self.floor),
+            PushDown::One => first.saturating_sub(1).max(self.floor),
+        };
+    }
+
+    /// Chooses the queue after all bounds fell if the rank is below q_1, and moves its bound.
+    fn select_after_push_down(&mut self, rank: i64, size: u32) -> usize {
+        let falls = rank < self.bounds[0];
+        if falls {
+            if self.on_full == OnFull::Keep {
+                self.before.copy_from_slice(&self.bounds);
+            }
+            self.push_all_down(rank);
         }
+        let queue = self.select(rank);
+        if self.on_full == OnFull::Update || self.queues.room(queue).fits(size) {
+            self.bounds[queue] = rank;
+        } else if falls {
+            core::mem::swap(&mut self.bounds, &mut self.before);
+        }
+        queue
+    }
+
+    /// Chooses the queue and moves the bounds: push-up, and push-down after an inversion in queue 1.
+    #[inline]
+    fn select_and_adapt(&mut self, rank: i64, size: u32) -> usize {
+        let queue = self.select(rank);
+        if self.on_full == OnFull::Update || self.queues.room(queue).fits(size) {
+            let before = core::mem::replace(&mut self.bounds[queue], rank);
+            if queue == 0 && rank < before {
+                self.push_down(rank, before);
+            }
+        }
+        queue
     }
 }
 
@@ -185,14 +224,10 @@ impl Scheduler for SpPifo {
     #[inline]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let (size, rank) = (packet.size, packet.rank);
-        let signed = rank.signed();
-        if self.order == Order::PushDownFirst && signed < self.bounds[0] {
-            self.push_down(signed, self.bounds[0]);
-        }
-        let queue = self.select(signed);
-        if self.on_full == OnFull::Update || self.queues.room(queue).fits(size) {
-            self.adapt(queue, signed);
-        }
+        let queue = match self.order {
+            Order::ScanFirst => self.select_and_adapt(rank.signed(), size),
+            Order::PushDownFirst => self.select_after_push_down(rank.signed(), size),
+        };
         match self.queues.push(queue, packet) {
             Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
             Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },

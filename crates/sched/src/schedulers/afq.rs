@@ -1,0 +1,431 @@
+//! AFQ, Approximate Fair Queueing: a calendar of first-in first-out queues, one round of service each.
+//!
+//! Paper: Sharma, Liu, Atreya, Krishnamurthy, "Approximating Fair Queueing on Reconfigurable Switches", NSDI 2018; the
+//! scheduler that SP-PIFO (Fig. 9 and 10) and AIFO (Fig. 13) are compared with on fairness.
+//!
+//! Parameters:
+//! - n queues and their capacities (packets or bytes);
+//! - BpR, the bytes per round that each flow may send (bytes, default 320: what the SP-PIFO evaluation gives 8 queues);
+//! - horizon: whether a packet exactly n rounds ahead is refused (`ge`, default) or wraps into the queue being served
+//!   (`gt`, the published simulations);
+//! - counters: the bid of each flow kept exactly, or in a count-min sketch of 2 x 16,384 cells as a switch would.
+//!
+//! Cost: O(1) per enqueue with one division; per dequeue one step for each empty queue that is skipped, at most n. A
+//! switch needs the round number, and the sketch.
+//!
+//! Departure from PIFO: packets carry no rank; their order is that of rounds, and within a round that of arrival. A
+//! packet too many rounds ahead is dropped however empty the queues are.
+//!
+//! Deviations: none from the paper's pseudo-code. Rounds advance only where a dequeue finds the current queue empty
+//! while others hold packets, so an idle link does not use up rounds. Bids saturate at 2^64 - 1 bytes.
+
+use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::store::PriorityQueues;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use pifolab_units::{Bytes, Time};
+
+/// What happens to a packet exactly n rounds ahead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Horizon {
+    /// Refused from n rounds ahead on.
+    #[default]
+    Ge,
+    /// Refused beyond n rounds ahead; at exactly n it joins the queue being served.
+    Gt,
+}
+
+/// How the last bid of each flow is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counters {
+    /// One counter per flow.
+    #[default]
+    Exact,
+    /// A count-min sketch: 2 rows of 16,384 cells; flows that collide in both rows share the larger bid.
+    Sketch,
+}
+
+/// What an [`Afq`] is built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AfqParams {
+    /// The capacity of each queue.
+    pub capacities: Vec<Capacity>,
+    /// Bytes that each flow may send in a round.
+    pub bytes_per_round: u64,
+    /// What happens to a packet exactly n rounds ahead.
+    pub horizon: Horizon,
+    /// How bids are kept.
+    pub counters: Counters,
+}
+
+/// AFQ.
+///
+/// ```
+/// use pifolab_sched::{Capacity, Dequeued, Packet, Scheduler};
+/// use pifolab_sched::schedulers::{Afq, AfqParams, AfqCounters, Horizon};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut afq = Afq::new(AfqParams {
+///     capacities: vec![Capacity::Packets(10); 4],
+///     bytes_per_round: 1500,
+///     horizon: Horizon::Ge,
+///     counters: AfqCounters::Exact,
+/// }).unwrap();
+/// // Flow 0 sends two packets, then flow 1 its first, which leaves before flow 0's second.
+/// for (id, flow) in [(0, 0), (1, 0), (2, 1)] {
+///     let packet = Packet { id, flow, size: 1000, rank: Rank::ZERO, arrival: Time::ZERO };
+///     assert!(afq.enqueue(packet, Time::ZERO).is_admitted());
+/// }
+/// for expected in [0, 2, 1] {
+///     let Dequeued::Packet { packet, .. } = afq.dequeue(Time::ZERO) else { panic!("three packets wait") };
+///     assert_eq!(packet.id, expected);
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Afq {
+    queues: PriorityQueues,
+    bids: Bids,
+    bytes_per_round: u64,
+    /// Packets this many rounds ahead, and more, are refused.
+    horizon: u64,
+    round: u64,
+    /// `round` modulo the number of queues: the queue being served.
+    current: usize,
+}
+
+impl Afq {
+    /// Empty queues in round 0; every flow's last bid is 0.
+    ///
+    /// # Errors
+    /// No queue, too many, a capacity without room, or no bytes per round.
+    pub fn new(params: AfqParams) -> Result<Self, ParamError> {
+        params::check_queue_capacities(Self::INFO.name, &params.capacities)?;
+        BYTES_PER_ROUND.check(Self::INFO.name, params.bytes_per_round)?;
+        let count = params.capacities.len() as u64;
+        Ok(Self {
+            queues: PriorityQueues::new(&params.capacities),
+            bids: match params.counters {
+                Counters::Exact => Bids::Exact(Pages::default()),
+                Counters::Sketch => Bids::Sketch(Sketch::new()),
+            },
+            bytes_per_round: params.bytes_per_round,
+            horizon: match params.horizon {
+                Horizon::Ge => count,
+                Horizon::Gt => count + 1,
+            },
+            round: 0,
+            current: 0,
+        })
+    }
+
+    /// The round being served.
+    pub const fn round(&self) -> u64 {
+        self.round
+    }
+}
+
+impl Scheduler for Afq {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
+        let (flow, rank) = (packet.flow, packet.rank);
+        let start = self.round.saturating_mul(self.bytes_per_round).max(self.bids.last(flow));
+        let bid = start.saturating_add(u64::from(packet.size));
+        // No bid lies before the current round: it is at least round * BpR.
+        let ahead = bid / self.bytes_per_round - self.round;
+        if ahead >= self.horizon {
+            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+        }
+        let count = self.queues.count();
+        let place = self.current + ahead as usize;
+        let queue = if place >= count { place - count } else { place };
+        match self.queues.push(queue, packet) {
+            Ok(()) => {
+                self.bids.record(flow, bid);
+                Enqueued::Admitted { queue: queue as u32, rank }
+            }
+            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time) -> Dequeued {
+        if self.queues.is_empty() {
+            return Dequeued::Empty;
+        }
+        loop {
+            if let Some(packet) = self.queues.pop_from(self.current) {
+                return Dequeued::Packet { packet, queue: self.current as u32 };
+            }
+            self.round += 1;
+            self.current += 1;
+            if self.current == self.queues.count() {
+                self.current = 0;
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.queues.bytes()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.queues.capacity()
+    }
+
+    fn queues(&self) -> usize {
+        self.queues.count()
+    }
+
+    fn queue_len(&self, queue: usize) -> usize {
+        self.queues.room(queue).packets()
+    }
+}
+
+/// The last bid of each flow, in bytes.
+#[derive(Debug)]
+enum Bids {
+    Exact(Pages),
+    Sketch(Sketch),
+}
+
+impl Bids {
+    #[inline]
+    fn last(&self, flow: u32) -> u64 {
+        match self {
+            Self::Exact(pages) => pages.get(flow),
+            Self::Sketch(sketch) => sketch.get(flow),
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, flow: u32, bid: u64) {
+        match self {
+            Self::Exact(pages) => pages.set(flow, bid),
+            Self::Sketch(sketch) => sketch.raise(flow, bid),
+        }
+    }
+}
+
+const PAGE: usize = 4096;
+
+/// One counter per flow, in pages that appear with the first flow that needs them: flow numbers are dense, but one that
+/// is not must not cost gigabytes.
+#[derive(Debug, Default)]
+struct Pages {
+    pages: Vec<Option<Box<[u64; PAGE]>>>,
+}
+
+impl Pages {
+    #[inline]
+    fn get(&self, flow: u32) -> u64 {
+        let flow = flow as usize;
+        match self.pages.get(flow / PAGE) {
+            Some(Some(page)) => page[flow % PAGE],
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, flow: u32, bid: u64) {
+        let flow = flow as usize;
+        if let Some(Some(page)) = self.pages.get_mut(flow / PAGE) {
+            page[flow % PAGE] = bid;
+        } else {
+            self.grow(flow / PAGE)[flow % PAGE] = bid;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, page: usize) -> &mut [u64; PAGE] {
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, || None);
+        }
+        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))
+    }
+}
+
+const SKETCH_BITS: u32 = 14;
+/// Odd multipliers of the multiply-shift hashes, one per row: the golden ratio and the square root of 3, each times
+/// 2^63 and made odd. Fixed, so that the same flows collide on every machine.
+const MULTIPLIERS: [u64; 2] = [0x4f1b_bcdc_bfa5_3e0b, 0xddb3_d742_c265_539d];
+
+/// Two rows of 2^14 bids; a flow's bid is the smaller of its two cells.
+#[derive(Debug)]
+struct Sketch {
+    rows: [Vec<u64>; 2],
+}
+
+impl Sketch {
+    fn new() -> Self {
+        Self { rows: [0, 1].map(|_| alloc::vec![0; 1 << SKETCH_BITS]) }
+    }
+
+    #[inline]
+    fn cell(row: usize, flow: u32) -> usize {
+        (MULTIPLIERS[row].wrapping_mul(u64::from(flow)) >> (64 - SKETCH_BITS)) as usize
+    }
+
+    #[inline]
+    fn get(&self, flow: u32) -> u64 {
+        self.rows[0][Self::cell(0, flow)].min(self.rows[1][Self::cell(1, flow)])
+    }
+
+    #[inline]
+    fn raise(&mut self, flow: u32, bid: u64) {
+        for (row, cells) in self.rows.iter_mut().enumerate() {
+            let cell = &mut cells[Self::cell(row, flow)];
+            *cell = bid.max(*cell);
+        }
+    }
+}
+
+const BYTES_PER_ROUND: Param = Param {
+    name: "bytes_per_round",
+    unit: "bytes",
+    kind: Kind::Integer { min: 1, max: params::MAX_BYTES },
+    absent: Absent::Default("320"),
+    doc: "The bytes that each flow may send in a round. The papers give 320 to 8 queues and 80 to 32.",
+};
+
+const HORIZON: Param = Param {
+    name: "horizon",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("ge", "a packet n rounds ahead or more is refused"),
+        ("gt", "a packet exactly n rounds ahead joins the queue being served (the published simulations)"),
+    ]),
+    absent: Absent::Default("ge"),
+    doc: "What happens to a packet exactly as many rounds ahead as there are queues.",
+};
+
+const COUNTERS: Param = Param {
+    name: "counters",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("exact", "one counter per flow"),
+        ("sketch", "a count-min sketch of 2 x 16,384 cells, as a switch would"),
+    ]),
+    absent: Absent::Default("exact"),
+    doc: "How the last bid of each flow is kept.",
+};
+
+impl FromArgs for Afq {
+    const INFO: Info = Info {
+        name: "afq",
+        summary: "Approximate fair queueing: a calendar of queues, one round of service each.",
+        paper: "AFQ, NSDI 2018 (the comparison of SP-PIFO Fig. 9-10 and AIFO Fig. 13)",
+        departure: "Ranks are ignored: packets leave round by round, and in arrival order within a round; a packet too \
+                    many rounds ahead is dropped.",
+        state: "the round number and one bid per flow (or a sketch of 2 x 16,384 bids)",
+        cost: "O(1) per enqueue with one division, O(queues) at most per dequeue",
+        params: &[
+            params::QUEUES,
+            params::QUEUE_CAPACITY_PACKETS,
+            params::QUEUE_CAPACITY_BYTES,
+            BYTES_PER_ROUND,
+            HORIZON,
+            COUNTERS,
+        ],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Self::new(AfqParams {
+            capacities: params::read_queue_capacities(args)?,
+            bytes_per_round: args.integer(&BYTES_PER_ROUND)?,
+            horizon: [Horizon::Ge, Horizon::Gt][args.choice(&HORIZON)?],
+            counters: [Counters::Exact, Counters::Sketch][args.choice(&COUNTERS)?],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_units::Rank;
+
+    fn afq(bytes_per_round: u64, horizon: Horizon, counters: Counters) -> Afq {
+        let capacities = alloc::vec![Capacity::Packets(4); 3];
+        Afq::new(AfqParams { capacities, bytes_per_round, horizon, counters }).unwrap()
+    }
+
+    fn offer(afq: &mut Afq, flow: u32, size: u32) -> Result<u32, DropReason> {
+        match afq.enqueue(Packet { id: 0, flow, size, rank: Rank::ZERO, arrival: Time::ZERO }, Time::ZERO) {
+            Enqueued::Admitted { queue, .. } => Ok(queue),
+            Enqueued::Dropped { reason, .. } => Err(reason),
+            Enqueued::Evicted { .. } => panic!("AFQ pushes nobody out"),
+        }
+    }
+
+    fn serve(afq: &mut Afq) -> Option<u32> {
+        match afq.dequeue(Time::ZERO) {
+            Dequeued::Packet { queue, .. } => Some(queue),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_flow_moves_one_round_ahead_for_each_share_of_bytes_until_the_horizon() {
+        for counters in [Counters::Exact, Counters::Sketch] {
+            let mut afq = afq(1000, Horizon::Ge, counters);
+            let queues: Vec<_> = (0..7).map(|_| offer(&mut afq, 5, 500)).collect();
+            assert_eq!(
+                queues,
+                [Ok(0), Ok(1), Ok(1), Ok(2), Ok(2), Err(DropReason::Admission), Err(DropReason::Admission)]
+            );
+            assert_eq!(offer(&mut afq, 6, 500), Ok(0), "another flow starts in the current round");
+        }
+    }
+
+    #[test]
+    fn the_published_horizon_wraps_into_the_queue_being_served() {
+        assert_eq!(offer(&mut afq(1000, Horizon::Ge, Counters::Exact), 0, 3000), Err(DropReason::Admission));
+        assert_eq!(offer(&mut afq(1000, Horizon::Gt, Counters::Exact), 0, 3000), Ok(0));
+        assert_eq!(offer(&mut afq(1000, Horizon::Gt, Counters::Exact), 0, 4000), Err(DropReason::Admission));
+    }
+
+    #[test]
+    fn rounds_pass_over_empty_queues_but_not_over_an_empty_system() {
+        let mut afq = afq(1000, Horizon::Ge, Counters::Exact);
+        assert_eq!(offer(&mut afq, 0, 2500), Ok(2));
+        assert_eq!(serve(&mut afq), Some(2));
+        assert_eq!(afq.round(), 2);
+        assert_eq!(serve(&mut afq), None);
+        assert_eq!(afq.round(), 2);
+        assert_eq!(offer(&mut afq, 1, 100), Ok(2), "a new flow bids from the current round on");
+    }
+
+    #[test]
+    fn a_bid_counts_only_if_its_packet_was_stored() {
+        let mut afq = afq(1000, Horizon::Ge, Counters::Exact);
+        for flow in 0..4 {
+            assert_eq!(offer(&mut afq, flow, 100), Ok(0));
+        }
+        assert_eq!(offer(&mut afq, 4, 900), Err(DropReason::Full));
+        assert_eq!(serve(&mut afq), Some(0));
+        assert_eq!(offer(&mut afq, 4, 900), Ok(0), "as if the first had never come");
+    }
+
+    #[test]
+    fn flows_that_collide_in_one_row_of_the_sketch_keep_their_own_bids() {
+        let first = |flow| Sketch::cell(0, flow);
+        let second = |flow| Sketch::cell(1, flow);
+        let b = 1;
+        let a = (2..400_000).find(|a| first(*a) == first(b) && second(*a) != second(b));
+        let a = a.expect("400,000 flows in 16,384 cells collide");
+        let mut sketch = Sketch::new();
+        sketch.raise(a, 700);
+        assert_eq!((sketch.get(a), sketch.get(b)), (700, 0));
+    }
+
+    #[test]
+    fn a_large_flow_number_costs_a_page_not_an_array() {
+        let mut afq = afq(1000, Horizon::Ge, Counters::Exact);
+        assert_eq!(offer(&mut afq, u32::MAX, 500), Ok(0));
+        assert_eq!(offer(&mut afq, u32::MAX, 500), Ok(1));
+    }
+}

@@ -1,0 +1,292 @@
+//! PIEO, push-in extract-out: sends the lowest rank among the packets that may leave already.
+//!
+//! Paper: Shrivastav, "Fast, Scalable, and Programmable Packet Scheduler in Hardware", SIGCOMM 2019, section 3: an
+//! ordered list from which the smallest ranked *eligible* element is extracted.
+//!
+//! Parameters: capacity (packets, bytes or none). A packet's eligibility time comes with
+//! [`enqueue_eligible`](crate::Scheduler::enqueue_eligible), from the rank function; without one it may leave at once.
+//! When the buffer is full the highest rank leaves, eligible or not, among equals the latest arrival, which may be the
+//! arriving packet itself.
+//!
+//! Cost: O(log n) per operation, amortised for dequeues that find many packets newly eligible. The paper's hardware
+//! needs O(sqrt n) comparators and two memory accesses per operation.
+//!
+//! Departure from PIFO: a low rank waits until it is eligible, and higher ones leave meanwhile; if none is eligible
+//! nothing is sent. When every packet is eligible on arrival it is a PIFO.
+//!
+//! Deviations: the paper leaves a full list to the user; here it drops as PIFO does. With a capacity in bytes an arrival
+//! that would not fit even after all packets of higher rank had left is refused and nobody is pushed out.
+
+mod heap;
+
+use crate::params::{self, Args, FromArgs, Info, ParamError};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler, Victims};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use heap::SlotHeap;
+use pifolab_units::{Bytes, Rank, Time};
+
+/// What a [`Pieo`] is built from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieoParams {
+    /// The most that it holds.
+    pub capacity: Capacity,
+}
+
+/// A push-in extract-out queue.
+///
+/// ```
+/// use pifolab_sched::{Capacity, Dequeued, Packet, Scheduler, schedulers::{Pieo, PieoParams}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut pieo = Pieo::new(PieoParams { capacity: Capacity::Packets(8) }).unwrap();
+/// let packet = |id, rank: u32| Packet { id, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO };
+/// let soon = Time::from_ns(10);
+/// assert!(pieo.enqueue_eligible(packet(0, 1), soon, Time::ZERO).is_admitted());
+/// assert!(pieo.enqueue(packet(1, 7), Time::ZERO).is_admitted());
+/// let Dequeued::Packet { packet, .. } = pieo.dequeue(Time::ZERO) else { panic!("one packet may leave") };
+/// assert_eq!(packet.id, 1);
+/// assert_eq!(pieo.dequeue(Time::ZERO), Dequeued::NotBefore(soon));
+/// ```
+#[derive(Debug)]
+pub struct Pieo {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// Packets that may leave: the lowest rank on top, the earliest arrival among equals.
+    eligible: SlotHeap<(Rank, u64)>,
+    /// Packets that may not leave yet: the first to become eligible on top.
+    waiting: SlotHeap<(Time, u64)>,
+    /// All packets: the highest rank on top, the latest arrival among equals.
+    highest: SlotHeap<Reverse<(Rank, u64)>>,
+    room: Room,
+    /// Counts arrivals, so that equal ranks keep their order.
+    arrivals: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    packet: Option<Packet>,
+    order: (Rank, u64),
+    waits: bool,
+}
+
+impl Pieo {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// A capacity without room.
+    pub fn new(params: PieoParams) -> Result<Self, ParamError> {
+        params::check_capacity(Self::INFO.name, params.capacity)?;
+        let packets = match params.capacity {
+            Capacity::Packets(packets) => packets.min(1024) as usize,
+            Capacity::Bytes(_) | Capacity::Unlimited => 0,
+        };
+        Ok(Self {
+            slots: Vec::with_capacity(packets),
+            free: Vec::with_capacity(packets),
+            eligible: SlotHeap::with_capacity(packets),
+            waiting: SlotHeap::with_capacity(packets),
+            highest: SlotHeap::with_capacity(packets),
+            room: Room::new(params.capacity),
+            arrivals: 0,
+        })
+    }
+
+    fn store(&mut self, packet: Packet, eligible: Time, now: Time) {
+        self.room.take(packet.size);
+        let order = (packet.rank, self.arrivals);
+        self.arrivals += 1;
+        let waits = eligible > now;
+        let slot = Slot { packet: Some(packet), order, waits };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.slots[place as usize] = slot;
+                place
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.highest.push(Reverse(order), place);
+        if waits {
+            self.waiting.push((eligible, order.1), place);
+        } else {
+            self.eligible.push(order, place);
+        }
+    }
+
+    /// Takes the packet of a slot that no heap names any more.
+    fn release(&mut self, place: u32) -> Packet {
+        let packet = self.slots[place as usize].packet.take().expect("a heap named the slot");
+        self.free.push(place);
+        self.room.release(packet.size);
+        packet
+    }
+
+    fn evict(&mut self) -> Packet {
+        let (_, place) = self.highest.pop().expect("only a full buffer evicts");
+        if self.slots[place as usize].waits {
+            self.waiting.remove(place);
+        } else {
+            self.eligible.remove(place);
+        }
+        self.release(place)
+    }
+
+    /// Whether `packet` fits once every packet of higher rank has left.
+    fn can_make_room(&self, packet: &Packet) -> bool {
+        let higher = |slot: &&Slot| slot.packet.as_ref().is_some_and(|held| held.rank > packet.rank);
+        match self.room.capacity() {
+            // The caller saw one of higher rank, and one is enough.
+            Capacity::Packets(_) | Capacity::Unlimited => true,
+            Capacity::Bytes(limit) => {
+                let size = |slot: &Slot| slot.packet.as_ref().map_or(0, |held| u64::from(held.size));
+                let freed: u64 = self.slots.iter().filter(higher).map(size).sum();
+                self.room.bytes().0 - freed + u64::from(packet.size) <= limit
+            }
+        }
+    }
+}
+
+impl Scheduler for Pieo {
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        self.enqueue_eligible(packet, Time::ZERO, now)
+    }
+
+    fn enqueue_eligible(&mut self, packet: Packet, eligible: Time, now: Time) -> Enqueued {
+        let rank = packet.rank;
+        if self.room.fits(packet.size) {
+            self.store(packet, eligible, now);
+            return Enqueued::Admitted { queue: 0, rank };
+        }
+        let yields = self.highest.peek().is_some_and(|Reverse((highest, _))| *highest > rank);
+        if !yields || !self.can_make_room(&packet) {
+            return Enqueued::Dropped { packet, reason: DropReason::Full };
+        }
+        let mut victims = Victims::one(self.evict());
+        while !self.room.fits(packet.size) {
+            victims.push(self.evict());
+        }
+        self.store(packet, eligible, now);
+        Enqueued::Evicted { queue: 0, rank, victims }
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued {
+        while self.waiting.peek().is_some_and(|(time, _)| *time <= now) {
+            let (_, place) = self.waiting.pop().expect("one was seen");
+            let slot = &mut self.slots[place as usize];
+            slot.waits = false;
+            self.eligible.push(slot.order, place);
+        }
+        match self.eligible.pop() {
+            Some((_, place)) => {
+                self.highest.remove(place);
+                Dequeued::Packet { packet: self.release(place), queue: 0 }
+            }
+            None => match self.waiting.peek() {
+                Some((time, _)) => Dequeued::NotBefore(*time),
+                None => Dequeued::Empty,
+            },
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.room.packets()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.room.bytes()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.room.capacity()
+    }
+}
+
+impl FromArgs for Pieo {
+    const INFO: Info = Info {
+        name: "pieo",
+        summary: "Sends the lowest rank among the packets that may leave already.",
+        paper: "PIEO, SIGCOMM 2019, section 3",
+        departure: "A packet waits until it is eligible, whatever its rank; where all are eligible it is a PIFO.",
+        state: "an ordered list: O(sqrt n) comparators for n packets",
+        cost: "O(log n) per operation",
+        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Self::new(PieoParams { capacity: params::read_capacity(args)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(id: u64, rank: u32, size: u32) -> Packet {
+        Packet { id, flow: 0, size, rank: Rank::from(rank), arrival: Time::ZERO }
+    }
+
+    fn pieo(capacity: Capacity) -> Pieo {
+        Pieo::new(PieoParams { capacity }).unwrap()
+    }
+
+    fn sent(pieo: &mut Pieo, now_ns: u64) -> Option<u64> {
+        match pieo.dequeue(Time::from_ns(now_ns)) {
+            Dequeued::Packet { packet, .. } => Some(packet.id),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_packet_may_leave_from_its_eligible_time_on() {
+        let mut pieo = pieo(Capacity::Unlimited);
+        for (id, rank, eligible) in [(0, 1, 30), (1, 2, 20), (2, 3, 20), (3, 9, 0)] {
+            assert!(pieo.enqueue_eligible(packet(id, rank, 1), Time::from_ns(eligible), Time::ZERO).is_admitted());
+        }
+        assert_eq!(
+            [0, 19, 20, 30, 30, 30].map(|now| sent(&mut pieo, now)),
+            [Some(3), None, Some(1), Some(0), Some(2), None]
+        );
+        assert_eq!(pieo.dequeue(Time::from_ns(30)), Dequeued::Empty);
+    }
+
+    #[test]
+    fn equal_ranks_leave_in_arrival_order_whenever_they_became_eligible() {
+        let mut pieo = pieo(Capacity::Packets(4));
+        for (id, eligible) in [(0, 20), (1, 10), (2, 0)] {
+            assert!(pieo.enqueue_eligible(packet(id, 5, 1), Time::from_ns(eligible), Time::ZERO).is_admitted());
+        }
+        assert_eq!([20, 20, 20].map(|now| sent(&mut pieo, now)), [0, 1, 2].map(Some));
+    }
+
+    #[test]
+    fn a_full_list_pushes_out_the_highest_rank_even_if_it_waits() {
+        let mut pieo = pieo(Capacity::Packets(2));
+        assert!(pieo.enqueue_eligible(packet(0, 8, 1), Time::from_ns(99), Time::ZERO).is_admitted());
+        assert!(pieo.enqueue(packet(1, 5, 1), Time::ZERO).is_admitted());
+        let outcome = pieo.enqueue(packet(2, 8, 1), Time::ZERO);
+        assert_eq!(outcome, Enqueued::Dropped { packet: packet(2, 8, 1), reason: DropReason::Full });
+        let Enqueued::Evicted { victims, .. } = pieo.enqueue(packet(3, 7, 1), Time::ZERO) else {
+            panic!("8 yields to 7")
+        };
+        assert_eq!(victims, Victims::one(packet(0, 8, 1)));
+        assert_eq!(pieo.len(), 2);
+    }
+
+    #[test]
+    fn bytes_are_freed_only_if_that_is_enough() {
+        let mut pieo = pieo(Capacity::Bytes(100));
+        for (id, rank, size) in [(0, 1, 40), (1, 7, 30), (2, 8, 30)] {
+            assert!(pieo.enqueue(packet(id, rank, size), Time::ZERO).is_admitted());
+        }
+        assert!(!pieo.enqueue(packet(3, 5, 61), Time::ZERO).is_admitted());
+        assert_eq!(pieo.len(), 3, "nobody left in vain");
+        let Enqueued::Evicted { victims, .. } = pieo.enqueue(packet(4, 5, 60), Time::ZERO) else {
+            panic!("60 B can be freed")
+        };
+        assert_eq!(victims.iter().map(|packet| packet.id).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(pieo.backlog(), Bytes(100));
+    }
+}

@@ -1,0 +1,88 @@
+//! A binary heap of slot numbers from which any slot can be removed.
+
+use alloc::vec::Vec;
+
+/// Slots under a binary min-heap on their keys; keys are unique. The place of each slot is known, so any slot can be
+/// removed in O(log n).
+#[derive(Debug)]
+pub(super) struct SlotHeap<K> {
+    heap: Vec<(K, u32)>,
+    /// Where in `heap` each slot stands; meaningless for slots that are not there.
+    places: Vec<u32>,
+}
+
+impl<K: Copy + Ord> SlotHeap<K> {
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Self { heap: Vec::with_capacity(capacity), places: Vec::with_capacity(capacity) }
+    }
+
+    /// Adds a slot that is not there yet.
+    pub(super) fn push(&mut self, key: K, slot: u32) {
+        if slot as usize >= self.places.len() {
+            self.places.resize(slot as usize + 1, u32::MAX);
+        }
+        self.heap.push((key, slot));
+        self.rise(self.heap.len() - 1);
+    }
+
+    /// The smallest key.
+    pub(super) fn peek(&self) -> Option<&K> {
+        self.heap.first().map(|(key, _)| key)
+    }
+
+    /// Takes the slot with the smallest key.
+    pub(super) fn pop(&mut self) -> Option<(K, u32)> {
+        (!self.heap.is_empty()).then(|| self.remove_at(0))
+    }
+
+    /// Removes a slot that is there.
+    pub(super) fn remove(&mut self, slot: u32) {
+        let place = self.places[slot as usize] as usize;
+        debug_assert_eq!(self.heap[place].1, slot, "the slot is not in this heap");
+        self.remove_at(place);
+    }
+
+    fn remove_at(&mut self, place: usize) -> (K, u32) {
+        let removed = self.heap.swap_remove(place);
+        if place < self.heap.len() {
+            // What came from the end may belong above or below this place.
+            let place = self.rise(place);
+            self.sink(place);
+        }
+        removed
+    }
+
+    fn rise(&mut self, mut place: usize) -> usize {
+        while place > 0 {
+            let parent = (place - 1) / 2;
+            if self.heap[parent].0 <= self.heap[place].0 {
+                break;
+            }
+            self.heap.swap(parent, place);
+            self.note(place);
+            place = parent;
+        }
+        self.note(place);
+        place
+    }
+
+    fn sink(&mut self, mut place: usize) {
+        loop {
+            let left = 2 * place + 1;
+            let Some(child) = (left..self.heap.len().min(left + 2)).min_by_key(|child| self.heap[*child].0) else {
+                break;
+            };
+            if self.heap[place].0 <= self.heap[child].0 {
+                break;
+            }
+            self.heap.swap(place, child);
+            self.note(place);
+            place = child;
+        }
+        self.note(place);
+    }
+
+    fn note(&mut self, place: usize) {
+        self.places[self.heap[place].1 as usize] = place as u32;
+    }
+}

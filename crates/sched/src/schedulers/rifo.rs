@@ -1,0 +1,430 @@
+//! RIFO: one queue that admits a packet if its rank, relative to the range of recent ranks, is below the free share.
+//!
+//! Paper: Mostafaei, Pacut, Schmid, "RIFO: Pushing the Efficiency of Programmable Packet Schedulers", IEEE/ACM
+//! Transactions on Networking 2025, section III and Algorithm 1; section V and Table I for the switch tables.
+//!
+//! Parameters:
+//! - B, the capacity (packets or bytes; l is what is queued, in the same unit);
+//! - T, the tracking range (packets, default 500, section VI): after T packets Min and Max restart at the rank of the
+//!   next one;
+//! - k, the guaranteed admission buffer (fraction of B, default 1/10, section VI);
+//! - mode: `alg1` (Algorithm 1, default), `eq3` (the division-free form of eq. 3) or `pow2` (the switch: eq. 3 with every
+//!   factor replaced by a power of two);
+//! - reset counter: what the counter restarts at; 1 as Algorithm 1 says (period T, default), or 0 as the text says
+//!   (period T + 1).
+//!
+//! Cost: O(1) per operation. A switch needs three registers (Min, Max, counter), and for `pow2` three tables of 15
+//! entries and two of 256.
+//!
+//! Departure from PIFO: what is admitted leaves first-in first-out, so RIFO approximates which packets leave, not their
+//! order; admission looks at the range of ranks, not at their distribution.
+//!
+//! Deviations: eq. 3 is not Algorithm 1 rewritten: with k > 0 it divides the free share by 1 - k and admits more. The
+//! masks of Table I taken to the letter match nothing but the power itself; exponents are floor(log2 v) here, a product
+//! with a factor 0 is 0, and (1-k)B takes the nearest power of two (ties the lower one, at least 1). Where ranks or
+//! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
+
+use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::store::Ring;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
+use pifolab_units::{Bytes, Ratio, Time};
+
+/// The admission test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RifoMode {
+    /// l <= kB, or (r - Min) / (Max - Min) <= (B - l) / B.
+    #[default]
+    Alg1,
+    /// (1 - k) B (r - Min) <= (B - l) (Max - Min).
+    Eq3,
+    /// As `Eq3` with each factor replaced by a power of two: the switch.
+    Pow2,
+}
+
+/// What the packet counter restarts at when the tracking range does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResetCounter {
+    /// The packet that restarts the range counts: period T.
+    #[default]
+    One,
+    /// It does not: period T + 1.
+    Zero,
+}
+
+/// What a [`Rifo`] is built from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RifoParams {
+    /// B: the most that the queue holds; not unlimited.
+    pub capacity: Capacity,
+    /// T, in packets.
+    pub tracking_range: u64,
+    /// k, the share of the queue that admits every rank; below 1.
+    pub k: Ratio,
+    /// The admission test.
+    pub mode: RifoMode,
+    /// What the counter restarts at.
+    pub reset_counter: ResetCounter,
+}
+
+impl RifoParams {
+    /// Algorithm 1 with the paper's T = 500 and k = 1/10 on a queue of `packets` packets.
+    pub fn packets(packets: u32) -> Self {
+        Self {
+            capacity: Capacity::Packets(packets),
+            tracking_range: 500,
+            k: Ratio::new(1, 10).expect("ten is not zero"),
+            mode: RifoMode::default(),
+            reset_counter: ResetCounter::default(),
+        }
+    }
+}
+
+/// RIFO.
+///
+/// ```
+/// use pifolab_sched::{Packet, Scheduler, schedulers::{Rifo, RifoParams}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut rifo = Rifo::new(RifoParams::packets(2)).unwrap();
+/// let packet = |id, rank: u32| Packet { id, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO };
+/// assert!(rifo.enqueue(packet(0, 1), Time::ZERO).is_admitted());
+/// // Ranks 1 to 9 were seen; rank 9 would need an empty queue, rank 5 a queue that is at most half full.
+/// assert!(!rifo.enqueue(packet(1, 9), Time::ZERO).is_admitted());
+/// assert!(rifo.enqueue(packet(2, 5), Time::ZERO).is_admitted());
+/// assert_eq!(rifo.range().map(|(min, max)| (min.get(), max.get())), Some((1, 9)));
+/// ```
+#[derive(Debug)]
+pub struct Rifo {
+    ring: Ring<Packet>,
+    room: Room,
+    /// Smallest and largest rank of the tracking range; `min > max` before the first packet.
+    min: u64,
+    max: u64,
+    counter: u64,
+    tracking_range: u64,
+    restart: u64,
+    test: Test,
+}
+
+/// The admission test, with what can be computed beforehand.
+#[derive(Debug)]
+enum Test {
+    /// l <= `guaranteed` passes whatever the rank: floor(kB).
+    Alg1 { guaranteed: u64 },
+    /// Both sides of eq. 3 multiplied by k's denominator.
+    Eq3 { sheltered: u128, denominator: u64 },
+    /// The exponent of (1-k)B, and by how much capacities are shifted right to fit in 16 bits.
+    Pow2 { exponent: u32, shift: u32 },
+}
+
+impl Rifo {
+    /// An empty queue that has seen no rank.
+    ///
+    /// # Errors
+    /// A capacity without room or without bound, T = 0, or k not below 1.
+    pub fn new(params: RifoParams) -> Result<Self, ParamError> {
+        let name = Self::INFO.name;
+        params::check_capacity(name, params.capacity)?;
+        let packets = match params.capacity {
+            Capacity::Packets(packets) => packets.min(1024),
+            Capacity::Bytes(_) => 0,
+            Capacity::Unlimited => return Err(params::CAPACITY_PACKETS.error(name, params.capacity)),
+        };
+        TRACKING_RANGE.check(name, params.tracking_range)?;
+        K.check_fraction(name, params.k)?;
+        let room = Room::new(params.capacity);
+        Ok(Self {
+            ring: Ring::with_capacity(packets as usize),
+            test: Test::new(params.mode, params.k, room.total()),
+            room,
+            min: u64::MAX,
+            max: 0,
+            counter: 0,
+            tracking_range: params.tracking_range,
+            restart: match params.reset_counter {
+                ResetCounter::One => 1,
+                ResetCounter::Zero => 0,
+            },
+        })
+    }
+
+    /// Min and Max of the tracking range; `None` before the first packet.
+    pub fn range(&self) -> Option<(pifolab_units::Rank, pifolab_units::Rank)> {
+        let rank = pifolab_units::Rank::saturating;
+        (self.min <= self.max).then(|| (rank(self.min), rank(self.max)))
+    }
+
+    #[inline]
+    fn track(&mut self, rank: u64) {
+        if self.counter == self.tracking_range {
+            (self.min, self.max) = (rank, rank);
+            self.counter = self.restart;
+        } else {
+            self.min = rank.min(self.min);
+            self.max = rank.max(self.max);
+            self.counter += 1;
+        }
+    }
+}
+
+impl Test {
+    fn new(mode: RifoMode, k: Ratio, capacity: u64) -> Self {
+        let denominator = k.denominator();
+        let sheltered = u128::from(denominator - k.numerator()) * u128::from(capacity);
+        match mode {
+            RifoMode::Alg1 => {
+                let guaranteed = u128::from(k.numerator()) * u128::from(capacity) / u128::from(denominator);
+                Self::Alg1 { guaranteed: guaranteed as u64 }
+            }
+            RifoMode::Eq3 => Self::Eq3 { sheltered, denominator },
+            RifoMode::Pow2 => {
+                let (shift, denominator) = (bits_above_16(capacity), u128::from(denominator));
+                let floor = (sheltered / denominator).checked_ilog2().unwrap_or(0);
+                // Up to the middle between two powers the lower one is the nearest.
+                let exponent = if 2 * sheltered > (3 * denominator) << floor { floor + 1 } else { floor };
+                Self::Pow2 { exponent: exponent.saturating_sub(shift), shift }
+            }
+        }
+    }
+
+    /// Whether `above` = r - Min of a `range` = Max - Min may enter a queue of `total` with `used` in it.
+    #[inline]
+    fn admits(&self, above: u64, range: u64, used: u64, total: u64) -> bool {
+        let free = total - used;
+        match *self {
+            Self::Alg1 { guaranteed } => {
+                used <= guaranteed || u128::from(above) * u128::from(total) <= u128::from(free) * u128::from(range)
+            }
+            Self::Eq3 { sheltered, denominator } => {
+                wide_product(sheltered, above) <= wide_product(u128::from(free) * u128::from(denominator), range)
+            }
+            Self::Pow2 { exponent, shift } => {
+                let rank_shift = bits_above_16(range);
+                let power = |value: u64, shift: u32| (value >> shift).checked_ilog2();
+                match (power(above, rank_shift), power(free, shift), power(range, rank_shift)) {
+                    (None, _, _) => true,
+                    (Some(above), Some(free), Some(range)) => exponent + above <= free + range,
+                    (Some(_), _, _) => false,
+                }
+            }
+        }
+    }
+}
+
+/// By how many bits a value exceeds 16.
+#[inline]
+const fn bits_above_16(value: u64) -> u32 {
+    (u64::BITS - value.leading_zeros()).saturating_sub(16)
+}
+
+/// The 192-bit product, most significant part first: eq. 3 with capacities in bytes needs up to 136 bits.
+#[inline]
+const fn wide_product(a: u128, b: u64) -> (u128, u64) {
+    let low = (a as u64 as u128) * b as u128;
+    ((a >> 64) * b as u128 + (low >> 64), low as u64)
+}
+
+impl Scheduler for Rifo {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
+        let rank = packet.rank.get();
+        self.track(rank);
+        let range = self.max - self.min;
+        if range != 0 && !self.test.admits(rank - self.min, range, self.room.used(), self.room.total()) {
+            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+        }
+        if !self.room.fits(packet.size) {
+            return Enqueued::Dropped { packet, reason: DropReason::Full };
+        }
+        self.room.take(packet.size);
+        let rank = packet.rank;
+        self.ring.push(packet);
+        Enqueued::Admitted { queue: 0, rank }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time) -> Dequeued {
+        match self.ring.pop() {
+            Some(packet) => {
+                self.room.release(packet.size);
+                Dequeued::Packet { packet, queue: 0 }
+            }
+            None => Dequeued::Empty,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.room.packets()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.room.bytes()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.room.capacity()
+    }
+}
+
+const TRACKING_RANGE: Param = Param {
+    name: "tracking_range_packets",
+    unit: "packets",
+    kind: Kind::Integer { min: 1, max: 1 << 32 },
+    absent: Absent::Default("500"),
+    doc: "T: after this many packets Min and Max restart at the rank of the next packet. 500 is the paper's evaluation.",
+};
+
+const K: Param = Param {
+    name: "k",
+    unit: "",
+    kind: Kind::Fraction,
+    absent: Absent::Default("0.1"),
+    doc: "The share of the queue within which every rank is admitted; 0.1 is the paper's evaluation.",
+};
+
+const MODE: Param = Param {
+    name: "mode",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("alg1", "the test of Algorithm 1"),
+        ("eq3", "the test of eq. 3, which admits more if k > 0"),
+        ("pow2", "eq. 3 on powers of two, as the switch tables compute it"),
+    ]),
+    absent: Absent::Default("alg1"),
+    doc: "The admission test.",
+};
+
+const RESET_COUNTER: Param = Param {
+    name: "reset_counter",
+    unit: "packets",
+    kind: Kind::Integer { min: 0, max: 1 },
+    absent: Absent::Default("1"),
+    doc: "What the packet counter restarts at: 1 as in Algorithm 1 (period T), 0 as in the paper's text (period T + 1).",
+};
+
+impl FromArgs for Rifo {
+    const INFO: Info = Info {
+        name: "rifo",
+        summary: "One queue; a packet enters if its place in the range of recent ranks is below the free share.",
+        paper: "RIFO, IEEE/ACM ToN 2025, section III, Algorithm 1",
+        departure: "Admitted packets leave in arrival order; admission knows the range of ranks, not their distribution.",
+        state: "three registers (Min, Max, counter); pow2 adds three tables of 15 entries and two of 256",
+        cost: "O(1) per operation",
+        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, TRACKING_RANGE, K, MODE, RESET_COUNTER],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Self::new(RifoParams {
+            capacity: params::read_capacity(args)?,
+            tracking_range: args.integer(&TRACKING_RANGE)?,
+            k: args.fraction(&K)?,
+            mode: [RifoMode::Alg1, RifoMode::Eq3, RifoMode::Pow2][args.choice(&MODE)?],
+            reset_counter: match args.integer::<u8>(&RESET_COUNTER)? {
+                0 => ResetCounter::Zero,
+                _ => ResetCounter::One,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_units::Rank;
+
+    fn offer(rifo: &mut Rifo, rank: u32) -> Result<(), DropReason> {
+        match rifo
+            .enqueue(Packet { id: 0, flow: 0, size: 100, rank: Rank::from(rank), arrival: Time::ZERO }, Time::ZERO)
+        {
+            Enqueued::Dropped { reason, .. } => Err(reason),
+            _ => Ok(()),
+        }
+    }
+
+    fn rifo(packets: u32, tracking_range: u64, reset_counter: ResetCounter) -> Rifo {
+        let params = RifoParams { tracking_range, k: Ratio::ZERO, reset_counter, ..RifoParams::packets(packets) };
+        Rifo::new(params).unwrap()
+    }
+
+    /// Six ranks seen, from 1 to 6; two packets in a queue of three. The text prints 1/5 for the relative rank of 5 and
+    /// says that 4 would have been admitted: it is 4/5, and 2 would.
+    #[test]
+    fn reproduces_the_papers_figure_3() {
+        for (rank, expected) in [(5, Err(DropReason::Admission)), (4, Err(DropReason::Admission)), (2, Ok(()))] {
+            let mut rifo = rifo(3, 6, ResetCounter::One);
+            assert_eq!([1, 1].map(|rank| offer(&mut rifo, rank)), [Ok(()), Ok(())]);
+            for rank in [6, 6, 6] {
+                assert_eq!(offer(&mut rifo, rank), Err(DropReason::Admission));
+            }
+            assert_eq!(offer(&mut rifo, rank), expected, "rank {rank}");
+        }
+    }
+
+    #[test]
+    fn the_range_restarts_after_t_packets_or_one_later() {
+        for (reset, last) in [(ResetCounter::One, (8, 8)), (ResetCounter::Zero, (6, 8))] {
+            let mut rifo = rifo(100, 2, reset);
+            let mut range_after = |rank| {
+                let _ = offer(&mut rifo, rank);
+                rifo.range().map(|(min, max)| (min.get(), max.get())).expect("a packet was offered")
+            };
+            assert_eq!([4, 5, 6, 7, 8].map(&mut range_after), [(4, 4), (4, 5), (6, 6), (6, 7), last]);
+        }
+    }
+
+    #[test]
+    fn a_full_queue_drops_what_the_test_lets_pass() {
+        let mut rifo = rifo(1, 10, ResetCounter::One);
+        assert_eq!(offer(&mut rifo, 3), Ok(()));
+        assert_eq!(offer(&mut rifo, 3), Err(DropReason::Full), "Max = Min admits");
+        assert_eq!(offer(&mut rifo, 4), Err(DropReason::Admission));
+        assert_eq!(offer(&mut rifo, 3), Err(DropReason::Full), "the lowest rank passes the test");
+    }
+
+    #[test]
+    fn eq3_admits_more_than_algorithm_1_above_the_guaranteed_share() {
+        let half = Ratio::new(1, 2).unwrap();
+        let test = |mode| Test::new(mode, half, 8);
+        // l = 5 of 8 free 3: score 1/2 > 3/8, but 1/2 <= 3/4.
+        assert!(!test(RifoMode::Alg1).admits(50, 100, 5, 8));
+        assert!(test(RifoMode::Eq3).admits(50, 100, 5, 8));
+        // At l = kB both admit every rank.
+        assert!(test(RifoMode::Alg1).admits(100, 100, 4, 8));
+        assert!(test(RifoMode::Eq3).admits(100, 100, 4, 8));
+    }
+
+    #[test]
+    fn eq3_is_exact_beyond_128_bits() {
+        let k = Ratio::new(1, u64::from(u32::MAX)).unwrap();
+        let (total, range) = (params::MAX_BYTES, params::MAX_RANK);
+        let test = Test::new(RifoMode::Eq3, k, total);
+        // (1 - k) B (r - Min) = (B - l) (Max - Min) exactly at r = Max, l = kB; 2^40 / (2^32 - 1) is no integer.
+        let l = total / u64::from(u32::MAX);
+        assert!(test.admits(range, range, l, total));
+        assert!(!test.admits(range, range, l + 1, total));
+    }
+
+    #[test]
+    fn the_nearest_power_of_two_of_the_sheltered_buffer_is_the_lower_in_the_middle() {
+        let exponent =
+            |k: (u64, u64), capacity| match Test::new(RifoMode::Pow2, Ratio::new(k.0, k.1).unwrap(), capacity) {
+                Test::Pow2 { exponent, .. } => exponent,
+                _ => unreachable!("the mode is pow2"),
+            };
+        assert_eq!(exponent((0, 1), 12), 3, "12 lies in the middle between 8 and 16");
+        assert_eq!(exponent((0, 1), 13), 4);
+        assert_eq!(exponent((1, 10), 20), 4, "18");
+        assert_eq!(exponent((9, 10), 1), 0, "a tenth of a packet");
+    }
+
+    #[test]
+    fn the_switch_compares_powers_of_two() {
+        let test = Test::new(RifoMode::Pow2, Ratio::ZERO, 16);
+        assert!(test.admits(15, 31, 8, 16), "2^4 2^3 <= 2^3 2^4");
+        assert!(!test.admits(16, 31, 8, 16), "2^4 2^4 > 2^3 2^4");
+        assert!(test.admits(0, 31, 16, 16), "a product with 0 is 0");
+        assert!(!test.admits(1, 31, 16, 16), "nothing is free");
+        assert!(test.admits((1 << 47) - 1, u64::MAX >> 1, 16, 16), "shifted out: 2^46 of 2^63 counts as 0");
+        assert!(!test.admits(1 << 47, u64::MAX >> 1, 16, 16));
+    }
+}

@@ -1,0 +1,442 @@
+//! Greedy SP-PIFO: counts ranks over a window, then moves each bound one rank at a time while that lowers the expected
+//! unpifoness.
+//!
+//! Paper: Alcoz, Dietmüller, Vanbever, "SP-PIFO", NSDI 2020, section 3.2, Fig. 4 and Algorithm 2 (appendix A).
+//!
+//! Parameters:
+//! - n queues and their capacities (packets or bytes);
+//! - k, the adaptation window (packets, default 1000, appendix A.4);
+//! - the initial bounds q_1..q_n (ranks); or R, the size of the rank space (default 100), over which they are spread
+//!   evenly. If R is given, ranks from R on are refused (`rank-out-of-range`);
+//! - steps: `one` sweep over the bounds per window (default, what appendix A.2 proposes for switches), or sweeps
+//!   `until-convergence` (Algorithm 2).
+//!
+//! Cost: O(log n) per enqueue and O(1) per dequeue; after each window O(k log k) to sort it and O(n log k) per sweep. A
+//! switch needs 5 n registers and would have to access them all for one packet, which the paper shows to be infeasible.
+//!
+//! Departure from PIFO: as SP-PIFO; the bounds follow the rank distribution of the window before.
+//!
+//! Deviations: a bound moves only if the risk strictly decreases; Algorithm 2's "<= 0" lets bounds wander over ranks
+//! that do not occur and need not converge. The price is that it can stop on a plateau short of the optimum, which two
+//! bounds moved together would leave. Bounds move in the order n to 2, each seeing the moves of the ones before;
+//! they never cross, and q_1 never moves. The packet that completes a window is mapped with the new bounds.
+
+use super::strict_priority::{check_bounds, read_bounds, uniform_bounds};
+use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::store::PriorityQueues;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use alloc::vec::Vec;
+use core::ops::Range;
+use pifolab_units::{Bytes, Rank, Time};
+
+/// How often the bounds are swept after a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Steps {
+    /// Once: each bound moves by at most one rank.
+    #[default]
+    One,
+    /// Until no bound moves.
+    UntilConvergence,
+}
+
+/// What an [`SpPifoGreedy`] is built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpPifoGreedyParams {
+    /// The capacity of each queue, highest priority first.
+    pub capacities: Vec<Capacity>,
+    /// k, in packets.
+    pub window: u32,
+    /// The bounds before the first window is complete; they never decrease.
+    pub initial_bounds: Vec<Rank>,
+    /// R: ranks from here on are refused.
+    pub ranks: Option<u64>,
+    /// How often the bounds are swept.
+    pub steps: Steps,
+}
+
+/// Greedy SP-PIFO.
+///
+/// ```
+/// use pifolab_sched::{Capacity, Packet, Scheduler, schedulers::{SpPifoGreedy, SpPifoGreedyParams, Steps}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut scheduler = SpPifoGreedy::new(SpPifoGreedyParams {
+///     capacities: vec![Capacity::Packets(9); 2],
+///     window: 7,
+///     initial_bounds: vec![Rank::from(1), Rank::from(4)],
+///     ranks: None,
+///     steps: Steps::One,
+/// }).unwrap();
+/// for (id, rank) in [3u32, 4, 1, 4, 5, 1, 2].into_iter().enumerate() {
+///     let packet = Packet { id: id as u64, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO };
+///     assert!(scheduler.enqueue(packet, Time::ZERO).is_admitted());
+/// }
+/// assert_eq!(scheduler.queue_bound(1), Some(3)); // the paper's Fig. 4
+/// ```
+#[derive(Debug)]
+pub struct SpPifoGreedy {
+    queues: PriorityQueues,
+    bounds: Vec<u64>,
+    window: usize,
+    ranks: Option<u64>,
+    steps: Steps,
+    sample: Sample,
+}
+
+impl SpPifoGreedy {
+    /// Empty queues with the initial bounds.
+    ///
+    /// # Errors
+    /// No queue, too many, a capacity without room, an empty window, or bounds that are not one for each queue or
+    /// decrease.
+    pub fn new(params: SpPifoGreedyParams) -> Result<Self, ParamError> {
+        let name = Self::INFO.name;
+        params::check_queue_capacities(name, &params.capacities)?;
+        WINDOW.check(name, params.window)?;
+        check_bounds(name, &INITIAL_BOUNDS, &params.initial_bounds, params.capacities.len())?;
+        if let Some(ranks) = params.ranks {
+            RANKS.check(name, ranks)?;
+        }
+        Ok(Self {
+            queues: PriorityQueues::new(&params.capacities),
+            bounds: params.initial_bounds.iter().map(|bound| bound.get()).collect(),
+            window: params.window as usize,
+            ranks: params.ranks,
+            steps: params.steps,
+            sample: Sample::with_capacity(params.window as usize),
+        })
+    }
+
+    fn adapt(&mut self) {
+        self.sample.sort();
+        while self.sweep() && self.steps == Steps::UntilConvergence {}
+        self.sample.clear();
+    }
+
+    /// Moves each bound by at most one rank, and says whether any moved.
+    fn sweep(&mut self) -> bool {
+        let mut moved = false;
+        for queue in (1..self.bounds.len()).rev() {
+            let up = self.increment(queue);
+            let down = self.decrement(queue);
+            if up < 0 && up <= down {
+                self.bounds[queue] += 1;
+                moved = true;
+            } else if down < 0 && down < up {
+                self.bounds[queue] -= 1;
+                moved = true;
+            }
+        }
+        moved
+    }
+
+    /// By how much the risk changes, in units of 1/k^2, if the lowest rank of `queue` moves to the queue above (eq. 9).
+    fn increment(&self, queue: usize) -> i128 {
+        let rank = self.bounds[queue];
+        let (own, above) = (self.ranks_of(queue), self.ranks_of(queue - 1));
+        if own.is_empty() {
+            return 0;
+        }
+        self.sample.count(rank..rank + 1) * (self.sample.distance(above, rank) - self.sample.distance(own, rank))
+    }
+
+    /// By how much it changes if the highest rank of the queue above moves to `queue` (eq. 10).
+    fn decrement(&self, queue: usize) -> i128 {
+        let above = self.ranks_of(queue - 1);
+        if self.bounds[queue] <= self.bounds[queue - 1] {
+            return 0;
+        }
+        let rank = self.bounds[queue] - 1;
+        let own = self.ranks_of(queue);
+        self.sample.count(rank..rank + 1) * (self.sample.distance(own, rank) - self.sample.distance(above, rank))
+    }
+
+    /// The ranks that `queue` takes: from its bound up to the next one; queue 1 also those below its bound.
+    fn ranks_of(&self, queue: usize) -> Range<u64> {
+        let start = if queue == 0 { 0 } else { self.bounds[queue] };
+        start..self.bounds.get(queue + 1).copied().unwrap_or(u64::MAX)
+    }
+}
+
+/// The ranks of one window, sorted when it is complete, with running sums.
+#[derive(Debug)]
+struct Sample {
+    ranks: Vec<u64>,
+    /// `sums[i]` is the sum of the `i` smallest ranks.
+    sums: Vec<i128>,
+}
+
+impl Sample {
+    fn with_capacity(window: usize) -> Self {
+        const PREALLOCATED: usize = 1 << 16;
+        let capacity = window.min(PREALLOCATED);
+        Self { ranks: Vec::with_capacity(capacity), sums: Vec::with_capacity(capacity + 1) }
+    }
+
+    fn sort(&mut self) {
+        self.ranks.sort_unstable();
+        self.sums.clear();
+        self.sums.push(0);
+        let mut sum = 0;
+        for rank in &self.ranks {
+            sum += i128::from(*rank);
+            self.sums.push(sum);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.ranks.clear();
+    }
+
+    fn places(&self, ranks: Range<u64>) -> Range<usize> {
+        let place = |rank: u64| self.ranks.partition_point(|held| *held < rank);
+        place(ranks.start)..place(ranks.end)
+    }
+
+    /// How many packets had one of these ranks.
+    fn count(&self, ranks: Range<u64>) -> i128 {
+        self.places(ranks).len() as i128
+    }
+
+    /// The sum of |r - `from`| over the packets whose rank r was one of these; `from` lies at or beyond an end.
+    fn distance(&self, ranks: Range<u64>, from: u64) -> i128 {
+        let places = self.places(ranks);
+        let sum = self.sums[places.end] - self.sums[places.start];
+        (sum - places.len() as i128 * i128::from(from)).abs()
+    }
+}
+
+impl Scheduler for SpPifoGreedy {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
+        let rank = packet.rank.get();
+        if self.ranks.is_some_and(|ranks| rank >= ranks) {
+            return Enqueued::Dropped { packet, reason: DropReason::RankOutOfRange };
+        }
+        self.sample.ranks.push(rank);
+        if self.sample.ranks.len() == self.window {
+            self.adapt();
+        }
+        // The last queue whose bound the rank reaches; queue 1 if none.
+        let queue = self.bounds.partition_point(|bound| *bound <= rank).saturating_sub(1);
+        let rank = packet.rank;
+        match self.queues.push(queue, packet) {
+            Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
+            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time) -> Dequeued {
+        match self.queues.pop() {
+            Some((packet, queue)) => Dequeued::Packet { packet, queue: queue as u32 },
+            None => Dequeued::Empty,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.queues.bytes()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.queues.capacity()
+    }
+
+    fn queues(&self) -> usize {
+        self.queues.count()
+    }
+
+    fn queue_len(&self, queue: usize) -> usize {
+        self.queues.room(queue).packets()
+    }
+
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        self.bounds.get(queue).map(|bound| Rank::saturating(*bound).signed())
+    }
+}
+
+const WINDOW: Param = Param {
+    name: "window_packets",
+    unit: "packets",
+    kind: Kind::Integer { min: 1, max: params::MAX_PACKETS },
+    absent: Absent::Default("1000"),
+    doc: "k: the bounds adapt to the ranks of each group of this many packets. 1000 is what the appendix settles on.",
+};
+
+const INITIAL_BOUNDS: Param = Param {
+    name: "initial_bounds",
+    unit: "ranks",
+    kind: Kind::Integers { min: 0, max: params::MAX_RANK },
+    absent: Absent::Means("the ranks 0..ranks-1 are spread evenly"),
+    doc: "The smallest rank of each queue until the first window is complete, highest priority first.",
+};
+
+const RANKS: Param = Param {
+    name: "ranks",
+    unit: "ranks",
+    kind: Kind::Integer { min: 1, max: params::MAX_RANK },
+    absent: Absent::Means("any rank is taken, and initial bounds that are not given are spread over 0..99"),
+    doc: "The size of the rank space; packets with a rank from here on are refused.",
+};
+
+const STEPS: Param = Param {
+    name: "steps",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("one", "each bound moves by at most one rank per window"),
+        ("until-convergence", "bounds move until none does (Algorithm 2)"),
+    ]),
+    absent: Absent::Default("one"),
+    doc: "How often the bounds are swept after a window.",
+};
+
+impl FromArgs for SpPifoGreedy {
+    const INFO: Info = Info {
+        name: "sp-pifo-greedy",
+        summary: "Counts ranks over a window, then moves each bound towards the least expected unpifoness.",
+        paper: "SP-PIFO, NSDI 2020, section 3.2, Algorithm 2",
+        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
+                    whatever its rank; bounds follow the window before.",
+        state: "five registers per queue, all accessed by one packet per window (infeasible on the paper's switch)",
+        cost: "O(log queues) per enqueue, O(1) per dequeue; O(window log window) after each window",
+        params: &[
+            params::QUEUES,
+            params::QUEUE_CAPACITY_PACKETS,
+            params::QUEUE_CAPACITY_BYTES,
+            WINDOW,
+            INITIAL_BOUNDS,
+            RANKS,
+            STEPS,
+        ],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        const DEFAULT_RANKS: u64 = 100;
+        let capacities = params::read_queue_capacities(args)?;
+        let ranks = args.optional_integer(&RANKS)?.map(|ranks| u64::try_from(ranks).expect("the table's range fits"));
+        let initial_bounds = match read_bounds(args, &INITIAL_BOUNDS)? {
+            Some(bounds) => bounds,
+            None => uniform_bounds(capacities.len(), ranks.unwrap_or(DEFAULT_RANKS)),
+        };
+        Self::new(SpPifoGreedyParams {
+            capacities,
+            window: args.integer(&WINDOW)?,
+            initial_bounds,
+            ranks,
+            steps: [Steps::One, Steps::UntilConvergence][args.choice(&STEPS)?],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    fn greedy(queues: &[u32], window: u32, steps: Steps) -> SpPifoGreedy {
+        SpPifoGreedy::new(SpPifoGreedyParams {
+            capacities: alloc::vec![Capacity::Packets(1000); queues.len()],
+            window,
+            initial_bounds: queues.iter().copied().map(Rank::from).collect(),
+            ranks: None,
+            steps,
+        })
+        .unwrap()
+    }
+
+    fn offer(scheduler: &mut SpPifoGreedy, rank: u32) -> Enqueued {
+        let packet = Packet { id: 0, flow: 0, size: 100, rank: Rank::from(rank), arrival: Time::ZERO };
+        scheduler.enqueue(packet, Time::ZERO)
+    }
+
+    /// The expected unpifoness in units of 1/k^2 (eq. 4 and 5), written down once more.
+    fn unpifoness(ranks: &[u64], bounds: &[u64]) -> u64 {
+        let queue = |rank: u64| bounds.iter().rposition(|bound| rank >= *bound).unwrap_or(0);
+        let pairs = ranks.iter().flat_map(|a| ranks.iter().map(move |b| (*a, *b)));
+        pairs.filter(|(a, b)| a < b && queue(*a) == queue(*b)).map(|(a, b)| b - a).sum()
+    }
+
+    #[test]
+    fn reproduces_the_papers_figure_4() {
+        let sequence = [3, 4, 1, 4, 5, 1, 2];
+        let risk = |second| unpifoness(&sequence, &[1, second]);
+        assert_eq!([4, 5, 3].map(risk), [9, 25, 8]);
+
+        let mut scheduler = greedy(&[1, 4], 7, Steps::One);
+        scheduler.sample.ranks = sequence.to_vec();
+        scheduler.sample.sort();
+        assert_eq!(scheduler.increment(1), 25 - 9);
+        assert_eq!(scheduler.decrement(1), 8 - 9);
+        scheduler.adapt();
+        assert_eq!(scheduler.bounds, [1, 3]);
+    }
+
+    #[test]
+    fn predicted_changes_of_the_risk_are_the_changes() {
+        let ranks: Vec<u64> = (0..200u64).map(|i| (i * i * 31 + i * 17) % 40).collect();
+        let mut scheduler = greedy(&[0, 9, 20, 33], 1000, Steps::One);
+        scheduler.sample.ranks = ranks.clone();
+        scheduler.sample.sort();
+        let before = unpifoness(&ranks, &scheduler.bounds) as i128;
+        for queue in 1..4 {
+            for (change, predicted) in [(1, scheduler.increment(queue)), (-1, scheduler.decrement(queue))] {
+                let mut bounds = scheduler.bounds.clone();
+                bounds[queue] = bounds[queue].wrapping_add_signed(change);
+                assert_eq!(unpifoness(&ranks, &bounds) as i128 - before, predicted, "queue {queue} by {change}");
+            }
+        }
+    }
+
+    /// Appendix A argues that no single step leads to the optimum; plateaus are the gap. Here queues of 19, 20 and 21
+    /// ranks: either bound moved alone only swaps two sizes, moved together they would give 20, 20 and 20.
+    #[test]
+    fn converged_bounds_cannot_be_improved_by_one_step_but_perhaps_by_two() {
+        let mut scheduler = greedy(&[0, 1, 2], 300, Steps::UntilConvergence);
+        for i in 0..300u32 {
+            assert!(offer(&mut scheduler, i * 7 % 60).is_admitted());
+        }
+        assert_eq!(scheduler.bounds, [0, 19, 39]);
+        let ranks: Vec<u64> = (0..60).collect();
+        let risk = |bounds: [u64; 3]| unpifoness(&ranks, &bounds);
+        for step in [[0, 18, 39], [0, 20, 39], [0, 19, 38], [0, 19, 40]] {
+            assert!(risk(step) >= risk([0, 19, 39]), "{step:?}");
+        }
+        assert!(risk([0, 20, 40]) < risk([0, 19, 39]));
+    }
+
+    #[test]
+    fn bounds_never_cross_and_stay_where_no_packet_is() {
+        let mut scheduler = greedy(&[0, 5, 5], 4, Steps::UntilConvergence);
+        for rank in [2, 5, 5, 9] {
+            let _ = offer(&mut scheduler, rank);
+        }
+        assert!(scheduler.bounds.is_sorted(), "{:?}", scheduler.bounds);
+    }
+
+    #[test]
+    fn ranks_outside_a_declared_rank_space_come_back() {
+        let mut params = SpPifoGreedyParams {
+            capacities: alloc::vec![Capacity::Packets(9); 2],
+            window: 2,
+            initial_bounds: uniform_bounds(2, 8),
+            ranks: Some(8),
+            steps: Steps::One,
+        };
+        let mut scheduler = SpPifoGreedy::new(params.clone()).unwrap();
+        assert!(matches!(
+            offer(&mut scheduler, 8),
+            Enqueued::Dropped { reason: DropReason::RankOutOfRange, packet: Packet { id: 0, .. } }
+        ));
+        assert!(offer(&mut scheduler, 7).is_admitted());
+        params.window = 0;
+        let error = SpPifoGreedy::new(params).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "sp-pifo-greedy: window_packets = 0: expected an integer from 1 to 16777216 (packets)"
+        );
+    }
+}
