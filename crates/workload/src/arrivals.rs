@@ -4,6 +4,7 @@
 //! over the rate, however long the run (11 Gb/s of 1500 B over a second are 916,667 packets). Random gaps are rounded
 //! to the picosecond one by one.
 
+use crate::exponential::Exponential;
 use crate::{Distribution, ParameterError, Stream, Uniform};
 use pifolab_units::{Rate, Ratio, Span, Time};
 
@@ -86,7 +87,7 @@ impl ArrivalProcess {
 pub(crate) enum Clock {
     Constant(Pacer),
     Jittered { pacer: Pacer, jitter: f64 },
-    Poisson { mean_ps: f64 },
+    Poisson { mean_ps: f64, gaps: Box<Exponential> },
     OnOff { pacer: Pacer, on: Span, off: Span, periods: Periods, left: Span },
     Batches { packets: u64, period: Span, left: u64 },
 }
@@ -106,7 +107,7 @@ impl Clock {
             }
             ArrivalProcess::Poisson { rate } => {
                 let mean_ps = sizes.mean() * 8.0 * PS_PER_S as f64 / rate.as_bps() as f64;
-                let mut clock = Self::Poisson { mean_ps };
+                let mut clock = Self::Poisson { mean_ps, gaps: Box::new(Exponential::new()) };
                 let first = start.saturating_add(clock.gap(0, stream));
                 (clock, first)
             }
@@ -127,7 +128,7 @@ impl Clock {
                 let factor = 1.0 + *jitter * (2.0 * stream.uniform() - 1.0);
                 rounded(pacer.gap(bytes).as_ps() as f64 * factor)
             }
-            Self::Poisson { mean_ps } => rounded(stream.exponential() * *mean_ps),
+            Self::Poisson { mean_ps, gaps } => rounded(gaps.draw(stream) * *mean_ps),
             Self::OnOff { pacer, on, off, periods, left } => {
                 let mut on_time = pacer.gap(bytes);
                 let mut silence = Span::ZERO;

@@ -10,6 +10,7 @@
 mod arrivals;
 mod distribution;
 mod error;
+mod exponential;
 pub mod flows;
 mod histogram;
 mod input;
