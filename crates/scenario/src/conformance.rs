@@ -1,0 +1,254 @@
+//! Replays language-neutral scheduler vectors: the same files hold the library, the Linux and the P4 data planes to one
+//! behaviour, decision by decision.
+//!
+//! `conformance/README.md` describes the format. A file that cannot be understood is an [`Error`] that names the place
+//! and what would be right; a scheduler that answers differently is no error but an [`Outcome`] with mismatches.
+
+mod names;
+mod vector;
+
+use crate::registry::{BoxedScheduler, SchedulerEntry};
+use pifolab_sched::params::{Args, ParamError};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
+use pifolab_units::{Rank, Time};
+use std::collections::HashSet;
+use std::fmt::{self, Write as _};
+use std::path::Path;
+use vector::{Answer, Op, Vector};
+
+/// What the replay of one file gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The file.
+    pub file: String,
+    /// The scheduler, by its name in the library.
+    pub scheduler: String,
+    /// Operations replayed.
+    pub operations: usize,
+    /// Operations whose answer differs from the expected one.
+    pub mismatches: usize,
+    /// The first of them in full.
+    pub first: Option<Mismatch>,
+}
+
+/// An answer that differs from the expected one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The file.
+    pub file: String,
+    /// The place of the operation in `ops`, from 0.
+    pub operation: usize,
+    /// The operation as it is written.
+    pub op: String,
+    /// The expected answer as it is written.
+    pub expected: String,
+    /// The answer that the scheduler gave, as it would be written.
+    pub got: String,
+    /// The scheduler before the operation: packets held, and bounds and window where it has them.
+    pub before: String,
+    /// The scheduler after the operation.
+    pub after: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: ops[{}] = {}", self.file, self.operation, self.op)?;
+        writeln!(f, "  expected {}", self.expected)?;
+        writeln!(f, "  got      {}", self.got)?;
+        writeln!(f, "  before   {}", self.before)?;
+        write!(f, "  after    {}", self.after)
+    }
+}
+
+/// A file that cannot be replayed: which, where in it, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The file.
+    pub file: String,
+    /// The place in it: `line 3 column 9`, `config` or `ops[17]`; `None` if it could not even be read.
+    pub place: Option<String>,
+    /// What is wrong there, and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{}: {place}: {}", self.file, self.message),
+            None => write!(f, "{}: {}", self.file, self.message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A fault at a place, before the file's name is known.
+#[derive(Debug)]
+struct Fault {
+    place: String,
+    message: String,
+}
+
+impl Fault {
+    fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { place: place.into(), message: message.into() }
+    }
+}
+
+/// Replays the vector in `path`.
+///
+/// # Errors
+/// A file that cannot be read or understood, or whose configuration the scheduler refuses.
+pub fn replay_file(path: &Path) -> Result<Outcome, Error> {
+    let file = path.display().to_string();
+    match std::fs::read(path) {
+        Ok(text) => replay(&file, &text),
+        Err(error) => Err(Error { file, place: None, message: format!("cannot be read: {error}") }),
+    }
+}
+
+/// Replays the vector `text`; messages call it `file`.
+///
+/// # Errors
+/// As [`replay_file`].
+pub fn replay(file: &str, text: &[u8]) -> Result<Outcome, Error> {
+    replay_through(file, text, &|entry, args| (entry.build)(args))
+}
+
+/// Builds what a vector is replayed through, from the library's scheduler and its arguments.
+pub type Build<'a> = dyn Fn(&'static SchedulerEntry, Args) -> Result<BoxedScheduler, ParamError> + 'a;
+
+/// As [`replay`], through what `build` makes in place of the library's scheduler: a data plane that wants to be held to
+/// the same decisions. It is called twice if there is a mismatch.
+///
+/// # Errors
+/// As [`replay_file`].
+pub fn replay_through(file: &str, text: &[u8], build: &Build<'_>) -> Result<Outcome, Error> {
+    let run = || {
+        let vector = Vector::parse(text)?;
+        let build = || names::build(&vector.scheduler, &vector.config, build);
+        let (name, scheduler) = build()?;
+        let mut outcome = Replay::new(scheduler).run(file, name, &vector)?;
+        if let Some(first) = &mut outcome.first {
+            // A second, shorter replay knows where to look, so that the first need not write down every state.
+            let mut replay = Replay::new(build()?.1);
+            for (op, _) in &vector.steps[..first.operation] {
+                replay.step(op);
+            }
+            first.before = replay.state();
+            replay.step(&vector.steps[first.operation].0);
+            first.after = replay.state();
+        }
+        Ok(outcome)
+    };
+    run().map_err(|Fault { place, message }| Error { file: file.to_owned(), place: Some(place), message })
+}
+
+struct Replay {
+    scheduler: BoxedScheduler,
+    held: HashSet<u64>,
+    now: Time,
+}
+
+impl Replay {
+    fn new(scheduler: BoxedScheduler) -> Self {
+        Self { scheduler, held: HashSet::new(), now: Time::ZERO }
+    }
+
+    fn run(mut self, file: &str, name: &str, vector: &Vector) -> Result<Outcome, Fault> {
+        let mut outcome = Outcome {
+            file: file.to_owned(),
+            scheduler: name.to_owned(),
+            operations: vector.steps.len(),
+            mismatches: 0,
+            first: None,
+        };
+        let needs_flow = name == "afq";
+        let needs_bytes = matches!(self.scheduler.capacity(), Capacity::Bytes(_));
+        for (index, (op, expected)) in vector.steps.iter().enumerate() {
+            let fault = |message: String| Fault::new(format!("ops[{index}]"), message);
+            if let Op::Enqueue { id, sized, .. } = op {
+                if self.held.contains(id) {
+                    return Err(fault(format!("{op}: packet {id} is still held; expected another id")));
+                }
+                if !sized && (needs_flow || needs_bytes) {
+                    let why = if needs_flow { name } else { "a capacity in bytes" };
+                    return Err(fault(format!("{op}: {why} needs [\"enq\", id, rank, flow, bytes]")));
+                }
+            }
+            if let Some(now) = op.now().filter(|now| *now < self.now) {
+                let message =
+                    format!("the time {} ns follows {} ns; expected times in order", now.as_ns(), self.now.as_ns());
+                return Err(fault(format!("{op}: {message}")));
+            }
+            let got = self.step(op);
+            if got != *expected {
+                outcome.mismatches += 1;
+                outcome.first.get_or_insert_with(|| Mismatch {
+                    file: file.to_owned(),
+                    operation: index,
+                    op: op.to_string(),
+                    expected: expected.to_string(),
+                    got: got.to_string(),
+                    before: String::new(),
+                    after: String::new(),
+                });
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn step(&mut self, op: &Op) -> Answer {
+        self.now = op.now().unwrap_or(self.now);
+        match *op {
+            Op::Enqueue { id, rank, flow, bytes, eligible, .. } => {
+                let packet = Packet { id, flow, size: bytes, rank, arrival: self.now };
+                let (queue, evicted) = match self.scheduler.enqueue_eligible(packet, eligible, self.now) {
+                    Enqueued::Admitted { queue, .. } => (queue, Vec::new()),
+                    Enqueued::Evicted { queue, victims, .. } => {
+                        (queue, victims.iter().map(|packet| packet.id).collect())
+                    }
+                    Enqueued::Dropped { reason, .. } => return Answer::Dropped(reason),
+                };
+                self.held.insert(id);
+                for victim in &evicted {
+                    self.held.remove(victim);
+                }
+                Answer::Admitted { queue, evicted }
+            }
+            Op::Dequeue { .. } => match self.scheduler.dequeue(self.now) {
+                Dequeued::Packet { packet, .. } => {
+                    self.held.remove(&packet.id);
+                    Answer::Sent(Some(packet.id))
+                }
+                Dequeued::Dropped { packet, reason } => {
+                    self.held.remove(&packet.id);
+                    Answer::GivenUp(packet.id, reason)
+                }
+                Dequeued::NotBefore(time) => Answer::NotBefore(time),
+                Dequeued::Empty => Answer::Sent(None),
+            },
+        }
+    }
+
+    fn state(&self) -> String {
+        let scheduler = &self.scheduler;
+        let queues = 0..scheduler.queues();
+        let lengths: Vec<usize> = queues.clone().map(|queue| scheduler.queue_len(queue)).collect();
+        let bounds: Vec<i64> = queues.filter_map(|queue| scheduler.queue_bound(queue)).collect();
+        let mut window: Vec<Rank> = Vec::new();
+        scheduler.visit_window(&mut |rank| window.push(rank));
+        let mut text = format!("{} packets, {} B, queue lengths {lengths:?}", scheduler.len(), scheduler.backlog().0);
+        let mut add = |what: &str, values: &dyn fmt::Debug| write!(text, ", {what} {values:?}").expect("a text grows");
+        if !bounds.is_empty() {
+            add("bounds", &bounds);
+        }
+        if !window.is_empty() {
+            add("window", &window.iter().map(|rank| rank.get()).collect::<Vec<_>>());
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

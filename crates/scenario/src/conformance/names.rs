@@ -1,0 +1,268 @@
+//! What vectors call things, and what the library calls them.
+//!
+//! A vector names schedulers and parameters in its own short way, and an absent key has the value that the format
+//! gives it, which is not always the library's default. Any parameter of the library may also be given by the
+//! library's name.
+
+use super::{Build, Fault};
+use crate::registry::{self, BoxedScheduler, SchedulerEntry};
+use pifolab_sched::params::{self, Args, closest};
+use serde_json::Value;
+
+/// How vectors speak of one scheduler.
+struct Dialect {
+    vector: &'static str,
+    library: &'static str,
+    keys: &'static [Key],
+}
+
+/// One key of a vector's config.
+struct Key {
+    vector: &'static str,
+    library: &'static str,
+    absent: Absent,
+    /// Words of the vector that the library calls otherwise.
+    words: &'static [(&'static str, &'static str)],
+    /// The library's words for `false` and `true`, if it has words where the vector has a flag.
+    flags: &'static [&'static str],
+}
+
+/// What holds if a vector does not give the key.
+enum Absent {
+    Required,
+    /// Required, unless this key of the library is there instead.
+    Unless(&'static str),
+    /// What the library does without it.
+    None,
+    Integer(i128),
+    Word(&'static str),
+}
+
+const fn key(vector: &'static str, library: &'static str, absent: Absent) -> Key {
+    Key { vector, library, absent, words: &[], flags: &[] }
+}
+
+const fn worded(
+    vector: &'static str,
+    library: &'static str,
+    absent: Absent,
+    words: &'static [(&'static str, &'static str)],
+) -> Key {
+    Key { vector, library, absent, words, flags: &[] }
+}
+
+const CAPACITY: Key = key("capacity", "capacity_packets", Absent::Unless("capacity_bytes"));
+const CAPACITIES: Key = key("capacities", "queue_capacity_packets", Absent::Unless("queue_capacity_bytes"));
+
+const WINDOW: Key = key("window", "window", Absent::Required);
+const HEADROOM: Key = key("k", "k", Absent::Integer(0));
+const QUANTILE: Key = key("quantile", "quantile", Absent::Word("lt"));
+const UPDATE: Key = key("update", "update", Absent::Word("before"));
+const START_WINDOW: Key = key("start_window", "start_window", Absent::None);
+
+const DIALECTS: &[Dialect] = &[
+    Dialect { vector: "fifo", library: "fifo", keys: &[CAPACITY] },
+    Dialect { vector: "pifo", library: "pifo", keys: &[CAPACITY] },
+    Dialect {
+        vector: "sppifo",
+        library: "sp-pifo",
+        keys: &[
+            CAPACITIES,
+            worded(
+                "pushdown",
+                "push_down",
+                Absent::Word("cost"),
+                &[("qbound", "queue-bound"), ("qbound_old", "queue-bound-old")],
+            ),
+            key("on_drop", "on_full", Absent::Word("update")),
+            key("clamp", "clamp", Absent::None),
+            worded(
+                "order",
+                "order",
+                Absent::Word("scan-first"),
+                &[("paper", "scan-first"), ("metaopt", "push-down-first")],
+            ),
+        ],
+    },
+    Dialect {
+        vector: "spgreedy",
+        library: "sp-pifo-greedy",
+        keys: &[
+            CAPACITIES,
+            key("period", "window_packets", Absent::Required),
+            key("init_bounds", "initial_bounds", Absent::Required),
+            key("max_rank", "ranks", Absent::Required),
+            Key { flags: &["one", "until-convergence"], ..key("repeat", "steps", Absent::Word("one")) },
+        ],
+    },
+    Dialect {
+        vector: "aifo",
+        library: "aifo",
+        keys: &[
+            CAPACITY,
+            WINDOW,
+            HEADROOM,
+            QUANTILE,
+            UPDATE,
+            START_WINDOW,
+            key("compare", "compare", Absent::Word("le")),
+            key("sample", "sample", Absent::Integer(1)),
+        ],
+    },
+    Dialect {
+        vector: "packs",
+        library: "packs",
+        keys: &[
+            CAPACITIES,
+            WINDOW,
+            HEADROOM,
+            QUANTILE,
+            UPDATE,
+            START_WINDOW,
+            worded("mode", "occupancy", Absent::Word("per-queue"), &[("exact", "per-queue"), ("approx", "global")]),
+            key("fallthrough", "fall_through", Absent::None),
+        ],
+    },
+    Dialect {
+        vector: "rifo",
+        library: "rifo",
+        keys: &[
+            CAPACITY,
+            key("T", "tracking_range_packets", Absent::Required),
+            HEADROOM,
+            key("mode", "mode", Absent::Word("alg1")),
+            key("reset_counter", "reset_counter", Absent::Integer(1)),
+        ],
+    },
+    Dialect {
+        vector: "exppifo",
+        library: "exp-pifo",
+        keys: &[
+            CAPACITIES,
+            key("C", "window_packets", Absent::Required),
+            key("rmin", "r_min", Absent::Integer(1)),
+            key("beta0", "beta0", Absent::Word("last")),
+            key("reset", "reset", Absent::Word("gt")),
+        ],
+    },
+    Dialect {
+        vector: "afq",
+        library: "afq",
+        keys: &[
+            key("queues", "queues", Absent::Required),
+            key("capacity", "queue_capacity_packets", Absent::Unless("queue_capacity_bytes")),
+            key("bytes_per_round", "bytes_per_round", Absent::Required),
+            key("horizon", "horizon", Absent::Word("ge")),
+        ],
+    },
+];
+
+/// Builds the scheduler `name` of a vector, and says its name in the library.
+pub(super) fn build(
+    name: &str,
+    config: &[(String, Value)],
+    build: &Build<'_>,
+) -> Result<(&'static str, BoxedScheduler), Fault> {
+    let dialect = DIALECTS.iter().find(|dialect| dialect.vector == name || dialect.library == name);
+    let library = dialect.map_or(name, |dialect| dialect.library);
+    let entry = registry::find_scheduler(library).map_err(|message| Fault::new("scheduler", message))?;
+    let keys = dialect.map_or(&[] as &[Key], |dialect| dialect.keys);
+    let args = arguments(entry, keys, config)?;
+    let scheduler = build(entry, args).map_err(|mut error| {
+        // The message speaks of the key that the file has.
+        if let Some(key) = keys.iter().find(|key| key.library == error.key && given(config, key.vector)) {
+            error.key = key.vector.to_owned();
+        }
+        Fault::new("config", error.to_string())
+    })?;
+    Ok((entry.info.name, scheduler))
+}
+
+fn given(config: &[(String, Value)], name: &str) -> bool {
+    config.iter().any(|(key, _)| key == name)
+}
+
+fn arguments(entry: &SchedulerEntry, keys: &[Key], config: &[(String, Value)]) -> Result<Args, Fault> {
+    let owner = entry.info.name;
+    let fault = |message: String| Fault::new("config", format!("{owner}: {message}"));
+    let mut args = Args::new(owner);
+    for (name, value) in config {
+        let value = convert(value).ok_or_else(|| {
+            fault(format!("{name} = {value}: expected a number, a text, true or false, or a list of these"))
+        })?;
+        if let Some(key) = keys.iter().find(|key| key.vector == name) {
+            if key.library != key.vector && given(config, key.library) {
+                return Err(fault(format!("{name} and {} mean the same: remove one", key.library)));
+            }
+            args.set(key.library, in_library_words(key, value));
+        } else if entry.info.params.iter().any(|param| param.name == name) {
+            args.set(name.as_str(), value);
+        } else {
+            let names = || keys.iter().map(|key| key.vector).chain(entry.info.params.iter().map(|param| param.name));
+            let known = match closest(name, names()) {
+                Some(closest) => format!("did you mean {closest}?"),
+                None => format!("the keys are {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(fault(format!("{name}: unknown key; {known}")));
+        }
+    }
+    for key in keys.iter().filter(|key| !given(config, key.vector) && !given(config, key.library)) {
+        let value = match key.absent {
+            Absent::Integer(number) => params::Value::Integer(number),
+            Absent::Word(word) => params::Value::Text(word.to_owned()),
+            Absent::None => continue,
+            Absent::Unless(other) if given(config, other) => continue,
+            Absent::Required | Absent::Unless(_) => return Err(fault(format!("{} is missing", key.vector))),
+        };
+        args.set(key.library, value);
+    }
+    Ok(args)
+}
+
+fn in_library_words(key: &Key, value: params::Value) -> params::Value {
+    match &value {
+        params::Value::Flag(flag) if !key.flags.is_empty() => {
+            params::Value::Text(key.flags[usize::from(*flag)].to_owned())
+        }
+        params::Value::Text(text) => match key.words.iter().find(|(vector, _)| vector == text) {
+            Some((_, library)) => params::Value::Text((*library).to_owned()),
+            None => value,
+        },
+        _ => value,
+    }
+}
+
+fn convert(value: &Value) -> Option<params::Value> {
+    Some(match value {
+        Value::Null | Value::Object(_) => return None,
+        Value::Bool(flag) => params::Value::Flag(*flag),
+        Value::String(text) => params::Value::Text(text.clone()),
+        Value::Array(values) => params::Value::List(values.iter().map(convert).collect::<Option<_>>()?),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => params::Value::Integer(number.into()),
+            (None, Some(number)) => params::Value::Integer(number.into()),
+            (None, None) => params::Value::Decimal(number.to_string()),
+        },
+    })
+}
+
+/// Every key stands for a parameter that the library has, and every word for a word that it knows.
+#[cfg(test)]
+pub(super) fn check_tables() {
+    for dialect in DIALECTS {
+        let entry = registry::find_scheduler(dialect.library).expect("the library has the scheduler");
+        for key in dialect.keys {
+            let param = entry.info.params.iter().find(|param| param.name == key.library);
+            let param = param.unwrap_or_else(|| panic!("{} has no {}", dialect.library, key.library));
+            let default = match key.absent {
+                Absent::Word(word) => Some(word),
+                _ => None,
+            };
+            let words = key.words.iter().map(|(_, library)| *library).chain(default).chain(key.flags.iter().copied());
+            for word in words {
+                let params::Kind::Choice(known) = param.kind else { panic!("{} takes no word", key.library) };
+                assert!(known.iter().any(|(known, _)| *known == word), "{}: {} = {word}", dialect.library, key.library);
+            }
+        }
+    }
+}
