@@ -1,6 +1,7 @@
 //! Traffic of a network as flows: who sends how much to whom, and when.
 
 mod cdf;
+mod hpcc;
 mod list;
 mod netbench;
 mod pairs;
@@ -9,6 +10,7 @@ mod source;
 mod tables;
 
 pub use cdf::{CdfFile, SizeUnit};
+pub use hpcc::{hpcc_flows_from, read_hpcc_flows, write_hpcc_flows};
 pub use list::{flows_from, read_flows, write_flows};
 pub use netbench::{NETBENCH_SEED, NetbenchFlows, NetbenchFork};
 pub use pairs::Pairs;

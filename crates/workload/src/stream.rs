@@ -1,6 +1,6 @@
 //! One source of packets on a link: times, sizes, ranks and flows drawn from four independent random streams.
 //!
-//! Cost: no allocation, no hashing; 10 to 30 ns per packet. A change of the rank distribution over time is part of the
+//! Cost: no allocation, no hashing; 15 to 30 ns per packet. A change of the rank distribution over time is part of the
 //! source: a schedule of (time, distribution, shift).
 
 use crate::arrivals::Clock;

@@ -88,7 +88,8 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
         if found != width {
             return Err(lines.error(format!("{found} fields where the header has {width}")));
         }
-        let flow = parse(&fields, hosts).map_err(|(column, problem)| lines.column_error(column, problem))?;
+        let flow = parse(fields.each_ref().map(String::as_str), hosts, ("start_ns", 3))
+            .map_err(|(column, problem)| lines.column_error(column, problem))?;
         if let Some(before) = flows.last().filter(|before| before.start > flow.start) {
             let problem = format!(
                 "{} lies before the {} ns of the row above: rows must stand in order of start",
@@ -105,14 +106,19 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
     Ok(flows)
 }
 
-/// The flow of one row, or the column at fault and what is wrong with it.
-fn parse(fields: &[String; COLUMNS.len()], hosts: Option<u32>) -> Result<Flow, (&'static str, String)> {
+/// The flow of one row (in the order of [`COLUMNS`]), or the column at fault and what is wrong with it. The start's
+/// column has a name and counts in 10^power ps.
+pub(super) fn parse(
+    fields: [&str; COLUMNS.len()],
+    hosts: Option<u32>,
+    (start_column, power): (&'static str, u32),
+) -> Result<Flow, (&'static str, String)> {
     let [id, src, dst, size, start] = fields;
     let host = |column, text: &str| {
         let host: u32 = text.parse().map_err(|_| (column, format!("{}: expected a host number", quoted(text))))?;
         match hosts {
             Some(hosts) if host >= hosts => {
-                Err((column, format!("host {host} of {hosts}: expected 0 to {}", hosts - 1)))
+                Err((column, format!("host {host}: expected one of the {hosts} from 0 up")))
             }
             _ => Ok(host),
         }
@@ -124,10 +130,10 @@ fn parse(fields: &[String; COLUMNS.len()], hosts: Option<u32>) -> Result<Flow, (
     }
     let bytes = size.parse().ok().filter(|bytes| (1..=MAX_FLOW_BYTES).contains(bytes));
     let bytes = bytes.ok_or_else(|| ("size_bytes", format!("{}: expected 1 to 2^63 - 1 bytes", quoted(size))))?;
-    let start = picoseconds(start, 3)
-        .and_then(|ps| u64::try_from(ps).ok())
-        .map(Time::from_ps)
-        .ok_or_else(|| ("start_ns", format!("{}: expected a time from 0 to 1.8e16 ns", quoted(start))))?;
+    let start =
+        picoseconds(start, power).and_then(|ps| u64::try_from(ps).ok()).map(Time::from_ps).ok_or_else(|| {
+            (start_column, format!("{}: expected a time from 0 to 213 days, whole in picoseconds", quoted(start)))
+        })?;
     Ok(Flow { id, src, dst, bytes, start })
 }
 
@@ -168,8 +174,14 @@ mod tests {
     #[test]
     fn each_fault_names_line_column_and_value() {
         assert_eq!(message("0,1,2,5,0\n1,3,3,5,0\n"), "f.csv:3: dst: 3 is the source too: a flow cannot go to itself");
-        assert_eq!(message("0,1,2,5,-1\n"), "f.csv:2: start_ns: \"-1\": expected a time from 0 to 1.8e16 ns");
-        assert_eq!(message("0,1,2,5,0.0001\n"), "f.csv:2: start_ns: \"0.0001\": expected a time from 0 to 1.8e16 ns");
+        assert_eq!(
+            message("0,1,2,5,-1\n"),
+            "f.csv:2: start_ns: \"-1\": expected a time from 0 to 213 days, whole in picoseconds"
+        );
+        assert_eq!(
+            message("0,1,2,5,0.0001\n"),
+            "f.csv:2: start_ns: \"0.0001\": expected a time from 0 to 213 days, whole in picoseconds"
+        );
         assert_eq!(message("0,1,2,0,0\n"), "f.csv:2: size_bytes: \"0\": expected 1 to 2^63 - 1 bytes");
         assert_eq!(
             message("0,1,2,9223372036854775808,0\n"),
@@ -180,7 +192,7 @@ mod tests {
             message("0,1,2,5,9\n1,1,2,5,8\n"),
             "f.csv:3: start_ns: 8 lies before the 9 ns of the row above: rows must stand in order of start"
         );
-        assert_eq!(message("0,1,10,5,0\n"), "f.csv:2: dst: host 10 of 10: expected 0 to 9");
+        assert_eq!(message("0,1,10,5,0\n"), "f.csv:2: dst: host 10: expected one of the 10 from 0 up");
         assert_eq!(message("0,x,1,5,0\n"), "f.csv:2: src: \"x\": expected a host number");
         assert_eq!(message("-1,0,1,5,0\n"), "f.csv:2: flow: \"-1\": expected an integer from 0 to 2^64 - 1");
         assert_eq!(message("0,1,2,5\n"), "f.csv:2: 4 fields where the header has 5");

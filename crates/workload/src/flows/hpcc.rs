@@ -1,0 +1,113 @@
+//! Flow lists in the format of the HPCC simulator: the number of flows, then a line per flow with source, destination,
+//! priority group, destination port, size in bytes and start in seconds, separated by blanks.
+//!
+//! Flows are numbered by their lines, from 0, and stand in order of start. Priority group and port say nothing here:
+//! they are read over, and written as 3 and 100, which is what the format's own generator writes.
+
+use super::{Flow, list};
+use crate::FileError;
+use crate::input::{Input, Lines, from_reader, open, quoted};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Reads the flow list at `path` (gzip allowed). `hosts`, if given, is the number of hosts that the flows may name.
+///
+/// # Errors
+/// If the file cannot be read, its lines are not as many as its first says, or a line is no flow (see
+/// [`read_flows`](super::read_flows)). The error names file, line and value.
+pub fn read_hpcc_flows(path: &Path, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
+    read(open(path)?, hosts)
+}
+
+/// Reads a flow list from `content`, called `file` in errors; see [`read_hpcc_flows`].
+///
+/// # Errors
+/// As for [`read_hpcc_flows`].
+pub fn hpcc_flows_from(content: impl Read + Send, file: &str, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
+    read(from_reader(content, file)?, hosts)
+}
+
+/// Writes `flows` in this format, starts exact to the picosecond. Their ids are lost: the format has none.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_hpcc_flows(flows: &[Flow], out: &mut impl Write) -> io::Result<()> {
+    const PS_PER_S: u64 = 1_000_000_000_000;
+    writeln!(out, "{}", flows.len())?;
+    for Flow { src, dst, bytes, start, .. } in flows {
+        let (seconds, ps) = (start.as_ps() / PS_PER_S, start.as_ps() % PS_PER_S);
+        writeln!(out, "{src} {dst} 3 100 {bytes} {seconds}.{ps:012}")?;
+    }
+    Ok(())
+}
+
+fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
+    let mut lines = Lines::new(input);
+    let first = lines.next()?.unwrap_or_default();
+    let Ok(count) = first.parse::<u64>() else {
+        let problem = format!("{}: expected the number of flows", quoted(first));
+        return Err(lines.error(problem));
+    };
+    let mut flows: Vec<Flow> = Vec::new();
+    while let Some(line) = lines.next()? {
+        if line.is_empty() {
+            continue;
+        }
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let &[src, dst, _, _, size, start] = fields.as_slice() else {
+            let problem = format!("{}: expected source, destination, group, port, size and start", quoted(line));
+            return Err(lines.error(problem));
+        };
+        let id = flows.len().to_string();
+        let flow = list::parse([&id, src, dst, size, start], hosts, ("start", 12))
+            .map_err(|(column, problem)| lines.column_error(column, problem))?;
+        if flows.last().is_some_and(|before| before.start > flow.start) {
+            return Err(lines.column_error("start", "before that of the row above: rows must stand in order of start"));
+        }
+        flows.push(flow);
+    }
+    if flows.len() as u64 != count {
+        return Err(lines.file_error(format!("{} flows, where the first line says {count}", flows.len())));
+    }
+    Ok(flows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_units::Time;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let flows = [
+            Flow { id: 0, src: 3, dst: 1, bytes: 1, start: Time::ZERO },
+            Flow { id: 1, src: 1, dst: 0, bytes: 5_000, start: Time::from_ps(2_000_000_000_007) },
+        ];
+        let mut text = Vec::new();
+        write_hpcc_flows(&flows, &mut text).unwrap();
+        assert_eq!(text, b"2\n3 1 3 100 1 0.000000000000\n1 0 3 100 5000 2.000000000007\n");
+        assert_eq!(hpcc_flows_from(&text[..], "f", Some(4)).unwrap(), flows);
+    }
+
+    #[test]
+    fn each_fault_names_its_line() {
+        let message = |text: &str| hpcc_flows_from(text.as_bytes(), "f", Some(9)).unwrap_err().to_string();
+        assert_eq!(message(""), "f:1: \"\": expected the number of flows");
+        assert_eq!(message("x\n"), "f:1: \"x\": expected the number of flows");
+        assert_eq!(message("2\n0 1 3 100 5 0\n"), "f: 1 flows, where the first line says 2");
+        assert_eq!(
+            message("1\n0 1 3 100 5\n"),
+            "f:2: \"0 1 3 100 5\": expected source, destination, group, port, size and start"
+        );
+        assert_eq!(message("1\n1 1 3 100 5 0\n"), "f:2: dst: 1 is the source too: a flow cannot go to itself");
+        assert_eq!(message("1\n0 9 3 100 5 0\n"), "f:2: dst: host 9: expected one of the 9 from 0 up");
+        assert_eq!(
+            message("1\n0 1 3 100 5 -2\n"),
+            "f:2: start: \"-2\": expected a time from 0 to 213 days, whole in picoseconds"
+        );
+        assert_eq!(
+            message("2\n0 1 3 100 5 2\n0 1 3 100 5 1\n"),
+            "f:3: start: before that of the row above: rows must stand in order of start"
+        );
+    }
+}
