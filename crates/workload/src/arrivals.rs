@@ -63,8 +63,7 @@ pub enum Periods {
 }
 
 impl ArrivalProcess {
-    /// The longest gap that packets of `bytes` can be apart at this rate must be a time that exists; zero spans and
-    /// jitters above 1 make no process.
+    /// Zero spans, empty batches and jitters above 1 make no process.
     pub(crate) fn check(&self) -> Result<(), ParameterError> {
         match *self {
             Self::ConstantBitRate { .. } | Self::Poisson { .. } => Ok(()),
