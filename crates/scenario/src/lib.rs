@@ -1,4 +1,70 @@
 //! From text to a validated, reproducible run and its report; the only place that builds things from text.
+//!
+//! A scenario is TOML: a link, a workload, schedulers. [`Spec`] holds what was written, [`ValidSpec`] what it means, and
+//! a run of it gives a [`Report`]: a manifest with every default filled in, a summary, and tables of named columns
+//! (`docs/run-folder.md` describes them all). Keys that are unknown or without effect are errors.
+//!
+//! ```
+//! let text = r#"
+//!     duration_s = 0.001
+//!     link = { rate_gbps = 10 }
+//!     workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }
+//!     scheduler = [{ name = "fifo" }, { name = "sp-pifo" }]
+//! "#;
+//! let report = pifolab_scenario::run_text(text, "example.toml", &[], None, 1, &(), &mut |_| true).unwrap();
+//! assert_eq!(report.table("schedulers").unwrap().rows(), 2);
+//! ```
+//!
+//! What a key means is written once, in the tables of [`fields`] and in those of the schedulers; the JSON Schema for
+//! editors ([`schema::schema`]) is made from them.
 
 pub mod conformance;
+mod error;
+mod extras;
+mod feed;
+pub mod fields;
+mod one_link;
 pub mod registry;
+mod report;
+pub mod schema;
+mod spec;
+mod tables;
+mod text;
+
+pub use error::{Error, Place, SpecError};
+pub use extras::Extras;
+pub use report::{Progress, Report};
+pub use spec::one_link::OneLinkSpec;
+pub use spec::{Spec, ValidSpec};
+
+use std::ops::ControlFlow;
+
+/// Reads, checks and runs a scenario with one seed: its first one, unless `seed` is given.
+///
+/// `overrides` are (dotted path, value) pairs as [`Spec::set`] takes them. `progress` is called about ten times a second
+/// on this thread; `false` cancels what is not done. Results do not depend on the number of `workers`.
+///
+/// # Errors
+/// The first fault of the text or of a file that it names, or a cancellation before anything was done.
+pub fn run_text(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    seed: Option<u64>,
+    workers: usize,
+    extras: &dyn Extras,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Report, Error> {
+    let mut spec = Spec::parse(text, file)?;
+    for (path, value) in overrides {
+        spec.set(path, value)?;
+    }
+    let spec = spec.validate(extras)?;
+    let seed = seed.unwrap_or(spec.seeds()[0]);
+    spec.run(seed, workers, extras, &mut |state| {
+        if progress(state) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! What can be wrong with a scenario, always as one line that names the place and what would be right.
+
+use pifolab_sched::params::ParamError;
+use pifolab_workload::FileError;
+use std::fmt;
+
+/// Why a scenario cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Something in its text.
+    Spec(SpecError),
+    /// A file that it names: a trace or a histogram.
+    File(FileError),
+    /// The caller cancelled the run before any scheduler was done.
+    Cancelled,
+}
+
+/// A fault in a scenario's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// The file.
+    pub file: String,
+    /// Where in it.
+    pub place: Place,
+    /// The key with its tables: `link.rate_gbps`; empty if the fault is none of a key.
+    pub key: String,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+/// Where a key was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole: something is missing.
+    File,
+    /// A line, counted from 1.
+    Line(usize),
+    /// An override on the command line.
+    Set,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spec(error) => error.fmt(f),
+            Self::File(error) => error.fmt(f),
+            Self::Cancelled => f.write_str("cancelled before any scheduler was done"),
+        }
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Place::File => write!(f, "{}: ", self.file)?,
+            Place::Line(line) => write!(f, "{}:{line}: ", self.file)?,
+            Place::Set => write!(f, "{}: --set: ", self.file)?,
+        }
+        if !self.key.is_empty() {
+            write!(f, "{}", self.key)?;
+            f.write_str(if self.problem.starts_with('=') { " " } else { ": " })?;
+        }
+        f.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for Error {}
+impl std::error::Error for SpecError {}
+
+impl From<SpecError> for Error {
+    fn from(error: SpecError) -> Self {
+        Self::Spec(error)
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+/// What is wrong with a parameter, without its owner and key, which stand in front anyway.
+pub(crate) fn problem(error: &ParamError) -> String {
+    match &error.value {
+        Some(value) => format!("= {value}: {}", error.expected),
+        None => format!("is missing: {}", error.expected),
+    }
+}

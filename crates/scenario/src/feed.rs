@@ -1,0 +1,146 @@
+//! The arrivals of one run, with what rank functions may want to know about each packet.
+
+use crate::spec::one_link::OneLinkSpec;
+use crate::spec::workload::{SyntheticSource, Trace, Workload};
+use pifolab_sched::Hints;
+use pifolab_sim::one_link::Arrivals;
+use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
+use pifolab_workload::{Arrival, ArrivalStream, Merged};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Progress is told this often.
+const REPORT_EVERY: u64 = 1 << 14;
+
+/// Hands arrivals to the engine until the limits of the scenario or a cancellation.
+pub(crate) struct Feed<'a> {
+    source: Source<'a>,
+    end: Time,
+    left: u64,
+    delivered: u64,
+    /// How many arrivals were handed over, for whoever watches.
+    progress: &'a AtomicU64,
+    cancelled: &'a AtomicBool,
+}
+
+enum Source<'a> {
+    One(ArrivalStream, Deadlines),
+    Several(Merged, Deadlines),
+    Trace { trace: &'a Trace, at: usize, flows: Option<FlowSizes> },
+}
+
+impl<'a> Feed<'a> {
+    pub(crate) fn new(spec: &'a OneLinkSpec, seed: u64, progress: &'a AtomicU64, cancelled: &'a AtomicBool) -> Self {
+        let source = match &spec.workload {
+            Workload::Synthetic(sources) => {
+                let deadlines = Deadlines::new(sources, spec.link.rate, spec.link.rounding);
+                let mut streams = sources.iter().enumerate().map(|(number, SyntheticSource { source, .. })| {
+                    source.stream(seed, &format!("source-{number}")).expect("the source was checked")
+                });
+                if sources.len() == 1 {
+                    Source::One(streams.next().expect("there is one"), deadlines)
+                } else {
+                    Source::Several(Merged::new(streams), deadlines)
+                }
+            }
+            Workload::Trace(trace) => {
+                let flows = FlowSizes { seen: vec![0; trace.flow_bytes.len()], hints: Hints::default() };
+                Source::Trace { trace, at: 0, flows: spec.rank.is_some().then_some(flows) }
+            }
+        };
+        Self { source, end: spec.arrivals_end, left: spec.packets, delivered: 0, progress, cancelled }
+    }
+}
+
+impl Arrivals for Feed<'_> {
+    #[inline]
+    fn next_arrival(&mut self) -> Option<Arrival> {
+        if self.left == 0 {
+            return None;
+        }
+        let arrival = match &mut self.source {
+            Source::One(stream, deadlines) => deadlines.note(stream.next()),
+            Source::Several(merged, deadlines) => deadlines.note(merged.next()),
+            Source::Trace { trace, at, flows } => {
+                let arrival = trace.arrivals.get(*at).copied();
+                *at += 1;
+                if let (Some(flows), Some(arrival)) = (flows, &arrival) {
+                    flows.note(arrival, trace);
+                }
+                arrival
+            }
+        }
+        .filter(|arrival| arrival.time < self.end)?;
+        self.left -= 1;
+        self.delivered += 1;
+        if self.delivered.is_multiple_of(REPORT_EVERY) {
+            self.progress.fetch_add(REPORT_EVERY, Ordering::Relaxed);
+            if self.cancelled.load(Ordering::Relaxed) {
+                self.left = 0;
+            }
+        }
+        Some(arrival)
+    }
+
+    fn hints(&self) -> Hints {
+        match &self.source {
+            Source::One(_, deadlines) | Source::Several(_, deadlines) => deadlines.hints,
+            Source::Trace { flows, .. } => flows.as_ref().map_or_else(Hints::default, |flows| flows.hints),
+        }
+    }
+}
+
+/// What a trace tells about the flow of each packet: its size, and what of it is still to come.
+struct FlowSizes {
+    /// Bytes of each flow so far.
+    seen: Vec<u64>,
+    hints: Hints,
+}
+
+impl FlowSizes {
+    #[inline]
+    fn note(&mut self, arrival: &Arrival, trace: &Trace) {
+        let flow = arrival.flow as usize;
+        let size = trace.flow_bytes[flow];
+        let remaining = Bytes(size - self.seen[flow]);
+        self.seen[flow] += u64::from(arrival.bytes);
+        self.hints = Hints { flow_size: Bytes(size), remaining, ..Hints::default() };
+    }
+}
+
+/// Deadlines of synthetic packets: the source is known by the flow, since sources have flows of their own.
+struct Deadlines {
+    /// First flow and deadline of each source, ascending.
+    sources: Vec<(u32, Option<Span>)>,
+    any: bool,
+    rate: Rate,
+    rounding: Rounding,
+    hints: Hints,
+}
+
+impl Deadlines {
+    fn new(sources: &[SyntheticSource], rate: Rate, rounding: Rounding) -> Self {
+        Self {
+            sources: sources.iter().map(|source| (source.first_flow, source.deadline)).collect(),
+            any: sources.iter().any(|source| source.deadline.is_some()),
+            rate,
+            rounding,
+            hints: Hints::default(),
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, arrival: Option<Arrival>) -> Option<Arrival> {
+        if self.any
+            && let Some(Arrival { time, bytes, flow, .. }) = arrival
+        {
+            let source = self.sources.partition_point(|(first, _)| *first <= flow) - 1;
+            let deadline = self.sources[source].1;
+            self.hints = Hints {
+                deadline: deadline.map(|deadline| time.saturating_add(deadline)),
+                remaining_transmission: self.rate.serialisation(Bytes(u64::from(bytes)), self.rounding),
+                ..Hints::default()
+            };
+        }
+        arrival
+    }
+}

@@ -1,0 +1,167 @@
+//! Runs a scenario on one link: each scheduler on the same arrivals, on as many threads as wanted, and gathers what the
+//! observers measured.
+
+use crate::error::Error;
+use crate::extras::Extras;
+use crate::feed::Feed;
+use crate::registry::BoxedScheduler;
+use crate::report::{Progress, Report};
+use crate::spec::Spec;
+use crate::spec::one_link::{Metrics, OneLinkSpec};
+use crate::spec::schedulers::build;
+use crate::spec::workload::Workload;
+use crate::tables;
+use pifolab_metrics::{
+    Departures, Drops, Inversions, MappingUnpifoness, QueueShares, Reordering, Samples, Sojourn, Throughput, Unpifoness,
+};
+use pifolab_sim::one_link::Totals;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+/// What was measured of one scheduler.
+pub(crate) struct Measured {
+    pub(crate) totals: Totals,
+    pub(crate) inversions: Inversions,
+    pub(crate) drops: Drops,
+    pub(crate) departures: Departures,
+    pub(crate) unpifoness: Unpifoness,
+    pub(crate) sojourn: Sojourn,
+    pub(crate) reordering: Reordering,
+    pub(crate) shares: QueueShares,
+    pub(crate) samples: Samples,
+    pub(crate) mapping: Option<MappingUnpifoness>,
+    pub(crate) throughput: Option<Throughput>,
+}
+
+/// How often whoever waits for the run is told how far it is.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+
+impl OneLinkSpec {
+    /// Runs all schedulers with `seed` on up to `workers` threads. The results do not depend on the number of threads.
+    ///
+    /// `progress` is called on the calling thread about ten times a second; if it breaks, schedulers that are not done
+    /// are given up and the report is marked partial.
+    ///
+    /// # Errors
+    /// If the run is cancelled before any scheduler was done, or a scheduler of the user's cannot be built any more.
+    ///
+    /// # Panics
+    /// If a scheduler breaks its contract.
+    pub fn run(
+        &self,
+        seed: u64,
+        workers: usize,
+        extras: &dyn Extras,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Report, Error> {
+        let mut schedulers = Vec::with_capacity(self.schedulers.len());
+        for (index, spec) in self.schedulers.iter().enumerate() {
+            let built = build(&spec.chosen, self.rank.as_ref(), extras);
+            let built = built.map_err(|problem| Spec::fault(&self.file, &spec.label, problem))?;
+            schedulers.push(Mutex::new(Some((index, built))));
+        }
+        let (arrived, cancelled, next) = (AtomicU64::new(0), AtomicBool::new(false), AtomicUsize::new(0));
+        let results: Vec<Mutex<Option<Measured>>> = schedulers.iter().map(|_| Mutex::new(None)).collect();
+        let (tell, told) = mpsc::channel();
+        let work = |tell: Sender<()>| {
+            while let Some(scheduler) = schedulers.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let scheduler = scheduler.lock().expect("nobody panics with it").take();
+                let (index, mut scheduler) = scheduler.expect("each is taken once");
+                let measured = self.measure(Feed::new(self, seed, &arrived, &cancelled), &mut scheduler);
+                if !cancelled.load(Ordering::Relaxed) {
+                    *results[index].lock().expect("nobody panics with it") = Some(measured);
+                }
+                // Nobody listens any more if this is the last word.
+                let _ = tell.send(());
+            }
+        };
+        let expected = self.expected_arrivals();
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers.clamp(1, schedulers.len()))
+                .map(|_| {
+                    let tell = tell.clone();
+                    scope.spawn(move || work(tell))
+                })
+                .collect();
+            drop(tell);
+            let mut done = 0;
+            loop {
+                match told.recv_timeout(TELL_EVERY) {
+                    Ok(()) => done += 1,
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                let state = Progress {
+                    schedulers_done: done,
+                    schedulers: schedulers.len(),
+                    arrived: arrived.load(Ordering::Relaxed),
+                    expected: expected.map(|arrivals| arrivals * schedulers.len() as f64),
+                };
+                if progress(state).is_break() {
+                    cancelled.store(true, Ordering::Relaxed);
+                }
+            }
+            for thread in threads {
+                if let Err(panic) = thread.join() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        });
+        let measured: Vec<Option<Measured>> =
+            results.into_iter().map(|result| result.into_inner().expect("nobody panics with it")).collect();
+        if measured.iter().all(Option::is_none) {
+            return Err(Error::Cancelled);
+        }
+        Ok(tables::report(self, seed, &measured))
+    }
+
+    fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler) -> Measured {
+        let Metrics { sampling, max_samples, unpifoness_window, throughput_interval, .. } = self.metrics;
+        let mut standard = (
+            Inversions::new(),
+            Drops::new(),
+            Departures::new(),
+            Unpifoness::new(),
+            Sojourn::new(),
+            Reordering::new(),
+            QueueShares::new(self.link.rate, self.link.rounding),
+        );
+        let mut chosen = (
+            Samples::new(sampling, max_samples),
+            unpifoness_window.map(MappingUnpifoness::new),
+            throughput_interval.map(Throughput::new),
+        );
+        let totals = self.link.run(feed, scheduler, &mut (&mut standard, &mut chosen));
+        let (inversions, drops, departures, unpifoness, sojourn, reordering, shares) = standard;
+        let (samples, mapping, throughput) = chosen;
+        Measured {
+            totals,
+            inversions,
+            drops,
+            departures,
+            unpifoness,
+            sojourn,
+            reordering,
+            shares,
+            samples,
+            mapping,
+            throughput,
+        }
+    }
+
+    /// About how many packets arrive at each scheduler, for progress bars.
+    fn expected_arrivals(&self) -> Option<f64> {
+        let packets = match &self.workload {
+            Workload::Trace(trace) => Some(trace.arrivals.len() as f64),
+            Workload::Synthetic(sources) => sources.iter().map(|source| source.expected_packets()).sum::<Option<f64>>(),
+        };
+        let limit = (self.packets < u64::MAX).then_some(self.packets as f64);
+        match (packets, limit) {
+            (Some(packets), Some(limit)) => Some(packets.min(limit)),
+            (packets, limit) => packets.or(limit),
+        }
+    }
+}

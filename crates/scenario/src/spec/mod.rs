@@ -1,0 +1,240 @@
+//! From text to a scenario that can run: [`Spec`] holds what was written, [`ValidSpec`] what it means.
+
+pub(crate) mod one_link;
+pub(crate) mod schedulers;
+pub(crate) mod workload;
+
+use crate::error::{Error, Place, SpecError};
+use crate::extras::Extras;
+use crate::fields::{Absent, Field, What};
+use crate::report::{Progress, Report};
+use crate::text::Section;
+use one_link::OneLinkSpec;
+use serde_json::Value as Json;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// A scenario as it was written, with overrides applied.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub(crate) root: Section,
+    pub(crate) file: String,
+    pub(crate) text: String,
+    pub(crate) overrides: Vec<(String, String)>,
+}
+
+/// A scenario that can run.
+#[derive(Debug)]
+pub enum ValidSpec {
+    /// Packets through one port and its link.
+    OneLink(OneLinkSpec),
+}
+
+impl Spec {
+    /// Reads TOML; `file` is its name in errors, and files named in it are looked for beside it.
+    ///
+    /// # Errors
+    /// The text is no TOML; the error names the line.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        let root = Section::parse(text, file)?;
+        Ok(Self { root, file: file.to_owned(), text: text.to_owned(), overrides: Vec::new() })
+    }
+
+    /// Overrides one key: a dotted path such as `link.rate_gbps` or `scheduler.packs.window` (a scheduler by label,
+    /// name, or number from 0), and a value as TOML would have it, or a plain text.
+    ///
+    /// # Errors
+    /// The path leads nowhere. Whether the key exists is checked by [`validate`](Self::validate).
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        self.root.set(path, value, &self.file)?;
+        self.overrides.push((path.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    /// Checks everything that can be checked before a run, and reads the files that it names.
+    ///
+    /// # Errors
+    /// The first fault: an unknown key, one without effect, a value out of range, a file that cannot be read.
+    pub fn validate(self, extras: &dyn Extras) -> Result<ValidSpec, Error> {
+        OneLinkSpec::new(self, extras).map(ValidSpec::OneLink)
+    }
+
+    /// A fault of the whole.
+    pub(crate) fn fault(file: &str, key: &str, problem: impl Into<String>) -> SpecError {
+        SpecError { file: file.to_owned(), place: Place::File, key: key.to_owned(), problem: problem.into() }
+    }
+}
+
+impl ValidSpec {
+    /// The seeds that the scenario asks for, at least one.
+    pub fn seeds(&self) -> &[u64] {
+        match self {
+            Self::OneLink(spec) => &spec.seeds,
+        }
+    }
+
+    /// Runs it with `seed` on up to `workers` threads; the results do not depend on how many.
+    ///
+    /// `progress` is called about ten times a second on this thread; if it breaks, what is not done is given up and the
+    /// report is marked partial.
+    ///
+    /// # Errors
+    /// If the run is cancelled before anything was done, or a scheduler of the user's cannot be built any more.
+    ///
+    /// # Panics
+    /// If a scheduler breaks its contract.
+    pub fn run(
+        &self,
+        seed: u64,
+        workers: usize,
+        extras: &dyn Extras,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Report, Error> {
+        match self {
+            Self::OneLink(spec) => spec.run(seed, workers, extras, progress),
+        }
+    }
+
+    /// Everything that was written and every default, as the manifest shows it.
+    pub fn resolved(&self) -> &Json {
+        match self {
+            Self::OneLink(spec) => &spec.resolved,
+        }
+    }
+}
+
+/// `path` as a file of the scenario `file`: beside it unless it is absolute.
+pub(crate) fn beside(file: &str, path: &str) -> PathBuf {
+    Path::new(file).parent().unwrap_or(Path::new("")).join(path)
+}
+
+/// The largest seed.
+const MAX_SEED: u64 = i64::MAX as u64;
+/// The most packets of a run.
+const MAX_PACKETS: u64 = 1 << 40;
+
+/// The keys at the top of a scenario on one link.
+pub(crate) const TOP: &[Field] = &[
+    Field { name: "title", what: What::Text, absent: Absent::Means("none"), doc: "A heading for reports." },
+    Field {
+        name: "description",
+        what: What::Text,
+        absent: Absent::Means("none"),
+        doc: "What the scenario is about, for reports.",
+    },
+    Field {
+        name: "duration",
+        what: What::Time,
+        absent: Absent::Means("arrivals end with packets, the trace or the sequence of ranks"),
+        doc: "No packet arrives at or after this time; with end = \"horizon\" the run stops here.",
+    },
+    Field {
+        name: "packets",
+        what: What::Integer(1, MAX_PACKETS),
+        absent: Absent::Means("as many as arrive within the duration"),
+        doc: "No more packets than this arrive, over all sources.",
+    },
+    Field {
+        name: "end",
+        what: What::Choice(&[
+            ("horizon", "the run stops at the duration; packets may still wait"),
+            ("drain", "the run goes on until the buffer is empty"),
+        ]),
+        absent: Absent::Means("horizon if there is a duration, drain otherwise"),
+        doc: "When the run ends.",
+    },
+    Field {
+        name: "seeds",
+        what: What::Integers(0, MAX_SEED),
+        absent: Absent::Means("[1]"),
+        doc: "The seeds to run with, unless one is given on the command line.",
+    },
+    Field { name: "link", what: What::Table(LINK), absent: Absent::Required, doc: "The link that packets leave on." },
+    Field {
+        name: "workload",
+        what: What::Tables(workload::SOURCE),
+        absent: Absent::Required,
+        doc: "Where packets come from: one source, or [[workload]] for several on the same link.",
+    },
+    Field {
+        name: "rank",
+        what: What::RankFunction,
+        absent: Absent::Means("packets carry the ranks of the workload"),
+        doc: "The rank function that computes ranks on arrival.",
+    },
+    Field {
+        name: "scheduler",
+        what: What::Schedulers,
+        absent: Absent::Required,
+        doc: "The schedulers to run, each on the same arrivals.",
+    },
+    Field {
+        name: "metrics",
+        what: What::Table(METRICS),
+        absent: Absent::Means("the defaults of its keys"),
+        doc: "What is measured beside the standard tables.",
+    },
+];
+
+/// The keys of `[link]`.
+pub(crate) const LINK: &[Field] = &[
+    Field { name: "rate", what: What::Rate, absent: Absent::Required, doc: "The rate of the link." },
+    Field {
+        name: "rounding",
+        what: What::Choice(&[
+            ("up-to-picosecond", "up: the link is never faster than its rate"),
+            ("down-to-nanosecond", "down to whole nanoseconds, as Netbench does"),
+        ]),
+        absent: Absent::Default("up-to-picosecond"),
+        doc: "How the time that a packet takes on the wire is rounded.",
+    },
+    Field {
+        name: "tie",
+        what: What::Choice(&[
+            ("departure-first", "the next packet leaves the buffer before the arrival is offered"),
+            ("arrival-first", "all arrivals of the instant are offered first"),
+        ]),
+        absent: Absent::Default("departure-first"),
+        doc: "What goes first if the wire falls free at the instant of an arrival.",
+    },
+];
+
+/// The keys of `[metrics]`.
+pub(crate) const METRICS: &[Field] = &[
+    Field {
+        name: "sample_every_packets",
+        what: What::Integer(1, MAX_PACKETS),
+        absent: Absent::Means("1000, unless sample_every_us is given"),
+        doc: "Occupancy and queue bounds are sampled after every n-th arrival.",
+    },
+    Field {
+        name: "sample_every",
+        what: What::Time,
+        absent: Absent::Means("samples are taken by arrivals"),
+        doc: "Occupancy and queue bounds are sampled at the first event at or after each multiple of this time.",
+    },
+    Field {
+        name: "max_samples",
+        what: What::Integer(0, 100_000_000),
+        absent: Absent::Default("100000"),
+        doc: "No more samples than this are kept for each scheduler; the manifest says how many were left out.",
+    },
+    Field {
+        name: "unpifoness_window_packets",
+        what: What::Integer(1, MAX_PACKETS),
+        absent: Absent::Means("not measured"),
+        doc: "The unpifoness of the mapping to queues (SP-PIFO eq. 5) is measured over windows of this many admitted packets.",
+    },
+    Field {
+        name: "throughput_interval",
+        what: What::Time,
+        absent: Absent::Means("not measured"),
+        doc: "The bytes that each flow sends are summed up over intervals of this length.",
+    },
+    Field {
+        name: "delta_to",
+        what: What::Text,
+        absent: Absent::Means("the first scheduler called pifo, if there is one"),
+        doc: "The label of the scheduler that Delta (AIFO eq. 1) compares the others with.",
+    },
+];

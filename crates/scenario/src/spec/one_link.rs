@@ -1,0 +1,192 @@
+//! A scenario on one link: what was written becomes what [`run`](OneLinkSpec::run) needs.
+
+use super::schedulers::{Chosen, SchedulerSpec, read_rank, read_schedulers, take_schedulers};
+use super::workload::{Context, Workload};
+use super::{LINK, METRICS, Spec, TOP};
+use crate::error::Error;
+use crate::extras::Extras;
+use crate::fields::Reader;
+use crate::registry;
+use crate::text::Section;
+use pifolab_metrics::Sampling;
+use pifolab_sim::one_link::{End, OneLink, Tie};
+use pifolab_units::{Rounding, Span, Time};
+use serde_json::{Map, Value as Json, json};
+
+/// A scenario on one link that can run.
+#[derive(Debug)]
+pub struct OneLinkSpec {
+    pub(crate) file: String,
+    pub(crate) text: String,
+    pub(crate) overrides: Vec<(String, String)>,
+    pub(crate) link: OneLink,
+    /// No more arrivals than this.
+    pub(crate) packets: u64,
+    /// No arrival at or after this.
+    pub(crate) arrivals_end: Time,
+    pub(crate) workload: Workload,
+    pub(crate) rank: Option<Chosen>,
+    pub(crate) schedulers: Vec<SchedulerSpec>,
+    pub(crate) metrics: Metrics,
+    pub(crate) seeds: Vec<u64>,
+    /// Everything, defaults filled in.
+    pub(crate) resolved: Json,
+}
+
+/// What is measured beside the standard tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Metrics {
+    pub(crate) sampling: Sampling,
+    pub(crate) max_samples: usize,
+    pub(crate) unpifoness_window: Option<u64>,
+    pub(crate) throughput_interval: Option<Span>,
+    /// The scheduler that Delta compares with, by its place in the list.
+    pub(crate) delta_to: Option<usize>,
+}
+
+/// What a rank function of the library must be told about packets that not every workload knows.
+const NEEDS: [(&str, Need); 5] = [
+    ("flow-size", Need::FlowSizes),
+    ("remaining-size", Need::FlowSizes),
+    ("unacknowledged", Need::Acknowledgements),
+    ("edf", Need::Deadlines),
+    ("lstf", Need::Deadlines),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    FlowSizes,
+    Deadlines,
+    Acknowledgements,
+}
+
+impl OneLinkSpec {
+    pub(crate) fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
+        let Spec { root, file, text, overrides } = spec;
+        let mut top = Reader::new(root, &file, TOP)?;
+        top.text("title")?;
+        top.text("description")?;
+        let seeds = top.integers("seeds")?.unwrap_or_else(|| vec![1]);
+        let duration = top.time("duration")?;
+        if duration == Some(Span::ZERO) {
+            return Err(top.fault(&top.written("duration"), "= 0: expected a time above 0").into());
+        }
+        let arrivals_end = duration.map_or(Time::MAX, |duration| Time::ZERO + duration);
+        let packets = top.integer("packets")?;
+
+        let link = top.table("link")?.expect("link is required");
+        let mut link = Reader::new(link, &file, LINK)?;
+        let rate = link.rate("rate")?.expect("rate is required");
+        let rounding = [Rounding::UpToPicosecond, Rounding::DownToNanosecond][link.given_choice("rounding")?];
+        let tie = [Tie::DepartureFirst, Tie::ArrivalFirst][link.given_choice("tie")?];
+        let link = link.finish()?;
+
+        let mut resolved = Map::new();
+        let rank = match top.table("rank")? {
+            Some(section) => {
+                let (rank, shown) = read_rank(section, &file, extras)?;
+                resolved.insert("rank".to_owned(), shown);
+                Some(rank)
+            }
+            None => None,
+        };
+        let built_in = |name: &str| registry::find_rank(name).is_ok();
+        let context = Context {
+            file: &file,
+            ranks_computed: rank.as_ref().is_some_and(|rank| built_in(&rank.name) && rank.name != "carried"),
+            ranks_optional: rank.as_ref().is_some_and(|rank| !built_in(&rank.name)),
+            end: arrivals_end,
+        };
+        let (workload, shown) = Workload::read(top.tables("workload")?, &context)?;
+        resolved.insert("workload".to_owned(), shown);
+        if let Some(rank) = &rank {
+            check_needs(rank, &workload, &top)?;
+        }
+        if duration.is_none() && packets.is_none() && !workload.ends() {
+            let problem = "is missing: expected duration_s or packets, since the arrivals do not end by themselves";
+            return Err(top.fault("duration_s", problem).into());
+        }
+        let end = match (top.choice("end")?, duration) {
+            (Some(0) | None, Some(duration)) => End::Horizon(Time::ZERO + duration),
+            (Some(0), None) => return Err(top.fault("end", "= \"horizon\": expected a duration_s beside it").into()),
+            _ => End::Drain,
+        };
+        top.resolved.insert("end".to_owned(), if end == End::Drain { "drain" } else { "horizon" }.into());
+
+        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras)?;
+        let metrics = top.table("metrics")?;
+        let (metrics, shown) = read_metrics(metrics, &file, &schedulers)?;
+        resolved.insert("metrics".to_owned(), shown);
+        top.resolved.insert("seeds".to_owned(), seeds.clone().into());
+        let mut all = top.finish()?;
+        all.insert("link".to_owned(), link.into());
+        all.extend(resolved);
+        let shown: Vec<Json> = schedulers.iter().map(|scheduler| scheduler.resolved.clone()).collect();
+        all.insert("scheduler".to_owned(), shown.into());
+        Ok(Self {
+            text,
+            overrides,
+            link: OneLink { rate, rounding, tie, end },
+            packets: packets.unwrap_or(u64::MAX),
+            arrivals_end,
+            workload,
+            rank,
+            schedulers,
+            metrics,
+            seeds,
+            resolved: all.into(),
+            file,
+        })
+    }
+}
+
+fn check_needs(rank: &Chosen, workload: &Workload, top: &Reader<'_>) -> Result<(), Error> {
+    let Some((_, need)) = NEEDS.iter().find(|(name, _)| *name == rank.name) else { return Ok(()) };
+    let (met, missing) = match need {
+        Need::FlowSizes => (matches!(workload, Workload::Trace(_)), "the sizes of flows, which only a trace has"),
+        Need::Deadlines => (workload.has_deadlines(), "deadlines: give the workload a deadline_us"),
+        Need::Acknowledgements => (false, "acknowledgements, which no packet on a single link gets"),
+    };
+    if met { Ok(()) } else { Err(top.fault("rank", format!("{} needs {missing}", rank.name)).into()) }
+}
+
+fn read_metrics(section: Option<Section>, file: &str, schedulers: &[SchedulerSpec]) -> Result<(Metrics, Json), Error> {
+    let section = match section {
+        Some(section) => section,
+        None => Section::parse("", file)?,
+    };
+    let mut reader = Reader::new(section, file, METRICS)?;
+    let every = reader.time("sample_every")?;
+    let sampling = match every {
+        Some(Span::ZERO) => {
+            return Err(reader.fault(&reader.written("sample_every"), "= 0: expected a time above 0").into());
+        }
+        Some(every) => Sampling::Every(every),
+        None => {
+            let packets = reader.integer("sample_every_packets")?.unwrap_or(1000);
+            reader.resolved.insert("sample_every_packets".to_owned(), packets.into());
+            Sampling::EveryPackets(packets)
+        }
+    };
+    let max_samples = reader.given_integer("max_samples")? as usize;
+    let unpifoness_window = reader.integer("unpifoness_window_packets")?;
+    let throughput_interval = reader.time("throughput_interval")?;
+    if throughput_interval == Some(Span::ZERO) {
+        return Err(reader.fault(&reader.written("throughput_interval"), "= 0: expected a time above 0").into());
+    }
+    let delta_to = match reader.text("delta_to")? {
+        None => schedulers.iter().position(|scheduler| scheduler.chosen.name == "pifo"),
+        Some(label) => {
+            let found = schedulers.iter().position(|scheduler| scheduler.label == label);
+            if found.is_none() {
+                let labels = || schedulers.iter().map(|scheduler| scheduler.label.as_str());
+                return Err(reader.fault("delta_to", registry::unknown("scheduler", &label, labels)).into());
+            }
+            found
+        }
+    };
+    let shown = delta_to.map_or(Json::Null, |place| json!(schedulers[place].label));
+    reader.resolved.insert("delta_to".to_owned(), shown);
+    let metrics = Metrics { sampling, max_samples, unpifoness_window, throughput_interval, delta_to };
+    Ok((metrics, reader.finish()?.into()))
+}

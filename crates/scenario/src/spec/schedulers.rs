@@ -1,0 +1,208 @@
+//! The schedulers and the rank function of a scenario.
+
+use crate::error::{SpecError, problem};
+use crate::extras::Extras;
+use crate::fields::Reader;
+use crate::registry::{self, BoxedRankFn, BoxedScheduler, RANKS, SCHEDULERS, unknown};
+use crate::text::{Node, Section, join};
+use pifolab_sched::params::{Absent, Args, Info, ParamError, Value};
+use pifolab_sched::{Ranked, Scheduler};
+use serde_json::{Map, Value as Json, json};
+
+/// A scheduler or a rank function by name, with its arguments as written.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) name: String,
+    pub(crate) args: Vec<(String, Value)>,
+}
+
+/// One `[[scheduler]]`.
+#[derive(Clone, Debug)]
+pub(crate) struct SchedulerSpec {
+    /// What tables and figures call it; unique.
+    pub(crate) label: String,
+    pub(crate) chosen: Chosen,
+    /// For the manifest.
+    pub(crate) resolved: Json,
+}
+
+/// Why something could not be built: at which key, if it is one, and in words.
+type Fault = (Option<String>, String);
+
+impl Chosen {
+    fn args(&self) -> Args {
+        let mut args = Args::new(self.name.clone());
+        for (key, value) in &self.args {
+            args.set(key.clone(), value.clone());
+        }
+        args
+    }
+
+    fn info(&self) -> Option<&'static Info> {
+        let schedulers = SCHEDULERS.iter().map(|entry| entry.info);
+        schedulers.chain(RANKS.iter().map(|entry| entry.info)).find(|info| info.name == self.name)
+    }
+
+    /// Its arguments with defaults filled in, and what holds for those that are absent without a default.
+    fn resolved(&self) -> Map<String, Json> {
+        let mut resolved: Map<_, _> = self.args.iter().map(|(key, value)| (key.clone(), json_of(value))).collect();
+        let mut absent = Map::new();
+        for param in self.info().map_or(&[][..], |info| info.params) {
+            if resolved.contains_key(param.name) {
+                continue;
+            }
+            match param.absent {
+                Absent::Default(text) => {
+                    resolved
+                        .insert(param.name.to_owned(), text.parse::<i64>().map_or_else(|_| text.into(), Into::into));
+                }
+                Absent::Means(text) => {
+                    absent.insert(param.name.to_owned(), text.into());
+                }
+                Absent::Required => {}
+            }
+        }
+        if !absent.is_empty() {
+            resolved.insert("absent".to_owned(), absent.into());
+        }
+        resolved
+    }
+
+    fn scheduler(&self, extras: &dyn Extras) -> Result<BoxedScheduler, Fault> {
+        match registry::find_scheduler(&self.name) {
+            Ok(entry) => (entry.build)(self.args()).map_err(fault_of),
+            Err(_) => match extras.scheduler(&self.name, &self.args) {
+                Some(built) => built.map_err(|problem| (None, problem)),
+                None => {
+                    Err(unknown_name("scheduler", &self.name, SCHEDULERS.iter().map(|entry| entry.info.name), extras))
+                }
+            },
+        }
+    }
+
+    fn rank(&self, extras: &dyn Extras) -> Result<BoxedRankFn, Fault> {
+        match registry::find_rank(&self.name) {
+            Ok(entry) => (entry.build)(self.args()).map_err(fault_of),
+            Err(_) => match extras.rank(&self.name, &self.args) {
+                Some(built) => built.map_err(|problem| (None, problem)),
+                None => {
+                    Err(unknown_name("rank function", &self.name, RANKS.iter().map(|entry| entry.info.name), extras))
+                }
+            },
+        }
+    }
+}
+
+fn fault_of(error: ParamError) -> Fault {
+    (Some(error.key.clone()), problem(&error))
+}
+
+fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>, extras: &dyn Extras) -> Fault {
+    let mut names: Vec<String> = known.map(str::to_owned).collect();
+    names.extend(extras.names());
+    (Some("name".to_owned()), unknown(what, name, || names.iter().map(String::as_str)))
+}
+
+/// Builds a scheduler, joined to the rank function if there is one.
+///
+/// # Panics
+/// If they cannot be built: validation has built them once.
+pub(crate) fn build(scheduler: &Chosen, rank: Option<&Chosen>, extras: &dyn Extras) -> Result<BoxedScheduler, String> {
+    let built = scheduler.scheduler(extras).map_err(|(_, problem)| problem)?;
+    match rank {
+        None => Ok(built),
+        Some(rank) => {
+            let rank = rank.rank(extras).map_err(|(_, problem)| problem)?;
+            Ok(Box::new(Ranked::new(rank, built)))
+        }
+    }
+}
+
+/// Reads `[[scheduler]]`s and builds each once, to find faults now.
+pub(crate) fn read_schedulers(
+    sections: Vec<Section>,
+    file: &str,
+    extras: &dyn Extras,
+) -> Result<Vec<SchedulerSpec>, SpecError> {
+    let mut schedulers: Vec<SchedulerSpec> = Vec::with_capacity(sections.len());
+    for mut section in sections {
+        let label = read_text(&mut section, file, "label")?;
+        let (chosen, place) = read_chosen(section, file)?;
+        let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
+        let label = label.unwrap_or_else(|| chosen.name.clone());
+        if schedulers.iter().any(|other| other.label == label) {
+            let problem = format!("{label:?} stands here twice: give each [[scheduler]] a label of its own");
+            return Err(place.fault(file, (Some("label".to_owned()), problem)));
+        }
+        let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
+        resolved.insert("label".to_owned(), label.clone().into());
+        resolved.extend(chosen.resolved());
+        resolved
+            .insert("built".to_owned(), json!({"capacity": built.capacity().to_string(), "queues": built.queues()}));
+        schedulers.push(SchedulerSpec { label, chosen, resolved: resolved.into() });
+    }
+    Ok(schedulers)
+}
+
+/// Reads `[rank]` and builds it once.
+pub(crate) fn read_rank(section: Section, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
+    let (chosen, place) = read_chosen(section, file)?;
+    chosen.rank(extras).map_err(|fault| place.fault(file, fault))?;
+    let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
+    resolved.extend(chosen.resolved());
+    Ok((chosen, resolved.into()))
+}
+
+/// Remembers where the keys of a table were written.
+struct Places(Section);
+
+impl Places {
+    fn fault(&self, file: &str, (key, problem): Fault) -> SpecError {
+        let key = key.unwrap_or_default();
+        let name = if key.is_empty() { self.0.path.clone() } else { join(&self.0.path, &key) };
+        SpecError { file: file.to_owned(), place: self.0.place_of(&key), key: name, problem }
+    }
+}
+
+fn read_chosen(mut section: Section, file: &str) -> Result<(Chosen, Places), SpecError> {
+    let Some(name) = read_text(&mut section, file, "name")? else {
+        let problem = "is missing: expected the name of what to use, as pifolab list shows it".to_owned();
+        return Err(Places(section).fault(file, (Some("name".to_owned()), problem)));
+    };
+    let args = section.take_values(file)?;
+    Ok((Chosen { name, args }, Places(section)))
+}
+
+fn read_text(section: &mut Section, file: &str, key: &str) -> Result<Option<String>, SpecError> {
+    match section.take(key) {
+        None => Ok(None),
+        Some((Node::Value(Value::Text(text)), _)) if !text.is_empty() => Ok(Some(text)),
+        Some((_, place)) => Err(SpecError {
+            file: file.to_owned(),
+            place,
+            key: join(&section.path, key),
+            problem: "expected a text that is not empty".to_owned(),
+        }),
+    }
+}
+
+/// Takes the list of `[[scheduler]]` tables out of the top of a scenario.
+pub(crate) fn take_schedulers(top: &mut Reader<'_>) -> Result<Vec<Section>, SpecError> {
+    match top.node("scheduler") {
+        Some(Node::Sections(sections)) => Ok(sections),
+        Some(Node::Section(_)) => Err(top.fault("scheduler", "is one table: write [[scheduler]], one for each")),
+        Some(Node::Value(_)) => Err(top.fault("scheduler", "is a value: write [[scheduler]] tables, one for each")),
+        None => Err(top.fault("scheduler", "is missing: write a [[scheduler]] table with a name, one for each")),
+    }
+}
+
+/// A written value as JSON. Decimals become the nearest double.
+fn json_of(value: &Value) -> Json {
+    match value {
+        Value::Integer(integer) => i64::try_from(*integer).map_or_else(|_| integer.to_string().into(), Into::into),
+        Value::Decimal(text) => text.parse::<f64>().map_or_else(|_| text.clone().into(), Into::into),
+        Value::Text(text) => text.clone().into(),
+        Value::Flag(flag) => (*flag).into(),
+        Value::List(members) => members.iter().map(json_of).collect::<Vec<_>>().into(),
+    }
+}

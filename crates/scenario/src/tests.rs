@@ -1,0 +1,332 @@
+use super::*;
+use pifolab_metrics::Column;
+use serde_json::json;
+
+const PACKS: &str = r#"
+title = "PACKS section 6.1"
+duration_ms = 10
+seeds = [1, 2]
+
+[link]
+rate_gbps = 10
+
+[workload]
+arrivals = "constant"
+rate_gbps = 11
+size_bytes = 1500
+ranks = "uniform"
+
+[[scheduler]]
+name = "pifo"
+
+[[scheduler]]
+name = "sp-pifo"
+
+[[scheduler]]
+name = "fifo"
+"#;
+
+fn run(text: &str, overrides: &[(&str, &str)]) -> Result<Report, Error> {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    run_text(text, "test.toml", &overrides, None, 1, &(), &mut |_| true)
+}
+
+fn message(text: &str, overrides: &[(&str, &str)]) -> String {
+    run(text, overrides).expect_err("it is faulty").to_string()
+}
+
+fn integers(report: &Report, table: &str, column: &str) -> Vec<i64> {
+    match report.table(table).and_then(|table| table.column(column)) {
+        Some(Column::Integers(values)) => values.clone(),
+        other => panic!("{table}.{column}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_scheduler_sees_the_same_arrivals_and_loses_none_of_them_unsaid() {
+    let report = run(PACKS, &[]).unwrap();
+    let arrived = integers(&report, "schedulers", "arrived_packets");
+    assert_eq!(arrived, [9_167; 3]);
+    for (index, arrived) in arrived.iter().enumerate() {
+        let of = |column| integers(&report, "schedulers", column)[index];
+        assert_eq!(*arrived, of("sent_packets") + of("dropped_packets") + of("waiting_packets"));
+    }
+    let inversions = integers(&report, "schedulers", "inversions");
+    assert_eq!(inversions[0], 0, "PIFO makes none");
+    assert!(inversions[1] < inversions[2], "{inversions:?}");
+    assert_eq!(report.summary["schedulers"][0]["delta"], json!(0.0));
+    assert!(report.summary["schedulers"][2]["delta"].as_f64().unwrap() > 0.0);
+    assert_eq!(integers(&report, "ranks", "departures").iter().sum::<i64>(), 3 * 8_334);
+    assert!(!report.partial);
+}
+
+#[test]
+fn seeds_change_the_trace_and_workers_do_not() {
+    let with = |seed, workers| {
+        let report = run_text(PACKS, "test.toml", &[], seed, workers, &(), &mut |_| true).unwrap();
+        (report.manifest["trace_hash"].clone(), report.tables)
+    };
+    let one = with(Some(7), 1);
+    assert_eq!(one.0, with(Some(7), 2).0);
+    // NaN is no value to compare by; the text form is.
+    assert_eq!(format!("{:?}", one.1), format!("{:?}", with(Some(7), 3).1));
+    assert_ne!(one.0, with(Some(8), 1).0);
+    assert_eq!(with(None, 1).0, with(Some(1), 1).0, "the first seed of the file is the default");
+}
+
+#[test]
+fn the_manifest_holds_every_default_and_what_was_built() {
+    let report = run(PACKS, &[("scheduler.sp-pifo.queues", "4")]).unwrap();
+    let spec = &report.manifest["spec"];
+    assert_eq!(spec["duration_ns"], json!(1e7));
+    assert_eq!(spec["end"], "horizon");
+    assert_eq!(
+        spec["link"],
+        json!({"rate_bps": 10_000_000_000u64, "rounding": "up-to-picosecond", "tie": "departure-first"})
+    );
+    assert_eq!(spec["workload"]["ranks"], json!({"distribution": "uniform", "low": 0, "high": 99}));
+    assert_eq!(spec["scheduler"][1]["push_down"], "cost");
+    assert_eq!(spec["scheduler"][1]["queues"], 4);
+    assert_eq!(spec["scheduler"][1]["built"], json!({"capacity": "40 packets", "queues": 4}));
+    assert_eq!(spec["scheduler"][0]["built"]["capacity"], "80 packets");
+    assert_eq!(spec["metrics"]["delta_to"], "pifo");
+    assert_eq!(report.manifest["overrides"], json!(["scheduler.sp-pifo.queues=4"]));
+    assert_eq!(report.manifest["text"], PACKS);
+}
+
+#[test]
+fn rank_functions_join_every_scheduler() {
+    let overrides = [("workload.ranks", "{}"), ("rank.name", "las"), ("workload.flows", "5")];
+    let text = PACKS.replace("ranks = \"uniform\"\n", "");
+    let report = run(&text, &overrides[1..]).unwrap();
+    assert_eq!(report.manifest["spec"]["rank"], json!({"name": "las"}));
+    let ranks = integers(&report, "ranks", "rank");
+    assert_eq!(ranks[..3], [0, 1500, 3000]);
+    assert_eq!(
+        message(PACKS, &overrides[1..2]),
+        "test.toml:13: workload.ranks: has no effect beside the others: remove it"
+    );
+    assert_eq!(
+        message(&text, &[("rank.name", "edf")]),
+        "test.toml: --set: rank: edf needs deadlines: give the workload a deadline_us"
+    );
+    assert!(run(&text, &[("rank.name", "edf"), ("workload.deadline_us", "5")]).is_ok());
+}
+
+#[test]
+fn several_sources_have_flows_of_their_own_and_share_the_link() {
+    let text = r#"
+        duration_us = 100
+        link = { rate_mbps = 1000 }
+        scheduler = [{ name = "fifo", capacity_packets = 10 }]
+        metrics = { throughput_interval_us = 50, sample_every_us = 10, unpifoness_window_packets = 4 }
+        [[workload]]
+        arrivals = "poisson"
+        rate_mbps = 500
+        size_bytes = { distribution = "uniform", low = 64, high = 128 }
+        ranks = { distribution = "constant", value = 1 }
+        flows = 3
+        flow_order = "random"
+        [[workload]]
+        arrivals = "batches"
+        batch_packets = 2
+        period_us = 10
+        size_bytes = 100
+        rank_sequence = [5, 6]
+        repeat_sequence = true
+        start_us = 20
+        stop_us = 60
+    "#;
+    let report = run(text, &[]).unwrap();
+    assert_eq!(integers(&report, "flows", "flow").last(), Some(&3));
+    let (flows, bytes) = (integers(&report, "throughput", "flow"), integers(&report, "throughput", "bytes"));
+    let sent: i64 = flows.iter().zip(&bytes).filter(|(flow, _)| **flow == 3).map(|(_, bytes)| bytes).sum();
+    assert_eq!(sent, 8 * 100, "four batches of two packets");
+    assert!(report.table("unpifoness_windows").unwrap().rows() > 0);
+    assert_eq!(integers(&report, "samples", "time_ns").len(), 10);
+}
+
+#[test]
+fn phases_shift_ranks_and_change_their_distribution() {
+    let text = format!("{PACKS}\n[[workload.phase]]\nfrom_ms = 5\nshift_ranks = 100\n");
+    let ranks = integers(&run(&text, &[]).unwrap(), "ranks", "rank");
+    assert!(ranks.contains(&5) && ranks.contains(&150) && !ranks.contains(&200), "{ranks:?}");
+    let text = format!("{text}[[workload.phase]]\nfrom_ms = 5\n");
+    assert_eq!(
+        message(&text, &[]),
+        "test.toml:28: workload.phase.from_ms = 5 ms: expected a time after 5 ms, when the phase before begins"
+    );
+}
+
+#[test]
+fn runs_drain_where_there_is_no_horizon() {
+    let text = PACKS.replace("duration_ms = 10", "packets = 500");
+    let report = run(&text, &[]).unwrap();
+    assert_eq!(integers(&report, "schedulers", "waiting_packets"), [0; 3]);
+    assert_eq!(report.manifest["spec"]["end"], "drain");
+    let drained = run(PACKS, &[("end", "drain")]).unwrap();
+    assert_eq!(integers(&drained, "schedulers", "waiting_packets"), [0; 3]);
+}
+
+#[test]
+fn every_fault_names_its_place_and_what_would_be_right() {
+    let cases: &[(&str, &str, &str)] = &[
+        ("rate_gbps = 10\n", "rate_gbs = 10\n", "test.toml:7: link.rate_gbs: unknown key; did you mean rate_gbps?"),
+        ("seeds = [1, 2]", "seds = [1]", "test.toml:4: seds: unknown key; did you mean seeds?"),
+        (
+            "seeds = [1, 2]",
+            "seeds = [1, \"x\"]",
+            "test.toml:4: seeds = [1, \"x\"]: expected a list of integers from 0 to 2^63 - 1",
+        ),
+        (
+            "duration_ms = 10",
+            "duration_ms = -1",
+            "test.toml:3: duration_ms = -1: expected a time in whole picoseconds, at most 213 days",
+        ),
+        ("duration_ms = 10", "duration_s = 0", "test.toml:3: duration_s = 0: expected a time above 0"),
+        (
+            "duration_ms = 10",
+            "duration_ms = 10\nduration_s = 1",
+            "test.toml:3: duration_ms: says again what duration_s says: remove one of them",
+        ),
+        (
+            "duration_ms = 10",
+            "end = \"horizon\"\npackets = 5",
+            "test.toml:3: end = \"horizon\": expected a duration_s beside it",
+        ),
+        (
+            "duration_ms = 10\n",
+            "",
+            "test.toml: duration_s: is missing: expected duration_s or packets, since the arrivals do not end by themselves",
+        ),
+        (
+            "\"uniform\"",
+            "\"unifrom\"",
+            "test.toml:13: workload.ranks.distribution = \"unifrom\": expected one of uniform, exponential, inverse-exponential, poisson, convex, minmax, constant, histogram; did you mean uniform?",
+        ),
+        (
+            "\"uniform\"",
+            "{ distribution = \"uniform\", mean = 3 }",
+            "test.toml:13: workload.ranks.mean: has no effect beside the others: remove it",
+        ),
+        (
+            "\"uniform\"",
+            "{ distribution = \"uniform\", low = 100 }",
+            "test.toml:13: workload.ranks: low = 100: expected an integer not above high",
+        ),
+        (
+            "\"uniform\"",
+            "{ distribution = \"histogram\", file = \"no.csv\" }",
+            "no.csv: cannot be opened: No such file or directory (os error 2)",
+        ),
+        (
+            "ranks = \"uniform\"",
+            "",
+            "test.toml:9: workload.ranks: is missing: expected a distribution of ranks, a rank_sequence, or a [rank] function",
+        ),
+        (
+            "\"constant\"",
+            "\"constant\"\njitter = 0.1",
+            "test.toml:11: workload.jitter: has no effect beside the others: remove it",
+        ),
+        (
+            "size_bytes = 1500",
+            "size_bytes = 0",
+            "test.toml:12: workload.size_bytes = 0: expected an integer from 1 to 4294967295, or a distribution",
+        ),
+        ("\"pifo\"", "\"pfio\"", "test.toml:16: scheduler.name: unknown scheduler \"pfio\"; did you mean pifo?"),
+        (
+            "name = \"pifo\"",
+            "nam = \"pifo\"",
+            "test.toml:15: scheduler.name: is missing: expected the name of what to use, as pifolab list shows it",
+        ),
+        (
+            "\"sp-pifo\"",
+            "\"sp-pifo\"\nqueues = 0",
+            "test.toml:20: scheduler.queues = 0: expected an integer from 1 to 1024 (queues)",
+        ),
+        (
+            "\"sp-pifo\"",
+            "\"sp-pifo\"\nqeues = 2",
+            "test.toml:20: scheduler.qeues = 2: unknown key; did you mean queues?",
+        ),
+        (
+            "\"sp-pifo\"",
+            "\"pifo\"",
+            "test.toml:18: scheduler.label: \"pifo\" stands here twice: give each [[scheduler]] a label of its own",
+        ),
+    ];
+    let mut wrong = String::new();
+    for (from, to, expected) in cases {
+        let text = PACKS.replacen(from, to, 1);
+        assert_ne!(text, PACKS, "{from}");
+        let got = message(&text, &[]);
+        if got != *expected {
+            wrong += &format!("{to}\n     got {got}\nexpected {expected}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert_eq!(
+        message(PACKS, &[("metrics.delta_to", "fif")]),
+        "test.toml: --set: metrics.delta_to: unknown scheduler \"fif\"; did you mean fifo?"
+    );
+    assert_eq!(message("", &[]), "test.toml: link: is missing: expected a table; The link that packets leave on.");
+    assert_eq!(message("x", &[]).split("no TOML").next(), Some("test.toml:1: "));
+}
+
+#[test]
+fn a_cancelled_run_reports_what_is_done_or_says_that_nothing_is() {
+    let mut calls = 0;
+    let text = PACKS.replace("duration_ms = 10", "duration_ms = 400");
+    let none = run_text(&text, "test.toml", &[], None, 1, &(), &mut |_| false);
+    // The first call may come when the first scheduler is done already.
+    match none {
+        Ok(report) => assert!(report.partial),
+        Err(error) => assert_eq!(error, Error::Cancelled),
+    }
+    let some = run_text(&text, "test.toml", &[], None, 1, &(), &mut |state| {
+        calls += 1;
+        state.schedulers_done == 0
+    });
+    let report = some.unwrap();
+    assert!(calls > 0 && report.partial);
+    assert_eq!(report.manifest["partial"], json!(true));
+    assert!(report.table("schedulers").unwrap().rows() < 3);
+}
+
+/// A scheduler of the user's: a FIFO under another name.
+struct Mine;
+
+impl Extras for Mine {
+    fn scheduler(
+        &self,
+        name: &str,
+        args: &[(String, pifolab_sched::params::Value)],
+    ) -> Option<Result<registry::BoxedScheduler, String>> {
+        (name == "mine").then(|| match args {
+            [] => {
+                Ok((registry::find_scheduler("fifo").unwrap().build)(pifolab_sched::params::Args::new("mine")).unwrap())
+            }
+            _ => Err("mine takes no parameters".to_owned()),
+        })
+    }
+    fn names(&self) -> Vec<String> {
+        vec!["mine".to_owned()]
+    }
+}
+
+#[test]
+fn schedulers_of_the_user_s_run_beside_the_others() {
+    let text = PACKS.replace("\"sp-pifo\"", "\"mine\"");
+    let report = run_text(&text, "test.toml", &[], None, 2, &Mine, &mut |_| true).unwrap();
+    let hashes = |index: usize| report.summary["schedulers"][index]["trace_hash"].clone();
+    assert_eq!(hashes(1), hashes(2), "it is a FIFO");
+    let error = run_text(&text.replace("\"mine\"", "\"mine\"\nx = 1"), "test.toml", &[], None, 1, &Mine, &mut |_| true);
+    assert_eq!(error.unwrap_err().to_string(), "test.toml:18: scheduler: mine takes no parameters");
+    let unknown = message(&text, &[]);
+    assert!(unknown.starts_with("test.toml:19: scheduler.name: unknown scheduler \"mine\"; there are "), "{unknown}");
+    assert_eq!(
+        run_text(&text.replace("mine", "minee"), "t", &[], None, 1, &Mine, &mut |_| true).unwrap_err().to_string(),
+        "t:19: scheduler.name: unknown scheduler \"minee\"; did you mean mine?"
+    );
+}
