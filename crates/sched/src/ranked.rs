@@ -144,6 +144,10 @@ impl<R: RankFn, S: Scheduler> Scheduler for Ranked<R, S> {
         outcome
     }
 
+    fn dequeue_unqueued(&mut self, now: Time) -> Dequeued {
+        self.scheduler.dequeue_unqueued(now)
+    }
+
     fn len(&self) -> usize {
         self.scheduler.len()
     }

@@ -21,6 +21,12 @@ pub trait Scheduler {
     /// Asks for the next packet to send at time `now`.
     fn dequeue(&mut self, now: Time) -> Dequeued;
 
+    /// Takes the only packet held, which was admitted at this very moment by an idle port, past the queue: it did not
+    /// wait, so no rank function is told of a departure. Ports that send every packet through the queue never call it.
+    fn dequeue_unqueued(&mut self, now: Time) -> Dequeued {
+        self.dequeue(now)
+    }
+
     /// Packets held.
     fn len(&self) -> usize;
 
@@ -85,6 +91,9 @@ impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
     }
     fn dequeue(&mut self, now: Time) -> Dequeued {
         (**self).dequeue(now)
+    }
+    fn dequeue_unqueued(&mut self, now: Time) -> Dequeued {
+        (**self).dequeue_unqueued(now)
     }
     fn len(&self) -> usize {
         (**self).len()

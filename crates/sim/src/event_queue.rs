@@ -68,6 +68,8 @@ pub struct EventQueue<E> {
     horizon: u64,
     /// One bit per word of `occupied` that is not zero.
     summary: u64,
+    /// The first occupied bucket; meaningless while `summary` is 0.
+    first: u32,
     occupied: [u64; 64],
     buckets: Box<[Bucket]>,
     nodes: Vec<Node<E>>,
@@ -93,6 +95,7 @@ impl<E: Copy> EventQueue<E> {
             shift,
             horizon: BUCKETS << shift,
             summary: 0,
+            first: 0,
             occupied: [0; 64],
             buckets: vec![Bucket { head: NONE, tail: NONE }; BUCKETS as usize].into_boxed_slice(),
             nodes: Vec::new(),
@@ -185,7 +188,7 @@ impl<E: Copy> EventQueue<E> {
                 // The wheel has run dry: it starts anew at the first far event.
                 self.advance(self.far_first);
             }
-            let index = self.first_bucket();
+            let index = self.first as usize;
             let bucket = &mut self.buckets[index];
             let node = bucket.head;
             let Node { time, event, next, generation } = self.nodes[node as usize];
@@ -201,6 +204,9 @@ impl<E: Copy> EventQueue<E> {
                 }
             }
             self.free_node(node);
+            if next == NONE && self.summary != 0 {
+                self.first = self.bucket_after(index) as u32;
+            }
             self.advance(time);
             if generation & 1 == 0 {
                 self.len -= 1;
@@ -209,18 +215,23 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// The first occupied bucket at or after the present one, going round.
+    /// The first occupied bucket after `index`, which is empty, going round.
     #[inline]
-    fn first_bucket(&self) -> usize {
-        let start = (self.now >> self.shift) as usize & (BUCKETS as usize - 1);
-        let word = start >> 6;
-        let here = self.occupied[word] & (u64::MAX << (start & 63));
+    fn bucket_after(&self, index: usize) -> usize {
+        let word = index >> 6;
+        let here = self.occupied[word] & (u64::MAX << (index & 63));
         if here != 0 {
             return (word << 6) + here.trailing_zeros() as usize;
         }
-        let after = self.summary & u64::MAX.checked_shl(word as u32 + 1).unwrap_or(0);
+        let after = self.summary & (u64::MAX << word << 1);
         let word = if after != 0 { after } else { self.summary }.trailing_zeros() as usize;
         (word << 6) + self.occupied[word].trailing_zeros() as usize
+    }
+
+    /// The event that pops next if none is scheduled before it; perhaps a cancelled one. For prefetching.
+    #[inline]
+    pub fn peek(&self) -> Option<&E> {
+        (self.summary != 0).then(|| &self.nodes[self.buckets[self.first as usize].head as usize].event)
     }
 
     /// Moves the clock, and with it the horizon; far events that come within reach join the wheel.
@@ -252,6 +263,11 @@ impl<E: Copy> EventQueue<E> {
         let index = (time >> self.shift) as usize & (BUCKETS as usize - 1);
         let Bucket { head, tail } = self.buckets[index];
         if head == NONE {
+            let start = self.now >> self.shift;
+            let ahead = |bucket: u64| bucket.wrapping_sub(start) & (BUCKETS - 1);
+            if self.summary == 0 || ahead(index as u64) < ahead(self.first.into()) {
+                self.first = index as u32;
+            }
             self.buckets[index] = Bucket { head: node, tail: node };
             self.occupied[index >> 6] |= 1 << (index & 63);
             self.summary |= 1 << (index >> 6);

@@ -1,5 +1,6 @@
 //! Event queue, links, ports, switches, hosts, and the engines that run them.
 
+pub mod bench;
 pub mod event_queue;
 pub mod network;
 pub mod observer;

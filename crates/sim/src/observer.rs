@@ -16,6 +16,12 @@ pub struct PortId(pub u32);
 /// [`on_admit`](Self::on_admit) or [`on_drop`](Self::on_drop); every admitted one later once by
 /// [`on_dequeue`](Self::on_dequeue) or [`on_drop`](Self::on_drop), unless it still waits when the run ends.
 pub trait Observer {
+    /// Whether it wants to be told of packets at all. Engines may take short cuts, with the same results, where nobody
+    /// watches.
+    fn watches(&self) -> bool {
+        true
+    }
+
     /// `packet` was stored in `queue` (0 = highest priority); `scheduler` already holds it.
     fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
         let _ = (port, packet, queue, scheduler, now);
@@ -59,9 +65,16 @@ impl From<&Packet> for PacketView {
     }
 }
 
-impl Observer for () {}
+impl Observer for () {
+    fn watches(&self) -> bool {
+        false
+    }
+}
 
 impl<O: Observer + ?Sized> Observer for &mut O {
+    fn watches(&self) -> bool {
+        (**self).watches()
+    }
     fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
         (**self).on_admit(port, packet, queue, scheduler, now);
     }
@@ -80,6 +93,10 @@ macro_rules! compose {
     ($($name:ident)+) => {
         #[expect(non_snake_case, reason = "the members of the tuple are named after their types")]
         impl<$($name: Observer),+> Observer for ($($name,)+) {
+            fn watches(&self) -> bool {
+                let ($($name,)+) = self;
+                false $(|| $name.watches())+
+            }
             fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
                 let ($($name,)+) = self;
                 $($name.on_admit(port, packet, queue, scheduler, now);)+
@@ -124,6 +141,9 @@ compose!(A B C D E F G);
 compose!(A B C D E F G H);
 
 impl<O: Observer> Observer for Option<O> {
+    fn watches(&self) -> bool {
+        self.as_ref().is_some_and(Observer::watches)
+    }
     fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
         if let Some(observer) = self {
             observer.on_admit(port, packet, queue, scheduler, now);

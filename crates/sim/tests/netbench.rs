@@ -6,9 +6,12 @@
 mod reference;
 
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
-use pifolab_sched::schedulers::{Pifo, PifoParams, SpPifo, SpPifoParams, Ties};
+use pifolab_sched::schedulers::{
+    Afq, AfqCounters, AfqParams, Aifo, AifoParams, Arithmetic, Compare, Horizon, Pifo, PifoParams, SpPifo,
+    SpPifoParams, Ties, Update,
+};
 use pifolab_sched::{Capacity, Ranked, Scheduler};
-use pifolab_sim::network::{Config, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
+use pifolab_sim::network::{Config, IdlePort, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
 use pifolab_units::Time;
 use reference::{Counters, Reference};
 
@@ -35,6 +38,28 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
             Box::new(Ranked::new(stfq(), SpPifo::new(SpPifoParams::uniform(32, 10)).unwrap()))
         })
         .with_ecn(48_000),
+        "afq-32" => {
+            // The AIFO fork overwrites the published capacity of 10 packets per queue with 320.
+            let packets = if profile == Profile::NetbenchAifo { 320 } else { 10 };
+            let params = AfqParams {
+                capacities: vec![Capacity::Packets(packets); 32],
+                bytes_per_round: 80,
+                horizon: Horizon::Gt,
+                counters: AfqCounters::Exact,
+            };
+            PortConfig::scheduler(move |_| Box::new(Afq::new(params.clone()).unwrap())).with_ecn(48_000)
+        }
+        "aifo" => {
+            let params = AifoParams {
+                sample: 15,
+                update: Update::After,
+                compare: Compare::Below,
+                arithmetic: Arithmetic::Netbench,
+                ..AifoParams::packets(20)
+            };
+            let ports = PortConfig::scheduler(move |_| Box::new(Aifo::new(params.clone()).unwrap()));
+            PortConfig { idle: IdlePort::Admission, ..ports }
+        }
         _ => panic!("{run}: no scheme is called {scheme}"),
     }
 }
@@ -105,6 +130,16 @@ identical! {
     isolated_flows_with_sppifo_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "sppifo";
     isolated_flows_with_stfq_over_pifo_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "pifowfq-32";
     isolated_flows_with_stfq_over_sppifo_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "sppifowfq-32";
+    isolated_flows_with_afq_in_the_sp_pifo_fork: "exact-sp-pifo-iso" "afq-32";
+    incast_with_afq_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "afq-32";
+    isolated_flows_with_afq_in_the_aifo_fork: "exact-aifo-iso" "afq-32";
+    incast_with_afq_in_the_aifo_fork: "exact-aifo-inc4" "afq-32";
+    isolated_flows_with_aifo_in_the_aifo_fork: "exact-aifo-iso" "aifo";
+    incast_with_aifo_in_the_aifo_fork: "exact-aifo-inc4" "aifo";
+    #[ignore = "37 million packet-hops: run with --release"]
+    figure_7_with_aifo: "fig7-36000" "aifo";
+    #[ignore = "18 million packet-hops: run with --release"]
+    figure_13_with_afq: "fig13-3600" "afq-32";
     incast_with_tcp_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "tcp";
     incast_with_dctcp_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "dctcp";
     incast_with_pifo_in_the_sp_pifo_fork: "exact-sp-pifo-inc4" "pifo";

@@ -40,7 +40,8 @@ impl Default for DctcpParams {
 /// DCTCP's state.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
-    params: DctcpParams,
+    gain: f64,
+    cut: Cut,
     alpha: f64,
     acked_bytes: u64,
     marked_bytes: u64,
@@ -53,7 +54,15 @@ pub struct Dctcp {
 impl Dctcp {
     /// A connection that has seen nothing yet.
     pub fn new(params: DctcpParams) -> Self {
-        Self { params, alpha: params.initial_alpha, acked_bytes: 0, marked_bytes: 0, observe_until: 0, cut_again_at: 0 }
+        Self {
+            gain: params.gain,
+            cut: params.cut,
+            alpha: params.initial_alpha,
+            acked_bytes: 0,
+            marked_bytes: 0,
+            observe_until: 0,
+            cut_again_at: 0,
+        }
     }
 
     /// The estimate of the marked fraction.
@@ -75,7 +84,7 @@ impl Controller for Dctcp {
             self.marked_bytes += ack.newly_bytes;
         }
         if ack.upto_bytes >= self.observe_until {
-            let gain = self.params.gain;
+            let gain = self.gain;
             if self.acked_bytes > 0 {
                 let fraction = self.marked_bytes as f64 / self.acked_bytes as f64;
                 self.alpha = (1.0 - gain) * self.alpha + gain * fraction;
@@ -84,7 +93,7 @@ impl Controller for Dctcp {
             self.marked_bytes = 0;
             self.observe_until = ack.upto_bytes + window.cwnd as u64;
         }
-        if ack.marked && (self.params.cut == Cut::EveryMark || ack.upto_bytes >= self.cut_again_at) {
+        if ack.marked && (self.cut == Cut::EveryMark || ack.upto_bytes >= self.cut_again_at) {
             window.cwnd = (window.cwnd * (1.0 - self.alpha / 2.0)).max(window.mss);
             window.ssthresh = window.cwnd.max(2.0 * window.mss);
             // Strictly beyond what is in flight: only an answer to data sent after the cut may cut again.

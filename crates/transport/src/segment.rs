@@ -39,13 +39,13 @@ pub struct Segment {
     pub rank: Rank,
     /// Number of the first segment that it carries (data), or that its sender would send next.
     pub seq: u32,
-    /// Payload in bytes; 0 for everything but data.
-    pub payload_bytes: u32,
     /// Number of the first segment that has not yet arrived in order (if [`Flags::ACK`]).
     pub ack: u32,
     /// Position in the receiver's [`SackLog`](crate::SackLog): everything recorded before it is acknowledged
     /// selectively.
     pub sack: u32,
+    /// Payload in bytes; 0 for everything but data.
+    pub payload_bytes: u16,
     /// Header bits.
     pub flags: Flags,
 }

@@ -42,6 +42,26 @@ pub struct Counts {
     pub timeouts: u32,
 }
 
+/// What of [`TcpParams`] matters once a connection is set up; kept short, since every connection has one.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    duplicate_threshold: u32,
+    limited_transmit: bool,
+    restart_timer_on_send: bool,
+    timeout_sets_recover: bool,
+}
+
+impl From<&TcpParams> for Options {
+    fn from(tcp: &TcpParams) -> Self {
+        Self {
+            duplicate_threshold: tcp.duplicate_threshold,
+            limited_transmit: tcp.limited_transmit,
+            restart_timer_on_send: tcp.restart_timer_on_send,
+            timeout_sets_recover: tcp.timeout_sets_recover,
+        }
+    }
+}
+
 /// The sending end of one connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -66,7 +86,7 @@ pub struct Sender {
     deadline: Option<Time>,
     arms: u32,
     counts: Counts,
-    tcp: TcpParams,
+    options: Options,
     rank: RankRule,
     /// Set for UDP: the time between datagrams.
     interval: Option<Span>,
@@ -79,7 +99,7 @@ impl Sender {
     /// If `size_bytes` is 0 or above [`ValidParams::max_flow_bytes`].
     pub fn new(params: &ValidParams, size_bytes: u64) -> Self {
         assert!(size_bytes > 0 && size_bytes <= params.max_flow_bytes(), "a flow of {size_bytes} B cannot be sent");
-        let tcp = params.params().tcp;
+        let tcp = &params.params().tcp;
         let interval = match params.params().congestion {
             Congestion::Udp(udp) => Some(udp.interval),
             _ => None,
@@ -103,7 +123,7 @@ impl Sender {
             deadline: None,
             arms: 0,
             counts: Counts::default(),
-            tcp,
+            options: Options::from(tcp),
             rank: params.params().rank,
             interval,
         }
@@ -193,7 +213,7 @@ impl Sender {
         self.fill_window(now, send);
         // In recovery a partial acknowledgement restarts the timer too (RFC 6582's slow but steady variant); where each
         // transmission does so, its retransmission already has.
-        if is_new && !(self.in_recovery && self.tcp.restart_timer_on_send) {
+        if is_new && !(self.in_recovery && self.options.restart_timer_on_send) {
             if self.una < self.highest {
                 self.arm(now);
             } else {
@@ -219,7 +239,7 @@ impl Sender {
     }
 
     fn on_duplicate(&mut self, upto: u32, now: Time, send: &mut impl FnMut(Segment)) {
-        let threshold = self.tcp.duplicate_threshold;
+        let threshold = self.options.duplicate_threshold;
         let beyond = self.recover.is_none_or(|recover| upto > recover);
         if self.duplicates == threshold && !self.in_recovery && beyond {
             let flight = self.bytes_before(self.nxt) - self.bytes_before(self.una);
@@ -230,7 +250,7 @@ impl Sender {
             self.retransmit(upto, now, send);
         } else if self.in_recovery {
             self.window.cwnd += self.window.mss;
-        } else if self.duplicates < threshold && self.tcp.limited_transmit {
+        } else if self.duplicates < threshold && self.options.limited_transmit {
             self.nxt = self.sacked.next_missing(self.nxt);
             if self.nxt < self.segments {
                 self.send_data(self.nxt, now, send);
@@ -284,7 +304,7 @@ impl Sender {
             self.send_syn(now, send);
             return Progress::Going;
         }
-        if self.tcp.timeout_sets_recover {
+        if self.options.timeout_sets_recover {
             self.recover = Some(self.highest);
         }
         self.nxt = self.una;
@@ -331,12 +351,12 @@ impl Sender {
             stamp: now,
             rank: self.rank_of(number),
             seq: number,
-            payload_bytes: (self.bytes_before(number + 1) - self.bytes_before(number)) as u32,
+            payload_bytes: (self.bytes_before(number + 1) - self.bytes_before(number)) as u16,
             ack: 0,
             sack: 0,
             flags: Flags::default(),
         });
-        if self.interval.is_none() && (self.tcp.restart_timer_on_send || self.deadline.is_none()) {
+        if self.interval.is_none() && (self.options.restart_timer_on_send || self.deadline.is_none()) {
             self.arm(now);
         }
     }

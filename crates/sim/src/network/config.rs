@@ -109,8 +109,12 @@ pub enum IdlePort {
     /// The scheduler, like every packet: it may refuse it, and its state sees it. The default.
     #[default]
     Scheduler,
-    /// The wire: the scheduler never hears of it (Netbench).
+    /// The wire: the scheduler never hears of it (most ports of the Netbench forks).
     Bypass,
+    /// The scheduler's admission: its rank function, window and counters see the packet and it may be refused; if it is
+    /// admitted it goes to the wire at once, and the rank function is not told of a departure, since it never waited
+    /// (the AIFO ports of the AIFO paper's fork).
+    Admission,
 }
 
 impl Config {

@@ -38,6 +38,7 @@
 
 mod config;
 mod engine;
+mod net;
 mod port;
 mod profile;
 mod result;

@@ -4,18 +4,23 @@ use super::config::{ConfigError, Discipline, IdlePort, PortConfig, PortInfo};
 use super::result::PortResult;
 use super::topology::Link;
 use pifolab_sched::schedulers::{Fifo, FifoParams};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
+use pifolab_sched::{Capacity, DropReason, Scheduler};
 use pifolab_units::{Bytes, Rounding, Span, Time};
 
-/// The scheduler of a port. Drop-tail, by far the most frequent, is called without a detour.
+/// What orders the packets of a port.
 pub(super) enum Queue {
+    /// Drop-tail where nobody watches: a chain through the packets themselves, see [`Port::chain_fits`].
+    Chain,
+    /// Drop-tail.
     Fifo(Fifo),
+    /// Any other scheduler.
     Other(Box<dyn Scheduler>),
 }
 
 impl Queue {
-    fn new(config: &PortConfig, info: &PortInfo) -> Result<Self, ConfigError> {
+    fn new(config: &PortConfig, info: &PortInfo, watched: bool) -> Result<Self, ConfigError> {
         Ok(match &config.discipline {
+            Discipline::DropTail(_) if !watched => Self::Chain,
             Discipline::DropTail(capacity) => {
                 let refused = |error| ConfigError::new("port", "capacity", capacity, &format!("{error}"));
                 Self::Fifo(Fifo::new(FifoParams { capacity: *capacity }).map_err(refused)?)
@@ -24,128 +29,191 @@ impl Queue {
         })
     }
 
+    /// The scheduler, where there is one.
     #[inline]
-    pub(super) fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+    pub(super) fn scheduler(&mut self) -> Option<&mut dyn Scheduler> {
         match self {
-            Self::Fifo(fifo) => fifo.enqueue(packet, now),
-            Self::Other(scheduler) => scheduler.enqueue(packet, now),
+            Self::Chain => None,
+            Self::Fifo(fifo) => Some(fifo),
+            Self::Other(scheduler) => Some(&mut **scheduler),
         }
     }
 
+    /// The scheduler for an observer.
+    ///
+    /// # Panics
+    /// If nobody watches this port.
     #[inline]
-    pub(super) fn dequeue(&mut self, now: Time) -> Dequeued {
+    pub(super) fn watched(&self) -> &dyn Scheduler {
         match self {
-            Self::Fifo(fifo) => fifo.dequeue(now),
-            Self::Other(scheduler) => scheduler.dequeue(now),
-        }
-    }
-
-    #[inline]
-    pub(super) fn as_dyn(&self) -> &dyn Scheduler {
-        match self {
+            Self::Chain => unreachable!("a chain is only used where nobody watches"),
             Self::Fifo(fifo) => fifo,
             Self::Other(scheduler) => &**scheduler,
         }
     }
 }
 
-/// One output port.
+/// One output port. What every packet touches comes first and fills two cache lines.
+#[repr(C, align(64))]
 pub(super) struct Port {
-    pub(super) queue: Queue,
-    /// The wire is busy until then. In event-per-departure mode only `serving` counts.
+    /// The wire is busy until then.
     pub(super) busy_until: Time,
-    /// Packets in the queue.
-    pub(super) waiting: u32,
-    /// The packet on the wire, in event-per-departure mode.
-    pub(super) serving: Option<u32>,
+    pub(super) delay: Span,
+    /// Picoseconds per byte, or 0 if that is no whole number.
+    ps_per_byte: u64,
     /// Bytes in the queue.
     pub(super) backlog: u64,
-    /// Bytes of the packet on the wire.
-    pub(super) serving_bytes: u32,
+    pub(super) ecn_threshold: u64,
+    /// Packets in the queue.
+    pub(super) waiting: u32,
     /// The node at the far end.
     pub(super) to: u32,
-    pub(super) delay: Span,
-    /// Picoseconds per byte, if that is a whole number.
-    ps_per_byte: Option<u64>,
-    link: Link,
-    pub(super) ecn_threshold: u64,
-    pub(super) bypass: bool,
-    occupied_in_service: Option<Capacity>,
+    /// First and last packet of a chain.
+    pub(super) head: u32,
+    pub(super) tail: u32,
+    pub(super) chained: bool,
+    pub(super) idle: IdlePort,
     pub(super) at_host: bool,
     pub(super) wants_hints: bool,
     /// The scheduler holds packets but releases none before some later instant, for which an event is scheduled.
     pub(super) held_back: bool,
-    pub(super) tally: PortResult,
+    squeezes: bool,
+    /// Capacity of a chain; without limit otherwise.
+    most_packets: u32,
+    most_bytes: u64,
+    pub(super) arrived_packets: u64,
+    pub(super) arrived_bytes: u64,
+    pub(super) sent_packets: u64,
+    pub(super) sent_bytes: u64,
+    pub(super) busy: Span,
+    pub(super) most_waiting: u32,
+    /// Bytes of the packet on the wire.
+    pub(super) serving_bytes: u32,
+    /// The packet on the wire, in event-per-departure mode.
+    pub(super) serving: Option<u32>,
+    pub(super) queue: Queue,
+    link: Link,
+    pub(super) marked_packets: u64,
+    pub(super) dropped_packets: [u64; DropReason::ALL.len()],
+    pub(super) dropped_bytes: u64,
 }
 
 impl Port {
-    pub(super) fn new(config: &PortConfig, number: u32, link: Link, hosts: u32) -> Result<Self, ConfigError> {
-        let info = PortInfo { port: number, from: link.from, to: link.to, rate: link.rate };
+    pub(super) fn new(
+        config: &PortConfig,
+        number: u32,
+        link: Link,
+        hosts: u32,
+        watched: bool,
+    ) -> Result<Self, ConfigError> {
         const BIT_PS_PER_S: u64 = 8_000_000_000_000;
+        let info = PortInfo { port: number, from: link.from, to: link.to, rate: link.rate };
         let bps = link.rate.as_bps();
-        let occupied_in_service = match config.discipline {
-            Discipline::DropTail(capacity) if config.in_service_occupies_buffer => Some(capacity),
-            _ => None,
+        let mut queue = Queue::new(config, &info, watched)?;
+        let (most_packets, most_bytes) = match config.discipline {
+            Discipline::DropTail(Capacity::Packets(packets)) => (packets, u64::MAX),
+            Discipline::DropTail(Capacity::Bytes(bytes)) => (u32::MAX, bytes),
+            Discipline::DropTail(Capacity::Unlimited) | Discipline::Scheduler(_) => (u32::MAX, u64::MAX),
         };
-        let queue = Queue::new(config, &info)?;
         Ok(Self {
-            wants_hints: queue.as_dyn().wants_hints(),
-            queue,
             busy_until: Time::ZERO,
-            waiting: 0,
-            serving: None,
-            backlog: 0,
-            serving_bytes: 0,
-            to: link.to,
             delay: link.delay,
-            ps_per_byte: BIT_PS_PER_S.is_multiple_of(bps).then_some(BIT_PS_PER_S / bps),
-            link,
+            ps_per_byte: if BIT_PS_PER_S.is_multiple_of(bps) { BIT_PS_PER_S / bps } else { 0 },
+            backlog: 0,
             ecn_threshold: config.ecn_threshold_bytes.unwrap_or(u64::MAX),
-            bypass: config.idle == IdlePort::Bypass,
-            occupied_in_service,
+            waiting: 0,
+            to: link.to,
+            head: 0,
+            tail: 0,
+            chained: matches!(queue, Queue::Chain),
+            idle: config.idle,
             at_host: link.from < hosts,
+            wants_hints: queue.scheduler().is_some_and(|scheduler| scheduler.wants_hints()),
             held_back: false,
-            tally: PortResult::default(),
+            squeezes: config.in_service_occupies_buffer,
+            most_packets,
+            most_bytes,
+            arrived_packets: 0,
+            arrived_bytes: 0,
+            sent_packets: 0,
+            sent_bytes: 0,
+            busy: Span::ZERO,
+            most_waiting: 0,
+            serving_bytes: 0,
+            serving: None,
+            queue,
+            link,
+            marked_packets: 0,
+            dropped_packets: [0; DropReason::ALL.len()],
+            dropped_bytes: 0,
         })
     }
 
     /// The time that `bytes` take on the wire.
     #[inline]
     pub(super) fn serialisation(&self, bytes: u32, rounding: Rounding) -> Span {
-        match (self.ps_per_byte, rounding) {
-            (Some(ps), Rounding::UpToPicosecond) => Span::from_ps(ps * u64::from(bytes)),
-            (Some(ps), Rounding::DownToNanosecond) => Span::from_ps(ps * u64::from(bytes) / 1_000 * 1_000),
-            (None, _) => self.link.rate.serialisation(Bytes(bytes.into()), rounding),
+        if self.ps_per_byte == 0 {
+            return self.link.rate.serialisation(Bytes(bytes.into()), rounding);
         }
+        let ps = self.ps_per_byte * u64::from(bytes);
+        Span::from_ps(match rounding {
+            Rounding::UpToPicosecond => ps,
+            Rounding::DownToNanosecond => ps / 1_000 * 1_000,
+        })
+    }
+
+    /// Whether a chain has room for a packet: the very rule of [`Fifo`].
+    #[inline]
+    pub(super) fn chain_fits(&self, bytes: u32) -> bool {
+        self.waiting < self.most_packets && self.backlog + u64::from(bytes) <= self.most_bytes
     }
 
     /// Whether a packet finds no room because the packet on the wire takes some.
     #[inline]
     pub(super) fn squeezed_out(&self, bytes: u32) -> bool {
-        match self.occupied_in_service {
-            None | Some(Capacity::Unlimited) => false,
-            Some(Capacity::Packets(most)) => self.waiting + 1 >= most,
-            Some(Capacity::Bytes(most)) => self.backlog + u64::from(self.serving_bytes) + u64::from(bytes) > most,
+        self.squeezes
+            && (self.waiting + 1 >= self.most_packets
+                || self.backlog + u64::from(self.serving_bytes) + u64::from(bytes) > self.most_bytes)
+    }
+
+    /// What passed the port in a run that ends at `end`.
+    pub(super) fn result(&self, end: Time) -> PortResult {
+        let beyond = self.busy_until.as_ps().saturating_sub(end.as_ps());
+        PortResult {
+            arrived_packets: self.arrived_packets,
+            arrived_bytes: self.arrived_bytes,
+            sent_packets: self.sent_packets,
+            sent_bytes: self.sent_bytes,
+            dropped_packets: self.dropped_packets,
+            dropped_bytes: self.dropped_bytes,
+            marked_packets: self.marked_packets,
+            most_waiting: self.most_waiting,
+            waiting: self.waiting,
+            busy: Span::from_ps(self.busy.as_ps().saturating_sub(beyond)),
         }
     }
 
-    /// What does not balance, if anything.
-    pub(super) fn imbalance(&self) -> Option<String> {
-        let tally = &self.tally;
-        let queue = self.queue.as_dyn();
-        let packets = tally.sent_packets + tally.dropped() + u64::from(self.waiting);
-        let bytes = tally.sent_bytes + tally.dropped_bytes + self.backlog;
-        let problem = if tally.arrived_packets != packets {
-            format!("{} packets arrived, {packets} are accounted for", tally.arrived_packets)
-        } else if tally.arrived_bytes != bytes {
-            format!("{} B arrived, {bytes} B are accounted for", tally.arrived_bytes)
-        } else if self.waiting as usize != queue.len() {
-            format!("{} packets should wait, the scheduler holds {}", self.waiting, queue.len())
-        } else if self.backlog != queue.backlog().0 {
-            format!("{} B should wait, the scheduler holds {}", self.backlog, queue.backlog())
+    /// What does not balance, if anything. `chain` lists the sizes of the packets that a chain holds.
+    pub(super) fn imbalance(&self, chain: impl Iterator<Item = u32>) -> Option<String> {
+        let packets = self.sent_packets + self.dropped_packets.iter().sum::<u64>() + u64::from(self.waiting);
+        let bytes = self.sent_bytes + self.dropped_bytes + self.backlog;
+        let (held_packets, held_bytes) = match &self.queue {
+            Queue::Chain => chain.fold((0, 0), |(packets, bytes), size| (packets + 1, bytes + u64::from(size))),
+            queue => (queue.watched().len(), queue.watched().backlog().0),
+        };
+        let problem = if self.arrived_packets != packets {
+            format!("{} packets arrived, {packets} are accounted for", self.arrived_packets)
+        } else if self.arrived_bytes != bytes {
+            format!("{} B arrived, {bytes} B are accounted for", self.arrived_bytes)
+        } else if self.waiting as usize != held_packets {
+            format!("{} packets should wait, the scheduler holds {held_packets}", self.waiting)
+        } else if self.backlog != held_bytes {
+            format!("{} B should wait, the scheduler holds {held_bytes} B", self.backlog)
         } else {
             return None;
         };
         Some(format!("port {} -> {}: {problem}", self.link.from, self.link.to))
     }
 }
+
+const _: () = assert!(std::mem::offset_of!(Port, queue) <= 144);

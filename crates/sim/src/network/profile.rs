@@ -34,7 +34,8 @@ pub enum NetbenchTransport {
 impl Profile {
     /// Sets every option of the network that the profile stands for. `config`'s transport keeps its kind but gets the
     /// profile's details where it is one of the forks' (see [`transport`](Self::transport)); its host ports become like
-    /// its switch ports.
+    /// its switch ports. An idle port bypasses its scheduler, unless it is set to [`IdlePort::Admission`] as the forks'
+    /// AIFO ports need it.
     pub fn apply(self, config: &mut Config) {
         config.header_bytes = 120;
         config.rounding = Rounding::DownToNanosecond;
@@ -43,7 +44,9 @@ impl Profile {
             Self::NetbenchSpPifo => EqualTimes::Insertion,
             Self::NetbenchAifo => EqualTimes::NetbenchBatch,
         };
-        config.switch_port.idle = IdlePort::Bypass;
+        if config.switch_port.idle != IdlePort::Admission {
+            config.switch_port.idle = IdlePort::Bypass;
+        }
         config.host_port = config.switch_port.clone();
     }
 

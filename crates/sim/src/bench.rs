@@ -1,0 +1,108 @@
+//! The runs that speed is measured with: the papers' fabric, one simulated second, web search at 19,000 flows/s.
+//!
+//! Time is taken by the caller (`pifolab bench sim`), around [`Prepared::run`] alone:
+//!
+//! ```
+//! use pifolab_sim::bench::{Case, Prepared};
+//! use pifolab_units::Span;
+//! let prepared = Prepared::new(Case::Dctcp, Span::from_us(200));
+//! let result = prepared.run();
+//! assert!(result.counters.hops > 0);
+//! ```
+
+use crate::network::{Config, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
+use pifolab_sched::Capacity;
+use pifolab_sched::schedulers::{Pifo, PifoParams, SpPifo, SpPifoParams};
+use pifolab_transport::TransportParams;
+use pifolab_units::{Span, Time};
+use pifolab_workload::flows::{Flow, FlowArrivals, FlowSizes, FlowSource, Interpolation, Pairs};
+
+/// Flow starts per second in the whole network: just beyond saturation of the access links.
+pub const FLOWS_PER_S: f64 = 19_000.0;
+
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Case {
+    /// DCTCP over drop-tail ports that mark, default options.
+    Dctcp,
+    /// pFabric over PIFO of 80 packets, default options.
+    PfabricPifo,
+    /// pFabric over SP-PIFO with 8 queues of 10 packets, default options.
+    PfabricSpPifo,
+    /// As `Dctcp`, with the options of [`Profile::NetbenchSpPifo`].
+    NetbenchDctcp,
+}
+
+impl Case {
+    /// Every case.
+    pub const ALL: [Self; 4] = [Self::Dctcp, Self::PfabricPifo, Self::PfabricSpPifo, Self::NetbenchDctcp];
+
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dctcp => "dctcp",
+            Self::PfabricPifo => "pfabric-pifo",
+            Self::PfabricSpPifo => "pfabric-sp-pifo",
+            Self::NetbenchDctcp => "netbench-dctcp",
+        }
+    }
+
+    fn config(self, end: Time) -> Config {
+        let topology = LeafSpine::papers(1).topology().expect("the papers' fabric is sound");
+        let marking = PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600);
+        match self {
+            Self::Dctcp => Config::new(topology, TransportParams::dctcp(), marking, end),
+            Self::PfabricPifo => {
+                let pifo = || Pifo::new(PifoParams::packets(80)).expect("a sound capacity");
+                Config::new(topology, TransportParams::pfabric(), PortConfig::scheduler(move |_| Box::new(pifo())), end)
+            }
+            Self::PfabricSpPifo => {
+                let sp_pifo = || SpPifo::new(SpPifoParams::uniform(8, 10)).expect("sound queues");
+                let ports = PortConfig::scheduler(move |_| Box::new(sp_pifo()));
+                Config::new(topology, TransportParams::pfabric(), ports, end)
+            }
+            Self::NetbenchDctcp => {
+                let profile = Profile::NetbenchSpPifo;
+                let transport = profile.transport(NetbenchTransport::Dctcp);
+                let mut config = Config::new(topology, transport, marking, end);
+                profile.apply(&mut config);
+                config
+            }
+        }
+    }
+}
+
+/// A case with its network and flows made, ready to run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    network: Network,
+    flows: Vec<Flow>,
+}
+
+impl Prepared {
+    /// Makes the network and draws the flows of `simulated` time (seed 1).
+    pub fn new(case: Case, simulated: Span) -> Self {
+        let end = Time::ZERO + simulated;
+        let source = FlowSource {
+            hosts: 144,
+            arrivals: FlowArrivals::Poisson { starts_per_s: FLOWS_PER_S },
+            sizes: FlowSizes::web_search(Interpolation::StepLower),
+            pairs: Pairs::Uniform,
+            start: Time::ZERO,
+            end,
+            flows: u64::MAX,
+        };
+        let flows = source.stream(1, "bench").expect("a sound source").collect();
+        Self { network: Network::new(case.config(end)).expect("a sound network"), flows }
+    }
+
+    /// The flows.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// Runs them, with full flow statistics.
+    pub fn run(&self) -> RunResult {
+        self.network.run(&self.flows, &mut ()).expect("packets are conserved")
+    }
+}

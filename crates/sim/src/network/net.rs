@@ -1,0 +1,535 @@
+//! Packets, ports and events: everything of a running network but its end points.
+
+use super::config::{Config, ConfigError, EqualTimes, IdlePort, Ranks};
+use super::port::{Port, Queue};
+use super::result::{Counters, RunError};
+use super::routing::Routes;
+use crate::event_queue::{EventId, EventQueue, TieOrder};
+use crate::observer::{Observer, PacketView, PortId};
+use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet};
+use pifolab_transport::{Flags, Segment};
+use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
+use pifolab_workload::flows::Flow;
+use pifolab_workload::{Distribution, Stream};
+use std::fmt::Write;
+use std::sync::Arc;
+
+const NONE: u32 = u32::MAX;
+/// Events remembered for the report of a violation.
+const REMEMBERED: usize = 32;
+
+/// What happens.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// The packet reaches the far end of the port's link.
+    Arrive { port: u32, packet: u32 },
+    /// The packet on the port's wire is completely sent (event-per-departure mode only).
+    Depart { port: u32 },
+    /// A scheduler that held its packets back may release one.
+    Release { port: u32 },
+    /// The next flows start.
+    Start { flow: u32 },
+    /// The sender's timer may have expired. `arm` names the setting in event-per-setting mode.
+    SenderTimer { flow: u32, arm: u32 },
+    /// The receiver's timer may have expired.
+    ReceiverTimer { flow: u32, arm: u32 },
+}
+
+impl Event {
+    fn code(self) -> u64 {
+        let (kind, a, b) = match self {
+            Self::Arrive { port, packet } => (1, port, packet),
+            Self::Depart { port } => (2, port, 0),
+            Self::Release { port } => (3, port, 0),
+            Self::Start { flow } => (4, flow, 0),
+            Self::SenderTimer { flow, arm } => (5, flow, arm),
+            Self::ReceiverTimer { flow, arm } => (6, flow, arm),
+        };
+        kind << 56 ^ u64::from(a) << 28 ^ u64::from(b)
+    }
+}
+
+/// A packet in the network. One cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct InFlight {
+    pub(super) segment: Segment,
+    pub(super) flow: u32,
+    hash: u32,
+    pub(super) dst: u32,
+    /// Bytes on the wire.
+    size: u32,
+    /// How long it has waited in queues so far; gathered only at ports that want hints.
+    waited: Span,
+    /// The packet behind it in a chained queue.
+    next: u32,
+}
+
+const _: () = assert!(size_of::<InFlight>() == 64);
+
+/// What the event queue holds for one timer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timer {
+    /// The event that will look at the timer, and when.
+    pub(super) pending: Option<(Time, EventId)>,
+    /// Settings that have events, in event-per-setting mode.
+    pub(super) arms: u32,
+}
+
+pub(super) const IDLE_TIMER: Timer = Timer { pending: None, arms: 0 };
+
+/// Everything but the end points.
+pub(super) struct Net<'a, O> {
+    pub(super) events: EventQueue<Event>,
+    pub(super) ports: Vec<Port>,
+    pub(super) packets: Vec<InFlight>,
+    free_packets: Vec<u32>,
+    pub(super) routes: Routes,
+    pub(super) observer: &'a mut O,
+    pub(super) counters: Counters,
+    pub(super) trace_hash: u64,
+    recent: [(Time, Option<Event>); REMEMBERED],
+    hosts: u32,
+    header_bytes: u32,
+    rounding: Rounding,
+    /// Departures have no events of their own, timers one each.
+    pub(super) lazy: bool,
+    watched: bool,
+    drawn_ranks: Option<(Arc<Distribution>, Stream)>,
+    segment_bytes: u32,
+    flows: &'a [Flow],
+    /// Bytes of each flow that are acknowledged; kept only where a port wants hints.
+    pub(super) acknowledged: Option<Vec<u64>>,
+}
+
+impl<'a, O: Observer> Net<'a, O> {
+    /// An empty network at time 0.
+    pub(super) fn new(
+        config: &Config,
+        segment_bytes: u32,
+        flows: &'a [Flow],
+        routes: Routes,
+        observer: &'a mut O,
+    ) -> Result<Self, ConfigError> {
+        let hosts = config.topology.hosts;
+        let mut ports = Vec::with_capacity(config.topology.links.len());
+        for (number, link) in config.topology.links.iter().enumerate() {
+            let kind = if link.from < hosts { &config.host_port } else { &config.switch_port };
+            ports.push(Port::new(kind, number as u32, *link, hosts, observer.watches())?);
+        }
+        let full = segment_bytes + config.header_bytes;
+        let reach = |port: &Port| {
+            Span::from_ps((port.serialisation(full, config.rounding) + port.delay).as_ps().saturating_add(1))
+        };
+        let reach = ports.iter().map(reach).max().unwrap_or(Span::from_us(1));
+        let watched = observer.watches();
+        let acknowledged = ports.iter().any(|port| port.wants_hints).then(|| vec![0; flows.len()]);
+        let ties = match config.equal_times {
+            EqualTimes::DeparturesFirst | EqualTimes::Insertion => TieOrder::Insertion,
+            EqualTimes::NetbenchBatch => TieOrder::Batch,
+        };
+        Ok(Self {
+            events: EventQueue::new(reach, ties),
+            ports,
+            packets: Vec::new(),
+            free_packets: Vec::new(),
+            routes,
+            observer,
+            counters: Counters::default(),
+            trace_hash: 0,
+            recent: [(Time::ZERO, None); REMEMBERED],
+            hosts,
+            header_bytes: config.header_bytes,
+            rounding: config.rounding,
+            lazy: config.equal_times == EqualTimes::DeparturesFirst,
+            watched,
+            drawn_ranks: match &config.ranks {
+                Ranks::Transport => None,
+                Ranks::Drawn { distribution, seed } => {
+                    Some((distribution.clone(), Stream::named(*seed, "packet-ranks")))
+                }
+            },
+            segment_bytes,
+            flows,
+            acknowledged,
+        })
+    }
+
+    /// Enters an event into the trace.
+    #[inline]
+    pub(super) fn note(&mut self, now: Time, event: Event) {
+        self.recent[self.counters.events as usize % REMEMBERED] = (now, Some(event));
+        self.counters.events += 1;
+        let word = now.as_ps() ^ event.code().rotate_left(7);
+        self.trace_hash = (self.trace_hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    /// Keeps the event queue informed about a timer: one event that is moved lazily, or one for every setting.
+    #[inline]
+    pub(super) fn watch(
+        &mut self,
+        timer: &mut Timer,
+        deadline: Option<Time>,
+        arms: u32,
+        event: impl Fn(u32) -> Event,
+        now: Time,
+    ) {
+        if self.lazy {
+            let Some(deadline) = deadline else { return };
+            match timer.pending {
+                // It will look at the deadline again when it happens.
+                Some((time, _)) if time <= deadline => return,
+                Some((_, later)) => {
+                    self.events.cancel(later);
+                }
+                None => {}
+            }
+            timer.pending = Some((deadline, self.events.schedule(deadline.max(now), event(0))));
+        } else if let Some(deadline) = deadline {
+            while timer.arms != arms {
+                timer.arms = timer.arms.wrapping_add(1);
+                self.events.schedule(deadline, event(timer.arms));
+            }
+        } else {
+            timer.arms = arms;
+        }
+    }
+
+    /// Puts a segment of an end point at host `src` on its way.
+    pub(super) fn send(&mut self, mut segment: Segment, flow: u32, src: u32, dst: u32, hash: u32, now: Time) {
+        if let Some((distribution, stream)) = &mut self.drawn_ranks {
+            segment.rank = Rank::saturating(distribution.draw(stream));
+        }
+        let size = u32::from(segment.payload_bytes) + self.header_bytes;
+        let packet = InFlight { segment, flow, hash, dst, size, waited: Span::ZERO, next: NONE };
+        let number = match self.free_packets.pop() {
+            Some(number) => {
+                self.packets[number as usize] = packet;
+                number
+            }
+            None => {
+                self.packets.push(packet);
+                self.packets.len() as u32 - 1
+            }
+        };
+        self.counters.created += 1;
+        let port = self.routes.next_port(src, dst, hash).expect("checked before the run");
+        self.offer(port, number, now);
+    }
+
+    /// A packet reached the far end of a link: on to the next port, or (true) out to the end point.
+    #[inline]
+    pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> bool {
+        self.counters.hops += 1;
+        if self.lazy {
+            self.catch_up(port, now);
+        }
+        let node = self.ports[port as usize].to;
+        let packet = &self.packets[number as usize];
+        if node < self.hosts {
+            assert!(packet.dst == node, "packet {number} reached host {node} instead of {}", packet.dst);
+            self.counters.delivered += 1;
+            self.free_packets.push(number);
+            return true;
+        }
+        let next = self.routes.next_port(node, packet.dst, packet.hash).expect("checked before the run");
+        self.offer(next, number, now);
+        false
+    }
+
+    /// Offers a packet to a port.
+    #[inline]
+    fn offer(&mut self, number: u32, packet: u32, now: Time) {
+        if self.lazy {
+            self.catch_up(number, now);
+        }
+        let port = &mut self.ports[number as usize];
+        let in_flight = &mut self.packets[packet as usize];
+        let size = in_flight.size;
+        port.arrived_packets += 1;
+        port.arrived_bytes += u64::from(size);
+        let idle = if self.lazy { port.busy_until <= now } else { port.serving.is_none() };
+        if port.backlog >= port.ecn_threshold {
+            in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
+            port.marked_packets += 1;
+        }
+        if !port.chained {
+            self.offer_scheduler(number, packet, idle, now);
+        } else if !port.chain_fits(size) || (!idle && port.squeezed_out(size)) {
+            self.drop_packet(number, packet, size, DropReason::Full);
+        } else if idle {
+            self.begin(number, packet, size, now);
+        } else {
+            let tail = std::mem::replace(&mut port.tail, packet);
+            if port.waiting == 0 {
+                port.head = packet;
+            } else {
+                self.packets[tail as usize].next = packet;
+            }
+            port.waiting += 1;
+            port.backlog += u64::from(size);
+            port.most_waiting = port.most_waiting.max(port.waiting);
+        }
+    }
+
+    /// Offers a packet to the scheduler of a port.
+    fn offer_scheduler(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
+        let port = &mut self.ports[number as usize];
+        let InFlight { segment, flow, size, .. } = self.packets[packet as usize];
+        let descriptor = Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now };
+        if idle && port.idle == IdlePort::Bypass && port.waiting == 0 {
+            if self.watched {
+                let view = PacketView::from(&descriptor);
+                self.observer.on_admit(PortId(number), view, 0, port.queue.watched(), now);
+                self.observer.on_dequeue(PortId(number), view, 0, port.queue.watched(), now);
+            }
+            self.begin(number, packet, size, now);
+            return;
+        }
+        if port.wants_hints {
+            self.hint(number, packet);
+        }
+        let port = &mut self.ports[number as usize];
+        let squeezed_out = !idle && port.squeezed_out(size);
+        let outcome = match port.queue.scheduler() {
+            Some(scheduler) if !squeezed_out => scheduler.enqueue(descriptor, now),
+            _ => Enqueued::Dropped { packet: descriptor, reason: DropReason::Full },
+        };
+        match outcome {
+            Enqueued::Admitted { queue, rank } => {
+                port.waiting += 1;
+                port.backlog += u64::from(size);
+                self.admitted(number, packet, queue, rank, now);
+            }
+            Enqueued::Evicted { queue, rank, victims } => {
+                port.waiting += 1;
+                port.backlog += u64::from(size);
+                self.admitted(number, packet, queue, rank, now);
+                for victim in victims {
+                    let port = &mut self.ports[number as usize];
+                    port.waiting -= 1;
+                    port.backlog -= u64::from(victim.size);
+                    self.give_up(number, &victim, DropReason::PushedOut, now);
+                }
+            }
+            Enqueued::Dropped { packet, reason } => self.give_up(number, &packet, reason, now),
+        }
+        if idle {
+            let port = &self.ports[number as usize];
+            let unqueued = port.idle == IdlePort::Admission && port.waiting == 1;
+            self.begin_scheduled(number, unqueued, now);
+        }
+        let port = &mut self.ports[number as usize];
+        port.most_waiting = port.most_waiting.max(port.waiting);
+    }
+
+    #[inline]
+    fn admitted(&mut self, number: u32, packet: u32, queue: u32, rank: Rank, now: Time) {
+        if self.watched {
+            let InFlight { flow, size, .. } = self.packets[packet as usize];
+            let view = PacketView { id: u64::from(packet), flow, size, rank, arrival: now };
+            self.observer.on_admit(PortId(number), view, queue, self.ports[number as usize].queue.watched(), now);
+        }
+    }
+
+    /// Tells of a drop and books it.
+    fn give_up(&mut self, number: u32, packet: &Packet, reason: DropReason, now: Time) {
+        if self.watched {
+            let scheduler = self.ports[number as usize].queue.watched();
+            self.observer.on_drop(PortId(number), packet.into(), reason, scheduler, now);
+        }
+        self.drop_packet(number, packet.id as u32, packet.size, reason);
+    }
+
+    /// Books a drop and forgets the packet.
+    fn drop_packet(&mut self, number: u32, packet: u32, size: u32, reason: DropReason) {
+        let port = &mut self.ports[number as usize];
+        port.dropped_packets[reason as usize] += 1;
+        port.dropped_bytes += u64::from(size);
+        self.counters.dropped += 1;
+        self.counters.dropped_at_source += u64::from(port.at_host);
+        self.free_packets.push(packet);
+    }
+
+    /// Lets a port decide what it should have sent since somebody last looked (only without departure events).
+    ///
+    /// Whoever touches a port comes here first, and the end of every transmission is followed by an arrival at the far
+    /// end, which comes here too: so no decision is late, and each is made as of the instant when the wire became free.
+    #[inline]
+    pub(super) fn catch_up(&mut self, number: u32, now: Time) {
+        loop {
+            let port = &self.ports[number as usize];
+            if port.waiting == 0 || port.busy_until > now || port.held_back {
+                return;
+            }
+            self.begin_next(number, port.busy_until);
+        }
+    }
+
+    /// Starts to send the next packet of an idle port.
+    #[inline]
+    fn begin_next(&mut self, number: u32, now: Time) {
+        let port = &mut self.ports[number as usize];
+        if !port.chained {
+            self.begin_scheduled(number, false, now);
+        } else if port.waiting > 0 {
+            let packet = port.head;
+            let InFlight { size, next, .. } = self.packets[packet as usize];
+            port.head = next;
+            port.waiting -= 1;
+            port.backlog -= u64::from(size);
+            self.begin(number, packet, size, now);
+        }
+    }
+
+    /// Takes the next packet from the scheduler of an idle port and starts to send it. `unqueued`: it was admitted just
+    /// now and goes past the queue.
+    fn begin_scheduled(&mut self, number: u32, unqueued: bool, now: Time) {
+        loop {
+            let port = &mut self.ports[number as usize];
+            let outcome = match port.queue.scheduler() {
+                Some(scheduler) if unqueued => scheduler.dequeue_unqueued(now),
+                Some(scheduler) => scheduler.dequeue(now),
+                None => Dequeued::Empty,
+            };
+            match outcome {
+                Dequeued::Packet { packet, queue } => {
+                    port.waiting -= 1;
+                    port.backlog -= u64::from(packet.size);
+                    if self.watched {
+                        self.observer.on_dequeue(PortId(number), (&packet).into(), queue, port.queue.watched(), now);
+                    }
+                    if port.wants_hints {
+                        self.packets[packet.id as usize].waited += now.since(packet.arrival);
+                    }
+                    self.begin(number, packet.id as u32, packet.size, now);
+                    return;
+                }
+                Dequeued::Dropped { packet, reason } => {
+                    port.waiting -= 1;
+                    port.backlog -= u64::from(packet.size);
+                    self.give_up(number, &packet, reason, now);
+                }
+                Dequeued::NotBefore(time) => {
+                    port.held_back = true;
+                    self.events.schedule(time, Event::Release { port: number });
+                    return;
+                }
+                Dequeued::Empty => return,
+            }
+        }
+    }
+
+    /// Puts a packet on the wire.
+    #[inline]
+    fn begin(&mut self, number: u32, packet: u32, size: u32, now: Time) {
+        let port = &mut self.ports[number as usize];
+        let time = port.serialisation(size, self.rounding);
+        port.held_back = false;
+        port.busy_until = now + time;
+        port.serving_bytes = size;
+        port.sent_packets += 1;
+        port.sent_bytes += u64::from(size);
+        port.busy += time;
+        if self.lazy {
+            self.events.schedule(port.busy_until + port.delay, Event::Arrive { port: number, packet });
+        } else {
+            port.serving = Some(packet);
+            self.events.schedule(port.busy_until, Event::Depart { port: number });
+        }
+    }
+
+    /// The packet on the wire is completely sent; the next one follows.
+    pub(super) fn depart(&mut self, number: u32, now: Time) {
+        let port = &mut self.ports[number as usize];
+        let packet = port.serving.take().expect("a departure ends a transmission");
+        self.events.schedule(now + port.delay, Event::Arrive { port: number, packet });
+        if port.waiting > 0 {
+            self.begin_next(number, now);
+        }
+    }
+
+    /// A scheduler that held its packets back may release one, unless the port found other work meanwhile.
+    pub(super) fn release(&mut self, number: u32, now: Time) {
+        let port = &self.ports[number as usize];
+        let idle = if self.lazy { port.busy_until <= now } else { port.serving.is_none() };
+        if port.held_back && idle && port.waiting > 0 {
+            self.begin_next(number, now);
+        }
+    }
+
+    /// Gathers what a rank function at the port wants to know about a packet.
+    #[cold]
+    fn hint(&mut self, number: u32, packet: u32) {
+        let InFlight { segment, flow, hash, dst, size, waited, .. } = self.packets[packet as usize];
+        let flow_size = self.flows[flow as usize].bytes;
+        let (remaining, unacknowledged) = if segment.from_sender() {
+            let acknowledged = self.acknowledged.as_ref().map_or(0, |bytes| bytes[flow as usize]);
+            let before = u64::from(segment.seq) * u64::from(self.segment_bytes);
+            (flow_size.saturating_sub(before), flow_size - acknowledged)
+        } else {
+            (0, 0)
+        };
+        let mut on_wires = Span::ZERO;
+        let mut next = number;
+        loop {
+            let port = &self.ports[next as usize];
+            on_wires += port.serialisation(size, self.rounding) + port.delay;
+            if port.to < self.hosts {
+                break;
+            }
+            next = self.routes.first_port(port.to, dst, hash).expect("checked before the run");
+        }
+        let hints = Hints {
+            flow_size: Bytes(flow_size),
+            remaining: Bytes(remaining),
+            unacknowledged: Bytes(unacknowledged),
+            deadline: None,
+            remaining_transmission: on_wires,
+            delay_so_far: waited,
+            mean_delay_so_far: Span::ZERO,
+        };
+        if let Queue::Other(scheduler) = &mut self.ports[number as usize].queue {
+            scheduler.hint(u64::from(packet), &hints);
+        }
+    }
+
+    /// Balances all accounts.
+    pub(super) fn check(&mut self) -> Result<(), RunError> {
+        let in_flight = (self.packets.len() - self.free_packets.len()) as u64;
+        self.counters.most_in_flight = self.packets.len() as u64;
+        let Counters { created, delivered, dropped, .. } = self.counters;
+        let unbalanced = |port: &Port| {
+            let chain = std::iter::successors(Some(port.head), |packet| Some(self.packets[*packet as usize].next));
+            port.imbalance(chain.take(port.waiting as usize).map(|packet| self.packets[packet as usize].size))
+        };
+        let account = match self.ports.iter().find_map(unbalanced) {
+            Some(account) => account,
+            None if created != delivered + dropped + in_flight => format!(
+                "the network: {created} packets created, but {delivered} delivered, {dropped} dropped, {in_flight} under way"
+            ),
+            None => return Ok(()),
+        };
+        let events = (0..REMEMBERED as u64)
+            .filter_map(|back| {
+                let (time, event) = self.recent[(self.counters.events + back) as usize % REMEMBERED];
+                let mut line = String::new();
+                write!(line, "{time}: {:?}", event?).expect("writing to a string");
+                Some(line)
+            })
+            .collect();
+        Err(RunError::NotConserved { account, events })
+    }
+}
+
+/// Asks for the first cache line of `place` ahead of its use.
+#[inline]
+pub(super) fn prefetch<T>(place: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is allowed; this one even comes from a reference.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(place).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
