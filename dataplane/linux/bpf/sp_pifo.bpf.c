@@ -9,6 +9,8 @@
 #include "occupancy.h"
 
 struct pf_sp_pifo state SEC(".data.state");
+/* The bounds before a push-down that a drop takes back (`order = push-down-first`): no register of the algorithm. */
+struct pf_sp_pifo before SEC(".data.scratch");
 
 static __always_inline __s64 lowered(__s64 bound, __s64 by)
 {
@@ -43,22 +45,48 @@ static __always_inline void push_down(__s64 rank, __s64 first)
 	}
 }
 
+/* MetaOpt's model: queue 1's bound falls like the others. */
+static __always_inline void push_all_down(__s64 rank, __s64 first)
+{
+	push_down(rank, first);
+	if (config.push_down == PUSH_RANK)
+		state.bounds[0] = lowered(first, rank);
+	else if (config.push_down == PUSH_ONE)
+		state.bounds[0] = lowered(first, 1);
+	else
+		state.bounds[0] = rank;
+}
+
+static __always_inline void copy(struct pf_sp_pifo *to, const struct pf_sp_pifo *from)
+{
+#pragma clang loop unroll(disable)
+	for (__u32 queue = 0; queue < MAX_QUEUES; queue++) {
+		if (queue >= config.queues)
+			break;
+		to->bounds[queue] = from->bounds[queue];
+	}
+}
+
 static __always_inline struct decision decide(__u64 unsigned_rank, __u32 bytes)
 {
 	__s64 rank = unsigned_rank, first = state.bounds[0];
+	bool falls = config.push_down_first && rank < first;
 	__u32 queue = 0;
 
-	if (config.push_down_first && rank < first)
-		push_down(rank, first);
+	if (falls) {
+		if (!config.update_on_full)
+			copy(&before, &state);
+		push_all_down(rank, first);
+	}
 	/* From the lowest priority up: the first queue whose bound the rank reaches, else queue 1 of the paper. */
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < MAX_QUEUES; i++) {
 		if (i >= config.queues)
 			break;
-		__u32 candidate = config.queues - 1 - i;
+		__u32 candidate = (config.queues - 1 - i) & (MAX_QUEUES - 1);
 
-		if (rank >= state.bounds[candidate & (MAX_QUEUES - 1)]) {
-			queue = candidate & (MAX_QUEUES - 1);
+		if (rank >= state.bounds[candidate]) {
+			queue = candidate;
 			break;
 		}
 	}
@@ -68,6 +96,8 @@ static __always_inline struct decision decide(__u64 unsigned_rank, __u32 bytes)
 		state.bounds[queue] = rank;
 		if (queue == 0 && rank < first && !config.push_down_first)
 			push_down(rank, first);
+	} else if (falls) {
+		copy(&state, &before);
 	}
 	return room ? admit(queue) : drop_full(queue);
 }

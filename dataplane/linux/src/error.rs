@@ -8,8 +8,10 @@ use std::process::ExitCode;
 pub enum Error {
     /// The command line or an input file is wrong: exit status 2.
     Usage(String),
-    /// This machine or this user lacks something, and the message says what: exit status 3.
+    /// What was asked for cannot be done here, and the message says why: exit status 3.
     Unsupported(String),
+    /// This user lacks the right to do it, and the message says which: exit status 3.
+    Denied(String),
     /// Anything else: exit status 1.
     Failed(String),
 }
@@ -23,7 +25,7 @@ impl Error {
         ExitCode::from(match self {
             Self::Failed(_) => 1,
             Self::Usage(_) => 2,
-            Self::Unsupported(_) => 3,
+            Self::Unsupported(_) | Self::Denied(_) => 3,
         })
     }
 
@@ -35,7 +37,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Usage(message) | Self::Unsupported(message) | Self::Failed(message)) = self;
+        let (Self::Usage(message) | Self::Unsupported(message) | Self::Denied(message) | Self::Failed(message)) = self;
         f.write_str(message)
     }
 }

@@ -4,7 +4,12 @@
 //! setting for which the papers' algorithms were made; and a user-space switch ([`switch`]) that runs any scheduler of
 //! the library, ideal PIFO included. [`testbed`] runs the papers' testbed experiments on both.
 
+pub mod control;
+#[cfg(feature = "ebpf")]
+pub mod ebpf;
 pub mod error;
+pub mod net;
+pub mod record;
 pub mod switch;
 pub mod testbed;
 

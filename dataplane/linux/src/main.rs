@@ -1,7 +1,12 @@
 //! The command `pifolab-dataplane`, which `pifolab dataplane`, `pifolab testbed` and `pifolab doctor` call.
 
 use clap::{Parser, Subcommand};
-use pifolab_dataplane::{Result, switch, testbed};
+#[cfg(feature = "ebpf")]
+use pifolab_dataplane::{
+    control::{status, up},
+    ebpf::conformance,
+};
+use pifolab_dataplane::{Result, control::down, switch, testbed};
 use std::process::ExitCode;
 
 /// pifolab's schedulers on real packets: eBPF in front of the kernel's queues, or a user-space switch.
@@ -14,6 +19,17 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Put a scheduler on an interface: HTB queues with an eBPF program in front
+    #[cfg(feature = "ebpf")]
+    Up(up::Args),
+    /// Show what is up: bounds, occupancy, admitted and dropped packets
+    #[cfg(feature = "ebpf")]
+    Status(status::Args),
+    /// Take down what is up, or what a crash left behind
+    Down(down::Args),
+    /// Replay vectors through the eBPF programs
+    #[cfg(feature = "ebpf")]
+    Conformance(conformance::Args),
     /// Run any scheduler of the library as a bump in the wire between two interfaces
     Switch(switch::Args),
     /// Run one of the papers' testbed experiments in network namespaces
@@ -22,6 +38,13 @@ enum Command {
 
 fn run(command: Command) -> Result<()> {
     match command {
+        #[cfg(feature = "ebpf")]
+        Command::Up(args) => up::run(args),
+        #[cfg(feature = "ebpf")]
+        Command::Status(args) => status::run(args),
+        Command::Down(args) => down::run(args),
+        #[cfg(feature = "ebpf")]
+        Command::Conformance(args) => conformance::run(args),
         Command::Switch(args) => switch::run(args),
         Command::Testbed(args) => testbed::run(args),
     }

@@ -1,0 +1,74 @@
+//! `pifolab-dataplane status`: what is up, what it holds and has done.
+
+use crate::ebpf::{Program, Snapshot};
+use crate::net::namespace::NetNamespace;
+use crate::net::tc;
+use crate::record::Record;
+use crate::{Error, Result};
+use std::time::Duration;
+
+/// The arguments of `pifolab-dataplane status`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Only this interface
+    #[arg(long, value_name = "IF")]
+    dev: Option<String>,
+    /// One line of JSON for each data plane
+    #[arg(long)]
+    json: bool,
+    /// Again every so many seconds, until Ctrl-C
+    #[arg(long, value_name = "SECONDS")]
+    watch_s: Option<f64>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Nothing is up, or the kernel does not tell.
+pub fn run(args: Args) -> Result<()> {
+    let every = args.watch_s.map(Duration::try_from_secs_f64).transpose();
+    let every = every.map_err(|error| Error::Usage(format!("--watch-s {}: {error}", args.watch_s.unwrap_or(0.0))))?;
+    loop {
+        show(&args)?;
+        match every {
+            Some(every) => std::thread::sleep(every),
+            None => return Ok(()),
+        }
+    }
+}
+
+fn show(args: &Args) -> Result<()> {
+    let namespace = NetNamespace::current()?;
+    let mut records = Record::all()?;
+    records.retain(|record| {
+        record.namespace == namespace.inode() && args.dev.as_ref().is_none_or(|dev| *dev == record.interface)
+    });
+    if records.is_empty() {
+        let on = args.dev.as_ref().map_or_else(String::new, |dev| format!(" on {dev}"));
+        return Err(Error::Failed(format!("nothing is up{on} in this network namespace")));
+    }
+    for record in records {
+        if !record.is_alive() {
+            let Record { pid, interface, scheduler, .. } = &record;
+            let say = format!("{interface}: {scheduler} was left by process {pid}, which is gone");
+            println!("{say}; `pifolab dataplane down` removes it");
+            continue;
+        }
+        let snapshot = snapshot(&namespace, &record)?;
+        if args.json {
+            let mut value = serde_json::to_value(&snapshot).expect("plain data");
+            value["interface"] = record.interface.clone().into();
+            value["pid"] = record.pid.into();
+            println!("{value}");
+        } else {
+            println!("{}: {} (process {})\n{snapshot}", record.interface, record.scheduler, record.pid);
+        }
+    }
+    Ok(())
+}
+
+fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<Snapshot> {
+    let program = Program::find(&record.scheduler)?;
+    let drops = tc::leaf_drops(namespace, &record.interface, crate::ebpf::intf::MAX_QUEUES)?;
+    Snapshot::read(program, record.maps.as_slice(), &drops)
+}

@@ -1,0 +1,122 @@
+//! `pifolab-dataplane up`: a scheduler on an interface until the command ends.
+
+use crate::ebpf::plane::best_occupancy;
+use crate::ebpf::{Occupancy, Plane, PlaneConfig, RankSource, Settings};
+use crate::error::Trying;
+use crate::switch::choice::{SchedulerOptions, params};
+use crate::{Error, Result};
+use nix::sys::signal::{SigSet, Signal};
+use pifolab_scenario::registry::find_scheduler;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// The arguments of `pifolab-dataplane up`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Interface whose outgoing packets are scheduled
+    #[arg(long, value_name = "IF")]
+    dev: String,
+    /// Link rate that the interface is held to: the queues build up here and nowhere else
+    #[arg(long, value_name = "MBPS")]
+    rate_mbps: f64,
+    /// fifo, sp-pifo, aifo, packs, rifo or exp-pifo
+    #[arg(long, value_name = "NAME")]
+    scheduler: String,
+    /// Rank of a packet: dscp, payload:OFFSET:WIDTH (bytes of the UDP or TCP payload), las or stfq
+    #[arg(long, default_value = "dscp")]
+    rank: RankSource,
+    /// How the program knows what the queues hold [default: counters, or clock where the kernel has no BTF]
+    #[arg(long, value_enum)]
+    occupancy_from: Option<Occupancy>,
+    /// Remove a root qdisc that pifolab did not make
+    #[arg(long)]
+    force: bool,
+    /// Return when it is up; `down` ends it
+    #[arg(long)]
+    background: bool,
+    #[command(flatten)]
+    parameters: SchedulerOptions,
+}
+
+impl Args {
+    fn plane(&self) -> Result<PlaneConfig> {
+        if !(0.008..=400_000.0).contains(&self.rate_mbps) {
+            let message = format!("--rate-mbps {}: expected a rate from 0.008 to 400000 Mb/s", self.rate_mbps);
+            return Err(Error::Usage(message));
+        }
+        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
+        let occupancy = self.occupancy_from.unwrap_or_else(best_occupancy);
+        let settings = Settings::new(&self.scheduler, params(info, self.parameters.written()), self.rank, occupancy)?;
+        Ok(PlaneConfig {
+            interface: self.dev.clone(),
+            rate_bps: (self.rate_mbps * 1e6).round() as u64,
+            settings,
+            force: self.force,
+        })
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// As [`Plane::up`].
+pub fn run(args: Args) -> Result<()> {
+    let config = args.plane()?;
+    if args.background {
+        return in_background();
+    }
+    // Blocked before anything is put up: a signal then waits until the end is prepared.
+    let mut ends = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        ends.add(signal);
+    }
+    ends.thread_block().trying(|| "blocking signals".to_owned())?;
+    let plane = Plane::up(config)?;
+    let mut out = std::io::stdout();
+    let said = writeln!(
+        out,
+        "{}: {} on {} queues at {} Mb/s is up; Ctrl-C or `pifolab dataplane down --dev {}` ends it",
+        args.dev,
+        args.scheduler,
+        plane.loaded().settings.capacities.len(),
+        args.rate_mbps,
+        args.dev
+    );
+    // Whoever started it may have stopped listening.
+    let _ = said.and_then(|()| out.flush());
+    ends.wait().trying(|| "waiting for a signal".to_owned())?;
+    let last = plane.snapshot();
+    drop(plane);
+    if let Ok(last) = last {
+        let _ = writeln!(out, "{last}");
+    }
+    Ok(())
+}
+
+/// Starts the same command again in a session of its own, and returns when it says that it is up.
+fn in_background() -> Result<()> {
+    let program = std::env::current_exe().trying(|| "finding this program".to_owned())?;
+    let arguments = std::env::args_os().skip(1).filter(|argument| argument != "--background");
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let detach = || {
+        // SAFETY: a system call without arguments.
+        if unsafe { libc::setsid() } < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: after fork the closure only makes a system call.
+    unsafe { command.pre_exec(detach) };
+    let mut child = command.spawn().trying(|| "starting in the background".to_owned())?;
+    let mut line = String::new();
+    let out = child.stdout.take().expect("it is piped");
+    BufReader::new(out).read_line(&mut line).trying(|| "listening to the background process".to_owned())?;
+    if line.is_empty() {
+        let output = child.wait_with_output().trying(|| "waiting for the background process".to_owned())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.trim().trim_start_matches("pifolab: ").to_owned();
+        return Err(if output.status.code() == Some(3) { Error::Denied(said) } else { Error::Failed(said) });
+    }
+    let at = line.find(';').unwrap_or(line.trim_end().len());
+    println!("{} (process {})", &line[..at], child.id());
+    Ok(())
+}

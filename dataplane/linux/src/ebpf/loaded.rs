@@ -1,0 +1,304 @@
+//! One loaded program: its maps, its registers, its statistics.
+
+use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, Stats};
+use super::settings::{Occupancy, Program, Settings};
+use crate::error::Trying;
+use crate::{Error, Result};
+use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions, ProgramInfo};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Mutex, Once};
+
+/// The compiled programs, part of the binary.
+const fn object_of(program: Program) -> &'static [u8] {
+    match program {
+        Program::Fifo => include_bytes!(concat!(env!("OUT_DIR"), "/fifo.bpf.o")),
+        Program::SpPifo => include_bytes!(concat!(env!("OUT_DIR"), "/sp_pifo.bpf.o")),
+        Program::Aifo => include_bytes!(concat!(env!("OUT_DIR"), "/aifo.bpf.o")),
+        Program::Packs => include_bytes!(concat!(env!("OUT_DIR"), "/packs.bpf.o")),
+        Program::Rifo => include_bytes!(concat!(env!("OUT_DIR"), "/rifo.bpf.o")),
+        Program::ExpPifo => include_bytes!(concat!(env!("OUT_DIR"), "/exp_pifo.bpf.o")),
+    }
+}
+
+// The names of the maps: libbpf names a map of global data by its section.
+/// The frozen configuration.
+pub(super) const CONFIG: &str = ".rodata.config";
+/// Look-up tables.
+pub(super) const TABLE: &str = ".rodata.table";
+/// The scheduler's registers.
+pub(super) const STATE: &str = ".data.state";
+/// Statistics.
+pub(super) const STATS: &str = ".data.stats";
+/// Occupancy by counting.
+pub(super) const COUNTERS: &str = ".data.counters";
+const HARNESS: &str = ".data.harness";
+
+/// What libbpf said last: its error values are bare numbers, the reason is in its messages.
+static MESSAGES: Mutex<String> = Mutex::new(String::new());
+
+fn keep(_level: PrintLevel, message: String) {
+    if let Ok(mut messages) = MESSAGES.lock() {
+        messages.push_str(&message);
+    }
+}
+
+/// Runs `action` and adds what libbpf said to its error.
+fn with_messages<T>(what: &str, action: impl FnOnce() -> libbpf_rs::Result<T>) -> Result<T> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        libbpf_rs::set_print(Some((PrintLevel::Warn, keep)));
+    });
+    if let Ok(mut messages) = MESSAGES.lock() {
+        messages.clear();
+    }
+    action().map_err(|error| {
+        let said = MESSAGES.lock().map(|messages| messages.trim().to_owned()).unwrap_or_default();
+        let said = if said.is_empty() { String::new() } else { format!("\n{said}") };
+        match error.kind() {
+            libbpf_rs::ErrorKind::PermissionDenied => Error::Denied(format!(
+                "{what}: {error}: loading eBPF programs takes root (or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON); the \
+                 user-space switch works without: pifolab dataplane switch{said}"
+            )),
+            _ => Error::failed(what, format!("{error}{said}")),
+        }
+    })
+}
+
+/// A program in the kernel.
+pub struct Loaded {
+    object: Object,
+    /// What it was loaded with.
+    pub settings: Settings,
+}
+
+/// What a program said about one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The queue that takes the packet, or that was full.
+    pub queue: u32,
+    /// Whether it is dropped, and why.
+    pub drop: Option<pifolab_sched::DropReason>,
+}
+
+impl Loaded {
+    /// Loads the program.
+    ///
+    /// # Errors
+    /// No right to, or the kernel refuses it; the message has the verifier's reason.
+    pub fn load(settings: Settings) -> Result<Self> {
+        let name = settings.program.name();
+        let what = format!("loading the eBPF program of {name}");
+        let mut builder = ObjectBuilder::default();
+        builder.name(name.replace('-', "_")).trying(|| what.clone())?;
+        let mut open = with_messages(&what, || builder.open_memory(object_of(settings.program)))?;
+        for mut map in open.maps_mut() {
+            let name = map.name().to_string_lossy().into_owned();
+            let initial = match name.as_str() {
+                CONFIG => Some(settings.config.bytes()),
+                TABLE => settings.table.as_deref(),
+                STATE => settings.state.as_deref(),
+                _ => None,
+            };
+            if let Some(initial) = initial {
+                map.set_initial_value(initial).trying(|| format!("{what}: {name} and its mirror differ in size"))?;
+            }
+        }
+        let counts = settings.config.occupancy == Occupancy::Counters as u32;
+        for mut program in open.progs_mut() {
+            match program.name().to_str() {
+                Some("count_enqueue") => program.set_autoload(counts),
+                Some("count_dequeue") => program.set_autoload(counts || settings.needs_virtual_time()),
+                _ => {}
+            }
+        }
+        let object = with_messages(&what, || open.load())?;
+        Ok(Self { object, settings })
+    }
+
+    /// Attaches the tracepoints that were loaded; they end with the links.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn attach_tracepoints(&self) -> Result<Vec<Link>> {
+        let tracepoints = self.object.progs_mut().filter(|program| program.name() != "classify" && program.autoload());
+        tracepoints
+            .map(|program| with_messages("attaching to the qdisc tracepoints", || program.attach_trace()))
+            .collect()
+    }
+
+    /// The filter's file descriptor.
+    ///
+    /// # Panics
+    /// Never: every object has the program.
+    pub fn filter(&self) -> BorrowedFd<'_> {
+        let program = self.object.progs().find(|program| program.name() == "classify").expect("every object has it");
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&program.as_fd());
+        // SAFETY: the descriptor belongs to `self.object`, which outlives the borrow.
+        unsafe { BorrowedFd::borrow_raw(fd) }
+    }
+
+    /// Facts about the program called `name` that the kernel keeps, with its translated instructions.
+    ///
+    /// # Errors
+    /// The kernel does not tell, or there is no such program.
+    pub fn info(&self, name: &str) -> Result<ProgramInfo> {
+        let tried = || format!("asking the kernel about the program {name}");
+        let program = self.object.progs().find(|program| program.name() == name && program.autoload());
+        let program = program.ok_or_else(|| Error::failed(tried(), "it is not loaded"))?;
+        let id = libbpf_rs::Program::id_from_fd(program.as_fd()).trying(tried)?;
+        let options = ProgInfoQueryOptions::default().include_xlated_prog_insns(true).include_jited_prog_insns(true);
+        ProgInfoIter::with_query_opts(options)
+            .find(|info| info.id == id)
+            .ok_or_else(|| Error::failed(tried(), "it is gone"))
+    }
+
+    /// The kernel's numbers of the maps that [`read`] may be asked for, with their names.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn map_ids(&self) -> Result<Vec<(String, u32)>> {
+        let maps = self.object.maps().filter(|map| map.name().to_string_lossy().starts_with('.'));
+        maps.map(|map| {
+            let info = libbpf_rs::MapInfo::new(map.as_fd()).trying(|| "asking the kernel about a map".to_owned())?;
+            Ok((map.name().to_string_lossy().into_owned(), info.info.id))
+        })
+        .collect()
+    }
+
+    /// Reads a map of global data.
+    ///
+    /// # Errors
+    /// The kernel refuses, or there is no such map.
+    pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        read(&map.ok_or_else(|| Error::Failed(format!("no map {name}")))?, name)
+    }
+
+    fn put<T: Shared>(&self, name: &str, value: &T) -> Result<()> {
+        let map =
+            self.object.maps().find(|map| map.name() == name).ok_or_else(|| Error::Failed(format!("no map {name}")))?;
+        map.update(&0u32.to_ne_bytes(), value.bytes(), MapFlags::ANY).trying(|| format!("writing {name}"))
+    }
+
+    /// Tells the program what its queues hold (with [`Occupancy::Harness`]).
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn set_used(&self, harness: &Harness) -> Result<()> {
+        self.put(HARNESS, harness)
+    }
+
+    /// Shows the program one frame of `bytes` on the wire, outside any qdisc.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn test(&self, frame: &[u8], bytes: u32) -> Result<Decision> {
+        let tried = || "running the program on a test packet".to_owned();
+        let mut context = SkBuff { wire_len: bytes, ..SkBuff::zeroed() };
+        let mut out = [0u8; size_of::<SkBuff>()];
+        let program =
+            self.object.progs_mut().find(|program| program.name() == "classify").expect("every object has it");
+        // SAFETY: `SkBuff` is plain data without padding, and nothing else refers to `context`.
+        let context_in =
+            unsafe { std::slice::from_raw_parts_mut((&raw mut context).cast::<u8>(), size_of::<SkBuff>()) };
+        let input = ProgramInput {
+            context_in: Some(context_in),
+            context_out: Some(&mut out),
+            data_in: Some(frame),
+            ..ProgramInput::default()
+        };
+        let verdict = program.test_run(input).trying(tried)?.return_value;
+        let result = SkBuff::from_bytes(&out).expect("the array has its size");
+        if result.cb[0] & 0xFFFF_0000 != CLASSIFIED {
+            return Err(Error::failed(tried(), "it did not classify the packet"));
+        }
+        let drop = match result.cb[3] {
+            0 => None,
+            1 => Some(pifolab_sched::DropReason::Admission),
+            _ => Some(pifolab_sched::DropReason::Full),
+        };
+        // TC_ACT_OK and TC_ACT_SHOT.
+        if (verdict == 0, verdict == 2) != (drop.is_none(), drop.is_some()) {
+            return Err(Error::failed(tried(), format!("it returned {verdict} although it said {drop:?}")));
+        }
+        Ok(Decision { queue: result.cb[0] & 0xFFFF, drop })
+    }
+
+    /// Runs the program on one frame `repeat` times and says how many nanoseconds one run took.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn time(&self, frame: &[u8], repeat: u32) -> Result<u64> {
+        let program =
+            self.object.progs_mut().find(|program| program.name() == "classify").expect("every object has it");
+        let input = ProgramInput { data_in: Some(frame), repeat, ..ProgramInput::default() };
+        let output = program.test_run(input).trying(|| "timing the program".to_owned())?;
+        Ok(output.duration.as_nanos() as u64)
+    }
+
+    /// Registers of the scheduler.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn state<T: Shared>(&self) -> Result<T> {
+        self.get(STATE)
+    }
+
+    /// What happened so far.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn stats(&self) -> Result<Stats> {
+        self.get(STATS)
+    }
+
+    /// Units in each queue, where they are counted.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn counters(&self) -> Result<Counters> {
+        self.get(COUNTERS)
+    }
+
+    /// What it was loaded with.
+    pub const fn config(&self) -> &Config {
+        &self.settings.config
+    }
+}
+
+/// Reads a map of global data through a handle of any kind.
+pub(super) fn read<T: Shared>(map: &impl MapCore, name: &str) -> Result<T> {
+    let bytes = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).trying(|| format!("reading {name}"))?;
+    let bytes = bytes.ok_or_else(|| Error::Failed(format!("{name} is empty")))?;
+    T::from_bytes(&bytes).ok_or_else(|| {
+        Error::Failed(format!(
+            "{name} has {} bytes where {} were expected: another version?",
+            bytes.len(),
+            size_of::<T>()
+        ))
+    })
+}
+
+/// Reads a map that another process loaded.
+pub(super) fn read_by_id<T: Shared>(id: u32, name: &str) -> Result<T> {
+    read(&MapHandle::from_map_id(id).trying(|| format!("opening {name}"))?, name)
+}
+
+/// `struct __sk_buff`, the part that test runs look at.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct SkBuff {
+    len_to_priority: [u32; 11],
+    tc_index: u32,
+    cb: [u32; 5],
+    hash_to_tstamp: [u32; 23],
+    wire_len: u32,
+    gso_segs: u32,
+    sk: u64,
+    gso_size: u32,
+    rest: [u32; 3],
+}
+
+// SAFETY: repr(C) integers; 42 words before `sk` leave no gap.
+unsafe impl Shared for SkBuff {}

@@ -1,0 +1,17 @@
+//! The eBPF data plane: one program per scheduler (`bpf/`), loaded with the library's parameters.
+//!
+//! A program is the filter of an HTB qdisc whose leaf classes are strict-priority queues. It sees every packet under
+//! the qdisc's lock, reads what the queues hold, and picks a queue or drops the packet.
+
+pub mod conformance;
+pub mod harness;
+pub mod intf;
+mod loaded;
+pub mod plane;
+pub mod settings;
+pub mod snapshot;
+
+pub use loaded::{Decision, Loaded};
+pub use plane::{Plane, PlaneConfig};
+pub use settings::{Occupancy, Program, RankSource, Settings};
+pub use snapshot::Snapshot;

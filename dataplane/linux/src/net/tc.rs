@@ -1,0 +1,170 @@
+//! The command `tc`, in a namespace.
+
+use super::namespace::NetNamespace;
+use crate::{Error, Result};
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// HTB's handle, and the minor number of the class that all others hang on; queue i is class 1:(i+1).
+const HANDLE: &str = "1:";
+const ROOT_CLASS: &str = "1:fff0";
+
+fn run(namespace: &NetNamespace, args: &[&str], input: &str) -> Result<Output> {
+    let mut command = Command::new("tc");
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    namespace.enter_before(&mut command);
+    let spawned = command.spawn().and_then(|mut child| {
+        child.stdin.take().expect("it is piped").write_all(input.as_bytes())?;
+        child.wait_with_output()
+    });
+    spawned.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::Unsupported(
+            "the command tc is missing: install iproute2 (`pifolab doctor` tells what else)".to_owned(),
+        ),
+        _ => Error::failed(format!("tc {}", args.join(" ")), error),
+    })
+}
+
+fn expect(output: Output, what: &str) -> Result<Vec<u8>> {
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim();
+    Err(if said.contains("Operation not permitted") {
+        Error::Denied(format!(
+            "{what}: not permitted: it takes root (or CAP_NET_ADMIN); the user-space switch works without: pifolab \
+             dataplane switch"
+        ))
+    } else if said.contains("qdisc kind is unknown") || said.contains("No such file or directory") {
+        Error::Unsupported(format!("{what}: this kernel has no HTB (CONFIG_NET_SCH_HTB): {said}"))
+    } else {
+        Error::failed(what, said)
+    })
+}
+
+/// The queues of one interface.
+#[derive(Clone, Debug)]
+pub struct QueueTree {
+    /// Bits per second.
+    pub rate_bps: u64,
+    /// Bytes that may leave at once.
+    pub burst_bytes: u64,
+    /// The longest frame.
+    pub frame_bytes: u32,
+    /// Of each leaf, highest priority first.
+    pub capacities: Vec<u64>,
+    /// Whether they are bytes.
+    pub in_bytes: bool,
+}
+
+impl QueueTree {
+    /// Puts an HTB with one leaf class per queue on `dev`, in place of its root qdisc if `replace`.
+    ///
+    /// # Errors
+    /// No right to, no HTB, or a foreign root qdisc in the way.
+    pub fn install(&self, namespace: &NetNamespace, dev: &str, replace: bool) -> Result<()> {
+        let Self { rate_bps: rate, burst_bytes: burst, frame_bytes: frame, .. } = self;
+        let mut batch = String::new();
+        let mut line = |text: String| {
+            batch.push_str(&text);
+            batch.push('\n');
+        };
+        if replace {
+            line(format!("qdisc del dev {dev} root"));
+        }
+        line(format!("qdisc add dev {dev} root handle {HANDLE} htb default 1"));
+        line(format!(
+            "class add dev {dev} parent {HANDLE} classid {ROOT_CLASS} htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum {frame}"
+        ));
+        let fifo = if self.in_bytes { "bfifo" } else { "pfifo" };
+        for (queue, capacity) in self.capacities.iter().enumerate() {
+            let class = format!("1:{:x}", queue + 1);
+            // 8bit is the least rate that tc takes: a class of its own right sends next to nothing, the rest it borrows in
+            // the order of prio.
+            line(format!(
+                "class add dev {dev} parent {ROOT_CLASS} classid {class} htb rate 8bit ceil {rate}bit burst {frame} cburst {burst} prio {queue} quantum {frame}"
+            ));
+            line(format!("qdisc add dev {dev} parent {class} handle {:x}: {fifo} limit {capacity}", queue + 0x10));
+        }
+        let output = run(namespace, &["-batch", "-"], &batch)?;
+        expect(output, &format!("installing the queues on {dev}")).map(drop)
+    }
+}
+
+/// Removes the root qdisc of `dev`; the default one comes back.
+///
+/// # Errors
+/// No right to.
+pub fn remove_root(namespace: &NetNamespace, dev: &str) -> Result<()> {
+    expect(run(namespace, &["qdisc", "del", "dev", dev, "root"], "")?, &format!("removing the queues of {dev}"))
+        .map(drop)
+}
+
+/// The root qdisc of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// What the kernel put there.
+    Default,
+    /// Ours.
+    Ours,
+    /// Somebody else's: its kind and handle.
+    Foreign(String),
+}
+
+fn json(namespace: &NetNamespace, args: &[&str], what: &str) -> Result<Vec<Value>> {
+    let text = expect(run(namespace, args, "")?, what)?;
+    // Without qdiscs or filters tc may print nothing at all.
+    if text.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Vec::new());
+    }
+    let values = serde_json::from_slice(&text).map_err(|error| Error::failed(what, error))?;
+    match values {
+        Value::Array(values) => Ok(values),
+        other => Err(Error::failed(what, format!("expected a list, got {other}"))),
+    }
+}
+
+/// Whose root qdisc `dev` has.
+///
+/// # Errors
+/// tc fails.
+pub fn root_of(namespace: &NetNamespace, dev: &str) -> Result<Root> {
+    let what = format!("looking at the qdiscs of {dev}");
+    let qdiscs = json(namespace, &["-j", "qdisc", "show", "dev", dev, "root"], &what)?;
+    let root = qdiscs.iter().find(|qdisc| qdisc["root"] == true);
+    let Some(root) = root else { return Ok(Root::Default) };
+    let (kind, handle) = (root["kind"].as_str().unwrap_or("?"), root["handle"].as_str().unwrap_or("0:"));
+    if handle == "0:" {
+        return Ok(Root::Default);
+    }
+    if kind == "htb" && handle == HANDLE && has_our_filter(namespace, dev)? {
+        return Ok(Root::Ours);
+    }
+    Ok(Root::Foreign(format!("{kind} {handle}")))
+}
+
+fn has_our_filter(namespace: &NetNamespace, dev: &str) -> Result<bool> {
+    let what = format!("looking at the filters of {dev}");
+    let filters = json(namespace, &["-j", "filter", "show", "dev", dev, "parent", HANDLE], &what)?;
+    Ok(filters.iter().any(|filter| {
+        let name = &filter["options"]["bpf_name"];
+        name.as_str().is_some_and(|name| name.starts_with(super::filter::NAME_PREFIX))
+    }))
+}
+
+/// Packets that each leaf refused although the filter had let them pass, in the order of the queues.
+///
+/// # Errors
+/// tc fails.
+pub fn leaf_drops(namespace: &NetNamespace, dev: &str, queues: usize) -> Result<Vec<u64>> {
+    let what = format!("reading the counters of {dev}");
+    let qdiscs = json(namespace, &["-s", "-j", "qdisc", "show", "dev", dev], &what)?;
+    let of = |queue: usize| {
+        let parent = format!("1:{:x}", queue + 1);
+        let leaf = qdiscs.iter().find(|qdisc| qdisc["parent"].as_str() == Some(&parent));
+        leaf.and_then(|leaf| leaf["drops"].as_u64()).unwrap_or(0)
+    };
+    Ok((0..queues).map(of).collect())
+}
