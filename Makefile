@@ -1,4 +1,4 @@
-# The project's targets. A fresh machine needs Rust (>= 1.88), Python (>= 3.10) with venv, a C linker, and make.
+# The project's targets. A fresh machine needs Rust (>= 1.89), Python (>= 3.10) with venv, a C linker, and make.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,7 +8,7 @@ OUT    ?= out
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test check bench demo docs fuzz clean
+.PHONY: build test check bench demo docs stubs fuzz clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -24,7 +24,7 @@ $(VENV)/.packages: pyproject.toml scripts/python_dependencies.py
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES)
-	@command -v cargo > /dev/null || { echo "pifolab needs Rust 1.88 or later: https://rustup.rs"; exit 1; }
+	@command -v cargo > /dev/null || { echo "pifolab needs Rust 1.89 or later: https://rustup.rs"; exit 1; }
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
@@ -53,6 +53,10 @@ demo: build
 ## API documentation of the Rust crates in target/doc
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --exclude pifolab-py
+
+## What editors see of the scheduler classes; to be run after a parameter table has changed
+stubs: build
+	$(BIN)/python scripts/generate_stubs.py
 
 ## Every fuzz target for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60

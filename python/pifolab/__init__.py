@@ -22,6 +22,8 @@ It is full now. A better packet pushes the worst one out, a worse one is refused
 `pifolab.schedulers()` and `pifolab.ranks()` list what there is, with every parameter, its unit, range and default.
 """
 
+from pifolab._classes import *  # noqa: F403
+from pifolab._classes import ranked, scheduler
 from pifolab._pifolab import (
     Admitted,
     Dropped,
@@ -31,10 +33,10 @@ from pifolab._pifolab import (
     Scheduler,
     __version__,
 )
+from pifolab.custom import PythonRank, PythonScheduler
 from pifolab.errors import InputError, InternalError, ParameterError, PifolabError
 from pifolab.info import Info, Param, ranks, schedulers
-from pifolab._classes import *  # noqa: F403
-from pifolab._classes import ranked, scheduler
+from pifolab.runs import Run, run, run_text
 
 __all__ = [
     "Admitted",
@@ -48,10 +50,15 @@ __all__ = [
     "Param",
     "ParameterError",
     "PifolabError",
+    "PythonRank",
+    "PythonScheduler",
+    "Run",
     "Scheduler",
     "__version__",
     "ranked",
     "ranks",
+    "run",
+    "run_text",
     "scheduler",
     "schedulers",
 ]

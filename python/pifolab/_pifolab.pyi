@@ -1,6 +1,6 @@
 """The compiled part; private. What users need is exported by `pifolab`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, SupportsIndex, TypedDict, final
 
 __version__: str
@@ -29,7 +29,43 @@ class InfoTable(TypedDict):
 
 def schedulers() -> list[InfoTable]: ...
 def ranks() -> list[InfoTable]: ...
+
+class ReplayOutcome(TypedDict):
+    scheduler: str
+    operations: int
+    mismatches: int
+    first: str | None
+
+def replay_vector(file: str) -> ReplayOutcome: ...
+
+class Measurement(TypedDict):
+    name: str
+    occupancy: int
+    load: str | None
+    ns_per_packet: float
+    min_ns_per_packet: float
+
+def bench_schedulers() -> list[Measurement]: ...
+
+class ScenarioResult(TypedDict):
+    manifest: str
+    summary: str
+    tables: dict[str, dict[str, tuple[str, Any]]]
+
+def run_scenario(
+    text: str,
+    file: str,
+    overrides: Sequence[tuple[str, str]],
+    *,
+    seed: int | None = None,
+    workers: int = 1,
+    schedulers: dict[str, Any] | None = None,
+    ranks: dict[str, Any] | None = None,
+    progress: Callable[[int, float | None, int, int], None] | None = None,
+) -> ScenarioResult: ...
+def scenario_schema() -> str: ...
 def unknown_name(what: str, name: str, names: Sequence[str]) -> str: ...
+
 @final
 class Packet:
     """A packet as a scheduler sees it: immutable, compared by content.
@@ -107,6 +143,7 @@ class Dropped:
     """The packet was refused; it comes back in `packet`, with the rank that it was given."""
 
     __match_args__: Final = ("reason", "packet")
+    def __new__(cls, reason: str, packet: Packet) -> Dropped: ...
     @property
     def reason(self) -> Literal["admission", "full", "pushed-out", "rank-out-of-range"]: ...
     @property

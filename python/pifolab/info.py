@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
@@ -89,8 +90,15 @@ class Info:
 
 
 def _read(table: _pifolab.InfoTable) -> Info:
-    params = tuple(Param(**{**row, "choices": tuple(row["choices"])}) for row in table["params"])
-    return Info(**{**table, "params": params})
+    facts: dict[str, Any] = {**table}
+    facts["params"] = tuple(map(_read_param, table["params"]))
+    return Info(**facts)
+
+
+def _read_param(row: _pifolab.ParamTable) -> Param:
+    facts: dict[str, Any] = {**row}
+    facts["choices"] = tuple(row["choices"])
+    return Param(**facts)
 
 
 @cache
@@ -109,8 +117,10 @@ def schedulers() -> list[Info]:
     Examples
     --------
     >>> import pifolab
-    >>> [info.name for info in pifolab.schedulers()][:3]
-    ['fifo', 'pifo', 'strict-priority']
+    >>> for info in pifolab.schedulers():
+    ...     if info.name == "fifo":
+    ...         print(info.summary)
+    First in, first out, with tail drop; ranks are ignored.
     """
     return list(_schedulers())
 

@@ -3,14 +3,18 @@
 //! `pifolab._pifolab` is private; the package `pifolab` around it is what users import. What goes wrong passes through
 //! one place, `errors::guard`, which knows three exceptions: a wrong parameter, wrong input, and a mistake of ours.
 
+mod custom;
 mod errors;
 mod packets;
+mod run;
 mod scheduler;
 mod values;
 
-use pifolab_scenario::registry;
+use errors::{Fault, guard};
+use pifolab_scenario::{conformance, registry};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
 
 /// What is known about every scheduler.
 #[pyfunction]
@@ -25,6 +29,18 @@ fn schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 fn ranks(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let tables = registry::RANKS.iter().map(|entry| values::show_info(py, entry.info)).collect::<PyResult<Vec<_>>>()?;
     PyList::new(py, tables)
+}
+
+/// Replays the scheduler vector in `file`.
+#[pyfunction]
+fn replay_vector<'py>(py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let outcome = guard(py, || conformance::replay_file(&file).map_err(|e| Fault::Input(e.to_string())))?;
+    let result = PyDict::new(py);
+    result.set_item("scheduler", outcome.scheduler)?;
+    result.set_item("operations", outcome.operations)?;
+    result.set_item("mismatches", outcome.mismatches)?;
+    result.set_item("first", outcome.first.map(|mismatch| mismatch.to_string()))?;
+    Ok(result)
 }
 
 /// Says that no `what` is called `name`, and which of `names` may have been meant.
@@ -46,6 +62,9 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<packets::NotBefore>()?;
     module.add_function(wrap_pyfunction!(schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(ranks, module)?)?;
+    module.add_function(wrap_pyfunction!(replay_vector, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(run::scenario_schema, module)?)?;
     module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
     Ok(())
 }

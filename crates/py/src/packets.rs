@@ -22,8 +22,8 @@ pub struct PyPacket {
 #[pymethods]
 impl PyPacket {
     #[classattr]
-    fn __match_args__() -> [&'static str; 1] {
-        ["rank"]
+    fn __match_args__() -> (&'static str,) {
+        ("rank",)
     }
 
     #[new]
@@ -66,6 +66,11 @@ impl From<&Packet> for PyPacket {
 }
 
 impl PyPacket {
+    /// Its name.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The packet that arrives at `now`.
     pub fn arriving(&self, now: Time) -> Packet {
         Packet { id: self.id, flow: self.flow, size: self.size_bytes, rank: Rank::saturating(self.rank), arrival: now }
@@ -141,8 +146,8 @@ pub struct Admitted {
 #[pymethods]
 impl Admitted {
     #[classattr]
-    fn __match_args__() -> [&'static str; 2] {
-        ["queue", "rank"]
+    fn __match_args__() -> (&'static str, &'static str) {
+        ("queue", "rank")
     }
 
     fn __repr__(&self) -> String {
@@ -164,8 +169,8 @@ pub struct Evicted {
 #[pymethods]
 impl Evicted {
     #[classattr]
-    fn __match_args__() -> [&'static str; 3] {
-        ["queue", "rank", "victims"]
+    fn __match_args__() -> (&'static str, &'static str, &'static str) {
+        ("queue", "rank", "victims")
     }
 
     #[getter]
@@ -192,8 +197,20 @@ pub struct Dropped {
 #[pymethods]
 impl Dropped {
     #[classattr]
-    fn __match_args__() -> [&'static str; 2] {
-        ["reason", "packet"]
+    fn __match_args__() -> (&'static str, &'static str) {
+        ("reason", "packet")
+    }
+
+    #[new]
+    fn new(py: Python<'_>, reason: &str, packet: PyPacket) -> PyResult<Self> {
+        guard(py, || {
+            let known = DropReason::ALL.into_iter().find(|known| known.as_str() == reason);
+            let reason = known.ok_or_else(|| {
+                let words = DropReason::ALL.map(DropReason::as_str).join(", ");
+                Fault::Input(format!("reason = {reason:?}: expected one of {words}"))
+            })?;
+            Ok(Self { packet, reason })
+        })
     }
 
     #[getter]
@@ -216,8 +233,8 @@ pub struct NotBefore {
 #[pymethods]
 impl NotBefore {
     #[classattr]
-    fn __match_args__() -> [&'static str; 1] {
-        ["time_ns"]
+    fn __match_args__() -> (&'static str,) {
+        ("time_ns",)
     }
 
     fn __repr__(&self) -> String {

@@ -1,6 +1,7 @@
 //! Python values and the library's: parameters inwards, tables of parameters outwards.
 
 use pifolab_sched::params::{Absent, Args, Info, Kind, Param, Value};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -41,6 +42,20 @@ fn read_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
         Err(_) => {
             let kind = value.get_type().name()?;
             Err(PyTypeError::new_err(format!("a parameter cannot be a {kind}: {}", value.repr()?)))
+        }
+    }
+}
+
+/// A value as Python writes it; a decimal becomes the nearest float.
+pub fn show_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::Integer(value) => Ok(value.into_pyobject(py)?.into_any()),
+        Value::Decimal(text) => PyFloat::type_object(py).call1((text,)),
+        Value::Text(text) => Ok(PyString::new(py, text).into_any()),
+        Value::Flag(flag) => Ok(PyBool::new(py, *flag).to_owned().into_any()),
+        Value::List(values) => {
+            let members = values.iter().map(|value| show_value(py, value)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, members)?.into_any())
         }
     }
 }

@@ -1,0 +1,88 @@
+//! Runs a scenario for Python: text in, manifest, summary and columns out.
+
+use crate::custom::{PythonExtras, Slot};
+use crate::errors::{Fault, guard};
+use pifolab_metrics::Column;
+use pifolab_scenario::{Error, Progress, Report};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+/// Runs the scenario `text`, which errors call `file`, with `overrides` of (dotted path, value).
+///
+/// `progress(arrived, expected, done, schedulers)` is called about ten times a second. Ctrl-C ends the run with what is
+/// complete. `schedulers` and `ranks` map names to what makes a scheduler or rank function written in Python.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, *, seed=None, workers=1, schedulers=None, ranks=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
+pub fn run_scenario<'py>(
+    py: Python<'py>,
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    seed: Option<u64>,
+    workers: usize,
+    schedulers: Option<&Bound<'py, PyDict>>,
+    ranks: Option<&Bound<'py, PyDict>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let slot = Slot::default();
+    let extras = PythonExtras::read(schedulers, ranks, slot.clone())?;
+    let mut watch = |state: Progress| {
+        let seen = Python::attach(|py| {
+            py.check_signals()?;
+            let Some(progress) = &progress else { return Ok(()) };
+            let state = (state.arrived, state.expected, state.schedulers_done, state.schedulers);
+            progress.call1(py, state).map(|_| ())
+        });
+        seen.map_err(|error| slot.keep(error)).is_ok()
+    };
+    let result = guard(py, || {
+        let run = || pifolab_scenario::run_text(text, file, &overrides, seed, workers, &extras, &mut watch);
+        match py.detach(run) {
+            Err(Error::Cancelled) => Ok(None),
+            Ok(report) => Ok(Some(report)),
+            Err(error) => Err(Fault::Input(error.to_string())),
+        }
+    });
+    match (slot.take(), result) {
+        (None, Ok(Some(report))) => show_report(py, &report),
+        // What was complete when Ctrl-C came is a result; the manifest says that it is partial.
+        (Some(error), Ok(Some(report))) if error.is_instance_of::<PyKeyboardInterrupt>(py) => show_report(py, &report),
+        (Some(error), _) | (None, Err(error)) => Err(error),
+        (None, Ok(None)) => Err(PyKeyboardInterrupt::new_err(())),
+    }
+}
+
+/// The JSON Schema of scenarios.
+#[pyfunction]
+pub fn scenario_schema() -> String {
+    pifolab_scenario::schema::schema().to_string()
+}
+
+fn show_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+    let tables = PyDict::new(py);
+    for table in &report.tables {
+        let columns = PyDict::new(py);
+        for (name, column) in &table.columns {
+            columns.set_item(name, show_column(py, column)?)?;
+        }
+        tables.set_item(table.name, columns)?;
+    }
+    let result = PyDict::new(py);
+    result.set_item("manifest", report.manifest.to_string())?;
+    result.set_item("summary", report.summary.to_string())?;
+    result.set_item("tables", tables)?;
+    Ok(result)
+}
+
+/// A column as (kind, values): the native bytes of 64-bit numbers, or a list.
+fn show_column<'py>(py: Python<'py>, column: &Column) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
+    let packed = |bytes: Vec<u8>| PyBytes::new(py, &bytes).into_any();
+    Ok(match column {
+        Column::Integers(values) => ("i64", packed(values.iter().flat_map(|value| value.to_ne_bytes()).collect())),
+        Column::Reals(values) => ("f64", packed(values.iter().flat_map(|value| value.to_ne_bytes()).collect())),
+        Column::Optional(values) => ("optional", PyList::new(py, values)?.into_any()),
+        Column::Texts(values) => ("text", PyList::new(py, values)?.into_any()),
+    })
+}

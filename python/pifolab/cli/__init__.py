@@ -1,0 +1,64 @@
+"""The command `pifolab`.
+
+Every command is a module with two functions: `add_to` declares its arguments, `run` does the work and returns the
+exit status. What goes wrong because of the user is one line on standard error and exit status 2; nothing that a user
+can do ends in a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from pifolab.cli.parser import Parser, complete_parser
+from pifolab.errors import InternalError, PifolabError
+
+__all__ = ["main"]
+
+USAGE_ERROR = 2
+INTERNAL_ERROR = 70
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: that of the process) and return the exit status."""
+    parser = complete_parser()
+    try:
+        arguments = parser.parse(sys.argv[1:] if argv is None else list(argv))
+        status = arguments.run(arguments)
+        sys.stdout.flush()
+        return int(status)
+    except InternalError as error:
+        _say(parser, f"internal error: {error}; please report this together with the command")
+        return INTERNAL_ERROR
+    except PifolabError as error:
+        _say(parser, str(error))
+        return USAGE_ERROR
+    except BrokenPipeError:
+        # Whoever read our output has seen enough (`pifolab list schedulers | head -1`). Python would complain again
+        # when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        _say(parser, f"{where}{error.strerror or error}")
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        _say(parser, "interrupted")
+        return INTERRUPTED
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    except Exception as error:
+        if os.environ.get("PIFOLAB_TRACEBACK"):
+            raise
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
+        _say(parser, f"internal error: {what}; PIFOLAB_TRACEBACK=1 shows more, please report it")
+        return INTERNAL_ERROR
+
+
+def _say(parser: Parser, message: str) -> None:
+    print(f"{parser.prog}: {message}", file=sys.stderr)

@@ -1,0 +1,80 @@
+"""Command-line parsing with one-line errors that suggest what was meant."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, NoReturn
+
+from pifolab import _pifolab
+
+__all__ = ["Parser", "complete_parser", "positive_integer"]
+
+
+class Parser(argparse.ArgumentParser):
+    """An `ArgumentParser` whose errors are one line."""
+
+    def __init__(self, **keywords: Any) -> None:
+        keywords.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **keywords)
+        self._commands: dict[str, Parser] = {}
+
+    def commands(self, **keywords: Any) -> argparse._SubParsersAction[Parser]:
+        """Add sub-commands, remembered for suggestions."""
+        action = self.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser, **keywords)
+        self._commands = action.choices
+        return action
+
+    def parse(self, argv: list[str]) -> argparse.Namespace:
+        """Parse `argv`; a wrong one ends in `SystemExit(2)` after one line."""
+        arguments, unknown = self.parse_known_args(argv)
+        if unknown:
+            parser = self._in_charge(argv)
+            word = unknown[0]
+            if word.startswith("-"):
+                options = [option for action in parser._actions for option in action.option_strings]
+                parser.error(_pifolab.unknown_name("option", word.split("=")[0], options))
+            parser.error(f"unexpected argument {word!r}")
+        return arguments
+
+    def _in_charge(self, argv: list[str]) -> Parser:
+        """Return the parser of the innermost command that `argv` names."""
+        parser = self
+        for word in argv:
+            parser = parser._commands.get(word, parser)
+        return parser
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            what = "command" if isinstance(action, argparse._SubParsersAction) else str(action.metavar or action.dest)
+            names = [str(choice) for choice in action.choices]
+            self.error(_pifolab.unknown_name(what, str(value), names))
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and leave with exit status 2."""
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def positive_integer(text: str) -> int:
+    """Read an integer from 1, for `type=` of an argument."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no integer from 1")
+    return int(text)
+
+
+def complete_parser() -> Parser:
+    """Return the parser of the whole command line."""
+    # Commands import what they need when they run: `pifolab list` should not wait for a plotting library.
+    from pifolab.cli import catalogue, conformance, demo, run
+
+    parser = Parser(
+        prog="pifolab",
+        description="Programmable packet scheduling, from paper to packets.",
+        epilog="Help on one command: pifolab COMMAND --help",
+    )
+    parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
+    commands = parser.commands()
+    for module in (run, catalogue, conformance, demo):
+        module.add_to(commands)
+    return parser

@@ -1,0 +1,204 @@
+"""Figures of runs on one link: inversions and drops per rank, queue bounds over time, the comparison of schedulers.
+
+Each takes a polars frame with a column `scheduler`; where there are several seeds, lines are means over seeds and the
+band goes from the smallest to the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from pifolab.figures.palette import INK, Look, look
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["MAX_POINTS", "bounds_over_time", "comparison", "per_rank"]
+
+#: More ranks than this are gathered into bins of equal width (equal ratio, where they span over four decades).
+MAX_POINTS = 200
+
+
+def per_rank(frame: pl.DataFrame, value: str, label: str, order: Sequence[str] | None = None) -> Figure:
+    """Return a line for each scheduler: the sum of `value` against rank.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Columns `scheduler` (str), `rank` (int), the column `value` (numeric), and `seed` (int) if there are several.
+        A rank without a row counts as 0.
+    value : str
+        The column to draw.
+    label : str
+        The label of the vertical axis, with its unit.
+    order : sequence of str, optional
+        The schedulers, also those without a row, in the order of the legend. Default: as they come.
+    """
+    names = list(order) if order is not None else _schedulers(frame)
+    edges, scale = _bins(frame["rank"].to_numpy())
+    centres = (edges[:-1] + edges[1:] - 1) / 2
+    with figure_style():
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots(figsize=(COLUMN_INCHES, 2.2))
+        for name in names:
+            lines = []
+            for _, of_seed in _by_seed(frame.filter(scheduler=name)):
+                ranks, values = of_seed["rank"].to_numpy(), of_seed[value].to_numpy()
+                lines.append(np.histogram(ranks, bins=edges, weights=values)[0])
+            _line(axes, centres, np.vstack(lines or [np.zeros(len(centres))]), look(name, names))
+        axes.set_xscale(scale)
+        binned = len(centres) < len(np.unique(frame["rank"].to_numpy()))
+        axes.set_xlabel(f"Rank ({len(centres)} bins)" if binned else "Rank")
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(centres[0], centres[-1] if len(centres) > 1 else centres[0] + 1)
+        _legend(axes, len(names))
+        return figure
+
+
+def bounds_over_time(frame: pl.DataFrame) -> Figure:
+    """Return a panel for each scheduler that has queue bounds, with a line for each queue.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Columns `scheduler` (str), `time_ns` (int), `queue` (int, 0 has the highest priority) and `bound` (int).
+    """
+    names = _schedulers(frame)
+    with figure_style():
+        import matplotlib as mpl
+        import matplotlib.pyplot as plt
+
+        rows = max(len(names), 1)
+        figure, panels = plt.subplots(
+            rows, 1, figsize=(COLUMN_INCHES, 0.4 + 1.25 * rows), sharex=True, squeeze=False, layout="constrained"
+        )
+        queues = int(frame["queue"].max() or 0) + 1 if len(frame) else 1  # type: ignore[arg-type]
+        colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, queues))
+        for axes, name in zip(panels[:, 0], names, strict=True):
+            mine = frame.filter(scheduler=name)
+            for queue in range(queues):
+                line = mine.filter(queue=queue).sort("time_ns")
+                axes.plot(line["time_ns"] / 1e6, line["bound"], color=colours[queue], linewidth=0.8)
+            axes.set_title(look(name, names).label, loc="left", pad=2)
+            axes.set_ylabel("Bound (rank)")
+        panels[-1, 0].set_xlabel("Time (ms)")
+        if len(names) and queues > 1:
+            scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, queues - 1), "viridis")
+            bar = figure.colorbar(scale, ax=panels[:, 0].tolist(), fraction=0.05, pad=0.02, aspect=30)
+            bar.set_label("Queue (0 leaves first)")
+            bar.ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
+        return figure
+
+
+def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figure:
+    """Return a table drawn as bars: a row for each scheduler, a column for each metric, the numbers beside the bars.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        A row for each scheduler (and seed): `scheduler` (str) and the metrics.
+    columns : sequence of (str, str)
+        The metrics to show: column name, and heading with its unit.
+    """
+    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    with figure_style():
+        import matplotlib.pyplot as plt
+
+        figure, panels = plt.subplots(
+            1,
+            len(columns),
+            figsize=(PAGE_INCHES, 0.55 + 0.24 * len(names)),
+            sharey=True,
+            squeeze=False,
+            layout="constrained",
+        )
+        places = np.arange(len(names))
+        for axes, (column, heading) in zip(panels[0], columns, strict=True):
+            means = [float(np.mean(frame.filter(scheduler=name)[column].drop_nulls().to_numpy())) for name in names]
+            top = max([value for value in means if np.isfinite(value)], default=0.0) or 1.0
+            for place, name, value in zip(places, names, means, strict=True):
+                if not np.isfinite(value):
+                    axes.text(0, place, "-", va="center", fontsize=6.5, color=INK)
+                    continue
+                axes.barh(place, value, color=look(name, names).colour, height=0.62)
+                axes.text(value + top * 0.03, place, quantity(value), va="center", fontsize=6.5, color=INK)
+            axes.set_xlim(0, top * 1.45)
+            axes.set_title(heading, loc="left", pad=4, fontsize=7)
+            axes.set_xticks([])
+            axes.spines["bottom"].set_visible(False)
+            axes.grid(visible=False)
+            axes.tick_params(left=False)
+        panels[0][0].set_yticks(places, [look(name, names).label for name in names])
+        panels[0][0].invert_yaxis()
+        return figure
+
+
+def quantity(value: float) -> str:
+    """Write a number in at most five digits.
+
+    Examples
+    --------
+    >>> quantity(0), quantity(916667), quantity(12.34), quantity(0.00123)
+    ('0', '917k', '12.3', '0.0012')
+    """
+    if value == int(value) and abs(value) < 10_000:
+        return str(int(value))
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= 10 * size or (abs(value) >= size and unit != "k"):
+            return f"{value / size:.3g}{unit}"
+    return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2g}"
+
+
+def _schedulers(frame: pl.DataFrame) -> list[str]:
+    return frame["scheduler"].unique(maintain_order=True).to_list()
+
+
+def _by_seed(frame: pl.DataFrame) -> list[tuple[Any, pl.DataFrame]]:
+    if "seed" not in frame.columns:
+        return [(None, frame)]
+    return [(key, part) for key, part in frame.group_by("seed", maintain_order=True)]
+
+
+def _bins(ranks: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str]:
+    """Return the edges of bins that hold all `ranks`, and the scale of the axis."""
+    if len(ranks) == 0:
+        return np.array([0.0, 1.0]), "linear"
+    low, high = int(ranks.min()), int(ranks.max())
+    if high - low < MAX_POINTS:
+        return np.arange(low, high + 2, dtype=float), "linear"
+    if high > 10_000 * max(low, 1):
+        edges = np.geomspace(max(low, 1), high + 1, MAX_POINTS // 4 + 1)
+        edges[0] = low
+        return np.unique(np.round(edges)), "symlog"
+    return np.linspace(low, high + 1, MAX_POINTS + 1), "linear"
+
+
+def _line(axes: Axes, x: np.ndarray[Any, Any], lines: np.ndarray[Any, Any], drawn: Look) -> None:
+    every = max(len(x) // 8, 1)
+    # Markers of different lines start at different places, so that they do not hide each other.
+    start = sum(map(ord, drawn.label)) % every
+    axes.plot(
+        x,
+        lines.mean(axis=0),
+        color=drawn.colour,
+        linestyle=drawn.dash,
+        marker=drawn.marker,
+        markevery=(start, every),
+        label=drawn.label,
+    )
+    if len(lines) > 1:
+        axes.fill_between(x, lines.min(axis=0), lines.max(axis=0), color=drawn.colour, alpha=0.2, linewidth=0)
+
+
+def _legend(axes: Axes, entries: int) -> None:
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0, 1.0, 1, 0.1), mode="expand", ncols=min(entries, 3), borderaxespad=0.2
+    )

@@ -1,0 +1,69 @@
+"""Writes a folder completely or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pifolab.errors import InputError
+
+__all__ = ["check_absent", "whole_folder"]
+
+
+def check_absent(folder: Path) -> None:
+    """Refuse a folder that exists or that cannot be made, before hours are spent on what should go there.
+
+    Raises
+    ------
+    InputError
+        It exists (an empty folder does not count), or its parent is no folder or cannot be written to.
+    """
+    if folder.is_symlink() or folder.exists():
+        empty = folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
+        if not empty:
+            raise InputError(f"{folder}: exists already; give another --out, or remove it")
+    parent = folder.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise InputError(f"{folder}: {parent} is no folder")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: {parent} cannot be written to")
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `folder` that takes its name when the block ends well, and vanishes otherwise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "run"
+    >>> with whole_folder(target) as folder:
+    ...     _ = (folder / "summary.json").write_text("{}")
+    >>> [file.name for file in target.iterdir()]
+    ['summary.json']
+    """
+    check_absent(folder)
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.partial-", dir=folder.absolute().parent))
+    try:
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        if folder.is_dir():
+            folder.rmdir()
+        temporary.rename(folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _umask() -> int:
+    """Return the process's umask, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,104 @@
+"""The frame of every report: title, sections, tables, inlined images, in one self-contained file."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from pifolab.figures.palette import look
+
+__all__ = ["Section", "figure", "page", "preformatted", "scheduler_name", "table"]
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #222; margin: 0 auto; max-width: 62rem;
+  padding: 1.5rem 1.2rem 4rem; }
+h1 { font-size: 1.5rem; margin: 0 0 .2rem; }
+h2 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem; }
+.lead { color: #555; margin: 0 0 1rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
+.wide { overflow-x: auto; }
+th, td { padding: .25rem .8rem .25rem 0; text-align: right; white-space: nowrap; }
+th { font-weight: 600; color: #555; border-bottom: 1px solid #bbb; vertical-align: bottom; white-space: normal; }
+th:first-child, td:first-child { text-align: left; }
+tr:hover td { background: #f6f6f6; }
+.figures { display: flex; flex-wrap: wrap; gap: 1.2rem; }
+figure { margin: 0; flex: 1 1 24rem; max-width: 30rem; }
+figure.page-wide { flex-basis: 100%; max-width: 100%; }
+figure img { width: 100%; max-width: 46rem; }
+figcaption { font-size: .85rem; color: #555; }
+.chip { display: inline-block; width: .7em; height: .7em; border-radius: 2px; margin-right: .45em; }
+pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; font-size: .8rem; border-radius: 4px; }
+summary { cursor: pointer; color: #555; }
+@media print { body { max-width: none; padding: 0; } section { break-inside: avoid; } }
+"""
+
+
+@dataclass
+class Section:
+    """A part of the page: a heading, and HTML made with the helpers of this module."""
+
+    title: str
+    parts: list[str] = field(default_factory=list)
+
+
+def page(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """Return the whole page as HTML."""
+    body = "\n".join(
+        f"<section>\n<h2>{escape(section.title)}</h2>\n" + "\n".join(section.parts) + "\n</section>"
+        for section in sections
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f'<h1>{escape(title)}</h1>\n<p class="lead">{escape(lead)}</p>\n{body}\n</body>\n</html>\n'
+    )
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table; cells that are `Html` stand as they are, all others are escaped."""
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
+    body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
+    return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>'
+
+
+class Html(str):
+    """Text that is HTML already."""
+
+
+def scheduler_name(name: str, others: list[str]) -> Html:
+    """Return a scheduler's name with its colour, as a table's cell."""
+    drawn = look(name, others)
+    return Html(f'<span class="chip" style="background:{drawn.colour}"></span>{escape(name)}')
+
+
+def figure(image: Path, caption: str, *, wide: bool = False) -> str:
+    """Return a figure whose PNG is part of the page."""
+    data = base64.b64encode(image.read_bytes()).decode("ascii")
+    width = ' class="page-wide"' if wide else ""
+    return (
+        f'<figure{width}><img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
+def preformatted(summary: str, text: str) -> str:
+    """Return a text that opens on demand, such as a manifest."""
+    return f"<details><summary>{escape(summary)}</summary><pre>{escape(text)}</pre></details>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Html):
+        return str(value)
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "&#8239;")
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return escape(str(value))

@@ -1,0 +1,89 @@
+"""The report of a run: what it measured, the figures, and how to repeat it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab.figures.run import CAPTIONS
+from pifolab.report import html
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pifolab.runs import Run
+
+__all__ = ["summary_rows", "write_report"]
+
+#: The columns of the table at the top, with headings.
+_COLUMNS = (
+    ("arrived_packets", "arrived (packets)"),
+    ("sent_packets", "sent (packets)"),
+    ("dropped_packets", "dropped (packets)"),
+    ("lowest_dropped_rank", "lowest dropped rank"),
+    ("inversions", "inversions (packets)"),
+    ("delta", "Delta to PIFO"),
+    ("sojourn_mean_ns", "mean wait (ns)"),
+    ("sojourn_p99_ns", "p99 wait (ns)"),
+    ("reordered_packets", "reordered (packets)"),
+    ("utilisation", "utilisation"),
+)
+
+
+def summary_rows(schedulers: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
+    """Return headings and a row for each scheduler: means over the seeds, whole where they are counts."""
+    import polars as pl
+
+    known = [(column, heading) for column, heading in _COLUMNS if column in schedulers.columns]
+    known = [(column, heading) for column, heading in known if schedulers[column].null_count() < schedulers.height]
+    means = schedulers.group_by("scheduler", maintain_order=True).agg(pl.col(column).mean() for column, _ in known)
+    rows: list[list[Any]] = []
+    for row in means.iter_rows(named=True):
+        cells: list[Any] = [row["scheduler"]]
+        for column, _ in known:
+            value = row[column]
+            cells.append(round(value) if value is not None and (abs(value) >= 1000 or value == int(value)) else value)
+        rows.append(cells)
+    return ["scheduler", *(heading for _, heading in known)], rows
+
+
+def write_report(run: Run, folder: Path) -> Path:
+    """Write `report.html` into the run folder `folder`, whose figures are drawn already."""
+    headings, rows = summary_rows(run.tables["schedulers"])
+    names = [row[0] for row in rows]
+    table = html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows])
+    seeds = ", ".join(map(str, run.seeds))
+    note = f"<p>Seed {seeds}.</p>" if len(run.seeds) == 1 else f"<p>Means over the seeds {seeds}.</p>"
+    sections = [html.Section("Results", [table, note])]
+    drawn = [(name, folder / "figures" / f"{name}.png") for name in CAPTIONS]
+    pictures = [
+        html.figure(image, CAPTIONS[name], wide=name == "comparison") for name, image in drawn if image.exists()
+    ]
+    sections.append(html.Section("Figures", ['<div class="figures">', *pictures, "</div>"]))
+    sections.append(html.Section("How to repeat it", _repeat(run)))
+    lead = str(run.manifest["spec"].get("description") or "A run of pifolab on one link.")
+    if run.partial:
+        lead = f"PARTIAL: the run was interrupted; what is shown is complete. {lead}"
+    target = folder / "report.html"
+    target.write_text(html.page(run.title, lead, sections), encoding="utf-8")
+    return target
+
+
+def _repeat(run: Run) -> list[str]:
+    hashes = [
+        (one["seed"], scheduler["scheduler"], scheduler["events"], scheduler["trace_hash"])
+        for one in run.manifest["runs"]
+        for scheduler in one["schedulers"]
+    ]
+    table = html.table(["seed", "scheduler", "events", "trace hash"], [[str(seed), *rest] for seed, *rest in hashes])
+    overrides = "\n".join(f"--set {override}" for override in run.manifest["overrides"])
+    parts = [
+        f"<p>pifolab {run.manifest['pifolab']}. Equal trace hashes mean equal decisions, to the last packet.</p>",
+        html.preformatted("The scenario as it was written", run.manifest["text"].strip() or "(made from flags)"),
+    ]
+    if overrides:
+        parts.append(html.preformatted("Overrides", overrides))
+    parts.append(html.preformatted("The manifest: every default filled in", json.dumps(run.manifest["spec"], indent=2)))
+    parts.append(f"<details><summary>Trace hashes</summary>{table}</details>")
+    return parts

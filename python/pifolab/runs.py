@@ -1,0 +1,290 @@
+"""Runs scenarios and keeps what they give: polars frames, or a folder with tables, figures and a report."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab import _pifolab
+from pifolab.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pifolab.custom import PythonRank, PythonScheduler
+
+__all__ = ["Progress", "Run", "run", "run_text"]
+
+#: Called with packets arrived, packets expected (None if unknown), schedulers done, and all schedulers.
+Progress = Callable[[int, "float | None", int, int], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a scenario came to.
+
+    Attributes
+    ----------
+    manifest : dict
+        What ran: the whole specification with every default filled in, seeds, version, and the trace hash of each
+        scheduler and seed, which tells whether two runs were the same to the last decision.
+    summary : dict
+        The main numbers of each scheduler.
+    tables : dict of str to polars.DataFrame
+        ``schedulers``, ``ranks``, ``queues``, ``flows``, ``samples``, ``queue_samples`` and more, as docs/run-folder.md
+        describes. The first columns are `seed` and `scheduler`.
+    """
+
+    manifest: dict[str, Any]
+    summary: dict[str, Any]
+    tables: dict[str, pl.DataFrame]
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was interrupted; what is here is complete all the same."""
+        return bool(self.manifest["partial"])
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that ran."""
+        return [int(one["seed"]) for one in self.summary["runs"]]
+
+    @property
+    def title(self) -> str:
+        """The scenario's title, or the name of its file."""
+        return str(self.manifest["spec"].get("title") or Path(self.manifest["file"]).stem)
+
+    def save(self, folder: str | os.PathLike[str], *, figures: bool = True) -> Path:
+        """Write manifest.json, summary.json, a Parquet file per table, figures/ and report.html to `folder`.
+
+        The folder appears when all of it is written; until then there is a hidden one beside it.
+
+        Raises
+        ------
+        InputError
+            The folder exists or cannot be made.
+        """
+        from pifolab.folder import whole_folder
+        from pifolab.report.run import write_report
+
+        target = Path(folder)
+        with whole_folder(target) as unfinished:
+            _write_json(unfinished / "manifest.json", self.manifest)
+            _write_json(unfinished / "summary.json", self.summary)
+            for name, frame in self.tables.items():
+                frame.write_parquet(unfinished / f"{name}.parquet", metadata={"pifolab": json.dumps(self.manifest)})
+            if figures:
+                from pifolab.figures.run import draw_run
+                from pifolab.figures.style import save
+
+                (unfinished / "figures").mkdir()
+                for name, figure in draw_run(self).items():
+                    save(figure, unfinished / "figures" / name)
+                write_report(self, unfinished)
+        return target
+
+
+def run(
+    scenario: str | os.PathLike[str],
+    *,
+    seeds: Sequence[int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    schedulers: Mapping[str, type[PythonScheduler] | Callable[..., PythonScheduler]] | None = None,
+    ranks: Mapping[str, type[PythonRank] | Callable[..., PythonRank]] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Run the scenario in a TOML file.
+
+    Parameters
+    ----------
+    scenario : path
+        The file; files that it names are looked for beside it.
+    seeds : sequence of int, optional
+        The seeds to run with. Default: those of the scenario.
+    overrides : mapping of str to value, optional
+        Keys to change, as dotted paths: ``{"link.rate_gbps": 40, "scheduler.packs.window": 100}``.
+    schedulers, ranks : mapping of str to class, optional
+        Schedulers and rank functions written in Python; the scenario can name them. A class (or whatever makes one)
+        is called with the parameters that the scenario gives it, once for each run.
+    workers : int, optional
+        How many schedulers run side by side; results do not depend on it. Default: one per processor.
+    progress : callable, optional
+        Called about ten times a second with packets arrived, packets expected (None if unknown), schedulers done, and
+        all schedulers, over all seeds.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or something in it is wrong; the text names file, line, key and what would be right.
+    """
+    path = Path(scenario)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: no UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    return run_text(
+        text,
+        os.fspath(path),
+        seeds=seeds,
+        overrides=overrides,
+        schedulers=schedulers,
+        ranks=ranks,
+        workers=workers,
+        progress=progress,
+    )
+
+
+def run_text(
+    text: str,
+    file: str = "scenario.toml",
+    *,
+    seeds: Sequence[int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    schedulers: Mapping[str, type[PythonScheduler] | Callable[..., PythonScheduler]] | None = None,
+    ranks: Mapping[str, type[PythonRank] | Callable[..., PythonRank]] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Run a scenario given as TOML text; errors call it `file`. For the other parameters see `run`.
+
+    Examples
+    --------
+    >>> import pifolab
+    >>> result = pifolab.run_text('''
+    ...     duration_s = 0.001
+    ...     link = { rate_gbps = 10 }
+    ...     workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }
+    ...     scheduler = [{ name = "pifo" }, { name = "fifo" }]
+    ... ''')
+    >>> table = result.tables["schedulers"].select("scheduler", "arrived_packets", "inversions")
+    >>> table["arrived_packets"].to_list()
+    [917, 917]
+    >>> table.filter(scheduler="pifo")["inversions"].item()
+    0
+    """
+    pairs = [(key, _as_toml(value)) for key, value in (overrides or {}).items()]
+    parts: list[_Part] = []
+
+    def one(seed: int | None, done: int, all_seeds: int) -> _Part:
+        def watch(arrived: int, expected: float | None, finished: int, count: int) -> None:
+            if progress is not None:
+                before = sum(part.arrived for part in parts)
+                whole = None if expected is None else before + expected * (all_seeds - done)
+                progress(before + arrived, whole, done * count + finished, all_seeds * count)
+
+        result = _pifolab.run_scenario(
+            text,
+            file,
+            pairs,
+            seed=seed,
+            workers=workers or os.cpu_count() or 1,
+            schedulers=dict(schedulers or {}),
+            ranks=dict(ranks or {}),
+            progress=watch,
+        )
+        return _Part(json.loads(result["manifest"]), json.loads(result["summary"]), result["tables"])
+
+    if seeds is not None:
+        if not seeds:
+            raise InputError("seeds = []: expected at least one seed")
+        parts.append(one(_checked_seed(seeds[0]), 0, len(seeds)))
+    else:
+        parts.append(one(None, 0, 1))
+        seeds = parts[0].manifest["spec"]["seeds"]
+    for place, seed in enumerate(seeds[1:], start=1):
+        if parts[-1].manifest["partial"]:
+            break
+        parts.append(one(_checked_seed(seed), place, len(seeds)))
+    return _joined(parts, len(seeds))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one seed gave."""
+
+    manifest: dict[str, Any]
+    summary: dict[str, Any]
+    tables: dict[str, dict[str, tuple[str, Any]]]
+
+    @property
+    def arrived(self) -> int:
+        return sum(row["arrived_packets"] for row in self.summary["schedulers"])
+
+
+def _joined(parts: list[_Part], wanted: int) -> Run:
+    import polars as pl
+
+    partial = len(parts) < wanted or any(part.manifest["partial"] for part in parts)
+    manifest = {key: value for key, value in parts[0].manifest.items() if key not in ("seed", "runs", "trace_hash")}
+    manifest["partial"] = partial
+    manifest["seeds"] = [part.manifest["seed"] for part in parts]
+    manifest["runs"] = [
+        {"seed": part.manifest["seed"], "trace_hash": part.manifest["trace_hash"], "schedulers": part.manifest["runs"]}
+        for part in parts
+    ]
+    summary = {
+        "title": manifest["spec"].get("title"),
+        "partial": partial,
+        "runs": [{"seed": part.manifest["seed"], "schedulers": part.summary["schedulers"]} for part in parts],
+    }
+    frames: dict[str, list[pl.DataFrame]] = {}
+    for part in parts:
+        for name, columns in part.tables.items():
+            frame = _frame(columns)
+            frames.setdefault(name, []).append(frame.insert_column(0, _constant("seed", part.manifest["seed"], frame)))
+    tables = {name: pl.concat(several) for name, several in frames.items()}
+    return Run(manifest, summary, tables)
+
+
+def _constant(name: str, value: int, frame: pl.DataFrame) -> pl.Series:
+    import polars as pl
+
+    return pl.repeat(value, frame.height, dtype=pl.Int64, eager=True).alias(name)
+
+
+def _frame(columns: Mapping[str, tuple[str, Any]]) -> pl.DataFrame:
+    import numpy as np
+    import polars as pl
+
+    series = []
+    for name, (kind, values) in columns.items():
+        if kind == "i64":
+            series.append(pl.Series(name, np.frombuffer(values, dtype=np.int64)))
+        elif kind == "f64":
+            # What was not measured is missing, not a number that is none.
+            series.append(pl.Series(name, np.frombuffer(values, dtype=np.float64), nan_to_null=True))
+        else:
+            series.append(pl.Series(name, values, dtype=pl.Int64 if kind == "optional" else pl.String))
+    return pl.DataFrame(series)
+
+
+def _checked_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise InputError(f"seed = {seed}: expected an integer from 0 to 2^63 - 1")
+    return seed
+
+
+def _as_toml(value: Any) -> str:
+    """Write an override as TOML would have it; a text that is meant as TOML stays as it is."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_quoted(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(_quoted(member) for member in value) + "]"
+    return str(value)
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, str) else _as_toml(value)
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,146 @@
+"""The command line as a user meets it: answers, and one clear line with exit status 2 for every mistake."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pifolab
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def fails_with_one_line(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_list_names_every_scheduler_and_rank_function(pifolab_command: Run):
+    for what, infos in (("schedulers", pifolab.schedulers()), ("ranks", pifolab.ranks())):
+        done = pifolab_command("list", what)
+        assert done.returncode == 0
+        names = re.findall(r"^(\S+)", done.stdout, re.MULTILINE)
+        assert names == [info.name for info in infos]
+
+
+@pytest.mark.parametrize("info", pifolab.schedulers() + pifolab.ranks(), ids=lambda info: info.name)
+def test_explain_shows_every_parameter_with_its_range(pifolab_command: Run, info: pifolab.Info):
+    done = pifolab_command("explain", info.name)
+    assert done.returncode == 0
+    text = " ".join(done.stdout.split())
+    assert " ".join(info.paper.split()) in text
+    assert " ".join(info.state.split()) in text
+    for param in info.params:
+        assert param.name in text
+        assert " ".join(param.expected.removeprefix("expected ").split()) in text
+        assert param.default is None or f"default {param.default}" in text
+        for word, meaning in param.choices:
+            assert word in text
+            assert " ".join(meaning.split()) in text
+
+
+def test_explain_speaks_json_too(pifolab_command: Run):
+    table = json.loads(pifolab_command("explain", "sp-pifo", "--json").stdout)
+    assert table["what"] == "scheduler"
+    assert table["params"][0]["name"] == "queues"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), ("COMMAND",)),
+        (("lst",), ("command", "did you mean list?")),
+        (("list", "scheduler"), ("did you mean schedulers?",)),
+        (("explain",), ("NAME",)),
+        (("explain", "sp-pfio"), ("did you mean sp-pifo?",)),
+        (("explain", "zzzzzzzzz"), ("there are", "fifo")),
+        (("explain", "fifo", "--jsn"), ("did you mean --json?",)),
+        (("explain", "fifo", "extra"), ("extra",)),
+        (("conformance",), ("FILE",)),
+    ],
+)
+def test_wrong_usage_is_one_line_that_helps(pifolab_command: Run, arguments: tuple[str, ...], words: tuple[str, ...]):
+    fails_with_one_line(pifolab_command(*arguments), *words)
+
+
+VECTOR = {
+    "scheduler": "fifo",
+    "config": {"capacity": 1},
+    "ops": [["enq", 0, 5], ["enq", 1, 3], ["deq"], ["deq"]],
+    "expect": [["adm", 0], ["drop", "full"], ["deq", 0], ["deq", None]],
+}
+
+
+def test_conformance_counts_and_agrees(pifolab_command: Run, tmp_path: Path):
+    file = tmp_path / "fifo.json"
+    file.write_text(json.dumps(VECTOR))
+    done = pifolab_command("conformance", file, file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "2 vectors, 8 operations, 0 mismatches\n"
+
+
+def test_conformance_shows_the_first_mismatch_in_full(pifolab_command: Run, tmp_path: Path):
+    file = tmp_path / "wrong.json"
+    file.write_text(json.dumps(VECTOR | {"expect": [["adm", 0], ["adm", 0], ["deq", 0], ["deq", None]]}))
+    done = pifolab_command("conformance", file)
+    assert done.returncode == 1
+    assert "1 vectors, 4 operations, 1 mismatches" in done.stdout
+    for part in ("wrong.json", "ops[1]", '["enq",1,3]', '["adm",0]', '["drop","full"]'):
+        assert part in done.stdout.replace(", ", ",")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ("line 1",)),
+        ("{", ("line 1",)),
+        ("[]", ()),
+        (json.dumps(VECTOR | {"scheduler": "fif"}), ("fif",)),
+        (json.dumps(VECTOR | {"config": {"capacity": 0}}), ("capacity", "0")),
+        (json.dumps(VECTOR | {"config": {"capacity": 1, "window": 3}}), ("window",)),
+        (json.dumps(VECTOR | {"ops": [["enq", 0, -1], *VECTOR["ops"][1:]]}), ("ops[0]",)),
+        (json.dumps(VECTOR | {"ops": VECTOR["ops"][1:]}), ("3", "4")),
+    ],
+)
+def test_a_broken_vector_is_one_line_with_the_place(
+    pifolab_command: Run, tmp_path: Path, text: str, words: tuple[str, ...]
+):
+    file = tmp_path / "broken.json"
+    file.write_text(text)
+    done = pifolab_command("conformance", file)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    for word in ("broken.json", *words):
+        assert word in done.stderr
+
+
+def test_a_missing_vector_is_one_line(pifolab_command: Run):
+    done = pifolab_command("conformance", "nowhere.json")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "nowhere.json" in done.stderr
+
+
+def test_demo_draws_what_it_says(pifolab_command: Run, tmp_path: Path):
+    done = pifolab_command("demo", "--out", tmp_path / "figures")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^pifo +1 1 2 2 +0 +5 \(pushed-out\), 4 \(pushed-out\)$", done.stdout, re.MULTILINE)
+    png = (tmp_path / "figures/motivating-example.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert "PIFO" in (tmp_path / "figures/motivating-example.svg").read_text()
+
+
+def test_output_that_nobody_reads_is_no_error(tmp_path: Path):
+    command = "pifolab list ranks | head -c 1"
+    import sys
+
+    shell = f"set -o pipefail; {Path(sys.executable).parent}/{command}"
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

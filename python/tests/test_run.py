@@ -1,0 +1,395 @@
+"""Running scenarios as a user does: folders that are whole, errors that are one line, schedulers written in Python."""
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import pifolab
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+SCENARIO = """
+title = "A small one"
+duration_s = 0.005
+link = { rate_gbps = 10 }
+workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }
+
+[[scheduler]]
+name = "pifo"
+
+[[scheduler]]
+name = "fifo"
+
+[[scheduler]]
+name = "packs"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    file = tmp_path / "small.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+def test_a_run_folder_is_whole(pifolab_command: Run, scenario: Path, tmp_path: Path):
+    done = pifolab_command("run", scenario, "--out", tmp_path / "run")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^pifo +4584 ", done.stdout, re.MULTILINE)
+    folder = tmp_path / "run"
+    assert {file.name for file in tmp_path.iterdir()} == {"small.toml", "run"}
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["seeds"] == [1]
+    assert manifest["spec"]["scheduler"][2]["name"] == "packs"
+    summary = json.loads((folder / "summary.json").read_text())
+    assert [row["scheduler"] for row in summary["runs"][0]["schedulers"]] == ["pifo", "fifo", "packs"]
+    frame = pl.read_parquet(folder / "schedulers.parquet")
+    assert frame["seed"].unique().to_list() == [1]
+    assert frame.filter(scheduler="pifo")["inversions"].item() == 0
+    assert frame.filter(scheduler="fifo")["inversions"].item() > 0
+    for name in ("comparison", "inversions-per-rank", "drops-per-rank", "bounds-over-time"):
+        assert {file.suffix for file in (folder / "figures").glob(f"{name}.*")} == {".png", ".svg", ".pdf"}
+    report = (folder / "report.html").read_text()
+    assert "A small one" in report
+    assert "http" not in report.replace("http-equiv", "")
+    assert report.count("data:image/png;base64,") == 4
+
+
+def test_the_folder_is_named_after_the_scenario(pifolab_command: Run, scenario: Path, tmp_path: Path):
+    assert pifolab_command("run", scenario).returncode == 0
+    assert (tmp_path / "out/small/report.html").exists()
+
+
+def test_the_same_seed_gives_the_same_decisions_on_any_number_of_workers():
+    one = pifolab.run_text(SCENARIO, workers=1, seeds=[7])
+    four = pifolab.run_text(SCENARIO, workers=4, seeds=[7])
+    other = pifolab.run_text(SCENARIO, workers=4, seeds=[8])
+    assert one.manifest["runs"] == four.manifest["runs"]
+    assert one.manifest["runs"][0]["trace_hash"] != other.manifest["runs"][0]["trace_hash"]
+    for name, frame in one.tables.items():
+        assert frame.equals(four.tables[name])
+
+
+def test_several_seeds_stand_in_one_table():
+    result = pifolab.run_text(SCENARIO, overrides={"seeds": [3, 4]})
+    assert result.seeds == [3, 4]
+    assert result.tables["schedulers"].select("seed", "scheduler").rows() == [
+        (seed, name) for seed in (3, 4) for name in ("pifo", "fifo", "packs")
+    ]
+    alone = pifolab.run_text(SCENARIO, seeds=[4])
+    assert result.tables["ranks"].filter(seed=4).equals(alone.tables["ranks"])
+
+
+def test_overrides_reach_the_scenario():
+    result = pifolab.run_text(SCENARIO, overrides={"link.rate_gbps": 20, "scheduler.packs.window": 20})
+    assert result.tables["schedulers"]["dropped_packets"].to_list() == [0, 0, 0]
+    assert result.manifest["overrides"] == ["link.rate_gbps=20", "scheduler.packs.window=20"]
+
+
+def test_progress_is_told():
+    seen: list[tuple[Any, ...]] = []
+    text = SCENARIO.replace("0.005", "0.5")
+    pifolab.run_text(text, seeds=[1, 2], progress=lambda *state: seen.append(state))
+    assert seen
+    arrived = [state[0] for state in seen]
+    assert arrived == sorted(arrived)
+    assert all(state[3] == 6 for state in seen)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("rate_gbps = 10", "rate_gbsp = 10"), ("small.toml:4", "link.rate_gbsp", "did you mean rate_gbps?")),
+        (('"packs"', '"pcks"'), ("small.toml:14", "pcks", "did you mean packs?")),
+        (('"packs"', '"packs"\nwindow = -3'), ("window = -3", "from 1 to")),
+        (('"packs"', '"packs"\nk = 1'), ("k = 1", "from 0 up to but not including 1")),
+        (('"packs"', '"packs"\nqueues = 0'), ("queues = 0", "from 1 to 1024")),
+        (('"uniform"', '"unifrom"'), ("unifrom", "did you mean uniform?")),
+        (("duration_s = 0.005", ""), ("duration_s", "missing")),
+        (("[[scheduler]]", "[[scheduler"), ("small.toml:7",)),
+        (("size_bytes = 1500, ", ""), ("size_bytes",)),
+        (("link =", "lnk ="), ("lnk",)),
+    ],
+)
+def test_a_wrong_scenario_is_one_line_with_the_place(
+    pifolab_command: Run, scenario: Path, tmp_path: Path, change: tuple[str, str], words: tuple[str, ...]
+):
+    assert change[0] in SCENARIO
+    scenario.write_text(SCENARIO.replace(*change))
+    done = pifolab_command("run", scenario, "--out", tmp_path / "run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    for word in ("small.toml", *words):
+        assert word in done.stderr
+    assert {file.name for file in tmp_path.iterdir()} == {"small.toml"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--seed", "-1"), ("seed",)),
+        (("--seed", "x"), ("--seed x", "from 0 to 2^63 - 1")),
+        (("--set", "link"), ("--set link", "KEY=VALUE")),
+        (("--set", "link.rte_gbps=3"), ("--set", "link.rte_gbps", "did you mean rate_gbps?")),
+        (("--sed", "1"), ("--sed", "did you mean --seed?")),
+    ],
+)
+def test_a_wrong_flag_is_one_line(
+    pifolab_command: Run, scenario: Path, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+):
+    done = pifolab_command("run", scenario, "--out", tmp_path / "run", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_output_folder_that_exists_is_left_alone(pifolab_command: Run, scenario: Path, tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/mine.txt").write_text("precious")
+    done = pifolab_command("run", scenario, "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert "exists already" in done.stderr
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["mine.txt"]
+
+
+def test_an_output_folder_that_cannot_be_made_is_said_before_the_run(
+    pifolab_command: Run, scenario: Path, tmp_path: Path
+):
+    (tmp_path / "file").write_text("")
+    done = pifolab_command("run", scenario, "--out", tmp_path / "file/run")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "is no folder" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_output_folder_without_permission_is_said(pifolab_command: Run, scenario: Path, tmp_path: Path):
+    (tmp_path / "locked").mkdir(mode=0o555)
+    done = pifolab_command("run", scenario, "--out", tmp_path / "locked/run")
+    assert done.returncode == 2
+    assert "cannot be written to" in done.stderr
+
+
+def test_a_folder_that_fails_half_way_leaves_nothing(tmp_path: Path):
+    from pifolab.folder import whole_folder
+
+    with pytest.raises(RuntimeError), whole_folder(tmp_path / "run") as folder:  # noqa: PT012
+        (folder / "half").write_text("")
+        raise RuntimeError("the disk caught fire")
+    assert list(tmp_path.iterdir()) == []
+
+
+TRACE = "time_ns,size_bytes,rank,flow\n" + "".join(f"{i * 500},1500,{(i * 7) % 11},{i % 3}\n" for i in range(400))
+
+
+@pytest.mark.parametrize(("rank", "name"), [("las", "las"), ("column", None)])
+def test_compare_replays_a_trace(pifolab_command: Run, tmp_path: Path, rank: str, name: str | None):
+    with gzip.open(tmp_path / "trace.csv.gz", "wt") as file:
+        file.write(TRACE)
+    flags = ("--trace", "trace.csv.gz", "--rate-gbps", "10", "--rank", rank, "--schedulers", "pifo,sp-pifo")
+    done = pifolab_command("compare", *flags, "--buffer-packets", "16", "--queues", "4", "--out", "c")
+    assert (done.returncode, done.stderr) == (0, "")
+    manifest = json.loads((tmp_path / "c/manifest.json").read_text())
+    assert manifest["spec"].get("rank", {}).get("name") == name
+    assert manifest["spec"]["scheduler"][1]["queue_capacity_packets"] == 4
+    frame = pl.read_parquet(tmp_path / "c/schedulers.parquet")
+    assert frame["arrived_packets"].to_list() == [400, 400]
+
+
+def test_compare_draws_ranks(pifolab_command: Run, tmp_path: Path):
+    flags = ("--ranks", "poisson", "--rate-gbps", "1", "--arrival-gbps", "1.5", "--duration-s", "0.01")
+    done = pifolab_command("compare", *flags, "--out", "c")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert pl.read_parquet(tmp_path / "c/schedulers.parquet").height == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--rate-gbps", "1"), ("--trace", "--ranks")),
+        (("--trace", "t.csv", "--rate-gbps", "1"), ("--trace needs --rank",)),
+        (("--trace", "t.csv", "--rate-gbps", "1", "--rank", "las"), ("t.csv", "No such file")),
+        (("--ranks", "uniform", "--rate-gbps", "1"), ("--ranks needs --arrival-gbps",)),
+        (
+            ("--ranks", "uniform", "--rate-gbps", "fast", "--arrival-gbps", "1", "--duration-s", "1"),
+            ("--rate-gbps fast",),
+        ),
+        (
+            (
+                "--ranks",
+                "uniform",
+                "--rate-gbps",
+                "1",
+                "--arrival-gbps",
+                "1",
+                "--duration-s",
+                "1",
+                "--schedulers",
+                "packz",
+            ),
+            ("did you mean packs?",),
+        ),
+        (
+            (
+                "--ranks",
+                "uniform",
+                "--rate-gbps",
+                "1",
+                "--arrival-gbps",
+                "1",
+                "--duration-s",
+                "1",
+                "--buffer-packets",
+                "9",
+            ),
+            ("--buffer-packets 9", "multiple of the 8 queues"),
+        ),
+    ],
+)
+def test_a_wrong_comparison_is_one_line(
+    pifolab_command: Run, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+):
+    done = pifolab_command("compare", *arguments, "--out", "c")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_schema_knows_the_keys(pifolab_command: Run):
+    schema = json.loads(pifolab_command("schema").stdout)
+    assert "link" in schema["properties"]
+
+
+def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(scenario: Path, tmp_path: Path):
+    scenario.write_text(SCENARIO.replace("0.005", "100"))
+    command = [Path(sys.executable).with_name("pifolab"), "run", scenario, "--out", tmp_path / "run"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    time.sleep(2)
+    running.send_signal(signal.SIGINT)
+    _, stderr = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted" in stderr
+    assert "Traceback" not in stderr
+    assert {file.name for file in tmp_path.iterdir()} == {"small.toml"}
+
+
+class Lifo(pifolab.PythonScheduler):
+    """Newest first."""
+
+    def __init__(self, capacity_packets: int):
+        self.stack: list[pifolab.Packet] = []
+        self.capacity = capacity_packets
+
+    def enqueue(self, packet: pifolab.Packet, now_ns: int):
+        if len(self.stack) == self.capacity:
+            return packet
+        self.stack.append(packet)
+        return None
+
+    def dequeue(self, now_ns: int):
+        return self.stack.pop() if self.stack else None
+
+
+class Fifo(Lifo):
+    """What the library has too, so that the two can be compared."""
+
+    def dequeue(self, now_ns: int):
+        return self.stack.pop(0) if self.stack else None
+
+
+class Pifo(Lifo):
+    """Push-out, by sorting."""
+
+    def enqueue(self, packet: pifolab.Packet, now_ns: int):
+        self.stack.append(packet)
+        self.stack.sort(key=lambda waiting: waiting.rank)
+        return [self.stack.pop()] if len(self.stack) > self.capacity else None
+
+    def dequeue(self, now_ns: int):
+        return self.stack.pop(0) if self.stack else None
+
+
+def with_schedulers(*tables: str) -> str:
+    head = SCENARIO[: SCENARIO.index("[[scheduler]]")].replace("0.005", "0.001")
+    return head + "".join(f"[[scheduler]]\n{table}\n" for table in tables)
+
+
+@pytest.mark.parametrize("made", [Fifo, Pifo], ids=["fifo", "pifo"])
+def test_a_scheduler_in_python_decides_as_the_built_in_one(made: type[Lifo]):
+    name = made.__name__.lower()
+    text = with_schedulers(f'name = "{name}"\ncapacity_packets = 9', 'name = "mine"\ncapacity_packets = 9')
+    result = pifolab.run_text(text, schedulers={"mine": made})
+    ours, mine = result.summary["runs"][0]["schedulers"]
+    assert ours["arrived_packets"] == 917
+    assert ours["dropped_packets"] > 0
+    assert ours["trace_hash"] == mine["trace_hash"]
+
+
+def test_a_rank_function_in_python_ranks_as_the_built_in_one():
+    class Arrival(pifolab.PythonRank):
+        seen = 0
+
+        def rank(self, packet: pifolab.Packet, now_ns: int) -> int:
+            self.seen += 1
+            return self.seen - 1
+
+    head = with_schedulers('name = "pifo"\ncapacity_packets = 9')
+    synthetic = head.replace('ranks = "uniform"', 'ranks = { distribution = "constant", value = 0 }')
+    mine = pifolab.run_text(synthetic + '[rank]\nname = "mine"\n', ranks={"mine": Arrival})
+    assert mine.tables["schedulers"]["inversions"].item() == 0
+    assert mine.tables["ranks"]["rank"].max() > 100
+
+
+class Forgetful(Lifo):
+    def dequeue(self, now_ns: int):
+        return None
+
+
+class Inventive(Lifo):
+    def dequeue(self, now_ns: int):
+        return pifolab.Packet(1, id=10**6)
+
+
+class Raising(Lifo):
+    def enqueue(self, packet: pifolab.Packet, now_ns: int):
+        raise ZeroDivisionError("mine alone")
+
+
+class Confused(Lifo):
+    def enqueue(self, packet: pifolab.Packet, now_ns: int):
+        return "yes"
+
+
+@pytest.mark.parametrize(
+    ("made", "error", "message"),
+    [
+        (Forgetful, RuntimeError, "dequeue returned None, but 1 packets wait"),
+        (Inventive, RuntimeError, "sends packet 1000000, which it does not hold"),
+        (Raising, ZeroDivisionError, "mine alone"),
+        (Confused, TypeError, "enqueue must return None"),
+    ],
+)
+def test_a_scheduler_in_python_that_breaks_the_contract_is_told(made: type[Lifo], error: type[Exception], message: str):
+    text = with_schedulers('name = "mine"\ncapacity_packets = 9')
+    with pytest.raises(error, match=message):
+        pifolab.run_text(text, schedulers={"mine": made})
+
+
+def test_parameters_that_a_python_scheduler_does_not_take_are_an_error():
+    with pytest.raises(pifolab.InputError, match="unexpected keyword argument 'size'"):
+        pifolab.run_text(with_schedulers('name = "mine"\nsize = 9'), schedulers={"mine": Lifo})
