@@ -1,1 +1,19 @@
-//! testkit: see the crate's description.
+//! Holds every scheduler to its contract and to an oracle: a slow, obvious transliteration of the papers' pseudo-code
+//! that shares no data structure with the library. Development only.
+//!
+//! A [`Case`] (settings and operations) is decoded from plain bytes, so that property tests, fuzz targets and the
+//! writer of `conformance/` draw from one source: `proptest` and libFuzzer shrink and mutate the bytes. A scheduler joins
+//! with one line in [`suite::LINES`] and one oracle.
+
+mod case;
+mod contract;
+mod oracle;
+pub mod oracles;
+mod settings;
+mod source;
+pub mod suite;
+
+pub use case::{Answer, Case, Offer, Op};
+pub use oracle::Oracle;
+pub use settings::Settings;
+pub use source::Source;

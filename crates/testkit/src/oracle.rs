@@ -1,0 +1,79 @@
+//! What an oracle is, and the plain buffer that oracles keep packets in.
+
+use crate::case::cost;
+use crate::{Answer, Offer, Op};
+use pifolab_sched::{Capacity, DropReason};
+
+/// The obvious form of a scheduler. It may be slow, and it may assume that time never decreases.
+pub trait Oracle {
+    /// Offers a packet at `now_ns`.
+    fn enqueue(&mut self, offer: Offer, now_ns: u64) -> Answer;
+
+    /// Asks for a packet at `now_ns`.
+    fn dequeue(&mut self, now_ns: u64) -> Answer;
+
+    /// Either.
+    fn apply(&mut self, op: &Op) -> Answer {
+        match op {
+            Op::Enqueue(offer, now) => self.enqueue(*offer, *now),
+            Op::Dequeue(now) => self.dequeue(*now),
+        }
+    }
+}
+
+/// Packets in arrival order, in a buffer of some capacity.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    pub held: Vec<Offer>,
+    pub capacity: Capacity,
+}
+
+impl Buffer {
+    pub fn new(capacity: Capacity) -> Self {
+        Self { held: Vec::new(), capacity }
+    }
+
+    pub fn all(capacities: &[Capacity]) -> Vec<Self> {
+        capacities.iter().copied().map(Self::new).collect()
+    }
+
+    /// What is used, in the capacity's unit.
+    pub fn used(&self) -> u64 {
+        self.held.iter().map(|held| cost(self.capacity, held.size)).sum()
+    }
+
+    /// The capacity, in its unit.
+    pub fn total(&self) -> u64 {
+        match self.capacity {
+            Capacity::Packets(packets) => packets.into(),
+            Capacity::Bytes(bytes) => bytes,
+            Capacity::Unlimited => u64::MAX,
+        }
+    }
+
+    pub fn fits(&self, offer: &Offer) -> bool {
+        self.used() + cost(self.capacity, offer.size) <= self.total()
+    }
+
+    /// Takes the oldest packet.
+    pub fn pop(&mut self) -> Option<Offer> {
+        if self.held.is_empty() { None } else { Some(self.held.remove(0)) }
+    }
+}
+
+/// Stores a packet in `queue`, or drops it if that is full.
+pub(crate) fn store(queues: &mut [Buffer], queue: usize, offer: Offer) -> Answer {
+    if !queues[queue].fits(&offer) {
+        return Answer::Dropped(DropReason::Full);
+    }
+    queues[queue].held.push(offer);
+    Answer::admitted(queue)
+}
+
+/// Serves the first queue that holds a packet.
+pub(crate) fn serve_first(queues: &mut [Buffer]) -> Answer {
+    match queues.iter_mut().find_map(Buffer::pop) {
+        Some(offer) => Answer::Sent(offer.id),
+        None => Answer::Empty,
+    }
+}

@@ -1,0 +1,159 @@
+//! Bounds that do not follow each packet: fixed, greedy, optimal.
+
+use crate::oracle::{Buffer, serve_first, store};
+use crate::{Answer, Offer, Oracle, Settings};
+use pifolab_sched::DropReason;
+
+/// The queue of a rank: the last whose bound it reaches, or the first.
+fn queue_of(bounds: &[i128], rank: i128) -> usize {
+    (0..bounds.len()).rev().find(|queue| rank >= bounds[*queue]).unwrap_or(0)
+}
+
+/// ceil(i R / n).
+fn uniform(queues: usize, ranks: i128) -> Vec<i128> {
+    let queues = queues as i128;
+    (0..queues).map(|queue| (queue * ranks + queues - 1) / queues).collect()
+}
+
+/// The unpifoness of eq. 4 and 5: over pairs r < r' in one queue, p(r) p(r') cost.
+fn unpifoness(distribution: &[(i128, u128)], bounds: &[i128], one: bool) -> u128 {
+    let mut sum = 0;
+    for (low, p) in distribution {
+        for (high, q) in distribution {
+            if low < high && queue_of(bounds, *low) == queue_of(bounds, *high) {
+                sum += p * q * if one { 1 } else { (high - low) as u128 };
+            }
+        }
+    }
+    sum
+}
+
+/// Strict priority with fixed bounds.
+pub struct StrictPriority {
+    queues: Vec<Buffer>,
+    bounds: Vec<i128>,
+}
+
+impl From<Settings> for StrictPriority {
+    fn from(settings: Settings) -> Self {
+        let queues = Buffer::all(&settings.capacities());
+        let spread = || uniform(queues.len(), settings.get("ranks", 100));
+        let bounds = settings.get_list("bounds").unwrap_or_else(spread);
+        Self { queues, bounds }
+    }
+}
+
+impl Oracle for StrictPriority {
+    fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
+        store(&mut self.queues, queue_of(&self.bounds, offer.rank.into()), offer)
+    }
+
+    fn dequeue(&mut self, _: u64) -> Answer {
+        serve_first(&mut self.queues)
+    }
+}
+
+/// Optimal fixed bounds: all of them are tried.
+pub struct Optimal(StrictPriority);
+
+impl From<Settings> for Optimal {
+    fn from(settings: Settings) -> Self {
+        let weights = settings.get_list("weights").unwrap_or_else(|| vec![1; 100]);
+        let distribution: Vec<(i128, u128)> = (0..).zip(weights.iter().map(|weight| *weight as u128)).collect();
+        let one = settings.get_word("cost", "difference") == "one";
+        let queues = Buffer::all(&settings.capacities());
+        let ranks = weights.len() as i128;
+        // In lexicographic order, so that the first of several best ones is the smallest.
+        let mut best: Option<(u128, Vec<i128>)> = None;
+        let mut bounds = vec![0; queues.len()];
+        loop {
+            let cost = unpifoness(&distribution, &bounds, one);
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, bounds.clone()));
+            }
+            let Some(place) = (1..bounds.len()).rev().find(|place| bounds[*place] < ranks) else { break };
+            let next = bounds[place] + 1;
+            bounds[place..].fill(next);
+        }
+        let (_, bounds) = best.expect("there is at least one vector of bounds");
+        Self(StrictPriority { queues, bounds })
+    }
+}
+
+impl Oracle for Optimal {
+    fn enqueue(&mut self, offer: Offer, now: u64) -> Answer {
+        self.0.enqueue(offer, now)
+    }
+
+    fn dequeue(&mut self, now: u64) -> Answer {
+        self.0.dequeue(now)
+    }
+}
+
+/// The greedy algorithm: the risk of each step is computed anew from eq. 4 and 5.
+pub struct Greedy {
+    fixed: StrictPriority,
+    settings: Settings,
+    sample: Vec<i128>,
+}
+
+impl From<Settings> for Greedy {
+    fn from(settings: Settings) -> Self {
+        let queues = Buffer::all(&settings.capacities());
+        let spread = || uniform(queues.len(), settings.get("ranks", 100));
+        let bounds = settings.get_list("initial_bounds").unwrap_or_else(spread);
+        Self { fixed: StrictPriority { queues, bounds }, settings, sample: Vec::new() }
+    }
+}
+
+impl Greedy {
+    fn adapt(&mut self) {
+        let mut distribution: Vec<(i128, u128)> = Vec::new();
+        for rank in std::mem::take(&mut self.sample) {
+            match distribution.iter_mut().find(|(known, _)| *known == rank) {
+                Some((_, count)) => *count += 1,
+                None => distribution.push((rank, 1)),
+            }
+        }
+        let bounds = &mut self.fixed.bounds;
+        loop {
+            let before = bounds.clone();
+            for place in (1..bounds.len()).rev() {
+                let now = unpifoness(&distribution, bounds, false) as i128;
+                let change = |step: i128| {
+                    let mut moved = bounds.clone();
+                    moved[place] += step;
+                    let crosses = !moved.is_sorted();
+                    if crosses { 0 } else { unpifoness(&distribution, &moved, false) as i128 - now }
+                };
+                let (up, down) = (change(1), change(-1));
+                if up < 0 && up <= down {
+                    bounds[place] += 1;
+                } else if down < 0 && down < up {
+                    bounds[place] -= 1;
+                }
+            }
+            if self.settings.get_word("steps", "one") == "one" || *bounds == before {
+                return;
+            }
+        }
+    }
+}
+
+impl Oracle for Greedy {
+    fn enqueue(&mut self, offer: Offer, now: u64) -> Answer {
+        let rank = i128::from(offer.rank);
+        if self.settings.maybe("ranks").is_some_and(|ranks| rank >= ranks) {
+            return Answer::Dropped(DropReason::RankOutOfRange);
+        }
+        self.sample.push(rank);
+        if self.sample.len() as i128 == self.settings.get("window_packets", 1000) {
+            self.adapt();
+        }
+        self.fixed.enqueue(offer, now)
+    }
+
+    fn dequeue(&mut self, now: u64) -> Answer {
+        self.fixed.dequeue(now)
+    }
+}

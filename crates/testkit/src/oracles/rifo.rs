@@ -1,0 +1,107 @@
+//! RIFO, Algorithm 1, eq. 3 and the tables of section V.
+
+use crate::oracle::{Buffer, serve_first, store};
+use crate::{Answer, Offer, Oracle, Settings};
+use num_rational::BigRational;
+use pifolab_sched::DropReason;
+
+/// RIFO.
+pub struct Rifo {
+    buffer: [Buffer; 1],
+    range: Option<(u64, u64)>,
+    counter: i128,
+    settings: Settings,
+}
+
+impl From<Settings> for Rifo {
+    fn from(settings: Settings) -> Self {
+        Self { buffer: [Buffer::new(settings.capacity())], range: None, counter: 0, settings }
+    }
+}
+
+fn whole(value: u64) -> BigRational {
+    BigRational::from_integer(value.into())
+}
+
+/// The power of two that is nearest, the lower one in the middle, at least 1.
+fn nearest_power(value: &BigRational) -> BigRational {
+    let mut power = whole(1);
+    while (&power * whole(2) - value) < (value - &power) {
+        power *= whole(2);
+    }
+    power
+}
+
+/// The largest power of two that is not larger; 0 for 0.
+fn power_below(value: u64) -> BigRational {
+    if value == 0 {
+        return whole(0);
+    }
+    let mut power = 1u64;
+    while power <= value / 2 {
+        power *= 2;
+    }
+    whole(power)
+}
+
+/// Halves both together until the larger fits in 16 bits, and says how often.
+fn fit_16_bits(mut large: u64, mut small: u64) -> (u64, u64, u32) {
+    let mut halvings = 0;
+    while large >= 1 << 16 {
+        large /= 2;
+        small /= 2;
+        halvings += 1;
+    }
+    (large, small, halvings)
+}
+
+impl Rifo {
+    fn admits(&self, rank: u64, min: u64, max: u64) -> bool {
+        let (total, used) = (self.buffer[0].total(), self.buffer[0].used());
+        let (free, above, range) = (total - used, rank - min, max - min);
+        let k = self.settings.get_fraction("k", (1, 10));
+        let sheltered = (whole(1) - &k) * whole(total);
+        if range == 0 {
+            return true;
+        }
+        match self.settings.get_word("mode", "alg1") {
+            "alg1" => whole(used) <= k * whole(total) || whole(above) / whole(range) <= whole(free) / whole(total),
+            "eq3" => sheltered * whole(above) <= whole(free) * whole(range),
+            _ => {
+                let (range, above, _) = fit_16_bits(range, above);
+                let (_, free, halvings) = fit_16_bits(total, free);
+                let mut sheltered = nearest_power(&sheltered);
+                for _ in 0..halvings {
+                    if sheltered > whole(1) {
+                        sheltered /= whole(2);
+                    }
+                }
+                sheltered * power_below(above) <= power_below(free) * power_below(range)
+            }
+        }
+    }
+}
+
+impl Oracle for Rifo {
+    fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
+        let rank = offer.rank;
+        if self.counter == self.settings.get("tracking_range_packets", 500) {
+            self.range = Some((rank, rank));
+            self.counter = self.settings.get("reset_counter", 1);
+        } else {
+            let (min, max) = self.range.unwrap_or((rank, rank));
+            self.range = Some((min.min(rank), max.max(rank)));
+            self.counter += 1;
+        }
+        let (min, max) = self.range.expect("a packet was seen");
+        if self.admits(rank, min, max) {
+            store(&mut self.buffer, 0, offer)
+        } else {
+            Answer::Dropped(DropReason::Admission)
+        }
+    }
+
+    fn dequeue(&mut self, _: u64) -> Answer {
+        serve_first(&mut self.buffer)
+    }
+}

@@ -1,0 +1,73 @@
+//! SP-PIFO, Algorithm 1.
+
+use crate::oracle::{Buffer, serve_first, store};
+use crate::{Answer, Offer, Oracle, Settings};
+
+/// SP-PIFO; bounds of any size, since nothing saturates here.
+pub struct SpPifo {
+    queues: Vec<Buffer>,
+    bounds: Vec<i128>,
+    settings: Settings,
+}
+
+impl From<Settings> for SpPifo {
+    fn from(settings: Settings) -> Self {
+        let queues = Buffer::all(&settings.capacities());
+        Self { bounds: vec![0; queues.len()], queues, settings }
+    }
+}
+
+impl SpPifo {
+    /// The bounds after a push-down by a packet of `rank`; `all` includes that of queue 1.
+    fn pushed_down(&self, rank: i128, all: bool) -> Vec<i128> {
+        let old = &self.bounds;
+        let fall = |queue: usize| match self.settings.get_word("push_down", "cost") {
+            "cost" => old[queue] - (old[0] - rank),
+            "rank" => old[queue] - rank,
+            "one" => old[queue] - 1,
+            _ if queue == 0 => rank,
+            "queue-bound" if queue == 1 => rank,
+            _ => old[queue - 1],
+        };
+        let clamped = |bound: i128| self.settings.maybe("clamp").map_or(bound, |floor| bound.max(floor));
+        // In the first queue the bound that a push-down sets to the rank itself is not clamped: it is no fall.
+        let first = if fall(0) == rank { rank } else { clamped(fall(0)) };
+        let mut new: Vec<i128> = (0..old.len()).map(|queue| clamped(fall(queue))).collect();
+        new[0] = if all { first } else { old[0] };
+        new
+    }
+
+    fn select(bounds: &[i128], rank: i128) -> usize {
+        (0..bounds.len()).rev().find(|queue| rank >= bounds[*queue]).unwrap_or(0)
+    }
+}
+
+impl Oracle for SpPifo {
+    fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
+        let rank = i128::from(offer.rank);
+        let mut bounds = self.bounds.clone();
+        let queue;
+        if self.settings.get_word("order", "scan-first") == "push-down-first" {
+            if rank < bounds[0] {
+                bounds = self.pushed_down(rank, true);
+            }
+            queue = Self::select(&bounds, rank);
+        } else {
+            queue = Self::select(&bounds, rank);
+            if queue == 0 && rank < bounds[0] {
+                bounds = self.pushed_down(rank, false);
+            }
+        }
+        bounds[queue] = rank;
+        let answer = store(&mut self.queues, queue, offer);
+        let stored = matches!(answer, Answer::Admitted { .. });
+        if stored || self.settings.get_word("on_full", "keep") == "update" {
+            self.bounds = bounds;
+        }
+        answer
+    }
+
+    fn dequeue(&mut self, _: u64) -> Answer {
+        serve_first(&mut self.queues)
+    }
+}
