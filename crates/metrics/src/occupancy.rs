@@ -21,7 +21,8 @@ pub enum Sampling {
 pub struct Samples {
     sampling: Sampling,
     limit: usize,
-    arrivals: u64,
+    /// Arrivals until the next sample.
+    countdown: u64,
     next: Time,
     samples: Vec<Sample>,
     queues: Vec<QueueSample>,
@@ -55,7 +56,7 @@ impl Samples {
     /// If samples were to be taken every 0 packets or without any time between them.
     pub fn new(sampling: Sampling, limit: usize) -> Self {
         assert!(!matches!(sampling, Sampling::EveryPackets(0) | Sampling::Every(Span::ZERO)), "samples without a gap");
-        Self { sampling, limit, arrivals: 0, next: Time::ZERO, samples: Vec::new(), queues: Vec::new(), skipped: 0 }
+        Self { sampling, limit, countdown: 0, next: Time::ZERO, samples: Vec::new(), queues: Vec::new(), skipped: 0 }
     }
 
     /// The most samples that are taken.
@@ -76,10 +77,12 @@ impl Samples {
 
     #[inline]
     fn arrival(&mut self, scheduler: &dyn Scheduler, now: Time) {
-        let arrival = self.arrivals;
-        self.arrivals += 1;
-        if matches!(self.sampling, Sampling::EveryPackets(n) if arrival.is_multiple_of(n)) {
-            self.sample(scheduler, now);
+        if let Sampling::EveryPackets(n) = self.sampling {
+            if self.countdown == 0 {
+                self.sample(scheduler, now);
+                self.countdown = n;
+            }
+            self.countdown -= 1;
         }
         self.tick(scheduler, now);
     }

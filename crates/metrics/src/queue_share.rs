@@ -11,7 +11,8 @@ pub struct QueueShares {
     rate: Rate,
     rounding: Rounding,
     queues: Vec<QueueShare>,
-    last: Time,
+    /// The size and the time on the wire of the packet sent last: most are alike, and a division is not cheap.
+    last_sent: (u32, Span),
 }
 
 /// What one queue did.
@@ -27,11 +28,20 @@ pub struct QueueShare {
     pub wire: Span,
     /// The integral of the packets held over time, in packet-picoseconds.
     pub packet_ps: u128,
-    /// Packets held now.
+    /// Packets held since `since`.
     held: u64,
+    since: Time,
 }
 
 impl QueueShare {
+    /// From `now` on the queue holds `held` packets.
+    #[inline]
+    fn hold(&mut self, held: usize, now: Time) {
+        self.packet_ps += u128::from(now.since(self.since).as_ps()) * u128::from(self.held);
+        self.since = now;
+        self.held = held as u64;
+    }
+
     /// Mean number of packets held over a run of `length`; 0 for a run of no length.
     pub fn mean_packets(&self, length: Span) -> f64 {
         if length == Span::ZERO { 0.0 } else { self.packet_ps as f64 / length.as_ps() as f64 }
@@ -41,64 +51,52 @@ impl QueueShare {
 impl QueueShares {
     /// For a port whose link has this rate.
     pub const fn new(rate: Rate, rounding: Rounding) -> Self {
-        Self { rate, rounding, queues: Vec::new(), last: Time::ZERO }
+        Self { rate, rounding, queues: Vec::new(), last_sent: (0, Span::ZERO) }
     }
 
     /// The queues up to the last one that was used, queue 0 (the highest priority) first.
     pub fn queues(&self) -> &[QueueShare] {
         &self.queues
     }
-
-    #[inline]
-    fn advance(&mut self, now: Time) {
-        let passed = u128::from(now.since(self.last).as_ps());
-        if passed > 0 {
-            for queue in &mut self.queues {
-                queue.packet_ps += passed * u128::from(queue.held);
-            }
-            self.last = now;
-        }
-    }
-
-    /// Takes over how many packets the scheduler's queues hold after a packet was pushed out of an unknown queue.
-    fn recount(&mut self, scheduler: &dyn Scheduler) {
-        for (number, queue) in self.queues.iter_mut().enumerate().take(scheduler.queues()) {
-            queue.held = scheduler.queue_len(number) as u64;
-        }
-    }
 }
 
 impl Observer for QueueShares {
     #[inline]
     fn on_admit(&mut self, _: PortId, _: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
-        self.advance(now);
         let at = queue as usize;
         if at >= self.queues.len() {
             self.queues.resize(at + 1, QueueShare::default());
         }
         self.queues[at].admitted += 1;
-        self.queues[at].held = scheduler.queue_len(at) as u64;
+        self.queues[at].hold(scheduler.queue_len(at), now);
     }
 
     fn on_drop(&mut self, _: PortId, _: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
         if reason == DropReason::PushedOut {
-            self.advance(now);
-            self.recount(scheduler);
+            // From which queue is not said.
+            for (number, queue) in self.queues.iter_mut().enumerate().take(scheduler.queues()) {
+                queue.hold(scheduler.queue_len(number), now);
+            }
         }
     }
 
     #[inline]
     fn on_dequeue(&mut self, _: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
-        self.advance(now);
+        if self.last_sent.0 != packet.size {
+            let span = self.rate.serialisation(Bytes(u64::from(packet.size)), self.rounding);
+            self.last_sent = (packet.size, span);
+        }
         let share = &mut self.queues[queue as usize];
         share.sent += 1;
         share.sent_bytes += u64::from(packet.size);
-        share.wire += self.rate.serialisation(Bytes(u64::from(packet.size)), self.rounding);
-        share.held = scheduler.queue_len(queue as usize) as u64;
+        share.wire += self.last_sent.1;
+        share.hold(scheduler.queue_len(queue as usize), now);
     }
 
     fn on_end(&mut self, now: Time) {
-        self.advance(now);
+        for queue in &mut self.queues {
+            queue.hold(queue.held as usize, now);
+        }
     }
 }
 

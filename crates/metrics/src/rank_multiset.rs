@@ -22,13 +22,18 @@ pub struct RankMultiset {
 
 #[derive(Clone, Debug)]
 enum Store {
-    Dense { counts: Vec<u32>, groups: Vec<u32> },
+    /// `held` has a bit for each rank with a count; `groups` sums up the counts.
+    Dense {
+        counts: Vec<u32>,
+        groups: Vec<u32>,
+        held: Vec<u64>,
+    },
     Sorted(Vec<Vec<u64>>),
 }
 
 impl Default for RankMultiset {
     fn default() -> Self {
-        Self { store: Store::Dense { counts: Vec::new(), groups: Vec::new() }, len: 0 }
+        Self { store: Store::Dense { counts: Vec::new(), groups: Vec::new(), held: Vec::new() }, len: 0 }
     }
 }
 
@@ -48,14 +53,16 @@ impl RankMultiset {
     pub fn insert(&mut self, rank: Rank) {
         let rank = rank.get();
         self.len += 1;
-        if let Store::Dense { counts, groups } = &mut self.store {
+        if let Store::Dense { counts, groups, held } = &mut self.store {
             if rank < DENSE {
                 let rank = rank as usize;
                 if rank >= counts.len() {
                     let size = (rank + 1).next_multiple_of(GROUP);
                     counts.resize(size, 0);
                     groups.resize(size / GROUP, 0);
+                    held.resize(size / 64, 0);
                 }
+                held[rank / 64] |= 1 << (rank % 64);
                 counts[rank] += 1;
                 groups[rank / GROUP] += 1;
                 return;
@@ -75,10 +82,14 @@ impl RankMultiset {
         let rank = rank.get();
         self.len = self.len.checked_sub(1).expect("a rank leaves an empty multiset");
         match &mut self.store {
-            Store::Dense { counts, groups } => {
+            Store::Dense { counts, groups, held } => {
                 let rank = rank as usize;
-                counts[rank] = counts[rank].checked_sub(1).expect("a rank leaves that never came");
+                let left = counts[rank].checked_sub(1).expect("a rank leaves that never came");
+                counts[rank] = left;
                 groups[rank / GROUP] -= 1;
+                if left == 0 {
+                    held[rank / 64] &= !(1 << (rank % 64));
+                }
             }
             Store::Sorted(runs) => remove_sorted(runs, rank),
         }
@@ -89,7 +100,7 @@ impl RankMultiset {
     pub fn below(&self, rank: Rank) -> u64 {
         let rank = rank.get();
         match &self.store {
-            Store::Dense { counts, groups } => {
+            Store::Dense { counts, groups, .. } => {
                 let rank = rank.min(counts.len() as u64) as usize;
                 let group = rank / GROUP;
                 let sum = |part: &[u32]| part.iter().map(|count| u64::from(*count)).sum::<u64>();
@@ -107,10 +118,9 @@ impl RankMultiset {
     #[inline]
     pub fn max(&self) -> Option<Rank> {
         let max = match &self.store {
-            Store::Dense { counts, groups } => {
-                let group = groups.iter().rposition(|sum| *sum != 0)?;
-                let within = &counts[group * GROUP..(group + 1) * GROUP];
-                (group * GROUP + within.iter().rposition(|count| *count != 0)?) as u64
+            Store::Dense { held, .. } => {
+                let word = held.iter().rposition(|bits| *bits != 0)?;
+                (word * 64) as u64 + u64::from(held[word].ilog2())
             }
             Store::Sorted(runs) => *runs.last()?.last()?,
         };

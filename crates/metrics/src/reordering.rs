@@ -3,6 +3,7 @@
 use pifolab_sched::{DropReason, Scheduler};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::Time;
+use std::collections::VecDeque;
 
 /// Counts, for each flow, the packets that left after a packet of the same flow that had arrived later, and the largest
 /// displacement: by how many such packets one was overtaken.
@@ -29,7 +30,9 @@ pub struct FlowOrder {
 struct Flow {
     order: FlowOrder,
     /// The packets that wait, in order of arrival.
-    waiting: Vec<Waiting>,
+    waiting: VecDeque<Waiting>,
+    /// The sum of their `overtaken_by`.
+    overtaken: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +44,7 @@ struct Waiting {
 
 impl Flow {
     fn admit(&mut self, key: (Time, u64)) {
-        let place = match self.waiting.last() {
+        let place = match self.waiting.back() {
             Some(last) if last.key > key => self.waiting.partition_point(|packet| packet.key < key),
             _ => self.waiting.len(),
         };
@@ -50,11 +53,18 @@ impl Flow {
 
     fn leave(&mut self, key: (Time, u64), sent: bool) {
         let place = self.waiting.partition_point(|packet| packet.key < key);
-        let displacement: u64 = self.waiting[place..].iter().map(|packet| packet.overtaken_by).sum();
-        let gone = self.waiting.remove(place);
+        let displacement: u64 = match self.overtaken {
+            0 => 0,
+            _ => self.waiting.range(place..).map(|packet| packet.overtaken_by).sum(),
+        };
+        let gone = self.waiting.remove(place).expect("a packet leaves that never came");
         assert_eq!(gone.key, key, "a packet leaves that never came");
-        if let Some(before) = place.checked_sub(1) {
-            self.waiting[before].overtaken_by += gone.overtaken_by + u64::from(sent);
+        match place.checked_sub(1) {
+            Some(before) => {
+                self.waiting[before].overtaken_by += gone.overtaken_by + u64::from(sent);
+                self.overtaken += u64::from(sent);
+            }
+            None => self.overtaken -= gone.overtaken_by,
         }
         if sent {
             self.order.sent += 1;

@@ -126,6 +126,7 @@ impl OneLink {
             hash: TraceHash::new(),
             totals: Totals::default(),
             wire: Wire::Idle,
+            last_sent: (0, Span::ZERO),
         };
         let horizon = match self.end {
             End::Horizon(horizon) => horizon,
@@ -198,6 +199,8 @@ struct Port<'a, S, O> {
     hash: TraceHash,
     totals: Totals,
     wire: Wire,
+    /// Size and time on the wire of the packet sent last: most are alike, and a division is not cheap.
+    last_sent: (u32, Span),
 }
 
 impl<S: Scheduler, O: Observer> Port<'_, S, O> {
@@ -248,7 +251,11 @@ impl<S: Scheduler, O: Observer> Port<'_, S, O> {
                     let view = PacketView::from(&packet);
                     self.hash.on_dequeue(PORT, view, queue, &*self.scheduler, now);
                     self.observer.on_dequeue(PORT, view, queue, &*self.scheduler, now);
-                    let span = self.link.rate.serialisation(Bytes(u64::from(packet.size)), self.link.rounding);
+                    if self.last_sent.0 != packet.size {
+                        let bytes = Bytes(u64::from(packet.size));
+                        self.last_sent = (packet.size, self.link.rate.serialisation(bytes, self.link.rounding));
+                    }
+                    let span = self.last_sent.1;
                     self.totals.busy += span;
                     break Wire::Busy(now.saturating_add(span));
                 }
