@@ -25,6 +25,11 @@ fn every_param() -> Vec<&'static Param> {
     params
 }
 
+/// Names the argument apart from those of the command itself.
+fn id(param: &Param) -> String {
+    format!("scheduler.{}", param.name)
+}
+
 fn option(param: &Param) -> String {
     param.name.replace('_', "-")
 }
@@ -37,7 +42,7 @@ impl clap::Args for SchedulerOptions {
                 .filter(|entry| entry.info.params.iter().any(|own| own.name == param.name))
                 .map(|entry| entry.info.name)
                 .collect();
-            let argument = Arg::new(param.name)
+            let argument = Arg::new(id(param))
                 .long(option(param))
                 .value_name("VALUE")
                 .help_heading("Scheduler parameters")
@@ -62,7 +67,7 @@ impl clap::FromArgMatches for SchedulerOptions {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         for param in every_param() {
-            if let Some(text) = matches.get_one::<String>(param.name) {
+            if let Some(text) = matches.get_one::<String>(&id(param)) {
                 self.set(param.name, text);
             }
         }

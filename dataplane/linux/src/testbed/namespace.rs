@@ -1,0 +1,218 @@
+//! Network namespaces that cannot outlive the process.
+//!
+//! A namespace here has no name in the file system: it exists as long as this process holds its descriptor. Whatever
+//! ends the process, kill -9 included, ends the namespace and every interface in it. While it lives, it can be entered
+//! from a shell by the path that [`Namespace::path`] gives (`nsenter --net=/proc/PID/fd/N`).
+
+use crate::error::Trying;
+use crate::{Error, Result};
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::process::Command;
+use std::thread;
+
+/// A network namespace without a name.
+pub struct Namespace {
+    file: File,
+    /// What it is in the experiment, for messages.
+    role: &'static str,
+}
+
+impl Namespace {
+    /// A new, empty namespace, with the loopback interface up and IPv6 off (neighbour discovery would be noise).
+    ///
+    /// # Errors
+    /// No right to make one, or no `ip` command.
+    pub fn new(role: &'static str) -> Result<Self> {
+        let file = thread::scope(|scope| {
+            let made = scope.spawn(|| -> io::Result<File> {
+                unshare(CloneFlags::CLONE_NEWNET)?;
+                File::open("/proc/thread-self/ns/net")
+            });
+            made.join().expect("the thread does not panic")
+        })
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => Error::Unsupported(format!(
+                "cannot make a network namespace: {error}; run as root, or allow unprivileged user namespaces \
+                 (sysctl kernel.unprivileged_userns_clone, user.max_net_namespaces)"
+            )),
+            _ => Error::failed("cannot make a network namespace", error),
+        })?;
+        let namespace = Self { file, role };
+        namespace.enter(|| {
+            for scope in ["all", "default"] {
+                // A kernel without IPv6 has no such file, and no noise either.
+                let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
+            }
+        });
+        namespace.ip("link set lo up")?;
+        Ok(namespace)
+    }
+
+    /// Runs `work` on a thread of its own inside the namespace, and waits for it.
+    ///
+    /// # Panics
+    /// If `work` does.
+    pub fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        thread::scope(|scope| self.spawn(scope, work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    }
+
+    /// Starts `work` on a thread of its own inside the namespace.
+    pub fn spawn<'scope, T: Send + 'scope>(
+        &'scope self,
+        scope: &'scope thread::Scope<'scope, '_>,
+        work: impl FnOnce() -> T + Send + 'scope,
+    ) -> thread::ScopedJoinHandle<'scope, T> {
+        scope.spawn(move || {
+            setns(&self.file, CloneFlags::CLONE_NEWNET).expect("a namespace that this process made can be entered");
+            work()
+        })
+    }
+
+    /// A path by which other processes can find the namespace while this process lives.
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+    }
+
+    /// Runs `ip` with `arguments` inside the namespace.
+    ///
+    /// # Errors
+    /// No `ip` command, or it fails: with what it said.
+    pub fn ip(&self, arguments: &str) -> Result<()> {
+        self.command("ip", arguments)
+    }
+
+    /// Runs a command with `arguments`, split at spaces, inside the namespace.
+    ///
+    /// # Errors
+    /// No such command, or it fails: with what it said.
+    pub fn command(&self, program: &str, arguments: &str) -> Result<()> {
+        let output =
+            self.enter(|| Command::new(program).args(arguments.split_whitespace()).output()).map_err(|error| {
+                if error.kind() == io::ErrorKind::NotFound {
+                    Error::Unsupported(format!("there is no {program} command; install iproute2"))
+                } else {
+                    Error::failed(program, error)
+                }
+            })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(Error::failed(format!("{program} {arguments} (in the {}'s namespace)", self.role), said.trim()))
+    }
+
+    /// Writes a file below /proc/sys inside the namespace.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn sysctl(&self, name: &str, value: &str) -> Result<()> {
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        self.enter(|| fs::write(&path, value)).trying(|| format!("cannot set {path} to {value}"))
+    }
+
+    /// Turns segmentation, receive and check sum offload of an interface off: a queue must hold packets as they are on
+    /// the wire, not bundles of 64 KB.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn offloads_off(&self, interface: &str) -> Result<()> {
+        self.enter(|| offloads_off(interface)).trying(|| format!("cannot turn the offloads of {interface} off"))
+    }
+}
+
+fn offloads_off(interface: &str) -> io::Result<()> {
+    /// `ETHTOOL_STXCSUM`, `ETHTOOL_STSO`, `ETHTOOL_SGSO`, `ETHTOOL_SGRO` of linux/ethtool.h.
+    const COMMANDS: [u32; 4] = [0x17, 0x1f, 0x24, 0x2c];
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    for command in COMMANDS {
+        let mut value = [command, 0];
+        // SAFETY: ifreq is plain data, for which zeroes are valid.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
+            *to = from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
+        // SAFETY: SIOCETHTOOL reads the two words of `value` behind ifru_data, which live through the call.
+        if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Makes sure that this process may make network namespaces: as root it may; otherwise it enters a user namespace of its
+/// own, in which it is root. Must be called before any thread is started. Returns whether a user namespace was needed.
+///
+/// # Errors
+/// User namespaces are not allowed here: says what to do.
+pub fn gain_network_rights() -> Result<bool> {
+    let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
+    if user.is_root() && unshare(CloneFlags::CLONE_NEWNET).is_ok() {
+        return Ok(false);
+    }
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(|error| {
+        Error::Unsupported(format!(
+            "neither root nor user namespaces: {error}; run as root, or allow unprivileged user namespaces (sysctl \
+             kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0)"
+        ))
+    })?;
+    let map = |file: &str, text: String| fs::write(file, text).trying(|| format!("cannot write {file}"));
+    // A kernel before 3.19 has no setgroups file; there the group may be mapped without it.
+    let _ = fs::write("/proc/self/setgroups", "deny");
+    map("/proc/self/uid_map", format!("0 {user} 1"))?;
+    map("/proc/self/gid_map", format!("0 {group} 1"))?;
+    Ok(true)
+}
+
+/// Three namespaces in a row, as a testbed has machines: sender, router, receiver.
+pub struct Lab {
+    /// Sends; its interface is `s0`.
+    pub sender: Namespace,
+    /// Between them; `r0` faces the sender, `r1` the receiver. The bottleneck is `r1`.
+    pub router: Namespace,
+    /// Receives; its interface is `d0`.
+    pub receiver: Namespace,
+}
+
+/// The sender's address.
+pub const SENDER: &str = "10.78.1.2";
+/// The receiver's address.
+pub const RECEIVER: &str = "10.78.2.2";
+
+impl Lab {
+    /// Makes the namespaces and the wires. With `forward` the router forwards IP packets (the kernel's data plane);
+    /// without, its interfaces have no addresses, and somebody must carry frames between them.
+    ///
+    /// # Errors
+    /// No right to do so, no `ip` command, no virtual Ethernet in this kernel.
+    pub fn new(forward: bool, mtu: u32) -> Result<Self> {
+        let lab = Self {
+            sender: Namespace::new("sender")?,
+            router: Namespace::new("router")?,
+            receiver: Namespace::new("receiver")?,
+        };
+        for (end, end_if, router_if) in [(&lab.sender, "s0", "r0"), (&lab.receiver, "d0", "r1")] {
+            let router = lab.router.path();
+            end.ip(&format!("link add {end_if} mtu {mtu} type veth peer name {router_if} mtu {mtu} netns {router}"))?;
+            end.offloads_off(end_if)?;
+            lab.router.offloads_off(router_if)?;
+            end.ip(&format!("link set {end_if} up"))?;
+            lab.router.ip(&format!("link set {router_if} up"))?;
+        }
+        // Without forwarding, both ends are in one network of 16 bits; the addresses are the same in both cases.
+        let bits = if forward { 24 } else { 16 };
+        lab.sender.ip(&format!("addr add {SENDER}/{bits} dev s0"))?;
+        lab.receiver.ip(&format!("addr add {RECEIVER}/{bits} dev d0"))?;
+        if forward {
+            lab.router.sysctl("net.ipv4.ip_forward", "1")?;
+            lab.router.ip("addr add 10.78.1.1/24 dev r0")?;
+            lab.router.ip("addr add 10.78.2.1/24 dev r1")?;
+            lab.sender.ip("route add default via 10.78.1.1")?;
+            lab.receiver.ip("route add default via 10.78.2.1")?;
+        }
+        Ok(lab)
+    }
+}

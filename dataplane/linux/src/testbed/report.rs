@@ -1,0 +1,222 @@
+//! The results of an experiment: a JSON summary, a CSV time series per run, and a table for the terminal.
+
+use super::experiments::Experiment;
+use super::traffic::{Bins, Flow};
+use super::udp::UdpCounts;
+use crate::Result;
+use crate::error::Trying;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The layout of the summary; counts up when a field changes its meaning.
+pub const FORMAT: &str = "pifolab-testbed/1";
+
+/// Everything about one command.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// [`FORMAT`].
+    pub format: &'static str,
+    /// The version of this program.
+    pub version: &'static str,
+    /// The experiment's name.
+    pub experiment: &'static str,
+    /// Rate of the bottleneck.
+    pub rate_bps: u64,
+    /// One-way delay that the switch adds; the kernel's data plane adds none.
+    pub delay_us: u64,
+    /// Length of a run.
+    pub length_s: f64,
+    /// Bin width of the time series.
+    pub bin_s: f64,
+    /// How ranks travel.
+    pub rank: &'static str,
+    /// Who sends.
+    pub flows: Vec<Flow>,
+    /// The intervals that are judged: from, until.
+    pub phases_s: Vec<(f64, f64)>,
+    /// The machine.
+    pub machine: Machine,
+    /// One entry per scheduler and repeat.
+    pub runs: Vec<Run>,
+}
+
+/// What the results depend on beside the program.
+#[derive(Debug, Serialize)]
+pub struct Machine {
+    /// Kernel release.
+    pub kernel: String,
+    /// Processors that may be used.
+    pub processors: usize,
+    /// Whether it ran in a user namespace, without real-time priority.
+    pub unprivileged: bool,
+}
+
+impl Machine {
+    /// This machine.
+    pub fn this(unprivileged: bool) -> Self {
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
+        Self { kernel, processors: std::thread::available_parallelism().map_or(1, usize::from), unprivileged }
+    }
+}
+
+/// One run.
+#[derive(Debug, Serialize)]
+pub struct Run {
+    /// The scheduler.
+    pub scheduler: String,
+    /// What carried the packets.
+    pub data_plane: &'static str,
+    /// From 0.
+    pub repeat: u32,
+    /// Parameters that were set, others are the library's defaults.
+    pub parameters: BTreeMap<String, String>,
+    /// How often the run was made, because the senders did not get the processor.
+    pub attempts: u32,
+    /// Whether a sender offered less than it should also in the last attempt: then rates mean little.
+    pub starved: bool,
+    /// One entry per phase.
+    pub phases: Vec<Phase>,
+    /// UDP: one entry per flow.
+    pub udp: Option<Vec<UdpCounts>>,
+    /// fct: one entry per flow, in seconds from its start; null if it did not end in time.
+    pub completion_s: Option<Vec<Option<f64>>>,
+    /// The data plane's own counters.
+    pub counters: serde_json::Value,
+    /// The time series' file.
+    pub series: String,
+}
+
+/// What was sent and received in one phase, flow by flow. UDP counts frame bytes, TCP payload bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Phase {
+    /// UDP: offered.
+    pub offered_mbps: Option<Vec<f64>>,
+    /// Delivered.
+    pub delivered_mbps: Vec<f64>,
+    /// Of all delivered bytes.
+    pub share: Vec<f64>,
+}
+
+/// The time series of one flow.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// UDP: bytes sent.
+    pub sent: Option<Bins>,
+    /// Bytes received.
+    pub received: Bins,
+}
+
+/// Sums the series up over each phase.
+pub fn phases(experiment: &Experiment, series: &[Series]) -> Vec<Phase> {
+    let mbps = |bins: &Bins, (from, until): (f64, f64)| bins.between(from, until) as f64 * 8e-6 / (until - from);
+    let phase = |interval| {
+        let delivered: Vec<f64> = series.iter().map(|flow| mbps(&flow.received, interval)).collect();
+        let total: f64 = delivered.iter().sum();
+        let offered = series.iter().map(|flow| flow.sent.as_ref().map(|sent| mbps(sent, interval))).collect();
+        let share = delivered.iter().map(|rate| if total > 0.0 { rate / total } else { 0.0 }).collect();
+        Phase { offered_mbps: offered, delivered_mbps: delivered, share }
+    };
+    experiment.phases().into_iter().map(phase).collect()
+}
+
+/// Whether a sender fell behind its timetable by more than a tenth in some phase.
+pub fn starved(experiment: &Experiment, phases: &[Phase]) -> bool {
+    phases.iter().zip(experiment.phases()).any(|(phase, (from, _))| {
+        let offered = phase.offered_mbps.iter().flatten();
+        offered.zip(&experiment.flows).any(|(offered, flow)| {
+            let active = flow.start_s <= from;
+            active && flow.offered_bps.is_some_and(|bps| *offered < bps as f64 * 0.9e-6)
+        })
+    })
+}
+
+/// A folder for results.
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes the folder.
+    ///
+    /// # Errors
+    /// It holds results already, or cannot be made.
+    pub fn create(path: &Path) -> Result<Self> {
+        let summary = path.join("summary.json");
+        if summary.exists() {
+            return Err(crate::Error::Usage(format!(
+                "--out {}: it holds the results of an earlier run; give another folder",
+                path.display()
+            )));
+        }
+        fs::create_dir_all(path).map_err(|error| {
+            crate::Error::Usage(format!("--out {}: cannot make the folder: {error}", path.display()))
+        })?;
+        Ok(Self { path: path.to_owned() })
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        let (path, temporary) = (self.path.join(name), self.path.join(format!(".{name}.tmp")));
+        fs::write(&temporary, text)
+            .and_then(|()| fs::rename(&temporary, &path))
+            .trying(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Writes the time series of a run as CSV, and returns the file's name.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_series(&self, run: &str, experiment: &Experiment, bin_s: f64, series: &[Series]) -> Result<String> {
+        let mut text = String::from("time_s,flow,rank,sent_bytes,received_bytes\n");
+        for (number, (flow, series)) in experiment.flows.iter().zip(series).enumerate() {
+            for (bin, received) in series.received.bytes().iter().enumerate() {
+                let sent = series.sent.as_ref().map_or(String::new(), |sent| sent.bytes()[bin].to_string());
+                let time = bin as f64 * bin_s;
+                writeln!(text, "{time:.3},{number},{},{sent},{received}", flow.rank).expect("a string takes all");
+            }
+        }
+        let name = format!("{run}.csv");
+        self.write(&name, &text)?;
+        Ok(name)
+    }
+
+    /// Writes the summary.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_summary(&self, summary: &Summary) -> Result<()> {
+        let text = serde_json::to_string_pretty(summary).expect("a summary is plain data");
+        self.write("summary.json", &(text + "\n"))
+    }
+}
+
+/// The table for the terminal: one line per run, the shares of the last phase (or the completion times).
+pub fn table(summary: &Summary) -> String {
+    let mut text = String::new();
+    for run in &summary.runs {
+        write!(text, "{:<10} {:<7} #{:<2}", run.scheduler, run.data_plane, run.repeat).expect("a string takes all");
+        let numbers = if let Some(times) = &run.completion_s {
+            let done: Vec<f64> = times.iter().flatten().copied().collect();
+            let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
+            let small: Vec<f64> = times.iter().take(times.len() / 4).flatten().copied().collect();
+            let last = done.iter().copied().fold(0.0, f64::max);
+            format!(
+                "{}/{} flows done; mean FCT {:.3} s, smallest quarter {:.3} s, last {last:.3} s",
+                done.len(),
+                times.len(),
+                mean(&done),
+                mean(&small)
+            )
+        } else {
+            let phase = run.phases.last().map(|phase| phase.share.as_slice()).unwrap_or_default();
+            let shares: Vec<_> = phase.iter().map(|share| format!("{:5.1} %", share * 100.0)).collect();
+            let total: f64 = run.phases.last().map_or(0.0, |phase| phase.delivered_mbps.iter().sum());
+            format!("{} of {total:.1} Mb/s", shares.join(" "))
+        };
+        let note = if run.starved { "  (senders starved of processor time)" } else { "" };
+        writeln!(text, "{numbers}{note}").expect("a string takes all");
+    }
+    text
+}

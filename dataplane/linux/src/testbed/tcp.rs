@@ -1,0 +1,145 @@
+//! TCP flows and their receiver: the kernel's own TCP, CUBIC as congestion control, the rank in the DSCP.
+
+use super::namespace::RECEIVER;
+use super::traffic::{Bins, Flow, now_ns, sleep_until};
+use super::udp::{Timetable, set_dscp};
+use crate::error::Trying;
+use crate::{Error, Result};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Above the UDP flows' ports.
+const PORT: u16 = 6001;
+const CHUNK: usize = 64 << 10;
+/// How soon a blocked sender or receiver sees that it shall stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What arrived of one flow.
+#[derive(Clone, Debug)]
+pub struct TcpOutcome {
+    /// Payload bytes received.
+    pub received: Bins,
+    /// When its last byte arrived, from its start on, in nanoseconds; `None` if it did not.
+    pub completion_ns: Option<u64>,
+}
+
+/// The receiver's listening socket. To be called inside its namespace.
+///
+/// # Errors
+/// The port is taken.
+pub fn listen() -> Result<TcpListener> {
+    let listener = TcpListener::bind((RECEIVER, PORT)).trying(|| format!("cannot listen at port {PORT}"))?;
+    // A thousand handshakes at once must not overflow the standard library's backlog of 128.
+    // SAFETY: a plain system call on a listening socket, which may be repeated.
+    unsafe { libc::listen(listener.as_raw_fd(), 4096) };
+    listener.set_nonblocking(true).trying(|| "cannot make a socket non-blocking".to_owned())?;
+    Ok(listener)
+}
+
+/// Sends one flow: connects at once, waits for its start, and sends its bytes (or until `stop`).
+///
+/// # Errors
+/// No connection within ten seconds, or no CUBIC in this kernel.
+pub fn send(flow: &Flow, number: usize, table: Timetable, stop: &AtomicBool) -> Result<()> {
+    let mut stream = TcpStream::connect((RECEIVER, PORT)).trying(|| format!("cannot connect to {RECEIVER}:{PORT}"))?;
+    let cubic = b"cubic";
+    // SAFETY: the pointer and the length describe `cubic`.
+    let chosen = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            cubic.as_ptr().cast(),
+            cubic.len() as libc::socklen_t,
+        )
+    };
+    if chosen != 0 {
+        return Err(Error::Unsupported("this kernel has no CUBIC congestion control".to_owned()));
+    }
+    set_dscp(stream.as_raw_fd(), flow.rank);
+    stream.set_write_timeout(Some(PATIENCE)).trying(|| "cannot set a time-out".to_owned())?;
+    let mut chunk = vec![0; CHUNK];
+    // The receiver cannot know flows by port: the first bytes say the number.
+    chunk[..4].copy_from_slice(&(number as u32).to_be_bytes());
+    let mut left = flow.size_bytes.unwrap_or(u64::MAX);
+    if !sleep_until(table.origin_ns + (flow.start_s * 1e9) as u64, stop) {
+        return Ok(());
+    }
+    let mut first = true;
+    while left > 0 && !stop.load(Ordering::Relaxed) {
+        let length = (CHUNK as u64).min(left) as usize;
+        match stream.write(&chunk[..length]) {
+            Ok(written) => {
+                left -= written as u64;
+                if first && written >= 4 {
+                    first = false;
+                    chunk[..4].fill(0);
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            // The receiver closes when the experiment ends.
+            Err(_) => break,
+        }
+    }
+    // What is still in the buffers is sent after the close; the namespace ends soon after anyway.
+    Ok(())
+}
+
+/// Accepts and counts all flows until each is complete or `stop` is set.
+pub fn receive(listener: &TcpListener, flows: &[Flow], table: Timetable, stop: &AtomicBool) -> Vec<TcpOutcome> {
+    let empty = TcpOutcome { received: Bins::new(table.bin_ns, table.length_ns), completion_ns: None };
+    let mut outcomes = vec![empty; flows.len()];
+    thread::scope(|scope| {
+        let mut readers = Vec::new();
+        while readers.len() < flows.len() && !stop.load(Ordering::Relaxed) {
+            match listener.accept() {
+                Ok((stream, _)) => readers.push(scope.spawn(move || read(stream, flows, table, stop))),
+                Err(_) => thread::sleep(Duration::from_millis(1)),
+            }
+        }
+        for reader in readers {
+            if let Some((number, outcome)) = reader.join().expect("the reader does not panic") {
+                outcomes[number] = outcome;
+            }
+        }
+    });
+    outcomes
+}
+
+fn read(mut stream: TcpStream, flows: &[Flow], table: Timetable, stop: &AtomicBool) -> Option<(usize, TcpOutcome)> {
+    stream.set_nonblocking(false).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    let mut chunk = vec![0; CHUNK];
+    let mut number = None;
+    let mut head = Vec::with_capacity(4);
+    let mut received = Bins::new(table.bin_ns, table.length_ns);
+    let (mut total, mut completion_ns) = (0, None);
+    while !stop.load(Ordering::Relaxed) {
+        match stream.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(length) => {
+                let now = now_ns();
+                if number.is_none() {
+                    head.extend(chunk[..length].iter().take(4 - head.len()));
+                    let bytes: Option<[u8; 4]> = head.as_slice().try_into().ok();
+                    number = bytes.map(|bytes| u32::from_be_bytes(bytes) as usize).filter(|n| *n < flows.len());
+                }
+                total += length as u64;
+                received.add(now.saturating_sub(table.origin_ns), length as u64);
+                let flow = number.map(|number| &flows[number]);
+                if flow.and_then(|flow| flow.size_bytes).is_some_and(|size| total >= size) {
+                    let start = table.origin_ns + (flow.map_or(0.0, |flow| flow.start_s) * 1e9) as u64;
+                    completion_ns = Some(now.saturating_sub(start));
+                    break;
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(_) => break,
+        }
+    }
+    Some((number?, TcpOutcome { received, completion_ns }))
+}

@@ -1,0 +1,234 @@
+//! Paced UDP flows and their receiver.
+//!
+//! Each flow sends datagrams of one size at its rate, with the gaps jittered by a factor from 0.5 to 1.5: periodic
+//! senders lock into phase at a full FIFO queue, and one of them wins every slot. The sender keeps to its timetable: a
+//! late wake-up is caught up with, up to [`CATCH_UP_NS`]; beyond that the packets are given up and the flow's offered
+//! bytes show it.
+//!
+//! The receiver takes the kernel's arrival stamp of each datagram, so that its own wake-ups do not matter.
+
+use super::namespace::RECEIVER;
+use super::traffic::{Bins, Flow, Jitter, UDP_HEADERS, now_ns};
+use crate::Result;
+use crate::error::Trying;
+use crate::switch::bridge::prefer_this_thread;
+use serde::Serialize;
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What begins each datagram: a mark, the rank (`payload:4:4`), the sequence number, and the time of sending.
+const HEADER: usize = 24;
+const MARK: u32 = 0x5049_464f;
+/// Where the rank stands, as the `--rank` option has it.
+pub const RANK_PLACE: &str = "payload:4:4";
+const FIRST_PORT: u16 = 5001;
+/// How much of its timetable a flow catches up with after a pause.
+const CATCH_UP_NS: u64 = 4_000_000;
+
+/// What one flow sent and what of it arrived.
+#[derive(Clone, Debug)]
+pub struct UdpOutcome {
+    /// Frame bytes sent.
+    pub sent: Bins,
+    /// Frame bytes received.
+    pub received: Bins,
+    /// The rest.
+    pub counts: UdpCounts,
+}
+
+/// Counts of one flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct UdpCounts {
+    /// Datagrams sent.
+    pub sent_packets: u64,
+    /// Datagrams that the timetable had and the sender gave up, because it was late.
+    pub given_up_packets: u64,
+    /// Datagrams received.
+    pub received_packets: u64,
+    /// Datagrams that arrived after one that was sent later.
+    pub reordered_packets: u64,
+    /// Mean time from sending to arrival, in microseconds.
+    pub mean_delay_us: f64,
+    /// Longest time from sending to arrival, in microseconds.
+    pub max_delay_us: f64,
+}
+
+/// Sockets of all flows at the sender. To be called inside its namespace.
+///
+/// # Errors
+/// No socket, no route.
+pub fn sender_sockets(flows: &[Flow]) -> Result<Vec<UdpSocket>> {
+    let mut sockets = Vec::new();
+    for (number, flow) in flows.iter().enumerate() {
+        let socket = UdpSocket::bind("0.0.0.0:0").trying(|| "cannot open a UDP socket".to_owned())?;
+        let port = FIRST_PORT + number as u16;
+        socket.connect((RECEIVER, port)).trying(|| format!("cannot reach {RECEIVER}:{port}"))?;
+        socket.set_nonblocking(true).trying(|| "cannot make a socket non-blocking".to_owned())?;
+        set_dscp(socket.as_raw_fd(), flow.rank);
+        sockets.push(socket);
+    }
+    Ok(sockets)
+}
+
+/// Marks what a socket sends with the rank as DSCP, if it fits in six bits.
+pub fn set_dscp(fd: RawFd, rank: u32) {
+    if rank < 64 {
+        let tos = (rank << 2) as libc::c_int;
+        set_option(fd, libc::IPPROTO_IP, libc::IP_TOS, tos);
+    }
+}
+
+fn set_option(fd: RawFd, level: libc::c_int, option: libc::c_int, value: libc::c_int) {
+    // SAFETY: the pointer and the length describe `value`.
+    unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), size_of_val(&value) as libc::socklen_t) };
+}
+
+/// When all flows begin and end.
+#[derive(Clone, Copy, Debug)]
+pub struct Timetable {
+    /// The beginning, in nanoseconds of the real-time clock.
+    pub origin_ns: u64,
+    /// The length of the experiment.
+    pub length_ns: u64,
+    /// Bin width.
+    pub bin_ns: u64,
+}
+
+/// Sends all flows from one thread until the timetable ends or `stop` is set. Datagrams carry `payload` bytes.
+pub fn send(
+    sockets: &[UdpSocket],
+    flows: &[Flow],
+    payload: usize,
+    table: Timetable,
+    repeat: u64,
+    stop: &AtomicBool,
+) -> Vec<(Bins, UdpCounts)> {
+    prefer_this_thread();
+    let mut datagram = vec![0; payload.max(HEADER)];
+    datagram[..4].copy_from_slice(&MARK.to_be_bytes());
+    let frame = datagram.len() as u64 + UDP_HEADERS;
+    let mut jitter: Vec<_> = (0..flows.len() as u64).map(|flow| Jitter::new(1 + flow + 1000 * repeat)).collect();
+    let gap: Vec<u64> = flows.iter().map(|flow| frame * 8_000_000_000 / flow.offered_bps.unwrap_or(1)).collect();
+    let mut due: Vec<u64> =
+        flows.iter().zip(&gap).map(|(flow, gap)| table.origin_ns + (flow.start_s * 1e9) as u64 + gap / 2).collect();
+    let mut sent = vec![(Bins::new(table.bin_ns, table.length_ns), UdpCounts::default()); flows.len()];
+    let end = table.origin_ns + table.length_ns;
+    while !stop.load(Ordering::Relaxed) {
+        let (flow, at) = due.iter().copied().enumerate().min_by_key(|(_, at)| *at).expect("there are flows");
+        if at >= end {
+            break;
+        }
+        let now = now_ns();
+        if now < at {
+            std::thread::sleep(Duration::from_nanos((at - now).min(20_000_000)));
+            continue;
+        }
+        let (bins, counts) = &mut sent[flow];
+        due[flow] = at + ((gap[flow] * jitter[flow].factor()) >> 32);
+        if now - at > CATCH_UP_NS {
+            counts.given_up_packets += 1;
+            continue;
+        }
+        datagram[4..8].copy_from_slice(&flows[flow].rank.to_be_bytes());
+        datagram[8..16].copy_from_slice(&counts.sent_packets.to_be_bytes());
+        datagram[16..24].copy_from_slice(&now.to_be_bytes());
+        // A full socket buffer cannot happen on these wires; if it did, the packet counts as not offered.
+        if sockets[flow].send(&datagram).is_ok() {
+            counts.sent_packets += 1;
+            bins.add(now - table.origin_ns, frame);
+        } else {
+            counts.given_up_packets += 1;
+        }
+    }
+    sent
+}
+
+/// Sockets of all flows at the receiver. To be called inside its namespace.
+///
+/// # Errors
+/// A port is taken.
+pub fn receiver_sockets(flows: usize) -> Result<Vec<UdpSocket>> {
+    let mut sockets = Vec::new();
+    for number in 0..flows {
+        let port = FIRST_PORT + number as u16;
+        let socket = UdpSocket::bind((RECEIVER, port)).trying(|| format!("cannot listen at port {port}"))?;
+        let fd = socket.as_raw_fd();
+        // Holds half a second of a fast flow while the receiver does not run. The plain option is limited by a sysctl.
+        set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, 8 << 20);
+        set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 8 << 20);
+        set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
+        sockets.push(socket);
+    }
+    Ok(sockets)
+}
+
+/// Receives until `stop` is set, and then what is still waiting.
+pub fn receive(sockets: &[UdpSocket], table: Timetable, stop: &AtomicBool) -> Vec<(Bins, UdpCounts)> {
+    let mut flows = vec![(Bins::new(table.bin_ns, table.length_ns), UdpCounts::default()); sockets.len()];
+    let mut expected = vec![0; sockets.len()];
+    let mut delays = vec![0.0; sockets.len()];
+    loop {
+        let last = stop.load(Ordering::Relaxed);
+        for (flow, socket) in sockets.iter().enumerate() {
+            while let Ok(datagram) = receive_one(socket.as_raw_fd()) {
+                let (bins, counts) = &mut flows[flow];
+                bins.add(datagram.at_ns.saturating_sub(table.origin_ns), datagram.bytes + UDP_HEADERS);
+                counts.received_packets += 1;
+                counts.reordered_packets += u64::from(datagram.sequence < expected[flow]);
+                expected[flow] = expected[flow].max(datagram.sequence);
+                let delay = datagram.at_ns.saturating_sub(datagram.sent_ns) as f64 / 1e3;
+                delays[flow] += delay;
+                counts.max_delay_us = counts.max_delay_us.max(delay);
+            }
+        }
+        if last {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    for ((_, counts), delay) in flows.iter_mut().zip(delays) {
+        counts.mean_delay_us = delay / counts.received_packets.max(1) as f64;
+    }
+    flows
+}
+
+struct Datagram {
+    bytes: u64,
+    at_ns: u64,
+    sent_ns: u64,
+    sequence: u64,
+}
+
+/// Takes one waiting datagram with its arrival stamp; only the header is copied.
+fn receive_one(fd: RawFd) -> io::Result<Datagram> {
+    let mut header = [0_u8; HEADER];
+    // Room for one control message with a timespec, aligned as control messages must be.
+    let mut control = [0_u64; 8];
+    let mut part = libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER };
+    // SAFETY: msghdr is plain data, for which zeroes are valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: the message describes the buffers above, which live through the call.
+    let length = unsafe { libc::recvmsg(fd, &raw mut message, libc::MSG_DONTWAIT | libc::MSG_TRUNC) };
+    if length < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| header[at + i]));
+    // SAFETY: walks the control message that the kernel has written; a timespec is read without assuming alignment.
+    let at_ns = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&raw const message);
+        if first.is_null() || (*first).cmsg_type != libc::SCM_TIMESTAMPNS {
+            now_ns()
+        } else {
+            let stamp = std::ptr::read_unaligned(libc::CMSG_DATA(first).cast::<libc::timespec>());
+            stamp.tv_sec as u64 * 1_000_000_000 + stamp.tv_nsec as u64
+        }
+    };
+    Ok(Datagram { bytes: length as u64, at_ns, sent_ns: word(16), sequence: word(8) })
+}
