@@ -150,13 +150,14 @@ static __always_inline bool read_carried(struct sk_buff *skb, struct carried *ca
 	return carried->queue < MAX_QUEUES;
 }
 
-/* Fires only for packets that the leaf accepted. */
+/* Fires for packets that the leaf accepted and, since the kernel masks the reason away, for those that the filter
+ * dropped; not for those that the leaf refused. */
 SEC("tp_btf/qdisc_enqueue")
 int BPF_PROG(count_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq, struct sk_buff *skb)
 {
 	struct carried carried;
 
-	if (is_ours(qdisc, txq) && read_carried(skb, &carried))
+	if (is_ours(qdisc, txq) && read_carried(skb, &carried) && carried.verdict == ADMITTED)
 		counters.entered[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
 	return 0;
 }
