@@ -1,6 +1,6 @@
 //! Future events, soonest first.
 //!
-//! A timing wheel of 4096 buckets with a bitmap over them, backed by a heap for what lies beyond the wheel's horizon.
+//! A timing wheel of 1024 buckets with a bitmap over them, backed by a heap for what lies beyond the wheel's horizon.
 //! Scheduling and popping cost O(1) for events within the horizon (bucket lists are short when the horizon is chosen
 //! to match the traffic), O(log n) beyond. It never loses precision: buckets only group, times stay exact.
 
@@ -8,7 +8,8 @@ use pifolab_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-const BUCKETS: u64 = 4096;
+const BUCKETS: u64 = 1024;
+const WORDS: usize = BUCKETS as usize / 64;
 const NONE: u32 = u32::MAX;
 
 /// In which order events of equal time pop.
@@ -70,7 +71,7 @@ pub struct EventQueue<E> {
     summary: u64,
     /// The first occupied bucket; meaningless while `summary` is 0.
     first: u32,
-    occupied: [u64; 64],
+    occupied: [u64; WORDS],
     buckets: Box<[Bucket]>,
     nodes: Vec<Node<E>>,
     free: u32,
@@ -88,15 +89,15 @@ impl<E: Copy> EventQueue<E> {
     /// An empty queue at time 0 whose wheel reaches at least `reach` ahead: a little more than the longest common
     /// delay is best.
     pub fn new(reach: Span, ties: TieOrder) -> Self {
-        let width = (reach.as_ps() / (BUCKETS - 1)).max(1).checked_next_power_of_two().unwrap_or(1 << 51);
-        let shift = width.trailing_zeros().min(51);
+        let width = (reach.as_ps() / (BUCKETS - 1)).max(1).checked_next_power_of_two().unwrap_or(1 << 53);
+        let shift = width.trailing_zeros().min(53);
         Self {
             now: 0,
             shift,
             horizon: BUCKETS << shift,
             summary: 0,
             first: 0,
-            occupied: [0; 64],
+            occupied: [0; WORDS],
             buckets: vec![Bucket { head: NONE, tail: NONE }; BUCKETS as usize].into_boxed_slice(),
             nodes: Vec::new(),
             free: NONE,
@@ -178,7 +179,7 @@ impl<E: Copy> EventQueue<E> {
         Some((Time::from_ps(self.now), event))
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_next(&mut self, limit: u64) -> Option<(u64, E)> {
         loop {
             if self.summary == 0 {
@@ -258,7 +259,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Puts a node behind all of its bucket that are not later.
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, node: u32, time: u64) {
         let index = (time >> self.shift) as usize & (BUCKETS as usize - 1);
         let Bucket { head, tail } = self.buckets[index];

@@ -1,5 +1,6 @@
 //! What a user chooses about a network run.
 
+use super::net::NUMBERS;
 use super::routing::Routing;
 use super::topology::Topology;
 use pifolab_sched::{Capacity, Scheduler};
@@ -159,8 +160,8 @@ impl Config {
 
     /// Checks the flows against the network: hosts exist and differ, sizes fit, starts do not decrease, names are unique.
     pub(super) fn check_flows(&self, flows: &[Flow], max_bytes: u64) -> Result<(), ConfigError> {
-        if flows.len() >= u32::MAX as usize {
-            return Err(ConfigError::new("flows", "length", flows.len(), "fewer than 2^32 - 1"));
+        if flows.len() >= NUMBERS as usize {
+            return Err(ConfigError::new("flows", "length", flows.len(), "fewer than 2^30"));
         }
         let hosts = self.topology.hosts;
         let mut before = Time::ZERO;

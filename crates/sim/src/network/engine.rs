@@ -1,7 +1,7 @@
 //! The engine: connections and the event loop.
 
 use super::config::{Config, ConfigError};
-use super::net::{Event, IDLE_TIMER, InFlight, Net, Timer, prefetch};
+use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, prefetch};
 use super::result::{Counters, FlowResult, RunError, RunResult};
 use super::routing::Routes;
 use crate::observer::Observer;
@@ -109,11 +109,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
         if net.lazy {
             // One start at a time is enough; the next is scheduled when it happens.
             if let Some(first) = flows.first() {
-                net.events.schedule(first.start, Event::Start { flow: 0 });
+                net.events.schedule(first.start, Event::Start { flow: 0 }.pack());
             }
         } else {
             for (flow, Flow { start, .. }) in (0..).zip(flows) {
-                net.events.schedule(*start, Event::Start { flow });
+                net.events.schedule(*start, Event::Start { flow }.pack());
             }
         }
         Ok(Self {
@@ -141,7 +141,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             let Some((now, event)) = self.net.events.pop_until(self.end) else { return Ok(false) };
             self.net.note(now, event);
             self.prefetch_next();
-            match event {
+            match event.unpack() {
                 Event::Arrive { port, packet } => {
                     if self.net.arrive(port, packet, now) {
                         self.deliver(packet, now);
@@ -212,7 +212,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         if self.net.lazy
             && let Some(next) = self.flows.get(self.started)
         {
-            self.net.events.schedule(next.start, Event::Start { flow: flow + 1 });
+            self.net.events.schedule(next.start, Event::Start { flow: flow + 1 }.pack());
         }
         let Flow { id, src, dst, bytes, .. } = self.flows[flow as usize];
         let connection = Connection {
@@ -248,7 +248,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// under way, waiting for memory is what takes longest.
     #[inline]
     fn prefetch_next(&self) {
-        let Some(&Event::Arrive { port, packet }) = self.net.events.peek() else { return };
+        let Some(Event::Arrive { port, packet }) = self.net.events.peek().map(|event| event.unpack()) else { return };
         prefetch(&self.net.ports[port as usize]);
         prefetch(&self.net.packets[packet as usize]);
     }
@@ -296,7 +296,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         let connection = &mut self.connections[slot as usize];
         if self.net.lazy {
             connection.sender_timer.pending = None;
-        } else if arm != connection.sender.arms() {
+        } else if arm != connection.sender.arms() % NUMBERS {
             return;
         }
         let Connection { sender, src, dst, hash_forth, .. } = connection;
@@ -313,7 +313,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         let connection = &mut self.connections[slot as usize];
         if self.net.lazy {
             connection.receiver_timer.pending = None;
-        } else if arm != connection.receiver.arms() {
+        } else if arm != connection.receiver.arms() % NUMBERS {
             return;
         }
         if let Some(answer) = connection.receiver.handle_timeout(now) {

@@ -11,10 +11,8 @@ use pifolab_transport::{Flags, Segment};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use pifolab_workload::flows::Flow;
 use pifolab_workload::{Distribution, Stream};
-use std::fmt::Write;
 use std::sync::Arc;
 
-const NONE: u32 = u32::MAX;
 /// Events remembered for the report of a violation.
 const REMEMBERED: usize = 32;
 
@@ -35,17 +33,41 @@ pub(super) enum Event {
     ReceiverTimer { flow: u32, arm: u32 },
 }
 
+/// Numbers of ports, flows and packets stay below this, so that an event fits in one word.
+pub(super) const NUMBERS: u32 = 1 << 30;
+
+/// An event in one word, as the event queue holds it: three bits for its kind, twice thirty for its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packed(u64);
+
 impl Event {
-    fn code(self) -> u64 {
+    #[inline]
+    pub(super) fn pack(self) -> Packed {
         let (kind, a, b) = match self {
-            Self::Arrive { port, packet } => (1, port, packet),
-            Self::Depart { port } => (2, port, 0),
-            Self::Release { port } => (3, port, 0),
-            Self::Start { flow } => (4, flow, 0),
-            Self::SenderTimer { flow, arm } => (5, flow, arm),
-            Self::ReceiverTimer { flow, arm } => (6, flow, arm),
+            Self::Arrive { port, packet } => (0, port, packet),
+            Self::Depart { port } => (1, port, 0),
+            Self::Release { port } => (2, port, 0),
+            Self::Start { flow } => (3, flow, 0),
+            Self::SenderTimer { flow, arm } => (4, flow, arm % NUMBERS),
+            Self::ReceiverTimer { flow, arm } => (5, flow, arm % NUMBERS),
         };
-        kind << 56 ^ u64::from(a) << 28 ^ u64::from(b)
+        Packed(kind << 60 | u64::from(a) << 30 | u64::from(b))
+    }
+}
+
+impl Packed {
+    #[inline]
+    pub(super) fn unpack(self) -> Event {
+        let a = (self.0 >> 30) as u32 % NUMBERS;
+        let b = self.0 as u32 % NUMBERS;
+        match self.0 >> 60 {
+            0 => Event::Arrive { port: a, packet: b },
+            1 => Event::Depart { port: a },
+            2 => Event::Release { port: a },
+            3 => Event::Start { flow: a },
+            4 => Event::SenderTimer { flow: a, arm: b },
+            _ => Event::ReceiverTimer { flow: a, arm: b },
+        }
     }
 }
 
@@ -61,8 +83,6 @@ pub(super) struct InFlight {
     size: u32,
     /// How long it has waited in queues so far; gathered only at ports that want hints.
     waited: Span,
-    /// The packet behind it in a chained queue.
-    next: u32,
 }
 
 const _: () = assert!(size_of::<InFlight>() == 64);
@@ -80,7 +100,7 @@ pub(super) const IDLE_TIMER: Timer = Timer { pending: None, arms: 0 };
 
 /// Everything but the end points.
 pub(super) struct Net<'a, O> {
-    pub(super) events: EventQueue<Event>,
+    pub(super) events: EventQueue<Packed>,
     pub(super) ports: Vec<Port>,
     pub(super) packets: Vec<InFlight>,
     free_packets: Vec<u32>,
@@ -88,7 +108,7 @@ pub(super) struct Net<'a, O> {
     pub(super) observer: &'a mut O,
     pub(super) counters: Counters,
     pub(super) trace_hash: u64,
-    recent: [(Time, Option<Event>); REMEMBERED],
+    recent: [(Time, Packed); REMEMBERED],
     hosts: u32,
     header_bytes: u32,
     rounding: Rounding,
@@ -137,7 +157,7 @@ impl<'a, O: Observer> Net<'a, O> {
             observer,
             counters: Counters::default(),
             trace_hash: 0,
-            recent: [(Time::ZERO, None); REMEMBERED],
+            recent: [(Time::ZERO, Packed(0)); REMEMBERED],
             hosts,
             header_bytes: config.header_bytes,
             rounding: config.rounding,
@@ -157,10 +177,10 @@ impl<'a, O: Observer> Net<'a, O> {
 
     /// Enters an event into the trace.
     #[inline]
-    pub(super) fn note(&mut self, now: Time, event: Event) {
-        self.recent[self.counters.events as usize % REMEMBERED] = (now, Some(event));
+    pub(super) fn note(&mut self, now: Time, event: Packed) {
+        self.recent[self.counters.events as usize % REMEMBERED] = (now, event);
         self.counters.events += 1;
-        let word = now.as_ps() ^ event.code().rotate_left(7);
+        let word = now.as_ps() ^ event.0.rotate_left(9);
         self.trace_hash = (self.trace_hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
@@ -184,11 +204,11 @@ impl<'a, O: Observer> Net<'a, O> {
                 }
                 None => {}
             }
-            timer.pending = Some((deadline, self.events.schedule(deadline.max(now), event(0))));
+            timer.pending = Some((deadline, self.events.schedule(deadline.max(now), event(0).pack())));
         } else if let Some(deadline) = deadline {
             while timer.arms != arms {
                 timer.arms = timer.arms.wrapping_add(1);
-                self.events.schedule(deadline, event(timer.arms));
+                self.events.schedule(deadline, event(timer.arms).pack());
             }
         } else {
             timer.arms = arms;
@@ -201,7 +221,7 @@ impl<'a, O: Observer> Net<'a, O> {
             segment.rank = Rank::saturating(distribution.draw(stream));
         }
         let size = u32::from(segment.payload_bytes) + self.header_bytes;
-        let packet = InFlight { segment, flow, hash, dst, size, waited: Span::ZERO, next: NONE };
+        let packet = InFlight { segment, flow, hash, dst, size, waited: Span::ZERO };
         let number = match self.free_packets.pop() {
             Some(number) => {
                 self.packets[number as usize] = packet;
@@ -253,22 +273,14 @@ impl<'a, O: Observer> Net<'a, O> {
             in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
             port.marked_packets += 1;
         }
-        if !port.chained {
+        if !port.ringed {
             self.offer_scheduler(number, packet, idle, now);
-        } else if !port.chain_fits(size) || (!idle && port.squeezed_out(size)) {
+        } else if !port.ring_fits(size) || (!idle && port.squeezed_out(size)) {
             self.drop_packet(number, packet, size, DropReason::Full);
         } else if idle {
             self.begin(number, packet, size, now);
         } else {
-            let tail = std::mem::replace(&mut port.tail, packet);
-            if port.waiting == 0 {
-                port.head = packet;
-            } else {
-                self.packets[tail as usize].next = packet;
-            }
-            port.waiting += 1;
-            port.backlog += u64::from(size);
-            port.most_waiting = port.most_waiting.max(port.waiting);
+            port.ring_push(packet, size);
         }
     }
 
@@ -370,14 +382,10 @@ impl<'a, O: Observer> Net<'a, O> {
     #[inline]
     fn begin_next(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
-        if !port.chained {
+        if !port.ringed {
             self.begin_scheduled(number, false, now);
         } else if port.waiting > 0 {
-            let packet = port.head;
-            let InFlight { size, next, .. } = self.packets[packet as usize];
-            port.head = next;
-            port.waiting -= 1;
-            port.backlog -= u64::from(size);
+            let (packet, size) = port.ring_pop();
             self.begin(number, packet, size, now);
         }
     }
@@ -412,7 +420,7 @@ impl<'a, O: Observer> Net<'a, O> {
                 }
                 Dequeued::NotBefore(time) => {
                     port.held_back = true;
-                    self.events.schedule(time, Event::Release { port: number });
+                    self.events.schedule(time, Event::Release { port: number }.pack());
                     return;
                 }
                 Dequeued::Empty => return,
@@ -421,7 +429,7 @@ impl<'a, O: Observer> Net<'a, O> {
     }
 
     /// Puts a packet on the wire.
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, number: u32, packet: u32, size: u32, now: Time) {
         let port = &mut self.ports[number as usize];
         let time = port.serialisation(size, self.rounding);
@@ -432,10 +440,11 @@ impl<'a, O: Observer> Net<'a, O> {
         port.sent_bytes += u64::from(size);
         port.busy += time;
         if self.lazy {
-            self.events.schedule(port.busy_until + port.delay, Event::Arrive { port: number, packet });
+            let arrival = Event::Arrive { port: number, packet }.pack();
+            self.events.schedule(port.busy_until + port.delay, arrival);
         } else {
             port.serving = Some(packet);
-            self.events.schedule(port.busy_until, Event::Depart { port: number });
+            self.events.schedule(port.busy_until, Event::Depart { port: number }.pack());
         }
     }
 
@@ -443,7 +452,7 @@ impl<'a, O: Observer> Net<'a, O> {
     pub(super) fn depart(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
         let packet = port.serving.take().expect("a departure ends a transmission");
-        self.events.schedule(now + port.delay, Event::Arrive { port: number, packet });
+        self.events.schedule(now + port.delay, Event::Arrive { port: number, packet }.pack());
         if port.waiting > 0 {
             self.begin_next(number, now);
         }
@@ -499,11 +508,7 @@ impl<'a, O: Observer> Net<'a, O> {
         let in_flight = (self.packets.len() - self.free_packets.len()) as u64;
         self.counters.most_in_flight = self.packets.len() as u64;
         let Counters { created, delivered, dropped, .. } = self.counters;
-        let unbalanced = |port: &Port| {
-            let chain = std::iter::successors(Some(port.head), |packet| Some(self.packets[*packet as usize].next));
-            port.imbalance(chain.take(port.waiting as usize).map(|packet| self.packets[packet as usize].size))
-        };
-        let account = match self.ports.iter().find_map(unbalanced) {
+        let account = match self.ports.iter().find_map(Port::imbalance) {
             Some(account) => account,
             None if created != delivered + dropped + in_flight => format!(
                 "the network: {created} packets created, but {delivered} delivered, {dropped} dropped, {in_flight} under way"
@@ -511,12 +516,9 @@ impl<'a, O: Observer> Net<'a, O> {
             None => return Ok(()),
         };
         let events = (0..REMEMBERED as u64)
-            .filter_map(|back| {
-                let (time, event) = self.recent[(self.counters.events + back) as usize % REMEMBERED];
-                let mut line = String::new();
-                write!(line, "{time}: {:?}", event?).expect("writing to a string");
-                Some(line)
-            })
+            .map(|back| (self.counters.events + back) as usize % REMEMBERED)
+            .skip(REMEMBERED.saturating_sub(self.counters.events as usize))
+            .map(|slot| format!("{}: {:?}", self.recent[slot].0, self.recent[slot].1.unpack()))
             .collect();
         Err(RunError::NotConserved { account, events })
     }

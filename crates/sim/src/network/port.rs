@@ -9,8 +9,8 @@ use pifolab_units::{Bytes, Rounding, Span, Time};
 
 /// What orders the packets of a port.
 pub(super) enum Queue {
-    /// Drop-tail where nobody watches: a chain through the packets themselves, see [`Port::chain_fits`].
-    Chain,
+    /// Drop-tail where nobody watches: a ring in the port itself, see [`Port::ring_fits`].
+    Ring,
     /// Drop-tail.
     Fifo(Fifo),
     /// Any other scheduler.
@@ -20,7 +20,7 @@ pub(super) enum Queue {
 impl Queue {
     fn new(config: &PortConfig, info: &PortInfo, watched: bool) -> Result<Self, ConfigError> {
         Ok(match &config.discipline {
-            Discipline::DropTail(_) if !watched => Self::Chain,
+            Discipline::DropTail(_) if !watched => Self::Ring,
             Discipline::DropTail(capacity) => {
                 let refused = |error| ConfigError::new("port", "capacity", capacity, &format!("{error}"));
                 Self::Fifo(Fifo::new(FifoParams { capacity: *capacity }).map_err(refused)?)
@@ -33,7 +33,7 @@ impl Queue {
     #[inline]
     pub(super) fn scheduler(&mut self) -> Option<&mut dyn Scheduler> {
         match self {
-            Self::Chain => None,
+            Self::Ring => None,
             Self::Fifo(fifo) => Some(fifo),
             Self::Other(scheduler) => Some(&mut **scheduler),
         }
@@ -46,7 +46,7 @@ impl Queue {
     #[inline]
     pub(super) fn watched(&self) -> &dyn Scheduler {
         match self {
-            Self::Chain => unreachable!("a chain is only used where nobody watches"),
+            Self::Ring => unreachable!("a ring is only used where nobody watches"),
             Self::Fifo(fifo) => fifo,
             Self::Other(scheduler) => &**scheduler,
         }
@@ -64,21 +64,22 @@ pub(super) struct Port {
     /// Bytes in the queue.
     pub(super) backlog: u64,
     pub(super) ecn_threshold: u64,
+    /// Waiting packets, number below and size above; the length is a power of two.
+    ring: Box<[u64]>,
     /// Packets in the queue.
     pub(super) waiting: u32,
     /// The node at the far end.
     pub(super) to: u32,
-    /// First and last packet of a chain.
-    pub(super) head: u32,
-    pub(super) tail: u32,
-    pub(super) chained: bool,
+    /// Position of the first packet in the ring.
+    head: u32,
+    pub(super) ringed: bool,
     pub(super) idle: IdlePort,
     pub(super) at_host: bool,
     pub(super) wants_hints: bool,
     /// The scheduler holds packets but releases none before some later instant, for which an event is scheduled.
     pub(super) held_back: bool,
     squeezes: bool,
-    /// Capacity of a chain; without limit otherwise.
+    /// Capacity of a ring; without limit otherwise.
     most_packets: u32,
     most_bytes: u64,
     pub(super) arrived_packets: u64,
@@ -124,8 +125,8 @@ impl Port {
             waiting: 0,
             to: link.to,
             head: 0,
-            tail: 0,
-            chained: matches!(queue, Queue::Chain),
+            ring: Box::default(),
+            ringed: matches!(queue, Queue::Ring),
             idle: config.idle,
             at_host: link.from < hosts,
             wants_hints: queue.scheduler().is_some_and(|scheduler| scheduler.wants_hints()),
@@ -162,10 +163,51 @@ impl Port {
         })
     }
 
-    /// Whether a chain has room for a packet: the very rule of [`Fifo`].
+    /// Whether a ring has room for a packet: the very rule of [`Fifo`].
     #[inline]
-    pub(super) fn chain_fits(&self, bytes: u32) -> bool {
+    pub(super) fn ring_fits(&self, bytes: u32) -> bool {
         self.waiting < self.most_packets && self.backlog + u64::from(bytes) <= self.most_bytes
+    }
+
+    /// Puts a packet at the end of the ring.
+    #[inline]
+    pub(super) fn ring_push(&mut self, packet: u32, size: u32) {
+        if self.waiting as usize == self.ring.len() {
+            self.widen_ring();
+        }
+        let end = self.head.wrapping_add(self.waiting) as usize & (self.ring.len() - 1);
+        self.ring[end] = u64::from(size) << 32 | u64::from(packet);
+        self.waiting += 1;
+        self.backlog += u64::from(size);
+        self.most_waiting = self.most_waiting.max(self.waiting);
+    }
+
+    /// Takes the first packet of the ring: its number and size.
+    #[inline]
+    pub(super) fn ring_pop(&mut self) -> (u32, u32) {
+        let slot = self.head as usize & (self.ring.len() - 1);
+        let entry = self.ring[slot];
+        let (packet, size) = (entry as u32, (entry >> 32) as u32);
+        self.head = self.head.wrapping_add(1);
+        self.waiting -= 1;
+        self.backlog -= u64::from(size);
+        (packet, size)
+    }
+
+    /// Doubles the ring, which is full, and puts its first packet at the front.
+    #[cold]
+    fn widen_ring(&mut self) {
+        let mut wider = vec![0; (2 * self.ring.len()).max(16)].into_boxed_slice();
+        for (position, slot) in wider.iter_mut().enumerate().take(self.ring.len()) {
+            *slot = self.ring[(self.head as usize + position) & (self.ring.len() - 1)];
+        }
+        self.ring = wider;
+        self.head = 0;
+    }
+
+    /// Sizes of the packets in the ring.
+    fn ring_sizes(&self) -> impl Iterator<Item = u64> {
+        (0..self.waiting).map(|place| self.ring[self.head.wrapping_add(place) as usize & (self.ring.len() - 1)] >> 32)
     }
 
     /// Whether a packet finds no room because the packet on the wire takes some.
@@ -193,12 +235,12 @@ impl Port {
         }
     }
 
-    /// What does not balance, if anything. `chain` lists the sizes of the packets that a chain holds.
-    pub(super) fn imbalance(&self, chain: impl Iterator<Item = u32>) -> Option<String> {
+    /// What does not balance, if anything.
+    pub(super) fn imbalance(&self) -> Option<String> {
         let packets = self.sent_packets + self.dropped_packets.iter().sum::<u64>() + u64::from(self.waiting);
         let bytes = self.sent_bytes + self.dropped_bytes + self.backlog;
         let (held_packets, held_bytes) = match &self.queue {
-            Queue::Chain => chain.fold((0, 0), |(packets, bytes), size| (packets + 1, bytes + u64::from(size))),
+            Queue::Ring => (self.waiting as usize, self.ring_sizes().sum()),
             queue => (queue.watched().len(), queue.watched().backlog().0),
         };
         let problem = if self.arrived_packets != packets {
@@ -216,4 +258,4 @@ impl Port {
     }
 }
 
-const _: () = assert!(std::mem::offset_of!(Port, queue) <= 144);
+const _: () = assert!(std::mem::offset_of!(Port, queue) <= 152);

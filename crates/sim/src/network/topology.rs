@@ -1,6 +1,7 @@
 //! Hosts, switches and the links between them.
 
 use super::ConfigError;
+use super::net::NUMBERS;
 use pifolab_units::{Rate, Span};
 
 /// One direction of a link: an output port of `from` that leads to `to`.
@@ -120,8 +121,8 @@ impl Topology {
                 "at least 1 and at most the number of nodes",
             ));
         }
-        if self.links.len() >= u32::MAX as usize {
-            return Err(ConfigError::new("topology", "links", self.links.len(), "fewer than 2^32 - 1"));
+        if self.links.len() >= NUMBERS as usize {
+            return Err(ConfigError::new("topology", "links", self.links.len(), "fewer than 2^30"));
         }
         let mut out = vec![0u32; self.hosts as usize];
         let mut seen = std::collections::BTreeSet::new();
