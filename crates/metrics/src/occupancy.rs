@@ -2,7 +2,7 @@
 
 use pifolab_sched::{DropReason, Scheduler};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
-use pifolab_units::{Span, Time};
+use pifolab_units::{Rank, Span, Time};
 
 /// When a sample is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +15,13 @@ pub enum Sampling {
 
 /// Samples what the buffer holds, queue by queue, with the bound of each queue where the scheduler has such.
 ///
-/// Memory: 16 bytes per sample and 16 per sample and queue; [`Samples::limit`] bounds the samples, and later ones are
+/// Memory: 48 bytes per sample and 24 per sample and queue; [`Samples::limit`] bounds the samples, and later ones are
 /// not taken but counted.
 #[derive(Clone, Debug)]
 pub struct Samples {
     sampling: Sampling,
     limit: usize,
+    window: bool,
     /// Arrivals until the next sample.
     countdown: u64,
     next: Time,
@@ -38,6 +39,8 @@ pub struct Sample {
     pub packets: u32,
     /// Bytes held.
     pub bytes: u64,
+    /// The smallest and the largest rank of the scheduler's window, if that was asked for and there is one.
+    pub window: Option<(Rank, Rank)>,
 }
 
 /// One queue at one time.
@@ -50,13 +53,23 @@ pub struct QueueSample {
 }
 
 impl Samples {
-    /// Takes samples as `sampling` says, no more than `limit`.
+    /// Takes samples as `sampling` says, no more than `limit`; with `window` also the range of the scheduler's window
+    /// of ranks, which costs a visit to all of it.
     ///
     /// # Panics
     /// If samples were to be taken every 0 packets or without any time between them.
-    pub fn new(sampling: Sampling, limit: usize) -> Self {
+    pub fn new(sampling: Sampling, limit: usize, window: bool) -> Self {
         assert!(!matches!(sampling, Sampling::EveryPackets(0) | Sampling::Every(Span::ZERO)), "samples without a gap");
-        Self { sampling, limit, countdown: 0, next: Time::ZERO, samples: Vec::new(), queues: Vec::new(), skipped: 0 }
+        Self {
+            sampling,
+            limit,
+            window,
+            countdown: 0,
+            next: Time::ZERO,
+            samples: Vec::new(),
+            queues: Vec::new(),
+            skipped: 0,
+        }
     }
 
     /// The most samples that are taken.
@@ -102,7 +115,15 @@ impl Samples {
             self.skipped += 1;
             return;
         }
-        self.samples.push(Sample { time: now, packets: scheduler.len() as u32, bytes: scheduler.backlog().0 });
+        let mut window = None;
+        if self.window {
+            scheduler.visit_window(&mut |rank| {
+                let (min, max) = window.unwrap_or((rank, rank));
+                window = Some((min.min(rank), max.max(rank)));
+            });
+        }
+        let (packets, bytes) = (scheduler.len() as u32, scheduler.backlog().0);
+        self.samples.push(Sample { time: now, packets, bytes, window });
         self.queues.extend((0..scheduler.queues()).map(|queue| QueueSample {
             packets: scheduler.queue_len(queue) as u32,
             bound: scheduler.queue_bound(queue),
@@ -135,11 +156,11 @@ mod tests {
     use super::*;
     use crate::testing::{events, run};
     use pifolab_sched::Packet;
-    use pifolab_sched::schedulers::{SpPifo, SpPifoParams};
-    use pifolab_units::Rank;
+    use pifolab_sched::params::{Args, FromArgs};
+    use pifolab_sched::schedulers::{Rifo, SpPifo, SpPifoParams};
 
     fn times(sampling: Sampling, limit: usize) -> (Vec<u64>, u64) {
-        let mut samples = Samples::new(sampling, limit);
+        let mut samples = Samples::new(sampling, limit, false);
         run(&mut samples, events("+1 +1 -1 x1 e1 +2 -2 +3"));
         (samples.iter().map(|(sample, _)| sample.time.as_ns()).collect(), samples.skipped())
     }
@@ -155,14 +176,29 @@ mod tests {
     #[test]
     fn a_sample_shows_each_queue_and_its_bound() {
         let mut scheduler = SpPifo::new(SpPifoParams::uniform(2, 10)).unwrap();
-        let mut samples = Samples::new(Sampling::EveryPackets(1), 10);
+        let mut samples = Samples::new(Sampling::EveryPackets(1), 10, true);
         let packet = Packet { id: 0, flow: 0, size: 100, rank: Rank::from(3), arrival: Time::ZERO };
         let view = PacketView::from(&packet);
         assert!(scheduler.enqueue(packet, Time::ZERO).is_admitted());
         samples.on_admit(PortId(0), view, 1, &scheduler, Time::ZERO);
         let (sample, queues) = samples.iter().next().unwrap();
-        assert_eq!(sample, Sample { time: Time::ZERO, packets: 1, bytes: 100 });
+        assert_eq!(sample, Sample { time: Time::ZERO, packets: 1, bytes: 100, window: None });
         let expected = [(0, Some(0)), (1, Some(3))].map(|(packets, bound)| QueueSample { packets, bound });
         assert_eq!(queues, expected);
+    }
+
+    #[test]
+    fn the_range_of_the_window_is_sampled_if_asked_for() {
+        let mut rifo = Rifo::build(Args::new("rifo")).unwrap();
+        for (window, expected) in [(true, Some((Rank::from(2), Rank::from(9)))), (false, None)] {
+            let mut samples = Samples::new(Sampling::EveryPackets(1), 10, window);
+            for rank in [9u32, 2, 5] {
+                let packet = Packet { id: 0, flow: 0, size: 100, rank: Rank::from(rank), arrival: Time::ZERO };
+                let view = PacketView::from(&packet);
+                assert!(rifo.enqueue(packet, Time::ZERO).is_admitted());
+                samples.on_admit(PortId(0), view, 0, &rifo, Time::ZERO);
+            }
+            assert_eq!(samples.iter().last().unwrap().0.window, expected);
+        }
     }
 }

@@ -119,7 +119,7 @@ impl OneLinkSpec {
     }
 
     fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler) -> Measured {
-        let Metrics { sampling, max_samples, unpifoness_window, throughput_interval, .. } = self.metrics;
+        let Metrics { sampling, max_samples, sample_window, unpifoness_window, throughput_interval, .. } = self.metrics;
         let mut standard = (
             Inversions::new(),
             Drops::new(),
@@ -130,7 +130,7 @@ impl OneLinkSpec {
             QueueShares::new(self.link.rate, self.link.rounding),
         );
         let mut chosen = (
-            Samples::new(sampling, max_samples),
+            Samples::new(sampling, max_samples, sample_window),
             unpifoness_window.map(MappingUnpifoness::new),
             throughput_interval.map(Throughput::new),
         );

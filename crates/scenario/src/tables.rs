@@ -226,12 +226,15 @@ fn flows(measured: &Measured, workload: &Workload) -> Table {
 
 fn samples(measured: &Measured) -> [Table; 2] {
     let (mut times, mut packets, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut lowest, mut highest) = (Vec::new(), Vec::new());
     let (mut queue_times, mut numbers, mut held, mut bounds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (sample, queues) in measured.samples.iter() {
         let time = whole(sample.time.as_ns());
         times.push(time);
         packets.push(i64::from(sample.packets));
         bytes.push(whole(sample.bytes));
+        lowest.push(sample.window.map(|(min, _)| whole(min.get())));
+        highest.push(sample.window.map(|(_, max)| whole(max.get())));
         for (number, queue) in queues.iter().enumerate() {
             queue_times.push(time);
             numbers.push(number as i64);
@@ -243,6 +246,8 @@ fn samples(measured: &Measured) -> [Table; 2] {
         ("time_ns", Column::Integers(times)),
         ("packets", Column::Integers(packets)),
         ("backlog_bytes", Column::Integers(bytes)),
+        ("window_min", Column::Optional(lowest)),
+        ("window_max", Column::Optional(highest)),
     ];
     let queues = vec![
         ("time_ns", Column::Integers(queue_times)),

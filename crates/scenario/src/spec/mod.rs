@@ -220,6 +220,12 @@ pub(crate) const METRICS: &[Field] = &[
         doc: "No more samples than this are kept for each scheduler; the manifest says how many were left out.",
     },
     Field {
+        name: "sample_window",
+        what: What::Flag,
+        absent: Absent::Default("false"),
+        doc: "Samples also hold the smallest and largest rank of the scheduler's window (AIFO, PACKS, RIFO).",
+    },
+    Field {
         name: "unpifoness_window_packets",
         what: What::Integer(1, MAX_PACKETS),
         absent: Absent::Means("not measured"),

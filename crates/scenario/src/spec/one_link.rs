@@ -38,6 +38,8 @@ pub struct OneLinkSpec {
 pub(crate) struct Metrics {
     pub(crate) sampling: Sampling,
     pub(crate) max_samples: usize,
+    /// Whether samples hold the range of the scheduler's window.
+    pub(crate) sample_window: bool,
     pub(crate) unpifoness_window: Option<u64>,
     pub(crate) throughput_interval: Option<Span>,
     /// The scheduler that Delta compares with, by its place in the list.
@@ -169,6 +171,7 @@ fn read_metrics(section: Option<Section>, file: &str, schedulers: &[SchedulerSpe
         }
     };
     let max_samples = reader.given_integer("max_samples")? as usize;
+    let sample_window = reader.flag("sample_window")?;
     let unpifoness_window = reader.integer("unpifoness_window_packets")?;
     let throughput_interval = reader.time("throughput_interval")?;
     if throughput_interval == Some(Span::ZERO) {
@@ -187,6 +190,6 @@ fn read_metrics(section: Option<Section>, file: &str, schedulers: &[SchedulerSpe
     };
     let shown = delta_to.map_or(Json::Null, |place| json!(schedulers[place].label));
     reader.resolved.insert("delta_to".to_owned(), shown);
-    let metrics = Metrics { sampling, max_samples, unpifoness_window, throughput_interval, delta_to };
+    let metrics = Metrics { sampling, max_samples, sample_window, unpifoness_window, throughput_interval, delta_to };
     Ok((metrics, reader.finish()?.into()))
 }

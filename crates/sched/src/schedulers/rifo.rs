@@ -27,7 +27,7 @@
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::Ring;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
-use pifolab_units::{Bytes, Ratio, Time};
+use pifolab_units::{Bytes, Rank, Ratio, Time};
 
 /// The admission test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -263,6 +263,14 @@ impl Scheduler for Rifo {
 
     fn capacity(&self) -> Capacity {
         self.room.capacity()
+    }
+
+    /// Its two registers stand for a window: Min, then Max.
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        if let Some((min, max)) = self.range() {
+            visit(min);
+            visit(max);
+        }
     }
 }
 
