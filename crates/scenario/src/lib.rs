@@ -18,6 +18,7 @@
 //! What a key means is written once, in the tables of [`fields`] and in those of the schedulers; the JSON Schema for
 //! editors ([`schema::schema`]) is made from them.
 
+pub mod bench;
 pub mod conformance;
 mod error;
 mod extras;

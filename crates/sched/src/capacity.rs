@@ -30,40 +30,53 @@ impl fmt::Display for Capacity {
 /// [`Room::total`] and [`Room::cost`] speak that unit.
 #[derive(Clone, Debug)]
 pub struct Room {
+    /// What came and what went are counted apart: `take` then never waits for what `release` has just written.
+    taken: Account,
+    released: Account,
+    /// The capacity as two limits, of which one holds; the other is out of reach.
+    packet_limit: u64,
+    byte_limit: u64,
     capacity: Capacity,
-    packets: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    packets: u64,
     bytes: u64,
 }
 
 impl Room {
     /// An empty buffer.
     pub const fn new(capacity: Capacity) -> Self {
-        Self { capacity, packets: 0, bytes: 0 }
+        let (packet_limit, byte_limit) = match capacity {
+            Capacity::Packets(limit) => (limit as u64, u64::MAX),
+            Capacity::Bytes(limit) => (u64::MAX, limit),
+            Capacity::Unlimited => (u64::MAX, u64::MAX),
+        };
+        let nothing = Account { packets: 0, bytes: 0 };
+        Self { taken: nothing, released: nothing, packet_limit, byte_limit, capacity }
     }
 
     /// Whether a packet of `size` bytes fits now.
     #[inline]
     pub const fn fits(&self, size: u32) -> bool {
-        match self.capacity {
-            Capacity::Packets(limit) => self.packets < limit,
-            Capacity::Bytes(limit) => self.bytes + size as u64 <= limit,
-            Capacity::Unlimited => true,
-        }
+        self.held_packets() < self.packet_limit && self.held_bytes() + size as u64 <= self.byte_limit
     }
 
     /// Books a packet of `size` bytes.
     #[inline]
     pub fn take(&mut self, size: u32) {
         debug_assert!(self.fits(size), "a packet was stored beyond the capacity");
-        self.packets += 1;
-        self.bytes += u64::from(size);
+        self.taken.packets = self.taken.packets.wrapping_add(1);
+        self.taken.bytes = self.taken.bytes.wrapping_add(u64::from(size));
     }
 
     /// Gives back what a packet of `size` bytes had booked.
     #[inline]
     pub fn release(&mut self, size: u32) {
-        self.packets -= 1;
-        self.bytes -= u64::from(size);
+        debug_assert!(self.held_packets() > 0 && self.held_bytes() >= u64::from(size), "a packet left twice");
+        self.released.packets = self.released.packets.wrapping_add(1);
+        self.released.bytes = self.released.bytes.wrapping_add(u64::from(size));
     }
 
     /// The capacity.
@@ -71,22 +84,34 @@ impl Room {
         self.capacity
     }
 
+    #[inline]
+    const fn held_packets(&self) -> u64 {
+        self.taken.packets.wrapping_sub(self.released.packets)
+    }
+
+    #[inline]
+    const fn held_bytes(&self) -> u64 {
+        self.taken.bytes.wrapping_sub(self.released.bytes)
+    }
+
     /// Packets held.
+    #[inline]
     pub const fn packets(&self) -> usize {
-        self.packets as usize
+        self.held_packets() as usize
     }
 
     /// Bytes held.
+    #[inline]
     pub const fn bytes(&self) -> Bytes {
-        Bytes(self.bytes)
+        Bytes(self.held_bytes())
     }
 
     /// What is used, in the unit of the capacity (packets if unlimited).
     #[inline]
     pub const fn used(&self) -> u64 {
         match self.capacity {
-            Capacity::Bytes(_) => self.bytes,
-            Capacity::Packets(_) | Capacity::Unlimited => self.packets as u64,
+            Capacity::Bytes(_) => self.held_bytes(),
+            Capacity::Packets(_) | Capacity::Unlimited => self.held_packets(),
         }
     }
 
@@ -94,9 +119,8 @@ impl Room {
     #[inline]
     pub const fn total(&self) -> u64 {
         match self.capacity {
-            Capacity::Packets(limit) => limit as u64,
-            Capacity::Bytes(limit) => limit,
-            Capacity::Unlimited => u64::MAX,
+            Capacity::Packets(_) | Capacity::Unlimited => self.packet_limit,
+            Capacity::Bytes(_) => self.byte_limit,
         }
     }
 

@@ -63,6 +63,16 @@ impl Estimate {
         self.window.push(rank);
     }
 
+    /// Takes in `rank`, then tells its quantile as [`quantile`](Self::quantile) does.
+    #[inline]
+    pub(super) fn push_and_quantile(&mut self, rank: Rank) -> (u64, u64) {
+        let count = match self.quantile {
+            Quantile::Lower => self.window.push_and_count_lower(rank),
+            Quantile::LowerOrEqual => self.window.push_and_count_lower_or_equal(rank),
+        };
+        (count as u64, self.held())
+    }
+
     /// The quantile of `rank` as a fraction: the ranks that count, and the ranks held. An empty window gives 0/1.
     #[inline]
     pub(super) fn quantile(&self, rank: Rank) -> (u64, u64) {

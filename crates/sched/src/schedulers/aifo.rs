@@ -189,26 +189,36 @@ impl Aifo {
         })
     }
 
-    /// Shows the window an arriving rank: one in `sample` enters.
+    /// Whether an arriving rank enters the window: one in `sample` does.
     #[inline]
-    fn observe(&mut self, rank: Rank) {
-        if self.unsampled == 0 {
-            self.estimate.push(rank);
-            self.unsampled = self.sample;
-        }
-        self.unsampled -= 1;
+    fn is_sampled(&mut self) -> bool {
+        let sampled = self.unsampled == 0;
+        self.unsampled = if sampled { self.sample } else { self.unsampled } - 1;
+        sampled
     }
 
-    /// Whether the admission test lets `rank` pass.
+    /// Shows the window an arriving rank, and says whether the admission test lets it pass.
     #[inline]
-    fn passes(&self, rank: Rank) -> bool {
+    fn passes(&mut self, rank: Rank) -> bool {
+        let sampled = self.is_sampled();
         let used = self.room.used();
-        if used <= self.headroom {
-            return true;
-        }
         // Beyond the target the threshold is negative.
-        let Some(free) = self.target.checked_sub(used) else { return false };
-        let quantile = self.estimate.quantile(rank);
+        let free = self.target.checked_sub(used);
+        let Some(free) = free.filter(|_| used > self.headroom) else {
+            if sampled {
+                self.estimate.push(rank);
+            }
+            return used <= self.headroom;
+        };
+        let quantile = match (sampled, self.update) {
+            (true, Update::Before) => self.estimate.push_and_quantile(rank),
+            (true, Update::After) => {
+                let quantile = self.estimate.quantile(rank);
+                self.estimate.push(rank);
+                quantile
+            }
+            (false, _) => self.estimate.quantile(rank),
+        };
         match &self.test {
             Test::AtMost(admission) => admission.passes(quantile, free),
             Test::Below(admission) => admission.passes_strictly(quantile, free),
@@ -229,14 +239,7 @@ impl Scheduler for Aifo {
     #[inline]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank;
-        if self.update == Update::Before {
-            self.observe(rank);
-        }
-        let passes = self.passes(rank);
-        if self.update == Update::After {
-            self.observe(rank);
-        }
-        if !passes {
+        if !self.passes(rank) {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
         }
         if !self.room.fits(packet.size) {

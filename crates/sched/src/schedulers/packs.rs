@@ -152,10 +152,9 @@ impl Packs {
         })
     }
 
-    /// The queue that takes a packet of `rank` and `size`.
+    /// The queue that takes a packet of this quantile and size.
     #[inline]
-    fn select(&self, rank: Rank, size: u32) -> Result<usize, DropReason> {
-        let quantile = self.estimate.quantile(rank);
+    fn select(&self, quantile: (u64, u64), size: u32) -> Result<usize, DropReason> {
         let mut refusal = DropReason::Admission;
         for (queue, free_parts) in self.free_parts().enumerate() {
             if !self.admission.passes(quantile, free_parts) {
@@ -178,13 +177,15 @@ impl Scheduler for Packs {
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank;
         self.highest = self.highest.max(rank);
-        if self.update == Update::Before {
-            self.estimate.push(rank);
-        }
-        let queue = self.select(rank, packet.size);
-        if self.update == Update::After {
-            self.estimate.push(rank);
-        }
+        let quantile = match self.update {
+            Update::Before => self.estimate.push_and_quantile(rank),
+            Update::After => {
+                let quantile = self.estimate.quantile(rank);
+                self.estimate.push(rank);
+                quantile
+            }
+        };
+        let queue = self.select(quantile, packet.size);
         match queue {
             Ok(queue) => match self.queues.push(queue, packet) {
                 Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },

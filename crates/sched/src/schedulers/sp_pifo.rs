@@ -155,7 +155,8 @@ impl SpPifo {
     /// The first queue, from the lowest priority up, whose bound the rank reaches; queue 1 if none.
     #[inline]
     fn select(&self, rank: i64) -> usize {
-        self.bounds.iter().rposition(|bound| rank >= *bound).unwrap_or(0)
+        // Without leaving at the first hit: where that is, no branch could foresee.
+        self.bounds.iter().enumerate().fold(0, |found, (queue, bound)| if rank >= *bound { queue } else { found })
     }
 
     /// Lets every bound below queue 1 fall, for a packet of `rank` that found q_1 at `first`.

@@ -64,8 +64,23 @@ impl Lanes {
         Self::Scalar
     }
 
-    /// How many of `lanes` lie below `bound`. O(n), four or eight per step.
+    /// Runs `work` compiled for these vectors, so that the calls below become instructions in it. `work` must use the
+    /// `Lanes` that it is given, which the compiler then knows.
     #[inline]
+    pub(super) fn run<R>(self, work: impl FnOnce(Self) -> R) -> R {
+        match self {
+            Self::Scalar => work(Self::Scalar),
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::run_avx2(work) },
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { x86::run_avx512(work) },
+        }
+    }
+
+    /// How many of `lanes` lie below `bound`. O(n), four or eight per step.
+    #[inline(always)]
     pub(super) fn count_below(self, lanes: &[i64], bound: i64) -> usize {
         match self {
             Self::Scalar => lanes.iter().map(|lane| usize::from(*lane < bound)).sum(),
@@ -77,16 +92,104 @@ impl Lanes {
             Self::Avx512 => unsafe { x86::count_below_avx512(lanes, bound) },
         }
     }
+
+    /// The place of the first of `lanes` that equals `lane`. O(n), four or eight per step.
+    #[inline(always)]
+    pub(super) fn position(self, lanes: &[i64], lane: i64) -> Option<usize> {
+        match self {
+            Self::Scalar => lanes.iter().position(|other| *other == lane),
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::position_avx2(lanes, lane) },
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { x86::position_avx512(lanes, lane) },
+        }
+    }
+
+    /// The sum of those `weights` whose lane lies below `bound`. O(n), four or eight per step.
+    ///
+    /// # Panics
+    /// If there are fewer weights than lanes.
+    #[inline(always)]
+    pub(super) fn weigh_below(self, lanes: &[i64], weights: &[i64], bound: i64) -> i64 {
+        let weights = &weights[..lanes.len()];
+        match self {
+            Self::Scalar => {
+                lanes.iter().zip(weights).map(|(lane, weight)| if *lane < bound { *weight } else { 0 }).sum()
+            }
+            // SAFETY: `detect` found the feature, and there are as many weights as lanes.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::weigh_below_avx2(lanes, weights, bound) },
+            // SAFETY: `detect` found the feature, and there are as many weights as lanes.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { x86::weigh_below_avx512(lanes, weights, bound) },
+        }
+    }
+
+    /// Writes `lane` at place `at` of row `row`.
+    ///
+    /// The whole vector is written: reading a vector soon after a part of it was written would stall.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline(always)]
+    pub(super) fn replace(self, rows: &mut [Row], row: usize, at: usize, lane: i64) {
+        match self {
+            Self::Scalar => rows[row].0[at % 8] = lane,
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::replace_avx2(rows, row, at, lane) },
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { x86::replace_avx512(rows, row, at, lane) },
+        }
+    }
+
+    /// How many lanes of `rows` lie below `bound`.
+    #[inline(always)]
+    pub(super) fn count_rows(self, rows: &[Row], bound: i64) -> usize {
+        match self {
+            Self::Scalar => rows.iter().flat_map(|row| &row.0).map(|lane| usize::from(*lane < bound)).sum(),
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::count_rows_avx2(rows, bound) },
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { x86::count_rows_avx512(rows, bound) },
+        }
+    }
 }
+
+impl Lanes {
+    /// [`replace`](Self::replace), then [`count_rows`](Self::count_rows), with everything in registers.
+    #[inline]
+    pub(super) fn replace_and_count(self, rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize {
+        match self {
+            Self::Scalar => {
+                self.replace(rows, row, at, lane);
+                self.count_rows(rows, bound)
+            }
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::replace_and_count_avx2(rows, row, at, lane, bound) },
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { x86::replace_and_count_avx512(rows, row, at, lane, bound) },
+        }
+    }
+}
+
+/// Eight lanes in one cache line, which is one wide vector.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Row(pub(super) [i64; 8]);
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::Lanes;
-    use core::arch::x86_64::{
-        __cpuid, __cpuid_count, __m256i, _mm256_castsi256_pd, _mm256_cmpgt_epi64, _mm256_loadu_si256,
-        _mm256_movemask_pd, _mm256_set1_epi64x, _mm512_cmplt_epi64_mask, _mm512_loadu_epi64,
-        _mm512_mask_cmplt_epi64_mask, _mm512_maskz_loadu_epi64, _mm512_set1_epi64, _xgetbv,
-    };
+    use super::{Lanes, Row};
+    use core::arch::asm;
+    use core::arch::x86_64::*;
 
     /// The operating system must save the registers too: it says so in XCR0.
     #[target_feature(enable = "xsave")]
@@ -121,14 +224,22 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,popcnt")]
+    pub(super) fn run_avx2<R>(work: impl FnOnce(Lanes) -> R) -> R {
+        work(Lanes::Avx2)
+    }
+
+    #[target_feature(enable = "avx512f,popcnt")]
+    pub(super) fn run_avx512<R>(work: impl FnOnce(Lanes) -> R) -> R {
+        work(Lanes::Avx512)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,popcnt")]
     pub(super) fn count_below_avx2(lanes: &[i64], bound: i64) -> usize {
-        let wide = _mm256_set1_epi64x(bound);
-        let mut count = 0;
         let (rows, rest) = lanes.as_chunks::<4>();
+        let mut count = 0;
         for row in rows {
-            // SAFETY: the row holds four lanes; the load needs no alignment.
-            let row = unsafe { _mm256_loadu_si256(row.as_ptr().cast::<__m256i>()) };
-            count += _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(wide, row))).count_ones() as usize;
+            count += below_avx2(row, bound).count_ones() as usize;
         }
         for lane in rest {
             count += usize::from(*lane < bound);
@@ -136,6 +247,89 @@ mod x86 {
         count
     }
 
+    /// One bit for each lane below `bound`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn below_avx2(row: &[i64; 4], bound: i64) -> u32 {
+        // SAFETY: the row holds four lanes; the load needs no alignment.
+        let row = unsafe { _mm256_loadu_si256(row.as_ptr().cast()) };
+        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_set1_epi64x(bound), row))) as u32
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn position_avx2(lanes: &[i64], lane: i64) -> Option<usize> {
+        let wide = _mm256_set1_epi64x(lane);
+        let (rows, rest) = lanes.as_chunks::<4>();
+        for (index, row) in rows.iter().enumerate() {
+            // SAFETY: the row holds four lanes; the load needs no alignment.
+            let row = unsafe { _mm256_loadu_si256(row.as_ptr().cast()) };
+            let equal = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(wide, row)));
+            if equal != 0 {
+                return Some(4 * index + equal.trailing_zeros() as usize);
+            }
+        }
+        rest.iter().position(|other| *other == lane).map(|at| 4 * rows.len() + at)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn weigh_below_avx2(lanes: &[i64], weights: &[i64], bound: i64) -> i64 {
+        let wide = _mm256_set1_epi64x(bound);
+        let (rows, rest) = lanes.as_chunks::<4>();
+        let (weight_rows, weight_rest) = weights.as_chunks::<4>();
+        let mut sum = _mm256_setzero_si256();
+        for (row, weights) in rows.iter().zip(weight_rows) {
+            // SAFETY: rows hold four lanes; the loads need no alignment.
+            let (row, weights) =
+                unsafe { (_mm256_loadu_si256(row.as_ptr().cast()), _mm256_loadu_si256(weights.as_ptr().cast())) };
+            sum = _mm256_add_epi64(sum, _mm256_and_si256(_mm256_cmpgt_epi64(wide, row), weights));
+        }
+        let mut parts = [0i64; 4];
+        // SAFETY: `parts` holds four lanes; the store needs no alignment.
+        unsafe { _mm256_storeu_si256(parts.as_mut_ptr().cast(), sum) };
+        let tail: i64 =
+            rest.iter().zip(weight_rest).map(|(lane, weight)| if *lane < bound { *weight } else { 0 }).sum();
+        parts.iter().sum::<i64>() + tail
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn replace_avx2(rows: &mut [Row], row: usize, at: usize, lane: i64) {
+        let half = &mut rows[row].0.as_chunks_mut::<4>().0[at / 4 % 2];
+        let place = _mm256_cmpeq_epi64(_mm256_setr_epi64x(0, 1, 2, 3), _mm256_set1_epi64x((at % 4) as i64));
+        // SAFETY: the half holds four lanes; load and store need no alignment.
+        unsafe {
+            let old = _mm256_loadu_si256(half.as_ptr().cast());
+            let new = _mm256_blendv_epi8(old, _mm256_set1_epi64x(lane), place);
+            _mm256_storeu_si256(half.as_mut_ptr().cast(), new);
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(super) fn count_rows_avx2(rows: &[Row], bound: i64) -> usize {
+        let mut count = 0;
+        for row in rows {
+            let [low, high] = row.0.as_chunks::<4>().0 else { unreachable!("a row is two halves") };
+            count += (below_avx2(low, bound) | below_avx2(high, bound) << 4).count_ones() as usize;
+        }
+        count
+    }
+
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(super) fn replace_and_count_avx2(rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize {
+        replace_avx2(rows, row, at, lane);
+        count_rows_avx2(rows, bound)
+    }
+
+    #[target_feature(enable = "avx512f,popcnt")]
+    pub(super) fn replace_and_count_avx512(rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize {
+        replace_avx512(rows, row, at, lane);
+        count_rows_avx512(rows, bound)
+    }
+
+    #[inline]
     #[target_feature(enable = "avx512f,popcnt")]
     pub(super) fn count_below_avx512(lanes: &[i64], bound: i64) -> usize {
         let wide = _mm512_set1_epi64(bound);
@@ -151,6 +345,65 @@ mod x86 {
             // SAFETY: the mask keeps the load within `rest`.
             let row = unsafe { _mm512_maskz_loadu_epi64(mask, rest.as_ptr()) };
             count += _mm512_mask_cmplt_epi64_mask(mask, row, wide).count_ones() as usize;
+        }
+        count
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn position_avx512(lanes: &[i64], lane: i64) -> Option<usize> {
+        let wide = _mm512_set1_epi64(lane);
+        let (rows, rest) = lanes.as_chunks::<8>();
+        for (index, row) in rows.iter().enumerate() {
+            // SAFETY: the row holds eight lanes; the load needs no alignment.
+            let equal = _mm512_cmpeq_epi64_mask(unsafe { _mm512_loadu_epi64(row.as_ptr()) }, wide);
+            if equal != 0 {
+                return Some(8 * index + equal.trailing_zeros() as usize);
+            }
+        }
+        rest.iter().position(|other| *other == lane).map(|at| 8 * rows.len() + at)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn weigh_below_avx512(lanes: &[i64], weights: &[i64], bound: i64) -> i64 {
+        let wide = _mm512_set1_epi64(bound);
+        let (rows, rest) = lanes.as_chunks::<8>();
+        let (weight_rows, weight_rest) = weights.as_chunks::<8>();
+        let mut sum = _mm512_setzero_si512();
+        for (row, weights) in rows.iter().zip(weight_rows) {
+            // SAFETY: rows hold eight lanes; the loads need no alignment.
+            let (row, weights) = unsafe { (_mm512_loadu_epi64(row.as_ptr()), _mm512_loadu_epi64(weights.as_ptr())) };
+            sum = _mm512_mask_add_epi64(sum, _mm512_cmplt_epi64_mask(row, wide), sum, weights);
+        }
+        let tail: i64 =
+            rest.iter().zip(weight_rest).map(|(lane, weight)| if *lane < bound { *weight } else { 0 }).sum();
+        _mm512_reduce_add_epi64(sum) + tail
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn replace_avx512(rows: &mut [Row], row: usize, at: usize, lane: i64) {
+        let row = &mut rows[row].0;
+        // SAFETY: the row holds eight lanes in a cache line of their own.
+        unsafe {
+            let old = _mm512_load_epi64(row.as_ptr());
+            let mut new = _mm512_mask_set1_epi64(old, 1 << (at % 8), lane);
+            // The compiler would make a masked store of this, after which the next read of the row stalls.
+            asm!("/* {0} */", inout(zmm_reg) new, options(pure, nomem, nostack, preserves_flags));
+            _mm512_store_epi64(row.as_mut_ptr(), new);
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,popcnt")]
+    pub(super) fn count_rows_avx512(rows: &[Row], bound: i64) -> usize {
+        let wide = _mm512_set1_epi64(bound);
+        let mut count = 0;
+        for row in rows {
+            // SAFETY: the row holds eight lanes in a cache line of their own.
+            let row = unsafe { _mm512_load_epi64(row.0.as_ptr()) };
+            count += _mm512_cmplt_epi64_mask(row, wide).count_ones() as usize;
         }
         count
     }
@@ -181,10 +434,32 @@ mod tests {
                 let below = ranks[..len].iter().filter(|rank| **rank < bound).count();
                 let up_to = ranks[..len].iter().filter(|rank| **rank <= bound).count();
                 let bound = lane(Rank::saturating(bound));
+                let weights: Vec<i64> = (1..=len as i64).collect();
+                let weighed =
+                    |bound| lanes.iter().zip(&weights).filter(|(lane, _)| **lane < bound).map(|(_, w)| w).sum();
                 for width in widths() {
                     assert_eq!(width.count_below(&lanes, bound), below, "{width:?}");
                     assert_eq!(width.count_below(&lanes, bound + 1), up_to, "{width:?}");
+                    assert_eq!(width.weigh_below(&lanes, &weights, bound), weighed(bound), "{width:?}");
+                    let first = lanes.iter().position(|lane| *lane == bound);
+                    assert_eq!(width.position(&lanes, bound), first, "{width:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_width_replaces_one_lane_and_counts_the_row_anew() {
+        for width in widths() {
+            for (row, at) in (0..3).flat_map(|row| (0..8).map(move |at| (row, at))) {
+                let mut rows = [Row([FILLER; 8]); 3];
+                assert_eq!(width.replace_and_count(&mut rows, row, at, 5, 6), 1, "{width:?}");
+                let mut expected = [[FILLER; 8]; 3];
+                expected[row][at] = 5;
+                assert_eq!(rows.map(|row| row.0), expected, "{width:?}");
+                assert_eq!(width.count_rows(&rows, 5), 0, "{width:?}");
+                width.replace(&mut rows, row, at, 4);
+                assert_eq!(width.count_rows(&rows, 5), 1, "{width:?}");
             }
         }
     }

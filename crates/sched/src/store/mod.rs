@@ -3,6 +3,7 @@
 
 mod array_heap;
 mod lanes;
+mod leaves;
 mod queues;
 mod rank_buckets;
 mod ring;

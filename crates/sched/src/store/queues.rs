@@ -11,9 +11,12 @@ use pifolab_units::Bytes;
 #[derive(Debug)]
 pub struct PriorityQueues {
     queues: Vec<Queue>,
-    occupied: Vec<u64>,
-    packets: usize,
-    bytes: Bytes,
+    /// Which of the first 64 queues hold packets.
+    occupied: u64,
+    /// The same for the others, 64 in a word.
+    beyond: Vec<u64>,
+    /// All that came and all that went.
+    room: Room,
 }
 
 #[derive(Debug)]
@@ -37,9 +40,9 @@ impl PriorityQueues {
         };
         Self {
             queues: capacities.iter().map(queue).collect(),
-            occupied: alloc::vec![0; capacities.len().div_ceil(64)],
-            packets: 0,
-            bytes: Bytes(0),
+            occupied: 0,
+            beyond: alloc::vec![0; capacities.len().saturating_sub(1) / 64],
+            room: Room::new(Capacity::Unlimited),
         }
     }
 
@@ -66,18 +69,26 @@ impl PriorityQueues {
             return Err(packet);
         }
         room.take(packet.size);
-        self.packets += 1;
-        self.bytes += Bytes(u64::from(packet.size));
-        self.occupied[queue / 64] |= 1 << (queue % 64);
+        self.room.take(packet.size);
         ring.push(packet);
+        // Without asking whether the bit is set already: no branch could foresee it.
+        if queue < 64 {
+            self.occupied |= 1 << queue;
+        } else {
+            self.beyond[queue / 64 - 1] |= 1 << (queue % 64);
+        }
         Ok(())
     }
 
     /// Takes the oldest packet of the highest-priority queue that holds one, and says which queue that was.
     #[inline]
     pub fn pop(&mut self) -> Option<(Packet, usize)> {
-        let (word, bits) = self.occupied.iter().enumerate().find(|(_, bits)| **bits != 0)?;
-        let queue = word * 64 + bits.trailing_zeros() as usize;
+        let queue = if self.occupied != 0 {
+            self.occupied.trailing_zeros() as usize
+        } else {
+            let (word, bits) = self.beyond.iter().enumerate().find(|(_, bits)| **bits != 0)?;
+            (word + 1) * 64 + bits.trailing_zeros() as usize
+        };
         self.pop_from(queue).map(|packet| (packet, queue))
     }
 
@@ -87,10 +98,12 @@ impl PriorityQueues {
         let Queue { ring, room } = &mut self.queues[queue];
         let packet = ring.pop()?;
         room.release(packet.size);
-        self.packets -= 1;
-        self.bytes -= Bytes(u64::from(packet.size));
-        if ring.is_empty() {
-            self.occupied[queue / 64] &= !(1 << (queue % 64));
+        self.room.release(packet.size);
+        let emptied = u64::from(ring.is_empty()) << (queue % 64);
+        if queue < 64 {
+            self.occupied &= !emptied;
+        } else {
+            self.beyond[queue / 64 - 1] &= !emptied;
         }
         Some(packet)
     }
@@ -98,19 +111,19 @@ impl PriorityQueues {
     /// Packets held in all queues.
     #[inline]
     pub fn len(&self) -> usize {
-        self.packets
+        self.room.packets()
     }
 
     /// Whether no queue holds a packet.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.packets == 0
+        self.room.packets() == 0
     }
 
     /// Bytes held in all queues.
     #[inline]
     pub fn bytes(&self) -> Bytes {
-        self.bytes
+        self.room.bytes()
     }
 
     /// The sum of the capacities, in their unit.

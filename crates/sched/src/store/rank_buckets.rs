@@ -3,18 +3,16 @@
 use super::slab::Slab;
 use alloc::vec::Vec;
 
-/// No slot.
-const NONE: u32 = u32::MAX;
-
 /// Items in buckets 0..n-1, first-in first-out within each, open at both ends.
 ///
 /// A tree of 64-bit words marks the buckets that hold something; finding the first or last of them is one
 /// find-first-set per level (three levels for 2^16 buckets, four for 2^20). Every operation is O(log_64 n), whatever
-/// the occupancy. The memory is 8 bytes per bucket.
+/// the occupancy. The memory is 4 bytes per bucket: only the youngest item is looked up there, and the items of a bucket
+/// form a circle that leads from it to the oldest.
 #[derive(Debug)]
 pub struct RankBuckets<T> {
-    /// First and last slot of each bucket; meaningful only where its bit is set.
-    ends: Vec<[u32; 2]>,
+    /// The slot of the youngest item of each bucket; meaningful only where its bit is set.
+    youngest: Vec<u32>,
     /// Bit words, the level with one bit per bucket first, the single root word last.
     levels: Vec<Vec<u64>>,
     slab: Slab<Node<T>>,
@@ -24,7 +22,9 @@ pub struct RankBuckets<T> {
 #[derive(Debug)]
 struct Node<T> {
     item: T,
+    /// The next older item; that of the oldest is the youngest.
     before: u32,
+    /// The next younger item; that of the youngest is the oldest.
     after: u32,
 }
 
@@ -45,13 +45,13 @@ impl<T> RankBuckets<T> {
             }
             bits = words;
         }
-        Self { ends: alloc::vec![[NONE; 2]; buckets], levels, slab: Slab::with_capacity(capacity), len: 0 }
+        Self { youngest: alloc::vec![0; buckets], levels, slab: Slab::with_capacity(capacity), len: 0 }
     }
 
     /// How many buckets there are.
     #[inline]
     pub fn buckets(&self) -> usize {
-        self.ends.len()
+        self.youngest.len()
     }
 
     /// Items held.
@@ -72,18 +72,22 @@ impl<T> RankBuckets<T> {
     /// If there is no such bucket.
     #[inline]
     pub fn push(&mut self, bucket: usize, item: T) {
-        let ends = &mut self.ends[bucket];
-        let occupied = self.levels[0][bucket / 64] >> (bucket % 64) & 1 != 0;
-        let last = if occupied { ends[1] } else { NONE };
-        let slot = self.slab.insert(Node { item, before: last, after: NONE });
-        ends[1] = slot;
+        let youngest = &mut self.youngest[bucket];
         self.len += 1;
-        if occupied {
-            // SAFETY: the last slot of an occupied bucket is in use.
-            unsafe { self.slab.get_mut(last) }.after = slot;
-        } else {
-            ends[0] = slot;
+        if self.levels[0][bucket / 64] >> (bucket % 64) & 1 == 0 {
+            *youngest = self.slab.insert_with(|slot| Node { item, before: slot, after: slot });
             self.mark(bucket);
+            return;
+        }
+        let last = *youngest;
+        // SAFETY: the slots of an occupied bucket's circle are in use.
+        let first = unsafe { self.slab.get(last) }.after;
+        let slot = self.slab.insert_with(|_| Node { item, before: last, after: first });
+        *youngest = slot;
+        // SAFETY: as above.
+        unsafe {
+            self.slab.get_mut(last).after = slot;
+            self.slab.get_mut(first).before = slot;
         }
     }
 
@@ -132,16 +136,20 @@ impl<T> RankBuckets<T> {
     #[inline]
     pub fn pop_first(&mut self) -> Option<T> {
         let bucket = self.first_bucket()?;
-        let slot = self.ends[bucket][0];
-        // SAFETY: the first slot of an occupied bucket is in use, and leaves it here.
-        let Node { item, after, .. } = unsafe { self.slab.take(slot) };
+        let last = self.youngest[bucket];
+        // SAFETY: the slots of an occupied bucket's circle are in use.
+        let first = unsafe { self.slab.get(last) }.after;
+        // SAFETY: as above; the oldest leaves the circle here.
+        let Node { item, after, .. } = unsafe { self.slab.take(first) };
         self.len -= 1;
-        if after == NONE {
+        if first == last {
             self.clear(bucket);
         } else {
-            self.ends[bucket][0] = after;
-            // SAFETY: a slot that another one links to is in use.
-            unsafe { self.slab.get_mut(after) }.before = NONE;
+            // SAFETY: as above; these two are still in the circle.
+            unsafe {
+                self.slab.get_mut(last).after = after;
+                self.slab.get_mut(after).before = last;
+            }
         }
         Some(item)
     }
@@ -150,16 +158,19 @@ impl<T> RankBuckets<T> {
     #[inline]
     pub fn pop_last(&mut self) -> Option<T> {
         let bucket = self.last_bucket()?;
-        let slot = self.ends[bucket][1];
-        // SAFETY: the last slot of an occupied bucket is in use, and leaves it here.
-        let Node { item, before, .. } = unsafe { self.slab.take(slot) };
+        let last = self.youngest[bucket];
+        // SAFETY: the slots of an occupied bucket's circle are in use, and the youngest leaves it here.
+        let Node { item, before, after } = unsafe { self.slab.take(last) };
         self.len -= 1;
-        if before == NONE {
+        if before == last {
             self.clear(bucket);
         } else {
-            self.ends[bucket][1] = before;
-            // SAFETY: a slot that another one links to is in use.
-            unsafe { self.slab.get_mut(before) }.after = NONE;
+            self.youngest[bucket] = before;
+            // SAFETY: as above; these two are still in the circle.
+            unsafe {
+                self.slab.get_mut(before).after = after;
+                self.slab.get_mut(after).before = before;
+            }
         }
         Some(item)
     }
@@ -171,14 +182,12 @@ impl<T> RankBuckets<T> {
             (0..64).rev().filter(move |bit| word >> bit & 1 != 0).map(move |bit| index * 64 + bit)
         });
         buckets.flat_map(move |bucket| {
-            let mut slot = self.ends[bucket][1];
+            let youngest = self.youngest[bucket];
+            let mut next = Some(youngest);
             core::iter::from_fn(move || {
-                if slot == NONE {
-                    return None;
-                }
-                // SAFETY: a slot that an occupied bucket links to is in use.
-                let node = unsafe { self.slab.get(slot) };
-                slot = node.before;
+                // SAFETY: the slots of an occupied bucket's circle are in use.
+                let node = unsafe { self.slab.get(next?) };
+                next = Some(node.before).filter(|slot| *slot != youngest);
                 Some((bucket, &node.item))
             })
         })

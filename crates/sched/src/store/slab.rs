@@ -26,21 +26,26 @@ impl<T> Slab<T> {
     /// Stores an item and names its slot.
     #[inline]
     pub(super) fn insert(&mut self, item: T) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                // SAFETY: only slots below `items.len()` are ever handed out, hence given back.
-                unsafe { self.items.get_unchecked_mut(slot as usize) }.write(item);
-                slot
-            }
-            None => self.grow(item),
-        }
+        self.insert_with(|_| item)
+    }
+
+    /// Stores an item that knows its slot, and names it.
+    #[inline]
+    pub(super) fn insert_with(&mut self, item: impl FnOnce(u32) -> T) -> u32 {
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => self.grow(),
+        };
+        // SAFETY: only slots below `items.len()` are ever handed out, hence given back.
+        unsafe { self.items.get_unchecked_mut(slot as usize) }.write(item(slot));
+        slot
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, item: T) -> u32 {
+    fn grow(&mut self) -> u32 {
         let slot = u32::try_from(self.items.len()).expect("a slab holds fewer than 2^32 items");
-        self.items.push(MaybeUninit::new(item));
+        self.items.push(MaybeUninit::uninit());
         slot
     }
 

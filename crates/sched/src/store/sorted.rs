@@ -100,24 +100,29 @@ impl<T> Sorted<T> {
         let rank = lane(rank);
         let slot = self.slab.insert(item);
         self.len += 1;
-        let index = self.block_of(rank);
+        self.lanes.run(|lanes| self.place(rank, slot, lanes));
+    }
+
+    #[inline(always)]
+    fn place(&mut self, rank: i64, slot: u32, lanes: Lanes) {
+        let index = self.block_of(rank, lanes);
         let block = &mut *self.blocks[index];
         if block.is_full() {
             self.insert_full(index, rank, slot);
             return;
         }
-        let at = block.start + self.lanes.count_below(&block.ranks[block.start..block.end], rank + 1);
+        let at = block.start + lanes.count_below(&block.ranks[block.start..block.end], rank + 1);
         block.insert(at, rank, slot);
     }
 
     /// The last block whose fence is not above the rank.
-    #[inline]
-    fn block_of(&self, rank: i64) -> usize {
+    #[inline(always)]
+    fn block_of(&self, rank: i64, lanes: Lanes) -> usize {
         /// Beyond this many fences halving beats counting.
         const HALVING: usize = 256;
         match self.fences.len() {
             1 => 0,
-            2..=HALVING => self.lanes.count_below(&self.fences[1..], rank + 1),
+            2..=HALVING => lanes.count_below(&self.fences[1..], rank + 1),
             _ => self.fences[1..].partition_point(|fence| *fence <= rank),
         }
     }
@@ -125,6 +130,7 @@ impl<T> Sorted<T> {
     /// Splits a full block and inserts; a rank at the very end starts a block of its own, so that ranks that only
     /// grow (arrival times, virtual times) fill their blocks.
     #[cold]
+    #[inline(never)]
     fn insert_full(&mut self, index: usize, rank: i64, slot: u32) {
         let mut upper = self.spare.pop().unwrap_or_else(Block::empty);
         let block = &mut *self.blocks[index];
@@ -203,6 +209,7 @@ impl<T> Sorted<T> {
 
     /// Puts an emptied block aside, or centres it if it is the only one.
     #[cold]
+    #[inline(never)]
     fn retire(&mut self, index: usize) {
         if self.blocks.len() == 1 {
             (self.blocks[0].start, self.blocks[0].end) = (BLOCK / 2, BLOCK / 2);

@@ -1,0 +1,353 @@
+//! What a packet costs in each scheduler: the measured loop behind `pifolab bench sched` and the criterion benchmarks.
+//!
+//! *Steady*: the buffer holds the stated occupancy and has room for a hundred times as much, so that nothing is dropped;
+//! each packet is enqueued and one is dequeued. *Overload*: the buffer's capacity is the stated occupancy, and two
+//! packets arrive for each that leaves; the cost is per arriving packet. Packets are the library's 32-byte descriptors,
+//! every outcome is looked at, ranks are uniform and drawn beforehand. The scheduler is a concrete type here, as in a
+//! program that embeds the library; a boxed one costs two indirect calls more.
+
+use pifolab_sched::params::{Args, FromArgs, Value};
+use pifolab_sched::store::RankWindow;
+use pifolab_sched::{Dequeued, Enqueued, Packet, Scheduler, schedulers};
+use pifolab_units::{Rank, Time};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// How fast packets arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// One arrival per departure, nothing dropped.
+    Steady,
+    /// Two arrivals per departure into a full buffer.
+    Overload,
+}
+
+impl Load {
+    /// The word used in tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Steady => "steady",
+            Self::Overload => "overload",
+        }
+    }
+}
+
+/// The occupancies that are measured: the papers' buffer, and a deep one.
+pub const OCCUPANCIES: [u32; 2] = [80, 10_000];
+
+/// The windows whose quantile is measured.
+pub const WINDOWS: [u32; 3] = [20, 1_000, 10_000];
+
+/// What one case took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// The scheduler with the options that matter, or the window.
+    pub name: String,
+    /// Packets in the buffer; ranks in the window.
+    pub occupancy: u32,
+    /// How fast packets arrived; `None` for a window.
+    pub load: Option<Load>,
+    /// Nanoseconds per arriving packet (or per rank pushed and asked about), median of the samples.
+    pub ns_per_packet: f64,
+    /// The fastest sample.
+    pub min_ns_per_packet: f64,
+}
+
+/// A scheduler to be measured.
+pub struct Case {
+    /// Its name, with the options that matter.
+    pub name: &'static str,
+    make: fn(capacity: u32, load: Load) -> Box<dyn Run>,
+}
+
+/// A scheduler under load, at the stated occupancy.
+pub trait Run {
+    /// Offers `packets` more packets. Returns a number that depends on every outcome, so that none can be optimised away.
+    fn run(&mut self, packets: u64) -> u64;
+
+    /// Packets in the buffer.
+    fn occupancy(&self) -> usize;
+}
+
+impl Case {
+    /// The scheduler, filled and in its equilibrium.
+    pub fn prepare(&self, occupancy: u32, load: Load) -> Box<dyn Run> {
+        (self.make)(occupancy, load)
+    }
+}
+
+/// Every scheduler, one line each.
+pub const CASES: &[Case] = &[
+    Case { name: "fifo", make: |n, load| single::<schedulers::Fifo>(n, load, WIDE, &[]) },
+    Case { name: "pifo", make: |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[]) },
+    Case {
+        name: "pifo, 2^16 ranks",
+        make: |n, load| single::<schedulers::Pifo>(n, load, 1 << 16, &[("ranks", Value::Integer(1 << 16))]),
+    },
+    Case {
+        name: "pifo, 2^20 ranks",
+        make: |n, load| single::<schedulers::Pifo>(n, load, 1 << 20, &[("ranks", Value::Integer(1 << 20))]),
+    },
+    Case {
+        name: "pifo, heap ties",
+        make: |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[("ties", Value::Text("heap".to_owned()))]),
+    },
+    Case { name: "strict-priority", make: |n, load| queued::<schedulers::StrictPriority>(n, load, 100, &[]) },
+    Case { name: "sp-pifo", make: |n, load| queued::<schedulers::SpPifo>(n, load, WIDE, &[]) },
+    Case { name: "sp-pifo-greedy", make: |n, load| queued::<schedulers::SpPifoGreedy>(n, load, 100, &[]) },
+    Case { name: "sp-pifo-optimal", make: |n, load| queued::<schedulers::SpPifoOptimal>(n, load, 100, &[]) },
+    Case {
+        name: "aifo, window 20",
+        make: |n, load| single::<schedulers::Aifo>(n, load, WIDE, &[("k", headroom(load))]),
+    },
+    Case {
+        name: "packs, window 20",
+        make: |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[("window", Value::Integer(20))]),
+    },
+    Case { name: "packs, window 1000", make: |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[]) },
+    Case { name: "rifo", make: |n, load| single::<schedulers::Rifo>(n, load, WIDE, &[("k", headroom(load))]) },
+    Case { name: "exp-pifo", make: |n, load| queued::<schedulers::ExpPifo>(n, load, WIDE, &[]) },
+    Case {
+        name: "afq",
+        make: |n, load| queued::<schedulers::Afq>(n, load, WIDE, &[("bytes_per_round", Value::Integer(round(n)))]),
+    },
+    Case { name: "pieo", make: |n, load| single::<schedulers::Pieo>(n, load, WIDE, &[]) },
+];
+
+/// Ranks are uniform below this unless a scheduler wants a smaller or a declared rank space.
+const WIDE: u32 = 1 << 16;
+/// Packets belong to this many flows in turn.
+const FLOWS: u64 = 64;
+/// Bytes of every packet.
+const BYTES: u32 = 1500;
+/// As many ranks are drawn beforehand; more than branch predictors can learn by heart.
+const DRAWN: usize = 1 << 16;
+
+/// The papers' k under overload. None when steady, where it would spare the test that is to be measured.
+fn headroom(load: Load) -> Value {
+    Value::Decimal(match load {
+        Load::Steady => "0".to_owned(),
+        Load::Overload => "0.1".to_owned(),
+    })
+}
+
+/// Bytes per round that let each flow's share of the occupancy fit within AFQ's eight rounds.
+fn round(occupancy: u32) -> i128 {
+    i128::from(occupancy) * i128::from(BYTES) / i128::from(FLOWS)
+}
+
+/// A scheduler with one buffer.
+fn single<S: FromArgs + Scheduler + 'static>(n: u32, load: Load, ranks: u32, extra: &[(&str, Value)]) -> Box<dyn Run> {
+    loaded::<S>("capacity_packets", capacity(n, load), n, load, ranks, extra)
+}
+
+/// A scheduler with eight queues of equal capacity.
+fn queued<S: FromArgs + Scheduler + 'static>(n: u32, load: Load, ranks: u32, extra: &[(&str, Value)]) -> Box<dyn Run> {
+    loaded::<S>("queue_capacity_packets", capacity(n, load) / 8, n, load, ranks, extra)
+}
+
+const fn capacity(occupancy: u32, load: Load) -> u32 {
+    match load {
+        Load::Steady => occupancy * 100,
+        Load::Overload => occupancy,
+    }
+}
+
+fn loaded<S: FromArgs + Scheduler + 'static>(
+    key: &str,
+    capacity: u32,
+    occupancy: u32,
+    load: Load,
+    ranks: u32,
+    extra: &[(&str, Value)],
+) -> Box<dyn Run> {
+    let mut args = Args::new(S::INFO.name);
+    args.set(key, Value::Integer(capacity.into()));
+    for (name, value) in extra {
+        args.set(*name, value.clone());
+    }
+    let scheduler = S::build(args).expect("the cases' parameters are valid");
+    let mut loaded = Loaded { scheduler, ranks: draw(ranks), load, offered: 0 };
+    // Under overload an admission test may keep the buffer below its capacity: then this is its equilibrium.
+    for _ in 0..20 * u64::from(occupancy) {
+        if loaded.scheduler.len() >= occupancy as usize {
+            break;
+        }
+        let _ = loaded.offer();
+    }
+    Box::new(loaded)
+}
+
+/// Uniform ranks below `ranks`, by xorshift: the same in every run.
+fn draw(ranks: u32) -> Vec<Rank> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        Rank::from((state >> 32) as u32 % ranks)
+    };
+    (0..DRAWN).map(|_| next()).collect()
+}
+
+struct Loaded<S> {
+    scheduler: S,
+    ranks: Vec<Rank>,
+    load: Load,
+    offered: u64,
+}
+
+impl<S: Scheduler> Loaded<S> {
+    #[inline(always)]
+    fn offer(&mut self) -> u64 {
+        let id = self.offered;
+        self.offered += 1;
+        let flow = (id % FLOWS) as u32;
+        let rank = self.ranks[id as usize % DRAWN];
+        match self.scheduler.enqueue(Packet { id, flow, size: BYTES, rank, arrival: Time::ZERO }, Time::ZERO) {
+            Enqueued::Admitted { queue, .. } => u64::from(queue),
+            Enqueued::Evicted { victims, .. } => victims.iter().map(|victim| victim.id).sum(),
+            Enqueued::Dropped { packet, .. } => packet.id,
+        }
+    }
+
+    #[inline(always)]
+    fn send(&mut self) -> u64 {
+        match self.scheduler.dequeue(Time::ZERO) {
+            Dequeued::Packet { packet, .. } => packet.id,
+            _ => 0,
+        }
+    }
+}
+
+impl<S: Scheduler> Run for Loaded<S> {
+    fn run(&mut self, packets: u64) -> u64 {
+        let mut sum = 0u64;
+        match self.load {
+            Load::Steady => {
+                for _ in 0..packets {
+                    sum = sum.wrapping_add(self.offer()).wrapping_add(self.send());
+                }
+            }
+            Load::Overload => {
+                for _ in 0..packets / 2 {
+                    sum = sum.wrapping_add(self.offer()).wrapping_add(self.offer()).wrapping_add(self.send());
+                }
+            }
+        }
+        sum
+    }
+
+    fn occupancy(&self) -> usize {
+        self.scheduler.len()
+    }
+}
+
+/// A full window that takes in a rank and tells its quantile, again and again.
+pub struct WindowRun {
+    window: RankWindow,
+    ranks: Vec<Rank>,
+    asked: usize,
+}
+
+impl WindowRun {
+    /// A window of `size` ranks, uniform below 2^16.
+    pub fn new(size: u32) -> Self {
+        let (mut window, ranks) = (RankWindow::new(size as usize), draw(WIDE));
+        for at in 0..size as usize {
+            window.push(ranks[at % DRAWN]);
+        }
+        Self { window, ranks, asked: size as usize }
+    }
+
+    /// Pushes `ranks` more ranks and asks for the quantile of each.
+    pub fn run(&mut self, ranks: u64) -> u64 {
+        let mut sum = 0;
+        for _ in 0..ranks {
+            let rank = self.ranks[self.asked % DRAWN];
+            self.asked += 1;
+            sum += self.window.push_and_count_lower(rank) as u64;
+        }
+        sum
+    }
+}
+
+/// Measures every scheduler at both occupancies and loads, then the quantile of every window: about five seconds.
+pub fn schedulers() -> Vec<Measurement> {
+    let mut measured = Vec::new();
+    for case in CASES {
+        for occupancy in OCCUPANCIES {
+            for load in [Load::Steady, Load::Overload] {
+                let mut run = case.prepare(occupancy, load);
+                let (median, min) = sample(|packets| run.run(packets));
+                measured.push(Measurement {
+                    name: case.name.to_owned(),
+                    occupancy,
+                    load: Some(load),
+                    ns_per_packet: median,
+                    min_ns_per_packet: min,
+                });
+            }
+        }
+    }
+    for size in WINDOWS {
+        let mut run = WindowRun::new(size);
+        let (median, min) = sample(|ranks| run.run(ranks));
+        measured.push(Measurement {
+            name: format!("window quantile, {size} ranks"),
+            occupancy: size,
+            load: None,
+            ns_per_packet: median,
+            min_ns_per_packet: min,
+        });
+    }
+    measured
+}
+
+/// Median and minimum of 15 samples, in nanoseconds per packet, after as many packets of warm-up as one sample has.
+fn sample(mut run: impl FnMut(u64) -> u64) -> (f64, f64) {
+    const SAMPLES: usize = 15;
+    const PACKETS: u64 = 1 << 17;
+    black_box(run(PACKETS));
+    let mut samples: Vec<f64> = (0..SAMPLES)
+        .map(|_| {
+            let start = Instant::now();
+            black_box(run(PACKETS));
+            start.elapsed().as_nanos() as f64 / PACKETS as f64
+        })
+        .collect();
+    samples.sort_by(f64::total_cmp);
+    (samples[SAMPLES / 2], samples[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheduler_of_the_registry_is_measured() {
+        for entry in crate::registry::SCHEDULERS {
+            let name = entry.info.name;
+            let measured = CASES.iter().any(|case| case.name.split(',').next() == Some(name));
+            assert!(measured, "{name} has no benchmark");
+        }
+    }
+
+    #[test]
+    fn a_steady_load_keeps_its_occupancy_and_drops_nothing() {
+        for case in CASES {
+            let mut run = case.prepare(80, Load::Steady);
+            run.run(10_000);
+            assert_eq!(run.occupancy(), 80, "{}", case.name);
+        }
+    }
+
+    #[test]
+    fn an_overload_meets_a_buffer_that_is_not_empty() {
+        for case in CASES {
+            let mut run = case.prepare(80, Load::Overload);
+            run.run(10_000);
+            assert!((20..=80).contains(&run.occupancy()), "{}: {}", case.name, run.occupancy());
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A sorted multiset of ranks that counts those below a bound: leaves under a row of fences.
+
+use super::lanes::{FILLER, Lanes};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// Fences under one entry of the top row.
+const FAN: usize = 16;
+
+/// Ranks (as lanes), each with its multiplicity.
+///
+/// Leaves hold distinct ranks, unsorted within a leaf; fences sort the leaves, and `before` says how many ranks lie in
+/// earlier leaves. A count is a search for the leaf, one look-up and a comparison of that leaf's ranks, all in wide
+/// vectors. An insertion or a removal changes one leaf and the look-ups behind it; exchanging a rank for another
+/// changes only the look-ups between the two. A full leaf splits at its median, an empty one goes. With leaves of about
+/// sqrt(n) ranks everything is O(sqrt n), and little of it.
+#[derive(Debug)]
+pub(super) struct Leaves {
+    leaves: Vec<Leaf>,
+    /// Ranks from `fences[i]` up to (not including) `fences[i + 1]` belong to leaf i; the first leaf takes whatever is
+    /// lower, too.
+    fences: Vec<i64>,
+    /// Every sixteenth fence.
+    top: Vec<i64>,
+    /// How many ranks lie in earlier leaves.
+    before: Vec<u32>,
+    /// The most distinct ranks in one leaf.
+    leaf_size: usize,
+}
+
+/// Distinct ranks, and how often each is held.
+#[derive(Debug)]
+struct Leaf {
+    len: usize,
+    ranks: Box<[i64]>,
+    counts: Box<[i64]>,
+}
+
+impl Leaf {
+    fn empty(size: usize) -> Self {
+        Self { len: 0, ranks: alloc::vec![FILLER; size].into(), counts: alloc::vec![0; size].into() }
+    }
+
+    /// The places in use, rounded up to whole vectors: fillers count nowhere.
+    #[inline]
+    fn rows(&self) -> usize {
+        self.len.next_multiple_of(8)
+    }
+
+    #[inline]
+    fn put(&mut self, rank: i64, count: i64) {
+        self.ranks[self.len] = rank;
+        self.counts[self.len] = count;
+        self.len += 1;
+    }
+}
+
+impl Leaves {
+    /// Holds nothing; leaves are sized for about `expected` ranks.
+    pub(super) fn new(expected: usize) -> Self {
+        let leaf_size = match expected {
+            0..16_384 => 64,
+            16_384..262_144 => 256,
+            _ => 1024,
+        };
+        Self {
+            leaves: alloc::vec![Leaf::empty(leaf_size)],
+            fences: alloc::vec![i64::MIN],
+            top: alloc::vec![i64::MIN],
+            before: alloc::vec![0],
+            leaf_size,
+        }
+    }
+
+    /// The leaf that `rank` belongs to.
+    #[inline(always)]
+    fn leaf_of(&self, rank: i64, lanes: Lanes) -> usize {
+        // Fences not above the rank, less one; the first one is never above it.
+        let start = lanes.count_below(&self.top[1..], rank + 1) * FAN;
+        let end = (start + FAN).min(self.fences.len());
+        start + lanes.count_below(&self.fences[start + 1..end], rank + 1)
+    }
+
+    /// How many ranks held lie below `bound`.
+    #[inline(always)]
+    pub(super) fn count_below(&self, bound: i64, lanes: Lanes) -> usize {
+        let index = self.leaf_of(bound, lanes);
+        let leaf = &self.leaves[index];
+        let rows = leaf.rows();
+        self.before[index] as usize + lanes.weigh_below(&leaf.ranks[..rows], &leaf.counts[..rows], bound) as usize
+    }
+
+    /// Takes in a rank.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, rank: i64, lanes: Lanes) {
+        let index = self.add(rank, lanes);
+        for before in &mut self.before[index + 1..] {
+            *before += 1;
+        }
+    }
+
+    /// Takes in `new` and gives up `old`.
+    ///
+    /// # Panics
+    /// If `old` is not held.
+    #[inline(always)]
+    pub(super) fn exchange(&mut self, old: i64, new: i64, lanes: Lanes) {
+        if old == new {
+            return;
+        }
+        let to = self.add(new, lanes);
+        let from = self.leaf_of(old, lanes);
+        if from < to {
+            for before in &mut self.before[from + 1..=to] {
+                *before -= 1;
+            }
+        } else {
+            for before in &mut self.before[to + 1..=from] {
+                *before += 1;
+            }
+        }
+        self.remove(from, old, lanes);
+    }
+
+    /// Adds a rank to its leaf, and says which one that is. The look-ups are left to the caller.
+    #[inline(always)]
+    fn add(&mut self, rank: i64, lanes: Lanes) -> usize {
+        let mut index = self.leaf_of(rank, lanes);
+        let leaf = &mut self.leaves[index];
+        let rows = leaf.rows();
+        if let Some(at) = lanes.position(&leaf.ranks[..rows], rank) {
+            leaf.counts[at] += 1;
+            return index;
+        }
+        if leaf.len == self.leaf_size {
+            self.split(index);
+            index += usize::from(rank >= self.fences[index + 1]);
+        }
+        self.leaves[index].put(rank, 1);
+        index
+    }
+
+    /// Takes a rank out of its leaf. The look-ups are left to the caller.
+    #[inline(always)]
+    fn remove(&mut self, index: usize, rank: i64, lanes: Lanes) {
+        let leaf = &mut self.leaves[index];
+        let rows = leaf.rows();
+        let at = lanes.position(&leaf.ranks[..rows], rank).expect("only ranks that are held leave");
+        leaf.counts[at] -= 1;
+        if leaf.counts[at] > 0 {
+            return;
+        }
+        leaf.len -= 1;
+        leaf.ranks[at] = leaf.ranks[leaf.len];
+        leaf.counts[at] = leaf.counts[leaf.len];
+        leaf.ranks[leaf.len] = FILLER;
+        if leaf.len == 0 && self.leaves.len() > 1 {
+            self.discard(index);
+        }
+    }
+
+    /// Takes an empty leaf out. The one before takes over its range; if there is none, the next takes whatever is lower.
+    #[cold]
+    #[inline(never)]
+    fn discard(&mut self, index: usize) {
+        self.leaves.remove(index);
+        self.before.remove(index);
+        self.fences.remove(index);
+        self.renew_top();
+    }
+
+    /// Moves the upper half of a full leaf to a new one behind it.
+    #[cold]
+    #[inline(never)]
+    fn split(&mut self, index: usize) {
+        let mut sorted: Vec<i64> = self.leaves[index].ranks.to_vec();
+        let (_, median, _) = sorted.select_nth_unstable(self.leaf_size / 2);
+        let fence = *median;
+        let (mut lower, mut upper) = (Leaf::empty(self.leaf_size), Leaf::empty(self.leaf_size));
+        let mut held_lower = 0;
+        let full = &self.leaves[index];
+        for (rank, count) in full.ranks.iter().zip(&full.counts) {
+            if *rank < fence {
+                lower.put(*rank, *count);
+                held_lower += *count as u32;
+            } else {
+                upper.put(*rank, *count);
+            }
+        }
+        self.leaves[index] = lower;
+        self.leaves.insert(index + 1, upper);
+        self.before.insert(index + 1, self.before[index] + held_lower);
+        self.fences.insert(index + 1, fence);
+        self.renew_top();
+    }
+
+    fn renew_top(&mut self) {
+        self.top.clear();
+        self.top.extend(self.fences.iter().step_by(FAN));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn counts_like_a_list_while_leaves_split_and_go(
+            width in prop_oneof![Just(40i64), Just(3000), Just(1 << 62)],
+            drift in prop_oneof![Just(0i64), Just(7)],
+            draws in proptest::collection::vec(0..i64::MAX, 2000..4000),
+        ) {
+            let lanes = Lanes::detect();
+            let mut leaves = Leaves::new(1000);
+            let mut list: Vec<i64> = Vec::new();
+            for (step, draw) in draws.into_iter().enumerate() {
+                // Drifting ranks empty the leaves at one end and fill them at the other.
+                let rank = i64::MIN + draw % width + drift * step as i64;
+                if list.len() < 1000 {
+                    leaves.insert(rank, lanes);
+                } else {
+                    leaves.exchange(list.remove(0), rank, lanes);
+                }
+                list.push(rank);
+                for bound in [rank, rank + 1, i64::MIN, 0] {
+                    let below = list.iter().filter(|other| **other < bound).count();
+                    prop_assert_eq!(leaves.count_below(bound, lanes), below);
+                }
+            }
+        }
+    }
+}
