@@ -5,6 +5,7 @@
 //! the library, ideal PIFO included. [`testbed`] runs the papers' testbed experiments on both.
 
 pub mod control;
+pub mod doctor;
 #[cfg(feature = "ebpf")]
 pub mod ebpf;
 pub mod error;

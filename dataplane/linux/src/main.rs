@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand};
 #[cfg(feature = "ebpf")]
 use pifolab_dataplane::{
     control::{status, up},
-    ebpf::conformance,
+    ebpf::{conformance, cost},
 };
-use pifolab_dataplane::{Result, control::down, switch, testbed};
+use pifolab_dataplane::{Result, control::down, doctor, switch, testbed};
 use std::process::ExitCode;
 
 /// pifolab's schedulers on real packets: eBPF in front of the kernel's queues, or a user-space switch.
@@ -30,8 +30,15 @@ enum Command {
     /// Replay vectors through the eBPF programs
     #[cfg(feature = "ebpf")]
     Conformance(conformance::Args),
+    /// Show what each eBPF program costs: registers, tables, instructions, nanoseconds
+    #[cfg(feature = "ebpf")]
+    Cost(cost::Args),
+    /// Say what this machine supports and what to install
+    Doctor(doctor::Args),
     /// Run any scheduler of the library as a bump in the wire between two interfaces
     Switch(switch::Args),
+    /// Replay vectors through the user-space switch
+    SwitchConformance(switch::conformance::Args),
     /// Run one of the papers' testbed experiments in network namespaces
     Testbed(testbed::Args),
 }
@@ -45,7 +52,11 @@ fn run(command: Command) -> Result<()> {
         Command::Down(args) => down::run(args),
         #[cfg(feature = "ebpf")]
         Command::Conformance(args) => conformance::run(args),
+        #[cfg(feature = "ebpf")]
+        Command::Cost(args) => cost::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Switch(args) => switch::run(args),
+        Command::SwitchConformance(args) => switch::conformance::run(args),
         Command::Testbed(args) => testbed::run(args),
     }
 }

@@ -4,6 +4,7 @@
 //! the qdisc's lock, reads what the queues hold, and picks a queue or drops the packet.
 
 pub mod conformance;
+pub mod cost;
 pub mod harness;
 pub mod intf;
 mod loaded;

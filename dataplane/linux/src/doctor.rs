@@ -1,0 +1,226 @@
+//! `pifolab-dataplane doctor`: what this machine supports, and what to install.
+//!
+//! The probes are what the tests use, too: a test that cannot run says which probe failed and why.
+
+use crate::net::namespace::NetNamespace;
+use crate::{Error, Result};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::{env, thread};
+
+/// The arguments of `pifolab-dataplane doctor`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was looked at.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Finding {
+    /// In a few words.
+    pub what: &'static str,
+    /// What it is needed for.
+    pub needed_for: &'static str,
+    /// Whether it is there.
+    pub ok: bool,
+    /// The reason, or what was found.
+    pub detail: String,
+}
+
+fn finding(what: &'static str, needed_for: &'static str, probe: Result<String, String>) -> Finding {
+    let ok = probe.is_ok();
+    Finding { what, needed_for, ok, detail: probe.unwrap_or_else(|reason| reason) }
+}
+
+/// Whether this process can have a network namespace of its own, as root or in a user namespace: tier U.
+///
+/// # Errors
+/// Why not.
+pub fn own_namespace() -> Result<String, String> {
+    let euid = nix::unistd::geteuid();
+    let mut child = Command::new("/bin/true");
+    let flags = if euid.is_root() { libc::CLONE_NEWNET } else { libc::CLONE_NEWUSER | libc::CLONE_NEWNET };
+    // SAFETY: after fork the closure only makes a system call.
+    unsafe {
+        use std::os::unix::process::CommandExt;
+        child.pre_exec(move || match libc::unshare(flags) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+    match child.status() {
+        Ok(_) if euid.is_root() => Ok("as root".to_owned()),
+        Ok(_) => Ok("in a user namespace: unshare -Urnm".to_owned()),
+        Err(error) => Err(format!(
+            "unshare: {error}; user namespaces may be switched off (sysctl kernel.unprivileged_userns_clone, user.max_user_namespaces, \
+             kernel.apparmor_restrict_unprivileged_userns)"
+        )),
+    }
+}
+
+/// Whether the kernel loads an eBPF classifier from this process: tier K.
+///
+/// # Errors
+/// Why not.
+pub fn load_classifier() -> Result<String, String> {
+    // r0 = 0; exit
+    let instructions: [u64; 2] = [0x0000_0000_0000_00b7, 0x0000_0000_0000_0095];
+    let license = c"GPL";
+    /// The beginning of `union bpf_attr` for BPF_PROG_LOAD.
+    #[repr(C)]
+    struct Attributes {
+        kind: u32,
+        count: u32,
+        instructions: u64,
+        license: u64,
+        rest: [u64; 13],
+    }
+    const BPF_PROG_LOAD: libc::c_long = 5;
+    const SCHED_CLS: u32 = 3;
+    let attributes = Attributes {
+        kind: SCHED_CLS,
+        count: 2,
+        instructions: instructions.as_ptr() as u64,
+        license: license.as_ptr() as u64,
+        rest: [0; 13],
+    };
+    // SAFETY: the pointers outlive the call, and the size is that of the struct; a descriptor is closed at once.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_bpf, BPF_PROG_LOAD, &raw const attributes, size_of::<Attributes>());
+        if fd >= 0 {
+            libc::close(fd as i32);
+            return Ok("BPF_PROG_LOAD works".to_owned());
+        }
+    }
+    let error = std::io::Error::last_os_error();
+    Err(match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            "BPF_PROG_LOAD: not permitted; it takes root (or CAP_BPF and CAP_NET_ADMIN in the first user namespace)".to_owned()
+        }
+        Some(libc::ENOSYS) => "this kernel has no bpf(2) (CONFIG_BPF_SYSCALL)".to_owned(),
+        _ => format!("BPF_PROG_LOAD: {error}"),
+    })
+}
+
+/// Whether `tc` can put `kind` on an interface, tried in a namespace that ends with this call.
+///
+/// # Errors
+/// Why not.
+pub fn qdisc(kind: &'static str) -> Result<String, String> {
+    let attempt = move || -> Result<String, String> {
+        // A thread of its own: the namespace goes with it.
+        let root = nix::unistd::geteuid().is_root();
+        if !root {
+            return Err("tried by root only; inside `unshare -Urn` ask again".to_owned());
+        }
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|error| format!("unshare: {error}"))?;
+        let namespace = NetNamespace::current().map_err(|error| error.to_string())?;
+        let mut command = Command::new("tc");
+        command.args(["qdisc", "add", "dev", "lo", "root", "handle", "1:", kind]).stdin(Stdio::null());
+        namespace.enter_before(&mut command);
+        let output = command.output().map_err(|error| format!("tc: {error}"))?;
+        if output.status.success() {
+            return Ok(format!("{kind} works"));
+        }
+        Err(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; "))
+    };
+    thread::spawn(attempt).join().unwrap_or_else(|_| Err("the probe ended early".to_owned()))
+}
+
+fn on_path(command: &str) -> Result<String, String> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    // tc and bpftool live where an ordinary user's PATH does not look.
+    let folders = env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(Into::into));
+    let found = folders.map(|folder| folder.join(command)).find(|file| file.is_file());
+    found.map(|file| file.display().to_string()).ok_or_else(|| format!("{command} is not installed"))
+}
+
+fn readable(path: &str) -> Result<String, String> {
+    std::fs::File::open(path).map(|_| path.to_owned()).map_err(|error| format!("{path}: {error}"))
+}
+
+/// Whether a program with typed tracepoints loads, by loading the smallest of ours.
+#[cfg(feature = "ebpf")]
+fn tracepoints() -> Result<String, String> {
+    use crate::ebpf::{Loaded, Occupancy, RankSource, Settings};
+    use pifolab_sched::params::Args as Params;
+    let settings = Settings::new("fifo", Params::new("fifo"), RankSource::Dscp, Occupancy::Counters);
+    let loaded = settings.and_then(Loaded::load).map_err(|error| error.to_string())?;
+    loaded.attach_tracepoints().map_err(|error| error.to_string())?;
+    Ok("tp_btf/qdisc_enqueue and tp_btf/qdisc_dequeue attach: occupancy is counted exactly".to_owned())
+}
+
+/// Looks at everything, in the order in which one thing needs the other.
+pub fn examine() -> Vec<Finding> {
+    let offloads = "sending and measuring in the testbed";
+    let mut findings = vec![
+        finding("a network namespace of one's own", "the user-space switch and the testbed", own_namespace()),
+        finding("tc", "eBPF data plane, testbed", on_path("tc")),
+        finding("ip", "testbed", on_path("ip")),
+        finding("HTB", "eBPF data plane", qdisc("htb")),
+        finding("loading eBPF classifiers", "eBPF data plane, conformance, cost", load_classifier()),
+        finding("kernel types (BTF)", "exact occupancy", readable("/sys/kernel/btf/vmlinux")),
+    ];
+    #[cfg(feature = "ebpf")]
+    findings.push(finding("qdisc tracepoints", "exact occupancy (else --occupancy-from clock)", tracepoints()));
+    #[cfg(not(feature = "ebpf"))]
+    findings.push(finding(
+        "eBPF programs in this binary",
+        "eBPF data plane",
+        Err("it was built with --no-default-features: the user-space switch only".to_owned()),
+    ));
+    findings.extend([
+        finding("clang", "building the eBPF programs", on_path("clang")),
+        finding("ethtool", offloads, on_path("ethtool")),
+        finding("iperf3", offloads, on_path("iperf3")),
+        finding("qemu-system-x86_64", "the BPF qdisc in a guest (optional)", on_path("qemu-system-x86_64")),
+    ]);
+    findings
+}
+
+/// The Debian packages that bring what is missing.
+fn packages(findings: &[Finding]) -> Vec<&'static str> {
+    let of = |what: &str| match what {
+        "tc" | "ip" => Some("iproute2"),
+        "clang" => Some("clang libbpf-dev libelf-dev zlib1g-dev pkg-config"),
+        "ethtool" => Some("ethtool"),
+        "iperf3" => Some("iperf3"),
+        "qemu-system-x86_64" => Some("qemu-system-x86"),
+        _ => None,
+    };
+    let mut packages: Vec<_> = findings.iter().filter(|finding| !finding.ok).filter_map(|finding| of(finding.what)).collect();
+    packages.dedup();
+    packages
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Neither data plane can work here.
+pub fn run(args: Args) -> Result<()> {
+    let findings = examine();
+    let ok = |what: &str| findings.iter().filter(|finding| finding.what == what).all(|finding| finding.ok);
+    let switch = ok("a network namespace of one's own");
+    let kernel = cfg!(feature = "ebpf") && ["tc", "HTB", "loading eBPF classifiers"].into_iter().all(ok);
+    if args.json {
+        println!("{}", serde_json::json!({ "switch": switch, "ebpf": kernel, "findings": findings }));
+    } else {
+        for Finding { what, needed_for, ok, detail } in &findings {
+            println!("{} {what}: {detail}", if *ok { "yes " } else { "NO  " });
+            if !ok {
+                println!("     needed for: {needed_for}");
+            }
+        }
+        let word = |works: bool| if works { "works here" } else { "does not work here" };
+        println!("\nThe user-space switch {}; the eBPF data plane {}.", word(switch), word(kernel));
+        let packages = packages(&findings);
+        if !packages.is_empty() {
+            let has_apt = Path::new("/usr/bin/apt-get").exists();
+            let install = if has_apt { "apt-get install --no-install-recommends" } else { "install (names as in Debian):" };
+            println!("Missing packages: {install} {}", packages.join(" "));
+        }
+    }
+    if switch || kernel { Ok(()) } else { Err(Error::Unsupported("no data plane can work here".to_owned())) }
+}
