@@ -120,11 +120,15 @@ pub struct Case {
 }
 
 /// The ranks of one case.
-#[derive(Clone, Copy, Debug)]
-enum Ranks {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranks {
+    /// Uniform below 8: many ties.
     Few,
+    /// Uniform below 100.
     Hundred,
+    /// Of any order of magnitude up to 2^40.
     HeavyTailed,
+    /// Any rank.
     Any,
 }
 
@@ -133,7 +137,10 @@ impl Case {
     pub fn decode(line: &Line, bytes: &[u8]) -> Self {
         let source = &mut Source::new(bytes);
         let settings = (line.settings)(source);
-        Self { settings, ops: decode_ops(source) }
+        let ranks = source.pick(&[Ranks::Few, Ranks::Hundred, Ranks::HeavyTailed, Ranks::Any]);
+        // Some cases ask for packets seldom, so that buffers overflow; others often, so that they run empty.
+        let dequeues_in_ten = source.pick(&[4, 2, 6]);
+        Self { settings, ops: decode_ops(source, ranks, dequeues_in_ten) }
     }
 
     /// Cases of up to about 150 operations; they shrink to shorter and plainer ones.
@@ -142,15 +149,13 @@ impl Case {
     }
 }
 
-fn decode_ops(source: &mut Source<'_>) -> Vec<Op> {
-    let ranks = source.pick(&[Ranks::Few, Ranks::Hundred, Ranks::HeavyTailed, Ranks::Any]);
-    // Some cases ask for packets seldom, so that buffers overflow; others often, so that they run empty.
-    let dequeues = source.pick(&[4, 2, 6]);
+/// Operations until the source is spent.
+pub(crate) fn decode_ops(source: &mut Source<'_>, ranks: Ranks, dequeues_in_ten: u64) -> Vec<Op> {
     let mut ops = Vec::new();
     let mut now = 0;
     while !source.is_spent() {
         now += source.below(8).saturating_sub(3);
-        if source.below(10) < dequeues {
+        if source.below(10) < dequeues_in_ten {
             ops.push(Op::Dequeue(now));
             continue;
         }

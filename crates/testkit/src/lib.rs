@@ -12,8 +12,9 @@ pub mod oracles;
 mod settings;
 mod source;
 pub mod suite;
+pub mod vectors;
 
-pub use case::{Answer, Case, Offer, Op};
+pub use case::{Answer, Case, Offer, Op, Ranks};
 pub use oracle::Oracle;
 pub use settings::Settings;
 pub use source::Source;

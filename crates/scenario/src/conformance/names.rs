@@ -36,6 +36,8 @@ enum Absent {
     None,
     Integer(i128),
     Word(&'static str),
+    /// A word, where the scheduler has the choice at all: not beside this word of another key.
+    WordWithout(&'static str, (&'static str, &'static str)),
 }
 
 const fn key(vector: &'static str, library: &'static str, absent: Absent) -> Key {
@@ -141,7 +143,7 @@ const DIALECTS: &[Dialect] = &[
             CAPACITIES,
             key("C", "window_packets", Absent::Required),
             key("rmin", "r_min", Absent::Integer(1)),
-            key("beta0", "beta0", Absent::Word("last")),
+            key("beta0", "beta0", Absent::WordWithout("last", ("mapping", "bounds"))),
             key("reset", "reset", Absent::Word("gt")),
         ],
     },
@@ -210,6 +212,12 @@ fn arguments(entry: &SchedulerEntry, keys: &[Key], config: &[(String, Value)]) -
         let value = match key.absent {
             Absent::Integer(number) => params::Value::Integer(number),
             Absent::Word(word) => params::Value::Text(word.to_owned()),
+            Absent::WordWithout(_, (other, word))
+                if config.iter().any(|(key, value)| key == other && value == word) =>
+            {
+                continue;
+            }
+            Absent::WordWithout(word, _) => params::Value::Text(word.to_owned()),
             Absent::None => continue,
             Absent::Unless(other) if given(config, other) => continue,
             Absent::Required | Absent::Unless(_) => return Err(fault(format!("{} is missing", key.vector))),
@@ -255,7 +263,7 @@ pub(super) fn check_tables() {
             let param = entry.info.params.iter().find(|param| param.name == key.library);
             let param = param.unwrap_or_else(|| panic!("{} has no {}", dialect.library, key.library));
             let default = match key.absent {
-                Absent::Word(word) => Some(word),
+                Absent::Word(word) | Absent::WordWithout(word, _) => Some(word),
                 _ => None,
             };
             let words = key.words.iter().map(|(_, library)| *library).chain(default).chain(key.flags.iter().copied());

@@ -46,6 +46,19 @@ fn a_scheduler_answers_to_both_its_names() {
 }
 
 #[test]
+fn a_key_without_effect_beside_another_has_no_default() {
+    for mapping in ["", ", \"mapping\": \"comment\"", ", \"mapping\": \"bounds\""] {
+        let text = format!(
+            r#"{{"scheduler": "exppifo", "config": {{"capacities": [2, 2], "C": 9{mapping}}},
+                "ops": [["enq", 0, 1]], "expect": [["adm", {}]]}}"#,
+            // With beta = 0 a vector's default is the last queue; by bounds rank 1 belongs to the first.
+            if mapping.contains("bounds") { 0 } else { 1 }
+        );
+        assert_eq!(replay("v.json", text.as_bytes()).unwrap().first, None);
+    }
+}
+
+#[test]
 fn every_key_of_the_format_is_a_parameter_of_the_library() {
     names::check_tables();
 }

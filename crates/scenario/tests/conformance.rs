@@ -1,0 +1,32 @@
+//! The vectors that ship with the project, through the library.
+
+use pifolab_scenario::conformance::{Outcome, replay_file};
+use pifolab_scenario::registry::SCHEDULERS;
+use std::path::Path;
+
+fn replay_all() -> Vec<Outcome> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
+    let entries = std::fs::read_dir(&folder).expect("the folder is in the tree");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    files.iter().map(|file| replay_file(file).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+#[test]
+fn the_library_answers_every_vector_of_the_project() {
+    for outcome in replay_all() {
+        if let Some(first) = outcome.first {
+            panic!("{} mismatches\n{first}", outcome.mismatches);
+        }
+    }
+}
+
+#[test]
+fn every_scheduler_has_a_vector() {
+    let outcomes = replay_all();
+    for entry in SCHEDULERS {
+        let name = entry.info.name;
+        assert!(outcomes.iter().any(|outcome| outcome.scheduler == name), "no vector in conformance/ is about {name}");
+    }
+}
