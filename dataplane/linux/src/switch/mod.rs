@@ -10,6 +10,7 @@
 pub mod arena;
 pub mod bridge;
 pub mod choice;
+pub mod conformance;
 pub mod counters;
 pub mod flows;
 pub mod frame;

@@ -162,6 +162,14 @@ impl<S: Scheduler> Port<S> {
         Some(self.scheduler.enqueue(Packet { id: u64::from(slot), flow, size, rank, arrival: now }, now))
     }
 
+    /// Gives the flow of `frame` its number before its first packet comes: a harness needs numbers in an order of its
+    /// own.
+    pub fn introduce_flow(&mut self, frame: &[u8]) {
+        if let Some(ip) = parse(frame) {
+            self.flows.number(&ip.flow);
+        }
+    }
+
     /// Frames that no rank can be asked of must not wait behind a full buffer: without ARP nothing works.
     fn bypass(&mut self, slot: Slot, now: Time) {
         let length = self.arena.frame(slot).len();

@@ -139,6 +139,9 @@ impl Experiment {
         if name == Name::UdpEightFlows {
             // Four queues of ten; a single buffer gets the same room.
             settled.parameters.extend([("queues", "4".to_owned()), ("capacity_packets", "40".to_owned())]);
+            // Algorithm 1 as printed, and what the paper's switch must do: it moves the bounds at ingress, where it cannot
+            // know that the queue is full. Bounds that stay give the newest flow everything, whatever the number of flows.
+            settled.parameters.push(("on_full", "update".to_owned()));
         }
         // Windows that the papers' switches have; over four flows more would say nothing more.
         settled.parameters.extend([("window", "20".to_owned()), ("k", "0.1".to_owned())]);

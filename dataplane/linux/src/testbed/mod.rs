@@ -96,7 +96,7 @@ pub fn run(args: Args) -> Result<()> {
         let parameters = parameters.kept_by(scheduler)?;
         // Found out before anything runs.
         drop(switch::choice::build_scheduler(scheduler, &parameters)?);
-        let plane = args.data_plane.unwrap_or(DataPlane::Switch);
+        let plane = args.data_plane.unwrap_or_else(|| DataPlane::best_for(scheduler, link.delay_us));
         let rank = experiment.rank.to_owned();
         bottlenecks.push(Bottleneck { plane, scheduler: scheduler.clone(), parameters, rank, link });
     }

@@ -20,6 +20,11 @@ pub enum DataPlane {
 }
 
 impl DataPlane {
+    /// The kernel's, if this user may load programs, it has the scheduler, and no delay is asked of it; else the switch.
+    pub fn best_for(scheduler: &str, delay_us: u64) -> Self {
+        if delay_us == 0 && kernel_runs(scheduler) { Self::Ebpf } else { Self::Switch }
+    }
+
     /// The name as it is written.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -27,6 +32,17 @@ impl DataPlane {
             Self::Switch => "switch",
         }
     }
+}
+
+#[cfg(feature = "ebpf")]
+fn kernel_runs(scheduler: &str) -> bool {
+    let may_load = || libbpf_rs::ProgramType::SchedCls.is_supported().unwrap_or(false);
+    crate::ebpf::settings::Program::find(scheduler).is_ok() && may_load()
+}
+
+#[cfg(not(feature = "ebpf"))]
+const fn kernel_runs(_: &str) -> bool {
+    false
 }
 
 /// A scheduler at the bottleneck.
@@ -91,7 +107,55 @@ impl Bottleneck {
         })
     }
 
-    fn carry_by_kernel<T: Send>(&self, _lab: &Lab, _work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
-        Err(Error::Unsupported("the eBPF data plane is not in this build".to_owned()))
+    #[cfg(feature = "ebpf")]
+    fn carry_by_kernel<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
+        use crate::ebpf::plane::best_occupancy;
+        use crate::ebpf::{Plane, PlaneConfig, RankSource, Settings};
+        use pifolab_scenario::registry::find_scheduler;
+        if self.link.delay_us > 0 {
+            return Err(Error::Usage(
+                "--delay-us: the kernel's data plane adds no delay; use --data-plane switch".into(),
+            ));
+        }
+        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
+        let rank: RankSource = self.rank.parse().map_err(Error::Usage)?;
+        let parameters = switch::choice::params(info, self.parameters.written());
+        let config = PlaneConfig {
+            interface: "r1".to_owned(),
+            rate_bps: (self.link.rate_mbps * 1e6).round() as u64,
+            settings: Settings::new(&self.scheduler, parameters, rank, best_occupancy())?,
+            force: false,
+        };
+        thread::scope(|scope| {
+            let (opened, open) = mpsc::channel();
+            let (finish, finished) = mpsc::channel::<()>();
+            // Namespaces belong to threads: the one that puts the data plane up also takes it down.
+            let running = lab.router.spawn(scope, move || {
+                let plane = match Plane::up(config) {
+                    Ok(plane) => plane,
+                    Err(error) => {
+                        // The receiver waits for this one message.
+                        let _ = opened.send(Err(error));
+                        return Ok(Value::Null);
+                    }
+                };
+                let _ = opened.send(Ok(()));
+                // Ends when the other side is dropped, too.
+                let _ = finished.recv();
+                plane.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters are plain numbers"))
+            });
+            let opened = open.recv().unwrap_or_else(|_| Err(Error::Failed("the data plane did not start".to_owned())));
+            let result = opened.and_then(|()| work());
+            drop(finish);
+            let counters = running.join().expect("the data plane does not panic");
+            Ok((result?, counters?))
+        })
+    }
+
+    #[cfg(not(feature = "ebpf"))]
+    fn carry_by_kernel<T: Send>(&self, _: &Lab, _: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
+        Err(Error::Unsupported(
+            "this program was built without the eBPF data plane; use --data-plane switch".to_owned(),
+        ))
     }
 }

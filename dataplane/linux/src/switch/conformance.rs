@@ -1,0 +1,267 @@
+//! Vectors, decision by decision, through the switch's own path: every packet becomes an Ethernet frame that the port
+//! stores, parses, ranks and offers to the scheduler, and comes back as the frame that the port would send.
+
+use super::arena::Slot;
+use super::frame::udp_frame;
+use super::port::{Frame, Port, PortConfig};
+use super::rank::RankSource;
+use crate::{Error, Result};
+use pifolab_scenario::conformance::{Outcome, replay_through};
+use pifolab_scenario::registry::{BoxedScheduler, SchedulerEntry};
+use pifolab_sched::params::{Args as Params, ParamError};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler, Victims};
+use pifolab_units::{Bytes, Rank, Rate, Span, Time};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// The payload: the rank and the packet's number.
+const PAYLOAD: usize = 16;
+/// The shortest frame with such a payload.
+const SHORTEST: u32 = 42 + PAYLOAD as u32;
+const LONGEST: u32 = 9216;
+/// Flow numbers travel as UDP ports.
+const FLOWS: u32 = 1 << 15;
+
+/// What a scheduler looks at beside the rank. What it does not look at need not fit into a frame.
+#[derive(Clone, Copy)]
+struct Looks {
+    at_flows: bool,
+    at_bytes: bool,
+}
+
+/// Why a vector cannot be put into frames, if so.
+type Reason = Arc<Mutex<Option<String>>>;
+
+/// The switch's port, wearing the interface of a scheduler.
+struct Wired {
+    port: Port<BoxedScheduler>,
+    /// Frames of one vector may have any size; the payload after the number is padding.
+    payload: Vec<u8>,
+    next_flow: u32,
+    looks: Looks,
+    /// Flow and size of the packets held, by number: frames carry them only where the scheduler looks at them.
+    held: HashMap<u64, (u32, u32)>,
+    reason: Reason,
+}
+
+impl Wired {
+    fn new(name: &str, scheduler: BoxedScheduler, reason: Reason) -> Self {
+        let fair = name == "afq";
+        let looks = Looks { at_flows: fair, at_bytes: fair || matches!(scheduler.capacity(), Capacity::Bytes(_)) };
+        let config = PortConfig {
+            rank: RankSource::Payload { offset: 0, width: 8 },
+            rate: Rate::from_gbps(1),
+            overhead: Bytes(0),
+            delay: Span::ZERO,
+            frame_bytes: LONGEST as usize,
+            flows: FLOWS,
+        };
+        Self {
+            port: Port::new(scheduler, config),
+            payload: vec![0; LONGEST as usize],
+            next_flow: 0,
+            looks,
+            held: HashMap::new(),
+            reason,
+        }
+    }
+
+    /// The frame that stands for a packet.
+    fn frame(&mut self, rank: Rank, id: u64, flow: u32, size: u32) -> Vec<u8> {
+        self.payload[..8].copy_from_slice(&rank.get().to_be_bytes());
+        self.payload[8..16].copy_from_slice(&id.to_be_bytes());
+        udp_frame(0, flow as u16, &self.payload[..(size - 42) as usize])
+    }
+
+    /// The packet that a frame stands for, which leaves.
+    fn packet(&mut self, carried: &Packet) -> Packet {
+        let frame = self.port.frame(carried.id as Slot);
+        let id = u64::from_be_bytes(std::array::from_fn(|i| frame[50 + i]));
+        let (flow, size) = self.held.remove(&id).expect("a frame that leaves came");
+        Packet { id, flow, size, rank: carried.rank, arrival: carried.arrival }
+    }
+
+    fn give_up(&self, reason: String) {
+        self.reason.lock().expect("no holder panics").get_or_insert(reason);
+    }
+}
+
+impl Scheduler for Wired {
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        let refused = |packet| Enqueued::Dropped { packet, reason: pifolab_sched::DropReason::Full };
+        let flow = if self.looks.at_flows { packet.flow } else { 0 };
+        if flow >= FLOWS {
+            self.give_up(format!("flow {flow}: the harness numbers flows below {FLOWS}"));
+            return refused(packet);
+        }
+        let size = if self.looks.at_bytes { packet.size } else { SHORTEST };
+        if !(SHORTEST..=LONGEST).contains(&size) {
+            self.give_up(format!("{size} bytes: a frame with rank and number has from {SHORTEST} to {LONGEST} bytes"));
+            return refused(packet);
+        }
+        // The port numbers flows as they appear; sketches hash the number, so they must appear in order.
+        while self.next_flow <= flow {
+            let frame = self.frame(Rank::ZERO, 0, self.next_flow, SHORTEST);
+            self.port.introduce_flow(&frame);
+            self.next_flow += 1;
+        }
+        let frame = self.frame(packet.rank, packet.id, flow, size);
+        self.held.insert(packet.id, (packet.flow, packet.size));
+        let outcome = self.port.offer(Frame::whole(&frame), now).expect("a whole IP frame is always offered");
+        self.port.settle(&outcome);
+        // Freed slots keep their bytes until the next frame comes.
+        match outcome {
+            Enqueued::Admitted { queue, rank } => Enqueued::Admitted { queue, rank },
+            Enqueued::Evicted { queue, rank, victims } => {
+                let mut leaving = victims.iter().map(|victim| self.packet(victim));
+                let mut gone = Victims::one(leaving.next().expect("an eviction has a victim"));
+                leaving.for_each(|victim| gone.push(victim));
+                Enqueued::Evicted { queue, rank, victims: gone }
+            }
+            Enqueued::Dropped { packet, reason } => Enqueued::Dropped { packet: self.packet(&packet), reason },
+        }
+    }
+
+    fn enqueue_eligible(&mut self, packet: Packet, eligible: Time, now: Time) -> Enqueued {
+        if eligible > Time::ZERO {
+            self.give_up("frames carry no eligible time".to_owned());
+        }
+        self.enqueue(packet, now)
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued {
+        match self.port.take(now) {
+            Dequeued::Packet { packet, queue } => {
+                let sent = self.packet(&packet);
+                self.port.release(packet.id as Slot);
+                Dequeued::Packet { packet: sent, queue }
+            }
+            Dequeued::Dropped { packet, reason } => Dequeued::Dropped { packet: self.packet(&packet), reason },
+            other => other,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.port.scheduler().len()
+    }
+    fn backlog(&self) -> Bytes {
+        self.port.scheduler().backlog()
+    }
+    fn capacity(&self) -> Capacity {
+        self.port.scheduler().capacity()
+    }
+    fn queues(&self) -> usize {
+        self.port.scheduler().queues()
+    }
+    fn queue_len(&self, queue: usize) -> usize {
+        self.port.scheduler().queue_len(queue)
+    }
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        self.port.scheduler().queue_bound(queue)
+    }
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.port.scheduler().visit_window(visit);
+    }
+}
+
+/// What became of one vector.
+#[derive(Debug)]
+pub enum Verdict {
+    /// It was replayed.
+    Replayed(Outcome),
+    /// Frames cannot carry it, for this reason.
+    Skipped(String),
+}
+
+/// Replays one vector through the switch's port.
+///
+/// # Errors
+/// A file that cannot be read or understood.
+pub fn replay_file(path: &Path) -> Result<Verdict> {
+    let file = path.display().to_string();
+    let text = fs::read(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
+    let reason = Reason::default();
+    let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
+        Ok(Box::new(Wired::new(entry.info.name, (entry.build)(args)?, reason.clone())))
+    };
+    let outcome = replay_through(&file, &text, &build).map_err(|error| Error::Usage(error.to_string()))?;
+    let reason = reason.lock().expect("no holder panics").take();
+    Ok(reason.map_or(Verdict::Replayed(outcome), Verdict::Skipped))
+}
+
+/// The arguments of `pifolab-dataplane switch-conformance`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Vectors to replay
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// As [`replay_file`], and a mismatch.
+pub fn run(args: Args) -> Result<()> {
+    let (mut vectors, mut operations, mut mismatches, mut skipped) = (0, 0, 0, 0);
+    let mut first = None;
+    for path in &args.files {
+        match replay_file(path)? {
+            Verdict::Skipped(reason) => {
+                skipped += 1;
+                println!("skipped {}: {reason}", path.display());
+            }
+            Verdict::Replayed(outcome) => {
+                vectors += 1;
+                operations += outcome.operations;
+                mismatches += outcome.mismatches;
+                first = first.or(outcome.first);
+            }
+        }
+    }
+    println!("switch: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} vectors skipped");
+    match first {
+        Some(first) => Err(Error::Failed(format!("the first mismatch:\n{first}"))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_vector_that_frames_can_carry_agrees() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
+        let (mut replayed, mut skipped) = (0, Vec::new());
+        for entry in fs::read_dir(&folder).expect("the project ships vectors") {
+            let path = entry.expect("a readable folder").path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            match replay_file(&path).expect("a valid vector") {
+                Verdict::Replayed(outcome) => {
+                    assert_eq!(outcome.mismatches, 0, "{}", outcome.first.expect("a mismatch is told"));
+                    replayed += 1;
+                }
+                Verdict::Skipped(reason) => skipped.push((path, reason)),
+            }
+        }
+        assert!(replayed > 20, "only {replayed} vectors were replayed; skipped: {skipped:?}");
+        for (path, reason) in skipped {
+            assert!(reason.contains("eligible") || reason.contains("bytes"), "{}: {reason}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_decision_that_differs_is_seen() {
+        let text = br#"{"scheduler":"fifo","config":{"capacity":1},
+            "ops":[["enq",0,5],["enq",1,3],["deq"]],"expect":[["adm",0],["adm",0],["deq",0]]}"#;
+        let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
+            Ok(Box::new(Wired::new(entry.info.name, (entry.build)(args)?, Reason::default())))
+        };
+        let outcome = replay_through("wrong", text, &build).expect("a valid vector");
+        assert_eq!((outcome.operations, outcome.mismatches), (3, 1));
+    }
+}
