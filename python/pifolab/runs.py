@@ -58,6 +58,11 @@ class Run:
         """The scenario's title, or the name of its file."""
         return str(self.manifest["spec"].get("title") or Path(self.manifest["file"]).stem)
 
+    @property
+    def description(self) -> str:
+        """What the scenario says that it is about."""
+        return str(self.manifest["spec"].get("description") or "")
+
     def save(self, folder: str | os.PathLike[str], *, figures: bool = True) -> Path:
         """Write manifest.json, summary.json, a Parquet file per table, figures/ and report.html to `folder`.
 

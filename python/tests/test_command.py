@@ -128,13 +128,47 @@ def test_a_missing_vector_is_one_line(pifolab_command: Run):
     assert "nowhere.json" in done.stderr
 
 
-def test_demo_draws_what_it_says(pifolab_command: Run, tmp_path: Path):
-    done = pifolab_command("demo", "--out", tmp_path / "figures")
+def test_demo_draws_what_it_says_and_can_be_repeated(pifolab_command: Run, tmp_path: Path):
+    out = tmp_path / "demo"
+    done = pifolab_command("demo", "--out", out)
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"^pifo +1 1 2 2 +0 +5 \(pushed-out\), 4 \(pushed-out\)$", done.stdout, re.MULTILINE)
-    png = (tmp_path / "figures/motivating-example.png").read_bytes()
-    assert png.startswith(b"\x89PNG")
-    assert "PIFO" in (tmp_path / "figures/motivating-example.svg").read_text()
+    # What the paper's figure calls SP-PIFO: fixed bounds 1 and 2.
+    assert re.search(r"^strict-priority +1 1 4 5 +0 +2 \(full\), 2 \(full\)$", done.stdout, re.MULTILINE)
+    assert re.search(r"^packs +916667 ", done.stdout, re.MULTILINE)
+    assert re.search(r"^packs +23378 ", done.stdout, re.MULTILINE)
+    assert (out / "motivating-example.png").read_bytes().startswith(b"\x89PNG")
+    assert "SP-PIFO" in (out / "motivating-example.svg").read_text()
+    report = (out / "report.html").read_text()
+    assert report.count("data:image/png;base64,") == 9
+    assert not re.search(r"""(src|href)=["'](?!data:|capture/|uniform-ranks/)""", report)
+    for name in ("capture", "uniform-ranks"):
+        assert (out / name / "report.html").exists()
+    (out / "mine.txt").write_text("precious")
+    refused = pifolab_command("demo", "--out", out)
+    fails_with_one_line(refused, "mine.txt")
+    assert (out / "mine.txt").read_text() == "precious"
+
+
+def test_an_earlier_demo_is_replaced(tmp_path: Path):
+    from pifolab.demo.tour import clear_earlier_demo
+
+    out = tmp_path / "demo"
+    (out / "capture").mkdir(parents=True)
+    for name in ("motivating-example.png", "report.html"):
+        (out / name).write_text("")
+    clear_earlier_demo(out)
+    assert not out.exists()
+
+
+def test_bench_measures_every_scheduler(pifolab_command: Run):
+    done = pifolab_command("bench", "sched", "--json")
+    assert done.returncode == 0
+    result = json.loads(done.stdout)
+    assert result["machine"]["processors"] >= 1
+    rows = result["measurements"]
+    assert {info.name for info in pifolab.schedulers()} <= {row["name"].partition(",")[0] for row in rows}
+    assert all(0 < row["min_ns_per_packet"] <= row["ns_per_packet"] for row in rows)
 
 
 def test_output_that_nobody_reads_is_no_error(tmp_path: Path):

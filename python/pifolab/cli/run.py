@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
 from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.table import print_table
 from pifolab.errors import InputError
 
 if TYPE_CHECKING:
@@ -112,37 +113,12 @@ def _run(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> i
     with ProgressBar() as bar:
         result = run(progress=bar.update, **keywords)
     result.save(out)
-    _print_table(result)
+    print_table(result)
     print(f"\nreport: {out / 'report.html'}")
     if result.partial:
         print("pifolab: interrupted; the folder has what was complete, marked partial", file=sys.stderr)
         return INTERRUPTED
     return 0
-
-
-def _print_table(result: Run) -> None:
-    from pifolab.report.run import summary_rows
-
-    headings, rows = summary_rows(result.tables["schedulers"])
-    cells = [[_shown(cell) for cell in row] for row in rows]
-    # Headings break at their spaces, so that ten columns fit on a terminal.
-    words = [heading.split() for heading in headings]
-    height = max(map(len, words))
-    lines = [[""] * (height - len(column)) + column for column in words]
-    widths = [max(*map(len, lines[at]), *(len(row[at]) for row in cells)) for at in range(len(headings))]
-    table = [*zip(*lines, strict=True), *cells]
-    for row in table:
-        first, *others = (
-            cell.ljust(width) if not at else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        print("  ".join([first, *others]).rstrip())
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _override(text: str) -> tuple[str, str]:

@@ -31,7 +31,8 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "packs": {"window": len(SEQUENCE), "start_window": list(SEQUENCE)},
     "rifo": {"tracking_range_packets": len(SEQUENCE)},
     "exp-pifo": {"window_packets": len(SEQUENCE)},
-    "afq": {"bytes_per_round": 1500},
+    # A flow may send one packet of 1500 bytes in each round.
+    "afq": {"bytes_per_round": 2000},
 }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_motivating_example"]
 
 _BOX = 0.8
-_SENT, _DROPPED = 3.1, 9.2
+_SENT, _DROPPED, _STEP = 3.1, 9.2, 2.05
 
 
 def draw_motivating_example(courses: Sequence[Course]) -> Figure:
@@ -27,7 +27,8 @@ def draw_motivating_example(courses: Sequence[Course]) -> Figure:
         figure, axes = plt.subplots(figsize=(PAGE_INCHES, 0.3 * len(courses) + 0.85))
         figure.subplots_adjust(0, 0, 1, 1)
         axes.set_axis_off()
-        axes.set_xlim(-0.2, 15.2)
+        most = max(len(course.dropped) for course in courses)
+        axes.set_xlim(-0.2, max(_DROPPED + _STEP * most - 0.4, 13))
         axes.set_ylim(-len(courses) + 0.4, 2.3)
         axes.text(0, 1.75, "Arriving, first on the left", color=INK, va="center")
         for place, rank in enumerate(SEQUENCE):
@@ -48,7 +49,7 @@ def _row(axes: Axes, y: float, course: Course) -> None:
         late = any(later < rank for later in course.sent[place:])
         _box(axes, _SENT + place, y, rank, inverted=late)
     for place, (rank, reason) in enumerate(course.dropped):
-        x = _DROPPED + 2.0 * place
+        x = _DROPPED + _STEP * place
         _box(axes, x, y, rank, dropped=True)
         axes.text(x + 0.48, y, reason, color=GREY, fontsize=6, va="center")
 

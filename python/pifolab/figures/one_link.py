@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MAX_POINTS", "bounds_over_time", "comparison", "per_rank"]
+__all__ = ["FEW_RANKS", "MAX_POINTS", "bounds_over_time", "comparison", "per_rank"]
 
 #: More ranks than this are gathered into bins of equal width (equal ratio, where they span over four decades).
 MAX_POINTS = 200
+#: Up to this many ranks are all marked, however far apart they lie.
+FEW_RANKS = 16
 
 
 def per_rank(frame: pl.DataFrame, value: str, label: str, order: Sequence[str] | None = None) -> Figure:
@@ -41,8 +43,11 @@ def per_rank(frame: pl.DataFrame, value: str, label: str, order: Sequence[str] |
         The schedulers, also those without a row, in the order of the legend. Default: as they come.
     """
     names = list(order) if order is not None else _schedulers(frame)
-    edges, scale = _bins(frame["rank"].to_numpy())
-    centres = (edges[:-1] + edges[1:] - 1) / 2
+    present = np.unique(frame["rank"].to_numpy())
+    edges, scale = _bins(present)
+    # A few far ranks are drawn as they are; those between them occur nowhere.
+    few = len(edges) - 1 == len(present)
+    centres = present.astype(float) if few else (edges[:-1] + edges[1:] - 1) / 2
     with figure_style():
         import matplotlib.pyplot as plt
 
@@ -54,7 +59,7 @@ def per_rank(frame: pl.DataFrame, value: str, label: str, order: Sequence[str] |
                 lines.append(np.histogram(ranks, bins=edges, weights=values)[0])
             _line(axes, centres, np.vstack(lines or [np.zeros(len(centres))]), look(name, names))
         axes.set_xscale(scale)
-        binned = len(centres) < len(np.unique(frame["rank"].to_numpy()))
+        binned = len(centres) < len(present)
         axes.set_xlabel(f"Rank ({len(centres)} bins)" if binned else "Rank")
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
@@ -86,7 +91,7 @@ def bounds_over_time(frame: pl.DataFrame) -> Figure:
             mine = frame.filter(scheduler=name)
             for queue in range(queues):
                 line = mine.filter(queue=queue).sort("time_ns")
-                axes.plot(line["time_ns"] / 1e6, line["bound"], color=colours[queue], linewidth=0.8)
+                axes.step(line["time_ns"] / 1e6, line["bound"], where="post", color=colours[queue], linewidth=0.8)
             axes.set_title(look(name, names).label, loc="left", pad=2)
             axes.set_ylabel("Bound (rank)")
         panels[-1, 0].set_xlabel("Time (ms)")
@@ -168,10 +173,12 @@ def _by_seed(frame: pl.DataFrame) -> list[tuple[Any, pl.DataFrame]]:
 
 
 def _bins(ranks: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str]:
-    """Return the edges of bins that hold all `ranks`, and the scale of the axis."""
+    """Return the edges of bins that hold all of the sorted `ranks`, and the scale of the axis."""
     if len(ranks) == 0:
         return np.array([0.0, 1.0]), "linear"
-    low, high = int(ranks.min()), int(ranks.max())
+    low, high = int(ranks[0]), int(ranks[-1])
+    if len(ranks) <= FEW_RANKS:
+        return np.append(ranks, high + 1).astype(float), "linear"
     if high - low < MAX_POINTS:
         return np.arange(low, high + 2, dtype=float), "linear"
     if high > 10_000 * max(low, 1):
@@ -182,7 +189,7 @@ def _bins(ranks: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str]:
 
 
 def _line(axes: Axes, x: np.ndarray[Any, Any], lines: np.ndarray[Any, Any], drawn: Look) -> None:
-    every = max(len(x) // 8, 1)
+    every = max(len(x) // 8, 1) if len(x) > FEW_RANKS else 1
     # Markers of different lines start at different places, so that they do not hide each other.
     start = sum(map(ord, drawn.label)) % every
     axes.plot(

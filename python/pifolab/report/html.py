@@ -11,7 +11,7 @@ from typing import Any
 
 from pifolab.figures.palette import look
 
-__all__ = ["Section", "figure", "page", "preformatted", "scheduler_name", "table"]
+__all__ = ["Section", "escape", "figure", "page", "preformatted", "scheduler_name", "table"]
 
 _STYLE = """
 :root { color-scheme: light; }

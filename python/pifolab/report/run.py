@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pifolab.runs import Run
 
-__all__ = ["summary_rows", "write_report"]
+__all__ = ["pictures", "results", "summary_rows", "write_report"]
 
 #: The columns of the table at the top, with headings.
 _COLUMNS = (
@@ -48,21 +48,30 @@ def summary_rows(schedulers: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
     return ["scheduler", *(heading for _, heading in known)], rows
 
 
-def write_report(run: Run, folder: Path) -> Path:
-    """Write `report.html` into the run folder `folder`, whose figures are drawn already."""
+def results(run: Run) -> list[str]:
+    """Return the table of the schedulers' main numbers, and what it is a mean over."""
     headings, rows = summary_rows(run.tables["schedulers"])
     names = [row[0] for row in rows]
     table = html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows])
     seeds = ", ".join(map(str, run.seeds))
-    note = f"<p>Seed {seeds}.</p>" if len(run.seeds) == 1 else f"<p>Means over the seeds {seeds}.</p>"
-    sections = [html.Section("Results", [table, note])]
+    return [table, f"<p>Seed {seeds}.</p>" if len(run.seeds) == 1 else f"<p>Means over the seeds {seeds}.</p>"]
+
+
+def pictures(folder: Path) -> str:
+    """Return the figures that the run folder `folder` has."""
     drawn = [(name, folder / "figures" / f"{name}.png") for name in CAPTIONS]
-    pictures = [
-        html.figure(image, CAPTIONS[name], wide=name == "comparison") for name, image in drawn if image.exists()
+    shown = [html.figure(image, CAPTIONS[name], wide=name == "comparison") for name, image in drawn if image.exists()]
+    return "\n".join(['<div class="figures">', *shown, "</div>"])
+
+
+def write_report(run: Run, folder: Path) -> Path:
+    """Write `report.html` into the run folder `folder`, whose figures are drawn already."""
+    sections = [
+        html.Section("Results", results(run)),
+        html.Section("Figures", [pictures(folder)]),
+        html.Section("How to repeat it", _repeat(run)),
     ]
-    sections.append(html.Section("Figures", ['<div class="figures">', *pictures, "</div>"]))
-    sections.append(html.Section("How to repeat it", _repeat(run)))
-    lead = str(run.manifest["spec"].get("description") or "A run of pifolab on one link.")
+    lead = run.description or "A run of pifolab on one link."
     if run.partial:
         lead = f"PARTIAL: the run was interrupted; what is shown is complete. {lead}"
     target = folder / "report.html"

@@ -1,0 +1,67 @@
+"""The demo as a folder: the motivating example, uniform ranks, a real capture, and one report about all three."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pifolab.demo.motivating import Course
+from pifolab.errors import InputError
+from pifolab.figures.motivating import draw_motivating_example
+from pifolab.figures.style import save
+from pifolab.folder import check_absent, whole_folder
+from pifolab.report import html
+from pifolab.report.run import pictures, results
+from pifolab.runs import Progress, Run, run
+
+__all__ = ["RUNS", "clear_earlier_demo", "run_scenario", "write_tour"]
+
+_DATA = Path(__file__).resolve().parents[1] / "data"
+
+#: The scenarios that the demo runs: the folder that each gets, and its file.
+RUNS = {"uniform-ranks": _DATA / "uniform-ranks.toml", "capture": _DATA / "tcp-mix.toml"}
+
+_EXAMPLE = "motivating-example"
+
+
+def clear_earlier_demo(folder: Path) -> None:
+    """Remove what an earlier demo wrote to `folder`.
+
+    Raises
+    ------
+    InputError
+        The folder holds anything else.
+    """
+    if (folder / f"{_EXAMPLE}.png").exists() and (folder / "report.html").exists():
+        known = {"report.html", *RUNS, *(f"{_EXAMPLE}.{ending}" for ending in ("png", "svg", "pdf"))}
+        foreign = sorted({entry.name for entry in folder.iterdir()} - known)
+        if foreign:
+            raise InputError(f"{folder}: holds {foreign[0]} beside an earlier demo; give another --out, or remove it")
+        shutil.rmtree(folder)
+    check_absent(folder)
+
+
+def run_scenario(name: str, progress: Progress) -> Run:
+    """Run one of `RUNS`."""
+    return run(RUNS[name], progress=progress)
+
+
+def write_tour(folder: Path, courses: Sequence[Course], runs: dict[str, Run], told: Callable[[str], None]) -> Path:
+    """Write the folder; `told` hears what is being drawn. Return the report."""
+    with whole_folder(folder) as unfinished:
+        image, *_ = save(draw_motivating_example(courses), unfinished / _EXAMPLE)
+        caption = (
+            "PACKS (NSDI 2025) Fig. 2: six packets arrive at a buffer for four; what each scheduler sends and drops."
+        )
+        sections = [html.Section("The motivating example", [html.figure(image, caption, wide=True)])]
+        for name, result in runs.items():
+            told(result.title)
+            result.save(unfinished / name)
+            parts = [f"<p>{html.escape(result.description)}</p>", *results(result), pictures(unfinished / name)]
+            parts.append(f'<p><a href="{name}/report.html">Its own report</a>, with the manifest.</p>')
+            sections.append(html.Section(result.title, parts))
+        lead = "How schedulers that switches can build order and drop packets, beside PIFO, which they imitate."
+        text = html.page("pifolab: the demo", lead, sections)
+        (unfinished / "report.html").write_text(text, encoding="utf-8")
+    return folder / "report.html"
