@@ -1,7 +1,6 @@
 //! Least slack time first: the rank is the latest time at which the packet may start and still meet its deadline.
 //!
-//! Paper: Mittal, Agarwal, Ratnasamy, Shenker, "Universal Packet Scheduling", NSDI 2016, section 2.1; SP-PIFO
-//! section 4 uses it as an example of a rank.
+//! Paper: Mittal, Agarwal, Ratnasamy, Shenker, "Universal Packet Scheduling", NSDI 2016, section 2.1.
 //!
 //! Parameters: none.
 //!

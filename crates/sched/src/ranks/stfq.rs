@@ -1,8 +1,8 @@
 //! Start-time fair queueing: a packet's rank is the virtual time at which a fair link would start to send it.
 //!
 //! Paper: Goyal, Vin, Cheng, "Start-time Fair Queuing", SIGCOMM 1996, section 2; as a rank function: Sivaraman et al.,
-//! "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016, Fig. 1; used by SP-PIFO section 6.1.2, AIFO 6.2,
-//! PACKS 6.3.
+//! "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016, Fig. 1; used by SP-PIFO section 6.1.2, AIFO 5.1,
+//! PACKS 6.2.
 //!
 //! Parameters:
 //! - weights w_f (integers, one for each flow from flow 0 on; 1 for the others; default: all 1);
@@ -186,7 +186,7 @@ impl FromArgs for Stfq {
     const INFO: Info = Info {
         name: "stfq",
         summary: "Start-time fair queueing: the virtual time at which a fair link would start the packet.",
-        paper: "Goyal, Vin, Cheng, SIGCOMM 1996; SP-PIFO section 6.1.2, AIFO 6.2, PACKS 6.3",
+        paper: "Goyal, Vin, Cheng, SIGCOMM 1996; SP-PIFO section 6.1.2, AIFO 5.1, PACKS 6.2",
         departure: "On PIFO, backlogged flows share the link by weight to within one packet of each.",
         state: "one register per flow (finish tag), one per port (virtual time)",
         cost: "O(1)",
