@@ -10,8 +10,6 @@ use pifolab_units::{Span, Time};
 use pifolab_workload::flows::Flow;
 
 const NONE: u32 = u32::MAX;
-/// The accounts of all ports are checked after this many events, and at the end.
-const EVENTS_PER_CHECK: u64 = 1 << 20;
 
 /// Both ends of a flow's connection.
 #[derive(Clone, Debug)]
@@ -98,7 +96,6 @@ pub struct Simulation<'a, O> {
     free_connections: Vec<u32>,
     results: Vec<FlowResult>,
     end: Time,
-    next_check: u64,
     is_udp: bool,
 }
 
@@ -126,7 +123,6 @@ impl<'a, O: Observer> Simulation<'a, O> {
             free_connections: Vec::new(),
             results: vec![FlowResult::default(); flows.len()],
             end: config.end,
-            next_check: EVENTS_PER_CHECK,
             is_udp: matches!(config.transport.congestion, Congestion::Udp(_)),
         })
     }
@@ -153,8 +149,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
                 Event::SenderTimer { flow, arm } => self.sender_timer(flow, arm, now),
                 Event::ReceiverTimer { flow, arm } => self.receiver_timer(flow, arm, now),
             }
-            if self.net.counters.events >= self.next_check {
-                self.next_check += EVENTS_PER_CHECK;
+            if self.net.counters.events >= self.net.next_check {
                 self.net.check()?;
             }
         }

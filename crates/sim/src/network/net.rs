@@ -13,6 +13,8 @@ use pifolab_workload::flows::Flow;
 use pifolab_workload::{Distribution, Stream};
 use std::sync::Arc;
 
+/// The accounts of all ports are checked after this many events, and at the end.
+const EVENTS_PER_CHECK: u64 = 1 << 20;
 /// Events remembered for the report of a violation.
 const REMEMBERED: usize = 32;
 
@@ -115,6 +117,8 @@ pub(super) struct Net<'a, O> {
     /// Departures have no events of their own, timers one each.
     pub(super) lazy: bool,
     watched: bool,
+    /// The accounts are checked when this many events have happened.
+    pub(super) next_check: u64,
     drawn_ranks: Option<(Arc<Distribution>, Stream)>,
     segment_bytes: u32,
     flows: &'a [Flow],
@@ -163,6 +167,7 @@ impl<'a, O: Observer> Net<'a, O> {
             rounding: config.rounding,
             lazy: config.equal_times == EqualTimes::DeparturesFirst,
             watched,
+            next_check: 0,
             drawn_ranks: match &config.ranks {
                 Ranks::Transport => None,
                 Ranks::Drawn { distribution, seed } => {
@@ -423,7 +428,14 @@ impl<'a, O: Observer> Net<'a, O> {
                     self.events.schedule(time, Event::Release { port: number }.pack());
                     return;
                 }
-                Dequeued::Empty => return,
+                Dequeued::Empty => {
+                    if port.waiting > 0 {
+                        // It lost what it admitted: nothing more to get here, and the accounts will show it at once.
+                        port.held_back = true;
+                        self.next_check = 0;
+                    }
+                    return;
+                }
             }
         }
     }
@@ -505,6 +517,7 @@ impl<'a, O: Observer> Net<'a, O> {
 
     /// Balances all accounts.
     pub(super) fn check(&mut self) -> Result<(), RunError> {
+        self.next_check = self.counters.events + EVENTS_PER_CHECK;
         let in_flight = (self.packets.len() - self.free_packets.len()) as u64;
         self.counters.most_in_flight = self.packets.len() as u64;
         let Counters { created, delivered, dropped, .. } = self.counters;
