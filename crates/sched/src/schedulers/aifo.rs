@@ -252,11 +252,11 @@ impl Scheduler for Aifo {
 
     #[inline]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
+        // The size is read in place: read from the packet, it would cut the move into pieces that overlap and stall.
+        let Some(size) = self.ring.front().map(|packet| packet.size) else { return Dequeued::Empty };
+        self.room.release(size);
         match self.ring.pop() {
-            Some(packet) => {
-                self.room.release(packet.size);
-                Dequeued::Packet { packet, queue: 0 }
-            }
+            Some(packet) => Dequeued::Packet { packet, queue: 0 },
             None => Dequeued::Empty,
         }
     }

@@ -155,20 +155,14 @@ impl Packs {
     /// The queue that takes a packet of this quantile and size.
     #[inline]
     fn select(&self, quantile: (u64, u64), size: u32) -> Result<usize, DropReason> {
-        let mut refusal = DropReason::Admission;
-        for (queue, free_parts) in self.free_parts().enumerate() {
-            if !self.admission.passes(quantile, free_parts) {
-                continue;
-            }
-            if self.queues.room(queue).fits(size) {
-                return Ok(queue);
-            }
-            refusal = DropReason::Full;
-            if !self.fall_through {
-                break;
-            }
+        // Free space only adds up, so the queues that pass follow those that do not. Counting these needs no branch that
+        // nothing could foresee.
+        let first = self.free_parts().map(|free_parts| usize::from(!self.admission.passes(quantile, free_parts))).sum();
+        if first == self.queues.count() {
+            return Err(DropReason::Admission);
         }
-        Err(refusal)
+        let last = if self.fall_through { self.queues.count() } else { first + 1 };
+        (first..last).find(|queue| self.queues.room(*queue).fits(size)).ok_or(DropReason::Full)
     }
 }
 

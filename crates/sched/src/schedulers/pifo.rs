@@ -221,7 +221,14 @@ impl Scheduler for Pifo {
     #[inline]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
         let packet = match &mut self.order {
-            Order::Sorted(order) => order.pop_first(),
+            Order::Sorted(order) => {
+                // The size is read in place: read from the packet, it would cut the move into pieces that overlap and
+                // stall.
+                if let Some(first) = order.first() {
+                    self.room.release(first.size);
+                }
+                return order.pop_first().map_or(Dequeued::Empty, |packet| Dequeued::Packet { packet, queue: 0 });
+            }
             Order::Buckets(order) => order.pop_first(),
             Order::Heap(order) => order.pop_first(),
         };

@@ -96,16 +96,18 @@ impl PriorityQueues {
     #[inline]
     pub fn pop_from(&mut self, queue: usize) -> Option<Packet> {
         let Queue { ring, room } = &mut self.queues[queue];
-        let packet = ring.pop()?;
-        room.release(packet.size);
-        self.room.release(packet.size);
+        // The size is read in place: read from the packet, it would cut the move into pieces that overlap and stall.
+        let size = ring.front()?.size;
+        let packet = ring.pop();
+        room.release(size);
+        self.room.release(size);
         let emptied = u64::from(ring.is_empty()) << (queue % 64);
         if queue < 64 {
             self.occupied &= !emptied;
         } else {
             self.beyond[queue / 64 - 1] &= !emptied;
         }
-        Some(packet)
+        packet
     }
 
     /// Packets held in all queues.

@@ -47,6 +47,16 @@ impl<T> Ring<T> {
         Some(unsafe { self.places.get_unchecked(at).assume_init_read() })
     }
 
+    /// The item that has waited longest. O(1).
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.is_empty() {
+            return None;
+        }
+        // SAFETY: the mask keeps the place among the places; items from `popped` to `pushed` are initialised.
+        Some(unsafe { self.places.get_unchecked(self.place(self.popped)).assume_init_ref() })
+    }
+
     /// The place of the item with this running number.
     #[inline]
     fn place(&self, number: usize) -> usize {
@@ -106,6 +116,7 @@ mod tests {
                     ring.push(step);
                     deque.push_back(step);
                 } else {
+                    assert_eq!(ring.front(), deque.front());
                     assert_eq!(ring.pop(), deque.pop_front());
                 }
                 assert_eq!((ring.len(), ring.is_empty()), (deque.len(), deque.is_empty()));

@@ -172,6 +172,14 @@ impl<T> Sorted<T> {
         (self.len > 0).then(|| rank_of(block.ranks[block.end - 1]))
     }
 
+    /// The item of the lowest rank; among equals the one that came first.
+    #[inline]
+    pub fn first(&self) -> Option<&T> {
+        let block = &*self.blocks[0];
+        // SAFETY: `insert` got the slot from the slab, and it is still in the blocks.
+        (self.len > 0).then(|| unsafe { self.slab.get(block.slots[block.start]) })
+    }
+
     /// Takes the item of the lowest rank; among equals the one that came first.
     #[inline]
     pub fn pop_first(&mut self) -> Option<T> {
@@ -268,6 +276,7 @@ mod tests {
             }
             assert_eq!(sorted.len(), list.len());
             assert_eq!(sorted.first_rank(), list.first().map(|(rank, _)| *rank));
+            assert_eq!(sorted.first(), list.first().map(|(_, id)| id));
             assert_eq!(sorted.last_rank(), list.last().map(|(rank, _)| *rank));
         }
         let all: Vec<_> = sorted.iter_from_last().map(|(rank, id)| (rank, *id)).collect();
