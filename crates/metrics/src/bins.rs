@@ -26,6 +26,13 @@ pub struct Bin {
     pub high: u64,
 }
 
+impl Bin {
+    /// The bin of `rank`.
+    pub fn of(rank: Rank) -> Self {
+        bin(index(rank.get()))
+    }
+}
+
 #[inline]
 fn index(value: u64) -> usize {
     if value < EXACT {

@@ -13,7 +13,8 @@
 //! | [`QueueShares`] | packets, wire time and mean occupancy of each queue |
 //! | [`Throughput`] | bytes of each flow in each interval |
 //!
-//! They compose as tuples; `Option` switches one off. An observer of one port in a network is wrapped in [`OnPort`].
+//! They compose as tuples; `Option` switches one off. An observer of one port in a network is wrapped in [`OnPort`];
+//! [`PortWatch`] watches all of them.
 #![forbid(unsafe_code)]
 
 mod bins;
@@ -22,6 +23,7 @@ mod drops;
 mod inversions;
 mod occupancy;
 mod on_port;
+mod per_port;
 mod queue_share;
 mod rank_multiset;
 mod reordering;
@@ -38,6 +40,7 @@ pub use drops::{DropCount, Drops};
 pub use inversions::{InversionCount, Inversions};
 pub use occupancy::{QueueSample, Sample, Samples, Sampling};
 pub use on_port::OnPort;
+pub use per_port::{PortWatch, RankCount, WatchedPort};
 pub use queue_share::{QueueShare, QueueShares};
 pub use rank_multiset::RankMultiset;
 pub use reordering::{FlowOrder, Reordering};

@@ -1,0 +1,154 @@
+//! Every port of a network: inversions, losses by rank, and what each queue does.
+
+use crate::bins::Bin;
+use crate::drops::DropCount;
+use crate::inversions::InversionCount;
+use crate::queue_share::{QueueShare, QueueShares};
+use crate::rank_multiset::RankMultiset;
+use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_units::{Rate, Rounding, Time};
+use std::collections::BTreeMap;
+
+/// Watches all ports of a network, each by itself.
+///
+/// Inversions are those of [`Inversions`](crate::Inversions), queues those of [`QueueShares`]. Ranks are kept in sparse
+/// maps, since hundreds of ports rarely see the same ranks.
+#[derive(Clone, Debug)]
+pub struct PortWatch {
+    ports: Vec<WatchedPort>,
+    /// The queue that holds each packet, by its id, so that a push-out can be charged to it.
+    queue_of: Vec<u32>,
+}
+
+/// What one port did.
+#[derive(Clone, Debug)]
+pub struct WatchedPort {
+    waiting: RankMultiset,
+    inversions: InversionCount,
+    ranks: BTreeMap<Bin, RankCount>,
+    shares: QueueShares,
+    pushed_out: Vec<u64>,
+}
+
+/// What happened to the packets of some ranks at one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RankCount {
+    /// Packets that left while one of lower rank waited, charged to the rank that left.
+    pub inversions: InversionCount,
+    /// Packets lost.
+    pub drops: DropCount,
+}
+
+impl PortWatch {
+    /// For ports whose links have these rates, in the order of their numbers. Packet ids must be small numbers, as
+    /// those of the network engine are.
+    pub fn new(rates: impl IntoIterator<Item = Rate>, rounding: Rounding) -> Self {
+        let port = |rate| WatchedPort {
+            waiting: RankMultiset::default(),
+            inversions: InversionCount::default(),
+            ranks: BTreeMap::new(),
+            shares: QueueShares::new(rate, rounding),
+            pushed_out: Vec::new(),
+        };
+        Self { ports: rates.into_iter().map(port).collect(), queue_of: Vec::new() }
+    }
+
+    /// The ports, in the order of their numbers.
+    pub fn ports(&self) -> &[WatchedPort] {
+        &self.ports
+    }
+}
+
+impl WatchedPort {
+    /// Over all ranks.
+    pub const fn inversions(&self) -> InversionCount {
+        self.inversions
+    }
+
+    /// Ranks with inversions or losses, ascending.
+    pub fn ranks(&self) -> impl Iterator<Item = (Bin, RankCount)> {
+        self.ranks.iter().map(|(bin, count)| (*bin, *count))
+    }
+
+    /// Queues up to the last one that was used, each with the number of packets that were pushed out of it.
+    pub fn queues(&self) -> impl Iterator<Item = (QueueShare, u64)> {
+        let pushed_out = |number| self.pushed_out.get(number).copied().unwrap_or(0);
+        self.shares.queues().iter().enumerate().map(move |(number, queue)| (*queue, pushed_out(number)))
+    }
+}
+
+impl Observer for PortWatch {
+    #[inline]
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        let id = packet.id as usize;
+        if id >= self.queue_of.len() {
+            self.queue_of.resize(id + 1, 0);
+        }
+        self.queue_of[id] = queue;
+        let watched = &mut self.ports[port.0 as usize];
+        watched.waiting.insert(packet.rank);
+        watched.shares.on_admit(port, packet, queue, scheduler, now);
+    }
+
+    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+        let watched = &mut self.ports[port.0 as usize];
+        watched.ranks.entry(Bin::of(packet.rank)).or_default().drops.by_reason[reason as usize] += 1;
+        if reason == DropReason::PushedOut {
+            watched.waiting.remove(packet.rank);
+            let queue = self.queue_of[packet.id as usize] as usize;
+            if queue >= watched.pushed_out.len() {
+                watched.pushed_out.resize(queue + 1, 0);
+            }
+            watched.pushed_out[queue] += 1;
+        }
+        watched.shares.on_drop(port, packet, reason, scheduler, now);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+        let watched = &mut self.ports[port.0 as usize];
+        watched.waiting.remove(packet.rank);
+        let pairwise = watched.waiting.below(packet.rank);
+        if pairwise > 0 {
+            let of_rank = &mut watched.ranks.entry(Bin::of(packet.rank)).or_default().inversions;
+            for count in [&mut watched.inversions, of_rank] {
+                count.inversions += 1;
+                count.pairwise += pairwise;
+            }
+        }
+        watched.shares.on_dequeue(port, packet, queue, scheduler, now);
+    }
+
+    fn on_end(&mut self, now: Time) {
+        for port in &mut self.ports {
+            port.shares.on_end(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{events, run};
+    use crate::{Drops, Inversions};
+
+    #[test]
+    fn a_port_counts_what_the_observers_of_one_link_count_and_others_count_nothing() {
+        let script = "+5 +1 +1 +3 x9 e3 +5 -5 -1 x70000 -1 -5";
+        let mut watch = PortWatch::new([Rate::from_gbps(1); 2], Rounding::default());
+        let (mut inversions, mut drops) = (Inversions::new(), Drops::new());
+        run(&mut (&mut watch, &mut inversions, &mut drops), events(script));
+        let port = &watch.ports()[0];
+        assert_eq!(port.inversions(), inversions.total());
+        assert!(port.inversions().inversions > 0);
+        let of_ranks: DropCount = port.ranks().fold(DropCount::default(), |mut sum, (_, count)| {
+            sum.by_reason.iter_mut().zip(count.drops.by_reason).for_each(|(sum, more)| *sum += more);
+            sum
+        });
+        assert_eq!(of_ranks, drops.total());
+        assert_eq!(port.queues().map(|(_, pushed_out)| pushed_out).sum::<u64>(), 1);
+        assert!(port.ranks().any(|(bin, _)| (bin.low..=bin.high).contains(&70_000)));
+        assert_eq!((watch.ports()[1].ranks().count(), watch.ports()[1].queues().count()), (0, 0));
+    }
+}
