@@ -12,9 +12,8 @@
 //!   arriving packet joins the heap first, and the victim is the last, in the order of the heap's array, of those with
 //!   the highest rank: it may be the arriving packet, but also one that came long before.
 //!
-//! Cost: O(1) to send; to store a search and a short shift in sorted blocks (about 10 ns at 80 packets, 25 ns at
-//! 10,000); O(log_64 ranks) with a declared rank space; O(log C) with heap ties, O(C) to evict. No switch offers it: it
-//! needs a sorted buffer at line rate.
+//! Cost: O(1) to send; to store a search and a short shift in sorted blocks; O(log_64 ranks) for both with a declared
+//! rank space; O(log C) with heap ties, O(C) to evict. No switch offers it: it needs a sorted buffer at line rate.
 //!
 //! Departure from PIFO: none. With a capacity in bytes an arrival that would not fit even after all packets of higher
 //! rank had left is refused and nobody is pushed out.

@@ -5,8 +5,7 @@ use super::leaves::Leaves;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// Up to this size every rank is compared with the bound; beyond, ranks are kept sorted by leaves. Where the two cost
-/// the same on a processor with 512-bit vectors.
+/// Up to this size every rank is compared with the bound; beyond, ranks are kept sorted by leaves.
 const ALL_COMPARED: usize = 256;
 
 /// The last ranks that were pushed, at most `size` of them.
