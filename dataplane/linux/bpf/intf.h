@@ -20,7 +20,7 @@ enum pf_rank_source { RANK_DSCP, RANK_PAYLOAD, RANK_LAS, RANK_STFQ };
 
 /* How the program knows what the queues hold. */
 enum pf_occupancy {
-	OCCUPANCY_COUNTERS, /* counted by the qdisc tracepoints: exact */
+	OCCUPANCY_COUNTERS, /* counted by the qdisc tracepoints, set right when the qdisc disagrees */
 	OCCUPANCY_WALK,     /* read from the kernel's leaf qdiscs: exact */
 	OCCUPANCY_CLOCK,    /* reckoned from the link rate: within a few packets */
 	OCCUPANCY_HARNESS,  /* told by user space: conformance and cost */
@@ -103,7 +103,7 @@ struct pf_stats {
 	__u64 full[MAX_QUEUES]; /* the test passed, but this queue had no room */
 	__u64 admission;        /* the test refused the rank */
 	__u64 unranked;         /* not IP: to queue 0, past the scheduler */
-	__u64 resyncs;          /* idle moments at which the counters did not agree with the qdisc */
+	__u64 resyncs;          /* times that the counters did not agree with the qdisc and were set right */
 };
 
 /* Occupancy by counting: units (packets or bytes) that entered and left each queue. */
@@ -113,6 +113,7 @@ struct pf_counters {
 	__u64 requeues;    /* of the qdisc, when it was last looked at */
 	__u64 outstanding; /* packets that the device gave back and that will be dequeued again */
 	__u64 virtual_time;
+	__u64 held; /* packets in all queues, to be compared with the qdisc's own count */
 };
 
 /* Occupancy by reckoning. */

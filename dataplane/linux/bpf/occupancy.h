@@ -41,16 +41,21 @@ static __always_inline struct Qdisc *find_leaf(struct Qdisc *root, __u32 classid
 }
 
 /* The leaf qdiscs stay as long as the root does: they are looked up once. */
-static __always_inline void find_leaves(struct __sk_buff *skb)
+static __always_inline void find_leaves(struct Qdisc *root)
 {
-	struct sk_buff *kernel_skb = (void *)skb;
-	struct Qdisc *root = BPF_CORE_READ(kernel_skb, dev, qdisc);
-
 	if (leaves.root == (__u64)root)
 		return;
 	leaves.root = (__u64)root;
 	for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++)
 		leaves.leaf[queue] = (__u64)find_leaf(root, ROOT_HANDLE + queue + 1);
+}
+
+/* What the kernel's own leaf of `queue` holds. */
+static __always_inline __u64 in_leaf(__u32 queue)
+{
+	struct Qdisc *leaf = (void *)leaves.leaf[queue & (MAX_QUEUES - 1)];
+
+	return config.in_bytes ? BPF_CORE_READ(leaf, qstats.backlog) : BPF_CORE_READ(leaf, q.qlen);
 }
 
 /* Lets the link send what it could since the last packet, queue 0 first. */
@@ -77,7 +82,7 @@ static __always_inline void advance_clock(void)
 static __always_inline void look_at_queues(struct __sk_buff *skb)
 {
 	if (config.occupancy == OCCUPANCY_WALK)
-		find_leaves(skb);
+		find_leaves(BPF_CORE_READ((struct sk_buff *)skb, dev, qdisc));
 	if (config.occupancy == OCCUPANCY_CLOCK)
 		advance_clock();
 }
@@ -88,13 +93,13 @@ static __always_inline __u64 used(__u32 queue)
 	if (queue >= MAX_QUEUES)
 		return 0;
 	switch (config.occupancy) {
-	case OCCUPANCY_COUNTERS:
-		return counters.entered[queue] - counters.left[queue];
-	case OCCUPANCY_WALK: {
-		struct Qdisc *leaf = (void *)leaves.leaf[queue];
+	case OCCUPANCY_COUNTERS: {
+		__u64 entered = counters.entered[queue], left = counters.left[queue];
 
-		return config.in_bytes ? BPF_CORE_READ(leaf, qstats.backlog) : BPF_CORE_READ(leaf, q.qlen);
+		return entered > left ? entered - left : 0;
 	}
+	case OCCUPANCY_WALK:
+		return in_leaf(queue);
 	case OCCUPANCY_CLOCK: {
 		__u64 bytes = link_clock.bytes[queue], mean = link_clock.mean[queue];
 
@@ -150,6 +155,17 @@ static __always_inline bool read_carried(struct sk_buff *skb, struct carried *ca
 	return carried->queue < MAX_QUEUES;
 }
 
+/* Sets the counters right from the kernel's own. Tracepoints have been seen to stay silent for some milliseconds on one
+ * processor while packets left (kernel 6.18, a paravirtualised guest). */
+static __always_inline void resync(struct Qdisc *root)
+{
+	find_leaves(root);
+	for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++)
+		counters.left[queue] = counters.entered[queue] - in_leaf(queue);
+	counters.held = root->q.qlen;
+	stats.resyncs++;
+}
+
 /* Fires for packets that the leaf accepted and, since the kernel masks the reason away, for those that the filter
  * dropped; not for those that the leaf refused. */
 SEC("tp_btf/qdisc_enqueue")
@@ -157,8 +173,14 @@ int BPF_PROG(count_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq,
 {
 	struct carried carried;
 
-	if (is_ours(qdisc, txq) && read_carried(skb, &carried) && carried.verdict == ADMITTED)
+	if (!is_ours(qdisc, txq))
+		return 0;
+	if (read_carried(skb, &carried) && carried.verdict == ADMITTED) {
 		counters.entered[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
+		counters.held++;
+	}
+	if (counters.held != qdisc->q.qlen)
+		resync(qdisc);
 	return 0;
 }
 
@@ -186,21 +208,14 @@ int BPF_PROG(count_dequeue, struct Qdisc *qdisc, const struct netdev_queue *txq,
 			__u64 rank = (__u64)carried.rank_high << 32 | carried.rank_low;
 
 			counters.left[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
+			counters.held--;
 			if (rank > counters.virtual_time)
 				counters.virtual_time = rank;
 		}
 		next = BPF_CORE_READ(next, next);
 	}
-	if (qdisc->q.qlen == 0 && counters.outstanding == 0) {
-		/* Empty: a difference can only come from packets that were there before the filter or left unseen. */
-		bool differs = false;
-
-		for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++) {
-			differs |= counters.left[queue] != counters.entered[queue];
-			counters.left[queue] = counters.entered[queue];
-		}
-		stats.resyncs += differs;
-	}
+	if (config.occupancy == OCCUPANCY_COUNTERS && counters.held != qdisc->q.qlen && counters.outstanding == 0)
+		resync(qdisc);
 	return 0;
 }
 

@@ -149,7 +149,7 @@ fn tracepoints() -> Result<String, String> {
     let settings = Settings::new("fifo", Params::new("fifo"), RankSource::Dscp, Occupancy::Counters);
     let loaded = settings.and_then(Loaded::load).map_err(|error| error.to_string())?;
     loaded.attach_tracepoints().map_err(|error| error.to_string())?;
-    Ok("tp_btf/qdisc_enqueue and tp_btf/qdisc_dequeue attach: occupancy is counted exactly".to_owned())
+    Ok("tp_btf/qdisc_enqueue and tp_btf/qdisc_dequeue attach: STFQ ranks and --occupancy-from counters work".to_owned())
 }
 
 /// Looks at everything, in the order in which one thing needs the other.
@@ -161,10 +161,10 @@ pub fn examine() -> Vec<Finding> {
         finding("ip", "testbed", on_path("ip")),
         finding("HTB", "eBPF data plane", qdisc("htb")),
         finding("loading eBPF classifiers", "eBPF data plane, conformance, cost", load_classifier()),
-        finding("kernel types (BTF)", "exact occupancy", readable("/sys/kernel/btf/vmlinux")),
+        finding("kernel types (BTF)", "exact occupancy (else --occupancy-from clock)", readable("/sys/kernel/btf/vmlinux")),
     ];
     #[cfg(feature = "ebpf")]
-    findings.push(finding("qdisc tracepoints", "exact occupancy (else --occupancy-from clock)", tracepoints()));
+    findings.push(finding("qdisc tracepoints", "STFQ ranks; counting the occupancy", tracepoints()));
     #[cfg(not(feature = "ebpf"))]
     findings.push(finding(
         "eBPF programs in this binary",

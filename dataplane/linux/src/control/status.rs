@@ -69,6 +69,6 @@ fn show(args: &Args) -> Result<()> {
 
 fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<Snapshot> {
     let program = Program::find(&record.scheduler)?;
-    let drops = tc::leaf_drops(namespace, &record.interface, crate::ebpf::intf::MAX_QUEUES)?;
-    Snapshot::read(program, record.maps.as_slice(), &drops)
+    let leaves = tc::leaves(namespace, &record.interface, crate::ebpf::intf::MAX_QUEUES)?;
+    Snapshot::read(program, record.maps.as_slice(), &leaves)
 }

@@ -26,7 +26,7 @@ pub struct Args {
     /// Rank of a packet: dscp, payload:OFFSET:WIDTH (bytes of the UDP or TCP payload), las or stfq
     #[arg(long, default_value = "dscp")]
     rank: RankSource,
-    /// How the program knows what the queues hold [default: counters, or clock where the kernel has no BTF]
+    /// How the program knows what the queues hold [default: walk, or clock where the kernel has no BTF]
     #[arg(long, value_enum)]
     occupancy_from: Option<Occupancy>,
     /// Remove a root qdisc that pifolab did not make

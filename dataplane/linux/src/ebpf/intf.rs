@@ -153,7 +153,7 @@ shared! {
         admission: u64,
         /// Packets past the scheduler, to queue 0.
         unranked: u64,
-        /// Idle moments at which the counters did not agree with the qdisc.
+        /// Times that the counters did not agree with the qdisc and were set right.
         resyncs: u64,
     }
 
@@ -169,6 +169,8 @@ shared! {
         outstanding: u64,
         /// STFQ's V.
         virtual_time: u64,
+        /// Packets in all queues.
+        held: u64,
     }
 
     /// `pf_clock`: occupancy by reckoning.

@@ -81,8 +81,8 @@ impl Plane {
     /// The kernel does not tell.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let Installed { namespace, interface, .. } = &self.installed;
-        let drops = tc::leaf_drops(namespace, &interface.name, self.loaded.settings.capacities.len())?;
-        Snapshot::read(self.loaded.settings.program, &self.loaded, &drops)
+        let leaves = tc::leaves(namespace, &interface.name, self.loaded.settings.capacities.len())?;
+        Snapshot::read(self.loaded.settings.program, &self.loaded, &leaves)
     }
 
     /// The loaded program.
@@ -148,6 +148,6 @@ impl Drop for Installed {
 
 /// The best way of knowing the occupancy that this machine has.
 pub fn best_occupancy() -> Occupancy {
-    // Tracepoints with types need the kernel's own types.
-    if std::path::Path::new("/sys/kernel/btf/vmlinux").exists() { Occupancy::Counters } else { Occupancy::Clock }
+    // Reading the kernel's structs needs the kernel's own types.
+    if std::path::Path::new("/sys/kernel/btf/vmlinux").exists() { Occupancy::Walk } else { Occupancy::Clock }
 }

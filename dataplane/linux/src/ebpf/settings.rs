@@ -114,9 +114,9 @@ impl fmt::Display for RankSource {
 /// How the program knows what the queues hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Occupancy {
-    /// Counted by tracepoints at the qdisc's enqueue and dequeue: exact
+    /// Counted by tracepoints at the qdisc's enqueue and dequeue, and set right when the qdisc disagrees
     Counters,
-    /// Read from the kernel's leaf qdiscs at every packet: exact, slower
+    /// Read from the kernel's leaf qdiscs at every packet: exact
     Walk,
     /// Reckoned from the link rate: a few packets off, needs nothing from the kernel
     Clock,

@@ -2,10 +2,11 @@
 
 use super::intf::WindowState;
 use super::intf::{
-    Config, Counters, EXPONENTS, ExpPifoState, ExpTable, MAX_QUEUES, RifoState, Shared, SpPifoState, Stats,
+    Config, EXPONENTS, ExpPifoState, ExpTable, MAX_QUEUES, RifoState, Shared, SpPifoState, Stats,
 };
 use super::loaded::{self, Loaded};
-use super::settings::{Occupancy, Program};
+use super::settings::Program;
+use crate::net::tc::Leaf;
 use crate::{Error, Result};
 use serde::Serialize;
 use std::fmt;
@@ -34,8 +35,8 @@ impl Maps for [(String, u32)] {
 pub struct QueueSnapshot {
     /// The most that it holds, in the unit of the snapshot.
     pub capacity: u64,
-    /// What it holds, as the program counts it; absent where it does not count.
-    pub occupancy: Option<u64>,
+    /// What the kernel's queue holds, in that unit.
+    pub occupancy: u64,
     /// Packets that the program let in.
     pub admitted_packets: u64,
     /// Their bytes.
@@ -87,25 +88,24 @@ pub struct Snapshot {
     pub dropped_admission: u64,
     /// Packets that are no business of the scheduler (not IP): to queue 0 without a test.
     pub unranked: u64,
-    /// Idle moments at which the counters did not agree with the kernel and were set right.
+    /// Times that the counters did not agree with the kernel and were set right (with `--occupancy-from counters`).
     pub resyncs: u64,
     /// The scheduler's registers.
     pub registers: Registers,
 }
 
 impl Snapshot {
-    pub(crate) fn read(program: Program, maps: &(impl Maps + ?Sized), leaf_drops: &[u64]) -> Result<Self> {
+    pub(crate) fn read(program: Program, maps: &(impl Maps + ?Sized), leaves: &[Leaf]) -> Result<Self> {
         let config: Config = maps.get(loaded::CONFIG)?;
         let stats: Stats = maps.get(loaded::STATS)?;
-        let counters: Counters = maps.get(loaded::COUNTERS)?;
-        let counts = config.occupancy == Occupancy::Counters as u32;
+        let leaf = |queue: usize| leaves.get(queue).copied().unwrap_or_default();
         let queue = |queue: usize| QueueSnapshot {
             capacity: config.capacity[queue],
-            occupancy: counts.then(|| counters.entered[queue].saturating_sub(counters.left[queue])),
+            occupancy: if config.in_bytes == 0 { leaf(queue).packets } else { leaf(queue).bytes },
             admitted_packets: stats.admitted_packets[queue],
             admitted_bytes: stats.admitted_bytes[queue],
             dropped_full: stats.full[queue],
-            dropped_by_leaf: leaf_drops.get(queue).copied().unwrap_or(0),
+            dropped_by_leaf: leaf(queue).drops,
             bound: None,
         };
         let mut snapshot = Self {
@@ -132,7 +132,7 @@ impl Snapshot {
             }
             Program::Aifo | Program::Packs => {
                 let state: WindowState = maps.get(loaded::STATE)?;
-                if program == Program::Packs && self.queues.iter().all(|queue| queue.occupancy.is_some()) {
+                if program == Program::Packs {
                     self.packs_bounds(&state, config);
                 }
                 self.registers = Registers::Window(in_order(&state, config.window as usize));
@@ -165,7 +165,7 @@ impl Snapshot {
             .map(|rank| i128::from(rank) + i128::from(config.shift))
             .collect();
         ranks.sort_unstable();
-        let free = |queue: &QueueSnapshot| u128::from(queue.capacity.saturating_sub(queue.occupancy.unwrap_or(0)));
+        let free = |queue: &QueueSnapshot| u128::from(queue.capacity.saturating_sub(queue.occupancy));
         let whole: u128 = self.queues.iter().map(free).sum();
         let mut free_parts = 0;
         for queue in &mut self.queues {
@@ -207,10 +207,10 @@ impl fmt::Display for Snapshot {
         )?;
         writeln!(f, "{}", if bounds { "  bound" } else { "" })?;
         for (index, queue) in self.queues.iter().enumerate() {
-            let occupancy = queue.occupancy.map_or_else(|| "-".to_owned(), |occupancy| occupancy.to_string());
             write!(
                 f,
-                "{index:>5}  {occupancy:>9}  {:>8}  {:>12}  {:>15}  {:>12}  {:>9}",
+                "{index:>5}  {:>9}  {:>8}  {:>12}  {:>15}  {:>12}  {:>9}",
+                queue.occupancy,
                 queue.capacity, queue.admitted_packets, queue.admitted_bytes, queue.dropped_full, queue.dropped_by_leaf
             )?;
             match queue.bound {

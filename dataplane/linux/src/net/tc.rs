@@ -154,17 +154,29 @@ fn has_our_filter(namespace: &NetNamespace, dev: &str) -> Result<bool> {
     }))
 }
 
-/// Packets that each leaf refused although the filter had let them pass, in the order of the queues.
+/// What the kernel says of one leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leaf {
+    /// Packets that it holds.
+    pub packets: u64,
+    /// Bytes that it holds.
+    pub bytes: u64,
+    /// Packets that it refused although the filter had let them pass.
+    pub drops: u64,
+}
+
+/// What the kernel says of the leaves, in the order of the queues.
 ///
 /// # Errors
 /// tc fails.
-pub fn leaf_drops(namespace: &NetNamespace, dev: &str, queues: usize) -> Result<Vec<u64>> {
+pub fn leaves(namespace: &NetNamespace, dev: &str, queues: usize) -> Result<Vec<Leaf>> {
     let what = format!("reading the counters of {dev}");
     let qdiscs = json(namespace, &["-s", "-j", "qdisc", "show", "dev", dev], &what)?;
     let of = |queue: usize| {
         let parent = format!("1:{:x}", queue + 1);
         let leaf = qdiscs.iter().find(|qdisc| qdisc["parent"].as_str() == Some(&parent));
-        leaf.and_then(|leaf| leaf["drops"].as_u64()).unwrap_or(0)
+        let number = |key: &str| leaf.and_then(|leaf| leaf[key].as_u64()).unwrap_or(0);
+        Leaf { packets: number("qlen"), bytes: number("backlog"), drops: number("drops") }
     };
     Ok((0..queues).map(of).collect())
 }
