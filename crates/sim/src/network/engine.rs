@@ -51,6 +51,10 @@ impl Network {
         &self.config
     }
 
+    pub(super) fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
     /// Runs `flows` to the end of the run.
     ///
     /// # Errors

@@ -23,6 +23,7 @@
 //! assert_eq!(fct.as_ns(), 3 * empty + 40 * 8 + full);
 //! ```
 //!
+//! [`Network::ideal_fcts`] gives what slowdowns are relative to.
 //! [`Simulation`] is the same in steps, for progress displays and clean interruption. Observers (see
 //! [`observer`](crate::observer)) watch every port. [`Profile`] names the option sets of the published runs.
 //!
@@ -38,6 +39,7 @@
 
 mod config;
 mod engine;
+mod ideal;
 mod net;
 mod port;
 mod profile;
