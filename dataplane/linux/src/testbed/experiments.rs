@@ -23,16 +23,18 @@ pub enum Name {
     Fct,
     /// Four UDP flows of unequal rates under start-time fair queueing: max-min fair shares
     FairShares,
+    /// What the data plane can carry: four UDP flows that together offer 110 % of the rate
+    Throughput,
 }
 
 /// What a user may change about an experiment.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Changes {
-    /// Rate of the bottleneck [default: 100, for udp-eight-flows 20]
+    /// Rate of the bottleneck [default: 100; udp-eight-flows 20, throughput 500]
     #[arg(long)]
     pub rate_mbps: Option<f64>,
-    /// Seconds from one flow's start to the next; the whole length for fair-shares; the limit for fct
-    /// [default: 2; fair-shares 4; fct 30]
+    /// Seconds from one flow's start to the next; the whole length for fair-shares and throughput; the
+    /// limit for fct [default: 2; fair-shares and throughput 4; fct 30]
     #[arg(long)]
     pub phase_s: Option<f64>,
     /// Ranks of the flows, first to start first, separated by commas
@@ -72,6 +74,7 @@ impl Name {
             Self::TcpFourFlows => "tcp-four-flows",
             Self::Fct => "fct",
             Self::FairShares => "fair-shares",
+            Self::Throughput => "throughput",
         }
     }
 
@@ -91,12 +94,16 @@ impl Experiment {
     /// # Errors
     /// A change that is out of range, or has no effect on this experiment.
     pub fn new(name: Name, changes: &Changes) -> Result<Self> {
-        let rate_mbps = changes.rate_mbps.unwrap_or(if name == Name::UdpEightFlows { 20.0 } else { 100.0 });
+        let rate_mbps = changes.rate_mbps.unwrap_or(match name {
+            Name::UdpEightFlows => 20.0,
+            Name::Throughput => 500.0,
+            _ => 100.0,
+        });
         if !(1.0..=10_000.0).contains(&rate_mbps) {
             return Err(wrong("rate-mbps", rate_mbps, "from 1 to 10000 Mb/s"));
         }
         let phase_s = changes.phase_s.unwrap_or(match name {
-            Name::FairShares => 4.0,
+            Name::FairShares | Name::Throughput => 4.0,
             Name::Fct => 30.0,
             _ => 2.0,
         });
@@ -134,6 +141,10 @@ impl Experiment {
                     size_bytes: None,
                 };
                 experiment([0.8, 0.4, 0.2, 0.1].map(flow).to_vec(), phase_s, "stfq")
+            }
+            Name::Throughput => {
+                let flows = staggered(&ranks(changes, 4, u32::MAX)?, 0.0, Some(0.275 * line));
+                experiment(flows, phase_s, RANK_PLACE)
             }
         };
         if name == Name::UdpEightFlows {

@@ -1,0 +1,274 @@
+//! The user-space switch and the testbed, run as a user runs them: through the command.
+//!
+//! Shares are asserted, never rates: the processors may be shared with anything. The command itself repeats a run, a
+//! bounded number of times and saying so, when its senders did not get the processor.
+//!
+//! Where namespaces are not allowed (tier U), or programs cannot be loaded (tier K), tests say so and end; with
+//! `DATAPLANE_REQUIRE=U` or `K` (or `UK`) in the environment they fail instead.
+
+use serde_json::Value;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The exit status that means "this machine or this user cannot".
+const UNSUPPORTED: i32 = 3;
+/// The processors carry one experiment at a time.
+static PROCESSORS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+fn command(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pifolab-dataplane"));
+    command.args(arguments.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+/// Waits at most two minutes: nothing here takes that long.
+fn finish(mut child: Child) -> Output {
+    let start = Instant::now();
+    while child.try_wait().expect("a child can be waited for").is_none() {
+        if start.elapsed() > Duration::from_secs(120) {
+            child.kill().expect("a child can be killed");
+            panic!("the command did not end within two minutes");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().expect("the output can be read")
+}
+
+fn run(mut command: Command) -> Output {
+    finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command can be started"))
+}
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name = format!("pifolab-test-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("a temporary folder");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whether the tier is missing, as the command says; a skip is told, and is a failure where the tier is required.
+fn skipped(test: &str, tier: char, output: &Output) -> bool {
+    if output.status.code() != Some(UNSUPPORTED) {
+        return false;
+    }
+    let reason = String::from_utf8_lossy(&output.stderr);
+    let required = std::env::var("DATAPLANE_REQUIRE").is_ok_and(|tiers| tiers.contains(tier));
+    assert!(!required, "{test} cannot run, and DATAPLANE_REQUIRE asks for it: {reason}");
+    eprintln!("skipped {test}: {}", reason.trim());
+    true
+}
+
+/// Runs an experiment and returns its summary; `None` if this machine cannot.
+fn testbed(test: &str, tier: char, arguments: &str) -> Option<Value> {
+    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let folder = Folder::new();
+    let out = folder.0.join("out");
+    let mut command = command(&format!("testbed {arguments}"));
+    command.arg("--out").arg(&out);
+    let output = run(command);
+    if skipped(test, tier, &output) {
+        return None;
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments}: {said}");
+    eprint!("{said}");
+    let text = fs::read_to_string(out.join("summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_str(&text).expect("JSON");
+    for run in summary["runs"].as_array().expect("runs") {
+        let series = out.join(run["series"].as_str().expect("a file name"));
+        let lines = fs::read_to_string(series).expect("a time series").lines().count();
+        assert!(lines > 10, "the time series has {lines} lines");
+    }
+    Some(summary)
+}
+
+/// The shares of the last phase of each run, with the scheduler's name.
+fn last_shares(summary: &Value) -> Vec<(String, Vec<f64>)> {
+    let shares = |run: &Value| {
+        let phase = run["phases"].as_array().and_then(|phases| phases.last()).expect("a phase");
+        phase["share"].as_array().expect("shares").iter().map(|share| share.as_f64().expect("a number")).collect()
+    };
+    let runs = summary["runs"].as_array().expect("runs").iter();
+    runs.map(|run| (run["scheduler"].as_str().expect("a name").to_owned(), shares(run))).collect()
+}
+
+fn newest_flow_takes_the_link(shares: &[(String, Vec<f64>)]) {
+    for (scheduler, shares) in shares {
+        if scheduler == "fifo" {
+            assert!(shares.iter().all(|share| (0.2..=0.3).contains(share)), "{scheduler}: {shares:?}");
+        } else {
+            assert!(shares[3] >= 0.85, "{scheduler}: {shares:?}");
+        }
+    }
+}
+
+#[test]
+fn the_switch_gives_the_link_to_the_newest_of_four_udp_flows() {
+    let arguments = "udp-four-flows --data-plane switch --repeat 1 --phase-s 0.6";
+    let Some(summary) = testbed("the switch", 'U', arguments) else { return };
+    let shares = last_shares(&summary);
+    assert_eq!(shares.len(), 7);
+    newest_flow_takes_the_link(&shares);
+    for run in summary["runs"].as_array().expect("runs") {
+        let forward = &run["counters"]["forward"];
+        let packets = |key: &str| forward[key]["packets"].as_u64().expect("a count");
+        let refused = packets("dropped_admission") + packets("dropped_full") + packets("bypassed");
+        assert_eq!(packets("received"), packets("admitted") + refused, "{forward}");
+        assert_eq!(run["counters"]["input"]["ring_dropped"], 0, "the ring is long enough");
+    }
+}
+
+#[test]
+fn the_kernel_gives_the_link_to_the_newest_of_four_udp_flows() {
+    let schedulers = "fifo,sp-pifo,aifo,packs,rifo,exp-pifo";
+    let arguments = format!("udp-four-flows --data-plane ebpf --scheduler {schedulers} --repeat 1 --phase-s 0.6");
+    let Some(summary) = testbed("the kernel's data plane", 'K', &arguments) else { return };
+    newest_flow_takes_the_link(&last_shares(&summary));
+}
+
+#[test]
+fn start_time_fair_queueing_gives_max_min_fair_shares() {
+    let arguments = "fair-shares --data-plane switch --scheduler fifo,pifo,sp-pifo --repeat 1 --phase-s 2";
+    let Some(summary) = testbed("fair queueing", 'U', arguments) else { return };
+    for (scheduler, shares) in last_shares(&summary) {
+        // FIFO shares in proportion to what is offered, 80:40:20:10.
+        let expected = if scheduler == "fifo" { [0.533, 0.267, 0.133, 0.067] } else { [0.35, 0.35, 0.2, 0.1] };
+        for (share, expected) in shares.iter().zip(expected) {
+            assert!((share - expected).abs() < 0.06, "{scheduler}: {shares:?}");
+        }
+    }
+}
+
+#[test]
+fn tcp_flows_of_low_rank_finish_first() {
+    let arguments = "fct --data-plane switch --scheduler fifo,pifo --repeat 1 --flows 20 --largest-kb 400 --phase-s 20";
+    let Some(summary) = testbed("TCP", 'U', arguments) else { return };
+    let mean_of_small = |run: &Value| {
+        let times: Vec<f64> = run["completion_s"].as_array().expect("times").iter().filter_map(Value::as_f64).collect();
+        assert_eq!(times.len(), 20, "every flow ends: {run}");
+        times[..10].iter().sum::<f64>() / 10.0
+    };
+    let (fifo, pifo) = (mean_of_small(&summary["runs"][0]), mean_of_small(&summary["runs"][1]));
+    assert!(pifo < 0.7 * fifo, "smaller half: PIFO {pifo} s, FIFO {fifo} s");
+}
+
+#[test]
+fn nothing_is_left_after_kill_nine() {
+    let before = fs::read_to_string("/proc/net/dev").expect("a table of interfaces");
+    let arguments = "testbed udp-four-flows --data-plane switch --scheduler pifo --repeat 1 --phase-s 10";
+    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut child = command(arguments).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a child");
+    std::thread::sleep(Duration::from_millis(1500));
+    if child.try_wait().expect("a child can be waited for").is_some() {
+        let output = child.wait_with_output().expect("the output can be read");
+        assert!(skipped("kill -9", 'U', &output), "{}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    let pid = child.id();
+    child.kill().expect("a child can be killed");
+    child.wait().expect("a child can be waited for");
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
+    let after = fs::read_to_string("/proc/net/dev").expect("a table of interfaces");
+    let names =
+        |table: &str| table.lines().filter_map(|line| Some(line.split_once(':')?.0.to_owned())).collect::<Vec<_>>();
+    assert_eq!(names(&before), names(&after), "no interface appeared here");
+    let named = fs::read_dir("/run/netns").map_or(0, |names| {
+        names.flatten().filter(|name| name.file_name().to_string_lossy().contains(&pid.to_string())).count()
+    });
+    assert_eq!(named, 0, "no named namespace is left");
+}
+
+#[test]
+fn a_signal_ends_an_experiment_in_good_order() {
+    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let arguments = "testbed udp-four-flows --data-plane switch --scheduler pifo --repeat 1 --phase-s 10";
+    let mut child = command(arguments).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a child");
+    std::thread::sleep(Duration::from_millis(1500));
+    if child.try_wait().expect("a child can be waited for").is_none() {
+        // SAFETY: a signal to a child that has not been waited for.
+        unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    }
+    let output = finish(child);
+    if !skipped("a signal", 'U', &output) {
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
+    }
+}
+
+#[test]
+fn an_unprivileged_user_gets_the_switch_or_a_clear_message() {
+    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let arguments = "testbed udp-four-flows --scheduler pifo --repeat 1 --phase-s 0.6 --attempts 1 --rate-mbps 20";
+    // SAFETY: a system call without arguments.
+    let root = unsafe { libc::geteuid() } == 0;
+    let folder = Folder::new();
+    // A build folder may be closed to others: they get a copy of the command.
+    let copy = folder.0.join("pifolab-dataplane");
+    fs::copy(env!("CARGO_BIN_EXE_pifolab-dataplane"), &copy).expect("a copy of the command");
+    let mut command = Command::new(&copy);
+    command.args(arguments.split_whitespace()).stdin(Stdio::null()).current_dir("/");
+    if root {
+        const NOBODY: u32 = 65_534;
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = run(command);
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0) => assert!(String::from_utf8_lossy(&output.stdout).contains("switch"), "the switch carried it"),
+        Some(UNSUPPORTED) => assert!(said.contains("namespace"), "{said}"),
+        other => panic!("exit status {other:?}: {said}"),
+    }
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn wrong_command_lines_are_told_in_one_line() {
+    for (arguments, words) in [
+        ("testbed udp-four-flows --scheduler sp-pifi", vec!["sp-pifi", "sp-pifo"]),
+        ("testbed udp-four-flows --rate-mbps 0", vec!["--rate-mbps 0", "from 1"]),
+        ("testbed udp-four-flows --scheduler fifo --queues 4", vec!["--queues", "none of the schedulers"]),
+        ("testbed fct --flows 64", vec!["--flows 64", "63"]),
+        ("testbed udp-four-flows --repeat 0", vec!["--repeat", "1 or more"]),
+        ("switch --in lo --out lo", vec!["--in lo --out lo", "two interfaces"]),
+        ("switch --in lo --out lo --rate-mbps 0", vec!["--rate-mbps 0", "0.001"]),
+        ("switch --in lo --out lo --rank flow-size", vec!["flow-size", "frames do not carry"]),
+        ("switch --in nowhere0 --out lo", vec!["nowhere0", "no such interface"]),
+    ] {
+        let output = run(command(arguments));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments}: {:?} {said}", output.status.code());
+        assert_eq!(said.trim().lines().count(), 1, "{arguments}: {said}");
+        for word in words {
+            assert!(said.contains(word), "{arguments}: {word:?} is not in {said:?}");
+        }
+    }
+}
+
+#[test]
+fn results_are_not_overwritten() {
+    let folder = Folder::new();
+    fs::write(folder.0.join("summary.json"), "{}").expect("a file");
+    let mut command = command("testbed udp-four-flows --scheduler pifo --data-plane switch");
+    let output = run({
+        command.arg("--out").arg(&folder.0);
+        command
+    });
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("earlier run"), "{said}");
+}
