@@ -64,8 +64,8 @@ FUZZ_SECONDS ?= 60
 fuzz:
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || \
 		{ echo "fuzzing needs: rustup toolchain install nightly && cargo install cargo-fuzz"; exit 1; }
-	for target in $$(cargo +nightly fuzz list); do \
-		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \
+	for target in $$(cargo +nightly fuzz list --fuzz-dir fuzz); do \
+		cargo +nightly fuzz run --fuzz-dir fuzz $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \
 	done
 
 clean:
