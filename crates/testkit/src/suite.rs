@@ -79,6 +79,20 @@ pub fn lines_of(name: &str) -> impl Iterator<Item = &'static Line> {
     LINES.iter().filter(move |line| line.name == name)
 }
 
+/// Holds the scheduler `name` to the case that these bytes stand for: what fuzz targets call.
+///
+/// # Panics
+/// If the scheduler fails, or there is none of that name.
+pub fn check_bytes(name: &str, bytes: &[u8]) {
+    let mut lines = lines_of(name).peekable();
+    assert!(lines.peek().is_some(), "{name} has no line in the suite");
+    for line in lines {
+        if let Err(error) = line.check(&Case::decode(line, bytes)) {
+            panic!("{error}");
+        }
+    }
+}
+
 impl Line {
     /// The library's scheduler.
     ///

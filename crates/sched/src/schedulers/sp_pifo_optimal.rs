@@ -10,8 +10,8 @@
 //! - cost of a pair r < r' in one queue: `difference`, r' - r (default), or `one`. The bounds minimise the sum over
 //!   queues and pairs of p(r) p(r') cost.
 //!
-//! Cost: O(log n) per enqueue, O(1) per dequeue; O(n R log R) once, for R ranks, by divide and conquer (1000s of ranks
-//! and 32 queues take milliseconds). A switch needs one range-match table.
+//! Cost: O(log n) per enqueue, O(1) per dequeue; O(n R log R) once, for R ranks, by divide and conquer. A switch needs one
+//! range-match table.
 //!
 //! Departure from PIFO: as fixed strict priorities; the least inversions that fixed bounds can have in expectation.
 //!
