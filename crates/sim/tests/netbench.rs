@@ -11,7 +11,9 @@ use pifolab_sched::schedulers::{
     SpPifoParams, Ties, Update,
 };
 use pifolab_sched::{Capacity, Ranked, Scheduler};
-use pifolab_sim::network::{Config, IdlePort, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
+use pifolab_sim::network::{
+    Config, Flow, IdlePort, LeafSpine, NetbenchAifoWfq, NetbenchTransport, Network, PortConfig, Profile, RunResult,
+};
 use pifolab_units::Time;
 use reference::{Counters, Reference};
 
@@ -115,6 +117,39 @@ fn check(run: &str, scheme: &str) {
     );
     assert!(different.is_empty(), "{run} {scheme}: {} flows differ, first {}", different.len(), different[0]);
     assert_eq!(found, reference.counters, "{run} {scheme}");
+}
+
+/// The fork's AIFO under STFQ has no reference run here; this holds its ports to the library's AIFO joined to STFQ where
+/// the fork's window quirk cannot show: with flows that never share a port, all ranks of a port belong to one flow.
+#[test]
+fn aifo_under_stfq_differs_from_the_library_by_its_quirk_alone() {
+    let profile = Profile::NetbenchAifo;
+    let library = PortConfig::scheduler(|_| {
+        let params = AifoParams {
+            update: Update::After,
+            compare: Compare::Below,
+            arithmetic: Arithmetic::Netbench,
+            ..AifoParams::packets(100)
+        };
+        let stfq = StfqParams { weights: Vec::new(), scale: 1, virtual_time: VirtualTime::Follow, give_back: true };
+        Box::new(Ranked::new(Stfq::new(stfq).unwrap(), Aifo::new(params).unwrap()))
+    });
+    let library = PortConfig { idle: IdlePort::Admission, ..library };
+    let fork = NetbenchAifoWfq { packets: 100, window: 20, sample: 1, k: 0.1, hosts: 144 }.ports();
+    let run = |ports: PortConfig, flows: &[Flow]| {
+        let topology = LeafSpine::papers(1).topology().unwrap();
+        let transport = profile.transport(NetbenchTransport::Dctcp);
+        let mut config = Config::new(topology, transport, ports.with_ecn(48_000), Time::from_ns(1_000_000_000));
+        profile.apply(&mut config);
+        Network::new(config).unwrap().run(flows, &mut ()).unwrap()
+    };
+    let flow = |id, src, dst| Flow { id, src, dst, bytes: 1_000_000, start: Time::from_ns(id * 100_000_000) };
+    let alone = [flow(0, 0, 143), flow(1, 1, 2), flow(2, 20, 40)];
+    assert_eq!(run(fork.clone(), &alone), run(library.clone(), &alone));
+    let reference = Reference::read("exact-aifo-inc4", "dctcp");
+    let (fork, library) = (run(fork, &reference.flows), run(library, &reference.flows));
+    assert_eq!(fork.completed(&reference.flows).count(), 6);
+    assert_ne!(fork.trace_hash, library.trace_hash, "in a crowd the quirk shows");
 }
 
 macro_rules! identical {

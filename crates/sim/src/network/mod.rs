@@ -41,6 +41,7 @@ mod config;
 mod engine;
 mod ideal;
 mod net;
+mod netbench_aifo_wfq;
 mod port;
 mod profile;
 mod result;
@@ -49,6 +50,7 @@ mod topology;
 
 pub use config::{Config, ConfigError, Discipline, EqualTimes, IdlePort, MakeScheduler, PortConfig, PortInfo, Ranks};
 pub use engine::{Network, Simulation};
+pub use netbench_aifo_wfq::NetbenchAifoWfq;
 pub use pifolab_workload::flows::Flow;
 pub use profile::{NetbenchTransport, Profile};
 pub use result::{Counters, FlowResult, PortResult, RunError, RunResult};
