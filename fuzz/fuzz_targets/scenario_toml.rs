@@ -16,9 +16,9 @@ fuzz_target!(|text: &str| {
     match spec {
         Ok(spec) => {
             assert!(!spec.seeds().is_empty());
+            assert!(matches!(spec, ValidSpec::OneLink(_)));
             let resolved = spec.resolved();
             assert!(resolved["link"]["rate_bps"].is_u64() && resolved["scheduler"].is_array());
-            let ValidSpec::OneLink(_) = spec;
         }
         Err(error) => {
             let error = error.to_string();

@@ -2,7 +2,8 @@
 //!
 //! The setting of the single-link experiments of SP-PIFO section 4.2 and PACKS section 6.1. Every arrival passes
 //! through the scheduler, also when the link is idle. A packet leaves the buffer when its first bit goes on the wire:
-//! the packet in service is not in the buffer and counts against no capacity.
+//! the packet in service is not in the buffer and counts against no capacity. (Counting it is not supported: a scheduler
+//! that has handed a packet out no longer knows in which queue to keep its room.)
 //!
 //! Two things can happen at the same instant: the wire falls free, and packets arrive. [`Tie`] says which goes first.
 //! Nothing else is left to order: arrivals of one instant are taken in the order of their source.

@@ -1,0 +1,135 @@
+//! Scenarios that replay a trace, and files that they name.
+
+use pifolab_metrics::Column;
+use pifolab_scenario::{Report, run_text};
+use std::path::PathBuf;
+
+/// A folder that is gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("pifolab-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder for the test");
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).expect("a file for the test");
+    }
+
+    /// Runs a scenario that lies in this folder.
+    fn run(&self, workload: &str, rest: &str) -> Result<Report, String> {
+        let text = format!(
+            "{rest}\n[link]\nrate_mbps = 8\n[workload]\n{workload}\n[[scheduler]]\nname = \"pifo\"\n[[scheduler]]\nname = \"fifo\"\n"
+        );
+        let file = self.0.join("scenario.toml").display().to_string();
+        run_text(&text, &file, &[], None, 1, &(), &mut |_| true)
+            .map_err(|error| error.to_string().replace(&format!("{}/", self.0.display()), ""))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Two flows; at 8 Mb/s a byte takes a microsecond, so the packets pile up.
+const TRACE: &str = "time_us,size_bytes,rank,flow\n0,1000,5,a\n1,1000,9,a\n2,100,2,b\n3,1000,7,a\n";
+
+fn integers(report: &Report, table: &str, column: &str) -> Vec<i64> {
+    match report.table(table).and_then(|table| table.column(column)) {
+        Some(Column::Integers(values)) => values.clone(),
+        other => panic!("{table}.{column}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_trace_is_replayed_with_its_own_ranks_and_flow_names() {
+    let folder = Folder::new("replay");
+    folder.write("t.csv", TRACE);
+    let report = folder.run("trace = \"t.csv\"\ntrace_rank = \"column\"", "").unwrap();
+    assert_eq!(integers(&report, "schedulers", "arrived_packets"), [4, 4]);
+    assert_eq!(integers(&report, "schedulers", "inversions"), [0, 1]);
+    let names = report.table("flows").unwrap().column("flow_name").cloned();
+    let expected = ["a", "b", "a", "b"].map(str::to_owned).to_vec();
+    assert_eq!(names, Some(Column::Texts(expected)));
+    let contents = &report.manifest["spec"]["workload"]["trace_contents"];
+    assert_eq!(contents.to_string(), r#"{"bytes":3100,"flows":2,"last_arrival_ns":3000,"packets":4}"#);
+    // Ten times faster than recorded, the last arrival comes at 300 ns.
+    let faster = folder.run("trace = \"t.csv\"\ntrace_rank = \"column\"\nspeed_up = 10", "").unwrap();
+    assert_eq!(faster.manifest["spec"]["workload"]["trace_contents"]["last_arrival_ns"], 300);
+}
+
+#[test]
+fn a_trace_tells_rank_functions_the_sizes_of_flows() {
+    let folder = Folder::new("sizes");
+    folder.write("t.csv", TRACE);
+    let ranks = |function: &str| {
+        let report = folder.run("trace = \"t.csv\"", &format!("rank = {{ name = \"{function}\" }}")).unwrap();
+        let ranks = integers(&report, "ranks", "rank");
+        ranks[..ranks.len() / 2].to_vec()
+    };
+    assert_eq!(ranks("flow-size"), [100, 3000]);
+    assert_eq!(ranks("remaining-size"), [100, 1000, 2000, 3000]);
+    assert_eq!(ranks("las"), [0, 1000, 2000]);
+}
+
+#[test]
+fn a_histogram_beside_the_scenario_is_found() {
+    let folder = Folder::new("histogram");
+    folder.write("h.csv", "3,1\n8,1\n");
+    let workload = "arrivals = \"constant\"\nrate_mbps = 16\nsize_bytes = 100\n\
+                    ranks = { distribution = \"histogram\", file = \"h.csv\" }";
+    let ranks = integers(&folder.run(workload, "duration_ms = 10").unwrap(), "ranks", "rank");
+    assert_eq!(ranks, [3, 8, 3, 8]);
+    folder.write("h.csv", "3,one\n");
+    assert_eq!(folder.run(workload, "duration_ms = 10").unwrap_err().split(": ").next(), Some("h.csv:1"));
+}
+
+#[test]
+fn faults_of_traces_name_file_line_and_key() {
+    let folder = Folder::new("faults");
+    folder.write("t.csv", TRACE);
+    folder.write("bad.csv", "time_us,size_bytes,rank,flow\n0,1000,5,a\n1,many,9,a\n");
+    folder.write("empty.csv", "");
+    let cases = [
+        ("trace = \"t.csv\"", "", "scenario.toml:4: workload.trace_rank: is missing: expected where ranks come from"),
+        ("trace = \"t.csv\"\ntrace_rank = \"dscp\"", "", "t.csv: a CSV trace has no headers"),
+        ("trace = \"bad.csv\"\ntrace_rank = \"column\"", "", "bad.csv:3: size_bytes: "),
+        ("trace = \"empty.csv\"\ntrace_rank = \"column\"", "", "empty.csv: empty: expected"),
+        ("trace = \"none.csv\"\ntrace_rank = \"column\"", "", "none.csv: cannot be opened: "),
+        ("trace = \"t.csv\"\ntrace_rank = \"column\"\nspeed_up = 0", "", "scenario.toml:7: workload.speed_up = 0: "),
+        (
+            "trace = \"t.csv\"\nsize_bytes = 5\ntrace_rank = \"column\"",
+            "",
+            "scenario.toml:6: workload.size_bytes: has no",
+        ),
+        (
+            "trace = \"t.csv\"\ntrace_rank = \"payload\"\npayload_offset_bytes = 0\npayload_width_bytes = 3",
+            "",
+            "scenario.toml:8: workload.payload_width_bytes = 3: expected 1, 2, 4 or 8",
+        ),
+        (
+            "trace = \"t.csv\"\ntrace_rank = \"column\"",
+            "rank = { name = \"las\" }",
+            "scenario.toml:6: workload.trace_rank: has no effect beside the others: remove it",
+        ),
+        (
+            "trace = \"t.csv\"",
+            "rank = { name = \"unacknowledged\" }",
+            "scenario.toml:1: rank: unacknowledged needs acknowledgements, which no packet on a single link gets",
+        ),
+        (
+            "arrivals = \"constant\"\nrate_mbps = 1\nsize_bytes = 100",
+            "packets = 5\nrank = { name = \"flow-size\" }",
+            "scenario.toml:2: rank: flow-size needs the sizes of flows, which only a trace has",
+        ),
+    ];
+    for (workload, rest, expected) in cases {
+        let error = folder.run(workload, rest).unwrap_err();
+        assert!(error.starts_with(expected), "{workload}\n     got {error}\nexpected {expected}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+}
