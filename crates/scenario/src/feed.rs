@@ -22,6 +22,10 @@ pub(crate) struct Feed<'a> {
     cancelled: &'a AtomicBool,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one per run, and the common source should not hide behind a pointer"
+)]
 enum Source<'a> {
     One(ArrivalStream, Deadlines),
     Several(Merged, Deadlines),
