@@ -406,6 +406,20 @@ fn every_transport_delivers_every_byte_through_a_lossy_port() {
 }
 
 #[test]
+fn a_host_sends_in_rank_order_where_the_switches_schedule() {
+    let ports = PortConfig::scheduler(|_| Box::new(Pifo::new(PifoParams::packets(80)).unwrap()));
+    let config = Config::new(fabric(), TransportParams::pfabric(), ports, END);
+    // A small flow starts behind 30 queued segments of a large one at the same host.
+    let flows = [flow(0, 0, 143, 1_000_000, 0), flow(1, 0, 142, 1_460, 15_000)];
+    let small = run(config.clone(), &flows).flows[1].fct.unwrap();
+    // Alone it takes 43,360 ns; it meets at most the packet on the wire, three times (its SYN, the handshake's last
+    // segment with its data, and its acknowledgements' way is free).
+    assert!(small < Span::from_ns(43_360 + 3 * 12_000), "{small}");
+    let fifo = Config { host_port: unlimited(), ..config };
+    assert!(run(fifo, &flows).flows[1].fct.unwrap() > Span::from_us(300));
+}
+
+#[test]
 fn drawn_ranks_reach_data_and_acknowledgements() {
     #[derive(Default)]
     struct Ranks01 {

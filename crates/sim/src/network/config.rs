@@ -3,6 +3,7 @@
 use super::net::NUMBERS;
 use super::routing::Routing;
 use super::topology::Topology;
+use pifolab_sched::schedulers::{Pifo, PifoParams, Ties};
 use pifolab_sched::{Capacity, Scheduler};
 use pifolab_transport::TransportParams;
 use pifolab_units::{Rate, Rounding, Time};
@@ -119,14 +120,9 @@ pub enum IdlePort {
 }
 
 impl Config {
-    /// The defaults, with the same kind of port at switches and hosts, but no limit on what a host's port holds: a
-    /// host has memory for what its own connections send. A host port keeps marking, so that ECN transports also see
-    /// the queue in front of their own interface.
+    /// The defaults; host ports as [`PortConfig::for_hosts`] makes them.
     pub fn new(topology: Topology, transport: TransportParams, switch_port: PortConfig, end: Time) -> Self {
-        let host_port = PortConfig {
-            ecn_threshold_bytes: switch_port.ecn_threshold_bytes,
-            ..PortConfig::drop_tail(Capacity::Unlimited)
-        };
+        let host_port = switch_port.for_hosts();
         Self {
             topology,
             transport,
@@ -206,6 +202,25 @@ impl PortConfig {
     /// Any scheduler, made anew for each port by `make`.
     pub fn scheduler(make: impl Fn(&PortInfo) -> Box<dyn Scheduler> + Send + Sync + 'static) -> Self {
         Self::with_discipline(Discipline::Scheduler(Arc::new(make)))
+    }
+
+    /// The host ports that go with these switch ports by default: without limit, since a host has memory for what its
+    /// own connections send, and in the order of the packets' ranks (first in, first out for equal ones) where the
+    /// switches schedule, since a host that sent in any other order would undo at the first hop what the fabric is
+    /// there for. They mark as the switches do, so that ECN transports also see the queue in front of their own
+    /// interface.
+    ///
+    /// # Panics
+    /// Never: an unlimited PIFO needs no parameters.
+    pub fn for_hosts(&self) -> Self {
+        let ports = match self.discipline {
+            Discipline::DropTail(_) => Self::drop_tail(Capacity::Unlimited),
+            Discipline::Scheduler(_) => Self::scheduler(|_| {
+                let params = PifoParams { capacity: Capacity::Unlimited, ranks: None, ties: Ties::Fifo };
+                Box::new(Pifo::new(params).expect("an unlimited PIFO needs no parameters"))
+            }),
+        };
+        Self { ecn_threshold_bytes: self.ecn_threshold_bytes, ..ports }
     }
 
     fn with_discipline(discipline: Discipline) -> Self {

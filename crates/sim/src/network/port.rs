@@ -12,7 +12,7 @@ pub(super) enum Queue {
     /// Drop-tail where nobody watches: a ring in the port itself, see [`Port::ring_fits`].
     Ring,
     /// Drop-tail.
-    Fifo(Fifo),
+    Fifo(Box<Fifo>),
     /// Any other scheduler.
     Other(Box<dyn Scheduler>),
 }
@@ -23,7 +23,7 @@ impl Queue {
             Discipline::DropTail(_) if !watched => Self::Ring,
             Discipline::DropTail(capacity) => {
                 let refused = |error| ConfigError::new("port", "capacity", capacity, &format!("{error}"));
-                Self::Fifo(Fifo::new(FifoParams { capacity: *capacity }).map_err(refused)?)
+                Self::Fifo(Box::new(Fifo::new(FifoParams { capacity: *capacity }).map_err(refused)?))
             }
             Discipline::Scheduler(make) => Self::Other(make(info)),
         })
@@ -34,7 +34,7 @@ impl Queue {
     pub(super) fn scheduler(&mut self) -> Option<&mut dyn Scheduler> {
         match self {
             Self::Ring => None,
-            Self::Fifo(fifo) => Some(fifo),
+            Self::Fifo(fifo) => Some(&mut **fifo),
             Self::Other(scheduler) => Some(&mut **scheduler),
         }
     }
@@ -47,7 +47,7 @@ impl Queue {
     pub(super) fn watched(&self) -> &dyn Scheduler {
         match self {
             Self::Ring => unreachable!("a ring is only used where nobody watches"),
-            Self::Fifo(fifo) => fifo,
+            Self::Fifo(fifo) => &**fifo,
             Self::Other(scheduler) => &**scheduler,
         }
     }
