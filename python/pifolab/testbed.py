@@ -346,8 +346,10 @@ def _draw_series(results: Results) -> Any:
             panel.set_title(look(scheduler).label)
         for panel in list(grid.flat)[len(schedulers) :]:
             panel.set_visible(False)
-        for panel in grid[-1]:
+        for panel in list(grid.flat)[: len(schedulers)][-columns:]:
+            # Also where the row below is not full.
             panel.set_xlabel("time (s)")
+            panel.tick_params(labelbottom=True)
         for row in grid:
             row[0].set_ylabel("received (Mb/s)")
         handles, labels = grid[0][0].get_legend_handles_labels()

@@ -167,6 +167,62 @@ fn tcp_flows_of_low_rank_finish_first() {
     assert!(pifo < 0.7 * fifo, "smaller half: PIFO {pifo} s, FIFO {fifo} s");
 }
 
+/// The switch as a user starts it, between namespaces that the test makes (which needs root here; the testbed's own runs show
+/// the way without).
+#[test]
+fn the_switch_command_carries_both_directions_with_delay_and_tells_what_it_did() {
+    use pifolab_dataplane::testbed::namespace::{Lab, RECEIVER};
+    use std::net::UdpSocket;
+    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let lab = match Lab::new(false, 1500) {
+        Ok(lab) => lab,
+        Err(error) => {
+            let required = std::env::var("DATAPLANE_REQUIRE").is_ok_and(|tiers| tiers.contains('U'));
+            assert!(!required, "DATAPLANE_REQUIRE asks for the switch: {error}");
+            eprintln!("skipped the switch command: {error}");
+            return;
+        }
+    };
+    let arguments = "switch --in r0 --out r1 --scheduler sp-pifo --queues 4 --delay-us 20000 --interval-s 0.2";
+    let start = || command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = lab.router.enter(start).expect("the command can be started");
+    let receiver = lab.receiver.enter(|| UdpSocket::bind((RECEIVER, 7))).expect("a socket");
+    let sender = lab.sender.enter(|| UdpSocket::bind("0.0.0.0:0")).expect("a socket");
+    sender.connect((RECEIVER, 7)).expect("a route");
+    receiver.set_read_timeout(Some(Duration::from_millis(500))).expect("a time-out");
+    sender.set_read_timeout(Some(Duration::from_millis(500))).expect("a time-out");
+    let mut buffer = [0_u8; 64];
+    let mut round_trips = 0;
+    // The first ones may come before the switch is up, or wait for the address resolution and arrive in a later attempt.
+    for attempt in 0..60 {
+        let begin = Instant::now();
+        sender.send(&[attempt; 32]).expect("datagrams can be sent");
+        let arrived = std::iter::from_fn(|| receiver.recv_from(&mut buffer).ok().map(|(_, from)| (buffer[0], from)));
+        let Some((_, from)) = arrived.take(60).find(|(number, _)| *number == attempt) else { continue };
+        receiver.send_to(&[attempt; 32], from).expect("datagrams can be sent");
+        let mut answers = std::iter::from_fn(|| sender.recv(&mut buffer).ok().map(|_| buffer[0])).take(60);
+        if answers.any(|number| number == attempt) {
+            assert!(begin.elapsed() >= Duration::from_millis(40), "20 ms each way: {:?}", begin.elapsed());
+            round_trips += 1;
+        }
+        if round_trips == 10 {
+            break;
+        }
+    }
+    assert_eq!(round_trips, 10);
+    // SAFETY: a signal to a child that has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    let output = finish(child);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).expect("text");
+    assert!(lines.lines().count() >= 3, "a line every 0.2 s and one at the end: {lines}");
+    let last: Value = serde_json::from_str(lines.lines().last().expect("a line")).expect("JSON");
+    let sent = last["forward"]["dequeued"]["packets"].as_u64().expect("a count");
+    assert!(sent >= 10 && last["forward"]["admitted"]["packets"] == sent, "{last}");
+    assert!(last["reverse"]["received"]["packets"].as_u64().expect("a count") >= 10, "{last}");
+    assert_eq!(last["bounds"].as_array().expect("bounds").len(), 4);
+}
+
 #[test]
 fn nothing_is_left_after_kill_nine() {
     let before = fs::read_to_string("/proc/net/dev").expect("a table of interfaces");
