@@ -336,6 +336,23 @@ fn equal_runs_have_equal_traces_and_unequal_ones_do_not() {
     assert_ne!(hash(&sprayed), reference);
 }
 
+/// The same bits on every machine, in debug and release builds; a change of this number is a change of results and
+/// belongs in the change log.
+#[test]
+fn the_trace_of_a_given_run_never_changes_unnoticed() {
+    let flows = web_search(Span::from_us(3_000));
+    let end = Time::from_ns(3_000_000);
+    let ports = PortConfig::scheduler(|_| Box::new(Pifo::new(PifoParams::packets(20)).unwrap()));
+    let pfabric = Config::new(fabric(), TransportParams::pfabric(), ports, end);
+    let cubic = Config::new(fabric(), TransportParams::cubic(), PortConfig::drop_tail(Capacity::Packets(20)), end);
+    let found = [pfabric, cubic].map(|config| {
+        let result = run(config, &flows);
+        assert!(result.counters.dropped > 0 && result.counters.fast_retransmissions > 0);
+        result.trace_hash
+    });
+    assert_eq!(found.map(|hash| format!("{hash:016x}")), ["3e144a3a8b0dcd0c", "b24156b5f4e8c10e"]);
+}
+
 #[test]
 fn a_run_in_small_steps_is_the_same_run() {
     let flows = web_search(Span::from_us(5_000));
