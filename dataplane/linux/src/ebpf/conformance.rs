@@ -38,27 +38,22 @@ pub fn replay_file(path: &Path) -> Result<Verdict> {
     let text = fs::read(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
     let trouble = Trouble::default();
     let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
-        match Harnessed::new(entry.info.name, args, trouble.clone()) {
-            Ok(harnessed) => Ok(Box::new(harnessed)),
-            Err(error) => {
-                let refusal = ParamError {
-                    owner: entry.info.name.to_owned(),
-                    key: "scheduler".to_owned(),
-                    value: None,
-                    expected: error.to_string(),
-                };
+        // The library's own refusal comes first: the replay says it with the place in the file.
+        (entry.build)(args.clone())?;
+        Harnessed::new(entry.info.name, args, trouble.clone()).map(|harnessed| -> BoxedScheduler { Box::new(harnessed) }).map_err(
+            |error| {
+                let expected = error.to_string();
                 trouble.lock().expect("no holder panics").get_or_insert(error);
-                Err(refusal)
-            }
-        }
+                ParamError { owner: entry.info.name.to_owned(), key: "scheduler".to_owned(), value: None, expected }
+            },
+        )
     };
     let outcome = replay_through(&file, &text, &build);
     let trouble = trouble.lock().expect("no holder panics").take();
     match (trouble, outcome) {
         (Some(Error::Unsupported(reason)), _) => Ok(Verdict::Skipped(reason)),
-        // A parameter that the library refuses: the replay says it with the place in the file.
-        (Some(Error::Usage(_)) | None, Err(error)) => Err(Error::Usage(error.to_string())),
         (Some(error), _) => Err(error),
+        (None, Err(error)) => Err(Error::Usage(error.to_string())),
         (None, Ok(outcome)) => Ok(Verdict::Replayed(outcome)),
     }
 }
@@ -66,17 +61,23 @@ pub fn replay_file(path: &Path) -> Result<Verdict> {
 /// Runs the command.
 ///
 /// # Errors
-/// As [`replay_file`], and a mismatch.
+/// A mismatch; a file that cannot be replayed (the others are, all the same); no right to load programs.
 pub fn run(args: Args) -> Result<()> {
     let (mut vectors, mut operations, mut mismatches, mut skipped) = (0, 0, 0, 0);
+    let mut broken = None;
     let mut first = None;
     for path in &args.files {
-        match replay_file(path)? {
-            Verdict::Skipped(reason) => {
+        match replay_file(path) {
+            Err(error @ Error::Usage(_)) => {
+                println!("{error}");
+                broken = broken.or(Some(error));
+            }
+            Err(error) => return Err(error),
+            Ok(Verdict::Skipped(reason)) => {
                 skipped += 1;
                 println!("skipped {}: {reason}", path.display());
             }
-            Verdict::Replayed(outcome) => {
+            Ok(Verdict::Replayed(outcome)) => {
                 vectors += 1;
                 operations += outcome.operations;
                 mismatches += outcome.mismatches;
@@ -90,8 +91,9 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     println!("eBPF: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} vectors skipped");
-    match first {
-        Some(first) => Err(Error::Failed(format!("the first mismatch:\n{first}"))),
-        None => Ok(()),
+    match (broken, first) {
+        (Some(broken), _) => Err(broken),
+        (None, Some(first)) => Err(Error::Failed(format!("the first mismatch:\n{first}"))),
+        (None, None) => Ok(()),
     }
 }

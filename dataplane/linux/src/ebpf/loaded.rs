@@ -100,6 +100,10 @@ impl Loaded {
                 STATE => settings.state.as_deref(),
                 _ => None,
             };
+            // Eight megabytes that carried ranks have no use for.
+            if name == "flows" && !settings.computes_ranks() {
+                map.set_max_entries(1).trying(|| what.clone())?;
+            }
             if let Some(initial) = initial {
                 map.set_initial_value(initial).trying(|| format!("{what}: {name} and its mirror differ in size"))?;
             }

@@ -275,6 +275,11 @@ impl Settings {
         };
     }
 
+    /// Whether ranks are computed per flow.
+    pub const fn computes_ranks(&self) -> bool {
+        self.config.rank_source >= 2
+    }
+
     /// Whether the dequeue tracepoint is needed for ranks, too.
     pub const fn needs_virtual_time(&self) -> bool {
         self.config.rank_source == 3

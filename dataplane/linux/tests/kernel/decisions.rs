@@ -1,0 +1,172 @@
+//! Every option of every program against the library, operation by operation.
+
+use crate::{Random, arguments, can_run};
+use pifolab_dataplane::Error;
+use pifolab_dataplane::ebpf::conformance::{Verdict, replay_file};
+use pifolab_dataplane::ebpf::harness::{Harnessed, Trouble};
+use pifolab_dataplane::ebpf::{Occupancy, RankSource, Settings};
+use pifolab_scenario::registry::find_scheduler;
+use pifolab_sched::{Packet, Scheduler};
+use pifolab_units::{Rank, Time};
+
+/// Each line is a scheduler and its parameters.
+const CONFIGURATIONS: &[&str] = &[
+    "fifo capacity_packets=10",
+    "fifo capacity_bytes=9000",
+    "sp-pifo queues=4 queue_capacity_packets=5",
+    "sp-pifo queues=4 queue_capacity_packets=5 on_full=update",
+    "sp-pifo queue_capacity_packets=2,6,9 push_down=queue-bound",
+    "sp-pifo queues=4 queue_capacity_packets=5 push_down=queue-bound-old on_full=update",
+    "sp-pifo queues=4 queue_capacity_packets=5 push_down=rank clamp=0",
+    "sp-pifo queues=4 queue_capacity_packets=5 push_down=one clamp=-3",
+    "sp-pifo queues=3 queue_capacity_packets=4 order=push-down-first",
+    "sp-pifo queues=3 queue_capacity_packets=4 order=push-down-first push_down=rank on_full=update",
+    "sp-pifo queues=3 queue_capacity_packets=4 order=push-down-first push_down=one clamp=0",
+    "sp-pifo queues=3 queue_capacity_packets=4 order=push-down-first push_down=queue-bound",
+    "sp-pifo queues=20 queue_capacity_packets=3",
+    "sp-pifo queues=4 queue_capacity_bytes=6000",
+    "aifo capacity_packets=20 window=20 k=0.1",
+    "aifo capacity_packets=20 window=20 k=0.7 quantile=le update=after",
+    "aifo capacity_packets=10 window=5 k=1/4 compare=lt update=after",
+    "aifo capacity_packets=10 window=8 k=0.1 sample=3",
+    "aifo capacity_packets=20 target_packets=12 window=12 k=0.2",
+    "aifo capacity_packets=10 window=8 k=0 start_window=0,0,0,0,0,0,0,0",
+    "aifo capacity_packets=10 window=16 k=0 start_window=9,2,5",
+    "aifo capacity_bytes=20000 window=20 k=0.1",
+    "aifo capacity_packets=200 window=1024 k=0.1",
+    "packs queues=4 queue_capacity_packets=5 window=20 k=0.1",
+    "packs queue_capacity_packets=2,6,9 window=16 k=1/4 quantile=le",
+    "packs queues=4 queue_capacity_packets=5 window=20 k=0.7 update=after",
+    "packs queues=4 queue_capacity_packets=5 window=16 occupancy=global",
+    "packs queues=4 queue_capacity_packets=5 window=16 occupancy=global fall_through=false k=0.25",
+    "packs queues=3 queue_capacity_packets=4 window=7 shift=25",
+    "packs queues=3 queue_capacity_packets=4 window=7 shift=-25 quantile=le",
+    "packs queues=3 queue_capacity_packets=4 window=7 shift=-9223372036854775807",
+    "packs queues=4 queue_capacity_bytes=6000 window=20",
+    "rifo capacity_packets=20 tracking_range_packets=10",
+    "rifo capacity_packets=20 tracking_range_packets=10 mode=eq3 reset_counter=0",
+    "rifo capacity_packets=20 tracking_range_packets=10 mode=pow2",
+    "rifo capacity_packets=64 tracking_range_packets=100 k=0 mode=pow2",
+    "rifo capacity_packets=1 k=0.9 mode=pow2",
+    "rifo capacity_bytes=90000 tracking_range_packets=30 mode=pow2",
+    "rifo capacity_bytes=30000 tracking_range_packets=30 k=1/3",
+    "exp-pifo queues=8 queue_capacity_packets=5 window_packets=50",
+    "exp-pifo queues=3 queue_capacity_packets=5 window_packets=6 beta0=last reset=ge",
+    "exp-pifo queues=8 queue_capacity_packets=5 window_packets=50 r_min=1500 beta=ceil",
+    "exp-pifo queues=5 queue_capacity_packets=5 window_packets=50 mapping=bounds",
+    "exp-pifo queues=5 queue_capacity_packets=5 window_packets=50 mapping=bounds beta=ceil r_min=7",
+    "exp-pifo queues=1 queue_capacity_packets=5",
+];
+
+/// Where ranks are drawn from: few, many, and up to the largest.
+const RANK_LIMITS: [u64; 3] = [8, 100, Rank::MAX.get()];
+
+fn draw(random: &mut Random, limit: u64) -> Rank {
+    // Large ranks of every length, not only of the greatest.
+    let shift = if limit > 100 { random.below(63) } else { 0 };
+    let low = random.below(1 << 30);
+    let wide = random.below(1 << 40) << 30 | low;
+    Rank::saturating(if limit > 100 { (wide & Rank::MAX.get()) >> shift } else { low % limit })
+}
+
+#[test]
+fn programs_decide_like_the_library_with_every_option() {
+    if !can_run("programs_decide_like_the_library_with_every_option") {
+        return;
+    }
+    for (place, configuration) in CONFIGURATIONS.iter().enumerate() {
+        let (name, text) = configuration.split_once(' ').expect("a name and parameters");
+        for limit in [RANK_LIMITS[place % 2], RANK_LIMITS[2]] {
+            let trouble = Trouble::default();
+            let args = arguments(name, text);
+            let mut library = (find_scheduler(name).expect("known").build)(args.clone()).expect(configuration);
+            let mut program = Harnessed::new(name, args, trouble.clone()).expect(configuration);
+            let mut random = Random(limit ^ 0x5eed);
+            for id in 0..500 {
+                let context = || format!("{configuration}, ranks below {limit}, operation {id}");
+                if random.below(100) < 40 {
+                    assert_eq!(program.dequeue(Time::ZERO), library.dequeue(Time::ZERO), "{}", context());
+                    continue;
+                }
+                let (rank, size) = (draw(&mut random, limit), 64 + random.below(1400) as u32);
+                let packet = || Packet { id, flow: 0, size, rank, arrival: Time::ZERO };
+                let (got, expected) = (program.enqueue(packet(), Time::ZERO), library.enqueue(packet(), Time::ZERO));
+                assert_eq!(got, expected, "{}", context());
+            }
+            let trouble = trouble.lock().expect("nobody panicked").take();
+            assert!(trouble.is_none(), "{configuration}: {trouble:?}");
+        }
+    }
+}
+
+#[test]
+fn the_projects_vectors_agree_in_every_answer() {
+    if !can_run("the_projects_vectors_agree_in_every_answer") {
+        return;
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance");
+    let mut replayed = 0;
+    for entry in std::fs::read_dir(folder).expect("the vectors of the project") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        match replay_file(&path).unwrap_or_else(|error| panic!("{error}")) {
+            Verdict::Skipped(reason) => eprintln!("skipped {}: {reason}", path.display()),
+            Verdict::Replayed(outcome) => {
+                assert_eq!(outcome.mismatches, 0, "{:?}", outcome.first);
+                replayed += 1;
+            }
+        }
+    }
+    assert!(replayed >= 20, "only {replayed} vectors were replayed");
+}
+
+#[test]
+fn a_vector_with_a_wrong_answer_is_found_and_one_without_program_is_skipped_with_its_reason() {
+    if !can_run("a_vector_with_a_wrong_answer_is_found_and_one_without_program_is_skipped_with_its_reason") {
+        return;
+    }
+    let replay = |name: &str, text: &str| {
+        let path = std::env::temp_dir().join(format!("pifolab-{name}-{}.json", std::process::id()));
+        std::fs::write(&path, text).expect("a file in the temporary folder");
+        let verdict = replay_file(&path);
+        std::fs::remove_file(&path).expect("it was just written");
+        verdict
+    };
+    let vector = r#"{"scheduler": "fifo", "config": {"capacity": 1}, "ops": [["enq", 0, 5], ["enq", 1, 2], ["deq"]],
+                     "expect": [["adm", 0], ["adm", 0], ["deq", 0]]}"#;
+    let Ok(Verdict::Replayed(outcome)) = replay("wrong", vector) else { panic!("it can be replayed") };
+    assert_eq!((outcome.operations, outcome.mismatches), (3, 1));
+    let first = outcome.first.expect("there is one");
+    assert_eq!((first.operation, first.got.as_str()), (1, r#"["drop", "full"]"#));
+
+    let pifo = r#"{"scheduler": "pifo", "config": {"capacity": 1}, "ops": [["deq"]], "expect": [["deq", null]]}"#;
+    let Ok(Verdict::Skipped(reason)) = replay("pifo", pifo) else { panic!("there is no such program") };
+    assert!(reason.contains("no eBPF program of pifo"), "{reason}");
+
+    let broken = vector.replace("capacity", "capacty");
+    let error = replay("broken", &broken).expect_err("an unknown key").to_string();
+    assert!(error.contains("capacty"), "{error}");
+}
+
+#[test]
+fn what_a_program_cannot_do_is_refused_by_name_and_what_the_library_refuses_too() {
+    let settings = |name: &str, text: &str| {
+        Settings::new(name, arguments(name, text), RankSource::Dscp, Occupancy::Walk).err().expect("an error")
+    };
+    for (name, text, word) in [
+        ("packs", "window=2000", "2000"),
+        ("sp-pifo", "queues=40", "40"),
+        ("aifo", "arithmetic=netbench update=after compare=lt", "floating-point"),
+        ("aifo", "capacity_bytes=1000000000000 window=1000 k=1/1000001", "64 bits"),
+        ("afq", "bytes_per_round=1500", "switch"),
+    ] {
+        let error = settings(name, text);
+        assert!(matches!(error, Error::Unsupported(_)) && error.to_string().contains(word), "{name} {text}: {error}");
+    }
+    for (name, text, word) in [("aifo", "k=3/2", "k"), ("fifo", "queues=3", "queues"), ("sp-pifi", "", "sp-pifo")] {
+        let error = settings(name, text);
+        assert!(matches!(error, Error::Usage(_)) && error.to_string().contains(word), "{name} {text}: {error}");
+    }
+}

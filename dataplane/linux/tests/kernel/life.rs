@@ -1,0 +1,174 @@
+//! Up, status and down as a user types them, in a network namespace that ends with the test's thread.
+
+use crate::can_run;
+use serde_json::Value;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A namespace of the calling thread's own with a veth pair, `v0` and `v1`.
+pub struct Lab;
+
+impl Lab {
+    pub fn new() -> Self {
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("root may have a namespace");
+        for line in ["link add v0 type veth peer name v1", "link set v0 up", "link set v1 up"] {
+            assert!(tool("ip", line).status.success(), "ip {line}");
+        }
+        Self
+    }
+}
+
+/// Children inherit the namespace of the thread that makes them.
+pub fn tool(name: &str, line: &str) -> Output {
+    Command::new(name).args(line.split(' ')).output().unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn command(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pifolab-dataplane"));
+    command.args(line.split(' '));
+    command
+}
+
+/// Exit status, and both outputs together.
+fn run(line: &str) -> (Option<i32>, String) {
+    let output = command(line).stdin(Stdio::null()).output().expect("the program starts");
+    (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+fn root_qdisc(dev: &str) -> String {
+    String::from_utf8_lossy(&tool("tc", &format!("qdisc show dev {dev} root")).stdout).into_owned()
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "{what}: not within 20 s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Starts `up` in the foreground and waits until its queues are there.
+fn up(line: &str) -> Child {
+    let child = command(line).stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the program starts");
+    wait_until("up", || run("status --dev v0").0 == Some(0) && root_qdisc("v0").contains("htb"));
+    child
+}
+
+#[test]
+fn a_data_plane_is_put_up_shown_and_taken_down() {
+    if !can_run("a_data_plane_is_put_up_shown_and_taken_down") {
+        return;
+    }
+    let _lab = Lab::new();
+    let line = "up --dev v0 --rate-mbps 20 --scheduler packs --queues 4 --queue-capacity-packets 7 --window 30 --background";
+    let (status, text) = run(line);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(root_qdisc("v0").contains("htb 1:"));
+    assert!(!root_qdisc("v1").contains("htb"), "the other interface is left alone");
+
+    let (status, text) = run("status --json");
+    assert_eq!(status, Some(0), "{text}");
+    let shown: Value = serde_json::from_str(text.trim()).expect("JSON");
+    assert_eq!((shown["scheduler"].as_str(), shown["interface"].as_str()), (Some("packs"), Some("v0")));
+    let queues = shown["queues"].as_array().expect("queues");
+    assert_eq!(queues.len(), 4);
+    assert!(queues.iter().all(|queue| queue["capacity"] == 7 && queue["bound"].is_i64()));
+
+    let (status, text) = run(line);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("up already"), "{text}");
+
+    let (status, text) = run("down --dev v0");
+    assert_eq!(status, Some(0), "{text}");
+    assert!(!root_qdisc("v0").contains("htb"));
+    assert_eq!(run("status").0, Some(1), "nothing is up");
+    assert_eq!(run("down").0, Some(0), "there is nothing to do");
+}
+
+#[test]
+fn what_a_killed_command_leaves_is_removed_by_down_and_by_the_next_up() {
+    if !can_run("what_a_killed_command_leaves_is_removed_by_down_and_by_the_next_up") {
+        return;
+    }
+    let _lab = Lab::new();
+    let line = "up --dev v0 --rate-mbps 20 --scheduler sp-pifo";
+    for next in ["down", "up --dev v0 --rate-mbps 20 --scheduler aifo --background"] {
+        let mut child = up(line);
+        child.kill().expect("SIGKILL");
+        child.wait().expect("it ends");
+        assert!(root_qdisc("v0").contains("htb"), "a killed process cannot clean up");
+        let (status, text) = run("status");
+        assert!(status == Some(0) && text.contains("which is gone"), "{text}");
+        let (status, text) = run(next);
+        assert_eq!(status, Some(0), "{next}: {text}");
+    }
+    let (_, text) = run("status");
+    assert!(text.contains("aifo"), "{text}");
+    assert_eq!(run("down").0, Some(0));
+    assert!(!root_qdisc("v0").contains("htb"));
+}
+
+#[test]
+fn a_signal_takes_it_down_in_order() {
+    if !can_run("a_signal_takes_it_down_in_order") {
+        return;
+    }
+    let _lab = Lab::new();
+    let mut child = up("up --dev v0 --rate-mbps 20 --scheduler exp-pifo --occupancy-from counters");
+    let pid = nix::unistd::Pid::from_raw(child.id() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("it lives");
+    assert!(child.wait().expect("it ends").success());
+    assert!(!root_qdisc("v0").contains("htb"));
+    assert_eq!(run("status").0, Some(1));
+}
+
+#[test]
+fn a_foreign_root_qdisc_is_left_alone_unless_forced() {
+    if !can_run("a_foreign_root_qdisc_is_left_alone_unless_forced") {
+        return;
+    }
+    let _lab = Lab::new();
+    assert!(tool("tc", "qdisc add dev v0 root handle 1: htb").status.success());
+    let line = "up --dev v0 --rate-mbps 20 --scheduler fifo --background";
+    let (status, text) = run(line);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("not ours (htb 1:)") && text.contains("--force"), "{text}");
+    assert_eq!(run("down --dev v0").0, Some(0));
+    assert!(root_qdisc("v0").contains("htb 1:"), "down leaves it alone, too");
+    let (status, text) = run(&format!("{line} --force"));
+    assert_eq!(status, Some(0), "{text}");
+    assert_eq!(run("down").0, Some(0));
+}
+
+#[test]
+fn wrong_use_and_missing_rights_are_said_in_one_message() {
+    if !can_run("wrong_use_and_missing_rights_are_said_in_one_message") {
+        return;
+    }
+    let _lab = Lab::new();
+    for (line, status, word) in [
+        ("up --dev nosuch --rate-mbps 20 --scheduler fifo", 2, "nosuch"),
+        ("up --dev v0 --rate-mbps 0 --scheduler fifo", 2, "rate-mbps 0"),
+        ("up --dev v0 --rate-mbps 20 --scheduler fifi", 2, "fifo"),
+        ("up --dev v0 --rate-mbps 20 --scheduler sp-pifo --queues 9", 3, "8 priorities"),
+        ("up --dev v0 --rate-mbps 20 --scheduler pifo", 3, "switch"),
+        ("up --dev v0 --rate-mbps 20 --scheduler aifo --k 2", 2, "k = 2"),
+        ("up --dev v0 --rate-mbps 20 --scheduler fifo --rank dcsp", 2, "payload:OFFSET:WIDTH"),
+    ] {
+        let (got, text) = run(line);
+        assert_eq!(got, Some(status), "{line}: {text}");
+        assert!(text.contains(word), "{line}: {text}");
+    }
+    // As nobody, where nobody can read the program at all.
+    let mut nobody = command("up --dev v0 --rate-mbps 20 --scheduler fifo");
+    match nobody.uid(65_534).gid(65_534).output() {
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(3), "{text}");
+            assert!(text.contains("takes root") && text.contains("switch"), "{text}");
+        }
+        Err(error) => eprintln!("as nobody: not tried, since nobody cannot start the program here: {error}"),
+    }
+    assert!(!root_qdisc("v0").contains("htb"), "nothing was put up");
+}

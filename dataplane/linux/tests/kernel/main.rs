@@ -1,0 +1,54 @@
+//! The eBPF data plane in the kernel: decisions against the library's, and the life of a data plane on an interface.
+//!
+//! Tests that need rights or kernel features which are missing say so and end; with `DATAPLANE_REQUIRE=K` in the
+//! environment they fail instead.
+#![cfg(feature = "ebpf")]
+
+mod decisions;
+mod life;
+mod ranks;
+mod traffic;
+
+use pifolab_dataplane::doctor;
+use pifolab_sched::params::{Args, Value};
+
+/// Why tier K (programs in the kernel, HTB) cannot be tested here.
+fn missing() -> Option<String> {
+    doctor::load_classifier().and_then(|_| doctor::qdisc("htb")).err()
+}
+
+/// Whether to go on; a skip says why, and is a failure where the tier is required.
+fn can_run(test: &str) -> bool {
+    let Some(reason) = missing() else { return true };
+    let required = std::env::var("DATAPLANE_REQUIRE").is_ok_and(|tiers| tiers.contains('K'));
+    assert!(!required, "{test} cannot run, and DATAPLANE_REQUIRE asks for it: {reason}");
+    eprintln!("skipped {test}: {reason}");
+    false
+}
+
+/// Arguments as text would give them: `window=20 k=0.1 update=after`.
+fn arguments(scheduler: &str, text: &str) -> Args {
+    let mut args = Args::new(scheduler);
+    for (key, value) in text.split_ascii_whitespace().map(|pair| pair.split_once('=').expect("key=value")) {
+        let number = |text: &str| text.parse().ok().map(Value::Integer);
+        let parsed = match value {
+            "true" => Value::Flag(true),
+            "false" => Value::Flag(false),
+            list if list.contains(',') => Value::List(list.split(',').filter_map(number).collect()),
+            other if other.contains('/') || other.contains('.') => Value::Text(other.to_owned()),
+            other => number(other).unwrap_or_else(|| Value::Text(other.to_owned())),
+        };
+        args.set(key, parsed);
+    }
+    args
+}
+
+/// A small generator (Knuth's MMIX), so that tests repeat.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 16) % limit
+    }
+}

@@ -1,0 +1,84 @@
+//! Where ranks come from: seen through the bound of a single SP-PIFO queue, which is the rank that it let in last.
+
+use crate::{arguments, can_run};
+use pifolab_dataplane::ebpf::harness::frame;
+use pifolab_dataplane::ebpf::intf::SpPifoState;
+use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
+
+struct Probe(Loaded);
+
+impl Probe {
+    fn new(rank: RankSource) -> Self {
+        let args = arguments("sp-pifo", "queues=1 queue_capacity_packets=10");
+        let settings = Settings::new("sp-pifo", args, rank, Occupancy::Harness).expect("valid");
+        Self(Loaded::load(settings).expect("it loads"))
+    }
+
+    fn rank_of(&self, frame: &[u8], bytes: u32) -> i64 {
+        let decision = self.0.test(frame, bytes).expect("a decision");
+        assert_eq!((decision.queue, decision.drop), (0, None));
+        self.0.state::<SpPifoState>().expect("its state").bounds[0]
+    }
+}
+
+/// The frame with another UDP source port: another flow.
+fn of_flow(flow: u8, mut frame: [u8; 50]) -> [u8; 50] {
+    frame[35] = flow;
+    frame
+}
+
+#[test]
+fn ranks_are_read_from_the_dscp_and_the_payload() {
+    if !can_run("ranks_are_read_from_the_dscp_and_the_payload") {
+        return;
+    }
+    let packet = frame(0x0102_0304_0506_0708, 41);
+    assert_eq!(Probe::new(RankSource::Dscp).rank_of(&packet, 100), 41);
+    for (text, rank) in [
+        ("payload:0:8", 0x0102_0304_0506_0708),
+        ("payload:2:4", 0x0304_0506),
+        ("payload:6:2", 0x0708),
+        ("payload:7:1", 8),
+        ("payload:5:4", 0),
+    ] {
+        assert_eq!(Probe::new(text.parse().expect("a rank")).rank_of(&packet, 100), rank, "{text}");
+    }
+    // Larger than any rank.
+    assert_eq!(Probe::new("payload:0:8".parse().expect("a rank")).rank_of(&frame(u64::MAX, 0), 100), i64::MAX);
+}
+
+#[test]
+fn tags_and_the_next_protocol_version_are_understood_and_the_rest_passes_by() {
+    if !can_run("tags_and_the_next_protocol_version_are_understood_and_the_rest_passes_by") {
+        return;
+    }
+    let probe = Probe::new(RankSource::Dscp);
+    let packet = frame(0, 41);
+    let mut tagged = packet[..12].to_vec();
+    tagged.extend([0x81, 0, 0, 7]);
+    tagged.extend(&packet[12..]);
+    assert_eq!(probe.rank_of(&tagged, 100), 41);
+    // Traffic class 0xB8 (DSCP 46) over the first two bytes.
+    let mut six = vec![0; 14 + 40];
+    six[12..16].copy_from_slice(&[0x86, 0xdd, 0x6b, 0x80]);
+    assert_eq!(probe.rank_of(&six, 100), 46);
+    let mut arp = vec![0; 60];
+    arp[12..14].copy_from_slice(&[0x08, 0x06]);
+    assert_eq!(probe.rank_of(&arp, 100), 46, "the bound is as it was");
+    assert_eq!(probe.0.stats().expect("statistics").unranked, 1);
+}
+
+#[test]
+fn las_counts_the_bytes_of_each_flow_and_stfq_its_finish_tags() {
+    if !can_run("las_counts_the_bytes_of_each_flow_and_stfq_its_finish_tags") {
+        return;
+    }
+    let (one, two) = (of_flow(1, frame(0, 0)), of_flow(2, frame(0, 0)));
+    let las = Probe::new(RankSource::Las);
+    let ranks = [(one, 100), (one, 200), (two, 60), (one, 70)].map(|(frame, bytes)| las.rank_of(&frame, bytes));
+    assert_eq!(ranks, [0, 100, 0, 300]);
+    // Nothing is dequeued here, so virtual time stands still and a tag grows by 1024 a byte.
+    let stfq = Probe::new(RankSource::Stfq);
+    let ranks = [(one, 100), (one, 200), (two, 60), (one, 70)].map(|(frame, bytes)| stfq.rank_of(&frame, bytes));
+    assert_eq!(ranks, [0, 100 * 1024, 0, 300 * 1024]);
+}

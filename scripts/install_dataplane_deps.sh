@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs what the Linux data plane needs on Debian and Ubuntu: to build it (clang, libbpf, libelf) and to run and
+# test it (iproute2, ethtool, iperf3). Says what is missing where it may not install.
+set -euo pipefail
+
+# One line: what the package brings that can be looked for, and the package.
+needed=(
+    "command:clang clang"
+    "file:/usr/include/bpf/bpf_helpers.h libbpf-dev"
+    "file:/usr/include/libelf.h libelf-dev"
+    "file:/usr/include/zlib.h zlib1g-dev"
+    "command:pkg-config pkg-config"
+    "command:make make"
+    "command:cc gcc"
+    "command:tc iproute2"
+    "command:ethtool ethtool"
+    "command:iperf3 iperf3"
+)
+
+export PATH="$PATH:/usr/sbin:/sbin"
+missing=()
+for line in "${needed[@]}"; do
+    read -r probe package <<< "$line"
+    case $probe in
+        command:*) command -v "${probe#command:}" > /dev/null || missing+=("$package") ;;
+        file:*) [ -e "${probe#file:}" ] || missing+=("$package") ;;
+    esac
+done
+
+if [ "${#missing[@]}" = 0 ]; then
+    echo "the Linux data plane has all that it needs"
+    exit 0
+fi
+if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then
+    echo "please install: ${missing[*]} (names as in Debian; I may not: that takes root and apt-get)" >&2
+    exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
+echo "installed: ${missing[*]}"
