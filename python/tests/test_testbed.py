@@ -201,3 +201,36 @@ def test_a_summary_without_a_run_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "fct", [], [])
     with pytest.raises(InputError, match="no run"):
         testbed.read(tmp_path)
+
+
+@pytest.mark.parametrize("option", [["--out", "{}"], ["--out={}"]])
+def test_the_command_reports_on_what_the_program_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: list[str]
+) -> None:
+    from pifolab.cli import testbed as command
+
+    four(tmp_path)
+    seen: list[list[str]] = []
+
+    def program(arguments: list[str]) -> int:
+        seen.append(list(arguments))
+        return 0
+
+    monkeypatch.setattr(command, "run_program", program)
+    arguments = ["udp-four-flows", *(part.format(tmp_path) for part in option)]
+    assert command.run_testbed(arguments) == 0
+    assert seen == [["testbed", *arguments]]
+    assert "ai8: reproduced" in capsys.readouterr().out
+    assert (tmp_path / "report.md").exists()
+
+
+@pytest.mark.parametrize("status", [2, 3])
+def test_the_command_reports_nothing_when_the_experiment_could_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    from pifolab.cli import testbed as command
+
+    four(tmp_path)
+    monkeypatch.setattr(command, "run_program", lambda _: status)
+    assert command.run_testbed(["udp-four-flows", "--out", str(tmp_path)]) == status
+    assert not (tmp_path / "report.md").exists()

@@ -4,6 +4,7 @@ use super::namespace::RECEIVER;
 use super::traffic::{Bins, Flow, now_ns, sleep_until};
 use super::udp::{Timetable, set_dscp};
 use crate::error::Trying;
+use crate::switch::bridge::prefer_this_thread;
 use crate::{Error, Result};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -45,6 +46,7 @@ pub fn listen() -> Result<TcpListener> {
 /// # Errors
 /// No connection within ten seconds, or no CUBIC in this kernel.
 pub fn send(flow: &Flow, number: usize, table: Timetable, stop: &AtomicBool) -> Result<()> {
+    prefer_this_thread();
     let mut stream = TcpStream::connect((RECEIVER, PORT)).trying(|| format!("cannot connect to {RECEIVER}:{PORT}"))?;
     let cubic = b"cubic";
     // SAFETY: the pointer and the length describe `cubic`.
@@ -111,6 +113,7 @@ pub fn receive(listener: &TcpListener, flows: &[Flow], table: Timetable, stop: &
 }
 
 fn read(mut stream: TcpStream, flows: &[Flow], table: Timetable, stop: &AtomicBool) -> Option<(usize, TcpOutcome)> {
+    prefer_this_thread();
     stream.set_nonblocking(false).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     let mut chunk = vec![0; CHUNK];

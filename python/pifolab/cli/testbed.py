@@ -1,0 +1,49 @@
+"""`pifolab testbed`: the papers' hardware experiments in network namespaces, then their figure, table and verdicts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from pifolab.cli.parser import Parser
+from pifolab.dataplane import run_program
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command. Its options belong to the data plane's program, which also explains them."""
+    testbed = commands.add_parser(
+        "testbed",
+        help="the papers' testbed experiments on real packets, with figure, table and verdicts",
+        add_help=False,
+        prefix_chars="\0",
+    )
+    testbed.add_argument("arguments", nargs="*", metavar="ARGUMENT")
+    testbed.set_defaults(run=lambda arguments: run_testbed(arguments.arguments))
+
+
+def run_testbed(arguments: Sequence[str]) -> int:
+    """Run the experiment; with `--out` report on what it left, also when it was interrupted."""
+    status = run_program(["testbed", *(arguments or ["--help"])])
+    folder = _out(arguments)
+    # 2 and 3: wrong arguments, or a machine that cannot; a folder there is may be that of an earlier run.
+    if folder is None or status not in (0, 1):
+        return status
+    from pifolab import testbed
+
+    page = testbed.report(folder)
+    for verdict in testbed.verdicts(testbed.read(folder)):
+        mark = " (provisional)" if verdict.provisional else ""
+        print(f"{verdict.claim}: {verdict.verdict}{mark}")
+    print(f"report: {page}")
+    return status
+
+
+def _out(arguments: Sequence[str]) -> str | None:
+    for place, argument in enumerate(arguments):
+        if argument.startswith("--out="):
+            return argument.removeprefix("--out=")
+        if argument == "--out" and place + 1 < len(arguments):
+            return arguments[place + 1]
+    return None
