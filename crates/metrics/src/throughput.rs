@@ -6,11 +6,17 @@ use pifolab_units::{Span, Time};
 
 /// Bytes put on the wire by each flow in each interval; a packet counts in the interval in which its first bit leaves.
 ///
-/// Flows are dense indices from 0. Memory: 8 bytes per interval and flow up to the largest number that was sent in it.
+/// Flows are dense indices from 0. Memory: 24 bytes for each interval and flow that sent in it, and 8 for each flow.
 #[derive(Clone, Debug)]
 pub struct Throughput {
     interval: Span,
-    intervals: Vec<Vec<u64>>,
+    /// The interval under way, by its number, and what each flow has sent in it.
+    current: u64,
+    sent: Vec<u64>,
+    /// The flows that have sent in it.
+    active: Vec<u32>,
+    /// Complete intervals.
+    rows: Vec<(Time, u32, u64)>,
 }
 
 impl Throughput {
@@ -20,7 +26,7 @@ impl Throughput {
     /// If it is zero.
     pub fn new(interval: Span) -> Self {
         assert!(interval != Span::ZERO, "intervals without length");
-        Self { interval, intervals: Vec::new() }
+        Self { interval, current: 0, sent: Vec::new(), active: Vec::new(), rows: Vec::new() }
     }
 
     /// The length of an interval.
@@ -28,29 +34,41 @@ impl Throughput {
         self.interval
     }
 
-    /// (start of the interval, flow, bytes), in this order, where a flow sent anything.
-    pub fn rows(&self) -> impl Iterator<Item = (Time, u32, u64)> {
-        self.intervals.iter().zip(0u64..).flat_map(|(flows, index)| {
-            let start = Time::from_ps(index * self.interval.as_ps());
-            let sent = flows.iter().zip(0u32..).filter(|(bytes, _)| **bytes > 0);
-            sent.map(move |(bytes, flow)| (start, flow, *bytes))
-        })
+    /// (start of the interval, flow, bytes), in this order, where a flow sent anything. The last interval is there once
+    /// the run has ended.
+    pub fn rows(&self) -> &[(Time, u32, u64)] {
+        &self.rows
+    }
+
+    fn close(&mut self) {
+        self.active.sort_unstable();
+        let start = Time::from_ps(self.current * self.interval.as_ps());
+        for flow in self.active.drain(..) {
+            self.rows.push((start, flow, std::mem::take(&mut self.sent[flow as usize])));
+        }
     }
 }
 
 impl Observer for Throughput {
     #[inline]
     fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, now: Time) {
-        let index = (now.as_ps() / self.interval.as_ps()) as usize;
-        if index >= self.intervals.len() {
-            self.intervals.resize_with(index + 1, Vec::new);
+        let interval = now.as_ps() / self.interval.as_ps();
+        if interval != self.current {
+            self.close();
+            self.current = interval;
         }
-        let flows = &mut self.intervals[index];
         let flow = packet.flow as usize;
-        if flow >= flows.len() {
-            flows.resize(flow + 1, 0);
+        if flow >= self.sent.len() {
+            self.sent.resize(flow + 1, 0);
         }
-        flows[flow] += u64::from(packet.size);
+        if self.sent[flow] == 0 {
+            self.active.push(packet.flow);
+        }
+        self.sent[flow] += u64::from(packet.size);
+    }
+
+    fn on_end(&mut self, _: Time) {
+        self.close();
     }
 }
 
@@ -63,7 +81,8 @@ mod tests {
     fn bytes_count_in_the_interval_of_their_departure() {
         let mut throughput = Throughput::new(Span::from_us(4));
         run(&mut throughput, events("+1 +1/2 -1 -1/2 +1 +1/2 -1/2 -1"));
-        let rows: Vec<_> = throughput.rows().map(|(start, flow, bytes)| (start.as_ns(), flow, bytes)).collect();
+        let rows: Vec<_> =
+            throughput.rows().iter().map(|(start, flow, bytes)| (start.as_ns(), *flow, *bytes)).collect();
         assert_eq!(rows, [(0, 0, 1000), (0, 2, 1000), (4_000, 0, 1000), (4_000, 2, 1000)]);
     }
 }

@@ -271,7 +271,7 @@ fn mapping(measured: &Measured) -> Option<Table> {
 }
 
 fn throughput(measured: &Measured) -> Option<Table> {
-    let rows: Vec<_> = measured.throughput.as_ref()?.rows().collect();
+    let rows = measured.throughput.as_ref()?.rows();
     Some(Table::new(
         "throughput",
         vec![

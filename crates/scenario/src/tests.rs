@@ -270,6 +270,14 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         message(PACKS, &[("metrics.delta_to", "fif")]),
         "test.toml: --set: metrics.delta_to: unknown scheduler \"fif\"; did you mean fifo?"
     );
+    assert_eq!(
+        message(PACKS, &[("metrics.throughput_interval_ns", "5")]),
+        "test.toml: --set: metrics.throughput_interval_ns = 5 ns: expected a time of at least 1 us"
+    );
+    assert_eq!(
+        message(PACKS, &[("metrics.sample_every_us", "0")]),
+        "test.toml: --set: metrics.sample_every_us = 0: expected a time above 0"
+    );
     assert_eq!(message("", &[]), "test.toml: link: is missing: expected a table; The link that packets leave on.");
     assert_eq!(message("x", &[]).split("no TOML").next(), Some("test.toml:1: "));
 }
