@@ -97,7 +97,8 @@ pub fn load_classifier() -> Result<String, String> {
     let error = std::io::Error::last_os_error();
     Err(match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
-            "BPF_PROG_LOAD: not permitted; it takes root (or CAP_BPF and CAP_NET_ADMIN in the first user namespace)".to_owned()
+            "BPF_PROG_LOAD: not permitted; it takes root (or CAP_BPF and CAP_NET_ADMIN in the first user namespace)"
+                .to_owned()
         }
         Some(libc::ENOSYS) => "this kernel has no bpf(2) (CONFIG_BPF_SYSCALL)".to_owned(),
         _ => format!("BPF_PROG_LOAD: {error}"),
@@ -161,7 +162,11 @@ pub fn examine() -> Vec<Finding> {
         finding("ip", "testbed", on_path("ip")),
         finding("HTB", "eBPF data plane", qdisc("htb")),
         finding("loading eBPF classifiers", "eBPF data plane, conformance, cost", load_classifier()),
-        finding("kernel types (BTF)", "exact occupancy (else --occupancy-from clock)", readable("/sys/kernel/btf/vmlinux")),
+        finding(
+            "kernel types (BTF)",
+            "exact occupancy (else --occupancy-from clock)",
+            readable("/sys/kernel/btf/vmlinux"),
+        ),
     ];
     #[cfg(feature = "ebpf")]
     findings.push(finding("qdisc tracepoints", "STFQ ranks; counting the occupancy", tracepoints()));
@@ -190,7 +195,8 @@ fn packages(findings: &[Finding]) -> Vec<&'static str> {
         "qemu-system-x86_64" => Some("qemu-system-x86"),
         _ => None,
     };
-    let mut packages: Vec<_> = findings.iter().filter(|finding| !finding.ok).filter_map(|finding| of(finding.what)).collect();
+    let mut packages: Vec<_> =
+        findings.iter().filter(|finding| !finding.ok).filter_map(|finding| of(finding.what)).collect();
     packages.dedup();
     packages
 }
@@ -218,7 +224,8 @@ pub fn run(args: Args) -> Result<()> {
         let packages = packages(&findings);
         if !packages.is_empty() {
             let has_apt = Path::new("/usr/bin/apt-get").exists();
-            let install = if has_apt { "apt-get install --no-install-recommends" } else { "install (names as in Debian):" };
+            let install =
+                if has_apt { "apt-get install --no-install-recommends" } else { "install (names as in Debian):" };
             println!("Missing packages: {install} {}", packages.join(" "));
         }
     }

@@ -40,13 +40,13 @@ pub fn replay_file(path: &Path) -> Result<Verdict> {
     let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
         // The library's own refusal comes first: the replay says it with the place in the file.
         (entry.build)(args.clone())?;
-        Harnessed::new(entry.info.name, args, trouble.clone()).map(|harnessed| -> BoxedScheduler { Box::new(harnessed) }).map_err(
-            |error| {
+        Harnessed::new(entry.info.name, args, trouble.clone())
+            .map(|harnessed| -> BoxedScheduler { Box::new(harnessed) })
+            .map_err(|error| {
                 let expected = error.to_string();
                 trouble.lock().expect("no holder panics").get_or_insert(error);
                 ParamError { owner: entry.info.name.to_owned(), key: "scheduler".to_owned(), value: None, expected }
-            },
-        )
+            })
     };
     let outcome = replay_through(&file, &text, &build);
     let trouble = trouble.lock().expect("no holder panics").take();

@@ -242,7 +242,10 @@ pub fn run(args: Args) -> Result<()> {
     }
     println!("The eBPF programs: state, size, and time per packet ({} runs of {PACKETS} packets)\n", args.runs);
     let head = ("registers", "tables", "instr.", "code", "min", "median", "goal");
-    println!("{:<56} {:>9} {:>8} {:>7} {:>7} {:>6} {:>6} {:>6}", "", head.0, head.1, head.2, head.3, head.4, head.5, head.6);
+    println!(
+        "{:<56} {:>9} {:>8} {:>7} {:>7} {:>6} {:>6} {:>6}",
+        "", head.0, head.1, head.2, head.3, head.4, head.5, head.6
+    );
     for cost in &costs {
         let name = format!("{}: {}", cost.scheduler, cost.variant);
         let goal = cost.goal_ns.map_or_else(String::new, |goal| format!("<{goal}"));
@@ -263,7 +266,11 @@ pub fn run(args: Args) -> Result<()> {
     for (column, source) in HARDWARE.iter().enumerate() {
         println!("  ({}) {source}", column + 1);
     }
-    println!("\n{:<20}{}", "", (1..=HARDWARE.len()).map(|column| format!("{:>8}", format!("({column})"))).collect::<String>());
+    println!(
+        "\n{:<20}{}",
+        "",
+        (1..=HARDWARE.len()).map(|column| format!("{:>8}", format!("({column})"))).collect::<String>()
+    );
     for (name, values) in RESOURCES {
         println!("{name:<20}{}", values.map(|value| format!("{value:>8.2}")).concat());
     }

@@ -1,9 +1,7 @@
 //! What a data plane holds and has done, for people and for programs.
 
 use super::intf::WindowState;
-use super::intf::{
-    Config, EXPONENTS, ExpPifoState, ExpTable, MAX_QUEUES, RifoState, Shared, SpPifoState, Stats,
-};
+use super::intf::{Config, EXPONENTS, ExpPifoState, ExpTable, MAX_QUEUES, RifoState, Shared, SpPifoState, Stats};
 use super::loaded::{self, Loaded};
 use super::settings::Program;
 use crate::net::tc::Leaf;
@@ -211,7 +209,11 @@ impl fmt::Display for Snapshot {
                 f,
                 "{index:>5}  {:>9}  {:>8}  {:>12}  {:>15}  {:>12}  {:>9}",
                 queue.occupancy,
-                queue.capacity, queue.admitted_packets, queue.admitted_bytes, queue.dropped_full, queue.dropped_by_leaf
+                queue.capacity,
+                queue.admitted_packets,
+                queue.admitted_bytes,
+                queue.dropped_full,
+                queue.dropped_by_leaf
             )?;
             match queue.bound {
                 Some(bound) => writeln!(f, "  {bound}")?,

@@ -61,7 +61,8 @@ fn a_data_plane_is_put_up_shown_and_taken_down() {
         return;
     }
     let _lab = Lab::new();
-    let line = "up --dev v0 --rate-mbps 20 --scheduler packs --queues 4 --queue-capacity-packets 7 --window 30 --background";
+    let line =
+        "up --dev v0 --rate-mbps 20 --scheduler packs --queues 4 --queue-capacity-packets 7 --window 30 --background";
     let (status, text) = run(line);
     assert_eq!(status, Some(0), "{text}");
     assert!(root_qdisc("v0").contains("htb 1:"));

@@ -5,15 +5,15 @@ use crate::{Random, arguments, can_run};
 use pifolab_dataplane::ebpf::harness::frame;
 use pifolab_dataplane::ebpf::{Occupancy, Plane, PlaneConfig, RankSource, Settings, Snapshot};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const FRAME_BYTES: usize = 1000;
-/// 2500 frames per second.
-const RATE_BPS: u64 = 20_000_000;
-/// Four times what the link carries, for 0.6 s.
-const BURSTS: usize = 1500;
-const FRAMES_PER_BURST: usize = 4;
-const BURST_EVERY: Duration = Duration::from_micros(400);
+/// 250 frames per second: slow, so that a queue outlasts the pauses of a sender that compilers keep from the processor.
+const RATE_BPS: u64 = 2_000_000;
+const LASTING: Duration = Duration::from_millis(1200);
+/// Up to 8000 frames per second.
+const FRAMES_PER_BURST: usize = 8;
+const BURST_EVERY: Duration = Duration::from_millis(1);
 
 /// A packet socket on interface `name` of the calling thread's namespace.
 fn packet_socket(name: &str) -> OwnedFd {
@@ -54,8 +54,9 @@ fn received(socket: &OwnedFd) -> [usize; 64] {
     }
 }
 
-/// Overloads the link with frames of ranks 10 and 20 in random order; what arrived, and what the data plane says.
-fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> ([usize; 64], Snapshot) {
+/// Overloads the link with frames of ranks 10 and 20 in random order: frames sent, what arrived, and what the data plane
+/// says.
+fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> (u64, [usize; 64], Snapshot) {
     let args = arguments(scheduler, parameters);
     let settings = Settings::new(scheduler, args, RankSource::Dscp, occupancy).expect("valid");
     let config = PlaneConfig { interface: "v0".to_owned(), rate_bps: RATE_BPS, settings, force: false };
@@ -68,17 +69,19 @@ fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> ([usize;
         long[16..18].copy_from_slice(&((FRAME_BYTES - 14) as u16).to_be_bytes());
         long
     });
-    for _ in 0..BURSTS {
+    let (mut sent, start) = (0, Instant::now());
+    while start.elapsed() < LASTING {
         for _ in 0..FRAMES_PER_BURST {
             let frame = &frames[random.below(2) as usize];
             // A dropped frame is reported as ENOBUFS: that is the point.
             // SAFETY: the frame is as long as said.
             unsafe { libc::send(sender.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
         }
+        sent += FRAMES_PER_BURST as u64;
         std::thread::sleep(BURST_EVERY);
     }
     let by_dscp = received(&receiver);
-    (by_dscp, plane.snapshot().expect("a snapshot"))
+    (sent, by_dscp, plane.snapshot().expect("a snapshot"))
 }
 
 #[test]
@@ -100,10 +103,10 @@ fn low_ranks_get_the_link_and_no_packet_is_unaccounted_for() {
         ("rifo", "mode=pow2", Occupancy::Walk),
         ("exp-pifo", "queues=8", Occupancy::Walk),
     ] {
-        let (by_dscp, snapshot) = overload(scheduler, parameters, occupancy);
+        let (sent, by_dscp, snapshot) = overload(scheduler, parameters, occupancy);
         let context = format!("{scheduler} {parameters}, {occupancy}: {by_dscp:?}\n{snapshot}");
         let (low, high) = (by_dscp[10] as f64, by_dscp[20] as f64);
-        assert!(low + high >= 200.0, "hardly anything arrived: {context}");
+        assert!(low + high >= 150.0, "hardly anything arrived: {context}");
         let share = low / (low + high);
         match scheduler {
             "fifo" => assert!((0.4..=0.6).contains(&share), "share {share}: {context}"),
@@ -111,7 +114,6 @@ fn low_ranks_get_the_link_and_no_packet_is_unaccounted_for() {
             _ => assert!(share >= 0.7, "share {share}: {context}"),
         }
         let dropped: u64 = snapshot.dropped();
-        let sent = (BURSTS * FRAMES_PER_BURST) as u64;
         let by_leaf: u64 = snapshot.queues.iter().map(|queue| queue.dropped_by_leaf).sum();
         // What the leaf refused had been admitted by the program. Stray multicast of a fresh interface may add some.
         let accounted = snapshot.admitted() + dropped - by_leaf;
