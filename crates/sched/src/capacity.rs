@@ -36,8 +36,12 @@ pub struct Room {
     /// The capacity as two limits, of which one holds; the other is out of reach.
     packet_limit: u64,
     byte_limit: u64,
-    capacity: Capacity,
 }
+
+/// The packet limit that marks a capacity in bytes.
+const BYTES_COUNT: u64 = u64::MAX;
+/// The packet limit that marks no bound.
+const NOTHING_COUNTS: u64 = u64::MAX - 1;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
@@ -50,11 +54,11 @@ impl Room {
     pub const fn new(capacity: Capacity) -> Self {
         let (packet_limit, byte_limit) = match capacity {
             Capacity::Packets(limit) => (limit as u64, u64::MAX),
-            Capacity::Bytes(limit) => (u64::MAX, limit),
-            Capacity::Unlimited => (u64::MAX, u64::MAX),
+            Capacity::Bytes(limit) => (BYTES_COUNT, limit),
+            Capacity::Unlimited => (NOTHING_COUNTS, u64::MAX),
         };
         let nothing = Account { packets: 0, bytes: 0 };
-        Self { taken: nothing, released: nothing, packet_limit, byte_limit, capacity }
+        Self { taken: nothing, released: nothing, packet_limit, byte_limit }
     }
 
     /// Whether a packet of `size` bytes fits now.
@@ -80,8 +84,25 @@ impl Room {
     }
 
     /// The capacity.
+    #[inline]
     pub const fn capacity(&self) -> Capacity {
-        self.capacity
+        match self.packet_limit {
+            BYTES_COUNT => Capacity::Bytes(self.byte_limit),
+            NOTHING_COUNTS => Capacity::Unlimited,
+            packets => Capacity::Packets(packets as u32),
+        }
+    }
+
+    /// Packets that ever came; their running numbers end below this. Wraps.
+    #[inline]
+    pub(crate) const fn taken_packets(&self) -> u64 {
+        self.taken.packets
+    }
+
+    /// Packets that ever went: where packets leave in order of arrival, the running number of the next. Wraps.
+    #[inline]
+    pub(crate) const fn released_packets(&self) -> u64 {
+        self.released.packets
     }
 
     #[inline]
@@ -109,27 +130,37 @@ impl Room {
     /// What is used, in the unit of the capacity (packets if unlimited).
     #[inline]
     pub const fn used(&self) -> u64 {
-        match self.capacity {
-            Capacity::Bytes(_) => self.held_bytes(),
-            Capacity::Packets(_) | Capacity::Unlimited => self.held_packets(),
-        }
+        if self.counts_bytes() { self.held_bytes() } else { self.held_packets() }
     }
 
     /// The whole capacity, in its unit; `u64::MAX` if unlimited.
     #[inline]
     pub const fn total(&self) -> u64 {
-        match self.capacity {
-            Capacity::Packets(_) | Capacity::Unlimited => self.packet_limit,
-            Capacity::Bytes(_) => self.byte_limit,
-        }
+        // Of the two limits one is out of reach; without a bound the bytes' is `u64::MAX`.
+        if self.packet_limit < NOTHING_COUNTS { self.packet_limit } else { self.byte_limit }
+    }
+
+    /// Whether the unit of the capacity is the byte.
+    #[inline]
+    pub const fn counts_bytes(&self) -> bool {
+        self.packet_limit == BYTES_COUNT
+    }
+
+    /// Packets that a capacity in packets has room for.
+    #[inline]
+    pub(crate) const fn free_packets(&self) -> u64 {
+        self.packet_limit - self.held_packets()
+    }
+
+    /// Bytes that a capacity in bytes has room for.
+    #[inline]
+    pub(crate) const fn free_bytes(&self) -> u64 {
+        self.byte_limit - self.held_bytes()
     }
 
     /// What a packet of `size` bytes takes, in the unit of the capacity.
     #[inline]
     pub const fn cost(&self, size: u32) -> u64 {
-        match self.capacity {
-            Capacity::Bytes(_) => size as u64,
-            Capacity::Packets(_) | Capacity::Unlimited => 1,
-        }
+        if self.counts_bytes() { size as u64 } else { 1 }
     }
 }

@@ -135,11 +135,17 @@ impl Admission {
     /// Whether `count / held <= free / total * part / parts / (1 - k)`, for `free_parts = free * part`.
     #[inline]
     pub(super) fn passes(&self, (count, held): (u64, u64), free_parts: u64) -> bool {
-        if self.small {
-            count * self.weight as u64 <= free_parts * (held * self.scale)
-        } else {
-            u128::from(count) * self.weight <= u128::from(free_parts) * u128::from(held * self.scale)
+        match self.in_64_bits((count, held)) {
+            Some((weighed, unit)) => weighed <= free_parts * unit,
+            None => u128::from(count) * self.weight <= u128::from(free_parts) * u128::from(held * self.scale),
         }
+    }
+
+    /// For `count / held`, the two numbers of which [`passes`](Self::passes) says whether the first is at most the second
+    /// times the free parts; `None` if that might not fit in 64 bits.
+    #[inline]
+    pub(super) fn in_64_bits(&self, (count, held): (u64, u64)) -> Option<(u64, u64)> {
+        self.small.then(|| (count * self.weight as u64, held * self.scale))
     }
 
     /// As [`passes`](Self::passes) with `<` instead of `<=`.

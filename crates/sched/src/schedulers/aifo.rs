@@ -22,8 +22,8 @@
 
 use super::admission::{self, Admission, Estimate, Quantile, Update};
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::Ring;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
+use crate::store::Queue;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank, Ratio, Time};
 
@@ -110,8 +110,7 @@ impl AifoParams {
 /// ```
 #[derive(Debug)]
 pub struct Aifo {
-    ring: Ring<Packet>,
-    room: Room,
+    queue: Queue,
     estimate: Estimate,
     /// C, in the unit of the capacity.
     target: u64,
@@ -122,6 +121,9 @@ pub struct Aifo {
     sample: u32,
     /// Packets until the next one that enters the window.
     unsampled: u32,
+    /// The test, if it is that of Algorithm 1 as printed: every rank enters the window first, and the
+    /// occupancy stays within the target.
+    plain: Option<Admission>,
 }
 
 /// The admission test beyond the headroom.
@@ -172,13 +174,14 @@ impl Aifo {
                 ((k * target as f32) as u64, Test::Netbench { scale: 1.0 / f64::from(1.0 - k), compare })
             }
         };
-        let packets = match params.capacity {
-            Capacity::Packets(packets) => packets.min(1024) as usize,
-            Capacity::Bytes(_) | Capacity::Unlimited => 0,
-        };
         Ok(Self {
-            ring: Ring::with_capacity(packets),
-            room: Room::new(params.capacity),
+            queue: Queue::new(params.capacity),
+            plain: match test {
+                Test::AtMost(admission) if params.sample == 1 && params.update == Update::Before && limit <= target => {
+                    Some(admission)
+                }
+                _ => None,
+            },
             estimate,
             target,
             headroom,
@@ -200,8 +203,21 @@ impl Aifo {
     /// Shows the window an arriving rank, and says whether the admission test lets it pass.
     #[inline]
     fn passes(&mut self, rank: Rank) -> bool {
+        let Some(admission) = self.plain else { return self.passes_with_options(rank) };
+        let used = self.queue.room().used();
+        if used <= self.headroom {
+            self.estimate.push(rank);
+            return true;
+        }
+        let quantile = self.estimate.push_and_quantile(rank);
+        admission.passes(quantile, self.target - used)
+    }
+
+    /// [`passes`](Self::passes) for whatever options.
+    #[inline(never)]
+    fn passes_with_options(&mut self, rank: Rank) -> bool {
         let sampled = self.is_sampled();
-        let used = self.room.used();
+        let used = self.queue.room().used();
         // Beyond the target the threshold is negative.
         let free = self.target.checked_sub(used);
         let Some(free) = free.filter(|_| used > self.headroom) else {
@@ -242,35 +258,30 @@ impl Scheduler for Aifo {
         if !self.passes(rank) {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
         }
-        if !self.room.fits(packet.size) {
-            return Enqueued::Dropped { packet, reason: DropReason::Full };
+        match self.queue.push(packet) {
+            Ok(()) => Enqueued::Admitted { queue: 0, rank },
+            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
         }
-        self.room.take(packet.size);
-        self.ring.push(packet);
-        Enqueued::Admitted { queue: 0, rank }
     }
 
     #[inline]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
-        // The size is read in place: read from the packet, it would cut the move into pieces that overlap and stall.
-        let Some(size) = self.ring.front().map(|packet| packet.size) else { return Dequeued::Empty };
-        self.room.release(size);
-        match self.ring.pop() {
+        match self.queue.pop() {
             Some(packet) => Dequeued::Packet { packet, queue: 0 },
             None => Dequeued::Empty,
         }
     }
 
     fn len(&self) -> usize {
-        self.room.packets()
+        self.queue.len()
     }
 
     fn backlog(&self) -> Bytes {
-        self.room.bytes()
+        self.queue.bytes()
     }
 
     fn capacity(&self) -> Capacity {
-        self.room.capacity()
+        self.queue.capacity()
     }
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {

@@ -9,8 +9,8 @@
 //! Departure from PIFO: it ignores ranks, both in order and in drops.
 
 use crate::params::{self, Args, FromArgs, Info, ParamError};
-use crate::store::Ring;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
+use crate::store::Queue;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
 use pifolab_units::{Bytes, Time};
 
 /// What a [`Fifo`] is built from.
@@ -23,8 +23,7 @@ pub struct FifoParams {
 /// A first-in first-out queue with tail drop.
 #[derive(Debug)]
 pub struct Fifo {
-    ring: Ring<Packet>,
-    room: Room,
+    queue: Queue,
 }
 
 impl Fifo {
@@ -34,47 +33,38 @@ impl Fifo {
     /// A capacity without room.
     pub fn new(params: FifoParams) -> Result<Self, ParamError> {
         params::check_capacity(Self::INFO.name, params.capacity)?;
-        let packets = match params.capacity {
-            Capacity::Packets(packets) => packets.min(1024),
-            Capacity::Bytes(_) | Capacity::Unlimited => 0,
-        };
-        Ok(Self { ring: Ring::with_capacity(packets as usize), room: Room::new(params.capacity) })
+        Ok(Self { queue: Queue::new(params.capacity) })
     }
 }
 
 impl Scheduler for Fifo {
     #[inline]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        if !self.room.fits(packet.size) {
-            return Enqueued::Dropped { packet, reason: DropReason::Full };
-        }
-        self.room.take(packet.size);
         let rank = packet.rank;
-        self.ring.push(packet);
-        Enqueued::Admitted { queue: 0, rank }
+        match self.queue.push(packet) {
+            Ok(()) => Enqueued::Admitted { queue: 0, rank },
+            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
+        }
     }
 
     #[inline]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
-        // The size is read in place: read from the packet, it would cut the move into pieces that overlap and stall.
-        let Some(size) = self.ring.front().map(|packet| packet.size) else { return Dequeued::Empty };
-        self.room.release(size);
-        match self.ring.pop() {
+        match self.queue.pop() {
             Some(packet) => Dequeued::Packet { packet, queue: 0 },
             None => Dequeued::Empty,
         }
     }
 
     fn len(&self) -> usize {
-        self.room.packets()
+        self.queue.len()
     }
 
     fn backlog(&self) -> Bytes {
-        self.room.bytes()
+        self.queue.bytes()
     }
 
     fn capacity(&self) -> Capacity {
-        self.room.capacity()
+        self.queue.capacity()
     }
 }
 

@@ -25,7 +25,7 @@
 use super::admission::{self, Admission, Estimate, Quantile, Update};
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::PriorityQueues;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank, Ratio, Time};
 
@@ -104,6 +104,8 @@ pub struct Packs {
     update: Update,
     occupancy: Occupancy,
     fall_through: bool,
+    /// Whether capacities are in bytes.
+    counts_bytes: bool,
     /// The highest rank seen: queue bounds are looked for up to there.
     highest: Rank,
 }
@@ -120,6 +122,7 @@ impl Packs {
         SHIFT.check(name, params.shift)?;
         let estimate = Estimate::new(name, params.window, params.shift, params.quantile, &params.start_window)?;
         let queues = PriorityQueues::new(&params.capacities);
+        let counts_bytes = queues.rooms().all(Room::counts_bytes);
         let total = (0..queues.count()).map(|queue| queues.room(queue).total()).sum();
         let parts = match params.occupancy {
             Occupancy::PerQueue => 1,
@@ -127,6 +130,7 @@ impl Packs {
         };
         Ok(Self {
             queues,
+            counts_bytes,
             estimate,
             admission: Admission::new(params.k, total, parts, params.window),
             update: params.update,
@@ -152,18 +156,41 @@ impl Packs {
         })
     }
 
+    /// How many queues refuse a packet of this quantile. Free space only adds up, so they are the first ones. Counting
+    /// them all needs no branch that nothing could foresee.
+    #[inline]
+    fn refusing(&self, quantile: (u64, u64)) -> usize {
+        match (self.occupancy, self.admission.in_64_bits(quantile)) {
+            // One multiplication and one comparison per queue; the unit is the same in all of them.
+            (Occupancy::PerQueue, Some(sides)) if self.counts_bytes => {
+                count_refusing(sides, self.queues.rooms().map(Room::free_bytes))
+            }
+            (Occupancy::PerQueue, Some(sides)) => count_refusing(sides, self.queues.rooms().map(Room::free_packets)),
+            _ => self.free_parts().map(|free_parts| usize::from(!self.admission.passes(quantile, free_parts))).sum(),
+        }
+    }
+
     /// The queue that takes a packet of this quantile and size.
     #[inline]
     fn select(&self, quantile: (u64, u64), size: u32) -> Result<usize, DropReason> {
-        // Free space only adds up, so the queues that pass follow those that do not. Counting these needs no branch that
-        // nothing could foresee.
-        let first = self.free_parts().map(|free_parts| usize::from(!self.admission.passes(quantile, free_parts))).sum();
+        let first = self.refusing(quantile);
         if first == self.queues.count() {
             return Err(DropReason::Admission);
         }
         let last = if self.fall_through { self.queues.count() } else { first + 1 };
         (first..last).find(|queue| self.queues.room(*queue).fits(size)).ok_or(DropReason::Full)
     }
+}
+
+/// How many of the queues with this free space fail `weighed <= free * unit`, free space added up.
+#[inline(always)]
+fn count_refusing((weighed, unit): (u64, u64), free: impl Iterator<Item = u64>) -> usize {
+    let mut sum = 0;
+    free.map(|free| {
+        sum += free;
+        usize::from(weighed > sum * unit)
+    })
+    .sum()
 }
 
 impl Scheduler for Packs {

@@ -25,8 +25,8 @@
 //! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
 
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::Ring;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
+use crate::store::Queue;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
 use pifolab_units::{Bytes, Rank, Ratio, Time};
 
 /// The admission test.
@@ -95,8 +95,7 @@ impl RifoParams {
 /// ```
 #[derive(Debug)]
 pub struct Rifo {
-    ring: Ring<Packet>,
-    room: Room,
+    queue: Queue,
     /// Smallest and largest rank of the tracking range; `min > max` before the first packet.
     min: u64,
     max: u64,
@@ -125,18 +124,15 @@ impl Rifo {
     pub fn new(params: RifoParams) -> Result<Self, ParamError> {
         let name = Self::INFO.name;
         params::check_capacity(name, params.capacity)?;
-        let packets = match params.capacity {
-            Capacity::Packets(packets) => packets.min(1024),
-            Capacity::Bytes(_) => 0,
-            Capacity::Unlimited => return Err(params::CAPACITY_PACKETS.error(name, params.capacity)),
-        };
+        if params.capacity == Capacity::Unlimited {
+            return Err(params::CAPACITY_PACKETS.error(name, params.capacity));
+        }
         TRACKING_RANGE.check(name, params.tracking_range)?;
         K.check_fraction(name, params.k)?;
-        let room = Room::new(params.capacity);
+        let queue = Queue::new(params.capacity);
         Ok(Self {
-            ring: Ring::with_capacity(packets as usize),
-            test: Test::new(params.mode, params.k, room.total()),
-            room,
+            test: Test::new(params.mode, params.k, queue.room().total()),
+            queue,
             min: u64::MAX,
             max: 0,
             counter: 0,
@@ -227,42 +223,38 @@ const fn wide_product(a: u128, b: u64) -> (u128, u64) {
 impl Scheduler for Rifo {
     #[inline]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let rank = packet.rank.get();
-        self.track(rank);
+        let rank = packet.rank;
+        self.track(rank.get());
         let range = self.max - self.min;
-        if range != 0 && !self.test.admits(rank - self.min, range, self.room.used(), self.room.total()) {
+        if range != 0
+            && !self.test.admits(rank.get() - self.min, range, self.queue.room().used(), self.queue.room().total())
+        {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
         }
-        if !self.room.fits(packet.size) {
-            return Enqueued::Dropped { packet, reason: DropReason::Full };
+        match self.queue.push(packet) {
+            Ok(()) => Enqueued::Admitted { queue: 0, rank },
+            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
         }
-        self.room.take(packet.size);
-        let rank = packet.rank;
-        self.ring.push(packet);
-        Enqueued::Admitted { queue: 0, rank }
     }
 
     #[inline]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
-        match self.ring.pop() {
-            Some(packet) => {
-                self.room.release(packet.size);
-                Dequeued::Packet { packet, queue: 0 }
-            }
+        match self.queue.pop() {
+            Some(packet) => Dequeued::Packet { packet, queue: 0 },
             None => Dequeued::Empty,
         }
     }
 
     fn len(&self) -> usize {
-        self.room.packets()
+        self.queue.len()
     }
 
     fn backlog(&self) -> Bytes {
-        self.room.bytes()
+        self.queue.bytes()
     }
 
     fn capacity(&self) -> Capacity {
-        self.room.capacity()
+        self.queue.capacity()
     }
 
     /// Its two registers stand for a window: Min, then Max.

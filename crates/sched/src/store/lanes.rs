@@ -214,7 +214,7 @@ mod x86 {
         }
         // SAFETY: OSXSAVE implies XSAVE.
         let saved = unsafe { saved_by_system() };
-        if extended & AVX512F != 0 && saved & ZMM == ZMM {
+        if extended & (AVX512F | AVX2) == AVX512F | AVX2 && saved & ZMM == ZMM {
             Lanes::Avx512
         } else if extended & AVX2 != 0 && saved & YMM == YMM {
             Lanes::Avx2
@@ -309,12 +309,20 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     pub(super) fn count_rows_avx2(rows: &[Row], bound: i64) -> usize {
-        let mut count = 0;
+        let wide = _mm256_set1_epi64x(bound);
+        let [mut low, mut high] = [_mm256_setzero_si256(); 2];
         for row in rows {
-            let [low, high] = row.0.as_chunks::<4>().0 else { unreachable!("a row is two halves") };
-            count += (below_avx2(low, bound) | below_avx2(high, bound) << 4).count_ones() as usize;
+            let row = row.0.as_ptr().cast::<__m256i>();
+            // A comparison that holds is -1.
+            // SAFETY: the row holds two vectors, aligned.
+            unsafe {
+                low = _mm256_sub_epi64(low, _mm256_cmpgt_epi64(wide, _mm256_load_si256(row)));
+                high = _mm256_sub_epi64(high, _mm256_cmpgt_epi64(wide, _mm256_load_si256(row.add(1))));
+            }
         }
-        count
+        let four = _mm256_add_epi64(low, high);
+        let two = _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256::<1>(four));
+        _mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))) as usize
     }
 
     #[target_feature(enable = "avx2,popcnt")]

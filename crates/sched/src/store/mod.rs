@@ -2,18 +2,19 @@
 //! business. Ties leave first-in first-out, unless a container's name says otherwise.
 
 mod array_heap;
+mod histogram;
 mod lanes;
 mod leaves;
+mod queue;
 mod queues;
 mod rank_buckets;
-mod ring;
 mod slab;
 mod sorted;
 mod window;
 
 pub use array_heap::ArrayHeap;
+pub use queue::Queue;
 pub use queues::PriorityQueues;
 pub use rank_buckets::RankBuckets;
-pub use ring::Ring;
 pub use sorted::Sorted;
 pub use window::RankWindow;

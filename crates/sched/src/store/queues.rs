@@ -1,6 +1,6 @@
 //! Strict-priority queues, each first-in first-out: what real devices have.
 
-use crate::store::Ring;
+use crate::store::Queue;
 use crate::{Capacity, Packet, Room};
 use alloc::vec::Vec;
 use pifolab_units::Bytes;
@@ -19,27 +19,11 @@ pub struct PriorityQueues {
     room: Room,
 }
 
-#[derive(Debug)]
-struct Queue {
-    ring: Ring<Packet>,
-    room: Room,
-}
-
-/// Queues are allocated up front up to this many packets; larger ones grow once.
-const PREALLOCATED_PACKETS: usize = 1024;
-
 impl PriorityQueues {
     /// Empty queues with these capacities, highest priority first.
     pub fn new(capacities: &[Capacity]) -> Self {
-        let queue = |capacity: &Capacity| {
-            let packets = match capacity {
-                Capacity::Packets(packets) => (*packets as usize).min(PREALLOCATED_PACKETS),
-                Capacity::Bytes(_) | Capacity::Unlimited => 0,
-            };
-            Queue { ring: Ring::with_capacity(packets), room: Room::new(*capacity) }
-        };
         Self {
-            queues: capacities.iter().map(queue).collect(),
+            queues: capacities.iter().map(|capacity| Queue::new(*capacity)).collect(),
             occupied: 0,
             beyond: alloc::vec![0; capacities.len().saturating_sub(1) / 64],
             room: Room::new(Capacity::Unlimited),
@@ -55,22 +39,24 @@ impl PriorityQueues {
     /// The account of `queue`.
     #[inline]
     pub fn room(&self, queue: usize) -> &Room {
-        &self.queues[queue].room
+        self.queues[queue].room()
+    }
+
+    /// The accounts of all queues, highest priority first.
+    #[inline(always)]
+    pub fn rooms(&self) -> impl Iterator<Item = &Room> {
+        self.queues.iter().map(Queue::room)
     }
 
     /// Stores a packet in `queue` if it fits; otherwise gives it back.
     ///
     /// # Errors
     /// The packet, if the queue has no room for it.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, queue: usize, packet: Packet) -> Result<(), Packet> {
-        let Queue { ring, room } = &mut self.queues[queue];
-        if !room.fits(packet.size) {
-            return Err(packet);
-        }
-        room.take(packet.size);
-        self.room.take(packet.size);
-        ring.push(packet);
+        let size = packet.size;
+        self.queues[queue].push(packet)?;
+        self.room.take(size);
         // Without asking whether the bit is set already: no branch could foresee it.
         if queue < 64 {
             self.occupied |= 1 << queue;
@@ -81,7 +67,7 @@ impl PriorityQueues {
     }
 
     /// Takes the oldest packet of the highest-priority queue that holds one, and says which queue that was.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Packet, usize)> {
         let queue = if self.occupied != 0 {
             self.occupied.trailing_zeros() as usize
@@ -93,15 +79,14 @@ impl PriorityQueues {
     }
 
     /// Takes the oldest packet of `queue`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_from(&mut self, queue: usize) -> Option<Packet> {
-        let Queue { ring, room } = &mut self.queues[queue];
-        // The size is read in place: read from the packet, it would cut the move into pieces that overlap and stall.
-        let size = ring.front()?.size;
-        let packet = ring.pop();
-        room.release(size);
+        let held = &mut self.queues[queue];
+        // The size is read in place, as `Queue::pop` does.
+        let size = held.front()?.size;
+        let packet = held.pop();
         self.room.release(size);
-        let emptied = u64::from(ring.is_empty()) << (queue % 64);
+        let emptied = u64::from(held.is_empty()) << (queue % 64);
         if queue < 64 {
             self.occupied &= !emptied;
         } else {
@@ -130,8 +115,8 @@ impl PriorityQueues {
 
     /// The sum of the capacities, in their unit.
     pub fn capacity(&self) -> Capacity {
-        let total = self.queues.iter().map(|queue| queue.room.total()).fold(0u64, u64::saturating_add);
-        match self.queues.first().map(|queue| queue.room.capacity()) {
+        let total = self.queues.iter().map(|queue| queue.room().total()).fold(0u64, u64::saturating_add);
+        match self.queues.first().map(|queue| queue.capacity()) {
             Some(Capacity::Packets(_)) => Capacity::Packets(u32::try_from(total).unwrap_or(u32::MAX)),
             Some(Capacity::Bytes(_)) => Capacity::Bytes(total),
             Some(Capacity::Unlimited) | None => Capacity::Unlimited,

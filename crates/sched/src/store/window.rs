@@ -1,11 +1,12 @@
 //! A sliding window of ranks that tells how many of them lie below a given rank.
 
+use super::histogram::Histogram;
 use super::lanes::{FILLER, Lanes, Row, lane, rank_of};
 use super::leaves::Leaves;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// Up to this size every rank is compared with the bound; beyond, ranks are kept sorted by leaves.
+/// Up to this size every rank is compared with the bound; beyond, ranks are counted in a tree.
 const ALL_COMPARED: usize = 256;
 
 /// The last ranks that were pushed, at most `size` of them.
@@ -13,7 +14,8 @@ const ALL_COMPARED: usize = 256;
 /// Counting is exact for any ranks. A constant shift may be added to all ranks held (not to the one that is asked
 /// about): they then act as if they were that much larger or, if the shift is negative, smaller.
 ///
-/// Small windows compare all ranks at once in wide vectors; larger ones keep a sorted index beside the ring.
+/// Small windows compare all ranks at once in wide vectors. Larger ones keep an index beside the ring: a histogram until
+/// the first rank of 2^16 or more (a constant number of steps), from then on sorted leaves.
 #[derive(Debug)]
 pub struct RankWindow {
     held: Held,
@@ -41,14 +43,23 @@ struct Rows {
     /// Where the next rank goes, which is where the oldest is once the window is full.
     row: usize,
     at: usize,
+    /// Places from there to the last one.
+    left: usize,
 }
 
-/// The ranks in a ring, and the same ranks sorted.
+/// The ranks in a ring, and the same ranks for counting.
 #[derive(Debug)]
 struct Indexed {
     ring: Vec<i64>,
     next: usize,
-    leaves: Leaves,
+    index: Index,
+}
+
+#[derive(Debug)]
+enum Index {
+    /// As long as every rank was small, in windows that are not too large.
+    Small(Histogram),
+    Any(Leaves),
 }
 
 impl RankWindow {
@@ -59,9 +70,11 @@ impl RankWindow {
     pub fn new(size: usize) -> Self {
         assert!(size > 0, "a window holds at least one rank");
         let held = if size <= ALL_COMPARED {
-            Held::Compared(Rows { rows: alloc::vec![Row([FILLER; 8]); size.div_ceil(8)], row: 0, at: 0 })
+            Held::Compared(Rows { rows: alloc::vec![Row([FILLER; 8]); size.div_ceil(8)], row: 0, at: 0, left: size })
         } else {
-            Held::Indexed(Indexed { ring: Vec::with_capacity(size), next: 0, leaves: Leaves::new(size) })
+            let small = size <= Histogram::MOST;
+            let index = if small { Index::Small(Histogram::new()) } else { Index::Any(Leaves::new(size)) };
+            Held::Indexed(Indexed { ring: Vec::with_capacity(size), next: 0, index })
         };
         Self { held, len: 0, size, raise: 0, lower: 0, lanes: Lanes::detect() }
     }
@@ -112,18 +125,18 @@ impl RankWindow {
     }
 
     /// [`push`](Self::push), then [`count_lower`](Self::count_lower), faster than one after the other.
-    #[inline]
+    #[inline(always)]
     pub fn push_and_count_lower(&mut self, rank: Rank) -> usize {
         self.push_and_count_below(rank, rank.get())
     }
 
     /// [`push`](Self::push), then [`count_lower_or_equal`](Self::count_lower_or_equal), faster than one after the other.
-    #[inline]
+    #[inline(always)]
     pub fn push_and_count_lower_or_equal(&mut self, rank: Rank) -> usize {
         self.push_and_count_below(rank, rank.get() + 1)
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_and_count_below(&mut self, rank: Rank, bound: u64) -> usize {
         let shifted = self.shifted(bound);
         match &mut self.held {
@@ -147,7 +160,7 @@ impl RankWindow {
         let shifted = self.shifted(bound);
         match &self.held {
             Held::Compared(held) => self.lanes.run(|lanes| lanes.count_rows(&held.rows, shifted)),
-            Held::Indexed(held) => self.lanes.run(|lanes| held.leaves.count_below(shifted, lanes)),
+            Held::Indexed(held) => self.lanes.run(|lanes| held.count_below(shifted, lanes)),
         }
     }
 
@@ -155,6 +168,9 @@ impl RankWindow {
     #[inline]
     fn shifted(&self, bound: u64) -> i64 {
         const END: u64 = 1 << 63;
+        if self.raise | self.lower == 0 {
+            return (bound ^ END) as i64;
+        }
         // The sum is at most 2^64 - 1; whatever lies beyond all ranks is as good as one above the largest.
         let bound = (bound + self.lower).saturating_sub(self.raise).min(END);
         bound.wrapping_sub(END) as i64
@@ -199,8 +215,9 @@ impl Rows {
             self.row = 0;
             self.at += 1;
         }
-        if self.at * self.rows.len() + self.row == size {
-            (self.row, self.at) = (0, 0);
+        self.left -= 1;
+        if self.left == 0 {
+            (self.row, self.at, self.left) = (0, 0, size);
         }
     }
 }
@@ -214,26 +231,61 @@ impl Indexed {
     #[inline(never)]
     fn push_and_count(&mut self, rank: Rank, bound: i64, size: usize, lanes: Lanes) -> usize {
         let rank = lane(rank);
+        if let Index::Small(histogram) = &mut self.index
+            && Histogram::takes(rank)
+            && self.ring.len() == size
+        {
+            let oldest = core::mem::replace(&mut self.ring[self.next], rank);
+            self.next = if self.next + 1 == size { 0 } else { self.next + 1 };
+            let count = histogram.exchange_and_count(oldest, rank, bound, size, lanes);
+            return count + usize::from(rank < bound) - usize::from(oldest < bound);
+        }
         lanes.run(|lanes| {
             // Counted before the leaves change: reading a vector soon after a part of it was written would stall.
-            let count = self.leaves.count_below(bound, lanes);
+            let count = self.count_below(bound, lanes);
             let oldest = self.replace_oldest(rank, size, lanes);
             count + usize::from(rank < bound) - usize::from(oldest < bound)
         })
     }
 
+    #[inline(always)]
+    fn count_below(&self, bound: i64, lanes: Lanes) -> usize {
+        match &self.index {
+            Index::Small(histogram) => histogram.count_below(bound, self.ring.len()),
+            Index::Any(leaves) => leaves.count_below(bound, lanes),
+        }
+    }
+
     /// Takes in a rank. Returns the one that had to leave for it, or a filler.
     #[inline(always)]
     fn replace_oldest(&mut self, rank: i64, size: usize, lanes: Lanes) -> i64 {
+        if matches!(self.index, Index::Small(_)) && !Histogram::takes(rank) {
+            self.sort(size);
+        }
         if self.ring.len() < size {
             self.ring.push(rank);
-            self.leaves.insert(rank, lanes);
+            match &mut self.index {
+                Index::Small(histogram) => histogram.insert(rank),
+                Index::Any(leaves) => leaves.insert(rank, lanes),
+            }
             return FILLER;
         }
         let oldest = core::mem::replace(&mut self.ring[self.next], rank);
         self.next = if self.next + 1 == size { 0 } else { self.next + 1 };
-        self.leaves.exchange(oldest, rank, lanes);
+        match &mut self.index {
+            Index::Small(histogram) => histogram.exchange(oldest, rank),
+            Index::Any(leaves) => leaves.exchange(oldest, rank, lanes),
+        }
         oldest
+    }
+
+    /// Goes over from the histogram to sorted leaves, once in the life of a window.
+    #[cold]
+    #[inline(never)]
+    fn sort(&mut self, size: usize) {
+        let (mut leaves, lanes) = (Leaves::new(size), Lanes::detect());
+        lanes.run(|lanes| self.ring.iter().for_each(|rank| leaves.insert(*rank, lanes)));
+        self.index = Index::Any(leaves);
     }
 }
 
@@ -244,7 +296,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn rank() -> impl Strategy<Value = u64> {
-        prop_oneof![0u64..20, 0..=Rank::MAX.get(), Just(Rank::MAX.get())]
+        prop_oneof![0u64..20, 0u64..1 << 17, 0..=Rank::MAX.get(), Just(Rank::MAX.get())]
     }
 
     proptest! {
@@ -255,7 +307,12 @@ mod tests {
             size in prop_oneof![1usize..40, 250usize..300, Just(600)],
             shift in prop_oneof![Just(0i64), -30i64..30, -i64::MAX..i64::MAX, Just(-i64::MAX), Just(i64::MAX)],
             ranks in proptest::collection::vec((rank(), rank()), 1..900),
+            // Before this many ranks all are below 2^16, so that the histogram lives until then.
+            small in prop_oneof![Just(0usize), 1usize..900, Just(usize::MAX)],
         ) {
+            let ranks = ranks.into_iter().enumerate().map(|(at, (held, asked))| {
+                (if at < small { held & 0xffff } else { held }, asked)
+            });
             let mut window = RankWindow::new(size).shifted_by(shift);
             let mut list = VecDeque::new();
             for (held, asked) in ranks {

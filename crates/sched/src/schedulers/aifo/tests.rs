@@ -78,7 +78,7 @@ fn reproduces_the_papers_figure_4() {
         };
         let mut scheduler = aifo(params);
         for _ in 0..queued {
-            scheduler.room.take(1);
+            scheduler.queue.push(packet(0, 5, 1)).unwrap();
         }
         assert_eq!(refusal(scheduler.enqueue(packet(0, 5, 1), Time::ZERO)), expected, "c = {queued}");
     }
@@ -151,7 +151,7 @@ fn published_arithmetic_differs_from_the_exact_one_where_it_rounds() {
     let at_17 = |arithmetic| {
         let mut scheduler = aifo(params(arithmetic));
         for _ in 0..17 {
-            scheduler.room.take(1);
+            scheduler.queue.push(packet(0, 5, 1)).unwrap();
         }
         scheduler.enqueue(packet(0, 5, 1), Time::ZERO).is_admitted()
     };
