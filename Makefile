@@ -19,13 +19,15 @@ $(VENV)/.packages: pyproject.toml scripts/python_dependencies.py
 		{ echo "pifolab needs Python 3.10 or later, $(PYTHON) is older; say which to use: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || \
 		{ echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	@rm -f $(BIN)/pifolab
 	$(BIN)/python scripts/python_dependencies.py pyproject.toml > $(VENV)/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt
 	@touch $@
 
+# Once the command is installed, only the compiled module changes.
 $(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES)
 	@command -v cargo > /dev/null || { echo "pifolab needs Rust 1.89 or later: https://rustup.rs"; exit 1; }
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet $(if $(wildcard $(BIN)/pifolab),--skip-install)
 	@touch $@
 
 ## Everything that must hold on every commit: Rust unit, property and contract tests, then the Python tests

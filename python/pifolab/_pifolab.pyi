@@ -45,7 +45,21 @@ class Measurement(TypedDict):
     ns_per_packet: float
     min_ns_per_packet: float
 
+class NetworkMeasurement(TypedDict):
+    case: str
+    simulated_ms: int
+    wall_s: float
+    hops: int
+    events: int
+    dropped: int
+    most_in_flight: int
+    flows: int
+    flows_complete: int
+    trace_hash: str
+
 def bench_schedulers() -> list[Measurement]: ...
+def network_cases() -> list[str]: ...
+def bench_network(case: str, simulated_ms: int) -> NetworkMeasurement: ...
 
 class ScenarioResult(TypedDict):
     manifest: str

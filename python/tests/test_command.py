@@ -171,6 +171,16 @@ def test_bench_measures_every_scheduler(pifolab_command: Run):
     assert all(0 < row["min_ns_per_packet"] <= row["ns_per_packet"] for row in rows)
 
 
+def test_bench_sim_measures_the_network(pifolab_command: Run):
+    done = pifolab_command("bench", "sim", "--ms", "2", "--case", "dctcp", "--json")
+    assert done.returncode == 0
+    (row,) = json.loads(done.stdout)["measurements"]
+    assert (row["case"], row["simulated_ms"]) == ("dctcp", 2)
+    assert row["hops"] > 1000
+    assert row["wall_s"] > 0
+    fails_with_one_line(pifolab_command("bench", "sim", "--case", "dctpc"), "did you mean dctcp?")
+
+
 def test_output_that_nobody_reads_is_no_error(tmp_path: Path):
     command = "pifolab list ranks | head -c 1"
     import sys

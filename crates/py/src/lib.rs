@@ -3,6 +3,7 @@
 //! `pifolab._pifolab` is private; the package `pifolab` around it is what users import. What goes wrong passes through
 //! one place, `errors::guard`, which knows three exceptions: a wrong parameter, wrong input, and a mistake of ours.
 
+mod bench;
 mod custom;
 mod errors;
 mod packets;
@@ -11,7 +12,7 @@ mod scheduler;
 mod values;
 
 use errors::{Fault, guard};
-use pifolab_scenario::{bench, conformance, registry};
+use pifolab_scenario::{conformance, registry};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
@@ -43,22 +44,6 @@ fn replay_vector<'py>(py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, PyD
     Ok(result)
 }
 
-/// Measures every scheduler: some seconds.
-#[pyfunction]
-fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let measurements = py.detach(bench::schedulers);
-    let rows = measurements.iter().map(|measurement| {
-        let row = PyDict::new(py);
-        row.set_item("name", &measurement.name)?;
-        row.set_item("occupancy", measurement.occupancy)?;
-        row.set_item("load", measurement.load.map(bench::Load::as_str))?;
-        row.set_item("ns_per_packet", measurement.ns_per_packet)?;
-        row.set_item("min_ns_per_packet", measurement.min_ns_per_packet)?;
-        Ok(row)
-    });
-    PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
-}
-
 /// Says that no `what` is called `name`, and which of `names` may have been meant.
 #[pyfunction]
 fn unknown_name(what: &str, name: &str, names: Vec<String>) -> String {
@@ -79,7 +64,9 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(ranks, module)?)?;
     module.add_function(wrap_pyfunction!(replay_vector, module)?)?;
-    module.add_function(wrap_pyfunction!(bench_schedulers, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_schedulers, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_network, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::network_cases, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_schema, module)?)?;
     module.add_function(wrap_pyfunction!(unknown_name, module)?)?;

@@ -1,0 +1,63 @@
+//! What `pifolab bench` measures: the loops are the library's, the clock is here.
+
+use crate::errors::{Fault, guard};
+use pifolab_scenario::bench::{self, Load};
+use pifolab_scenario::registry;
+use pifolab_sim::bench::{Case, Prepared};
+use pifolab_units::Span;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::time::Instant;
+
+/// Measures every scheduler: some seconds.
+#[pyfunction]
+pub fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let measurements = guard(py, || Ok(py.detach(bench::schedulers)))?;
+    let rows = measurements.iter().map(|measurement| {
+        let row = PyDict::new(py);
+        row.set_item("name", &measurement.name)?;
+        row.set_item("occupancy", measurement.occupancy)?;
+        row.set_item("load", measurement.load.map(Load::as_str))?;
+        row.set_item("ns_per_packet", measurement.ns_per_packet)?;
+        row.set_item("min_ns_per_packet", measurement.min_ns_per_packet)?;
+        Ok(row)
+    });
+    PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// The cases that [`bench_network`] knows.
+#[pyfunction]
+pub fn network_cases() -> [&'static str; Case::ALL.len()] {
+    Case::ALL.map(Case::name)
+}
+
+/// Runs the network of `case` for `simulated_ms`, and takes the time of the run alone, without making network and flows.
+#[pyfunction]
+pub fn bench_network<'py>(py: Python<'py>, case: &str, simulated_ms: u64) -> PyResult<Bound<'py, PyDict>> {
+    let (prepared, result, wall_s) = guard(py, || {
+        let known = Case::ALL.into_iter().find(|known| known.name() == case);
+        let known = known
+            .ok_or_else(|| Fault::Input(registry::unknown("case", case, || Case::ALL.into_iter().map(Case::name))))?;
+        if !(1..=1_000_000).contains(&simulated_ms) {
+            return Err(Fault::Input(format!("simulated_ms = {simulated_ms}: expected an integer from 1 to 1000000")));
+        }
+        Ok(py.detach(|| {
+            let prepared = Prepared::new(known, Span::from_us(1_000 * simulated_ms));
+            let start = Instant::now();
+            let result = prepared.run();
+            (prepared, result, start.elapsed().as_secs_f64())
+        }))
+    })?;
+    let row = PyDict::new(py);
+    row.set_item("case", case)?;
+    row.set_item("simulated_ms", simulated_ms)?;
+    row.set_item("wall_s", wall_s)?;
+    row.set_item("hops", result.counters.hops)?;
+    row.set_item("events", result.counters.events)?;
+    row.set_item("dropped", result.counters.dropped)?;
+    row.set_item("most_in_flight", result.counters.most_in_flight)?;
+    row.set_item("flows", prepared.flows().len())?;
+    row.set_item("flows_complete", result.completed(prepared.flows()).count())?;
+    row.set_item("trace_hash", format!("{:016x}", result.trace_hash))?;
+    Ok(row)
+}
