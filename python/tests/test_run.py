@@ -272,7 +272,7 @@ def test_a_wrong_comparison_is_one_line(
 
 def test_the_schema_knows_the_keys(pifolab_command: Run):
     schema = json.loads(pifolab_command("schema").stdout)
-    assert "link" in schema["properties"]
+    assert "link" in schema["else"]["properties"]
 
 
 def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(scenario: Path, tmp_path: Path):

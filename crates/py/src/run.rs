@@ -3,17 +3,21 @@
 use crate::custom::{PythonExtras, Slot};
 use crate::errors::{Fault, guard};
 use pifolab_metrics::Column;
-use pifolab_scenario::{Error, Progress, Report};
+use pifolab_scenario::{Error, Progress, Report, read_text};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 /// Runs the scenario `text`, which errors call `file`, with `overrides` of (dotted path, value).
 ///
 /// `progress(arrived, expected, done, schedulers)` is called about ten times a second. Ctrl-C ends the run with what is
-/// complete. `schedulers` and `ranks` map names to what makes a scheduler or rank function written in Python.
+/// complete. The file `flows`, if there is one, replaces the flows of a network. `schedulers` and `ranks` map names to what makes a scheduler or rank function written in Python.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, *, seed=None, workers=1, schedulers=None, ranks=None, progress=None))]
+#[pyo3(signature = (
+    text, file, overrides, *, seed=None, workers=1, flows=None, schedulers=None, ranks=None, progress=None
+))]
 #[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
 pub fn run_scenario<'py>(
     py: Python<'py>,
@@ -22,13 +26,14 @@ pub fn run_scenario<'py>(
     overrides: Vec<(String, String)>,
     seed: Option<u64>,
     workers: usize,
+    flows: Option<PathBuf>,
     schedulers: Option<&Bound<'py, PyDict>>,
     ranks: Option<&Bound<'py, PyDict>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let slot = Slot::default();
     let extras = PythonExtras::read(schedulers, ranks, slot.clone())?;
-    let mut watch = |state: Progress| {
+    let watch = |state: Progress| {
         let seen = Python::attach(|py| {
             py.check_signals()?;
             let Some(progress) = &progress else { return Ok(()) };
@@ -38,7 +43,11 @@ pub fn run_scenario<'py>(
         seen.map_err(|error| slot.keep(error)).is_ok()
     };
     let result = guard(py, || {
-        let run = || pifolab_scenario::run_text(text, file, &overrides, seed, workers, &extras, &mut watch);
+        let run = || {
+            let spec = read_text(text, file, &overrides, flows.as_deref(), &extras)?;
+            let go_on = |state| if watch(state) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            spec.run(seed.unwrap_or(spec.seeds()[0]), workers, &extras, &mut { go_on })
+        };
         match py.detach(run) {
             Err(Error::Cancelled) => Ok(None),
             Ok(report) => Ok(Some(report)),

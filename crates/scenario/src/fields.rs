@@ -54,6 +54,8 @@ pub enum What {
     Tables(&'static [Field]),
     /// A rank function: a table of `name` and its parameters.
     RankFunction,
+    /// A scheduler: a table of `name` and its parameters.
+    Scheduler,
     /// A list of schedulers: tables of `name`, `label` and parameters.
     Schedulers,
 }
@@ -104,7 +106,7 @@ impl Field {
             What::IntegerOrDistribution(min, max) => {
                 format!("expected an integer from {min} to {}, or a distribution", bound(max))
             }
-            What::Table(_) | What::RankFunction => "expected a table".to_owned(),
+            What::Table(_) | What::RankFunction | What::Scheduler => "expected a table".to_owned(),
             What::Tables(_) => "expected a table or a list of tables".to_owned(),
             What::Schedulers => "expected a list of tables, [[scheduler]]".to_owned(),
         }
@@ -183,6 +185,11 @@ impl<'a> Reader<'a> {
         keys.iter().find(|key| self.section.contains(key)).unwrap_or(&keys[0]).clone()
     }
 
+    /// The same for what may be no field of this table: then `name` itself.
+    pub(crate) fn written_any(&self, name: &str) -> String {
+        if self.fields.iter().any(|field| field.name == name) { self.written(name) } else { name.to_owned() }
+    }
+
     /// Whether any spelling of the field was written.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.field(name).keys().iter().any(|key| self.section.contains(key))
@@ -258,13 +265,18 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn flag(&mut self, name: &str) -> Result<bool, SpecError> {
         let field = self.field(name);
-        match self.value(field, name)?.expect("a flag has a default") {
+        match self.value(field, name)?.expect("a flag was written or has a default") {
             Value::Flag(flag) => {
                 self.resolved.insert(name.to_owned(), flag.into());
                 Ok(flag)
             }
             other => Err(self.misfit(field, name, &other)),
         }
+    }
+
+    /// A flag without a default.
+    pub(crate) fn optional_flag(&mut self, name: &str) -> Result<Option<bool>, SpecError> {
+        if self.has(name) { self.flag(name).map(Some) } else { Ok(None) }
     }
 
     pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, SpecError> {

@@ -24,7 +24,10 @@ mod error;
 mod extras;
 mod feed;
 pub mod fields;
+mod network;
+mod network_tables;
 mod one_link;
+mod pool;
 pub mod registry;
 mod report;
 pub mod schema;
@@ -35,10 +38,12 @@ mod text;
 pub use error::{Error, Place, SpecError};
 pub use extras::Extras;
 pub use report::{Progress, Report};
+pub use spec::network::NetworkSpec;
 pub use spec::one_link::OneLinkSpec;
 pub use spec::{Spec, ValidSpec};
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 /// Reads, checks and runs a scenario with one seed: its first one, unless `seed` is given.
 ///
@@ -56,16 +61,35 @@ pub fn run_text(
     extras: &dyn Extras,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Report, Error> {
-    let mut spec = Spec::parse(text, file)?;
-    for (path, value) in overrides {
-        spec.set(path, value)?;
-    }
-    let spec = spec.validate(extras)?;
+    let spec = read_text(text, file, overrides, None, extras)?;
     let seed = seed.unwrap_or(spec.seeds()[0]);
     spec.run(seed, workers, extras, &mut |state| {
         if progress(state) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })
 }
 
+/// Reads and checks a scenario, whose flows are replaced by those in the file `flows` if there is one.
+///
+/// # Errors
+/// The first fault of the text or of a file that it names.
+pub fn read_text(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    flows: Option<&Path>,
+    extras: &dyn Extras,
+) -> Result<ValidSpec, Error> {
+    let mut spec = Spec::parse(text, file)?;
+    if let Some(flows) = flows {
+        spec.replace_flows(flows)?;
+    }
+    for (path, value) in overrides {
+        spec.set(path, value)?;
+    }
+    spec.validate(extras)
+}
+
+#[cfg(test)]
+mod network_tests;
 #[cfg(test)]
 mod tests;

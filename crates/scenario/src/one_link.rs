@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::extras::Extras;
 use crate::feed::Feed;
+use crate::pool::work_through;
 use crate::registry::BoxedScheduler;
 use crate::report::{Progress, Report};
 use crate::spec::Spec;
@@ -16,10 +17,7 @@ use pifolab_metrics::{
 };
 use pifolab_sim::one_link::Totals;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What was measured of one scheduler.
 pub(crate) struct Measured {
@@ -35,9 +33,6 @@ pub(crate) struct Measured {
     pub(crate) mapping: Option<MappingUnpifoness>,
     pub(crate) throughput: Option<Throughput>,
 }
-
-/// How often whoever waits for the run is told how far it is.
-const TELL_EVERY: Duration = Duration::from_millis(100);
 
 impl OneLinkSpec {
     /// Runs all schedulers with `seed` on up to `workers` threads. The results do not depend on the number of threads.
@@ -58,60 +53,25 @@ impl OneLinkSpec {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
         let mut schedulers = Vec::with_capacity(self.schedulers.len());
-        for (index, spec) in self.schedulers.iter().enumerate() {
+        for spec in &self.schedulers {
             let built = build(&spec.chosen, self.rank.as_ref(), extras);
-            let built = built.map_err(|problem| Spec::fault(&self.file, &spec.label, problem))?;
-            schedulers.push(Mutex::new(Some((index, built))));
+            schedulers.push(built.map_err(|problem| Spec::fault(&self.file, &spec.label, problem))?);
         }
-        let (arrived, cancelled, next) = (AtomicU64::new(0), AtomicBool::new(false), AtomicUsize::new(0));
-        let results: Vec<Mutex<Option<Measured>>> = schedulers.iter().map(|_| Mutex::new(None)).collect();
-        let (tell, told) = mpsc::channel();
-        let work = |tell: Sender<()>| {
-            while let Some(scheduler) = schedulers.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let scheduler = scheduler.lock().expect("nobody panics with it").take();
-                let (index, mut scheduler) = scheduler.expect("each is taken once");
-                let measured = self.measure(Feed::new(self, seed, &arrived, &cancelled), &mut scheduler);
-                if !cancelled.load(Ordering::Relaxed) {
-                    *results[index].lock().expect("nobody panics with it") = Some(measured);
-                }
-                // Nobody listens any more if this is the last word.
-                let _ = tell.send(());
-            }
+        let (arrived, cancelled) = (AtomicU64::new(0), AtomicBool::new(false));
+        let work = |_, mut scheduler: BoxedScheduler| {
+            let measured = self.measure(Feed::new(self, seed, &arrived, &cancelled), &mut scheduler);
+            (!cancelled.load(Ordering::Relaxed)).then_some(measured)
         };
-        let expected = self.expected_arrivals();
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..workers.clamp(1, schedulers.len()))
-                .map(|_| {
-                    let tell = tell.clone();
-                    scope.spawn(move || work(tell))
-                })
-                .collect();
-            drop(tell);
-            let mut done = 0;
-            loop {
-                match told.recv_timeout(TELL_EVERY) {
-                    Ok(()) => done += 1,
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                let state = Progress {
-                    schedulers_done: done,
-                    schedulers: schedulers.len(),
-                    arrived: arrived.load(Ordering::Relaxed),
-                    expected: expected.map(|arrivals| arrivals * schedulers.len() as f64),
-                };
-                if progress(state).is_break() {
-                    cancelled.store(true, Ordering::Relaxed);
-                }
-            }
-            for thread in threads {
-                if let Err(panic) = thread.join() {
-                    std::panic::resume_unwind(panic);
-                }
-            }
-        });
-        let measured: Vec<Option<Measured>> =
-            results.into_iter().map(|result| result.into_inner().expect("nobody panics with it")).collect();
+        let (count, expected) = (schedulers.len(), self.expected_arrivals());
+        let mut tell = |done| {
+            progress(Progress {
+                schedulers_done: done,
+                schedulers: count,
+                arrived: arrived.load(Ordering::Relaxed),
+                expected: expected.map(|arrivals| arrivals * count as f64),
+            })
+        };
+        let measured = work_through(schedulers, workers, &cancelled, work, &mut tell);
         if measured.iter().all(Option::is_none) {
             return Err(Error::Cancelled);
         }

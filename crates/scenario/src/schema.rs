@@ -3,25 +3,24 @@
 use crate::fields::{Absent, Field, What};
 use crate::registry::{RANKS, SCHEDULERS};
 use crate::spec::TOP;
+use crate::spec::network_fields::NETWORK;
 use crate::spec::workload::DISTRIBUTION;
 use pifolab_sched::params::{self, Info, Kind, Param};
 use serde_json::{Map, Value as Json, json};
 
-/// The JSON Schema (draft 2020-12) of a scenario on one link.
+/// The JSON Schema (draft 2020-12) of a scenario: on a network if it has a topology, on one link otherwise.
 ///
 /// Editors with a TOML language server complete and check keys with it. It is a little more generous than validation,
 /// which also knows which keys have an effect beside which.
 pub fn schema() -> Json {
-    let mut schema = object(TOP);
-    let extra = json!({
+    json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pifolab scenario",
         "$defs": { "distribution": { "anyOf": [distribution_names(), object(DISTRIBUTION)] } },
-    });
-    if let (Json::Object(schema), Json::Object(extra)) = (&mut schema, extra) {
-        schema.extend(extra);
-    }
-    schema
+        "if": { "required": ["topology"] },
+        "then": object(NETWORK),
+        "else": object(TOP),
+    })
 }
 
 /// A table with these keys and no others.
@@ -86,6 +85,9 @@ fn value(what: &What) -> Json {
         What::Table(fields) => object(fields),
         What::Tables(fields) => json!({"anyOf": [object(fields), {"type": "array", "items": object(fields)}]}),
         What::RankFunction => json!({"anyOf": RANKS.iter().map(|entry| built(entry.info, false)).collect::<Vec<_>>()}),
+        What::Scheduler => {
+            json!({"anyOf": SCHEDULERS.iter().map(|entry| built(entry.info, false)).collect::<Vec<_>>()})
+        }
         What::Schedulers => {
             let members: Vec<_> = SCHEDULERS.iter().map(|entry| built(entry.info, true)).collect();
             json!({"type": "array", "minItems": 1, "items": {"anyOf": members}})
@@ -151,10 +153,10 @@ mod tests {
     #[test]
     fn the_schema_knows_every_key_scheduler_and_parameter() {
         let schema = schema();
-        let properties = &schema["properties"];
+        let properties = &schema["else"]["properties"];
         assert_eq!(properties["duration_s"]["type"], "number");
         assert!(properties["link"]["properties"]["rate_gbps"].is_object());
-        assert_eq!(schema["required"], json!(["link", "workload", "scheduler"]));
+        assert_eq!(schema["else"]["required"], json!(["link", "workload", "scheduler"]));
         let members = properties["scheduler"]["items"]["anyOf"].as_array().unwrap();
         assert_eq!(members.len(), SCHEDULERS.len());
         for (member, entry) in members.iter().zip(SCHEDULERS) {
@@ -163,6 +165,9 @@ mod tests {
                 assert!(member["properties"][param.name]["description"].is_string(), "{}", param.name);
             }
         }
+        let network = &schema["then"];
+        assert!(network["properties"]["topology"]["properties"]["access_rate_gbps"].is_object());
+        assert_eq!(network["required"], json!(["topology", "transport", "workload", "scheduler"]));
         assert_eq!(properties["rank"]["anyOf"].as_array().unwrap().len(), RANKS.len());
         assert!(schema["$defs"]["distribution"]["anyOf"][0]["enum"].as_array().unwrap().contains(&json!("convex")));
     }

@@ -64,12 +64,12 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
     Report { manifest, summary, tables, partial }
 }
 
-fn hex(hash: u64) -> String {
+pub(crate) fn hex(hash: u64) -> String {
     format!("{hash:016x}")
 }
 
 /// One number of a scheduler.
-enum Cell {
+pub(crate) enum Cell {
     Count(u64),
     Optional(Option<u64>),
     Real(Option<f64>),
@@ -78,7 +78,7 @@ enum Cell {
 
 impl Cell {
     /// A missing real number is NaN in a table.
-    fn column(self) -> Column {
+    pub(crate) fn column(self) -> Column {
         match self {
             Self::Count(count) => Column::Integers(vec![whole(count)]),
             Self::Optional(count) => Column::Optional(vec![count.map(whole)]),
@@ -88,7 +88,7 @@ impl Cell {
     }
 
     /// A missing number is null in JSON.
-    fn json(&self) -> Json {
+    pub(crate) fn json(&self) -> Json {
         match self {
             Self::Count(count) => json!(count),
             Self::Optional(count) => json!(count),
@@ -99,7 +99,7 @@ impl Cell {
 }
 
 /// The names of the columns that count drops, in the order of [`DropReason::ALL`].
-const DROPPED: [&str; DropReason::ALL.len()] =
+pub(crate) const DROPPED: [&str; DropReason::ALL.len()] =
     ["dropped_admission", "dropped_full", "dropped_pushed_out", "dropped_rank_out_of_range"];
 
 fn scalars(measured: &Measured, reference: Option<&Measured>) -> Vec<(&'static str, Cell)> {

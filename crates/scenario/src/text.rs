@@ -119,6 +119,16 @@ impl Section {
         Ok(())
     }
 
+    /// Puts `outer = { inner = { key = value } }` in the place of whatever `outer` was, as an override.
+    pub(crate) fn replace(&mut self, outer: &str, inner: &str, key: &str, value: Value) {
+        let path = join(&self.path, outer);
+        let innermost = Self::of(join(&path, inner), Place::Set, key, value);
+        let entry = |key: &str, node| Entry { key: key.to_owned(), place: Place::Set, node, used: false };
+        let section = Self { path, place: Place::Set, entries: vec![entry(inner, Node::Section(innermost))] };
+        self.entries.retain(|entry| entry.key != outer);
+        self.entries.push(entry(outer, Node::Section(section)));
+    }
+
     /// Its label, or else its name.
     fn title(&self) -> Option<&str> {
         ["label", "name"].iter().find_map(|key| {

@@ -1,5 +1,9 @@
 //! From text to a scenario that can run: [`Spec`] holds what was written, [`ValidSpec`] what it means.
 
+pub(crate) mod network;
+pub(crate) mod network_fields;
+mod network_flows;
+mod network_transport;
 pub(crate) mod one_link;
 pub(crate) mod schedulers;
 pub(crate) mod workload;
@@ -9,7 +13,9 @@ use crate::extras::Extras;
 use crate::fields::{Absent, Field, What};
 use crate::report::{Progress, Report};
 use crate::text::Section;
+use network::NetworkSpec;
 use one_link::OneLinkSpec;
+use pifolab_sched::params::Value;
 use serde_json::Value as Json;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -27,7 +33,9 @@ pub struct Spec {
 #[derive(Debug)]
 pub enum ValidSpec {
     /// Packets through one port and its link.
-    OneLink(OneLinkSpec),
+    OneLink(Box<OneLinkSpec>),
+    /// Flows through a network.
+    Network(Box<NetworkSpec>),
 }
 
 impl Spec {
@@ -51,12 +59,39 @@ impl Spec {
         Ok(())
     }
 
+    /// Replaces the flows of a scenario on a network by those that the file at `path` lists.
+    ///
+    /// # Errors
+    /// The scenario is one on one link, or the path is not UTF-8. The list is read by [`validate`](Self::validate).
+    pub fn replace_flows(&mut self, path: &Path) -> Result<(), Error> {
+        let fault = |problem: &str| SpecError {
+            file: self.file.clone(),
+            place: Place::File,
+            key: "--flows".to_owned(),
+            problem: problem.to_owned(),
+        };
+        if !network::is_network(&self.root) {
+            return Err(fault(network::NO_FLOWS).into());
+        }
+        let absolute = std::path::absolute(path).ok();
+        let Some(path) = absolute.as_deref().and_then(Path::to_str) else {
+            return Err(fault("names a path that is not UTF-8").into());
+        };
+        self.root.replace("workload", "flows", "list", Value::Text(path.to_owned()));
+        // As --set would say it; a path that is a TOML text is one in JSON as well.
+        self.overrides.push(("workload".to_owned(), format!("{{ flows = {{ list = {} }} }}", Json::from(path))));
+        Ok(())
+    }
+
     /// Checks everything that can be checked before a run, and reads the files that it names.
     ///
     /// # Errors
     /// The first fault: an unknown key, one without effect, a value out of range, a file that cannot be read.
     pub fn validate(self, extras: &dyn Extras) -> Result<ValidSpec, Error> {
-        OneLinkSpec::new(self, extras).map(ValidSpec::OneLink)
+        if network::is_network(&self.root) {
+            return NetworkSpec::new(self, extras).map(Box::new).map(ValidSpec::Network);
+        }
+        OneLinkSpec::new(self, extras).map(Box::new).map(ValidSpec::OneLink)
     }
 
     /// A fault of the whole.
@@ -70,6 +105,7 @@ impl ValidSpec {
     pub fn seeds(&self) -> &[u64] {
         match self {
             Self::OneLink(spec) => &spec.seeds,
+            Self::Network(spec) => &spec.seeds,
         }
     }
 
@@ -92,6 +128,7 @@ impl ValidSpec {
     ) -> Result<Report, Error> {
         match self {
             Self::OneLink(spec) => spec.run(seed, workers, extras, progress),
+            Self::Network(spec) => spec.run(seed, workers, extras, progress),
         }
     }
 
@@ -99,6 +136,7 @@ impl ValidSpec {
     pub fn resolved(&self) -> &Json {
         match self {
             Self::OneLink(spec) => &spec.resolved,
+            Self::Network(spec) => &spec.resolved,
         }
     }
 }

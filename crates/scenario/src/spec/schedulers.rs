@@ -38,6 +38,24 @@ impl Chosen {
         args
     }
 
+    /// What was written for `key`, as text.
+    pub(crate) fn text_of(&self, key: &str) -> Option<String> {
+        self.args.iter().find(|(name, _)| name == key).map(|(_, value)| match value {
+            Value::Text(text) | Value::Decimal(text) => text.clone(),
+            Value::Integer(integer) => integer.to_string(),
+            Value::Flag(flag) => flag.to_string(),
+            Value::List(_) => "a list".to_owned(),
+        })
+    }
+
+    /// Whether only these keys were written, each with one of these values (none listed: any; "": may be absent).
+    pub(crate) fn has_only(&self, keys: &[(&str, &[&str])]) -> bool {
+        self.args.iter().all(|(name, _)| keys.iter().any(|(key, _)| key == name))
+            && keys.iter().all(|(key, values)| {
+                values.is_empty() || values.contains(&self.text_of(key).unwrap_or_default().as_str())
+            })
+    }
+
     fn info(&self) -> Option<&'static Info> {
         let schedulers = SCHEDULERS.iter().map(|entry| entry.info);
         schedulers.chain(RANKS.iter().map(|entry| entry.info)).find(|info| info.name == self.name)
@@ -142,6 +160,15 @@ pub(crate) fn read_schedulers(
         schedulers.push(SchedulerSpec { label, chosen, resolved: resolved.into() });
     }
     Ok(schedulers)
+}
+
+/// Reads a single scheduler and builds it once.
+pub(crate) fn read_scheduler(section: Section, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
+    let (chosen, place) = read_chosen(section, file)?;
+    chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
+    let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
+    resolved.extend(chosen.resolved());
+    Ok((chosen, resolved.into()))
 }
 
 /// Reads `[rank]` and builds it once.

@@ -475,7 +475,7 @@ fn read_ranks(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<RankSour
 }
 
 /// A distribution by its name alone, or as a table.
-fn read_distribution(reader: &mut Reader<'_>, file: &str, key: &str) -> Result<Option<Distribution>, Error> {
+pub(crate) fn read_distribution(reader: &mut Reader<'_>, file: &str, key: &str) -> Result<Option<Distribution>, Error> {
     let section = match reader.node(key) {
         None => return Ok(None),
         Some(Node::Section(section)) => section,

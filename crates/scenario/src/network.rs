@@ -1,0 +1,116 @@
+//! Runs a scenario on a network: each scheduler on the same flows, on as many threads as wanted.
+
+use crate::error::Error;
+use crate::extras::Extras;
+use crate::network_tables;
+use crate::pool::work_through;
+use crate::report::{Progress, Report};
+use crate::spec::Spec;
+use crate::spec::network::{NetworkSpec, flows_fault};
+use pifolab_metrics::PortWatch;
+use pifolab_sim::network::{Flow, Network, RunError, RunResult};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What came of one scheduler.
+pub(crate) struct NetworkRun {
+    pub(crate) result: RunResult,
+    pub(crate) watch: Option<PortWatch>,
+    /// The run was cancelled at `result.end`.
+    pub(crate) interrupted: bool,
+}
+
+/// Events between two looks at whether the run is cancelled: some milliseconds.
+const STEP: u64 = 1 << 16;
+
+/// How far one scheduler is.
+#[derive(Default)]
+struct Reached {
+    hops: AtomicU64,
+    ps: AtomicU64,
+}
+
+impl NetworkSpec {
+    /// Runs all schedulers with `seed` on up to `workers` threads. The results do not depend on the number of threads.
+    ///
+    /// `progress` is called on the calling thread about ten times a second, with packet-hops for packets; if it breaks,
+    /// runs end where they are and the report is marked partial.
+    ///
+    /// # Errors
+    /// If a flow does not fit the network, the run is cancelled before anything happened, or a scheduler of the user's
+    /// cannot be built any more.
+    ///
+    /// # Panics
+    /// If a scheduler breaks its contract.
+    pub fn run(
+        &self,
+        seed: u64,
+        workers: usize,
+        extras: &dyn Extras,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Report, Error> {
+        let flows = self.flows(seed);
+        let mut networks = Vec::with_capacity(self.schedulers.len());
+        for scheduler in &self.schedulers {
+            let config = self.config(scheduler, seed, extras);
+            let config = config.map_err(|problem| Spec::fault(&self.file, &scheduler.label, problem))?;
+            let network = Network::new(config);
+            networks.push(network.map_err(|error| Spec::fault(&self.file, &error.owner, error.to_string()))?);
+        }
+        let cancelled = AtomicBool::new(false);
+        let reached: Vec<Reached> = networks.iter().map(|_| Reached::default()).collect();
+        let count = networks.len();
+        let work = |index: usize, network: Network| {
+            (!cancelled.load(Ordering::Relaxed)).then(|| self.simulate(&network, &flows, &reached[index], &cancelled))
+        };
+        let mut tell = |done| {
+            let sum = |of: fn(&Reached) -> &AtomicU64| {
+                reached.iter().map(|reached| of(reached).load(Ordering::Relaxed) as f64).sum::<f64>()
+            };
+            let (hops, ps) = (sum(|reached| &reached.hops), sum(|reached| &reached.ps));
+            progress(Progress {
+                schedulers_done: done,
+                schedulers: count,
+                arrived: hops as u64,
+                // The rest of the time brings as many packets as the time so far.
+                expected: (ps > 0.0).then(|| hops * (self.end.as_ps() as f64 * count as f64 / ps)),
+            })
+        };
+        let runs = work_through(networks, workers, &cancelled, work, &mut tell);
+        let runs = runs.into_iter().map(Option::transpose).collect::<Result<Vec<_>, _>>()?;
+        if runs.iter().all(Option::is_none) {
+            return Err(Error::Cancelled);
+        }
+        Ok(network_tables::report(self, seed, &flows, &runs))
+    }
+
+    fn simulate(
+        &self,
+        network: &Network,
+        flows: &[Flow],
+        reached: &Reached,
+        cancelled: &AtomicBool,
+    ) -> Result<NetworkRun, Error> {
+        let rates = self.topology.links.iter().map(|link| link.rate);
+        let mut watch = self.metrics.watch_ports.then(|| PortWatch::new(rates, self.wire().0));
+        let mut interrupted = false;
+        let mut run = || -> Result<RunResult, RunError> {
+            let mut simulation = network.simulation(flows, &mut watch)?;
+            while simulation.advance(STEP)? {
+                reached.hops.store(simulation.counters().hops, Ordering::Relaxed);
+                reached.ps.store(simulation.now().as_ps(), Ordering::Relaxed);
+                if cancelled.load(Ordering::Relaxed) {
+                    interrupted = true;
+                    break;
+                }
+            }
+            reached.ps.store(self.end.as_ps(), Ordering::Relaxed);
+            simulation.finish()
+        };
+        match run() {
+            Ok(result) => Ok(NetworkRun { result, watch, interrupted }),
+            Err(error @ RunError::NotConserved { .. }) => panic!("{error}"),
+            Err(error) => Err(flows_fault(&self.file, error.to_string()).into()),
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! The report of a run on a network: flows, completion times by size class, ports, summary and manifest.
+
+use crate::network::NetworkRun;
+use crate::report::Report;
+use crate::spec::network::{NetworkSpec, Shape};
+use crate::tables::{Cell, DROPPED, hex};
+use pifolab_metrics::{Bin, Column, PortWatch, QueueShare, RankCount, Table, WatchedPort, whole};
+use pifolab_sched::DropReason;
+use pifolab_sim::network::{Flow, FlowResult, PortResult, RunResult};
+use pifolab_sim::trace_hash::TraceHash;
+use pifolab_units::{Span, Time};
+use serde_json::{Map, Value as Json, json};
+
+mod lone;
+
+use lone::LoneFlow;
+
+/// Builds the report of the schedulers that ran, at least one.
+pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Option<NetworkRun>]) -> Report {
+    let lone = LoneFlow::new(spec);
+    let ideal: Vec<Span> = flows.iter().map(|flow| lone.fct(flow)).collect();
+    let mut tables: Vec<Table> = Vec::new();
+    let (mut summaries, mut hashes) = (Vec::new(), Vec::new());
+    let mut hash = TraceHash::new();
+    for (scheduler, run) in spec.schedulers.iter().zip(runs) {
+        let Some(NetworkRun { result, watch, .. }) = run else { continue };
+        hash.fold(result.trace_hash);
+        hashes.push(json!({
+            "scheduler": scheduler.label,
+            "events": result.counters.events,
+            "trace_hash": hex(result.trace_hash),
+        }));
+        let row = scalars(spec, flows, result, watch.as_ref());
+        let classes = classes(spec, flows, &ideal, &result.flows);
+        let mut summary = Map::from_iter([("scheduler".to_owned(), json!(scheduler.label))]);
+        summary.insert("name".to_owned(), json!(scheduler.chosen.name));
+        summary.extend(row.iter().map(|(name, cell)| ((*name).to_owned(), cell.json())));
+        summary.insert("counters".to_owned(), counters(result));
+        summary.insert("fct".to_owned(), classes.iter().map(Class::json).collect());
+        summaries.push(Json::Object(summary));
+
+        let mut columns = vec![("name", Column::Texts(vec![scheduler.chosen.name.clone()]))];
+        columns.extend(row.into_iter().map(|(name, cell)| (name, cell.column())));
+        let mut own = vec![
+            Table::new("schedulers", columns),
+            fct(&classes),
+            flow_table(flows, &ideal, &result.flows),
+            ports(spec, result, watch.as_ref()),
+        ];
+        if let Some(watch) = watch {
+            own.extend([port_queues(watch, result.end), port_ranks(watch)]);
+        }
+        for table in own {
+            let table = table.labelled("scheduler", &scheduler.label);
+            match tables.iter_mut().find(|other| other.name == table.name) {
+                Some(other) => other.append(table),
+                None => tables.push(table),
+            }
+        }
+    }
+    let partial = runs.iter().any(|run| run.as_ref().is_none_or(|run| run.interrupted));
+    let overrides: Vec<String> = spec.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let manifest = json!({
+        "pifolab": env!("CARGO_PKG_VERSION"),
+        "kind": "network",
+        "file": spec.file,
+        "text": spec.text,
+        "overrides": overrides,
+        "spec": spec.resolved,
+        "seed": seed,
+        "runs": hashes,
+        "trace_hash": hex(hash.value()),
+        "partial": partial,
+    });
+    let summary = json!({"seed": seed, "partial": partial, "schedulers": summaries});
+    Report { manifest, summary, tables, partial }
+}
+
+/// What the published simulators count, under their names.
+fn counters(result: &RunResult) -> Json {
+    let counters = &result.counters;
+    json!({
+        "PACKETS_DROPPED": counters.dropped,
+        "PACKETS_DROPPED_AT_SOURCE": counters.dropped_at_source,
+        "TCP_FAST_RETRANSMIT": counters.fast_retransmissions,
+        "TCP_RETRANSMISSION_TIMEOUT": counters.timeouts,
+    })
+}
+
+fn scalars(
+    spec: &NetworkSpec,
+    flows: &[Flow],
+    result: &RunResult,
+    watch: Option<&PortWatch>,
+) -> Vec<(&'static str, Cell)> {
+    let counters = &result.counters;
+    let sum = |of: fn(&PortResult) -> u64| result.ports.iter().map(of).sum::<u64>();
+    let completed = result.flows.iter().filter(|flow| flow.fct.is_some()).count() as u64;
+    let length = result.end.since(Time::ZERO).as_s_f64();
+    let access = f64::from(spec.topology.hosts) * spec.shape.access().as_bps() as f64;
+    let load = |bytes: f64| Cell::Real((length > 0.0).then(|| 8.0 * bytes / (access * length)));
+    let offered: f64 = flows.iter().filter(|flow| flow.start <= result.end).map(|flow| flow.bytes as f64).sum();
+    let headers = f64::from(spec.wire().1) / f64::from(spec.segment_bytes());
+    let done: f64 = result.flows.iter().map(|flow| flow.acknowledged_bytes as f64).sum();
+    let hosts = spec.topology.hosts;
+    let busy = |kind: fn(bool) -> bool| {
+        let ports = result.ports.iter().zip(&spec.topology.links).filter(|(_, link)| kind(link.from < hosts));
+        let (busy, count) =
+            ports.fold((0.0, 0u32), |(busy, count), (port, _)| (busy + port.busy.as_s_f64(), count + 1));
+        Cell::Real((count > 0 && length > 0.0).then(|| busy / (length * f64::from(count))))
+    };
+    let inversions = |pairwise: bool| {
+        let of = |port: &WatchedPort| {
+            let count = port.inversions();
+            if pairwise { count.pairwise } else { count.inversions }
+        };
+        Cell::Optional(watch.map(|watch| watch.ports().iter().map(of).sum()))
+    };
+    let mut row = vec![
+        ("flows", Cell::Count(flows.len() as u64)),
+        ("completed_flows", Cell::Count(completed)),
+        ("unfinished_share", Cell::Real((!flows.is_empty()).then(|| 1.0 - completed as f64 / flows.len() as f64))),
+        ("offered_load", load(offered)),
+        ("offered_wire_load", load(offered * (1.0 + headers))),
+        ("goodput", load(done)),
+        ("host_utilisation", busy(|from_host| from_host)),
+        ("switch_utilisation", busy(|from_host| !from_host)),
+        ("packet_hops", Cell::Count(counters.hops)),
+        ("arrived_packets", Cell::Count(sum(|port| port.arrived_packets))),
+        ("arrived_bytes", Cell::Count(sum(|port| port.arrived_bytes))),
+        ("sent_packets", Cell::Count(sum(|port| port.sent_packets))),
+        ("sent_bytes", Cell::Count(sum(|port| port.sent_bytes))),
+        ("dropped_packets", Cell::Count(counters.dropped)),
+        ("dropped_at_source", Cell::Count(counters.dropped_at_source)),
+        ("dropped_bytes", Cell::Count(sum(|port| port.dropped_bytes))),
+    ];
+    row.extend(DROPPED.iter().zip(DropReason::ALL).map(|(name, reason)| {
+        (*name, Cell::Count(result.ports.iter().map(|port| port.dropped_packets[reason as usize]).sum()))
+    }));
+    row.extend([
+        ("waiting_packets", Cell::Count(sum(|port| u64::from(port.waiting)))),
+        ("marked_packets", Cell::Count(sum(|port| port.marked_packets))),
+        ("retransmissions", Cell::Count(result.flows.iter().map(|flow| u64::from(flow.retransmissions)).sum())),
+        ("fast_retransmissions", Cell::Count(counters.fast_retransmissions)),
+        ("timeouts", Cell::Count(counters.timeouts)),
+        ("reordered_packets", Cell::Count(result.flows.iter().map(|flow| u64::from(flow.reordered)).sum())),
+        ("inversions", inversions(false)),
+        ("pairwise_inversions", inversions(true)),
+        ("end_ns", Cell::Count(result.end.as_ns())),
+        ("events", Cell::Count(counters.events)),
+        ("trace_hash", Cell::Text(hex(result.trace_hash))),
+    ]);
+    row
+}
+
+/// The completion times of the flows of some sizes.
+struct Class {
+    name: String,
+    /// Sizes from here.
+    from: u64,
+    /// And below this.
+    below: Option<u64>,
+    flows: u64,
+    /// Of completed flows, in nanoseconds, ascending.
+    fct: Vec<f64>,
+    /// Of completed flows, ascending.
+    slowdown: Vec<f64>,
+}
+
+impl Class {
+    /// The statistics in the order of the columns.
+    fn statistics(&self) -> [(&'static str, Option<f64>); 8] {
+        let of = |share| quantile(&self.fct, share);
+        [
+            ("mean_ns", mean(&self.fct)),
+            ("p50_ns", of(0.5)),
+            ("p99_ns", of(0.99)),
+            ("p999_ns", of(0.999)),
+            ("max_ns", self.fct.last().copied()),
+            ("mean_slowdown", mean(&self.slowdown)),
+            ("p50_slowdown", quantile(&self.slowdown, 0.5)),
+            ("p99_slowdown", quantile(&self.slowdown, 0.99)),
+        ]
+    }
+
+    fn json(&self) -> Json {
+        let mut all = Map::from_iter([
+            ("class".to_owned(), json!(self.name)),
+            ("from_bytes".to_owned(), json!(self.from)),
+            ("below_bytes".to_owned(), json!(self.below)),
+            ("flows".to_owned(), json!(self.flows)),
+            ("completed".to_owned(), json!(self.fct.len())),
+        ]);
+        all.extend(self.statistics().map(|(name, value)| (name.to_owned(), json!(value))));
+        all.into()
+    }
+}
+
+fn classes(spec: &NetworkSpec, flows: &[Flow], ideal: &[Span], results: &[FlowResult]) -> Vec<Class> {
+    let borders = &spec.metrics.classes;
+    let mut ranges = vec![("all".to_owned(), 0, None)];
+    ranges.push((format!("< {}", size(borders[0])), 0, Some(borders[0])));
+    ranges.extend(
+        borders.windows(2).map(|pair| (format!("{} to {}", size(pair[0]), size(pair[1])), pair[0], Some(pair[1]))),
+    );
+    let last = borders[borders.len() - 1];
+    ranges.push((format!(">= {}", size(last)), last, None));
+    let class = |(name, from, below): (String, u64, Option<u64>)| {
+        let mut class = Class { name, from, below, flows: 0, fct: Vec::new(), slowdown: Vec::new() };
+        for ((flow, result), ideal) in flows.iter().zip(results).zip(ideal) {
+            if flow.bytes < from || below.is_some_and(|below| flow.bytes >= below) {
+                continue;
+            }
+            class.flows += 1;
+            if let Some(fct) = result.fct {
+                class.fct.push(fct.as_ps() as f64 / 1e3);
+                class.slowdown.push(slowdown(fct, *ideal));
+            }
+        }
+        class.fct.sort_by(f64::total_cmp);
+        class.slowdown.sort_by(f64::total_cmp);
+        class
+    };
+    ranges.into_iter().map(class).collect()
+}
+
+fn slowdown(fct: Span, ideal: Span) -> f64 {
+    fct.as_ps() as f64 / ideal.as_ps() as f64
+}
+
+/// A size in the largest decimal unit that shows it whole.
+fn size(bytes: u64) -> String {
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
+    match units.iter().find(|(unit, _)| bytes.is_multiple_of(*unit)) {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+fn mean(sorted: &[f64]) -> Option<f64> {
+    (!sorted.is_empty()).then(|| sorted.iter().sum::<f64>() / sorted.len() as f64)
+}
+
+/// The quantile by linear interpolation between the two nearest ranks, as numpy has it by default.
+fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let at = share * sorted.len().checked_sub(1)? as f64;
+    let low = sorted[at as usize];
+    let high = sorted[(at as usize + 1).min(sorted.len() - 1)];
+    Some(low + (high - low) * at.fract())
+}
+
+fn fct(classes: &[Class]) -> Table {
+    let mut columns = vec![
+        ("class", Column::Texts(classes.iter().map(|class| class.name.clone()).collect())),
+        ("from_bytes", Column::Integers(classes.iter().map(|class| whole(class.from)).collect())),
+        ("below_bytes", Column::Optional(classes.iter().map(|class| class.below.map(whole)).collect())),
+        ("flows", Column::Integers(classes.iter().map(|class| whole(class.flows)).collect())),
+        ("completed", Column::Integers(classes.iter().map(|class| class.fct.len() as i64).collect())),
+    ];
+    let statistics: Vec<_> = classes.iter().map(Class::statistics).collect();
+    for (place, (name, _)) in statistics[0].iter().enumerate() {
+        let values = statistics.iter().map(|of_class| of_class[place].1.unwrap_or(f64::NAN));
+        columns.push((name, Column::Reals(values.collect())));
+    }
+    Table::new("fct", columns)
+}
+
+fn flow_table(flows: &[Flow], ideal: &[Span], results: &[FlowResult]) -> Table {
+    let of_flow = |of: fn(&Flow) -> u64| Column::Integers(flows.iter().map(|flow| whole(of(flow))).collect());
+    let counted =
+        |of: fn(&FlowResult) -> u32| Column::Integers(results.iter().map(|result| i64::from(of(result))).collect());
+    let fct = results.iter().map(|result| result.fct.map(|fct| whole(fct.as_ns())));
+    let slowdowns = results.iter().zip(ideal);
+    let slowdowns = slowdowns.map(|(result, ideal)| result.fct.map_or(f64::NAN, |fct| slowdown(fct, *ideal)));
+    Table::new(
+        "flows",
+        vec![
+            // Ids of flow lists may use all 64 bits; a column holds 63.
+            ("flow", Column::Integers(flows.iter().map(|flow| flow.id as i64).collect())),
+            ("src", of_flow(|flow| flow.src.into())),
+            ("dst", of_flow(|flow| flow.dst.into())),
+            ("size_bytes", of_flow(|flow| flow.bytes)),
+            ("start_ns", of_flow(|flow| flow.start.as_ns())),
+            ("fct_ns", Column::Optional(fct.collect())),
+            ("slowdown", Column::Reals(slowdowns.collect())),
+            ("retransmissions", counted(|result| result.retransmissions)),
+            ("timeouts", counted(|result| result.timeouts)),
+            ("reordered_packets", counted(|result| result.reordered)),
+            (
+                "acknowledged_bytes",
+                Column::Integers(results.iter().map(|result| whole(result.acknowledged_bytes)).collect()),
+            ),
+        ],
+    )
+}
+
+/// What a port is in the network.
+fn kind(spec: &NetworkSpec, from: u32, to: u32) -> &'static str {
+    let Shape::LeafSpine(fabric) = spec.shape else { return "host" };
+    let spine = spec.topology.hosts + fabric.leaves;
+    match (from, to) {
+        _ if from < spec.topology.hosts => "host",
+        _ if to < spec.topology.hosts => "leaf-down",
+        _ if from < spine => "leaf-up",
+        _ => "spine",
+    }
+}
+
+fn ports(spec: &NetworkSpec, result: &RunResult, watch: Option<&PortWatch>) -> Table {
+    let links = &spec.topology.links;
+    let ports = &result.ports;
+    let counted = |of: &dyn Fn(&PortResult) -> u64| Column::Integers(ports.iter().map(|p| whole(of(p))).collect());
+    let length = result.end.since(Time::ZERO);
+    let share = |busy: Span| if length == Span::ZERO { 0.0 } else { busy.as_ps() as f64 / length.as_ps() as f64 };
+    let watched = |of: &dyn Fn(&WatchedPort) -> u64| {
+        let count = |port| watch.map(|watch| whole(of(&watch.ports()[port])));
+        Column::Optional((0..ports.len()).map(count).collect())
+    };
+    let held = |port: usize| {
+        watch.map_or(f64::NAN, |watch| watch.ports()[port].queues().map(|(queue, _)| queue.mean_packets(length)).sum())
+    };
+    let kinds = links.iter().map(|link| kind(spec, link.from, link.to).to_owned());
+    let mut columns = vec![
+        ("port", Column::Integers((0..ports.len() as i64).collect())),
+        ("from", Column::Integers(links.iter().map(|link| link.from.into()).collect())),
+        ("to", Column::Integers(links.iter().map(|link| link.to.into()).collect())),
+        ("kind", Column::Texts(kinds.collect())),
+        ("rate_bps", Column::Integers(links.iter().map(|link| whole(link.rate.as_bps())).collect())),
+        ("arrived_packets", counted(&|port| port.arrived_packets)),
+        ("arrived_bytes", counted(&|port| port.arrived_bytes)),
+        ("sent_packets", counted(&|port| port.sent_packets)),
+        ("sent_bytes", counted(&|port| port.sent_bytes)),
+        ("dropped_packets", counted(&PortResult::dropped)),
+        ("dropped_bytes", counted(&|port| port.dropped_bytes)),
+    ];
+    for (name, reason) in DROPPED.iter().zip(DropReason::ALL) {
+        columns.push((name, counted(&move |port| port.dropped_packets[reason as usize])));
+    }
+    columns.extend([
+        ("marked_packets", counted(&|port| port.marked_packets)),
+        ("most_waiting_packets", counted(&|port| port.most_waiting.into())),
+        ("waiting_packets", counted(&|port| port.waiting.into())),
+        ("mean_waiting_packets", Column::Reals((0..ports.len()).map(held).collect())),
+        ("utilisation", Column::Reals(ports.iter().map(|port| share(port.busy)).collect())),
+        ("inversions", watched(&|port| port.inversions().inversions)),
+        ("pairwise_inversions", watched(&|port| port.inversions().pairwise)),
+    ]);
+    Table::new("ports", columns)
+}
+
+fn port_queues(watch: &PortWatch, end: Time) -> Table {
+    let length = end.since(Time::ZERO);
+    let numbered = watch.ports().iter().enumerate();
+    let rows: Vec<(usize, usize, QueueShare, u64)> = numbered
+        .flat_map(|(port, watched)| {
+            watched.queues().enumerate().map(move |(queue, (share, pushed_out))| (port, queue, share, pushed_out))
+        })
+        .collect();
+    let numbers = |of: fn(&QueueShare) -> u64| Column::Integers(rows.iter().map(|row| whole(of(&row.2))).collect());
+    Table::new(
+        "port_queues",
+        vec![
+            ("port", Column::Integers(rows.iter().map(|row| row.0 as i64).collect())),
+            ("queue", Column::Integers(rows.iter().map(|row| row.1 as i64).collect())),
+            ("admitted_packets", numbers(|queue| queue.admitted)),
+            ("sent_packets", numbers(|queue| queue.sent)),
+            ("sent_bytes", numbers(|queue| queue.sent_bytes)),
+            ("pushed_out_packets", Column::Integers(rows.iter().map(|row| whole(row.3)).collect())),
+            ("mean_packets", Column::Reals(rows.iter().map(|row| row.2.mean_packets(length)).collect())),
+        ],
+    )
+}
+
+fn port_ranks(watch: &PortWatch) -> Table {
+    let numbered = watch.ports().iter().enumerate();
+    let rows: Vec<_> =
+        numbered.flat_map(|(port, watched)| watched.ranks().map(move |(bin, count)| (port, bin, count))).collect();
+    let integers = |of: &dyn Fn(&(usize, Bin, RankCount)) -> u64| {
+        Column::Integers(rows.iter().map(|row| whole(of(row))).collect())
+    };
+    let mut columns = vec![
+        ("port", integers(&|row| row.0 as u64)),
+        ("rank", integers(&|row| row.1.low)),
+        ("rank_high", integers(&|row| row.1.high)),
+        ("inversions", integers(&|row| row.2.inversions.inversions)),
+        ("pairwise_inversions", integers(&|row| row.2.inversions.pairwise)),
+        ("dropped_packets", integers(&|row| row.2.drops.all())),
+    ];
+    for (name, reason) in DROPPED.iter().zip(DropReason::ALL) {
+        columns.push((name, integers(&move |row| row.2.drops.of(reason))));
+    }
+    Table::new("port_ranks", columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_the_nearest_ranks() {
+        // numpy.percentile([1, 2, 4, 8], [0, 50, 99, 100]) = [1, 3, 7.88, 8]
+        let sorted = [1.0, 2.0, 4.0, 8.0];
+        let expected = [(0.0, 1.0), (0.5, 3.0), (0.99, 7.88), (1.0, 8.0)];
+        for (share, value) in expected {
+            assert!((quantile(&sorted, share).unwrap() - value).abs() < 1e-12, "at {share}");
+        }
+        assert_eq!((quantile(&[], 0.5), mean(&[]), quantile(&[5.0], 0.99)), (None, None, Some(5.0)));
+    }
+
+    #[test]
+    fn sizes_are_named_in_whole_units() {
+        assert_eq!([100_000, 1_000_000, 1_234, 3_000_000_000].map(size), ["100 KB", "1 MB", "1234 B", "3 GB"]);
+    }
+}

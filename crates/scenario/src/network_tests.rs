@@ -1,0 +1,222 @@
+use super::*;
+use pifolab_metrics::Column;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const FABRIC: &str = r#"
+duration_ms = 5
+
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+access_rate_gbps = 1
+fabric_rate_gbps = 4
+delay_us = 1
+
+[transport]
+name = "pfabric"
+
+[workload.flows]
+arrivals = "poisson"
+load = 0.8
+sizes = "fixed"
+size_bytes = 50_000
+pairs = "uniform"
+
+[[scheduler]]
+name = "pifo"
+capacity_packets = 20
+
+[[scheduler]]
+name = "sp-pifo"
+
+[[scheduler]]
+name = "fifo"
+"#;
+
+fn run(text: &str, overrides: &[(&str, &str)], workers: usize) -> Result<Report, Error> {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    run_text(text, "net.toml", &overrides, None, workers, &(), &mut |_| true)
+}
+
+fn message(overrides: &[(&str, &str)]) -> String {
+    run(FABRIC, overrides, 1).expect_err("it is faulty").to_string()
+}
+
+fn integers(report: &Report, table: &str, column: &str) -> Vec<i64> {
+    match report.table(table).and_then(|table| table.column(column)) {
+        Some(Column::Integers(values)) => values.clone(),
+        Some(Column::Optional(values)) => values.iter().copied().flatten().collect(),
+        other => panic!("{table}.{column}: {other:?}"),
+    }
+}
+
+#[test]
+fn schedulers_see_the_same_flows_and_every_table_adds_up() {
+    let report = run(FABRIC, &[], 1).unwrap();
+    let flows = integers(&report, "schedulers", "flows");
+    assert!(flows[0] > 50 && flows.iter().all(|count| *count == flows[0]), "{flows:?}");
+    let starts = integers(&report, "flows", "start_ns");
+    assert_eq!(starts[..flows[0] as usize], starts[flows[0] as usize..2 * flows[0] as usize]);
+    for column in ["arrived_packets", "sent_packets", "dropped_packets", "waiting_packets"] {
+        let of_ports: i64 = integers(&report, "ports", column).iter().sum();
+        assert_eq!(of_ports, integers(&report, "schedulers", column).iter().sum::<i64>(), "{column}");
+    }
+    let dropped: i64 = integers(&report, "ports", "dropped_packets").iter().sum();
+    assert!(dropped > 0);
+    assert_eq!(integers(&report, "port_ranks", "dropped_packets").iter().sum::<i64>(), dropped);
+    assert_eq!(
+        integers(&report, "port_queues", "pushed_out_packets").iter().sum::<i64>(),
+        integers(&report, "schedulers", "dropped_pushed_out").iter().sum::<i64>(),
+    );
+    let inversions = integers(&report, "schedulers", "inversions");
+    assert_eq!(inversions[0], 0, "PIFO makes none at any port");
+    assert!(inversions[1] > 0 && inversions[2] > inversions[1], "{inversions:?}");
+    let fct = &report.summary["schedulers"][0]["fct"];
+    assert_eq!((&fct[0]["class"], &fct[0]["flows"]), (&json!("all"), &json!(flows[0])));
+    assert_eq!(fct[1]["completed"], fct[0]["completed"], "all flows are below 100 KB");
+    assert_eq!(fct[3]["mean_ns"], json!(null), "no flow has 1 MB");
+}
+
+#[test]
+fn watching_and_threads_change_nothing() {
+    let watched = run(FABRIC, &[], 2).unwrap();
+    let unwatched = run(FABRIC, &[("metrics.watch_ports", "false")], 1).unwrap();
+    assert_eq!(watched.manifest["trace_hash"], unwatched.manifest["trace_hash"]);
+    for column in ["fct_ns", "retransmissions", "timeouts", "reordered_packets"] {
+        assert!(integers(&watched, "flows", column) == integers(&unwatched, "flows", column), "{column}");
+    }
+    assert!(unwatched.table("port_ranks").is_none());
+    assert_eq!(unwatched.summary["schedulers"][0]["inversions"], json!(null));
+}
+
+#[test]
+fn a_lone_flow_has_slowdown_one() {
+    let file = list("0,0,7,40000,5\n");
+    let report = with_flows(FABRIC, file.path(), &[]).unwrap();
+    assert_eq!(report.summary["schedulers"][0]["fct"][0]["mean_slowdown"], json!(1.0));
+    assert_eq!(integers(&report, "flows", "start_ns"), [5; 3]);
+}
+
+#[test]
+fn a_profile_sets_what_is_absent_and_nothing_else() {
+    let spec = |overrides: &[(&str, &str)]| {
+        let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        read_text(FABRIC, "net.toml", &overrides, None, &()).unwrap().resolved().clone()
+    };
+    let (own, fork) = (spec(&[]), spec(&[("profile", "netbench-aifo"), ("transport.min_rto_us", "7")]));
+    assert_eq!((&own["engine"]["header_bytes"], &fork["engine"]["header_bytes"]), (&json!(40), &json!(120)));
+    assert_eq!(fork["engine"]["equal_times"], "netbench-batch");
+    assert_eq!((&own["host_port"]["queue"], &fork["host_port"]["queue"]), (&json!("unlimited"), &json!("as-switch")));
+    assert_eq!((&own["scheduler"][0]["idle"], &fork["scheduler"][0]["idle"]), (&json!("scheduler"), &json!("bypass")));
+    assert_eq!(fork["transport"]["min_rto_ns"], json!(7000.0));
+    assert_eq!((&own["transport"]["mss_bytes"], &fork["transport"]["mss_bytes"]), (&json!(1460), &json!(1380)));
+    assert_eq!(
+        (&own["transport"]["unlimited_rto"], &fork["transport"]["unlimited_rto"]),
+        (&json!(false), &json!(true))
+    );
+    // What a profile means can be written out key by key.
+    let aifo = spec(&[("profile", "netbench-sp-pifo"), ("scheduler", "[{ name = \"aifo\" }]")]);
+    assert_eq!(aifo["scheduler"][0]["idle"], "admission");
+}
+
+#[test]
+fn faults_name_their_place_and_what_would_be_right() {
+    let line = |text: &str, number: usize| format!("net.toml:{number}: {text}");
+    let typo = FABRIC.replace("leaves = 2", "leafs = 2");
+    assert_eq!(
+        run(&typo, &[], 1).unwrap_err().to_string(),
+        line("topology.leafs: unknown key; did you mean leaves?", 6)
+    );
+    let unused = FABRIC.replace("size_bytes = 50_000", "size_bytes = 50_000\ninterpolation = \"linear\"");
+    assert_eq!(
+        run(&unused, &[], 1).unwrap_err().to_string(),
+        line("workload.flows.interpolation: has no effect beside the others: remove it", 21)
+    );
+    let incomplete = message(&[("workload.flows.pairs", "incast")]);
+    assert!(
+        incomplete.starts_with("net.toml:16: workload.flows.senders: is missing: expected an integer"),
+        "{incomplete}"
+    );
+    for (key, value, expected) in [
+        ("topology.access_rate_gbps", "0", "topology.access_rate_gbps = 0: expected a rate in whole bits per second"),
+        ("topology.spines", "0", "topology.spines = 0: expected at least 1 where there are several leaves"),
+        ("workload.flows.load", "-1", "workload.flows.load = -1: expected a number above 0"),
+        (
+            "workload.flows.size_bytes",
+            "9223372036854775808",
+            "workload.flows.size_bytes = 9223372036854775808: expected",
+        ),
+        ("workload.flows.start_s", "-1", "workload.flows.start_s = -1: expected a time"),
+        ("transport.max_window_bytes", "9", "transport.max_window_bytes = 9: expected from 1460"),
+        ("transport.gain", "0.1", "transport.gain: has no effect beside the others: remove it"),
+        ("port.in_service_occupies_buffer", "true", "expected false; only fifo without a rank function"),
+        ("port.sampled_ranks", "live", "sampled_ranks = live: does not exist for pifo"),
+        ("metrics.size_classes_bytes", "[5, 5]", "metrics.size_classes_bytes: has 5 after 5: expected ascending sizes"),
+        ("profile", "netbench", "profile = \"netbench\": expected one of netbench-sp-pifo, netbench-aifo"),
+        ("host_port.scheduler", "{ name = \"pifo\" }", "host_port.scheduler: has no effect beside the others"),
+        ("transport.packet_ranks", "uniform", "transport.packet_ranks: has no effect"),
+    ] {
+        let message = message(&[(key, value)]);
+        assert!(message.starts_with("net.toml: ") && message.contains(expected), "{message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+/// A flow list that is gone with the value.
+struct List(PathBuf);
+
+impl List {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn list(rows: &str) -> List {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("pifolab-flows-{}-{number}.csv", std::process::id()));
+    std::fs::write(&path, format!("flow,src,dst,size_bytes,start_ns\n{rows}")).unwrap();
+    List(path)
+}
+
+fn with_flows(text: &str, flows: &Path, overrides: &[(&str, &str)]) -> Result<Report, Error> {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let spec = read_text(text, "net.toml", &overrides, Some(flows), &())?;
+    spec.run(1, 1, &(), &mut |_| ControlFlow::Continue(()))
+}
+
+#[test]
+fn a_flow_list_with_a_fault_is_refused_by_line_and_column() {
+    for (rows, expected) in [
+        ("0,1,1,5,0\n", ":2: dst: 1 is the source too: a flow cannot go to itself"),
+        ("0,1,8,5,0\n", ":2: dst: host 8: expected one of the 8 from 0 up"),
+        ("0,1,2,5,-1\n", ":2: start_ns: \"-1\": expected a time from 0"),
+        ("0,1,2,9223372036854775808,0\n", ":2: size_bytes: \"9223372036854775808\": expected 1 to 2^63 - 1 bytes"),
+        ("0,1,2,5,9\n1,1,2,5,8\n", ":3: start_ns: 8 lies before"),
+        ("0,1,2,5,0\n0,1,2,5,0\n", ":3: flow: 0 for the second time"),
+    ] {
+        let file = list(rows);
+        let message = with_flows(FABRIC, file.path(), &[]).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+    let file = list("7,0,1,9000000000000000000,0\n");
+    let message = with_flows(FABRIC, file.path(), &[]).unwrap_err().to_string();
+    assert!(
+        message.starts_with("net.toml: workload.flows: flows[0] (flow 7): bytes = 9000000000000000000"),
+        "{message}"
+    );
+    let file = list("0,0,1,5,0\n");
+    let one_link = "duration_s = 1\nlink = { rate_gbps = 1 }\n";
+    let message = with_flows(one_link, file.path(), &[]).unwrap_err().to_string();
+    assert!(message.starts_with("net.toml: --flows: has no effect: flows are of scenarios on a network"), "{message}");
+}

@@ -1,0 +1,500 @@
+//! A scenario on a network: what was written becomes what [`run`](NetworkSpec::run) needs.
+
+use super::Spec;
+use super::network_fields::{ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT, TOPOLOGY};
+use super::network_flows::{FlowContext, Flows, draw_flows, read_workload};
+use super::network_transport::{Transport, read_transport};
+use super::schedulers::{Chosen, SchedulerSpec, build, read_rank, read_scheduler, read_schedulers, take_schedulers};
+use crate::error::{Error, Place, SpecError};
+use crate::extras::Extras;
+use crate::fields::{Field, Reader, What};
+use crate::registry::BoxedScheduler;
+use crate::text::Section;
+use pifolab_sched::Scheduler;
+use pifolab_sim::network::{
+    Config, EqualTimes, Flow, IdlePort, LeafSpine, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing, Topology,
+};
+use pifolab_transport::Congestion;
+use pifolab_units::{Rate, Rounding, Span, Time};
+use serde_json::{Map, Value as Json};
+use std::sync::Mutex;
+
+/// A scenario on a network that can run.
+#[derive(Debug)]
+pub struct NetworkSpec {
+    pub(crate) file: String,
+    pub(crate) text: String,
+    pub(crate) overrides: Vec<(String, String)>,
+    pub(crate) shape: Shape,
+    pub(crate) topology: Topology,
+    pub(crate) transport: Transport,
+    profile: Option<Profile>,
+    flows: Vec<Flows>,
+    rank: Option<Chosen>,
+    pub(crate) schedulers: Vec<SchedulerSpec>,
+    port: Port,
+    host_port: HostPort,
+    /// What `sampled_ranks` says.
+    live_windows: Option<bool>,
+    engine: Engine,
+    pub(crate) metrics: NetworkMetrics,
+    pub(crate) end: Time,
+    pub(crate) seeds: Vec<u64>,
+    /// Everything, defaults filled in.
+    pub(crate) resolved: Json,
+}
+
+/// Which network, where the tables need to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Leaves and spines.
+    LeafSpine(LeafSpine),
+    /// Two hosts.
+    TwoHosts { rate: Rate, delay: Span },
+}
+
+impl Shape {
+    /// The rate of the hosts' links.
+    pub(crate) fn access(&self) -> Rate {
+        match self {
+            Self::LeafSpine(fabric) => fabric.access_rate,
+            Self::TwoHosts { rate, .. } => *rate,
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub(crate) struct NetworkMetrics {
+    /// Borders of the size classes, ascending.
+    pub(crate) classes: Vec<u64>,
+    pub(crate) watch_ports: bool,
+}
+
+/// An output port besides its scheduler; `None` as the profile has it.
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    ecn_threshold_bytes: Option<u64>,
+    idle: Option<IdlePort>,
+    in_service_occupies_buffer: bool,
+}
+
+#[derive(Clone, Debug)]
+struct HostPort {
+    queue: HostQueue,
+    port: Port,
+}
+
+#[derive(Clone, Debug)]
+enum HostQueue {
+    Unlimited,
+    AsSwitch,
+    Own { scheduler: Chosen, rank: Option<Chosen> },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Engine {
+    equal_times: EqualTimes,
+    rounding: Rounding,
+    header_bytes: u32,
+    routing: Routing,
+}
+
+const PROFILES: [Profile; 2] = [Profile::NetbenchSpPifo, Profile::NetbenchAifo];
+const IDLE: [IdlePort; 3] = [IdlePort::Scheduler, IdlePort::Bypass, IdlePort::Admission];
+const EQUAL_TIMES: [EqualTimes; 3] = [EqualTimes::DeparturesFirst, EqualTimes::Insertion, EqualTimes::NetbenchBatch];
+const ROUNDINGS: [Rounding; 2] = [Rounding::UpToPicosecond, Rounding::DownToNanosecond];
+
+impl NetworkSpec {
+    pub(crate) fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
+        let Spec { root, file, text, overrides } = spec;
+        let mut top = Reader::new(root, &file, NETWORK)?;
+        top.text("title")?;
+        top.text("description")?;
+        let seeds = top.integers("seeds")?.unwrap_or_else(|| vec![1]);
+        top.resolved.insert("seeds".to_owned(), seeds.clone().into());
+        let duration = top.time("duration")?.expect("duration is required");
+        if duration == Span::ZERO {
+            return Err(top.fault(&top.written("duration"), "= 0: expected a time above 0").into());
+        }
+        let end = Time::ZERO + duration;
+        let profile = top.choice("profile")?.map(|profile| PROFILES[profile]);
+        let mut resolved = Map::new();
+
+        let (shape, topology, shown) = read_topology(given_table(&mut top, "topology")?, &file)?;
+        resolved.insert("topology".to_owned(), shown);
+        let (transport, shown) = read_transport(given_table(&mut top, "transport")?, &file, profile)?;
+        resolved.insert("transport".to_owned(), shown);
+        let context = FlowContext {
+            file: &file,
+            hosts: topology.hosts,
+            rack: if let Shape::LeafSpine(fabric) = &shape { Some(fabric.hosts_per_leaf) } else { None },
+            access: shape.access(),
+            end,
+        };
+        let (flows, shown) = read_workload(given_table(&mut top, "workload")?, &context)?;
+        resolved.insert("workload".to_owned(), shown);
+        let rank = match top.table("rank")? {
+            Some(section) => {
+                let (rank, shown) = read_rank(section, &file, extras)?;
+                resolved.insert("rank".to_owned(), shown);
+                Some(rank)
+            }
+            None => None,
+        };
+        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras)?;
+        if schedulers.is_empty() {
+            return Err(top.fault("scheduler", "is an empty list: expected at least one").into());
+        }
+        let drop_tail = rank.is_none() && schedulers.iter().all(|scheduler| scheduler.chosen.name == "fifo");
+        let (port, live_windows, shown) = read_port(optional_table(&mut top, "port", &file)?, &file, drop_tail)?;
+        resolved.insert("port".to_owned(), shown);
+        let host = optional_table(&mut top, "host_port", &file)?;
+        let (host_port, shown) = read_host_port(host, &file, profile, drop_tail, extras)?;
+        resolved.insert("host_port".to_owned(), shown);
+        let (engine, shown) = read_engine(optional_table(&mut top, "engine", &file)?, &file, profile)?;
+        resolved.insert("engine".to_owned(), shown);
+        let (metrics, shown) = read_metrics(optional_table(&mut top, "metrics", &file)?, &file)?;
+        resolved.insert("metrics".to_owned(), shown);
+
+        let mut all = top.finish()?;
+        all.extend(resolved);
+        let mut spec = Self {
+            file,
+            text,
+            overrides,
+            shape,
+            topology,
+            transport,
+            profile,
+            flows,
+            rank,
+            schedulers,
+            port,
+            host_port,
+            live_windows,
+            engine,
+            metrics,
+            end,
+            seeds,
+            resolved: Json::Null,
+        };
+        if spec.live_windows == Some(true)
+            && let Some(scheduler) = spec.schedulers.iter().find(|scheduler| spec.live_window(scheduler).is_none())
+        {
+            let problem = format!("sampled_ranks = live: does not exist for {}; see its description", scheduler.label);
+            return Err(Spec::fault(&spec.file, "port", problem).into());
+        }
+        let shown: Vec<Json> = spec.schedulers.iter().map(|scheduler| spec.show(scheduler)).collect();
+        all.insert("scheduler".to_owned(), shown.into());
+        spec.resolved = all.into();
+        Ok(spec)
+    }
+
+    /// The flows of the run with seed `seed`.
+    pub(crate) fn flows(&self, seed: u64) -> Vec<Flow> {
+        draw_flows(&self.flows, seed)
+    }
+
+    /// Rounding of serialisation times and header bytes.
+    pub(crate) const fn wire(&self) -> (Rounding, u32) {
+        (self.engine.rounding, self.engine.header_bytes)
+    }
+
+    /// Payload bytes of a full segment.
+    pub(crate) const fn segment_bytes(&self) -> u32 {
+        match &self.transport.params.congestion {
+            Congestion::Udp(udp) => udp.payload_bytes,
+            Congestion::NewReno | Congestion::Dctcp(_) | Congestion::Cubic => self.transport.params.tcp.mss_bytes,
+        }
+    }
+
+    /// What the engine runs for one scheduler; its ports are made, so it serves one run.
+    ///
+    /// # Errors
+    /// If a scheduler of the user's cannot be built any more.
+    pub(crate) fn config(&self, scheduler: &SchedulerSpec, seed: u64, extras: &dyn Extras) -> Result<Config, String> {
+        let ports = self.topology.links.len();
+        let mut switch = match self.live_window(scheduler) {
+            Some(ports) => PortConfig { ecn_threshold_bytes: self.port.ecn_threshold_bytes, ..ports.ports() },
+            None => self.port.config(&scheduler.chosen, self.rank.as_ref(), ports, extras)?,
+        };
+        switch.idle = self.idle(&scheduler.chosen);
+        let mut config = Config::new(self.topology.clone(), self.transport.params, switch, self.end);
+        if let Some(profile) = self.profile {
+            profile.apply(&mut config);
+            config.switch_port.idle = self.idle(&scheduler.chosen);
+        }
+        let HostPort { queue, port } = &self.host_port;
+        let marking = port.ecn_threshold_bytes.or(self.port.ecn_threshold_bytes);
+        config.host_port = match queue {
+            HostQueue::Unlimited => config.switch_port.for_hosts(),
+            HostQueue::AsSwitch => config.switch_port.clone(),
+            HostQueue::Own { scheduler, rank } => {
+                let own = port.config(scheduler, rank.as_ref(), ports, extras)?;
+                PortConfig { idle: self.idle(scheduler), ..own }
+            }
+        };
+        config.host_port.ecn_threshold_bytes = marking;
+        config.host_port.idle = port.idle.unwrap_or(config.host_port.idle);
+        if !matches!(queue, HostQueue::Unlimited) {
+            config.host_port.in_service_occupies_buffer |= port.in_service_occupies_buffer;
+        }
+        let Engine { equal_times, rounding, header_bytes, routing } = self.engine;
+        config.equal_times = equal_times;
+        config.rounding = rounding;
+        config.header_bytes = header_bytes;
+        config.routing = routing;
+        if let Some(distribution) = &self.transport.packet_ranks {
+            config.ranks = Ranks::Drawn { distribution: distribution.clone(), seed };
+        }
+        Ok(config)
+    }
+
+    /// The ports whose windows follow their packets, where they are wanted and exist.
+    fn live_window(&self, scheduler: &SchedulerSpec) -> Option<NetbenchAifoWfq> {
+        let wanted = self.live_windows.unwrap_or(self.profile == Some(Profile::NetbenchAifo));
+        let rank = self.rank.as_ref().filter(|rank| rank.name == "stfq" && scheduler.chosen.name == "aifo")?;
+        let like_switches = matches!(self.host_port.queue, HostQueue::AsSwitch);
+        if !wanted || !like_switches || self.idle(&scheduler.chosen) != IdlePort::Admission {
+            return None;
+        }
+        let stfq = rank.has_only(&[("scale", &["1"]), ("virtual_time", &["follow"]), ("give_back", &["true", ""])]);
+        let aifo = scheduler.chosen.has_only(&[
+            ("update", &["after"]),
+            ("compare", &["lt"]),
+            ("arithmetic", &["netbench"]),
+            ("quantile", &["lt", ""]),
+            ("capacity_packets", &[]),
+            ("window", &[]),
+            ("sample", &[]),
+            ("k", &[]),
+        ]);
+        let number = |key, absent: f32| scheduler.chosen.text_of(key).map_or(Some(absent), |text| text.parse().ok());
+        let count = |key, absent| number(key, absent).map(|count| count as u32);
+        (stfq && aifo).then_some(())?;
+        Some(NetbenchAifoWfq {
+            packets: count("capacity_packets", 80.0)?,
+            window: count("window", 20.0)?,
+            sample: count("sample", 1.0)?,
+            k: number("k", 0.1)?,
+            hosts: self.topology.hosts,
+        })
+    }
+
+    /// What a packet meets at an idle port of this scheduler.
+    fn idle(&self, scheduler: &Chosen) -> IdlePort {
+        self.port.idle.unwrap_or(match self.profile {
+            None => IdlePort::Scheduler,
+            // In both simulators every port but AIFO's sends at once what arrives at an idle wire.
+            Some(_) if scheduler.name == "aifo" => IdlePort::Admission,
+            Some(_) => IdlePort::Bypass,
+        })
+    }
+
+    fn show(&self, scheduler: &SchedulerSpec) -> Json {
+        let mut shown = scheduler.resolved.clone();
+        let idle = IDLE.iter().position(|idle| *idle == self.idle(&scheduler.chosen));
+        shown["idle"] = word_of(PORT, "idle", idle);
+        if self.live_window(scheduler).is_some() {
+            shown["sampled_ranks"] = "live".into();
+        }
+        shown
+    }
+}
+
+impl Port {
+    /// The port of a scheduler, with its idle state left at the default.
+    fn config(
+        &self,
+        scheduler: &Chosen,
+        rank: Option<&Chosen>,
+        ports: usize,
+        extras: &dyn Extras,
+    ) -> Result<PortConfig, String> {
+        let mut config = if scheduler.name == "fifo" && rank.is_none() {
+            PortConfig::drop_tail(build(scheduler, None, extras)?.capacity())
+        } else {
+            // The engine asks from where no error can be reported: all are built here, and taken one by one.
+            let made = (0..ports).map(|_| Ok(Mutex::new(Some(build(scheduler, rank, extras)?))));
+            let made = made.collect::<Result<Vec<Mutex<Option<BoxedScheduler>>>, String>>()?;
+            PortConfig::scheduler(move |info| {
+                let slot = made[info.port as usize].lock();
+                slot.expect("nobody panics with it").take().expect("a network is run once")
+            })
+        };
+        config.ecn_threshold_bytes = self.ecn_threshold_bytes;
+        config.in_service_occupies_buffer = self.in_service_occupies_buffer;
+        Ok(config)
+    }
+}
+
+/// The word of a choice, for the manifest.
+pub(crate) fn word_of(fields: &[Field], name: &str, index: Option<usize>) -> Json {
+    let field = fields.iter().find(|field| field.name == name);
+    match (field.map(|field| field.what), index) {
+        (Some(What::Choice(words)), Some(index)) => words[index].0.into(),
+        _ => Json::Null,
+    }
+}
+
+fn given_table(top: &mut Reader<'_>, name: &str) -> Result<Section, SpecError> {
+    Ok(top.table(name)?.expect("the table is required"))
+}
+
+fn optional_table(top: &mut Reader<'_>, name: &str, file: &str) -> Result<Section, SpecError> {
+    match top.table(name)? {
+        Some(section) => Ok(section),
+        None => {
+            let mut empty = Section::parse("", file)?;
+            name.clone_into(&mut empty.path);
+            Ok(empty)
+        }
+    }
+}
+
+fn read_topology(section: Section, file: &str) -> Result<(Shape, Topology, Json), Error> {
+    let mut reader = Reader::new(section, file, TOPOLOGY)?;
+    let kind = reader.given_choice("kind")?;
+    let rate =
+        |reader: &mut Reader<'_>, name: &str| Ok::<_, SpecError>(reader.rate(name)?.expect("the rate is required"));
+    let delay = reader.time("delay")?.expect("delay is required");
+    let (shape, topology) = if kind == 0 {
+        let count = |reader: &mut Reader<'_>, name: &str| Ok::<_, SpecError>(reader.given_integer(name)? as u32);
+        let fabric = LeafSpine {
+            leaves: count(&mut reader, "leaves")?,
+            spines: count(&mut reader, "spines")?,
+            hosts_per_leaf: count(&mut reader, "hosts_per_leaf")?,
+            access_rate: rate(&mut reader, "access_rate")?,
+            fabric_rate: rate(&mut reader, "fabric_rate")?,
+            delay,
+        };
+        let links = 2 * (u64::from(fabric.leaves) * u64::from(fabric.hosts_per_leaf.max(fabric.spines)));
+        if links >= 1 << 28 {
+            let problem = format!("= {}: a network of over {links} ports does not fit", fabric.leaves);
+            return Err(reader.fault("leaves", problem).into());
+        }
+        let topology = fabric
+            .topology()
+            .map_err(|error| reader.fault(&error.key, format!("= {}: expected {}", error.value, error.expected)))?;
+        (Shape::LeafSpine(fabric), topology)
+    } else {
+        let rate = rate(&mut reader, "rate")?;
+        (Shape::TwoHosts { rate, delay }, Topology::two_hosts(rate, delay))
+    };
+    let mut resolved = reader.finish()?;
+    resolved.insert("hosts".to_owned(), topology.hosts.into());
+    resolved.insert("ports".to_owned(), topology.links.len().into());
+    Ok((shape, topology, resolved.into()))
+}
+
+fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<Port, SpecError> {
+    let ecn_threshold_bytes = reader.integer("ecn_threshold_bytes")?;
+    let idle = reader.choice("idle")?.map(|idle| IDLE[idle]);
+    let in_service_occupies_buffer = reader.flag("in_service_occupies_buffer")?;
+    if in_service_occupies_buffer && !drop_tail {
+        let problem = "= true: expected false; only fifo without a rank function can count it";
+        return Err(reader.fault("in_service_occupies_buffer", problem));
+    }
+    Ok(Port { ecn_threshold_bytes, idle, in_service_occupies_buffer })
+}
+
+fn read_port(section: Section, file: &str, drop_tail: bool) -> Result<(Port, Option<bool>, Json), Error> {
+    let mut reader = Reader::new(section, file, PORT)?;
+    let port = read_port_keys(&mut reader, drop_tail)?;
+    let live_windows = reader.choice("sampled_ranks")?.map(|choice| choice == 1);
+    Ok((port, live_windows, reader.finish()?.into()))
+}
+
+fn read_host_port(
+    section: Section,
+    file: &str,
+    profile: Option<Profile>,
+    drop_tail: bool,
+    extras: &dyn Extras,
+) -> Result<(HostPort, Json), Error> {
+    let mut reader = Reader::new(section, file, HOST_PORT)?;
+    // In both simulators hosts have the ports of switches.
+    let kind = reader.choice("queue")?.unwrap_or(usize::from(profile.is_some()));
+    reader.resolved.insert("queue".to_owned(), word_of(HOST_PORT, "queue", Some(kind)));
+    let mut drop_tail = drop_tail || kind == 0;
+    let queue = match kind {
+        0 => HostQueue::Unlimited,
+        1 => HostQueue::AsSwitch,
+        _ => {
+            let section = reader.table("scheduler")?.expect("scheduler is required");
+            let (scheduler, shown) = read_scheduler(section, file, extras)?;
+            reader.resolved.insert("scheduler".to_owned(), shown);
+            let rank = match reader.table("rank")? {
+                Some(section) => {
+                    let (rank, shown) = read_rank(section, file, extras)?;
+                    reader.resolved.insert("rank".to_owned(), shown);
+                    Some(rank)
+                }
+                None => None,
+            };
+            drop_tail = scheduler.name == "fifo" && rank.is_none();
+            HostQueue::Own { scheduler, rank }
+        }
+    };
+    let port = if matches!(queue, HostQueue::Unlimited) {
+        // An unlimited queue sends at once what comes alone, and has no capacity to occupy.
+        let ecn_threshold_bytes = reader.integer("ecn_threshold_bytes")?;
+        Port { ecn_threshold_bytes, idle: None, in_service_occupies_buffer: false }
+    } else {
+        read_port_keys(&mut reader, drop_tail)?
+    };
+    Ok((HostPort { queue, port }, reader.finish()?.into()))
+}
+
+fn read_engine(section: Section, file: &str, profile: Option<Profile>) -> Result<(Engine, Json), Error> {
+    let mut reader = Reader::new(section, file, ENGINE)?;
+    let own = profile.is_none();
+    let equal_times = reader.choice("equal_times")?.unwrap_or(match profile {
+        None => 0,
+        Some(Profile::NetbenchSpPifo) => 1,
+        Some(Profile::NetbenchAifo) => 2,
+    });
+    let rounding = reader.choice("rounding")?.unwrap_or(usize::from(!own));
+    let header_bytes = reader.integer("header_bytes")?.map_or(if own { 40 } else { 120 }, |bytes| bytes as u32);
+    let routing = reader.choice("routing")?.unwrap_or(usize::from(!own));
+    let routed = match routing {
+        0 => Routing::FlowHash { seed: reader.given_integer("routing_seed")? },
+        1 => Routing::NetbenchHash,
+        _ => Routing::Spray { seed: reader.given_integer("routing_seed")? },
+    };
+    let mut resolved = reader.finish()?;
+    for (name, index) in [("equal_times", equal_times), ("rounding", rounding), ("routing", routing)] {
+        resolved.insert(name.to_owned(), word_of(ENGINE, name, Some(index)));
+    }
+    resolved.insert("header_bytes".to_owned(), header_bytes.into());
+    let engine =
+        Engine { equal_times: EQUAL_TIMES[equal_times], rounding: ROUNDINGS[rounding], header_bytes, routing: routed };
+    Ok((engine, resolved.into()))
+}
+
+fn read_metrics(section: Section, file: &str) -> Result<(NetworkMetrics, Json), Error> {
+    let mut reader = Reader::new(section, file, NETWORK_METRICS)?;
+    let classes = reader.integers("size_classes_bytes")?.unwrap_or_else(|| vec![100_000, 1_000_000]);
+    if let Some(pair) = classes.windows(2).find(|pair| pair[1] <= pair[0]) {
+        let problem = format!("has {} after {}: expected ascending sizes", pair[1], pair[0]);
+        return Err(reader.fault("size_classes_bytes", problem).into());
+    }
+    let watch_ports = reader.flag("watch_ports")?;
+    let mut resolved = reader.finish()?;
+    resolved.insert("size_classes_bytes".to_owned(), classes.clone().into());
+    Ok((NetworkMetrics { classes, watch_ports }, resolved.into()))
+}
+
+/// Says what is wrong with the flows of a run.
+pub(crate) fn flows_fault(file: &str, problem: String) -> SpecError {
+    SpecError { file: file.to_owned(), place: Place::File, key: "workload.flows".to_owned(), problem }
+}
+
+/// Whether a scenario is one on a network.
+pub(crate) fn is_network(root: &Section) -> bool {
+    ["topology", "transport"].iter().any(|key| root.contains(key))
+}
+
+/// What `--flows` says of a scenario on one link.
+pub(crate) const NO_FLOWS: &str = "has no effect: flows are of scenarios on a network, with [topology] and [transport]";
