@@ -12,32 +12,24 @@
 struct pf_exp_pifo state SEC(".data.state");
 const volatile struct pf_exp_table table SEC(".rodata.table");
 
-/* floor(log2 value) of a value that is not 0. */
+/* floor(log2 value) of a value that is not 0 and below 2^63. The sign of a difference, not a comparison: a branch for every
+ * bit gives the verifier many paths to walk. */
 static __always_inline __u32 log2_floor(__u64 value)
 {
-	__u32 exponent = 0;
+	__u64 exponent = 0, step;
 
-	if (value >= 1ULL << 32) {
-		value >>= 32;
-		exponent += 32;
-	}
-	if (value >= 1 << 16) {
-		value >>= 16;
-		exponent += 16;
-	}
-	if (value >= 1 << 8) {
-		value >>= 8;
-		exponent += 8;
-	}
-	if (value >= 1 << 4) {
-		value >>= 4;
-		exponent += 4;
-	}
-	if (value >= 1 << 2) {
-		value >>= 2;
-		exponent += 2;
-	}
-	return exponent + (value >= 2);
+#define HALVE(bits) \
+	step = (((1ULL << (bits)) - 1 - value) >> 63) * (bits); \
+	value >>= step; \
+	exponent += step
+	HALVE(32);
+	HALVE(16);
+	HALVE(8);
+	HALVE(4);
+	HALVE(2);
+	HALVE(1);
+#undef HALVE
+	return exponent;
 }
 
 /* max(0, floor(log2(rank / r_min))), exactly. */

@@ -30,42 +30,38 @@ static __always_inline bool at_most(struct wide a, struct wide b)
 	return a.high != b.high ? a.high < b.high : a.low <= b.low;
 }
 
-/* floor(log2 value) of a 16-bit value that is not 0: the row of Table I that matches it. */
+/* 1 if `value` exceeds `limit`, else 0, for values below 2^63. The sign of the difference, not a comparison: a branch for
+ * every bit of three logarithms gives the verifier more paths than it is ready to walk. */
+static __always_inline __u64 exceeds(__u64 value, __u64 limit)
+{
+	return (limit - value) >> 63;
+}
+
+/* floor(log2 value) of a value that is not 0: the row of Table I that matches it. */
 static __always_inline __u32 exponent(__u64 value)
 {
-	__u32 exponent = 0;
+	__u64 exponent = 0, step;
 
-	if (value >= 1 << 8) {
-		value >>= 8;
-		exponent += 8;
-	}
-	if (value >= 1 << 4) {
-		value >>= 4;
-		exponent += 4;
-	}
-	if (value >= 1 << 2) {
-		value >>= 2;
-		exponent += 2;
-	}
-	return exponent + (value >= 2);
+#define HALVE(bits) \
+	step = exceeds(value, (1ULL << (bits)) - 1) * (bits); \
+	value >>= step; \
+	exponent += step
+	HALVE(32);
+	HALVE(16);
+	HALVE(8);
+	HALVE(4);
+	HALVE(2);
+	HALVE(1);
+#undef HALVE
+	return exponent;
 }
 
 /* Operands of more than 16 bits are shifted right together until the largest fits. */
 static __always_inline __u32 bits_above_16(__u64 value)
 {
-	__u32 bits = 0;
+	__u64 bits = exponent(value) + 1;
 
-	if (value < 1 << 16)
-		return 0;
-	if (value >= 1ULL << 32) {
-		value >>= 32;
-		bits += 32;
-	}
-	if (value >= 1 << 16) {
-		value >>= 16;
-		bits += 16;
-	}
-	return bits + exponent(value) + 1 - 16;
+	return exceeds(bits, 16) * (bits - 16);
 }
 
 static __always_inline bool passes_pow2(__u64 above, __u64 range, __u64 free)
