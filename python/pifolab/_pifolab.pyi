@@ -73,6 +73,7 @@ def run_scenario(
     *,
     seed: int | None = None,
     workers: int = 1,
+    flows: str | None = None,
     schedulers: dict[str, Any] | None = None,
     ranks: dict[str, Any] | None = None,
     progress: Callable[[int, float | None, int, int], None] | None = None,

@@ -36,7 +36,8 @@ class Run:
         The main numbers of each scheduler.
     tables : dict of str to polars.DataFrame
         ``schedulers``, ``ranks``, ``queues``, ``flows``, ``samples``, ``queue_samples`` and more, as docs/run-folder.md
-        describes. The first columns are `seed` and `scheduler`.
+        describes; of a network ``schedulers``, ``flows``, ``fct``, ``ports`` and more, as docs/network.md does. The
+        first columns are `seed` and `scheduler`.
     """
 
     manifest: dict[str, Any]
@@ -98,6 +99,7 @@ def run(
     *,
     seeds: Sequence[int] | None = None,
     overrides: Mapping[str, Any] | None = None,
+    flows: str | os.PathLike[str] | None = None,
     schedulers: Mapping[str, type[PythonScheduler] | Callable[..., PythonScheduler]] | None = None,
     ranks: Mapping[str, type[PythonRank] | Callable[..., PythonRank]] | None = None,
     workers: int | None = None,
@@ -113,6 +115,9 @@ def run(
         The seeds to run with. Default: those of the scenario.
     overrides : mapping of str to value, optional
         Keys to change, as dotted paths: ``{"link.rate_gbps": 40, "scheduler.packs.window": 100}``.
+    flows : path, optional
+        A flow list (CSV with the columns flow, src, dst, size_bytes, start_ns; gzip allowed) in the place of the flows
+        of a scenario on a network.
     schedulers, ranks : mapping of str to class, optional
         Schedulers and rank functions written in Python; the scenario can name them. A class (or whatever makes one)
         is called with the parameters that the scenario gives it, once for each run.
@@ -139,6 +144,7 @@ def run(
         os.fspath(path),
         seeds=seeds,
         overrides=overrides,
+        flows=flows,
         schedulers=schedulers,
         ranks=ranks,
         workers=workers,
@@ -152,6 +158,7 @@ def run_text(
     *,
     seeds: Sequence[int] | None = None,
     overrides: Mapping[str, Any] | None = None,
+    flows: str | os.PathLike[str] | None = None,
     schedulers: Mapping[str, type[PythonScheduler] | Callable[..., PythonScheduler]] | None = None,
     ranks: Mapping[str, type[PythonRank] | Callable[..., PythonRank]] | None = None,
     workers: int | None = None,
@@ -190,6 +197,7 @@ def run_text(
             pairs,
             seed=seed,
             workers=workers or os.cpu_count() or 1,
+            flows=None if flows is None else os.fspath(flows),
             schedulers=dict(schedulers or {}),
             ranks=dict(ranks or {}),
             progress=watch,

@@ -36,6 +36,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog="The folder gets manifest.json, summary.json, Parquet tables, figures/ and report.html.",
     )
     run.add_argument("scenario", type=Path, metavar="FILE.toml", help="the scenario")
+    run.add_argument(
+        "--flows",
+        type=Path,
+        metavar="FILE.csv",
+        help="send these flows (flow,src,dst,size_bytes,start_ns; gzip allowed) instead of those of a network scenario",
+    )
     _add_common(run, "out/NAME, after the file")
     run.set_defaults(run=run_run)
 
@@ -84,7 +90,7 @@ def run_run(arguments: argparse.Namespace) -> int:
     from pifolab.runs import run
 
     out = arguments.out or Path("out") / arguments.scenario.stem
-    return _run(arguments, out, lambda **keywords: run(arguments.scenario, **keywords))
+    return _run(arguments, out, lambda **keywords: run(arguments.scenario, flows=arguments.flows, **keywords))
 
 
 def run_compare(arguments: argparse.Namespace) -> int:

@@ -11,10 +11,16 @@ __all__ = ["print_table"]
 
 
 def print_table(result: Run) -> None:
-    """Print the main numbers of each scheduler."""
-    from pifolab.report.run import summary_rows
+    """Print the main numbers of each scheduler, and of a network the completion times."""
+    from pifolab.report.run import fct_rows, summary_rows
 
-    headings, rows = summary_rows(result.tables["schedulers"])
+    _print_rows(*summary_rows(result.tables["schedulers"]))
+    if "fct" in result.tables:
+        print()
+        _print_rows(*fct_rows(result.tables["fct"]))
+
+
+def _print_rows(headings: list[str], rows: list[list[Any]]) -> None:
     cells = [[_shown(cell) for cell in row] for row in rows]
     # Headings break at their spaces, so that ten columns fit on a terminal.
     words = [heading.split() for heading in headings]

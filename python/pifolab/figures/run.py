@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pifolab.figures.network import drops_by_port, fct_cdf
 from pifolab.figures.one_link import bounds_over_time, comparison, per_rank
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ CAPTIONS = {
     "inversions-per-rank": "Packets sent while a packet of a lower rank was waiting, by the rank of the packet sent.",
     "drops-per-rank": "Packets refused or pushed out, by rank.",
     "bounds-over-time": "Queue bounds over the start of the run (first seed).",
+    "fct-small-flows": "Completion times of small flows that were complete at the end, all seeds.",
+    "drops-by-port": "Packets lost by kind of port: at hosts, and in the fabric on the way up and down.",
 }
 
 _COMPARED = (
@@ -36,6 +39,8 @@ _BOUND_SAMPLES = 120
 
 def draw_run(run: Run) -> dict[str, Figure]:
     """Return the figures that make sense for this run, by the name of the file that each is for."""
+    if run.manifest["kind"] == "network":
+        return _draw_network(run)
     figures: dict[str, Figure] = {}
     schedulers = run.tables["schedulers"]
     shown = [(column, heading) for column, heading in _COMPARED if schedulers[column].null_count() < schedulers.height]
@@ -48,6 +53,16 @@ def draw_run(run: Run) -> dict[str, Figure]:
     bounds = _bounds(run)
     if bounds.height:
         figures["bounds-over-time"] = bounds_over_time(bounds)
+    return figures
+
+
+def _draw_network(run: Run) -> dict[str, Figure]:
+    smallest = int(run.manifest["spec"]["metrics"]["size_classes_bytes"][0])
+    figures = {}
+    if run.tables["flows"].height:
+        figures["fct-small-flows"] = fct_cdf(run.tables["flows"], smallest)
+    if run.tables["ports"]["dropped_packets"].sum():
+        figures["drops-by-port"] = drops_by_port(run.tables["ports"])
     return figures
 
 

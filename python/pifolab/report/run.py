@@ -14,10 +14,17 @@ if TYPE_CHECKING:
 
     from pifolab.runs import Run
 
-__all__ = ["pictures", "results", "summary_rows", "write_report"]
+__all__ = ["fct_rows", "pictures", "results", "summary_rows", "write_report"]
 
 #: The columns of the table at the top, with headings.
 _COLUMNS = (
+    ("flows", "flows"),
+    ("completed_flows", "flows complete"),
+    ("offered_load", "offered load"),
+    ("offered_wire_load", "on the wire"),
+    ("host_utilisation", "host link use"),
+    ("retransmissions", "retransmissions"),
+    ("timeouts", "timeouts"),
     ("arrived_packets", "arrived (packets)"),
     ("sent_packets", "sent (packets)"),
     ("dropped_packets", "dropped (packets)"),
@@ -48,13 +55,31 @@ def summary_rows(schedulers: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
     return ["scheduler", *(heading for _, heading in known)], rows
 
 
+def fct_rows(fct: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
+    """Return headings and a row for each scheduler and class of flow sizes: means over the seeds, in milliseconds."""
+    import polars as pl
+
+    means = fct.group_by("scheduler", "class", maintain_order=True).agg(
+        pl.col("flows", "completed").mean(),
+        pl.col("mean_ns", "p99_ns").mean() / 1e6,
+        pl.col("mean_slowdown", "p99_slowdown").mean(),
+    )
+    headings = ["scheduler", "flow size", "flows", "complete", "mean FCT (ms)", "p99 FCT (ms)", "mean slowdown", "p99"]
+    rows = [[*row[:2], *(round(value) for value in row[2:4]), *row[4:]] for row in means.iter_rows()]
+    return headings, rows
+
+
 def results(run: Run) -> list[str]:
     """Return the table of the schedulers' main numbers, and what it is a mean over."""
     headings, rows = summary_rows(run.tables["schedulers"])
     names = [row[0] for row in rows]
     table = html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows])
+    parts = [table]
+    if "fct" in run.tables:
+        headings, rows = fct_rows(run.tables["fct"])
+        parts.append(html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows]))
     seeds = ", ".join(map(str, run.seeds))
-    return [table, f"<p>Seed {seeds}.</p>" if len(run.seeds) == 1 else f"<p>Means over the seeds {seeds}.</p>"]
+    return [*parts, f"<p>Seed {seeds}.</p>" if len(run.seeds) == 1 else f"<p>Means over the seeds {seeds}.</p>"]
 
 
 def pictures(folder: Path) -> str:
@@ -71,7 +96,8 @@ def write_report(run: Run, folder: Path) -> Path:
         html.Section("Figures", [pictures(folder)]),
         html.Section("How to repeat it", _repeat(run)),
     ]
-    lead = run.description or "A run of pifolab on one link."
+    place = "a network" if run.manifest["kind"] == "network" else "one link"
+    lead = run.description or f"A run of pifolab on {place}."
     if run.partial:
         lead = f"PARTIAL: the run was interrupted; what is shown is complete. {lead}"
     target = folder / "report.html"

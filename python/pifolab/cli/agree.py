@@ -1,0 +1,67 @@
+"""`pifolab agree`: how far a run agrees with the flow completion times of another simulator."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pifolab.cli.parser import Parser
+
+if TYPE_CHECKING:
+    from pifolab.agreement import Agreement
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    agree = commands.add_parser(
+        "agree",
+        help="compare a network run with a reference, flow by flow",
+        description="Compares flow completion times; flows are matched by sender, receiver, size and start.",
+        epilog="Exit status: 0 every flow is identical, 1 some are not, 2 something cannot be read.",
+    )
+    agree.add_argument("run_folder", type=Path, metavar="RUN_DIR", help="what pifolab run --out wrote")
+    agree.add_argument(
+        "reference",
+        type=Path,
+        metavar="REFERENCE.csv",
+        help="flow,src,dst,size_bytes,start_ns,fct_ns (empty if unfinished; gzip allowed)",
+    )
+    agree.add_argument("--scheduler", metavar="LABEL", help="which scheduler of the run, if it has several")
+    agree.add_argument("--seed", type=int, metavar="N", help="which seed of the run, if it has several")
+    agree.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    agree.set_defaults(run=run_agree)
+
+
+def run_agree(arguments: argparse.Namespace) -> int:
+    """Compare, print, and say by the exit status whether all flows are identical."""
+    from pifolab.agreement import agree
+
+    found = agree(arguments.run_folder, arguments.reference, scheduler=arguments.scheduler, seed=arguments.seed)
+    if arguments.json:
+        print(json.dumps(asdict(found) | {"complete": found.complete}, indent=2))
+    else:
+        _print(found)
+    return 0 if found.complete else 1
+
+
+def _print(found: Agreement) -> None:
+    def line(what: str, count: int) -> None:
+        share = f"{100 * count / found.flows:.4g} %" if found.flows else "-"
+        print(f"{what:28} {count:>8}  {share:>8}")
+
+    print(f"{found.scheduler}: {found.flows} flows in the reference")
+    line("identical FCT", found.identical)
+    line("FCT within 1 %", found.within_1_percent)
+    line("complete in only one", found.finished_in_one)
+    line("only in the reference", found.unmatched_reference)
+    line("only in the run", found.unmatched_ours)
+    print(f"\n{'flow size':20} {'':5} {'run (ms)':>12} {'reference (ms)':>15} {'difference':>11}")
+    for one in found.differences:
+        ours, reference = (("-" if value is None else f"{value / 1e6:.6g}") for value in (one.ours, one.reference))
+        relative = "-" if one.relative is None else f"{100 * one.relative:+.3g} %"
+        print(f"{one.name:20} {one.statistic:5} {ours:>12} {reference:>15} {relative:>11}")
