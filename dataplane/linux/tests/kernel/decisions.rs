@@ -153,7 +153,7 @@ fn a_vector_with_a_wrong_answer_is_found_and_one_without_program_is_skipped_with
 #[test]
 fn what_a_program_cannot_do_is_refused_by_name_and_what_the_library_refuses_too() {
     let settings = |name: &str, text: &str| {
-        Settings::new(name, arguments(name, text), RankSource::Dscp, Occupancy::Walk).err().expect("an error")
+        Settings::new(name, arguments(name, text), RankSource::Dscp, Occupancy::Walk).expect_err("refused")
     };
     for (name, text, word) in [
         ("packs", "window=2000", "2000"),
