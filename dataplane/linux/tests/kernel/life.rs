@@ -48,9 +48,18 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Starts `up` in the foreground and waits until its queues are there.
+/// Starts `up` in the foreground and waits until its queues are there. It does not outlive the test's thread, and with it
+/// the namespace, whatever becomes of the test.
 fn up(line: &str) -> Child {
-    let child = command(line).stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the program starts");
+    let mut command = command(line);
+    // SAFETY: after fork the closure only makes a system call.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the program starts");
     wait_until("up", || run("status --dev v0").0 == Some(0) && root_qdisc("v0").contains("htb"));
     child
 }
