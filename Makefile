@@ -8,7 +8,7 @@ OUT    ?= out
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test check bench demo docs stubs fuzz clean
+.PHONY: build test test-slow check bench demo docs stubs fuzz dataplane test-dataplane clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -34,6 +34,10 @@ $(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES)
 test: build
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest
+
+## Every published simulation run, flow by flow (minutes)
+test-slow:
+	cargo test --release --package pifolab-sim --test netbench -- --include-ignored
 
 ## Style: formatting, lints as errors, types, and who may import whom
 check: build
@@ -69,6 +73,16 @@ fuzz:
 	for target in $$(cargo +nightly fuzz list --fuzz-dir fuzz); do \
 		cargo +nightly fuzz run --fuzz-dir fuzz $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \
 	done
+
+## The Linux data plane: eBPF schedulers, the user-space switch, the testbed (a workspace of its own: it needs clang and libbpf)
+dataplane:
+	scripts/install_dataplane_deps.sh
+	cd dataplane/linux && cargo build --release
+
+## Its tests on real packets; DATAPLANE_REQUIRE=UK turns what this machine cannot do from a skip into a failure
+test-dataplane:
+	scripts/install_dataplane_deps.sh
+	cd dataplane/linux && cargo test
 
 clean:
 	cargo clean
