@@ -1,7 +1,13 @@
-//! Schedulers and rank functions that the library does not know: those that a user wrote in Python.
+//! What the library does not know and a run shall use all the same: schedulers, rank functions, congestion controllers and
+//! observers that a user wrote in Python.
 
 use crate::registry::{BoxedRankFn, BoxedScheduler};
 use pifolab_sched::params::Value;
+use pifolab_sim::network::Controllers;
+use pifolab_sim::observer::Observer;
+
+/// An observer that a caller brings along.
+pub type BoxedObserver = Box<dyn Observer + Send>;
 
 /// What a name that is not in the registry stands for. Each run asks for a fresh one, so that no state is carried over.
 ///
@@ -19,7 +25,27 @@ pub trait Extras {
         None
     }
 
-    /// The names it knows, for "did you mean".
+    /// What makes the congestion controllers `name` of flows, built from `args` as they were written.
+    fn controllers(&self, name: &str, args: &[(String, Value)]) -> Option<Result<Controllers, String>> {
+        let _ = (name, args);
+        None
+    }
+
+    /// Who else watches the run of the scheduler that is called `label`, with this seed.
+    ///
+    /// # Errors
+    /// One line, if the observer cannot be made.
+    fn observer(&self, seed: u64, label: &str) -> Result<Option<BoxedObserver>, String> {
+        let _ = (seed, label);
+        Ok(None)
+    }
+
+    /// The names of congestion controllers it knows, for "did you mean".
+    fn controller_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names of schedulers and rank functions it knows, for "did you mean".
     fn names(&self) -> Vec<String> {
         Vec::new()
     }

@@ -54,6 +54,8 @@ pub enum What {
     Tables(&'static [Field]),
     /// A rank function: a table of `name` and its parameters.
     RankFunction,
+    /// A congestion controller of the user's: a table of `name` and its parameters.
+    Controller,
     /// A scheduler: a table of `name` and its parameters.
     Scheduler,
     /// A list of schedulers: tables of `name`, `label` and parameters.
@@ -106,7 +108,7 @@ impl Field {
             What::IntegerOrDistribution(min, max) => {
                 format!("expected an integer from {min} to {}, or a distribution", bound(max))
             }
-            What::Table(_) | What::RankFunction | What::Scheduler => "expected a table".to_owned(),
+            What::Table(_) | What::RankFunction | What::Controller | What::Scheduler => "expected a table".to_owned(),
             What::Tables(_) => "expected a table or a list of tables".to_owned(),
             What::Schedulers => "expected a list of tables, [[scheduler]]".to_owned(),
         }

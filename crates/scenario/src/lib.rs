@@ -36,7 +36,7 @@ mod tables;
 mod text;
 
 pub use error::{Error, Place, SpecError};
-pub use extras::Extras;
+pub use extras::{BoxedObserver, Extras};
 pub use report::{Progress, Report};
 pub use spec::network::NetworkSpec;
 pub use spec::one_link::OneLinkSpec;

@@ -1,7 +1,7 @@
 //! Runs a scenario on a network: each scheduler on the same flows, on as many threads as wanted.
 
 use crate::error::Error;
-use crate::extras::Extras;
+use crate::extras::{BoxedObserver, Extras};
 use crate::network_tables;
 use crate::pool::work_through;
 use crate::report::{Progress, Report};
@@ -55,13 +55,16 @@ impl NetworkSpec {
             let config = self.config(scheduler, seed, extras);
             let config = config.map_err(|problem| Spec::fault(&self.file, &scheduler.label, problem))?;
             let network = Network::new(config);
-            networks.push(network.map_err(|error| Spec::fault(&self.file, &error.owner, error.to_string()))?);
+            let network = network.map_err(|error| Spec::fault(&self.file, &error.owner, error.to_string()))?;
+            let guest = extras.observer(seed, &scheduler.label);
+            networks.push((network, guest.map_err(|problem| Spec::fault(&self.file, &scheduler.label, problem))?));
         }
         let cancelled = AtomicBool::new(false);
         let reached: Vec<Reached> = networks.iter().map(|_| Reached::default()).collect();
         let count = networks.len();
-        let work = |index: usize, network: Network| {
-            (!cancelled.load(Ordering::Relaxed)).then(|| self.simulate(&network, &flows, &reached[index], &cancelled))
+        let work = |index: usize, (network, guest): (Network, Option<BoxedObserver>)| {
+            let run = || self.simulate(&network, &flows, guest, &reached[index], &cancelled);
+            (!cancelled.load(Ordering::Relaxed)).then(run)
         };
         let mut tell = |done| {
             let sum = |of: fn(&Reached) -> &AtomicU64| {
@@ -88,6 +91,7 @@ impl NetworkSpec {
         &self,
         network: &Network,
         flows: &[Flow],
+        mut guest: Option<BoxedObserver>,
         reached: &Reached,
         cancelled: &AtomicBool,
     ) -> Result<NetworkRun, Error> {
@@ -95,7 +99,8 @@ impl NetworkSpec {
         let mut watch = self.metrics.watch_ports.then(|| PortWatch::new(rates, self.wire().0));
         let mut interrupted = false;
         let mut run = || -> Result<RunResult, RunError> {
-            let mut simulation = network.simulation(flows, &mut watch)?;
+            let mut observers = (&mut watch, guest.as_deref_mut());
+            let mut simulation = network.simulation(flows, &mut observers)?;
             while simulation.advance(STEP)? {
                 reached.hops.store(simulation.counters().hops, Ordering::Relaxed);
                 reached.ps.store(simulation.now().as_ps(), Ordering::Relaxed);

@@ -2,7 +2,7 @@
 //! observers measured.
 
 use crate::error::Error;
-use crate::extras::Extras;
+use crate::extras::{BoxedObserver, Extras};
 use crate::feed::Feed;
 use crate::pool::work_through;
 use crate::registry::BoxedScheduler;
@@ -55,11 +55,12 @@ impl OneLinkSpec {
         let mut schedulers = Vec::with_capacity(self.schedulers.len());
         for spec in &self.schedulers {
             let built = build(&spec.chosen, self.rank.as_ref(), extras);
-            schedulers.push(built.map_err(|problem| Spec::fault(&self.file, &spec.label, problem))?);
+            let fault = |problem: String| Spec::fault(&self.file, &spec.label, problem);
+            schedulers.push((built.map_err(fault)?, extras.observer(seed, &spec.label).map_err(fault)?));
         }
         let (arrived, cancelled) = (AtomicU64::new(0), AtomicBool::new(false));
-        let work = |_, mut scheduler: BoxedScheduler| {
-            let measured = self.measure(Feed::new(self, seed, &arrived, &cancelled), &mut scheduler);
+        let work = |_, (mut scheduler, guest): (BoxedScheduler, Option<BoxedObserver>)| {
+            let measured = self.measure(Feed::new(self, seed, &arrived, &cancelled), &mut scheduler, guest);
             (!cancelled.load(Ordering::Relaxed)).then_some(measured)
         };
         let (count, expected) = (schedulers.len(), self.expected_arrivals());
@@ -78,7 +79,7 @@ impl OneLinkSpec {
         Ok(tables::report(self, seed, &measured))
     }
 
-    fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler) -> Measured {
+    fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler, mut guest: Option<BoxedObserver>) -> Measured {
         let Metrics { sampling, max_samples, sample_window, unpifoness_window, throughput_interval, .. } = self.metrics;
         let mut standard = (
             Inversions::new(),
@@ -94,7 +95,7 @@ impl OneLinkSpec {
             unpifoness_window.map(MappingUnpifoness::new),
             throughput_interval.map(Throughput::new),
         );
-        let totals = self.link.run(feed, scheduler, &mut (&mut standard, &mut chosen));
+        let totals = self.link.run(feed, scheduler, &mut (&mut standard, &mut chosen, guest.as_deref_mut()));
         let (inversions, drops, departures, unpifoness, sojourn, reordering, shares) = standard;
         let (samples, mapping, throughput) = chosen;
         Measured {

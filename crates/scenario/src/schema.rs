@@ -85,6 +85,11 @@ fn value(what: &What) -> Json {
         What::Table(fields) => object(fields),
         What::Tables(fields) => json!({"anyOf": [object(fields), {"type": "array", "items": object(fields)}]}),
         What::RankFunction => json!({"anyOf": RANKS.iter().map(|entry| built(entry.info, false)).collect::<Vec<_>>()}),
+        What::Controller => json!({
+            "type": "object",
+            "properties": {"name": {"type": "string", "description": "The name that pifolab.run knows it by."}},
+            "required": ["name"],
+        }),
         What::Scheduler => {
             json!({"anyOf": SCHEDULERS.iter().map(|entry| built(entry.info, false)).collect::<Vec<_>>()})
         }

@@ -4,10 +4,11 @@ use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
 use pifolab_sched::{Capacity, DropReason, Ranked, Scheduler};
 use pifolab_sim::network::{
-    Config, EqualTimes, Flow, IdlePort, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, Ranks, Routing,
-    RunError, RunResult, Topology,
+    Config, Controllers, EqualTimes, Flow, IdlePort, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, Ranks,
+    Routing, RunError, RunResult, Topology,
 };
 use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_transport::dctcp::{Dctcp, DctcpParams};
 use pifolab_transport::udp::UdpParams;
 use pifolab_transport::{AckRank, RankRule, TransportParams};
 use pifolab_units::{Rate, Span, Time};
@@ -354,6 +355,19 @@ fn the_trace_of_a_given_run_never_changes_unnoticed() {
 }
 
 #[test]
+fn a_controller_from_outside_steers_as_the_same_one_from_inside_does() {
+    let flows = web_search(Span::from_us(3_000));
+    let ports = || PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600);
+    let end = Time::from_ns(3_000_000);
+    let dctcp = run(Config::new(fabric(), TransportParams::dctcp(), ports(), end), &flows);
+    let mut config = Config::new(fabric(), TransportParams::new_reno(), ports(), end);
+    let new_reno = run(config.clone(), &flows);
+    assert_ne!(new_reno.trace_hash, dctcp.trace_hash);
+    config.controller = Some(Controllers(Arc::new(|_| Box::new(Dctcp::new(DctcpParams::default())))));
+    assert_eq!(run(config, &flows).trace_hash, dctcp.trace_hash);
+}
+
+#[test]
 fn a_run_in_small_steps_is_the_same_run() {
     let flows = web_search(Span::from_us(5_000));
     let config = Config::new(fabric(), TransportParams::dctcp(), unlimited(), Time::from_ns(5_000_000));
@@ -539,6 +553,11 @@ fn every_bad_configuration_is_named() {
         message(&occupied),
         "host_port: in_service_occupies_buffer = true: must be false: only drop-tail ports can count it"
     );
+    let steered_udp = |config: &mut Config| {
+        config.transport = TransportParams::udp(UdpParams { payload_bytes: 1_000, interval: Span::from_us(1) });
+        config.controller = Some(Controllers(Arc::new(|_| Box::new(Dctcp::new(DctcpParams::default())))));
+    };
+    assert_eq!(message(&steered_udp), "network: controller = given: must be absent: UDP has no window to steer");
     assert_eq!(
         message(&|config| config.transport.tcp.mss_bytes = 0),
         "transport: mss_bytes = 0: must be from 1 to 65535"

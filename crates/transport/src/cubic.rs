@@ -77,12 +77,12 @@ impl Controller for Cubic {
         window.cwnd = (next * window.mss).min(window.limit);
     }
 
-    fn on_loss(&mut self, window: &mut Window, _flight_bytes: u64) {
+    fn on_loss(&mut self, window: &mut Window, _flight_bytes: u64, _now: Time) {
         self.remember_loss(window.cwnd / window.mss);
         window.ssthresh = (window.cwnd * BETA).max(2.0 * window.mss);
     }
 
-    fn on_timeout(&mut self, window: &mut Window, _flight_bytes: f64) {
+    fn on_timeout(&mut self, window: &mut Window, _flight_bytes: f64, _now: Time) {
         self.remember_loss(window.cwnd / window.mss);
         window.ssthresh = (window.cwnd * BETA).max(2.0 * window.mss);
         window.cwnd = window.mss;
@@ -99,7 +99,7 @@ mod tests {
         let mss = 1_000.0;
         let mut window = Window { cwnd: 400.0 * mss, ssthresh: 1.0, mss, limit: 1e12 };
         let mut controller = Cubic::default();
-        controller.on_loss(&mut window, 0);
+        controller.on_loss(&mut window, 0, Time::ZERO);
         assert_eq!(window.ssthresh, 280.0 * mss);
         window.cwnd = window.ssthresh;
         // K = cube root of (400 - 280) / 0.4 = 6.694 s.

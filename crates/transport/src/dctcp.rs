@@ -9,6 +9,7 @@
 
 use crate::newreno::{halve_on_loss, restart_on_timeout};
 use crate::{Ack, Controller, Window};
+use pifolab_units::Time;
 
 /// When a marked acknowledgement cuts the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,11 +102,11 @@ impl Controller for Dctcp {
         }
     }
 
-    fn on_loss(&mut self, window: &mut Window, flight_bytes: u64) {
+    fn on_loss(&mut self, window: &mut Window, flight_bytes: u64, _now: Time) {
         halve_on_loss(window, flight_bytes);
     }
 
-    fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64) {
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64, _now: Time) {
         restart_on_timeout(window, flight_bytes);
     }
 }
@@ -113,7 +114,6 @@ impl Controller for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_units::Time;
 
     fn ack(upto: u64, marked: bool) -> Ack {
         Ack { now: Time::ZERO, upto_bytes: upto, newly_bytes: 1_000, sent_bytes: upto + 9_000, marked, rtt_s: 0.0 }

@@ -53,7 +53,7 @@ mod segment;
 mod sender;
 pub mod udp;
 
-pub use control::{Ack, Controller, Window};
+pub use control::{Ack, BoxedController, Controller, Window};
 pub use params::{AckRank, Congestion, ParamError, RankRule, TcpParams, TransportParams, ValidParams};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;

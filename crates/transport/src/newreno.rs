@@ -7,6 +7,7 @@
 //! delayed acknowledgements.
 
 use crate::{Ack, Controller, Window};
+use pifolab_units::Time;
 
 /// NewReno. All state is in the [`Window`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,11 +29,11 @@ impl Controller for NewReno {
         window.grow_like_reno();
     }
 
-    fn on_loss(&mut self, window: &mut Window, flight_bytes: u64) {
+    fn on_loss(&mut self, window: &mut Window, flight_bytes: u64, _now: Time) {
         halve_on_loss(window, flight_bytes);
     }
 
-    fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64) {
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: f64, _now: Time) {
         restart_on_timeout(window, flight_bytes);
     }
 }
@@ -40,7 +41,6 @@ impl Controller for NewReno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_units::Time;
 
     fn ack() -> Ack {
         Ack { now: Time::ZERO, upto_bytes: 0, newly_bytes: 0, sent_bytes: 0, marked: false, rtt_s: 0.0 }
@@ -62,9 +62,9 @@ mod tests {
     #[test]
     fn never_falls_below_two_segments_on_loss_nor_one_on_timeout() {
         let mut window = Window { cwnd: 3_000.0, ssthresh: 1e9, mss: 1_000.0, limit: 1e9 };
-        NewReno.on_loss(&mut window, 3_000);
+        NewReno.on_loss(&mut window, 3_000, Time::ZERO);
         assert_eq!(window.ssthresh, 2_000.0);
-        NewReno.on_timeout(&mut window, 9_000.0);
+        NewReno.on_timeout(&mut window, 9_000.0, Time::ZERO);
         assert_eq!((window.cwnd, window.ssthresh), (1_000.0, 4_500.0));
     }
 }

@@ -7,7 +7,7 @@
 //! covers are not sent again, but the pace of recovery is NewReno's (one retransmission per partial acknowledgement).
 //! Nagle-like: only full segments or a flow's last one are sent.
 
-use crate::control::AnyController;
+use crate::control::{AnyController, BoxedController};
 use crate::{
     Ack, Congestion, Controller, Flags, RankRule, RttEstimator, SackLog, Segment, SegmentSet, TcpParams, ValidParams,
     Window,
@@ -63,7 +63,7 @@ impl From<&TcpParams> for Options {
 }
 
 /// The sending end of one connection.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Sender {
     state: State,
     /// First segment not acknowledged, next to send, and one past the highest ever sent.
@@ -127,6 +127,12 @@ impl Sender {
             rank: params.params().rank,
             interval,
         }
+    }
+
+    /// Lets `controller` steer the window in the place of the one that the parameters name; before the start.
+    #[must_use]
+    pub fn steered_by(self, controller: BoxedController) -> Self {
+        Self { controller: AnyController::Other(controller), ..self }
     }
 
     /// Opens the connection (TCP) or sends the first datagram (UDP).
@@ -243,7 +249,7 @@ impl Sender {
         let beyond = self.recover.is_none_or(|recover| upto > recover);
         if self.duplicates == threshold && !self.in_recovery && beyond {
             let flight = self.bytes_before(self.nxt) - self.bytes_before(self.una);
-            self.controller.on_loss(&mut self.window, flight);
+            self.controller.on_loss(&mut self.window, flight, now);
             self.window.cwnd = self.window.ssthresh + f64::from(threshold) * self.window.mss;
             self.recover = Some(self.highest);
             self.in_recovery = true;
@@ -298,7 +304,7 @@ impl Sender {
         self.rtt.back_off();
         let syn = self.state == State::SynSent;
         let flight = if syn { 0 } else { self.bytes_before(self.nxt) - self.bytes_before(self.una) };
-        self.controller.on_timeout(&mut self.window, flight as f64);
+        self.controller.on_timeout(&mut self.window, flight as f64, now);
         self.in_recovery = false;
         if syn {
             self.send_syn(now, send);

@@ -4,7 +4,9 @@ use super::Spec;
 use super::network_fields::{ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT, TOPOLOGY};
 use super::network_flows::{FlowContext, Flows, draw_flows, read_workload};
 use super::network_transport::{Transport, read_transport};
-use super::schedulers::{Chosen, SchedulerSpec, build, read_rank, read_scheduler, read_schedulers, take_schedulers};
+use super::schedulers::{
+    Chosen, SchedulerSpec, build, controllers, read_rank, read_scheduler, read_schedulers, take_schedulers,
+};
 use crate::error::{Error, Place, SpecError};
 use crate::extras::Extras;
 use crate::fields::{Field, Reader, What};
@@ -123,7 +125,7 @@ impl NetworkSpec {
 
         let (shape, topology, shown) = read_topology(given_table(&mut top, "topology")?, &file)?;
         resolved.insert("topology".to_owned(), shown);
-        let (transport, shown) = read_transport(given_table(&mut top, "transport")?, &file, profile)?;
+        let (transport, shown) = read_transport(given_table(&mut top, "transport")?, &file, profile, extras)?;
         resolved.insert("transport".to_owned(), shown);
         let context = FlowContext {
             file: &file,
@@ -221,6 +223,9 @@ impl NetworkSpec {
         };
         switch.idle = self.idle(&scheduler.chosen);
         let mut config = Config::new(self.topology.clone(), self.transport.params, switch, self.end);
+        if let Some(controller) = &self.transport.controller {
+            config.controller = Some(controllers(controller, extras).map_err(|(_, problem)| problem)?);
+        }
         if let Some(profile) = self.profile {
             profile.apply(&mut config);
             config.switch_port.idle = self.idle(&scheduler.chosen);

@@ -150,6 +150,12 @@ pub(crate) const TRANSPORT: &[Field] = &[
         doc: "Which transport.",
     },
     Field {
+        name: "controller",
+        what: What::Controller,
+        absent: Absent::Means("the transport's own"),
+        doc: "The congestion controller, written in Python, that steers the window in the place of the transport's own.",
+    },
+    Field {
         name: "mss_bytes",
         what: What::Integer(1, 65_535),
         absent: Absent::Means("1460; 1380 in the profiles"),

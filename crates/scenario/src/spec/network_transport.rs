@@ -1,8 +1,10 @@
 //! `[transport]`: what every flow of a network is sent with.
 
 use super::network_fields::TRANSPORT;
+use super::schedulers::{Chosen, read_controller};
 use super::workload::read_distribution;
 use crate::error::Error;
+use crate::extras::Extras;
 use crate::fields::Reader;
 use crate::text::Section;
 use pifolab_sim::network::{NetbenchTransport, Profile};
@@ -19,6 +21,8 @@ use std::sync::Arc;
 pub(crate) struct Transport {
     pub(crate) params: TransportParams,
     pub(crate) packet_ranks: Option<Arc<Distribution>>,
+    /// A congestion controller of the user's.
+    pub(crate) controller: Option<Chosen>,
 }
 
 const CUTS: [Cut; 2] = [Cut::OncePerWindow, Cut::EveryMark];
@@ -36,6 +40,7 @@ pub(crate) fn read_transport(
     section: Section,
     file: &str,
     profile: Option<Profile>,
+    extras: &dyn Extras,
 ) -> Result<(Transport, Json), Error> {
     let mut reader = Reader::new(section, file, TRANSPORT)?;
     let name = reader.given_choice("name")?;
@@ -61,6 +66,11 @@ pub(crate) fn read_transport(
     if let Congestion::Dctcp(dctcp) = &mut params.congestion {
         read_dctcp(&mut reader, dctcp)?;
     }
+    // UDP leaves the table unread, and so says that it has no effect.
+    let controller = match reader.has("controller") && !udp {
+        true => reader.table("controller")?.map(|section| read_controller(section, file, extras)).transpose()?,
+        false => None,
+    };
     let packet_ranks = match name {
         5 => Some(Arc::new(read_distribution(&mut reader, file, "packet_ranks")?.ok_or_else(|| {
             reader.fault("packet_ranks", "is missing: expected the distribution of ranks, such as \"uniform\"")
@@ -76,6 +86,10 @@ pub(crate) fn read_transport(
         return Err(reader.fault(&key, format!("= {}: expected {}", error.value, error.expected)).into());
     }
     let mut resolved = reader.finish()?;
+    let controller = controller.map(|(chosen, shown)| {
+        resolved.insert("controller".to_owned(), shown);
+        chosen
+    });
     if !udp {
         show_tcp(&params.tcp, &mut resolved);
     }
@@ -89,7 +103,7 @@ pub(crate) fn read_transport(
         let ack = ACK_RANKS.iter().position(|rank| *rank == params.ack_rank);
         resolved.insert("ack_rank".to_owned(), word("ack_rank", ack));
     }
-    Ok((Transport { params, packet_ranks }, resolved.into()))
+    Ok((Transport { params, packet_ranks, controller }, resolved.into()))
 }
 
 fn read_tcp(reader: &mut Reader<'_>, tcp: &mut TcpParams) -> Result<(), Error> {

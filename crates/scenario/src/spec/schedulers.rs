@@ -7,6 +7,7 @@ use crate::registry::{self, BoxedRankFn, BoxedScheduler, RANKS, SCHEDULERS, unkn
 use crate::text::{Node, Section, join};
 use pifolab_sched::params::{Absent, Args, Info, ParamError, Value};
 use pifolab_sched::{Ranked, Scheduler};
+use pifolab_sim::network::Controllers;
 use serde_json::{Map, Value as Json, json};
 
 /// A scheduler or a rank function by name, with its arguments as written.
@@ -27,7 +28,7 @@ pub(crate) struct SchedulerSpec {
 }
 
 /// Why something could not be built: at which key, if it is one, and in words.
-type Fault = (Option<String>, String);
+pub(crate) type Fault = (Option<String>, String);
 
 impl Chosen {
     fn args(&self) -> Args {
@@ -178,6 +179,30 @@ pub(crate) fn read_rank(section: Section, file: &str, extras: &dyn Extras) -> Re
     let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
     resolved.extend(chosen.resolved());
     Ok((chosen, resolved.into()))
+}
+
+/// Reads `[transport.controller]` and asks for it once.
+pub(crate) fn read_controller(section: Section, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
+    let (chosen, place) = read_chosen(section, file)?;
+    controllers(&chosen, extras).map_err(|fault| place.fault(file, fault))?;
+    let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
+    resolved.extend(chosen.resolved());
+    Ok((chosen, resolved.into()))
+}
+
+/// What makes the congestion controllers of flows.
+pub(crate) fn controllers(chosen: &Chosen, extras: &dyn Extras) -> Result<Controllers, Fault> {
+    match extras.controllers(&chosen.name, &chosen.args) {
+        Some(made) => made.map_err(|problem| (None, problem)),
+        None => {
+            let names = extras.controller_names();
+            let problem = match names.as_slice() {
+                [] => format!("= {:?}: expected one that the run is given, and it is given none", chosen.name),
+                _ => unknown("congestion controller", &chosen.name, || names.iter().map(String::as_str)),
+            };
+            Err((Some("name".to_owned()), problem))
+        }
+    }
 }
 
 /// Remembers where the keys of a table were written.

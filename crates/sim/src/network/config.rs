@@ -5,7 +5,7 @@ use super::routing::Routing;
 use super::topology::Topology;
 use pifolab_sched::schedulers::{Pifo, PifoParams, Ties};
 use pifolab_sched::{Capacity, Scheduler};
-use pifolab_transport::TransportParams;
+use pifolab_transport::{BoxedController, Congestion, TransportParams};
 use pifolab_units::{Rate, Rounding, Time};
 use pifolab_workload::Distribution;
 use pifolab_workload::flows::Flow;
@@ -19,6 +19,9 @@ pub struct Config {
     pub topology: Topology,
     /// The transport of every flow.
     pub transport: TransportParams,
+    /// What steers the window of each flow in the place of what [`transport`](Self::transport) names; TCP only.
+    /// Default: nothing.
+    pub controller: Option<Controllers>,
     /// Output ports of switches.
     pub switch_port: PortConfig,
     /// Output ports of hosts.
@@ -36,6 +39,19 @@ pub struct Config {
     pub ranks: Ranks,
     /// The run ends here: later events do not happen, and flows that are not complete stay unfinished.
     pub end: Time,
+}
+
+/// Makes the congestion controllers of flows.
+#[derive(Clone)]
+pub struct Controllers(pub Arc<MakeController>);
+
+/// Makes the congestion controller of a flow when it starts.
+pub type MakeController = dyn Fn(&Flow) -> BoxedController + Send + Sync;
+
+impl fmt::Debug for Controllers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Controllers(..)")
+    }
 }
 
 /// What happens first among events of equal time.
@@ -126,6 +142,7 @@ impl Config {
         Self {
             topology,
             transport,
+            controller: None,
             switch_port,
             host_port,
             routing: Routing::default(),
@@ -141,6 +158,9 @@ impl Config {
         self.topology.check()?;
         if self.header_bytes > 65_535 {
             return Err(ConfigError::new("network", "header_bytes", self.header_bytes, "at most 65535"));
+        }
+        if self.controller.is_some() && matches!(self.transport.congestion, Congestion::Udp(_)) {
+            return Err(ConfigError::new("network", "controller", "given", "absent: UDP has no window to steer"));
         }
         for (owner, port) in [("switch_port", &self.switch_port), ("host_port", &self.host_port)] {
             let key = "in_service_occupies_buffer";

@@ -1,6 +1,6 @@
 //! The engine: connections and the event loop.
 
-use super::config::{Config, ConfigError};
+use super::config::{Config, ConfigError, Controllers};
 use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, prefetch};
 use super::result::{Counters, FlowResult, RunError, RunResult};
 use super::routing::Routes;
@@ -12,7 +12,7 @@ use pifolab_workload::flows::Flow;
 const NONE: u32 = u32::MAX;
 
 /// Both ends of a flow's connection.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Connection {
     sender: Sender,
     receiver: Receiver,
@@ -91,6 +91,7 @@ impl Network {
 pub struct Simulation<'a, O> {
     flows: &'a [Flow],
     transport: ValidParams,
+    controllers: Option<&'a Controllers>,
     net: Net<'a, O>,
     /// How many flows have started.
     started: usize,
@@ -104,7 +105,7 @@ pub struct Simulation<'a, O> {
 }
 
 impl<'a, O: Observer> Simulation<'a, O> {
-    fn new(network: &Network, flows: &'a [Flow], routes: Routes, observer: &'a mut O) -> Result<Self, RunError> {
+    fn new(network: &'a Network, flows: &'a [Flow], routes: Routes, observer: &'a mut O) -> Result<Self, RunError> {
         let config = &network.config;
         let mut net = Net::new(config, network.transport.segment_bytes(), flows, routes, observer)?;
         if net.lazy {
@@ -120,6 +121,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         Ok(Self {
             flows,
             transport: network.transport,
+            controllers: config.controller.as_ref(),
             net,
             started: 0,
             open: vec![NONE; flows.len()],
@@ -214,8 +216,12 @@ impl<'a, O: Observer> Simulation<'a, O> {
             self.net.events.schedule(next.start, Event::Start { flow: flow + 1 }.pack());
         }
         let Flow { id, src, dst, bytes, .. } = self.flows[flow as usize];
+        let mut sender = Sender::new(&self.transport, bytes);
+        if let Some(Controllers(make)) = self.controllers {
+            sender = sender.steered_by(make(&self.flows[flow as usize]));
+        }
         let connection = Connection {
-            sender: Sender::new(&self.transport, bytes),
+            sender,
             receiver: Receiver::new(&self.transport, bytes),
             log: SackLog::default(),
             flow,

@@ -48,7 +48,10 @@ mod result;
 mod routing;
 mod topology;
 
-pub use config::{Config, ConfigError, Discipline, EqualTimes, IdlePort, MakeScheduler, PortConfig, PortInfo, Ranks};
+pub use config::{
+    Config, ConfigError, Controllers, Discipline, EqualTimes, IdlePort, MakeController, MakeScheduler, PortConfig,
+    PortInfo, Ranks,
+};
 pub use engine::{Network, Simulation};
 pub use netbench_aifo_wfq::NetbenchAifoWfq;
 pub use pifolab_workload::flows::Flow;
