@@ -78,6 +78,15 @@ def run_scenario(
     ranks: dict[str, Any] | None = None,
     progress: Callable[[int, float | None, int, int], None] | None = None,
 ) -> ScenarioResult: ...
+def resolve_scenario(
+    text: str,
+    file: str,
+    overrides: Sequence[tuple[str, str]],
+    *,
+    flows: str | None = None,
+    schedulers: dict[str, Any] | None = None,
+    ranks: dict[str, Any] | None = None,
+) -> str: ...
 def scenario_schema() -> str: ...
 def unknown_name(what: str, name: str, names: Sequence[str]) -> str: ...
 

@@ -68,6 +68,7 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bench_network, module)?)?;
     module.add_function(wrap_pyfunction!(bench::network_cases, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(run::resolve_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_schema, module)?)?;
     module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
     Ok(())

@@ -63,6 +63,32 @@ pub fn run_scenario<'py>(
     }
 }
 
+/// Reads and checks the scenario without running it; returns what it means, every default filled in, as JSON.
+///
+/// The arguments are those of `run_scenario`.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, *, flows=None, schedulers=None, ranks=None))]
+pub fn resolve_scenario(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    flows: Option<PathBuf>,
+    schedulers: Option<&Bound<'_, PyDict>>,
+    ranks: Option<&Bound<'_, PyDict>>,
+) -> PyResult<String> {
+    let slot = Slot::default();
+    let extras = PythonExtras::read(schedulers, ranks, slot.clone())?;
+    let resolved = guard(py, || {
+        let read = || read_text(text, file, &overrides, flows.as_deref(), &extras);
+        py.detach(read).map(|spec| spec.resolved().to_string()).map_err(|error| Fault::Input(error.to_string()))
+    });
+    match slot.take() {
+        Some(error) => Err(error),
+        None => resolved,
+    }
+}
+
 /// The JSON Schema of scenarios.
 #[pyfunction]
 pub fn scenario_schema() -> String {

@@ -1,0 +1,7 @@
+"""What several seeds say together: means and ratios with intervals, and verdicts against stated values."""
+
+from pifolab.statistics.intervals import Estimate, mean_interval, ratio_interval
+from pifolab.statistics.metrics import Metric, metric_values
+from pifolab.statistics.verdict import Verdict, judge
+
+__all__ = ["Estimate", "Metric", "Verdict", "judge", "mean_interval", "metric_values", "ratio_interval"]

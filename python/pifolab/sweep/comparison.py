@@ -1,0 +1,113 @@
+"""Ratios between the combinations of a sweep, and what is stated about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pifolab import _pifolab
+from pifolab.errors import InputError
+from pifolab.statistics.metrics import Metric
+from pifolab.sweep.axes import SCHEDULER, Axis
+
+__all__ = ["Comparison"]
+
+_KEYS = ("metric", "of", "to", "stated", "stated_low", "stated_high", "tolerance", "source")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`metric` of some runs over that of others, paired by seed and by all axes that neither side names.
+
+    Attributes
+    ----------
+    metric : Metric
+        What is compared.
+    of, to : dict
+        Columns and their labels that choose the runs above and below the line.
+    stated_low, stated_high : float, optional
+        What is stated about the ratio.
+    tolerance : float
+        By what share the stated borders are widened.
+    source : str, optional
+        Where that is stated.
+    """
+
+    metric: Metric
+    of: dict[str, Any]
+    to: dict[str, Any]
+    stated_low: float | None = None
+    stated_high: float | None = None
+    tolerance: float = 0.0
+    source: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The ratio in words."""
+        return f"{_side(self.of)} / {_side(self.to)} {self.metric.name}"
+
+    @classmethod
+    def read(cls, written: Any, place: str, axes: tuple[Axis, ...]) -> Comparison:
+        """Make a comparison of what a sweep file says.
+
+        Raises
+        ------
+        InputError
+            Something is wrong with it; the text begins with `place`.
+        """
+        if not isinstance(written, Mapping):
+            raise InputError(f"{place}: expected a table with metric, of and to")
+        for key in written:
+            if key not in _KEYS:
+                raise InputError(f"{place}.{key}: {_pifolab.unknown_name('key', key, list(_KEYS))}")
+        for key in ("metric", "of", "to"):
+            if key not in written:
+                raise InputError(f"{place}.{key}: is missing")
+        of, to = (_chosen(written[key], f"{place}.{key}", axes) for key in ("of", "to"))
+        if of == to:
+            raise InputError(f"{place}: of and to are the same")
+        numbers = {}
+        for key in ("stated", "stated_low", "stated_high", "tolerance"):
+            value = written.get(key)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float, Decimal))):
+                raise InputError(f"{place}.{key} = {value!r}: expected a number")
+            numbers[key] = None if value is None else float(value)
+        low, high = numbers["stated_low"], numbers["stated_high"]
+        if numbers["stated"] is not None:
+            if low is not None or high is not None:
+                raise InputError(f"{place}.stated: stands beside stated_low or stated_high; expected one or the other")
+            low = high = numbers["stated"]
+        elif low is None and high is None and numbers["tolerance"] is not None:
+            raise InputError(f"{place}.tolerance: has no effect without a stated value")
+        if low is not None and high is not None and low > high:
+            raise InputError(f"{place}.stated_low = {low} lies above stated_high = {high}")
+        tolerance = numbers["tolerance"] or 0.0
+        if tolerance < 0:
+            raise InputError(f"{place}.tolerance = {tolerance}: expected a share from 0")
+        source = written.get("source")
+        if source is not None and not isinstance(source, str):
+            raise InputError(f"{place}.source = {source!r}: expected a text")
+        return cls(Metric.read(written["metric"], f"{place}.metric"), of, to, low, high, tolerance, source)
+
+
+def _chosen(written: Any, place: str, axes: tuple[Axis, ...]) -> dict[str, Any]:
+    if not isinstance(written, Mapping) or not written:
+        raise InputError(f'{place}: expected a table such as {{ scheduler = "packs" }}')
+    chosen = {}
+    by_name = {axis.name: axis for axis in axes}
+    for name, value in written.items():
+        label = float(value) if isinstance(value, Decimal) else value
+        if name in by_name:
+            labels = [point.label for point in by_name[name].points]
+            if label not in labels:
+                raise InputError(f"{place}.{name} = {label!r}: expected one of {', '.join(map(str, labels))}")
+        elif name != SCHEDULER:
+            raise InputError(f"{place}: {_pifolab.unknown_name('axis', name, sorted({*by_name, SCHEDULER}))}")
+        chosen[name] = label
+    return chosen
+
+
+def _side(chosen: Mapping[str, Any]) -> str:
+    return ", ".join(str(label) if name == SCHEDULER else f"{name} {label}" for name, label in chosen.items())

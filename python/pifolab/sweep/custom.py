@@ -1,0 +1,83 @@
+"""Schedulers and rank functions written in Python, named in a sweep as ``"file.py:Class"``."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pifolab.errors import InputError
+
+__all__ = ["Custom", "load"]
+
+
+@dataclass(frozen=True)
+class Custom:
+    """What a sweep brings along: names, and the file and class behind each."""
+
+    schedulers: dict[str, tuple[str, str]]
+    ranks: dict[str, tuple[str, str]]
+
+    @classmethod
+    def read(cls, schedulers: Any, ranks: Any, folder: Path, place: Callable[..., str]) -> Custom:
+        """Read the tables ``schedulers`` and ``ranks`` of a sweep; files are looked for in `folder`.
+
+        Raises
+        ------
+        InputError
+            An entry is no ``"file.py:Class"``, or there is no such file or class.
+        """
+        found: dict[str, dict[str, tuple[str, str]]] = {}
+        for key, written in (("schedulers", schedulers), ("ranks", ranks)):
+            if written is not None and not isinstance(written, Mapping):
+                raise InputError(f'{place(key)}: expected a table such as mine = "mine.py:Mine"')
+            found[key] = {}
+            for name, target in (written or {}).items():
+                where = place(key, name)
+                file, colon, maker = target.rpartition(":") if isinstance(target, str) else ("", "", "")
+                if not (file and colon and maker):
+                    raise InputError(f'{where} = {target!r}: expected "file.py:Class"')
+                found[key][name] = (str((folder / file).absolute()), maker)
+                try:
+                    load(*found[key][name])
+                except InputError as error:
+                    raise InputError(f"{where}: {error}") from None
+        return cls(found["schedulers"], found["ranks"])
+
+    def digest(self) -> str:
+        """Return a hash of the files behind the names; empty without any."""
+        digest = hashlib.sha256()
+        members = [*self.schedulers.items(), *self.ranks.items()]
+        for name, (file, maker) in members:
+            digest.update(f"{name}\0{maker}\0".encode() + Path(file).read_bytes())
+        return digest.hexdigest() if members else ""
+
+
+def load(file: str, maker: str) -> Any:
+    """Return the class (or whatever makes one) called `maker` in the Python file `file`.
+
+    Raises
+    ------
+    InputError
+        There is no such file or name, or the file raises an exception.
+    """
+    module_name = "pifolab_custom_" + hashlib.sha256(file.encode()).hexdigest()[:16]
+    module = sys.modules.get(module_name)
+    if module is None:
+        spec = importlib.util.spec_from_file_location(module_name, file)
+        if spec is None or spec.loader is None or not Path(file).is_file():
+            raise InputError(f"{file}: cannot be read as a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            del sys.modules[module_name]
+            raise InputError(f"{file}: {type(error).__name__}: {error}") from None
+    if not hasattr(module, maker):
+        raise InputError(f"{file}: has no {maker}")
+    return getattr(module, maker)

@@ -1,0 +1,312 @@
+"""Runs a sweep: what is not in the store yet, on whichever engine, until all of it is or has failed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pifolab.errors import InputError
+from pifolab.store import Claim, Store, StoreError, StoreFullError
+from pifolab.sweep.plan import Plan, PlannedRun, make_plan
+from pifolab.sweep.pool import Engine, Pool
+from pifolab.sweep.results import Failure, SweepResult
+from pifolab.sweep.spec import Sweep
+
+__all__ = ["Event", "UntilTight", "run_sweep"]
+
+#: What happened, as values that JSON can hold; docs/sweeps.md lists the kinds.
+Event = Mapping[str, Any]
+
+#: How long to wait for news before looking whether somebody else has finished a run.
+_PATIENCE_S = 0.2
+
+#: How many seeds are added at once, as a share of those there are, and at most.
+_ADD_SHARE, _ADD_MOST = 0.5, 20
+
+
+@dataclass(frozen=True)
+class UntilTight:
+    """Add seeds to combinations whose intervals are wide.
+
+    Attributes
+    ----------
+    relative : float
+        How far the 95 % interval of each metric's mean may reach to each side, as a share of the mean.
+    most_seeds : int
+        No combination gets more seeds than this.
+    """
+
+    relative: float
+    most_seeds: int = 100
+
+
+def run_sweep(
+    sweep: Sweep,
+    store: Store,
+    workers: int | None = None,
+    progress: Callable[[Event], None] | None = None,
+    *,
+    engine: Callable[[Store], Engine] | None = None,
+    until: UntilTight | None = None,
+    only: Sequence[str] | None = None,
+) -> SweepResult:
+    """Do every run of `sweep` that `store` does not have.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        What to run.
+    store : Store
+        Where finished runs are looked for and go.
+    workers : int, optional
+        How many worker processes on this machine. Default: one per processor. Results do not depend on it.
+    progress : callable, optional
+        Called with an event whenever something happens.
+    engine : callable, optional
+        Makes another engine than worker processes on this machine; see `pifolab.sweep.cluster`.
+    until : UntilTight, optional
+        Add seeds until intervals are tight.
+    only : sequence of str, optional
+        Do only the runs whose keys begin with one of these.
+
+    Returns
+    -------
+    SweepResult
+        Tables, statistics, and the runs that failed; a failed run stops no other.
+
+    Raises
+    ------
+    InputError
+        The sweep is wrong; nothing has run then.
+    StoreFullError
+        The disk is full; what was finished is kept, and the same call goes on from there.
+    StoreError
+        The store cannot be read or written for another reason.
+    """
+    plan = make_plan(sweep)
+    if workers is not None and workers < 1:
+        raise InputError(f"workers = {workers}: expected an integer from 1")
+    wanted = plan.runs()
+    if only is not None:
+        wanted = _chosen(wanted, only)
+    if until is not None and not sweep.metrics:
+        raise InputError(f"{sweep.place('metrics')}: none are named, so that there is no interval to tighten")
+    tell = progress or (lambda event: None)
+    store.write_sweep(sweep.name, sweep_card(plan), plan.frame(plan.runs()))
+    count = min(workers or os.cpu_count() or 1, max(len(wanted), 1))
+    loop = _Loop(plan, store, tell, engine or (lambda store: Pool(count, store.path)))
+    try:
+        loop.go(wanted)
+        if until is not None:
+            loop.tighten(until)
+    finally:
+        loop.close()
+    return loop.result()
+
+
+def sweep_card(plan: Plan) -> dict[str, Any]:
+    """Return what a store notes about a sweep: enough for statistics and figures without its file."""
+    sweep = plan.sweep
+    return {
+        "title": sweep.title or sweep.name,
+        "plan": plan.identity,
+        "code": plan.code,
+        "scenario": str(sweep.scenario),
+        "axes": [
+            {"name": axis.name, "key": axis.key, "labels": [point.label for point in axis.points]}
+            for axis in sweep.axes
+        ],
+        "metrics": [vars(metric) for metric in sweep.metrics],
+        "compare": [{**vars(one), "metric": vars(one.metric)} for one in sweep.comparisons],
+    }
+
+
+def _chosen(runs: list[PlannedRun], only: Sequence[str]) -> list[PlannedRun]:
+    for prefix in only:
+        if not any(run.key.startswith(prefix) for run in runs):
+            raise InputError(f"--run {prefix}: this sweep has no such run (pifolab sweep --dry-run lists them)")
+    return [run for run in runs if any(run.key.startswith(prefix) for prefix in only)]
+
+
+class _Loop:
+    """What is to do, what is being done, and what has become of it."""
+
+    def __init__(
+        self, plan: Plan, store: Store, tell: Callable[[Event], None], make_engine: Callable[[Store], Engine]
+    ) -> None:
+        self._plan, self._store, self._tell, self._make_engine = plan, store, tell, make_engine
+        self._engine: Engine | None = None
+        self._runs: dict[str, PlannedRun] = {}
+        self._waiting: deque[PlannedRun] = deque()
+        #: Runs that another sweep is busy with.
+        self._elsewhere: deque[PlannedRun] = deque()
+        self._claims: dict[str, Claim] = {}
+        self._failures: dict[str, Failure] = {}
+        self._elapsed: list[float] = []
+        self._done = 0
+        self._busy_s = 0.0
+        self._began = time.monotonic()
+        #: When all workers were at work for the first time: starting them is not the runs' affair.
+        self._reused = 0
+
+    def go(self, runs: list[PlannedRun]) -> None:
+        """Do `runs`."""
+        self._store.clean()
+        fresh = [run for run in runs if run.key not in self._runs]
+        self._runs |= {run.key: run for run in fresh}
+        missing = [run for run in fresh if not self._is_done(run)]
+        self._waiting.extend(missing)
+        total = len(self._runs)
+        self._tell({"event": "start", "runs": total, "finished": self._done, "missing": len(missing)})
+        if missing and self._engine is None:
+            self._engine = self._make_engine(self._store)
+            self._engine.__enter__()
+        while self._waiting or self._elsewhere or self._claims:
+            self._hand_out()
+            self._look_elsewhere()
+            assert self._engine is not None
+            for event in self._engine.wait(_PATIENCE_S):
+                self._take(event)
+
+    def tighten(self, until: UntilTight) -> None:
+        """Add seeds where intervals are wide, until they are not or there are enough."""
+        seeds = {setting.name: len(self._plan.sweep.seeds) for setting in self._plan.settings}
+        used = set(self._plan.sweep.seeds)
+        while True:
+            wide = self.result().too_wide(until.relative)
+            more: list[PlannedRun] = []
+            for place, setting in enumerate(self._plan.settings):
+                needed = wide.get(setting.name)
+                have = seeds[setting.name]
+                if needed is None or have >= until.most_seeds:
+                    continue
+                step = max(1, min(int(have * _ADD_SHARE), _ADD_MOST, needed - have, until.most_seeds - have))
+                more += [
+                    self._plan.run(place, seed) for seed in _further(used, len(self._plan.sweep.seeds), have, step)
+                ]
+                seeds[setting.name] = have + step
+            if not more:
+                return
+            # The same seeds in the same order for every combination, so that pairs stay pairs.
+            more.sort(key=lambda run: run.seed)
+            self._tell(
+                {"event": "more-seeds", "combinations": len({run.setting.name for run in more}), "runs": len(more)}
+            )
+            frame = self._plan.frame([*self._runs.values(), *more])
+            self._store.write_sweep(self._plan.sweep.name, sweep_card(self._plan), frame)
+            self.go(more)
+
+    def close(self) -> None:
+        """End the engine and give up what was claimed."""
+        try:
+            if self._engine is not None:
+                self._engine.__exit__(None, None, None)
+        finally:
+            for claim in self._claims.values():
+                claim.release()
+            self._claims.clear()
+
+    def result(self) -> SweepResult:
+        """Return what there is."""
+        return SweepResult(
+            self._store,
+            self._plan.sweep,
+            self._plan.frame(list(self._runs.values())),
+            list(self._failures.values()),
+            reused=self._reused,
+            busy_s=self._busy_s,
+            wall_s=time.monotonic() - self._began,
+        )
+
+    def _is_done(self, run: PlannedRun) -> bool:
+        problem = self._store.problem(run.key, self._plan.sweep.tables or ())
+        if problem is None:
+            self._done += 1
+            self._reused += 1
+            return True
+        if problem != "absent":
+            self._tell({"event": "redo", "run": run.key, "name": run.name, "reason": problem})
+        return False
+
+    def _hand_out(self) -> None:
+        assert self._engine is not None
+        while self._waiting and self._engine.free() > 0:
+            run = self._waiting.popleft()
+            claim = self._store.claim(run.key)
+            if claim is None:
+                self._elsewhere.append(run)
+                continue
+            # Whoever had the claim before may have finished the run.
+            problem = self._store.problem(run.key, self._plan.sweep.tables or ())
+            if problem is None:
+                claim.release()
+                self._finish(run, {"elsewhere": True})
+                continue
+            if problem != "absent":
+                self._store.remove(run.key)
+            self._claims[run.key] = claim
+            self._engine.submit(self._plan.job(run))
+
+    def _look_elsewhere(self) -> None:
+        """See whether others have finished what they claimed, or have given it up."""
+        for _ in range(len(self._elsewhere)):
+            run = self._elsewhere.popleft()
+            if self._store.problem(run.key, self._plan.sweep.tables or ()) is None:
+                self._finish(run, {"elsewhere": True})
+                continue
+            claim = self._store.claim(run.key)
+            if claim is None:
+                self._elsewhere.append(run)
+            else:
+                claim.release()
+                self._waiting.append(run)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        run = self._runs[event["run"]]
+        if "share" in event:
+            self._tell({"event": "progress", "run": run.key, "worker": event["worker"], "share": event["share"]})
+            return
+        claim = self._claims.pop(run.key, None)
+        if claim is not None:
+            claim.release()
+        if "record" in event:
+            self._elapsed.append(event["record"]["elapsed_s"])
+            self._busy_s += event.get("busy_s", event["record"]["elapsed_s"])
+            self._finish(run, {"worker": event["worker"], "elapsed_s": event["record"]["elapsed_s"]})
+            return
+        if event["failed"] == "disk full":
+            raise StoreFullError(f"{event['reason']}; {self._done} of {len(self._runs)} runs are finished, free some "
+                                 "space and give the same command again")  # fmt: skip
+        if event["failed"] == "store":
+            raise StoreError(event["reason"])
+        sweep = self._plan.sweep
+        command = shlex.join(["pifolab", "sweep", sweep.file, "--store", str(self._store.path), "--run", run.key[:12]])
+        failure = Failure(run.key, run.name, event["failed"], event["reason"], command)
+        self._failures[run.key] = failure
+        self._tell({"event": "failed", "run": run.key, "name": run.name, "worker": event["worker"],
+                    "kind": failure.kind, "reason": failure.reason, "command": command})  # fmt: skip
+
+    def _finish(self, run: PlannedRun, about: dict[str, Any]) -> None:
+        self._done += 1
+        left = len(self._runs) - self._done - len(self._failures)
+        elapsed = time.monotonic() - self._began
+        ran = self._done - self._reused
+        self._tell({
+            "event": "finished", "run": run.key, "name": run.name, "finished": self._done, "runs": len(self._runs),
+            "left_s": round(elapsed / ran * left, 1) if ran else None, **about,
+        })  # fmt: skip
+
+
+def _further(used: set[int], first: int, have: int, step: int) -> list[int]:
+    """Return the seeds from place `have` to ``have + step`` of the list that goes on where the sweep's seeds end."""
+    further: list[int] = []
+    seed = max(used) + 1
+    while len(further) < have - first + step:
+        further.append(seed)
+        seed += 1
+    return further[have - first :]

@@ -1,0 +1,131 @@
+"""Does one run and returns its files as bytes: the same bytes in whichever process and on whichever machine."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pifolab.errors import InputError, PifolabError
+
+__all__ = ["JobError", "OverTimeError", "execute", "peak_memory_bytes"]
+
+
+class JobError(PifolabError):
+    """A run that could not be done; the text says why in one line."""
+
+
+class OverTimeError(JobError):
+    """A run that took longer than it may."""
+
+
+@dataclass(frozen=True)
+class _StopError(Exception):
+    """Ends a run from its progress."""
+
+    reason: str
+
+
+def execute(
+    job: dict[str, Any], progress: Callable[[float | None], None] | None = None
+) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Do the run of `job`, as `Plan.job` wrote it.
+
+    Parameters
+    ----------
+    job : dict
+        What to run.
+    progress : callable, optional
+        Called now and then with the share that is done, None if that is unknown. What it raises ends the run.
+
+    Returns
+    -------
+    files : dict of str to bytes
+        ``manifest.json`` and a Parquet file for each table.
+    record : dict
+        When, where and how long it ran.
+
+    Raises
+    ------
+    JobError
+        The run failed.
+    OverTimeError
+        It took longer than ``time_limit_s`` of the job.
+    """
+    from pifolab.runs import run_text
+    from pifolab.sweep.custom import load
+    from pifolab.sweep.plan import code_version
+
+    if job["code"] != code_version():
+        raise JobError(f"this worker has pifolab {code_version()}, the sweep was started with {job['code']}")
+    started, clock, limit = time.time(), time.perf_counter(), job["time_limit_s"]
+
+    def watch(arrived: int, expected: float | None, _done: int, _schedulers: int) -> None:
+        if limit is not None and time.perf_counter() - clock > limit:
+            raise _StopError("time")
+        if progress is not None:
+            progress(min(arrived / expected, 1.0) if expected else None)
+
+    try:
+        result = run_text(
+            job["text"],
+            job["file"],
+            seeds=[job["seed"]],
+            overrides=dict(job["overrides"]),
+            schedulers={name: load(*one) for name, one in job["schedulers"].items()},
+            ranks={name: load(*one) for name, one in job["ranks"].items()},
+            workers=1,
+            progress=watch,
+        )
+    except _StopError:
+        raise OverTimeError(f"took longer than the time limit of {limit:g} s") from None
+    except InputError as error:
+        raise JobError(str(error)) from None
+    ran = time.perf_counter()
+    if job["tables"] is not None:
+        for name in job["tables"]:
+            if name not in result.tables:
+                raise JobError(f"tables: the run has no table {name}; it has {', '.join(result.tables)}")
+    # Where the file lies says nothing about the run, and differs from machine to machine.
+    manifest = result.manifest | {"file": Path(job["file"]).name, "run": job["run"], "code": job["code"]}
+    written = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    files = {"manifest.json": written.encode()}
+    compact = json.dumps(manifest, ensure_ascii=False)
+    for name, frame in result.tables.items():
+        if job["tables"] is None or name in job["tables"]:
+            files[f"{name}.parquet"] = _parquet(frame, job["run"], compact)
+    record = {
+        "name": job["name"],
+        "code": job["code"],
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "elapsed_s": round(ran - clock, 6),
+        "encoding_s": round(time.perf_counter() - ran, 6),
+        "host": platform.node(),
+        "process": os.getpid(),
+        "peak_memory_bytes": peak_memory_bytes(),
+    }
+    return files, record
+
+
+def peak_memory_bytes() -> int:
+    """Return the most memory that this process had so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # macOS counts bytes, Linux kibibytes.
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _parquet(frame: Any, key: str, manifest: str) -> bytes:
+    import polars as pl
+
+    buffer = io.BytesIO()
+    keyed = frame.insert_column(0, pl.repeat(key, frame.height, dtype=pl.String, eager=True).alias("run"))
+    keyed.write_parquet(buffer, metadata={"pifolab": manifest})
+    return buffer.getvalue()

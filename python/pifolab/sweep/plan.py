@@ -1,0 +1,165 @@
+"""From a sweep to its runs, each with the hash that it has in a store; nothing has run when this is done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab import _pifolab
+from pifolab.errors import InputError, ParameterError
+from pifolab.sweep.custom import load
+from pifolab.sweep.spec import Setting, Sweep
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Plan", "PlannedRun", "code_version", "make_plan"]
+
+#: What a specification says about itself, not about the results.
+_NO_EFFECT = ("title", "description", "seeds")
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run: a combination of axes with one seed."""
+
+    #: Its name in the store, a hash of everything that decides its results.
+    key: str
+    seed: int
+    setting: Setting
+
+    @property
+    def name(self) -> str:
+        """The run in one line."""
+        return f"{self.setting.name}, seed = {self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of a sweep, the first seed of every combination first, so that half a sweep already shows all of it."""
+
+    sweep: Sweep
+    settings: tuple[Setting, ...]
+    digests: tuple[str, ...]
+    code: str
+
+    def runs(self, seeds: Sequence[int] | None = None) -> list[PlannedRun]:
+        """Return the runs with `seeds`, by default those of the sweep."""
+        return [
+            self.run(place, seed)
+            for seed in (self.sweep.seeds if seeds is None else seeds)
+            for place in range(len(self.settings))
+        ]
+
+    def run(self, place: int, seed: int) -> PlannedRun:
+        """Return the run of the combination at `place` with `seed`."""
+        text = f"{self.digests[place]}\n{seed}\n{self.code}"
+        return PlannedRun(hashlib.sha256(text.encode()).hexdigest()[:32], seed, self.settings[place])
+
+    @property
+    def identity(self) -> str:
+        """A hash of the combinations, whatever the seeds: two sweeps with the same one differ in seeds only."""
+        labels = json.dumps([setting.labels for setting in self.settings], sort_keys=True, default=str)
+        return hashlib.sha256("\n".join([self.code, *self.digests, labels]).encode()).hexdigest()[:32]
+
+    def frame(self, runs: Sequence[PlannedRun]) -> pl.DataFrame:
+        """Return `runs` as a frame: ``run``, ``seed``, and a column for each axis."""
+        import polars as pl
+
+        columns: list[pl.Series] = [
+            pl.Series("run", [run.key for run in runs], dtype=pl.String),
+            pl.Series("seed", [run.seed for run in runs], dtype=pl.Int64),
+        ]
+        for axis in self.sweep.axes:
+            kinds = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
+            labels = [run.setting.labels[axis.name] for run in runs]
+            columns.append(pl.Series(axis.name, labels, dtype=kinds[type(axis.points[0].label)]))
+        return pl.DataFrame(columns)
+
+    def job(self, run: PlannedRun) -> dict[str, Any]:
+        """Return what a worker needs to do `run`, as values that JSON can hold."""
+        sweep = self.sweep
+        return {
+            "run": run.key,
+            "code": self.code,
+            "text": sweep.scenario_text,
+            "file": str(sweep.scenario.absolute()),
+            "overrides": [list(pair) for pair in run.setting.overrides],
+            "seed": run.seed,
+            "schedulers": {name: list(one) for name, one in sweep.custom.schedulers.items()},
+            "ranks": {name: list(one) for name, one in sweep.custom.ranks.items()},
+            "tables": None if sweep.tables is None else list(sweep.tables),
+            "time_limit_s": sweep.time_limit_s,
+            "name": run.name,
+        }
+
+
+def make_plan(sweep: Sweep) -> Plan:
+    """Check every combination of `sweep` as a run of it would, and return its runs.
+
+    Raises
+    ------
+    InputError
+        A combination is wrong; the text names the sweep, the combination, and what the scenario has against it.
+    """
+    code = code_version()
+    custom = sweep.custom.digest()
+    makers = [
+        {name: load(*one) for name, one in group.items()} for group in (sweep.custom.schedulers, sweep.custom.ranks)
+    ]
+    settings = sweep.settings()
+    digests = []
+    for setting in settings:
+        try:
+            resolved = json.loads(
+                _pifolab.resolve_scenario(
+                    sweep.scenario_text,
+                    str(sweep.scenario),
+                    list(setting.overrides),
+                    schedulers=makers[0],
+                    ranks=makers[1],
+                )
+            )
+        except (InputError, ParameterError) as error:
+            raise InputError(f"{sweep.file}: {setting.name}: {error}") from None
+        for name in _NO_EFFECT:
+            resolved.pop(name, None)
+        inputs = {path: _digest(path) for path in sorted(_files(resolved, sweep.scenario.parent))}
+        decided = json.dumps([resolved, sorted(inputs.values()), custom], sort_keys=True, ensure_ascii=False)
+        digests.append(hashlib.sha256(decided.encode()).hexdigest())
+    return Plan(sweep, tuple(settings), tuple(digests), code)
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """Return the version and a hash of the compiled module: whatever it is made from may change results."""
+    module = Path(str(_pifolab.__file__))
+    return f"{_pifolab.__version__}+{hashlib.sha256(module.read_bytes()).hexdigest()[:12]}"
+
+
+def _files(value: Any, folder: Path) -> Iterator[Path]:
+    """Yield the files that a specification names: traces, flow lists, histograms."""
+    if isinstance(value, dict):
+        for member in value.values():
+            yield from _files(member, folder)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _files(member, folder)
+    elif isinstance(value, str) and 0 < len(value) < 1000 and "\0" not in value:
+        path = folder / value
+        if path.is_file():
+            yield path
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()

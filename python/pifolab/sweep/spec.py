@@ -1,0 +1,473 @@
+"""What a sweep file says: a base scenario, axes, seeds, derived parameters; checked before anything runs."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pifolab import _pifolab
+from pifolab.errors import InputError
+from pifolab.statistics.metrics import Metric
+from pifolab.sweep.axes import SCHEDULER, Axis
+from pifolab.sweep.comparison import Comparison
+from pifolab.sweep.custom import Custom
+from pifolab.sweep.derive import Expression
+from pifolab.sweep.text import line_of, parse_toml, to_toml
+
+__all__ = ["Setting", "Sweep"]
+
+_KEYS = (
+    "title", "scenario", "seeds", "axis", "zip", "set", "derived", "tables", "metrics", "compare", "time_limit_s",
+    "schedulers", "ranks",
+)  # fmt: skip
+
+#: Columns that every table of a sweep has.
+_RESERVED = ("run", "seed")
+
+_AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SWEEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_MAX_SEED = 2**63 - 1
+
+#: What statistics show unless the sweep says otherwise, for scenarios that have it.
+DEFAULT_METRICS = ("inversions", "dropped_packets", "sojourn_mean_ns")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One combination of axes: everything about a run but its seed."""
+
+    #: The column of each axis; None where the axis does not apply.
+    labels: dict[str, Any]
+    #: Dotted paths and what the scenario gets there, as TOML.
+    overrides: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """The combination in one line."""
+        return ", ".join(f"{axis} = {label}" for axis, label in self.labels.items() if label is not None) or "base"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Many runs of one scenario: every combination of the axes, with every seed.
+
+    Attributes
+    ----------
+    name : str
+        Names the sweep in a store: the file's name without ending.
+    scenario : Path
+        The base scenario.
+    axes : tuple of Axis
+        What changes from run to run; the first one changes slowest.
+    zips : tuple of tuple of str
+        Axes that advance together.
+    seeds : tuple of int
+        The seeds of every combination.
+    metrics : tuple of Metric
+        What statistics are made of.
+    comparisons : tuple of Comparison
+        Ratios between combinations, and what is stated about them.
+    tables : tuple of str, optional
+        The tables that are kept; None for all.
+    time_limit_s : float, optional
+        A run that takes longer is given up.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "base.toml").write_text('''
+    ...     duration_s = 0.001
+    ...     link = { rate_gbps = 10 }
+    ...     workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }
+    ...     scheduler = [{ name = "fifo" }]
+    ... ''')
+    >>> sweep = Sweep.from_dict({
+    ...     "scenario": str(folder / "base.toml"),
+    ...     "seeds": [1, 2, 3],
+    ...     "axis": {"scheduler": ["pifo", "packs"], "load_gbps": {"key": "workload.rate_gbps", "values": [9, 11]}},
+    ... })
+    >>> [setting.name for setting in sweep.settings()][:2]
+    ['scheduler = pifo, load_gbps = 9', 'scheduler = pifo, load_gbps = 11']
+    """
+
+    name: str
+    file: str
+    scenario: Path
+    scenario_text: str
+    title: str | None
+    axes: tuple[Axis, ...]
+    zips: tuple[tuple[str, ...], ...]
+    seeds: tuple[int, ...]
+    fixed: tuple[tuple[str, str], ...]
+    derived: tuple[tuple[str, Expression], ...]
+    metrics: tuple[Metric, ...]
+    comparisons: tuple[Comparison, ...]
+    tables: tuple[str, ...] | None
+    time_limit_s: float | None
+    custom: Custom
+    _text: str = field(default="", repr=False)
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Sweep:
+        """Read a sweep file; files that it names are looked for beside it.
+
+        Raises
+        ------
+        InputError
+            It cannot be read, or something in it is wrong; the text names file, line and key.
+        """
+        file = Path(path)
+        text = _read(file)
+        return cls.from_dict(parse_toml(text, str(file)), file=str(file), text=text)
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any], *, file: str = "sweep", text: str = "") -> Sweep:
+        """Make a sweep of what a sweep file would say; `file` is its name in errors, and where it would lie.
+
+        Raises
+        ------
+        InputError
+            Something is wrong.
+        """
+        reader = _Reader(written, file, text)
+        return reader.read(cls)
+
+    def with_seeds(self, seeds: Sequence[int]) -> Sweep:
+        """Return the same sweep with other seeds."""
+        from dataclasses import replace
+
+        return replace(self, seeds=_checked_seeds(list(seeds), "seeds"))
+
+    def place(self, *path: str) -> str:
+        """Return where something stands, for the beginning of an error: file, line if it is known, key."""
+        return _place(self.file, self._text, path)
+
+    def settings(self) -> list[Setting]:
+        """Return every combination of the axes, in order.
+
+        Raises
+        ------
+        InputError
+            A derived parameter cannot be computed.
+        """
+        settings = []
+        for labels, values in self._combinations():
+            overrides = list(self.fixed)
+            for axis in self.axes:
+                if axis.key and axis.name in values:
+                    overrides += self._overrides(axis, values[axis.name], labels[axis.name])
+            for key, expression in self.derived:
+                # What depends on an axis that does not apply does not apply either.
+                if all(name in values for name in expression.names):
+                    overrides.append((key, to_toml(expression.value(values))))
+            # A scheduler's own parameters can be set only when it is known which one it is.
+            overrides.sort(key=lambda pair: pair[0] != SCHEDULER)
+            settings.append(Setting(labels, tuple(overrides)))
+        return settings
+
+    def _combinations(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Yield labels and values by axis; an axis that does not apply has the label None and no value."""
+        groups = self._groups()
+        seen = set()
+        for choice in itertools.product(*(range(len(group[0].points)) for group in groups)):
+            position = {axis.name: at for group, at in zip(groups, choice, strict=True) for axis in group}
+            labels: dict[str, Any] = {}
+            # An axis may depend on those before it only (as was checked), so one pass settles them.
+            for axis in self.axes:
+                point = axis.points[position[axis.name]]
+                labels[axis.name] = point.label if axis.applies(labels) else None
+            key = tuple(labels.values())
+            if key in seen:
+                continue
+            seen.add(key)
+            values = {
+                axis.name: axis.points[position[axis.name]].value for axis in self.axes if labels[axis.name] is not None
+            }
+            yield labels, values
+
+    def _groups(self) -> list[list[Axis]]:
+        by_name = {axis.name: axis for axis in self.axes}
+        groups: list[list[Axis]] = []
+        used: set[str] = set()
+        for axis in self.axes:
+            if axis.name in used:
+                continue
+            zipped = next((names for names in self.zips if axis.name in names), (axis.name,))
+            groups.append([by_name[name] for name in zipped])
+            used.update(zipped)
+        return groups
+
+    def _overrides(self, axis: Axis, value: Any, label: Any) -> list[tuple[str, str]]:
+        if axis.key != SCHEDULER:
+            # A plain text goes as it is, as on the command line: "1/10" is a fraction there.
+            return [(axis.key, value if isinstance(value, str) else to_toml(value))]
+        base = parse_toml(self.scenario_text, str(self.scenario)).get(SCHEDULER, [])
+        if isinstance(value, str):
+            members = base if isinstance(base, list) else []
+            called = [one for one in members if value in (one.get("label"), one.get("name"))]
+            member = next(
+                (one for one in called if one.get("label") == value), called[0] if called else {"name": value}
+            )
+            chosen = dict(member)
+        else:
+            chosen = dict(value)
+        if str(label) != chosen.get("name"):
+            chosen["label"] = str(label)
+        return [(SCHEDULER, to_toml([chosen]))]
+
+
+class _Reader:
+    """Reads what was written, key by key; every fault names its place."""
+
+    def __init__(self, written: Mapping[str, Any], file: str, text: str) -> None:
+        self.written, self.file, self.text = written, file, text
+
+    def place(self, *path: str) -> str:
+        return _place(self.file, self.text, path)
+
+    def read(self, make: type[Sweep]) -> Sweep:
+        for key in self.written:
+            if key not in _KEYS:
+                raise InputError(f"{self.place(key)}: {_pifolab.unknown_name('key', key, list(_KEYS))}")
+        scenario = self._scenario()
+        scenario_text = _read(scenario)
+        base = parse_toml(scenario_text, str(scenario))
+        axes = self._axes()
+        zips = self._zips(axes)
+        derived = self._derived(axes)
+        self._check_effect(axes, derived)
+        title = self._text("title")
+        return make(
+            name=self._name(),
+            file=self.file,
+            scenario=scenario,
+            scenario_text=scenario_text,
+            title=title,
+            axes=axes,
+            zips=zips,
+            seeds=self._seeds(base),
+            fixed=self._fixed(),
+            derived=derived,
+            metrics=self._metrics(base),
+            comparisons=self._comparisons(axes),
+            tables=self._tables(),
+            time_limit_s=self._time_limit(),
+            custom=self._custom(),
+            _text=self.text,
+        )
+
+    def _name(self) -> str:
+        stem = Path(self.file).stem
+        return stem if _SWEEP_NAME.fullmatch(stem) else re.sub(r"[^A-Za-z0-9_.-]", "-", stem).strip("-.") or "sweep"
+
+    def _text(self, key: str) -> str | None:
+        value = self.written.get(key)
+        if value is not None and (not isinstance(value, str) or not value):
+            raise InputError(f"{self.place(key)} = {value!r}: expected a text that is not empty")
+        return value
+
+    def _scenario(self) -> Path:
+        name = self._text("scenario")
+        if name is None:
+            raise InputError(f"{self.place('scenario')}: is missing: expected the file of the base scenario")
+        return Path(self.file).parent / name
+
+    def _axes(self) -> tuple[Axis, ...]:
+        written = self.written.get("axis", {})
+        if not isinstance(written, Mapping):
+            raise InputError(f"{self.place('axis')}: expected tables [axis.NAME]")
+        axes: list[Axis] = []
+        for name, one in written.items():
+            place = self.place("axis", name)
+            if not _AXIS_NAME.fullmatch(name):
+                raise InputError(f"{place}: expected a name of letters, digits and _")
+            if name in _RESERVED:
+                raise InputError(f"{place}: {name} is a column of its own; call the axis otherwise")
+            part = next(iter(set(_place_parts(one)) & {"values", "range", "labels"}), None)
+            axis = Axis.read(name, one, self.place("axis", name, part) if self.text and part else place)
+            for other, labels in axis.where.items():
+                self._check_where(axis, other, labels, axes)
+            for earlier in axes:
+                if axis.key and axis.key == earlier.key and not _never_together(axis, earlier):
+                    raise InputError(f"{place}.key = {axis.key!r}: axis {earlier.name} sets it already")
+            axes.append(axis)
+        return tuple(axes)
+
+    def _check_where(self, axis: Axis, other: str, labels: tuple[Any, ...], before: list[Axis]) -> None:
+        place = self.place("axis", axis.name, "where")
+        known = {one.name: one for one in before}
+        if other not in known:
+            problem = _pifolab.unknown_name("axis before it", other, sorted(known))
+            raise InputError(f"{place}: {problem}")
+        there = [point.label for point in known[other].points]
+        for label in labels:
+            if label not in there:
+                raise InputError(f"{place}.{other}: {label!r} is none of its values ({', '.join(map(str, there))})")
+
+    def _zips(self, axes: tuple[Axis, ...]) -> tuple[tuple[str, ...], ...]:
+        written = self.written.get("zip", [])
+        place = self.place("zip")
+        if not isinstance(written, list) or not all(isinstance(group, list) for group in written):
+            raise InputError(f'{place} = {written!r}: expected lists of axes, such as [["load", "window"]]')
+        by_name = {axis.name: axis for axis in axes}
+        seen: set[str] = set()
+        for group in written:
+            if len(group) < 2:
+                raise InputError(f"{place}: {group!r}: expected at least two axes to advance together")
+            for name in group:
+                if name not in by_name:
+                    raise InputError(f"{place}: {_pifolab.unknown_name('axis', str(name), sorted(by_name))}")
+                if name in seen:
+                    raise InputError(f"{place}: {name} stands there twice")
+                if by_name[name].where:
+                    raise InputError(f"{place}: {name} has a where; zipped axes always apply")
+                seen.add(name)
+            lengths = {name: len(by_name[name].points) for name in group}
+            if len(set(lengths.values())) > 1:
+                shown = ", ".join(f"{name} has {count} values" for name, count in lengths.items())
+                raise InputError(f"{place}: axes of unequal length cannot be zipped: {shown}")
+        return tuple(tuple(group) for group in written)
+
+    def _seeds(self, base: Mapping[str, Any]) -> tuple[int, ...]:
+        if "seeds" not in self.written:
+            return _checked_seeds(base.get("seeds", [1]), f"{Path(self.file).parent / self.written['scenario']}: seeds")
+        written, place = self.written["seeds"], self.place("seeds")
+        if isinstance(written, Mapping):
+            for key in written:
+                if key not in ("first", "count"):
+                    raise InputError(f"{place}.{key}: unknown key; expected first and count")
+            for key, least in (("first", 0), ("count", 1)):
+                value = written.get(key, 1 if key == "first" else None)
+                if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                    raise InputError(f"{place}.{key} = {value}: expected an integer from {least}")
+            first, count = written.get("first", 1), written["count"]
+            if count > 1_000_000:
+                raise InputError(f"{place}.count = {count}: expected at most 1000000")
+            written = list(range(first, first + count))
+        return _checked_seeds(written, place)
+
+    def _fixed(self) -> tuple[tuple[str, str], ...]:
+        written = self.written.get("set", {})
+        if not isinstance(written, Mapping):
+            raise InputError(f"{self.place('set')}: expected a table from keys to values")
+        fixed = []
+        for key, value in written.items():
+            if key in ("seeds", "title", "description"):
+                raise InputError(f"{self.place('set', key)}: has no effect in a sweep; remove it")
+            fixed.append((key, value if isinstance(value, str) else to_toml(value)))
+        return tuple(fixed)
+
+    def _derived(self, axes: tuple[Axis, ...]) -> tuple[tuple[str, Expression], ...]:
+        written = self.written.get("derived", {})
+        if not isinstance(written, Mapping):
+            raise InputError(f"{self.place('derived')}: expected a table from keys to expressions")
+        derived = []
+        for key, text in _leaves(written):
+            place = self.place("derived", key)
+            if not isinstance(text, str):
+                raise InputError(f'{place} = {text!r}: expected an expression in quotes, such as "80 / queues"')
+            expression = Expression(text, place)
+            expression.check_names({axis.name for axis in axes})
+            derived.append((key, expression))
+        return tuple(derived)
+
+    def _check_effect(self, axes: tuple[Axis, ...], derived: tuple[tuple[str, Expression], ...]) -> None:
+        used = {name for _, expression in derived for name in expression.names}
+        for axis in axes:
+            if not axis.key and axis.name not in used:
+                place = self.place("axis", axis.name, "key")
+                raise InputError(f'{place} = "": the axis has no effect: no derived parameter uses it')
+
+    def _metrics(self, base: Mapping[str, Any]) -> tuple[Metric, ...]:
+        written, place = self.written.get("metrics"), self.place("metrics")
+        if written is None:
+            default = DEFAULT_METRICS if "link" in base else ()
+            return tuple(Metric.read(name, place) for name in default)
+        if not isinstance(written, list):
+            raise InputError(f"{place} = {written!r}: expected a list of columns or tables")
+        metrics = tuple(Metric.read(one, f"{place}[{at}]") for at, one in enumerate(written))
+        names = [metric.name for metric in metrics]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"{place}: {name} stands there twice")
+        return metrics
+
+    def _comparisons(self, axes: tuple[Axis, ...]) -> tuple[Comparison, ...]:
+        written, place = self.written.get("compare", []), self.place("compare")
+        if not isinstance(written, list):
+            raise InputError(f"{place}: expected tables [[compare]]")
+        return tuple(Comparison.read(one, f"{place}[{at}]", axes) for at, one in enumerate(written))
+
+    def _tables(self) -> tuple[str, ...] | None:
+        written, place = self.written.get("tables"), self.place("tables")
+        if written is None:
+            return None
+        if not isinstance(written, list) or not written or not all(isinstance(name, str) for name in written):
+            raise InputError(f'{place} = {written!r}: expected a list of tables, such as ["schedulers", "ranks"]')
+        return tuple(dict.fromkeys(written))
+
+    def _time_limit(self) -> float | None:
+        value = self.written.get("time_limit_s")
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not 0 < value < 10**9:
+            raise InputError(f"{self.place('time_limit_s')} = {value}: expected a number above 0")
+        return float(value)
+
+    def _custom(self) -> Custom:
+        folder = Path(self.file).parent
+        return Custom.read(self.written.get("schedulers"), self.written.get("ranks"), folder, self.place)
+
+
+def _place(file: str, text: str, path: Sequence[str]) -> str:
+    line = line_of(text, path) if text else None
+    return f"{file}:{line}: {'.'.join(path)}" if line else f"{file}: {'.'.join(path)}"
+
+
+def _place_parts(written: Any) -> list[str]:
+    return list(written) if isinstance(written, Mapping) else []
+
+
+def _never_together(one: Axis, other: Axis) -> bool:
+    """Return whether the two apply to different runs."""
+    return any(name in other.where and not set(labels) & set(other.where[name]) for name, labels in one.where.items())
+
+
+def _leaves(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        inner = f"{path}.{key}" if path else key
+        if isinstance(value, Mapping):
+            yield from _leaves(value, inner)
+        else:
+            yield inner, value
+
+
+def _checked_seeds(written: Any, place: str) -> tuple[int, ...]:
+    if not isinstance(written, list):
+        raise InputError(f"{place} = {written!r}: expected a list of integers, or a table with first and count")
+    if not written:
+        raise InputError(f"{place} = []: expected at least one seed")
+    for at, seed in enumerate(written):
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
+            shown = to_toml(seed) if not isinstance(seed, (int, bool)) else str(seed)
+            raise InputError(f"{place}[{at}] = {shown}: expected an integer from 0 to 2^63 - 1")
+    for at, seed in enumerate(written):
+        if seed in set(written[:at]):
+            raise InputError(f"{place}: {seed} stands there twice")
+    return tuple(written)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: no UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None

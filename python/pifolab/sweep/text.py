@@ -1,0 +1,120 @@
+"""TOML in and out: values as scenarios have them, and the line that a key of a sweep file stands on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import tomli
+
+from pifolab.errors import InputError
+
+__all__ = ["line_of", "number_text", "parse_toml", "to_toml"]
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """Read TOML; decimals stay exact.
+
+    Raises
+    ------
+    InputError
+        It is none; the text names file and line.
+    """
+    try:
+        return tomli.loads(text, parse_float=Decimal)
+    except tomli.TOMLDecodeError as error:
+        place = re.search(r"^(.*) \(at line (\d+), column \d+\)$", str(error))
+        if place:
+            raise InputError(f"{file}:{place.group(2)}: no TOML: {place.group(1)}") from None
+        raise InputError(f"{file}: no TOML: {error}") from None
+
+
+def to_toml(value: Any) -> str:
+    """Write `value` as TOML has it.
+
+    Examples
+    --------
+    >>> to_toml([{"name": "packs", "window": 15, "k": Decimal("0.1")}])
+    '[{"name" = "packs", "window" = 15, "k" = 0.1}]'
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (Decimal, Fraction, int, float)):
+        return number_text(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{to_toml(str(key))} = {to_toml(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(to_toml(member) for member in value) + "]"
+    raise InputError(f"{value!r}: expected a number, a text, a truth value, a list or a table")
+
+
+def number_text(value: Decimal | Fraction | int | float) -> str:
+    """Write a number without exponent; exactly if it has an end.
+
+    Examples
+    --------
+    >>> number_text(Fraction(1, 8)), number_text(Fraction(1, 3)), number_text(0.1), number_text(Decimal("1E+2"))
+    ('0.125', '0.33333333333333333333', '0.1', '100.0')
+    """
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Fraction):
+        if value.denominator == 1:
+            return str(value.numerator)
+        number = _quotient(value)
+    else:
+        number = Decimal(repr(value)) if isinstance(value, float) else value
+    text = format(number, "f")
+    return text if "." in text or not number.is_finite() else f"{text}.0"
+
+
+def _quotient(value: Fraction) -> Decimal:
+    """Return a fraction as a decimal, to twenty places if it goes on for ever."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest == 1:
+        places = 0
+        while (value * 10**places).denominator != 1:
+            places += 1
+        return Decimal((value * 10**places).numerator).scaleb(-places)
+    return Decimal(round(value * 10**20)).scaleb(-20)
+
+
+def line_of(text: str, path: Sequence[str]) -> int | None:
+    r"""Return the line (from 1) of the key `path` in TOML `text`, or of the table around it; None if it is not found.
+
+    It knows the usual ways of writing, headers and ``key =`` at the beginning of a line.
+
+    Examples
+    --------
+    >>> line_of('a = 1\n[axis.window]\nvalues = []', ["axis", "window", "values"])
+    3
+    """
+    best: tuple[int, int] = (0, 0)
+    table: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
+        key = re.match(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_\-. ])+?)\s*=""", line)
+        if header and not key:
+            table = _names(header.group(1))
+            here = table
+        elif key:
+            here = table + _names(key.group(1))
+        else:
+            continue
+        depth = len(here)
+        if here == list(path[:depth]) and depth > best[0]:
+            best = (depth, number)
+    return best[1] or None
+
+
+def _names(dotted: str) -> list[str]:
+    return [a or b or c.strip() for a, b, c in re.findall(r"""\s*(?:"([^"]*)"|'([^']*)'|([^.]+))\s*(?:\.|$)""", dotted)]

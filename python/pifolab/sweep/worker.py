@@ -1,0 +1,122 @@
+"""A worker process of the local pool: reads jobs as lines of JSON, writes what came of them as lines of JSON.
+
+It lives for the whole sweep, so that what takes long (starting Python, loading polars) happens once. It ends when its
+standard input does, also in the middle of a run: whoever reads the result is gone then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+import traceback
+from typing import Any, TextIO
+
+from pifolab.store import Store, StoreError, StoreFullError
+from pifolab.sweep.job import JobError, OverTimeError, execute, peak_memory_bytes
+
+#: The share of a run that is done is told this often.
+_TELL_EVERY_S = 0.5
+
+
+class _EnoughError(Exception):
+    """The sample has seen enough."""
+
+
+def main() -> None:
+    """Work until there is nothing more to read."""
+    # Ctrl-C is for whoever started the sweep, who ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    # What a scheduler of the user's prints must not get between the answers.
+    os.dup2(2, 1)
+    store = Store(sys.argv[1], create=False) if len(sys.argv) > 1 else None
+    import numpy  # noqa: F401
+    import polars  # noqa: F401
+
+    import pifolab.runs  # noqa: F401  (before the first job, not during it)
+
+    jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_read_jobs, args=(jobs,), daemon=True).start()
+    _say(answers, {"ready": os.getpid()})
+    while True:
+        job = jobs.get()
+        sample_s = job.pop("sample_s", None)
+        _say(answers, _sample(job, sample_s) if sample_s is not None else _run(job, store, answers))
+
+
+def _read_jobs(jobs: queue.SimpleQueue[dict[str, Any]]) -> None:
+    for line in sys.stdin:
+        jobs.put(json.loads(line))
+    os._exit(0)
+
+
+def _run(job: dict[str, Any], store: Store | None, answers: TextIO) -> dict[str, Any]:
+    assert store is not None, "runs need a store"
+    told = time.monotonic()
+
+    def tell(share: float | None) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _TELL_EVERY_S:
+            told = time.monotonic()
+            _say(answers, {"run": job["run"], "share": share})
+
+    begun = time.perf_counter()
+    try:
+        files, record = execute(job, tell)
+        store.commit(job["run"], files, record)
+    except OverTimeError as error:
+        return {"run": job["run"], "failed": "time limit", "reason": str(error)}
+    except StoreFullError as error:
+        return {"run": job["run"], "failed": "disk full", "reason": str(error)}
+    except StoreError as error:
+        return {"run": job["run"], "failed": "store", "reason": str(error)}
+    except JobError as error:
+        return {"run": job["run"], "failed": "error", "reason": str(error)}
+    except Exception as error:
+        return {"run": job["run"], "failed": "error", "reason": described(error)}
+    return {"run": job["run"], "record": record, "busy_s": time.perf_counter() - begun}
+
+
+def _sample(job: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Run for some seconds, and tell how far that led."""
+    begun, share = time.perf_counter(), 0.0
+
+    def watch(done: float | None) -> None:
+        nonlocal share
+        share = done or 0.0
+        if time.perf_counter() - begun >= seconds and share > 0:
+            raise _EnoughError
+        if time.perf_counter() - begun >= 10 * seconds:
+            raise _EnoughError
+
+    try:
+        execute(job, watch)
+        share = 1.0
+    except _EnoughError:
+        pass
+    except Exception as error:
+        return {"run": job["run"], "failed": "error", "reason": described(error)}
+    elapsed = time.perf_counter() - begun
+    return {"run": job["run"], "share": share, "elapsed_s": elapsed, "peak_memory_bytes": peak_memory_bytes()}
+
+
+def described(error: BaseException) -> str:
+    """Return an exception in one line, with the place of the user's code that raised it."""
+    places = [place for place in traceback.extract_tb(error.__traceback__) if "pifolab" not in place.filename]
+    place = f" ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else ""  # noqa: PTH119
+    text = str(error).replace("\n", " ")
+    return f"{type(error).__name__}: {text}{place}"
+
+
+def _say(answers: TextIO, answer: dict[str, Any]) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()
