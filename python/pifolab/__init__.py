@@ -25,35 +25,45 @@ It is full now. A better packet pushes the worst one out, a worse one is refused
 from pifolab._classes import *  # noqa: F403
 from pifolab._classes import ranked, scheduler
 from pifolab._pifolab import (
+    Ack,
     Admitted,
     Dropped,
     Evicted,
     NotBefore,
     Packet,
     Scheduler,
+    Window,
     __version__,
 )
-from pifolab.custom import PythonRank, PythonScheduler
+from pifolab.custom import Facts, Flow, PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, InternalError, ParameterError, PifolabError
 from pifolab.info import Info, Param, ranks, schedulers
-from pifolab.runs import Run, run, run_text
+from pifolab.runs import Observed, Progress, Run, run, run_text
 
 __all__ = [
+    "Ack",
     "Admitted",
     "Dropped",
     "Evicted",
+    "Facts",
+    "Flow",
     "Info",
     "InputError",
     "InternalError",
     "NotBefore",
+    "Observed",
     "Packet",
     "Param",
     "ParameterError",
     "PifolabError",
+    "Progress",
+    "PythonController",
+    "PythonObserver",
     "PythonRank",
     "PythonScheduler",
     "Run",
     "Scheduler",
+    "Window",
     "__version__",
     "ranked",
     "ranks",

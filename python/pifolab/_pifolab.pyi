@@ -65,6 +65,7 @@ class ScenarioResult(TypedDict):
     manifest: str
     summary: str
     tables: dict[str, dict[str, tuple[str, Any]]]
+    observers: list[tuple[str, str, Any]]
 
 def run_scenario(
     text: str,
@@ -76,7 +77,9 @@ def run_scenario(
     flows: str | None = None,
     schedulers: dict[str, Any] | None = None,
     ranks: dict[str, Any] | None = None,
-    progress: Callable[[int, float | None, int, int], None] | None = None,
+    controllers: dict[str, Any] | None = None,
+    observers: dict[str, Any] | None = None,
+    progress: Callable[[int, float | None, int, int, tuple[float, float, int, int, int] | None], None] | None = None,
 ) -> ScenarioResult: ...
 def resolve_scenario(
     text: str,
@@ -184,6 +187,44 @@ class NotBefore:
     def time_ns(self) -> int: ...
     def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Window:
+    """The congestion window of a flow, all in bytes.
+
+    A congestion controller may set `cwnd_bytes`, to one segment or more, and `ssthresh_bytes`.
+    """
+
+    cwnd_bytes: float
+    ssthresh_bytes: float
+    @property
+    def mss_bytes(self) -> float: ...
+    @property
+    def limit_bytes(self) -> float: ...
+    def grow_like_reno(self) -> None:
+        """Grow as TCP Reno does: slow start below the threshold, one segment per window above it."""
+
+@final
+class Ack:
+    """What an acknowledgement says to a congestion controller.
+
+    `upto_bytes` is the first byte not acknowledged yet, `newly_bytes` what it acknowledges for the first time,
+    `sent_bytes` one past the last byte ever sent, `marked` whether it echoes a congestion mark, and `rtt_s` the
+    smoothed round-trip time.
+    """
+
+    @property
+    def now_ns(self) -> int: ...
+    @property
+    def upto_bytes(self) -> int: ...
+    @property
+    def newly_bytes(self) -> int: ...
+    @property
+    def sent_bytes(self) -> int: ...
+    @property
+    def marked(self) -> bool: ...
+    @property
+    def rtt_s(self) -> float: ...
 
 class Scheduler:
     """What every scheduler does; see the classes derived from it."""

@@ -1,17 +1,18 @@
-"""Schedulers and rank functions of your own, written in Python, beside the built-in ones.
+"""Schedulers, rank functions, congestion controllers and observers of your own, written in Python.
 
-They run in the same scenarios on the same arrivals, about a thousand times slower than those in Rust: made for trying
-an idea in twenty lines before it is written in Rust.
+They run in the same scenarios on the same packets as the built-in ones, some hundred times slower: made for trying an
+idea in twenty lines before it is written in Rust. docs/python.md has an example of each.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from pifolab._pifolab import Dropped, NotBefore, Packet
+from pifolab._pifolab import Ack, Dropped, NotBefore, Packet, Window
 
-__all__ = ["PythonRank", "PythonScheduler"]
+__all__ = ["Facts", "Flow", "PythonController", "PythonObserver", "PythonRank", "PythonScheduler"]
 
 
 class PythonScheduler(ABC):
@@ -19,6 +20,13 @@ class PythonScheduler(ABC):
 
     The run holds it to the contract: it sends and gives up only packets that it holds, and hands one out as long as it
     holds any.
+
+    Attributes
+    ----------
+    queues : int
+        How many queues it has, for tables and figures. Default: 1.
+    bounds : sequence of int or None, or None
+        The bound of each queue at this moment, for samples; None if it has none.
 
     Examples
     --------
@@ -38,15 +46,19 @@ class PythonScheduler(ABC):
     ...         return self.stack.pop() if self.stack else None
     """
 
+    queues: int = 1
+    bounds: Sequence[int | None] | None = None
+
     @abstractmethod
-    def enqueue(self, packet: Packet, now_ns: int) -> Packet | Dropped | Sequence[Packet] | None:
+    def enqueue(self, packet: Packet, now_ns: int) -> int | Packet | Dropped | Sequence[Packet] | None:
         """Take in `packet`, which arrives at `now_ns`, and return what is not kept.
 
         Returns
         -------
-        None, Packet, Dropped or sequence of Packet
-            None: it is kept. The arriving packet itself: refused for lack of room. ``Dropped(reason, packet)``: refused
-            for `reason`. Other packets: these were pushed out for it.
+        None, int, Packet, Dropped or sequence of Packet
+            None: it is kept. An integer: it is kept, in the queue of that number (0 leaves first). The arriving packet
+            itself: refused for lack of room. ``Dropped(reason, packet)``: refused for `reason`. Other packets: these
+            were pushed out for it.
         """
 
     @abstractmethod
@@ -54,8 +66,27 @@ class PythonScheduler(ABC):
         """Return the packet to send at `now_ns`; None if none waits; `NotBefore` if none may leave yet."""
 
 
+class Facts(NamedTuple):
+    """What is known of a packet besides what it carries; 0 or None where a workload says nothing."""
+
+    flow_size_bytes: int
+    remaining_bytes: int
+    unacknowledged_bytes: int
+    deadline_ns: int | None
+    remaining_transmission_ns: int
+    delay_so_far_ns: int
+    mean_delay_so_far_ns: int
+
+
 class PythonRank(ABC):
     """A rank function written in Python.
+
+    Attributes
+    ----------
+    wants_facts : bool
+        Set it to True, and `facts` is there when `rank` is called.
+    facts : Facts
+        What is known of the packet that is about to be ranked.
 
     Examples
     --------
@@ -65,7 +96,18 @@ class PythonRank(ABC):
     >>> class SmallFirst(pifolab.PythonRank):
     ...     def rank(self, packet, now_ns):
     ...         return packet.size_bytes
+
+    What remains of its flow: short ones first.
+
+    >>> class ShortFirst(pifolab.PythonRank):
+    ...     wants_facts = True
+    ...
+    ...     def rank(self, packet, now_ns):
+    ...         return self.facts.remaining_bytes
     """
+
+    wants_facts: bool = False
+    facts: Facts
 
     @abstractmethod
     def rank(self, packet: Packet, now_ns: int) -> int:
@@ -76,3 +118,114 @@ class PythonRank(ABC):
 
     def on_drop(self, packet: Packet, now_ns: int) -> None:  # noqa: B027
         """Note that `packet` is refused or pushed out at `now_ns`; its rank is the one that it was given."""
+
+
+class Flow(NamedTuple):
+    """A flow, as a congestion controller sees it."""
+
+    id: int
+    src: int
+    dst: int
+    size_bytes: int
+    start_ns: int
+
+
+class PythonController(ABC):
+    """A congestion controller written in Python; one is made for each flow when it starts.
+
+    The transport that the scenario names does the rest: handshake, retransmission, recovery and timers. During fast
+    recovery it inflates and deflates the window by itself (RFC 6582).
+
+    Attributes
+    ----------
+    flow : Flow
+        The flow; known from the first call on, not yet in ``__init__``.
+
+    Examples
+    --------
+    TCP NewReno:
+
+    >>> import pifolab
+    >>> class MyReno(pifolab.PythonController):
+    ...     def on_new_ack(self, window, ack):
+    ...         window.grow_like_reno()
+    ...
+    ...     def on_loss(self, window, flight_bytes, now_ns):
+    ...         window.ssthresh_bytes = max(flight_bytes // 2, 2 * window.mss_bytes)
+    ...
+    ...     def on_timeout(self, window, flight_bytes, now_ns):
+    ...         window.ssthresh_bytes = max(flight_bytes / 2, 2 * window.mss_bytes)
+    ...         window.cwnd_bytes = window.mss_bytes
+    """
+
+    flow: Flow
+
+    @abstractmethod
+    def on_new_ack(self, window: Window, ack: Ack) -> None:
+        """Grow the window, perhaps: new data was acknowledged outside recovery."""
+
+    def on_any_ack(self, window: Window, ack: Ack) -> None:  # noqa: B027
+        """Note any acknowledgement, new or duplicate, after losses were handled."""
+
+    @abstractmethod
+    def on_loss(self, window: Window, flight_bytes: int, now_ns: int) -> None:
+        """Set the threshold: duplicate acknowledgements tell of a loss, with `flight_bytes` under way."""
+
+    @abstractmethod
+    def on_timeout(self, window: Window, flight_bytes: int, now_ns: int) -> None:
+        """Set the threshold and the window: the retransmission timer expired with `flight_bytes` under way."""
+
+
+class PythonObserver:
+    """Watches output ports and changes nothing; one is made for each scheduler and seed.
+
+    Attributes
+    ----------
+    ports : collection of int or None
+        The ports to watch, by number; None for all. On one link there is port 0 only. A few ports cost little, all of
+        a large network much.
+
+    Examples
+    --------
+    How long packets wait at port 0, per scheduler:
+
+    >>> import pifolab
+    >>> class Waits(pifolab.PythonObserver):
+    ...     ports = [0]
+    ...
+    ...     def __init__(self):
+    ...         self.waits_ns = []
+    ...
+    ...     def on_dequeue(self, port, packet, queue, now_ns):
+    ...         self.waits_ns.append(now_ns - packet.arrival_ns)
+    >>> result = pifolab.run_text('''
+    ...     duration_s = 0.001
+    ...     link = { rate_gbps = 10 }
+    ...     workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }
+    ...     scheduler = [{ name = "fifo" }]
+    ... ''', observers={"waits": Waits})
+    >>> watched = result.observers["waits"][0]
+    >>> watched.seed, watched.scheduler, len(watched.observer.waits_ns)
+    (1, 'fifo', 834)
+    """
+
+    ports: Collection[int] | None = None
+
+    def on_admit(self, port: int, packet: Packet, queue: int, now_ns: int) -> None:
+        """Note that `packet` was stored in `queue` of `port`."""
+
+    def on_drop(self, port: int, packet: Packet, reason: str, now_ns: int) -> None:
+        """Note that `packet` was lost at `port`: ``"pushed-out"`` if it was resident, otherwise refused on arrival."""
+
+    def on_dequeue(self, port: int, packet: Packet, queue: int, now_ns: int) -> None:
+        """Note that `packet` left `queue` of `port` for the wire."""
+
+    def on_end(self, now_ns: int) -> None:
+        """Note that the run has ended."""
+
+    def table(self) -> Mapping[str, Any] | None:
+        """Return columns (name to values of one length) for a table of the run that is named after the observer.
+
+        The run puts `seed` and `scheduler` in front. Default: None, no table.
+        """
+        return None

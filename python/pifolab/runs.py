@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,60 @@ from pifolab.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from pifolab.custom import PythonRank, PythonScheduler
+    from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 
-__all__ = ["Progress", "Run", "run", "run_text"]
+__all__ = ["Observed", "Progress", "Run", "Watch", "run", "run_text"]
 
-#: Called with packets arrived, packets expected (None if unknown), schedulers done, and all schedulers.
-Progress = Callable[[int, "float | None", int, int], None]
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, over all its schedulers and seeds.
+
+    Attributes
+    ----------
+    arrived_packets : int
+        Packets that arrived; on a network packet-hops.
+    expected_packets : float or None
+        About how many will arrive; None if that is not known.
+    runs_done, runs : int
+        Schedulers times seeds.
+    simulated_s, duration_s : float or None
+        Simulated time, and what will be simulated, summed over the runs; on a network only.
+    events, flows_done, flows : int or None
+        Events that happened, flows that are complete, all flows; on a network only.
+    """
+
+    arrived_packets: int
+    expected_packets: float | None
+    runs_done: int
+    runs: int
+    simulated_s: float | None = None
+    duration_s: float | None = None
+    events: int | None = None
+    flows_done: int | None = None
+    flows: int | None = None
+
+    @property
+    def share(self) -> float | None:
+        """The share of the work that is done, from 0 to 1; None if that is not known."""
+        if self.duration_s:
+            return min((self.simulated_s or 0.0) / self.duration_s, 1.0)
+        if self.expected_packets:
+            return min(self.arrived_packets / self.expected_packets, 1.0)
+        return None
+
+
+#: Whoever wants to be told of progress.
+Watch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """An observer written in Python, and the run that it watched."""
+
+    seed: int
+    scheduler: str
+    observer: PythonObserver
 
 
 @dataclass(frozen=True)
@@ -38,11 +86,14 @@ class Run:
         ``schedulers``, ``ranks``, ``queues``, ``flows``, ``samples``, ``queue_samples`` and more, as docs/run-folder.md
         describes; of a network ``schedulers``, ``flows``, ``fct``, ``ports`` and more, as docs/network.md does. The
         first columns are `seed` and `scheduler`.
+    observers : dict of str to list of Observed
+        The observers written in Python, by their names: one for each seed and scheduler.
     """
 
     manifest: dict[str, Any]
     summary: dict[str, Any]
     tables: dict[str, pl.DataFrame]
+    observers: dict[str, list[Observed]] = field(default_factory=dict)
 
     @property
     def partial(self) -> bool:
@@ -102,8 +153,10 @@ def run(
     flows: str | os.PathLike[str] | None = None,
     schedulers: Mapping[str, type[PythonScheduler] | Callable[..., PythonScheduler]] | None = None,
     ranks: Mapping[str, type[PythonRank] | Callable[..., PythonRank]] | None = None,
+    controllers: Mapping[str, type[PythonController] | Callable[..., PythonController]] | None = None,
+    observers: Mapping[str, type[PythonObserver] | Callable[[], PythonObserver]] | None = None,
     workers: int | None = None,
-    progress: Progress | None = None,
+    progress: Watch | None = None,
 ) -> Run:
     """Run the scenario in a TOML file.
 
@@ -118,14 +171,16 @@ def run(
     flows : path, optional
         A flow list (CSV with the columns flow, src, dst, size_bytes, start_ns; gzip allowed) in the place of the flows
         of a scenario on a network.
-    schedulers, ranks : mapping of str to class, optional
-        Schedulers and rank functions written in Python; the scenario can name them. A class (or whatever makes one)
-        is called with the parameters that the scenario gives it, once for each run.
+    schedulers, ranks, controllers : mapping of str to class, optional
+        Schedulers, rank functions and congestion controllers written in Python; the scenario can name them. A class (or
+        whatever makes one) is called with the parameters that the scenario gives it: for each run, on a network for
+        each port, or, a controller, for each flow.
+    observers : mapping of str to class, optional
+        Observers written in Python: each is called without arguments for each scheduler and seed, and is in the result.
     workers : int, optional
         How many schedulers run side by side; results do not depend on it. Default: one per processor.
     progress : callable, optional
-        Called about ten times a second with packets arrived, packets expected (None if unknown), schedulers done, and
-        all schedulers, over all seeds.
+        Called about ten times a second with a `Progress`.
 
     Raises
     ------
@@ -147,6 +202,8 @@ def run(
         flows=flows,
         schedulers=schedulers,
         ranks=ranks,
+        controllers=controllers,
+        observers=observers,
         workers=workers,
         progress=progress,
     )
@@ -161,8 +218,10 @@ def run_text(
     flows: str | os.PathLike[str] | None = None,
     schedulers: Mapping[str, type[PythonScheduler] | Callable[..., PythonScheduler]] | None = None,
     ranks: Mapping[str, type[PythonRank] | Callable[..., PythonRank]] | None = None,
+    controllers: Mapping[str, type[PythonController] | Callable[..., PythonController]] | None = None,
+    observers: Mapping[str, type[PythonObserver] | Callable[[], PythonObserver]] | None = None,
     workers: int | None = None,
-    progress: Progress | None = None,
+    progress: Watch | None = None,
 ) -> Run:
     """Run a scenario given as TOML text; errors call it `file`. For the other parameters see `run`.
 
@@ -182,14 +241,37 @@ def run_text(
     0
     """
     pairs = [(key, _as_toml(value)) for key, value in (overrides or {}).items()]
+    makers = {"schedulers": schedulers, "ranks": ranks, "controllers": controllers, "observers": observers}
+    brought = {kind: dict(given or {}) for kind, given in makers.items()}
+    _refuse_taken_names(brought)
     parts: list[_Part] = []
 
     def one(seed: int | None, done: int, all_seeds: int) -> _Part:
-        def watch(arrived: int, expected: float | None, finished: int, count: int) -> None:
-            if progress is not None:
-                before = sum(part.arrived for part in parts)
-                whole = None if expected is None else before + expected * (all_seeds - done)
-                progress(before + arrived, whole, done * count + finished, all_seeds * count)
+        def watch(
+            arrived: int,
+            expected: float | None,
+            finished: int,
+            count: int,
+            network: tuple[float, float, int, int, int] | None,
+        ) -> None:
+            if progress is None:
+                return
+            before = sum(part.arrived for part in parts)
+            left = all_seeds - done
+            whole = None if expected is None else before + expected * left
+            state = Progress(before + arrived, whole, done * count + finished, all_seeds * count)
+            if network is not None:
+                simulated_s, duration_s, events, flows_done, flows = network
+                earlier = [row for part in parts for row in part.summary["schedulers"]]
+                state = replace(
+                    state,
+                    simulated_s=simulated_s + done * duration_s,
+                    duration_s=duration_s * all_seeds,
+                    events=events + sum(row["events"] for row in earlier),
+                    flows_done=flows_done + sum(row["completed_flows"] for row in earlier),
+                    flows=flows * left + sum(row["flows"] for row in earlier),
+                )
+            progress(state)
 
         result = _pifolab.run_scenario(
             text,
@@ -198,11 +280,15 @@ def run_text(
             seed=seed,
             workers=workers or os.cpu_count() or 1,
             flows=None if flows is None else os.fspath(flows),
-            schedulers=dict(schedulers or {}),
-            ranks=dict(ranks or {}),
+            schedulers=brought["schedulers"],
+            ranks=brought["ranks"],
+            controllers=brought["controllers"],
+            observers=brought["observers"],
             progress=watch,
         )
-        return _Part(json.loads(result["manifest"]), json.loads(result["summary"]), result["tables"])
+        return _Part(
+            json.loads(result["manifest"]), json.loads(result["summary"]), result["tables"], result["observers"]
+        )
 
     if seeds is not None:
         if not seeds:
@@ -215,7 +301,10 @@ def run_text(
         if parts[-1].manifest["partial"]:
             break
         parts.append(one(_checked_seed(seed), place, len(seeds)))
-    return _joined(parts, len(seeds))
+    result = _joined(parts, len(seeds))
+    if any(brought.values()):
+        result.manifest["python"] = _described(brought)
+    return result
 
 
 @dataclass(frozen=True)
@@ -225,6 +314,7 @@ class _Part:
     manifest: dict[str, Any]
     summary: dict[str, Any]
     tables: dict[str, dict[str, tuple[str, Any]]]
+    observers: list[tuple[str, str, Any]]
 
     @property
     def arrived(self) -> int:
@@ -253,7 +343,59 @@ def _joined(parts: list[_Part], wanted: int) -> Run:
             frame = _frame(columns)
             frames.setdefault(name, []).append(frame.insert_column(0, _constant("seed", part.manifest["seed"], frame)))
     tables = {name: pl.concat(several) for name, several in frames.items()}
-    return Run(manifest, summary, tables)
+    observers: dict[str, list[Observed]] = {}
+    for part in parts:
+        for name, scheduler, observer in part.observers:
+            observers.setdefault(name, []).append(Observed(part.manifest["seed"], scheduler, observer))
+    for name, several_runs in observers.items():
+        made = [table for one in several_runs if (table := _own_table(name, one)) is not None]
+        if made and name in tables:
+            raise InputError(f"observer {name}: the run has a table of this name; give the observer another name")
+        if made:
+            tables[name] = pl.concat(made)
+    return Run(manifest, summary, tables, observers)
+
+
+def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
+    """Return what the observer wants to be a table of the run."""
+    import polars as pl
+
+    columns = observed.observer.table()
+    if columns is None:
+        return None
+    try:
+        frame = pl.DataFrame(columns)
+        frame.insert_column(0, pl.repeat(observed.scheduler, frame.height, eager=True).alias("scheduler"))
+        return frame.insert_column(0, _constant("seed", observed.seed, frame))
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"observer {name}: table() is no table: {error}") from None
+
+
+def _refuse_taken_names(brought: Mapping[str, Mapping[str, Any]]) -> None:
+    from pifolab import info
+
+    for kind, known in (("schedulers", info.schedulers()), ("ranks", info.ranks())):
+        names = {one.name for one in known}
+        for name in brought[kind]:
+            if name in names:
+                raise InputError(f"{kind}: {name} is one of pifolab's own; give yours another name")
+
+
+def _described(brought: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, str | None]]]:
+    """Return, for the manifest, where each thing written in Python comes from, with its source where that is known."""
+    import inspect
+
+    def described(made: Any) -> dict[str, str | None]:
+        try:
+            source: str | None = inspect.getsource(made)
+        except (OSError, TypeError):
+            source = None
+        where = f"{getattr(made, '__module__', '?')}.{getattr(made, '__qualname__', repr(made))}"
+        return {"from": where, "source": source}
+
+    return {
+        kind: {name: described(made) for name, made in makers.items()} for kind, makers in brought.items() if makers
+    }
 
 
 def _constant(name: str, value: int, frame: pl.DataFrame) -> pl.Series:

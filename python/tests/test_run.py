@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -98,13 +97,13 @@ def test_overrides_reach_the_scenario():
 
 
 def test_progress_is_told():
-    seen: list[tuple[Any, ...]] = []
+    seen: list[pifolab.Progress] = []
     text = SCENARIO.replace("0.005", "0.5")
-    pifolab.run_text(text, seeds=[1, 2], progress=lambda *state: seen.append(state))
+    pifolab.run_text(text, seeds=[1, 2], progress=seen.append)
     assert seen
-    arrived = [state[0] for state in seen]
+    arrived = [state.arrived_packets for state in seen]
     assert arrived == sorted(arrived)
-    assert all(state[3] == 6 for state in seen)
+    assert all(state.runs == 6 for state in seen)
 
 
 @pytest.mark.parametrize(

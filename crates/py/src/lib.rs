@@ -61,6 +61,8 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<packets::Evicted>()?;
     module.add_class::<packets::Dropped>()?;
     module.add_class::<packets::NotBefore>()?;
+    module.add_class::<custom::PyAck>()?;
+    module.add_class::<custom::PyWindow>()?;
     module.add_function(wrap_pyfunction!(schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(ranks, module)?)?;
     module.add_function(wrap_pyfunction!(replay_vector, module)?)?;

@@ -1,6 +1,7 @@
 //! Packets and outcomes as Python sees them: immutable values that compare by content and print as they are built.
 
 use pifolab_sched::{DropReason, Packet};
+use pifolab_sim::observer::PacketView;
 use pifolab_units::{Rank, Time};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -55,6 +56,18 @@ impl PyPacket {
 
 impl From<&Packet> for PyPacket {
     fn from(packet: &Packet) -> Self {
+        Self {
+            rank: packet.rank.get(),
+            id: packet.id,
+            flow: packet.flow,
+            size_bytes: packet.size,
+            arrival_ns: packet.arrival.as_ns(),
+        }
+    }
+}
+
+impl From<&PacketView> for PyPacket {
+    fn from(packet: &PacketView) -> Self {
         Self {
             rank: packet.rank.get(),
             id: packet.id,

@@ -3,7 +3,7 @@
 use crate::custom::{PythonExtras, Slot};
 use crate::errors::{Fault, guard};
 use pifolab_metrics::Column;
-use pifolab_scenario::{Error, Progress, Report, read_text};
+use pifolab_scenario::{Error, NetworkProgress, Progress, Report, read_text};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -12,11 +12,14 @@ use std::path::PathBuf;
 
 /// Runs the scenario `text`, which errors call `file`, with `overrides` of (dotted path, value).
 ///
-/// `progress(arrived, expected, done, schedulers)` is called about ten times a second. Ctrl-C ends the run with what is
-/// complete. The file `flows`, if there is one, replaces the flows of a network. `schedulers` and `ranks` map names to what makes a scheduler or rank function written in Python.
+/// `progress(arrived, expected, done, schedulers, network)` is called about ten times a second; `network` is None or
+/// (simulated_s, duration_s, events, flows_done, flows). Ctrl-C ends the run with what is complete. The file `flows`, if
+/// there is one, replaces the flows of a network. `schedulers`, `ranks`, `controllers` and `observers` map names to what
+/// makes one that is written in Python.
 #[pyfunction]
 #[pyo3(signature = (
-    text, file, overrides, *, seed=None, workers=1, flows=None, schedulers=None, ranks=None, progress=None
+    text, file, overrides, *, seed=None, workers=1, flows=None, schedulers=None, ranks=None, controllers=None,
+    observers=None, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
 pub fn run_scenario<'py>(
@@ -29,15 +32,21 @@ pub fn run_scenario<'py>(
     flows: Option<PathBuf>,
     schedulers: Option<&Bound<'py, PyDict>>,
     ranks: Option<&Bound<'py, PyDict>>,
+    controllers: Option<&Bound<'py, PyDict>>,
+    observers: Option<&Bound<'py, PyDict>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let slot = Slot::default();
-    let extras = PythonExtras::read(schedulers, ranks, slot.clone())?;
+    let extras = PythonExtras::read(schedulers, ranks, controllers, observers, slot.clone())?;
     let watch = |state: Progress| {
         let seen = Python::attach(|py| {
             py.check_signals()?;
             let Some(progress) = &progress else { return Ok(()) };
-            let state = (state.arrived, state.expected, state.schedulers_done, state.schedulers);
+            let network = state.network.map(|network| {
+                let NetworkProgress { simulated_s, duration_s, events, flows_done, flows } = network;
+                (simulated_s, duration_s, events, flows_done, flows)
+            });
+            let state = (state.arrived, state.expected, state.schedulers_done, state.schedulers, network);
             progress.call1(py, state).map(|_| ())
         });
         seen.map_err(|error| slot.keep(error)).is_ok()
@@ -54,13 +63,16 @@ pub fn run_scenario<'py>(
             Err(error) => Err(Fault::Input(error.to_string())),
         }
     });
-    match (slot.take(), result) {
-        (None, Ok(Some(report))) => show_report(py, &report),
+    let report = match (slot.take(), result) {
+        (None, Ok(Some(report))) => report,
         // What was complete when Ctrl-C came is a result; the manifest says that it is partial.
-        (Some(error), Ok(Some(report))) if error.is_instance_of::<PyKeyboardInterrupt>(py) => show_report(py, &report),
-        (Some(error), _) | (None, Err(error)) => Err(error),
-        (None, Ok(None)) => Err(PyKeyboardInterrupt::new_err(())),
-    }
+        (Some(error), Ok(Some(report))) if error.is_instance_of::<PyKeyboardInterrupt>(py) => report,
+        (Some(error), _) | (None, Err(error)) => return Err(error),
+        (None, Ok(None)) => return Err(PyKeyboardInterrupt::new_err(())),
+    };
+    let shown = show_report(py, &report)?;
+    shown.set_item("observers", extras.into_watched())?;
+    Ok(shown)
 }
 
 /// Reads and checks the scenario without running it; returns what it means, every default filled in, as JSON.

@@ -37,7 +37,7 @@ mod text;
 
 pub use error::{Error, Place, SpecError};
 pub use extras::{BoxedObserver, Extras};
-pub use report::{Progress, Report};
+pub use report::{NetworkProgress, Progress, Report};
 pub use spec::network::NetworkSpec;
 pub use spec::one_link::OneLinkSpec;
 pub use spec::{Spec, ValidSpec};

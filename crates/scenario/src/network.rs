@@ -4,11 +4,12 @@ use crate::error::Error;
 use crate::extras::{BoxedObserver, Extras};
 use crate::network_tables;
 use crate::pool::work_through;
-use crate::report::{Progress, Report};
+use crate::report::{NetworkProgress, Progress, Report};
 use crate::spec::Spec;
 use crate::spec::network::{NetworkSpec, flows_fault};
 use pifolab_metrics::PortWatch;
-use pifolab_sim::network::{Flow, Network, RunError, RunResult};
+use pifolab_sim::network::{Flow, Network, RunError, RunResult, Simulation};
+use pifolab_sim::observer::Observer;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -28,6 +29,17 @@ const STEP: u64 = 1 << 16;
 struct Reached {
     hops: AtomicU64,
     ps: AtomicU64,
+    events: AtomicU64,
+    flows: AtomicU64,
+}
+
+impl Reached {
+    fn note<O: Observer>(&self, simulation: &Simulation<'_, O>) {
+        self.hops.store(simulation.counters().hops, Ordering::Relaxed);
+        self.ps.store(simulation.now().as_ps(), Ordering::Relaxed);
+        self.events.store(simulation.counters().events, Ordering::Relaxed);
+        self.flows.store(simulation.flows_done().0 as u64, Ordering::Relaxed);
+    }
 }
 
 impl NetworkSpec {
@@ -68,15 +80,23 @@ impl NetworkSpec {
         };
         let mut tell = |done| {
             let sum = |of: fn(&Reached) -> &AtomicU64| {
-                reached.iter().map(|reached| of(reached).load(Ordering::Relaxed) as f64).sum::<f64>()
+                reached.iter().map(|reached| of(reached).load(Ordering::Relaxed)).sum::<u64>()
             };
-            let (hops, ps) = (sum(|reached| &reached.hops), sum(|reached| &reached.ps));
+            let (hops, seconds) = (sum(|reached| &reached.hops), |ps: u64| ps as f64 / 1e12);
+            let network = NetworkProgress {
+                simulated_s: seconds(sum(|reached| &reached.ps)),
+                duration_s: seconds(self.end.as_ps()) * count as f64,
+                events: sum(|reached| &reached.events),
+                flows_done: sum(|reached| &reached.flows),
+                flows: flows.len() as u64 * count as u64,
+            };
             progress(Progress {
                 schedulers_done: done,
                 schedulers: count,
-                arrived: hops as u64,
+                arrived: hops,
                 // The rest of the time brings as many packets as the time so far.
-                expected: (ps > 0.0).then(|| hops * (self.end.as_ps() as f64 * count as f64 / ps)),
+                expected: (network.simulated_s > 0.0).then(|| hops as f64 * (network.duration_s / network.simulated_s)),
+                network: Some(network),
             })
         };
         let runs = work_through(networks, workers, &cancelled, work, &mut tell);
@@ -102,14 +122,16 @@ impl NetworkSpec {
             let mut observers = (&mut watch, guest.as_deref_mut());
             let mut simulation = network.simulation(flows, &mut observers)?;
             while simulation.advance(STEP)? {
-                reached.hops.store(simulation.counters().hops, Ordering::Relaxed);
-                reached.ps.store(simulation.now().as_ps(), Ordering::Relaxed);
+                reached.note(&simulation);
                 if cancelled.load(Ordering::Relaxed) {
                     interrupted = true;
                     break;
                 }
             }
-            reached.ps.store(self.end.as_ps(), Ordering::Relaxed);
+            reached.note(&simulation);
+            if !interrupted {
+                reached.ps.store(self.end.as_ps(), Ordering::Relaxed);
+            }
             simulation.finish()
         };
         match run() {

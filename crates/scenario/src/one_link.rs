@@ -70,6 +70,7 @@ impl OneLinkSpec {
                 schedulers: count,
                 arrived: arrived.load(Ordering::Relaxed),
                 expected: expected.map(|arrivals| arrivals * count as f64),
+                network: None,
             })
         };
         let measured = work_through(schedulers, workers, &cancelled, work, &mut tell);

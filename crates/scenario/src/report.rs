@@ -16,17 +16,34 @@ pub struct Report {
     pub partial: bool,
 }
 
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How far a run is, over all its schedulers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Schedulers that are done.
     pub schedulers_done: usize,
     /// All of them.
     pub schedulers: usize,
-    /// Packets that arrived so far, over all schedulers.
+    /// Packets that arrived so far; of a network packet-hops.
     pub arrived: u64,
-    /// About how many will arrive, over all schedulers; `None` if that is not known.
+    /// About how many will arrive; `None` if that is not known.
     pub expected: Option<f64>,
+    /// What else is known of a run on a network.
+    pub network: Option<NetworkProgress>,
+}
+
+/// How far a run on a network is, over all its schedulers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NetworkProgress {
+    /// Simulated time, in seconds.
+    pub simulated_s: f64,
+    /// What will be simulated, in seconds.
+    pub duration_s: f64,
+    /// Events that happened.
+    pub events: u64,
+    /// Flows that are complete.
+    pub flows_done: u64,
+    /// All flows.
+    pub flows: u64,
 }
 
 impl Report {

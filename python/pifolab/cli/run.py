@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 INTERRUPTED = 130
+USAGE_ERROR = 2
 
 #: The schedulers of the five papers, and what they are measured against.
 PAPERS = "pifo,fifo,sp-pifo,aifo,packs,rifo,exp-pifo"
@@ -41,6 +43,14 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         type=Path,
         metavar="FILE.csv",
         help="send these flows (flow,src,dst,size_bytes,start_ns; gzip allowed) instead of those of a network scenario",
+    )
+    run.add_argument(
+        "--python",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="use the schedulers, rank functions, congestion controllers and observers written there; may be repeated",
     )
     _add_common(run, "out/NAME, after the file")
     run.set_defaults(run=run_run)
@@ -87,10 +97,17 @@ def _add_common(parser: Parser, default_out: str) -> None:
 
 def run_run(arguments: argparse.Namespace) -> int:
     """Run a scenario file."""
+    from pifolab.plugins import load_plugins
     from pifolab.runs import run
 
+    plugins = load_plugins(arguments.python)
+    if names := plugins.names():
+        note = "slow, some hundred times slower than those in Rust"
+        print(f"pifolab: note: {', '.join(names)}: written in Python, so {note}", file=sys.stderr)
     out = arguments.out or Path("out") / arguments.scenario.stem
-    return _run(arguments, out, lambda **keywords: run(arguments.scenario, flows=arguments.flows, **keywords))
+    return _run(
+        arguments, out, lambda **keywords: run(arguments.scenario, flows=arguments.flows, **vars(plugins), **keywords)
+    )
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
@@ -116,8 +133,13 @@ def _run(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> i
     keywords: dict[str, Any] = {"overrides": dict(map(_override, arguments.overrides))}
     if arguments.seed is not None:
         keywords["seeds"] = [_seed(arguments.seed)]
-    with ProgressBar() as bar:
-        result = run(progress=bar.update, **keywords)
+    try:
+        with ProgressBar() as bar:
+            result = run(progress=bar.update, **keywords)
+    except Exception as error:
+        if not hasattr(error, "simulated_time_ns"):
+            raise
+        return _say_whose_fault(error)
     result.save(out)
     print_table(result)
     print(f"\nreport: {out / 'report.html'}")
@@ -125,6 +147,19 @@ def _run(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> i
         print("pifolab: interrupted; the folder has what was complete, marked partial", file=sys.stderr)
         return INTERRUPTED
     return 0
+
+
+def _say_whose_fault(error: Exception) -> int:
+    """Print the traceback of what the user wrote in Python, without our part of it."""
+    trace = error.__traceback__
+    ours = Path(__file__).resolve().parents[1]
+    while trace is not None and Path(trace.tb_frame.f_code.co_filename).resolve().is_relative_to(ours):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
+    if not getattr(error, "__notes__", None):
+        print(f"at simulated time {getattr(error, 'simulated_time_ns', '?')} ns", file=sys.stderr)
+    print("pifolab: the run was stopped by an exception in what was written in Python", file=sys.stderr)
+    return USAGE_ERROR
 
 
 def _override(text: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from pifolab.figures.style import save
 from pifolab.folder import check_absent, whole_folder
 from pifolab.report import html
 from pifolab.report.run import pictures, results
-from pifolab.runs import Progress, Run, run
+from pifolab.runs import Run, Watch, run
 
 __all__ = ["RUNS", "clear_earlier_demo", "run_scenario", "write_tour"]
 
@@ -42,7 +42,7 @@ def clear_earlier_demo(folder: Path) -> None:
     check_absent(folder)
 
 
-def run_scenario(name: str, progress: Progress) -> Run:
+def run_scenario(name: str, progress: Watch) -> Run:
     """Run one of `RUNS`."""
     return run(RUNS[name], progress=progress)
 

@@ -1,0 +1,73 @@
+//! A rank function written in Python.
+
+use super::Slot;
+use crate::packets::PyPacket;
+use pifolab_sched::{Hints, Packet, RankFn};
+use pifolab_units::{Rank, Time};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// A rank function written in Python: see `pifolab.PythonRank`.
+pub struct PythonRank {
+    object: Py<PyAny>,
+    slot: Slot,
+    wants_facts: bool,
+}
+
+impl PythonRank {
+    /// The rank function `object`.
+    pub fn new(object: Py<PyAny>, slot: Slot) -> PyResult<Self> {
+        let wants_facts = Python::attach(|py| object.bind(py).getattr("wants_facts")?.is_truthy())?;
+        Ok(Self { object, slot, wants_facts })
+    }
+
+    fn tell(&self, method: &str, packet: &Packet, now: Time) {
+        self.slot.call(now, |py| {
+            self.object.bind(py).call_method1(method, (PyPacket::from(packet), now.as_ns())).map(|_| ())
+        });
+    }
+}
+
+/// What is known about a packet, as `pifolab.Facts`.
+fn show_facts<'py>(py: Python<'py>, hints: &Hints) -> PyResult<Bound<'py, PyAny>> {
+    static FACTS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    FACTS.import(py, "pifolab.custom", "Facts")?.call1((
+        hints.flow_size.0,
+        hints.remaining.0,
+        hints.unacknowledged.0,
+        hints.deadline.map(|deadline| deadline.as_ns()),
+        hints.remaining_transmission.as_ns(),
+        hints.delay_so_far.as_ns(),
+        hints.mean_delay_so_far.as_ns(),
+    ))
+}
+
+impl RankFn for PythonRank {
+    fn rank(&mut self, packet: &Packet, now: Time) -> Rank {
+        self.slot.call(now, |py| {
+            let answer = self.object.bind(py).call_method1("rank", (PyPacket::from(packet), now.as_ns()))?;
+            let rank = answer.extract::<u64>().ok().and_then(Rank::new);
+            rank.ok_or_else(|| {
+                PyRuntimeError::new_err(format!("rank returned {answer}: expected an integer from 0 to 2^63 - 1"))
+            })
+        })
+    }
+
+    fn on_dequeue(&mut self, packet: &Packet, now: Time) {
+        self.tell("on_dequeue", packet, now);
+    }
+
+    fn on_drop(&mut self, packet: &Packet, now: Time) {
+        self.tell("on_drop", packet, now);
+    }
+
+    /// Hints come directly before their packet.
+    fn hint(&mut self, _id: u64, hints: &Hints) {
+        self.slot.call_untimed(|py| self.object.bind(py).setattr("facts", show_facts(py, hints)?));
+    }
+
+    fn wants_hints(&self) -> bool {
+        self.wants_facts
+    }
+}

@@ -1,0 +1,182 @@
+//! A scheduler written in Python, which decides, and the packets, which stay here.
+
+use super::Slot;
+use crate::packets::{Dropped, NotBefore, PyPacket};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler, Victims};
+use pifolab_units::{Bytes, Time};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyInt;
+use std::collections::HashMap;
+
+/// A scheduler written in Python: see `pifolab.PythonScheduler`.
+pub struct PythonScheduler {
+    object: Py<PyAny>,
+    slot: Slot,
+    /// What it holds and in which queue, by id. Never iterated: the order of a hash table must not show.
+    held: HashMap<u64, (Packet, u32)>,
+    backlog: u64,
+    /// Packets in each queue.
+    lengths: Vec<usize>,
+}
+
+/// The most queues that a scheduler may say it has.
+const MAX_QUEUES: usize = 1024;
+
+impl PythonScheduler {
+    /// The scheduler `object`, which must be empty.
+    pub fn new(object: Py<PyAny>, slot: Slot) -> PyResult<Self> {
+        let queues = Python::attach(|py| {
+            let queues = object.bind(py).getattr("queues")?;
+            queues.extract().ok().filter(|queues| (1..=MAX_QUEUES).contains(queues)).ok_or_else(|| {
+                PyValueError::new_err(format!("queues = {queues}: expected an integer from 1 to {MAX_QUEUES}"))
+            })
+        })?;
+        Ok(Self { object, slot, held: HashMap::new(), backlog: 0, lengths: vec![0; queues] })
+    }
+
+    fn keep(&mut self, packet: Packet, queue: u32) -> PyResult<()> {
+        let queues = self.lengths.len();
+        let Some(length) = self.lengths.get_mut(queue as usize) else {
+            let problem = format!("enqueue returned queue {queue}: expected one from 0 to {}", queues - 1);
+            return Err(PyValueError::new_err(problem));
+        };
+        *length += 1;
+        self.backlog += u64::from(packet.size);
+        self.held.insert(packet.id, (packet, queue));
+        Ok(())
+    }
+
+    /// The packet that Python names, which must be held.
+    fn release(&mut self, packet: &PyPacket, verb: &str) -> PyResult<(Packet, u32)> {
+        let (found, queue) = self.held.remove(&packet.id()).ok_or_else(|| {
+            let id = packet.id();
+            PyRuntimeError::new_err(format!("the scheduler {verb} packet {id}, which it does not hold"))
+        })?;
+        self.backlog -= u64::from(found.size);
+        self.lengths[queue as usize] -= 1;
+        Ok((found, queue))
+    }
+}
+
+/// What Python's `enqueue` may return.
+enum Answer {
+    /// In this queue.
+    Kept(u32),
+    Refused(DropReason),
+    /// These left, the arriving packet perhaps among them.
+    Left(Vec<PyPacket>),
+}
+
+fn read_answer(answer: &Bound<'_, PyAny>, arriving: u64) -> PyResult<Answer> {
+    if answer.is_none() {
+        return Ok(Answer::Kept(0));
+    }
+    if let Ok(queue) = answer.cast_exact::<PyInt>() {
+        return queue.extract().map(Answer::Kept);
+    }
+    if let Ok(dropped) = answer.cast::<Dropped>() {
+        let dropped = dropped.get();
+        if dropped.packet.id() != arriving {
+            return Err(PyRuntimeError::new_err("only the arriving packet can be refused; return a list of victims"));
+        }
+        return Ok(Answer::Refused(dropped.reason));
+    }
+    if let Ok(packet) = answer.cast::<PyPacket>() {
+        return Ok(Answer::Left(vec![packet.get().clone()]));
+    }
+    answer.extract().map(Answer::Left).map_err(|_| {
+        let kind = answer.get_type();
+        PyTypeError::new_err(format!(
+            "enqueue must return None, a queue's number, a Dropped, a Packet or a list of Packets, not {kind}"
+        ))
+    })
+}
+
+impl Scheduler for PythonScheduler {
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        let slot = self.slot.clone();
+        let (id, rank) = (packet.id, packet.rank);
+        let shown = PyPacket::from(&packet);
+        let answer = slot.call(now, |py| {
+            let answer = self.object.bind(py).call_method1("enqueue", (shown, now.as_ns()))?;
+            read_answer(&answer, id)
+        });
+        let (left, queue) = match answer {
+            Answer::Refused(reason) => return Enqueued::Dropped { packet, reason },
+            Answer::Kept(queue) => (Vec::new(), queue),
+            Answer::Left(left) => (left, 0),
+        };
+        slot.call(now, |_| self.keep(packet, queue));
+        let mut left: Vec<Packet> = slot.call(now, |_| {
+            left.iter().map(|victim| self.release(victim, "gives up").map(|(packet, _)| packet)).collect()
+        });
+        if let Some(place) = left.iter().position(|victim| victim.id == id) {
+            let packet = left.remove(place);
+            slot.call(now, |_| {
+                let message = "a scheduler that refuses a packet must keep all others";
+                if left.is_empty() { Ok(()) } else { Err(PyRuntimeError::new_err(message)) }
+            });
+            return Enqueued::Dropped { packet, reason: DropReason::Full };
+        }
+        let mut left = left.into_iter();
+        match left.next() {
+            None => Enqueued::Admitted { queue, rank },
+            Some(first) => {
+                let mut victims = Victims::one(first);
+                left.for_each(|victim| victims.push(victim));
+                Enqueued::Evicted { queue, rank, victims }
+            }
+        }
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued {
+        let slot = self.slot.clone();
+        slot.call(now, |py| {
+            let answer = self.object.bind(py).call_method1("dequeue", (now.as_ns(),))?;
+            if answer.is_none() {
+                return match self.held.len() {
+                    0 => Ok(Dequeued::Empty),
+                    held => Err(PyRuntimeError::new_err(format!("dequeue returned None, but {held} packets wait"))),
+                };
+            }
+            if let Ok(later) = answer.cast::<NotBefore>() {
+                return Ok(Dequeued::NotBefore(Time::from_ns(later.get().time_ns)));
+            }
+            let packet = answer.cast::<PyPacket>().map_err(|_| {
+                let kind = answer.get_type();
+                PyTypeError::new_err(format!("dequeue must return a Packet, a NotBefore or None, not {kind}"))
+            })?;
+            let (packet, queue) = self.release(packet.get(), "sends")?;
+            Ok(Dequeued::Packet { packet, queue })
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(self.backlog)
+    }
+
+    /// What it holds is its own affair.
+    fn capacity(&self) -> Capacity {
+        Capacity::Unlimited
+    }
+
+    fn queues(&self) -> usize {
+        self.lengths.len()
+    }
+
+    fn queue_len(&self, queue: usize) -> usize {
+        self.lengths[queue]
+    }
+
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        self.slot.call_untimed(|py| {
+            let bounds = self.object.bind(py).getattr("bounds")?;
+            if bounds.is_none() { Ok(None) } else { bounds.get_item(queue)?.extract() }
+        })
+    }
+}

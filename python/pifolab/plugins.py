@@ -1,0 +1,111 @@
+"""Finds what a user wrote in a Python file: schedulers, rank functions, congestion controllers, observers."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
+from pifolab.errors import InputError
+
+__all__ = ["Plugins", "load_plugins"]
+
+_KINDS: dict[str, type] = {
+    "schedulers": PythonScheduler,
+    "ranks": PythonRank,
+    "controllers": PythonController,
+    "observers": PythonObserver,
+}
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """Classes by the names that a scenario uses for them; the fields are keywords of `pifolab.run`."""
+
+    schedulers: dict[str, type[PythonScheduler]] = field(default_factory=dict)
+    ranks: dict[str, type[PythonRank]] = field(default_factory=dict)
+    controllers: dict[str, type[PythonController]] = field(default_factory=dict)
+    observers: dict[str, type[PythonObserver]] = field(default_factory=dict)
+
+    def names(self) -> list[str]:
+        """Return all names."""
+        return [*self.schedulers, *self.ranks, *self.controllers, *self.observers]
+
+
+def load_plugins(files: list[Path]) -> Plugins:
+    """Run each file and gather the classes that it defines.
+
+    A class is called what its attribute `name` says, or after itself: ``ShortFirst`` is ``short-first``.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read or run, defines nothing of use, or a name occurs twice.
+    """
+    plugins = Plugins()
+    for file in files:
+        found = 0
+        for made in vars(_module(file)).values():
+            if not isinstance(made, type) or inspect.isabstract(made) or made in _KINDS.values():
+                continue
+            for kind, base in _KINDS.items():
+                if issubclass(made, base):
+                    known: dict[str, type] = getattr(plugins, kind)
+                    name = _name(made)
+                    if known.setdefault(name, made) is not made:
+                        raise InputError(f"{file}: class {made.__name__}: there are two {kind} called {name}")
+                    found += 1
+        if not found:
+            bases = ", ".join(f"pifolab.{base.__name__}" for base in _KINDS.values())
+            raise InputError(f"{file}: defines no class that is derived from one of {bases} and complete")
+    return plugins
+
+
+def _name(made: type) -> str:
+    """Return what a scenario calls the class.
+
+    Examples
+    --------
+    >>> _name(type("ShortFirst", (), {})), _name(type("MyDCTCP", (), {})), _name(type("X", (), {"name": "a-b"}))
+    ('short-first', 'my-dctcp', 'a-b')
+    """
+    given: Any = getattr(made, "name", None)
+    if isinstance(given, str):
+        return given
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", made.__name__).lower()
+
+
+def _module(file: Path) -> ModuleType:
+    name = f"pifolab_plugin_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file}: expected a Python file, such as mine.py")
+    module = importlib.util.module_from_spec(spec)
+    # Data classes and pickles look their module up by name.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except OSError as error:
+        if error.filename is not None and Path(error.filename) == file.absolute():
+            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+        raise InputError(_where(file, error)) from None
+    except Exception as error:
+        raise InputError(_where(file, error)) from None
+    return module
+
+
+def _where(file: Path, error: Exception) -> str:
+    """Return one line about an exception that running `file` raised."""
+    if isinstance(error, SyntaxError):
+        return f"{file}:{error.lineno}: {type(error).__name__}: {error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == file.absolute()]
+    place = f"{file}:{lines[-1]}" if lines else str(file)
+    return f"{place}: {type(error).__name__}: {error}"
