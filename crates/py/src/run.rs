@@ -79,7 +79,8 @@ pub fn run_scenario<'py>(
 ///
 /// The arguments are those of `run_scenario`.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, *, flows=None, schedulers=None, ranks=None))]
+#[pyo3(signature = (text, file, overrides, *, flows=None, schedulers=None, ranks=None, controllers=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
 pub fn resolve_scenario(
     py: Python<'_>,
     text: &str,
@@ -88,9 +89,10 @@ pub fn resolve_scenario(
     flows: Option<PathBuf>,
     schedulers: Option<&Bound<'_, PyDict>>,
     ranks: Option<&Bound<'_, PyDict>>,
+    controllers: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<String> {
     let slot = Slot::default();
-    let extras = PythonExtras::read(schedulers, ranks, slot.clone())?;
+    let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
     let resolved = guard(py, || {
         let read = || read_text(text, file, &overrides, flows.as_deref(), &extras);
         py.detach(read).map(|spec| spec.resolved().to_string()).map_err(|error| Fault::Input(error.to_string()))

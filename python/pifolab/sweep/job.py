@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError, PifolabError
+
+if TYPE_CHECKING:
+    from pifolab.runs import Progress
 
 __all__ = ["JobError", "OverTimeError", "execute", "peak_memory_bytes"]
 
@@ -68,11 +71,11 @@ def execute(
         raise JobError(f"this worker has pifolab {code_version()}, the sweep was started with {job['code']}")
     started, clock, limit = time.time(), time.perf_counter(), job["time_limit_s"]
 
-    def watch(arrived: int, expected: float | None, _done: int, _schedulers: int) -> None:
+    def watch(state: Progress) -> None:
         if limit is not None and time.perf_counter() - clock > limit:
             raise _StopError("time")
         if progress is not None:
-            progress(min(arrived / expected, 1.0) if expected else None)
+            progress(state.share)
 
     try:
         result = run_text(
