@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the Linux data plane needs on Debian and Ubuntu: to build it (clang, libbpf, libelf) and to run and
-# test it (iproute2, ethtool, iperf3). Says what is missing where it may not install.
+# test it (iproute2). Says what is missing where it may not install. With --check it installs nothing: it prints the
+# missing packages, if any, and then ends with status 1.
 set -euo pipefail
 
 # One line: what the package brings that can be looked for, and the package.
@@ -13,8 +14,6 @@ needed=(
     "command:make make"
     "command:cc gcc"
     "command:tc iproute2"
-    "command:ethtool ethtool"
-    "command:iperf3 iperf3"
 )
 
 export PATH="$PATH:/usr/sbin:/sbin"
@@ -27,6 +26,10 @@ for line in "${needed[@]}"; do
     esac
 done
 
+if [ "${1:-}" = --check ]; then
+    [ "${#missing[@]}" = 0 ] || { echo "${missing[*]}"; exit 1; }
+    exit 0
+fi
 if [ "${#missing[@]}" = 0 ]; then
     echo "the Linux data plane has all that it needs"
     exit 0
@@ -36,6 +39,6 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then
     exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
-apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
+apt-get update -qq -o Acquire::Retries=3
+apt-get install -y -qq -o Acquire::Retries=3 --no-install-recommends "${missing[@]}" > /dev/null
 echo "installed: ${missing[*]}"

@@ -39,9 +39,10 @@ def find_program() -> Path:
         return Path(named)
     if found := shutil.which(PROGRAM):
         return Path(found)
-    tree = Path(__file__).resolve().parents[2] / "dataplane" / "linux"
-    target = Path(os.environ.get("CARGO_TARGET_DIR", tree / "target"))
-    built = [target / profile / PROGRAM for profile in ("release", "debug")]
+    root = Path(__file__).resolve().parents[2]
+    named_target = os.environ.get("CARGO_TARGET_DIR")
+    targets = [Path(named_target)] if named_target else [root / "dataplane" / "linux" / "target", root / "target"]
+    built = [target / profile / PROGRAM for profile in ("release", "debug") for target in targets]
     if found_here := next((path for path in built if os.access(path, os.X_OK)), None):
         return found_here
     raise InputError(

@@ -83,7 +83,7 @@ def test_conformance_counts_and_agrees(pifolab_command: Run, tmp_path: Path):
     file.write_text(json.dumps(VECTOR))
     done = pifolab_command("conformance", file, file)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "2 vectors, 8 operations, 0 mismatches\n"
+    assert done.stdout == "library: 2 vectors, 8 operations, 0 mismatches\n"
 
 
 def test_conformance_shows_the_first_mismatch_in_full(pifolab_command: Run, tmp_path: Path):

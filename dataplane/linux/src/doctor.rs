@@ -155,7 +155,6 @@ fn tracepoints() -> Result<String, String> {
 
 /// Looks at everything, in the order in which one thing needs the other.
 pub fn examine() -> Vec<Finding> {
-    let offloads = "sending and measuring in the testbed";
     let mut findings = vec![
         finding("a network namespace of one's own", "the user-space switch and the testbed", own_namespace()),
         finding("tc", "eBPF data plane, testbed", on_path("tc")),
@@ -178,8 +177,7 @@ pub fn examine() -> Vec<Finding> {
     ));
     findings.extend([
         finding("clang", "building the eBPF programs", on_path("clang")),
-        finding("ethtool", offloads, on_path("ethtool")),
-        finding("iperf3", offloads, on_path("iperf3")),
+        finding("ethtool", "turning the offloads of a real interface off (optional)", on_path("ethtool")),
         finding("qemu-system-x86_64", "the BPF qdisc in a guest (optional)", on_path("qemu-system-x86_64")),
     ]);
     findings
@@ -191,7 +189,6 @@ fn packages(findings: &[Finding]) -> Vec<&'static str> {
         "tc" | "ip" => Some("iproute2"),
         "clang" => Some("clang libbpf-dev libelf-dev zlib1g-dev pkg-config"),
         "ethtool" => Some("ethtool"),
-        "iperf3" => Some("iperf3"),
         "qemu-system-x86_64" => Some("qemu-system-x86"),
         _ => None,
     };

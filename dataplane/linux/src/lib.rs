@@ -4,6 +4,7 @@
 //! setting for which the papers' algorithms were made; and a user-space switch ([`switch`]) that runs any scheduler of
 //! the library, ideal PIFO included. [`testbed`] runs the papers' testbed experiments on both.
 
+pub mod conformance;
 pub mod control;
 pub mod doctor;
 #[cfg(feature = "ebpf")]

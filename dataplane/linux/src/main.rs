@@ -1,12 +1,12 @@
 //! The command `pifolab-dataplane`, which `pifolab dataplane`, `pifolab testbed` and `pifolab doctor` call.
 
 use clap::{Parser, Subcommand};
+use pifolab_dataplane::{Result, conformance, control::down, doctor, switch, testbed};
 #[cfg(feature = "ebpf")]
 use pifolab_dataplane::{
     control::{status, up},
-    ebpf::{conformance, cost},
+    ebpf::cost,
 };
-use pifolab_dataplane::{Result, control::down, doctor, switch, testbed};
 use std::process::ExitCode;
 
 /// pifolab's schedulers on real packets: eBPF in front of the kernel's queues, or a user-space switch.
@@ -27,8 +27,7 @@ enum Command {
     Status(status::Args),
     /// Take down what is up, or what a crash left behind
     Down(down::Args),
-    /// Replay vectors through the eBPF programs
-    #[cfg(feature = "ebpf")]
+    /// Replay vectors through a data plane and compare every decision with the library's
     Conformance(conformance::Args),
     /// Show what each eBPF program costs: registers, tables, instructions, nanoseconds
     #[cfg(feature = "ebpf")]
@@ -37,8 +36,6 @@ enum Command {
     Doctor(doctor::Args),
     /// Run any scheduler of the library as a bump in the wire between two interfaces
     Switch(switch::Args),
-    /// Replay vectors through the user-space switch
-    SwitchConformance(switch::conformance::Args),
     /// Run one of the papers' testbed experiments in network namespaces
     Testbed(testbed::Args),
 }
@@ -50,13 +47,11 @@ fn run(command: Command) -> Result<()> {
         #[cfg(feature = "ebpf")]
         Command::Status(args) => status::run(args),
         Command::Down(args) => down::run(args),
-        #[cfg(feature = "ebpf")]
         Command::Conformance(args) => conformance::run(args),
         #[cfg(feature = "ebpf")]
         Command::Cost(args) => cost::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Switch(args) => switch::run(args),
-        Command::SwitchConformance(args) => switch::conformance::run(args),
         Command::Testbed(args) => testbed::run(args),
     }
 }

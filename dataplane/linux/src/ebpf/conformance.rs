@@ -2,32 +2,13 @@
 //! the queues hold; user space keeps the queues.
 
 use super::harness::{Harnessed, Trouble};
+use crate::conformance::Verdict;
 use crate::{Error, Result};
-use pifolab_scenario::conformance::{Outcome, replay_through};
+use pifolab_scenario::conformance::replay_through;
 use pifolab_scenario::registry::{BoxedScheduler, SchedulerEntry};
 use pifolab_sched::params::{Args as Params, ParamError};
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// The arguments of `pifolab-dataplane conformance`.
-#[derive(clap::Args, Debug)]
-pub struct Args {
-    /// Vectors to replay
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-    /// Name every vector, not only those that differ or are skipped
-    #[arg(long)]
-    verbose: bool,
-}
-
-/// What became of one vector.
-#[derive(Debug)]
-pub enum Verdict {
-    /// It was replayed.
-    Replayed(Outcome),
-    /// The program cannot do this, for this reason.
-    Skipped(String),
-}
+use std::path::Path;
 
 /// Replays one vector.
 ///
@@ -55,45 +36,5 @@ pub fn replay_file(path: &Path) -> Result<Verdict> {
         (Some(error), _) => Err(error),
         (None, Err(error)) => Err(Error::Usage(error.to_string())),
         (None, Ok(outcome)) => Ok(Verdict::Replayed(outcome)),
-    }
-}
-
-/// Runs the command.
-///
-/// # Errors
-/// A mismatch; a file that cannot be replayed (the others are, all the same); no right to load programs.
-pub fn run(args: Args) -> Result<()> {
-    let (mut vectors, mut operations, mut mismatches, mut skipped) = (0, 0, 0, 0);
-    let mut broken = None;
-    let mut first = None;
-    for path in &args.files {
-        match replay_file(path) {
-            Err(error @ Error::Usage(_)) => {
-                println!("{error}");
-                broken = broken.or(Some(error));
-            }
-            Err(error) => return Err(error),
-            Ok(Verdict::Skipped(reason)) => {
-                skipped += 1;
-                println!("skipped {}: {reason}", path.display());
-            }
-            Ok(Verdict::Replayed(outcome)) => {
-                vectors += 1;
-                operations += outcome.operations;
-                mismatches += outcome.mismatches;
-                if outcome.mismatches > 0 {
-                    println!("{}: {} of {} operations differ", outcome.file, outcome.mismatches, outcome.operations);
-                } else if args.verbose {
-                    println!("{}: {} operations agree", outcome.file, outcome.operations);
-                }
-                first = first.or(outcome.first);
-            }
-        }
-    }
-    println!("eBPF: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} vectors skipped");
-    match (broken, first) {
-        (Some(broken), _) => Err(broken),
-        (None, Some(first)) => Err(Error::Failed(format!("the first mismatch:\n{first}"))),
-        (None, None) => Ok(()),
     }
 }

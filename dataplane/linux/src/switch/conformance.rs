@@ -5,15 +5,16 @@ use super::arena::Slot;
 use super::frame::udp_frame;
 use super::port::{Frame, Port, PortConfig};
 use super::rank::RankSource;
+use crate::conformance::Verdict;
 use crate::{Error, Result};
-use pifolab_scenario::conformance::{Outcome, replay_through};
+use pifolab_scenario::conformance::replay_through;
 use pifolab_scenario::registry::{BoxedScheduler, SchedulerEntry};
 use pifolab_sched::params::{Args as Params, ParamError};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler, Victims};
 use pifolab_units::{Bytes, Rank, Rate, Span, Time};
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// The payload: the rank and the packet's number.
@@ -166,15 +167,6 @@ impl Scheduler for Wired {
     }
 }
 
-/// What became of one vector.
-#[derive(Debug)]
-pub enum Verdict {
-    /// It was replayed.
-    Replayed(Outcome),
-    /// Frames cannot carry it, for this reason.
-    Skipped(String),
-}
-
 /// Replays one vector through the switch's port.
 ///
 /// # Errors
@@ -189,42 +181,6 @@ pub fn replay_file(path: &Path) -> Result<Verdict> {
     let outcome = replay_through(&file, &text, &build).map_err(|error| Error::Usage(error.to_string()))?;
     let reason = reason.lock().expect("no holder panics").take();
     Ok(reason.map_or(Verdict::Replayed(outcome), Verdict::Skipped))
-}
-
-/// The arguments of `pifolab-dataplane switch-conformance`.
-#[derive(clap::Args, Debug)]
-pub struct Args {
-    /// Vectors to replay
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-}
-
-/// Runs the command.
-///
-/// # Errors
-/// As [`replay_file`], and a mismatch.
-pub fn run(args: Args) -> Result<()> {
-    let (mut vectors, mut operations, mut mismatches, mut skipped) = (0, 0, 0, 0);
-    let mut first = None;
-    for path in &args.files {
-        match replay_file(path)? {
-            Verdict::Skipped(reason) => {
-                skipped += 1;
-                println!("skipped {}: {reason}", path.display());
-            }
-            Verdict::Replayed(outcome) => {
-                vectors += 1;
-                operations += outcome.operations;
-                mismatches += outcome.mismatches;
-                first = first.or(outcome.first);
-            }
-        }
-    }
-    println!("switch: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} vectors skipped");
-    match first {
-        Some(first) => Err(Error::Failed(format!("the first mismatch:\n{first}"))),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

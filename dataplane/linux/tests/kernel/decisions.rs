@@ -2,7 +2,7 @@
 
 use crate::{Random, arguments, can_run};
 use pifolab_dataplane::Error;
-use pifolab_dataplane::ebpf::conformance::{Verdict, replay_file};
+use pifolab_dataplane::conformance::{Through, Verdict};
 use pifolab_dataplane::ebpf::harness::{Harnessed, Trouble};
 use pifolab_dataplane::ebpf::{Occupancy, RankSource, Settings};
 use pifolab_scenario::registry::find_scheduler;
@@ -111,7 +111,7 @@ fn the_projects_vectors_agree_in_every_answer() {
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
-        match replay_file(&path).unwrap_or_else(|error| panic!("{error}")) {
+        match Through::Kernel.replay_file(&path).unwrap_or_else(|error| panic!("{error}")) {
             Verdict::Skipped(reason) => eprintln!("skipped {}: {reason}", path.display()),
             Verdict::Replayed(outcome) => {
                 assert_eq!(outcome.mismatches, 0, "{:?}", outcome.first);
@@ -130,7 +130,7 @@ fn a_vector_with_a_wrong_answer_is_found_and_one_without_program_is_skipped_with
     let replay = |name: &str, text: &str| {
         let path = std::env::temp_dir().join(format!("pifolab-{name}-{}.json", std::process::id()));
         std::fs::write(&path, text).expect("a file in the temporary folder");
-        let verdict = replay_file(&path);
+        let verdict = Through::Kernel.replay_file(&path);
         std::fs::remove_file(&path).expect("it was just written");
         verdict
     };

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Tests the Linux data plane as far as this machine can; what it cannot is skipped, and said in a line. With
+# DATAPLANE_REQUIRE in the environment a skip is a failure: U (the user-space switch), K (eBPF in the kernel), or UK.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+required=${DATAPLANE_REQUIRE:-}
+
+# Tells why something is skipped; ends the script where it is required.
+skip() { # tiers, what, reason
+    if [[ $required =~ [$1] ]]; then
+        echo "data plane: cannot test $2, and DATAPLANE_REQUIRE=$required asks for it: $3" >&2
+        exit 1
+    fi
+    echo "data plane: skipped $2: $3"
+}
+
+if [ "$(uname -s)" != Linux ]; then
+    skip UK "the Linux data plane" "this is $(uname -s)"
+    exit 0
+fi
+
+features=()
+if ! missing=$(scripts/install_dataplane_deps.sh --check); then
+    skip K "the eBPF programs" "not installed: $missing (scripts/install_dataplane_deps.sh)"
+    features=(--no-default-features)
+fi
+
+# One folder for both workspaces, and one set of compiled dependencies.
+cargo test --quiet --manifest-path dataplane/linux/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" "${features[@]}"
