@@ -8,8 +8,8 @@ use pifolab_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-const BUCKETS: u64 = 1024;
-const WORDS: usize = BUCKETS as usize / 64;
+const BUCKETS: usize = 1024;
+const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
 
 /// In which order events of equal time pop.
@@ -40,6 +40,7 @@ struct Node<E> {
     generation: u32,
 }
 
+/// The ends of a list of nodes; meaningless while the bucket's bit in `occupied` is not set.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     head: u32,
@@ -63,22 +64,21 @@ struct Bucket {
 #[derive(Debug)]
 pub struct EventQueue<E> {
     now: u64,
-    /// Bucket width as a power of two, in picoseconds.
+    /// Bucket width as a power of two, in picoseconds. A time shifted by it is a slot; slot s lies in bucket s mod 1024.
     shift: u32,
-    /// The first instant that the wheel does not reach.
-    horizon: u64,
+    /// The slot of `now`. The wheel holds the slots from here up to 1023 further.
+    start: u64,
+    /// The first occupied slot, or the end of time.
+    first: u64,
+    /// The slot of `now` from which on the first far event is within reach.
+    fetch_at: u64,
     /// One bit per word of `occupied` that is not zero.
     summary: u64,
-    /// The first occupied bucket; meaningless while `summary` is 0.
-    first: u32,
     occupied: [u64; WORDS],
-    buckets: Box<[Bucket]>,
-    nodes: Vec<Node<E>>,
-    free: u32,
+    buckets: Box<[Bucket; BUCKETS]>,
+    nodes: Nodes<E>,
     /// Time, order of scheduling, node.
     far: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    /// The earliest time in `far`, or the end of time.
-    far_first: u64,
     scheduled: u64,
     len: usize,
     ties: TieOrder,
@@ -89,20 +89,18 @@ impl<E: Copy> EventQueue<E> {
     /// An empty queue at time 0 whose wheel reaches at least `reach` ahead: a little more than the longest common
     /// delay is best.
     pub fn new(reach: Span, ties: TieOrder) -> Self {
-        let width = (reach.as_ps() / (BUCKETS - 1)).max(1).checked_next_power_of_two().unwrap_or(1 << 53);
-        let shift = width.trailing_zeros().min(53);
+        let width = (reach.as_ps() / (BUCKETS as u64 - 1)).max(2).checked_next_power_of_two().unwrap_or(1 << 53);
         Self {
             now: 0,
-            shift,
-            horizon: BUCKETS << shift,
+            shift: width.trailing_zeros().min(53),
+            start: 0,
+            first: u64::MAX,
+            fetch_at: u64::MAX,
             summary: 0,
-            first: 0,
             occupied: [0; WORDS],
-            buckets: vec![Bucket { head: NONE, tail: NONE }; BUCKETS as usize].into_boxed_slice(),
-            nodes: Vec::new(),
-            free: NONE,
+            buckets: Box::new([Bucket { head: NONE, tail: NONE }; BUCKETS]),
+            nodes: Nodes { nodes: Vec::new(), free: NONE },
             far: BinaryHeap::new(),
-            far_first: u64::MAX,
             scheduled: 0,
             len: 0,
             ties,
@@ -131,26 +129,44 @@ impl<E: Copy> EventQueue<E> {
     /// If `time` lies in the past.
     #[inline]
     pub fn schedule(&mut self, time: Time, event: E) -> EventId {
+        let node = self.push(time, event);
+        EventId { node, generation: self.nodes.at(node).generation }
+    }
+
+    /// Adds an event that nobody will take back; returns its node.
+    ///
+    /// # Panics
+    /// If `time` lies in the past.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, time: Time, event: E) -> u32 {
         let time = time.as_ps();
-        assert!(time >= self.now, "an event was scheduled for {time} ps, which is before the present, {} ps", self.now);
-        let node = self.new_node(time, event);
-        self.len += 1;
-        if time < self.horizon {
-            self.insert(node, time);
-        } else {
-            self.far.push(Reverse((time, self.scheduled, node)));
-            self.scheduled += 1;
-            self.far_first = self.far_first.min(time);
+        if time < self.now {
+            past(time, self.now);
         }
-        EventId { node, generation: self.nodes[node as usize].generation }
+        let node = self.nodes.take(time, event);
+        self.len += 1;
+        let slot = time >> self.shift;
+        if slot - self.start < BUCKETS as u64 {
+            self.insert(node, time, slot);
+        } else {
+            self.push_far(node, time, slot);
+        }
+        node
+    }
+
+    #[inline(never)]
+    fn push_far(&mut self, node: u32, time: u64, slot: u64) {
+        self.far.push(Reverse((time, self.scheduled, node)));
+        self.scheduled += 1;
+        self.fetch_at = self.fetch_at.min(slot - (BUCKETS as u64 - 1));
     }
 
     /// Takes an event back; `false` if it has already popped or been cancelled.
     pub fn cancel(&mut self, id: EventId) -> bool {
-        let node = &mut self.nodes[id.node as usize];
-        if node.generation != id.generation {
+        // Checked, unlike elsewhere: the number may come from another queue.
+        let Some(node) = self.nodes.nodes.get_mut(id.node as usize).filter(|node| node.generation == id.generation) else {
             return false;
-        }
+        };
         node.generation |= 1;
         self.len -= 1;
         true
@@ -182,33 +198,25 @@ impl<E: Copy> EventQueue<E> {
     #[inline(always)]
     fn pop_next(&mut self, limit: u64) -> Option<(u64, E)> {
         loop {
-            if self.summary == 0 {
-                if self.far_first > limit || self.far.is_empty() {
-                    return None;
-                }
-                // The wheel has run dry: it starts anew at the first far event.
-                self.advance(self.far_first);
+            if self.first == u64::MAX && !self.restart(limit) {
+                return None;
             }
-            let index = self.first as usize;
-            let bucket = &mut self.buckets[index];
-            let node = bucket.head;
-            let Node { time, event, next, generation } = self.nodes[node as usize];
+            let index = self.first as usize % BUCKETS;
+            let node = self.buckets[index].head;
+            let Node { time, event, next, generation } = *self.nodes.at(node);
             if time > limit {
                 return None;
             }
-            bucket.head = next;
+            self.now = time;
+            self.start = self.first;
+            self.buckets[index].head = next;
             if next == NONE {
-                bucket.tail = NONE;
-                self.occupied[index >> 6] &= !(1 << (index & 63));
-                if self.occupied[index >> 6] == 0 {
-                    self.summary &= !(1 << (index >> 6));
-                }
+                self.vacate(index);
             }
-            self.free_node(node);
-            if next == NONE && self.summary != 0 {
-                self.first = self.bucket_after(index) as u32;
+            self.nodes.give_back(node);
+            if self.start >= self.fetch_at {
+                self.fetch_far();
             }
-            self.advance(time);
             if generation & 1 == 0 {
                 self.len -= 1;
                 return Some((time, event));
@@ -216,97 +224,161 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// The first occupied bucket after `index`, which is empty, going round.
-    #[inline]
-    fn bucket_after(&self, index: usize) -> usize {
-        let word = index >> 6;
-        let here = self.occupied[word] & (u64::MAX << (index & 63));
-        if here != 0 {
-            return (word << 6) + here.trailing_zeros() as usize;
+    /// The wheel has run dry: starts it anew at the first far event, if that is due by `limit`.
+    #[cold]
+    fn restart(&mut self, limit: u64) -> bool {
+        match self.far.peek() {
+            Some(&Reverse((time, ..))) if time <= limit => {
+                self.now = time;
+                self.start = time >> self.shift;
+                self.fetch_far();
+                true
+            }
+            _ => false,
         }
-        let after = self.summary & (u64::MAX << word << 1);
-        let word = if after != 0 { after } else { self.summary }.trailing_zeros() as usize;
-        (word << 6) + self.occupied[word].trailing_zeros() as usize
+    }
+
+    /// Bucket `index`, the first, has become empty: finds the next one.
+    #[inline(always)]
+    fn vacate(&mut self, index: usize) {
+        let word = index / 64;
+        self.occupied[word] &= !(1 << (index % 64));
+        let here = self.occupied[word] & (u64::MAX << (index % 64));
+        let next = if here != 0 {
+            word * 64 + here.trailing_zeros() as usize
+        } else {
+            if self.occupied[word] == 0 {
+                self.summary &= !(1 << word);
+                if self.summary == 0 {
+                    self.first = u64::MAX;
+                    return;
+                }
+            }
+            // Going round, the word itself comes last: its lower bits are the farthest slots.
+            let after = self.summary & (u64::MAX << word << 1);
+            let word = if after != 0 { after } else { self.summary }.trailing_zeros() as usize % WORDS;
+            word * 64 + self.occupied[word].trailing_zeros() as usize
+        };
+        self.first += (next.wrapping_sub(index) % BUCKETS) as u64;
     }
 
     /// The event that pops next if none is scheduled before it; perhaps a cancelled one. For prefetching.
     #[inline]
     pub fn peek(&self) -> Option<&E> {
-        (self.summary != 0).then(|| &self.nodes[self.buckets[self.first as usize].head as usize].event)
+        (self.first != u64::MAX)
+            .then(|| &self.nodes.at(self.buckets[self.first as usize % BUCKETS].head).event)
     }
 
-    /// Moves the clock, and with it the horizon; far events that come within reach join the wheel.
-    #[inline]
-    fn advance(&mut self, time: u64) {
-        self.now = time;
-        self.horizon = ((time >> self.shift) + BUCKETS).saturating_mul(1 << self.shift);
-        if self.far_first < self.horizon {
-            self.fetch_far();
-        }
-    }
-
+    /// Moves the far events that have come within reach to the wheel.
     #[cold]
     fn fetch_far(&mut self) {
         while let Some(&Reverse((time, _, node))) = self.far.peek() {
-            if time >= self.horizon {
-                self.far_first = time;
+            let slot = time >> self.shift;
+            if slot - self.start >= BUCKETS as u64 {
+                self.fetch_at = slot - (BUCKETS as u64 - 1);
                 return;
             }
             self.far.pop();
-            self.insert(node, time);
+            self.insert(node, time, slot);
         }
-        self.far_first = u64::MAX;
+        self.fetch_at = u64::MAX;
     }
 
     /// Puts a node behind all of its bucket that are not later.
     #[inline(always)]
-    fn insert(&mut self, node: u32, time: u64) {
-        let index = (time >> self.shift) as usize & (BUCKETS as usize - 1);
-        let Bucket { head, tail } = self.buckets[index];
-        if head == NONE {
-            let start = self.now >> self.shift;
-            let ahead = |bucket: u64| bucket.wrapping_sub(start) & (BUCKETS - 1);
-            if self.summary == 0 || ahead(index as u64) < ahead(self.first.into()) {
-                self.first = index as u32;
-            }
+    fn insert(&mut self, node: u32, time: u64, slot: u64) {
+        let index = slot as usize % BUCKETS;
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        if self.occupied[word] & bit == 0 {
+            self.occupied[word] |= bit;
+            self.summary |= 1 << word;
+            self.first = self.first.min(slot);
             self.buckets[index] = Bucket { head: node, tail: node };
-            self.occupied[index >> 6] |= 1 << (index & 63);
-            self.summary |= 1 << (index >> 6);
-        } else if self.nodes[tail as usize].time <= time {
-            self.nodes[tail as usize].next = node;
+        } else {
+            self.insert_among(node, time, index);
+        }
+    }
+
+    /// As [`insert`](Self::insert), where the bucket holds others.
+    #[inline]
+    fn insert_among(&mut self, node: u32, time: u64, index: usize) {
+        let Bucket { head, tail } = self.buckets[index];
+        if self.nodes.at(tail).time <= time {
+            self.nodes.at_mut(tail).next = node;
             self.buckets[index].tail = node;
-        } else if self.nodes[head as usize].time > time {
-            self.nodes[node as usize].next = head;
+        } else if self.nodes.at(head).time > time {
+            self.nodes.at_mut(node).next = head;
             self.buckets[index].head = node;
         } else {
             let mut before = head;
-            let mut after = self.nodes[head as usize].next;
-            while self.nodes[after as usize].time <= time {
+            let mut after = self.nodes.at(head).next;
+            while self.nodes.at(after).time <= time {
                 before = after;
-                after = self.nodes[after as usize].next;
+                after = self.nodes.at(after).next;
             }
-            self.nodes[before as usize].next = node;
-            self.nodes[node as usize].next = after;
+            self.nodes.at_mut(before).next = node;
+            self.nodes.at_mut(node).next = after;
         }
     }
+}
 
-    #[inline]
-    fn new_node(&mut self, time: u64, event: E) -> u32 {
+#[cold]
+#[inline(never)]
+fn past(time: u64, now: u64) -> ! {
+    panic!("an event was scheduled for {time} ps, which is before the present, {now} ps")
+}
+
+/// The nodes of all lists, those of the free list among them.
+///
+/// Nodes are only ever added, and every number that the queue keeps was handed out by [`take`](Self::take), so none is
+/// out of bounds. Checking that at every step would cost a tenth of a run.
+#[derive(Debug)]
+struct Nodes<E> {
+    nodes: Vec<Node<E>>,
+    free: u32,
+}
+
+impl<E: Copy> Nodes<E> {
+    #[inline(always)]
+    fn at(&self, node: u32) -> &Node<E> {
+        debug_assert!((node as usize) < self.nodes.len());
+        // SAFETY: `node` came from `take`, which returns positions in the vector, and the vector never shrinks.
+        unsafe { self.nodes.get_unchecked(node as usize) }
+    }
+
+    #[inline(always)]
+    fn at_mut(&mut self, node: u32) -> &mut Node<E> {
+        debug_assert!((node as usize) < self.nodes.len());
+        // SAFETY: as in `at`.
+        unsafe { self.nodes.get_unchecked_mut(node as usize) }
+    }
+
+    /// A node for an event.
+    #[inline(always)]
+    fn take(&mut self, time: u64, event: E) -> u32 {
         let node = self.free;
         if node == NONE {
-            self.nodes.push(Node { time, event, next: NONE, generation: 0 });
-            return self.nodes.len() as u32 - 1;
+            return self.add(time, event);
         }
-        let slot = &mut self.nodes[node as usize];
-        self.free = slot.next;
-        *slot = Node { time, event, next: NONE, generation: slot.generation };
+        let slot = self.at_mut(node);
+        let next = slot.next;
+        (slot.time, slot.event, slot.next) = (time, event, NONE);
+        self.free = next;
         node
     }
 
-    #[inline]
-    fn free_node(&mut self, node: u32) {
-        let slot = &mut self.nodes[node as usize];
-        slot.next = self.free;
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, time: u64, event: E) -> u32 {
+        self.nodes.push(Node { time, event, next: NONE, generation: 0 });
+        self.nodes.len() as u32 - 1
+    }
+
+    #[inline(always)]
+    fn give_back(&mut self, node: u32) {
+        let free = self.free;
+        let slot = self.at_mut(node);
+        slot.next = free;
         slot.generation = (slot.generation | 1).wrapping_add(1);
         self.free = node;
     }

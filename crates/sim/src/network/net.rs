@@ -425,7 +425,7 @@ impl<'a, O: Observer> Net<'a, O> {
                 }
                 Dequeued::NotBefore(time) => {
                     port.held_back = true;
-                    self.events.schedule(time, Event::Release { port: number }.pack());
+                    self.events.push(time, Event::Release { port: number }.pack());
                     return;
                 }
                 Dequeued::Empty => {
@@ -453,10 +453,10 @@ impl<'a, O: Observer> Net<'a, O> {
         port.busy += time;
         if self.lazy {
             let arrival = Event::Arrive { port: number, packet }.pack();
-            self.events.schedule(port.busy_until + port.delay, arrival);
+            self.events.push(port.busy_until + port.delay, arrival);
         } else {
             port.serving = Some(packet);
-            self.events.schedule(port.busy_until, Event::Depart { port: number }.pack());
+            self.events.push(port.busy_until, Event::Depart { port: number }.pack());
         }
     }
 
@@ -464,7 +464,7 @@ impl<'a, O: Observer> Net<'a, O> {
     pub(super) fn depart(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
         let packet = port.serving.take().expect("a departure ends a transmission");
-        self.events.schedule(now + port.delay, Event::Arrive { port: number, packet }.pack());
+        self.events.push(now + port.delay, Event::Arrive { port: number, packet }.pack());
         if port.waiting > 0 {
             self.begin_next(number, now);
         }
