@@ -58,7 +58,7 @@ impl Event {
 }
 
 impl Packed {
-    #[inline]
+    #[inline(always)]
     pub(super) fn unpack(self) -> Event {
         let a = (self.0 >> 30) as u32 % NUMBERS;
         let b = self.0 as u32 % NUMBERS;
@@ -243,7 +243,7 @@ impl<'a, O: Observer> Net<'a, O> {
     }
 
     /// A packet reached the far end of a link: on to the next port, or (true) out to the end point.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> bool {
         self.counters.hops += 1;
         if self.lazy {
@@ -263,7 +263,7 @@ impl<'a, O: Observer> Net<'a, O> {
     }
 
     /// Offers a packet to a port.
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, number: u32, packet: u32, now: Time) {
         if self.lazy {
             self.catch_up(number, now);
@@ -283,13 +283,14 @@ impl<'a, O: Observer> Net<'a, O> {
         } else if !port.ring_fits(size) || (!idle && port.squeezed_out(size)) {
             self.drop_packet(number, packet, size, DropReason::Full);
         } else if idle {
-            self.begin(number, packet, size, now);
+            begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
         } else {
             port.ring_push(packet, size);
         }
     }
 
     /// Offers a packet to the scheduler of a port.
+    #[inline(never)]
     fn offer_scheduler(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
         let port = &mut self.ports[number as usize];
         let InFlight { segment, flow, size, .. } = self.packets[packet as usize];
@@ -300,7 +301,8 @@ impl<'a, O: Observer> Net<'a, O> {
                 self.observer.on_admit(PortId(number), view, 0, port.queue.watched(), now);
                 self.observer.on_dequeue(PortId(number), view, 0, port.queue.watched(), now);
             }
-            self.begin(number, packet, size, now);
+            let port = &mut self.ports[number as usize];
+            begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
             return;
         }
         if port.wants_hints {
@@ -359,6 +361,7 @@ impl<'a, O: Observer> Net<'a, O> {
     }
 
     /// Books a drop and forgets the packet.
+    #[inline(never)]
     fn drop_packet(&mut self, number: u32, packet: u32, size: u32, reason: DropReason) {
         let port = &mut self.ports[number as usize];
         port.dropped_packets[reason as usize] += 1;
@@ -372,26 +375,42 @@ impl<'a, O: Observer> Net<'a, O> {
     ///
     /// Whoever touches a port comes here first, and the end of every transmission is followed by an arrival at the far
     /// end, which comes here too: so no decision is late, and each is made as of the instant when the wire became free.
-    #[inline]
+    #[inline(always)]
     pub(super) fn catch_up(&mut self, number: u32, now: Time) {
+        let port = &mut self.ports[number as usize];
+        if port.waiting == 0 || port.busy_until > now {
+            return;
+        }
+        if !port.ringed {
+            return self.catch_up_scheduled(number, now);
+        }
+        while port.waiting > 0 && port.busy_until <= now {
+            let start = port.busy_until;
+            let (packet, size) = port.ring_pop();
+            begin(port, &mut self.events, number, packet, size, start, self.rounding, true);
+        }
+    }
+
+    /// As [`catch_up`](Self::catch_up), where a scheduler decides.
+    #[inline(never)]
+    fn catch_up_scheduled(&mut self, number: u32, now: Time) {
         loop {
             let port = &self.ports[number as usize];
             if port.waiting == 0 || port.busy_until > now || port.held_back {
                 return;
             }
-            self.begin_next(number, port.busy_until);
+            self.begin_scheduled(number, false, port.busy_until);
         }
     }
 
-    /// Starts to send the next packet of an idle port.
-    #[inline]
+    /// Starts to send the next packet of an idle port where one waits.
     fn begin_next(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
-        if !port.ringed {
-            self.begin_scheduled(number, false, now);
-        } else if port.waiting > 0 {
+        if port.ringed {
             let (packet, size) = port.ring_pop();
-            self.begin(number, packet, size, now);
+            begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
+        } else {
+            self.begin_scheduled(number, false, now);
         }
     }
 
@@ -415,7 +434,7 @@ impl<'a, O: Observer> Net<'a, O> {
                     if port.wants_hints {
                         self.packets[packet.id as usize].waited += now.since(packet.arrival);
                     }
-                    self.begin(number, packet.id as u32, packet.size, now);
+                    begin(port, &mut self.events, number, packet.id as u32, packet.size, now, self.rounding, self.lazy);
                     return;
                 }
                 Dequeued::Dropped { packet, reason } => {
@@ -437,26 +456,6 @@ impl<'a, O: Observer> Net<'a, O> {
                     return;
                 }
             }
-        }
-    }
-
-    /// Puts a packet on the wire.
-    #[inline(always)]
-    fn begin(&mut self, number: u32, packet: u32, size: u32, now: Time) {
-        let port = &mut self.ports[number as usize];
-        let time = port.serialisation(size, self.rounding);
-        port.held_back = false;
-        port.busy_until = now + time;
-        port.serving_bytes = size;
-        port.sent_packets += 1;
-        port.sent_bytes += u64::from(size);
-        port.busy += time;
-        if self.lazy {
-            let arrival = Event::Arrive { port: number, packet }.pack();
-            self.events.push(port.busy_until + port.delay, arrival);
-        } else {
-            port.serving = Some(packet);
-            self.events.push(port.busy_until, Event::Depart { port: number }.pack());
         }
     }
 
@@ -534,6 +533,28 @@ impl<'a, O: Observer> Net<'a, O> {
             .map(|slot| format!("{}: {:?}", self.recent[slot].0, self.recent[slot].1.unpack()))
             .collect();
         Err(RunError::NotConserved { account, events })
+    }
+}
+
+/// Puts a packet on the wire of a port.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "parts of one whole, of which others are borrowed at the same time")]
+fn begin(
+    port: &mut Port,
+    events: &mut EventQueue<Packed>,
+    number: u32,
+    packet: u32,
+    size: u32,
+    now: Time,
+    rounding: Rounding,
+    lazy: bool,
+) {
+    port.transmit(size, now, rounding);
+    if lazy {
+        events.push(port.busy_until + port.delay, Event::Arrive { port: number, packet }.pack());
+    } else {
+        port.serving = Some(packet);
+        events.push(port.busy_until, Event::Depart { port: number }.pack());
     }
 }
 

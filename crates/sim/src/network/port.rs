@@ -163,6 +163,18 @@ impl Port {
         })
     }
 
+    /// Books the transmission of a packet of `size` bytes that begins at `now`.
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, size: u32, now: Time, rounding: Rounding) {
+        let time = self.serialisation(size, rounding);
+        self.held_back = false;
+        self.busy_until = now + time;
+        self.serving_bytes = size;
+        self.sent_packets += 1;
+        self.sent_bytes += u64::from(size);
+        self.busy += time;
+    }
+
     /// Whether a ring has room for a packet: the very rule of [`Fifo`].
     #[inline]
     pub(super) fn ring_fits(&self, bytes: u32) -> bool {

@@ -34,7 +34,7 @@ pub(super) struct Routes {
     /// For each host, its group and the port of its group's node that leads to it.
     hosts: Vec<(u32, u32)>,
     groups: usize,
-    /// Where the next hops of (node, group) lie in `hops`.
+    /// For each (node, group): the only next hop if there is one, or where the next hops lie in `hops`.
     spans: Vec<(u32, u32)>,
     hops: Vec<u32>,
     sprayed: u64,
@@ -76,7 +76,13 @@ impl Routes {
                 if best != u32::MAX {
                     routes.hops.extend(ports.iter().filter(|port| of(port) == best));
                 }
-                routes.spans.push((start, routes.hops.len() as u32 - start));
+                match routes.hops[start as usize..] {
+                    [only] => {
+                        routes.hops.truncate(start as usize);
+                        routes.spans.push((only, 1));
+                    }
+                    ref several => routes.spans.push((start, several.len() as u32)),
+                }
             }
         }
         for (group, gate) in group_nodes.iter().enumerate() {
@@ -110,25 +116,26 @@ impl Routes {
     }
 
     /// The port by which a packet for host `dst` leaves `node`; `None` if there is no way.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_port(&mut self, node: u32, dst: u32, hash: u32) -> Option<u32> {
         let (group, down) = self.hosts[dst as usize];
         let (start, count) = self.spans[node as usize * self.groups + group as usize];
-        if start == u32::MAX {
-            return (down != u32::MAX).then_some(down);
+        if count == 1 {
+            return Some(start);
         }
-        let choice = match (count, self.routing) {
-            (0, _) => return None,
-            (1, _) => 0,
-            (_, Routing::FlowHash { .. }) => {
+        if count == 0 {
+            return (start == u32::MAX && down != u32::MAX).then_some(down);
+        }
+        let choice = match self.routing {
+            Routing::FlowHash { .. } => {
                 // Multiply-shift with a factor that differs from switch to switch, so that the choices at successive
                 // switches are independent.
                 let factor = (u64::from(node) << 1 | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
                 let mixed = (u64::from(hash) | 1 << 32).wrapping_mul(factor) >> 32;
                 (((mixed & 0xffff_ffff) * u64::from(count)) >> 32) as u32
             }
-            (_, Routing::NetbenchHash) => jenkins((node as i32).wrapping_add(hash as i32)) as u32 % count,
-            (_, Routing::Spray { seed }) => {
+            Routing::NetbenchHash => jenkins((node as i32).wrapping_add(hash as i32)) as u32 % count,
+            Routing::Spray { seed } => {
                 self.sprayed += 1;
                 (((mix64(seed ^ self.sprayed) >> 32) * u64::from(count)) >> 32) as u32
             }
