@@ -1,7 +1,7 @@
 //! The engine: connections and the event loop.
 
 use super::config::{Config, ConfigError, Controllers};
-use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, prefetch};
+use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, Trip, prefetch, prefetch_whole};
 use super::result::{Counters, FlowResult, RunError, RunResult};
 use super::routing::Routes;
 use crate::observer::Observer;
@@ -11,19 +11,36 @@ use pifolab_workload::flows::Flow;
 
 const NONE: u32 = u32::MAX;
 
-/// Both ends of a flow's connection.
+/// Both ends of a flow's connection, in the order in which packets touch them: there are thousands of connections, so
+/// each visit finds its cache lines cold, and [`Simulation::prefetch_next`] fetches the ones that it will need.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Connection {
-    sender: Sender,
-    receiver: Receiver,
-    log: SackLog,
+    /// The flow, or `NONE` once it is complete.
     flow: u32,
     src: u32,
     dst: u32,
     hash_forth: u32,
     hash_back: u32,
+    log: SackLog,
+    sender: Sender,
     sender_timer: Timer,
+    receiver: Receiver,
     receiver_timer: Timer,
+}
+
+impl Connection {
+    /// What the sender's packets have in common.
+    #[inline]
+    fn forth(&self, slot: u32) -> Trip {
+        Trip { flow: self.flow, slot, src: self.src, dst: self.dst, hash: self.hash_forth }
+    }
+
+    /// What the receiver's packets have in common.
+    #[inline]
+    fn back(&self, slot: u32) -> Trip {
+        Trip { flow: self.flow, slot, src: self.dst, dst: self.src, hash: self.hash_back }
+    }
 }
 
 /// A checked network, ready to run flows.
@@ -143,23 +160,31 @@ impl<'a, O: Observer> Simulation<'a, O> {
             let Some((now, event)) = self.net.events.pop_until(self.end) else { return Ok(false) };
             self.net.note(now, event);
             self.prefetch_next();
-            match event.unpack() {
-                Event::Arrive { port, packet } => {
-                    if self.net.arrive(port, packet, now) {
-                        self.deliver(packet, now);
-                    }
+            if let Some((port, packet)) = event.arrival() {
+                if self.net.arrive(port, packet, now) {
+                    self.deliver(packet, now);
                 }
-                Event::Depart { port } => self.net.depart(port, now),
-                Event::Release { port } => self.net.release(port, now),
-                Event::Start { flow } => self.start(flow, now),
-                Event::SenderTimer { flow, arm } => self.sender_timer(flow, arm, now),
-                Event::ReceiverTimer { flow, arm } => self.receiver_timer(flow, arm, now),
+            } else {
+                self.handle_other(event.unpack(), now);
             }
             if self.net.counters.events >= self.net.next_check {
                 self.net.check()?;
             }
         }
         Ok(true)
+    }
+
+    /// Lets an event happen that is no arrival.
+    #[inline(never)]
+    fn handle_other(&mut self, event: Event, now: Time) {
+        match event {
+            Event::Arrive { .. } => unreachable!("the caller handles arrivals"),
+            Event::Depart { port } => self.net.depart(port, now),
+            Event::Release { port } => self.net.release(port, now),
+            Event::Start { flow } => self.start(flow, now),
+            Event::SenderTimer { flow, arm } => self.sender_timer(flow, arm, now),
+            Event::ReceiverTimer { flow, arm } => self.receiver_timer(flow, arm, now),
+        }
     }
 
     /// The time of the last event.
@@ -190,7 +215,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
         self.net.check()?;
         for slot in 0..self.connections.len() as u32 {
-            if self.open.get(self.connections[slot as usize].flow as usize) == Some(&slot) {
+            if self.connections[slot as usize].flow != NONE {
                 self.settle(slot, None);
             }
         }
@@ -243,47 +268,60 @@ impl<'a, O: Observer> Simulation<'a, O> {
             }
         };
         self.open[flow as usize] = slot;
-        let Connection { sender, hash_forth, .. } = &mut self.connections[slot as usize];
-        let net = &mut self.net;
-        sender.start(now, &mut |segment| net.send(segment, flow, src, dst, *hash_forth, now));
+        let connection = &mut self.connections[slot as usize];
+        let (forth, net) = (connection.forth(slot), &mut self.net);
+        connection.sender.start(now, &mut |segment| net.send(segment, forth, now));
         self.watch_sender(slot, now);
     }
 
     /// Fetches what the next event will touch while this one is handled: with thousands of packets and connections
     /// under way, waiting for memory is what takes longest.
-    #[inline]
+    #[inline(always)]
     fn prefetch_next(&self) {
-        let Some(Event::Arrive { port, packet }) = self.net.events.peek().map(|event| event.unpack()) else { return };
-        prefetch(&self.net.ports[port as usize]);
-        prefetch(&self.net.packets[packet as usize]);
+        let Some((port, packet)) = self.net.events.peek().and_then(|event| event.arrival()) else { return };
+        let port = &self.net.ports[port as usize];
+        let packet = &self.net.packets[packet as usize];
+        prefetch(port);
+        prefetch(packet);
+        if self.net.is_host(port.to)
+            && let Some(connection) = self.connections.get(packet.slot as usize)
+        {
+            prefetch(connection);
+            if packet.segment.from_sender() {
+                prefetch_whole(&connection.receiver);
+            } else {
+                prefetch_whole(&connection.sender);
+                prefetch(&connection.sender_timer);
+            }
+        }
     }
 
     /// Hands a packet that has left the network to its connection, if that is still open.
+    #[inline(always)]
     fn deliver(&mut self, number: u32, now: Time) {
-        let InFlight { segment, flow, dst: host, .. } = self.net.packets[number as usize];
-        let slot = self.open[flow as usize];
-        if slot == NONE {
+        let InFlight { segment, flow, slot, dst: host, .. } = self.net.packets[number as usize];
+        let connection = &mut self.connections[slot as usize];
+        if connection.flow != flow {
             return;
         }
-        let connection = &mut self.connections[slot as usize];
-        let Connection { sender, receiver, log, flow, src, dst, hash_forth, hash_back, .. } = connection;
         let net = &mut self.net;
         if segment.from_sender() {
-            debug_assert_eq!(host, *dst);
+            debug_assert_eq!(host, connection.dst);
+            let Connection { receiver, log, .. } = connection;
             if let Some(answer) = receiver.handle_segment(&segment, log, now) {
-                net.send(answer, *flow, *dst, *src, *hash_back, now);
+                net.send(answer, connection.back(slot), now);
             }
-            if self.is_udp && receiver.is_complete() {
+            if self.is_udp && connection.receiver.is_complete() {
                 self.close(slot, now);
-            } else if receiver.arms() != 0 {
+            } else if connection.receiver.arms() != 0 {
                 self.watch_receiver(slot, now);
             }
         } else {
-            let progress = sender.handle_segment(&segment, log, now, &mut |segment| {
-                net.send(segment, *flow, *src, *dst, *hash_forth, now);
-            });
+            let forth = connection.forth(slot);
+            let Connection { sender, log, .. } = connection;
+            let progress = sender.handle_segment(&segment, log, now, &mut |segment| net.send(segment, forth, now));
             if let Some(acknowledged) = &mut net.acknowledged {
-                acknowledged[*flow as usize] = sender.acknowledged_bytes();
+                acknowledged[flow as usize] = sender.acknowledged_bytes();
             }
             if progress == Progress::Completed {
                 self.close(slot, now);
@@ -304,9 +342,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
         } else if arm != connection.sender.arms() % NUMBERS {
             return;
         }
-        let Connection { sender, src, dst, hash_forth, .. } = connection;
-        let net = &mut self.net;
-        sender.handle_timeout(now, &mut |segment| net.send(segment, flow, *src, *dst, *hash_forth, now));
+        let (forth, net) = (connection.forth(slot), &mut self.net);
+        connection.sender.handle_timeout(now, &mut |segment| net.send(segment, forth, now));
         self.watch_sender(slot, now);
     }
 
@@ -322,7 +359,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             return;
         }
         if let Some(answer) = connection.receiver.handle_timeout(now) {
-            self.net.send(answer, flow, connection.dst, connection.src, connection.hash_back, now);
+            self.net.send(answer, connection.back(slot), now);
         }
         self.watch_receiver(slot, now);
     }
@@ -352,6 +389,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         let flow = connection.flow;
         self.settle(slot, Some(now.since(self.flows[flow as usize].start)));
         self.open[flow as usize] = NONE;
+        self.connections[slot as usize].flow = NONE;
         self.free_connections.push(slot);
     }
 

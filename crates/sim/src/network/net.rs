@@ -58,6 +58,12 @@ impl Event {
 }
 
 impl Packed {
+    /// The port and the packet, if this is an arrival: the common case, without the others.
+    #[inline(always)]
+    pub(super) fn arrival(self) -> Option<(u32, u32)> {
+        (self.0 >> 60 == 0).then_some(((self.0 >> 30) as u32, self.0 as u32 % NUMBERS))
+    }
+
     #[inline(always)]
     pub(super) fn unpack(self) -> Event {
         let a = (self.0 >> 30) as u32 % NUMBERS;
@@ -79,6 +85,8 @@ impl Packed {
 pub(super) struct InFlight {
     pub(super) segment: Segment,
     pub(super) flow: u32,
+    /// Where its connection is, if that still belongs to `flow`.
+    pub(super) slot: u32,
     hash: u32,
     pub(super) dst: u32,
     /// Bytes on the wire.
@@ -88,6 +96,16 @@ pub(super) struct InFlight {
 }
 
 const _: () = assert!(size_of::<InFlight>() == 64);
+
+/// What all packets of a connection in one direction have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trip {
+    pub(super) flow: u32,
+    pub(super) slot: u32,
+    pub(super) src: u32,
+    pub(super) dst: u32,
+    pub(super) hash: u32,
+}
 
 /// What the event queue holds for one timer.
 #[derive(Clone, Copy, Debug)]
@@ -181,7 +199,7 @@ impl<'a, O: Observer> Net<'a, O> {
     }
 
     /// Enters an event into the trace.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note(&mut self, now: Time, event: Packed) {
         self.recent[self.counters.events as usize % REMEMBERED] = (now, event);
         self.counters.events += 1;
@@ -221,12 +239,13 @@ impl<'a, O: Observer> Net<'a, O> {
     }
 
     /// Puts a segment of an end point at host `src` on its way.
-    pub(super) fn send(&mut self, mut segment: Segment, flow: u32, src: u32, dst: u32, hash: u32, now: Time) {
+    pub(super) fn send(&mut self, mut segment: Segment, trip: Trip, now: Time) {
         if let Some((distribution, stream)) = &mut self.drawn_ranks {
             segment.rank = Rank::saturating(distribution.draw(stream));
         }
         let size = u32::from(segment.payload_bytes) + self.header_bytes;
-        let packet = InFlight { segment, flow, hash, dst, size, waited: Span::ZERO };
+        let Trip { flow, slot, src, dst, hash } = trip;
+        let packet = InFlight { segment, flow, slot, hash, dst, size, waited: Span::ZERO };
         let number = match self.free_packets.pop() {
             Some(number) => {
                 self.packets[number as usize] = packet;
@@ -260,6 +279,12 @@ impl<'a, O: Observer> Net<'a, O> {
         let next = self.routes.next_port(node, packet.dst, packet.hash).expect("checked before the run");
         self.offer(next, number, now);
         false
+    }
+
+    /// Whether a node is a host.
+    #[inline(always)]
+    pub(super) fn is_host(&self, node: u32) -> bool {
+        node < self.hosts
     }
 
     /// Offers a packet to a port.
@@ -559,13 +584,27 @@ fn begin(
 }
 
 /// Asks for the first cache line of `place` ahead of its use.
-#[inline]
+#[inline(always)]
 pub(super) fn prefetch<T>(place: &T) {
+    prefetch_line(std::ptr::from_ref(place).cast());
+}
+
+/// Asks for every cache line of `place` ahead of its use.
+#[inline(always)]
+pub(super) fn prefetch_whole<T>(place: &T) {
+    let start = std::ptr::from_ref(place).cast::<i8>();
+    for offset in (0..size_of::<T>()).step_by(64) {
+        prefetch_line(start.wrapping_add(offset));
+    }
+}
+
+#[inline(always)]
+fn prefetch_line(address: *const i8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is allowed; this one even comes from a reference.
+    // SAFETY: a prefetch of any address is allowed.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(place).cast());
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
+    let _ = address;
 }
