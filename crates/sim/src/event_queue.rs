@@ -164,7 +164,8 @@ impl<E: Copy> EventQueue<E> {
     /// Takes an event back; `false` if it has already popped or been cancelled.
     pub fn cancel(&mut self, id: EventId) -> bool {
         // Checked, unlike elsewhere: the number may come from another queue.
-        let Some(node) = self.nodes.nodes.get_mut(id.node as usize).filter(|node| node.generation == id.generation) else {
+        let Some(node) = self.nodes.nodes.get_mut(id.node as usize).filter(|node| node.generation == id.generation)
+        else {
             return false;
         };
         node.generation |= 1;
@@ -265,8 +266,7 @@ impl<E: Copy> EventQueue<E> {
     /// The event that pops next if none is scheduled before it; perhaps a cancelled one. For prefetching.
     #[inline]
     pub fn peek(&self) -> Option<&E> {
-        (self.first != u64::MAX)
-            .then(|| &self.nodes.at(self.buckets[self.first as usize % BUCKETS].head).event)
+        (self.first != u64::MAX).then(|| &self.nodes.at(self.buckets[self.first as usize % BUCKETS].head).event)
     }
 
     /// Moves the far events that have come within reach to the wheel.
