@@ -66,7 +66,7 @@ def positive_integer(text: str) -> int:
 def complete_parser() -> Parser:
     """Return the parser of the whole command line."""
     # Commands import what they need when they run: `pifolab list` should not wait for a plotting library.
-    from pifolab.cli import agree, bench, catalogue, conformance, dataplane, demo, run, testbed
+    from pifolab.cli import agree, bench, catalogue, conformance, dataplane, demo, results, run, sweep, testbed
 
     parser = Parser(
         prog="pifolab",
@@ -75,6 +75,6 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    for module in (run, agree, catalogue, conformance, bench, demo, dataplane, testbed):
+    for module in (run, agree, sweep, results, catalogue, conformance, bench, demo, dataplane, testbed):
         module.add_to(commands)
     return parser

@@ -108,6 +108,8 @@ class Estimate:
         return None
 
     def __str__(self) -> str:
+        if not math.isfinite(self.value):
+            return "undefined (0 over 0)" if math.isnan(self.value) else "infinite (over 0)"
         if not math.isfinite(self.low):
             return f"{_shown(self.value, None)}{self.unit}"
         decimals = _decimals((self.high - self.low) / 2)

@@ -100,7 +100,9 @@ def _seeds_to_decide(estimate: Estimate, low: float, high: float) -> int | None:
     distance = min(abs(estimate.value - border) for border in (low, high) if math.isfinite(border))
     if distance == 0 or estimate.value == 0:
         return None
-    return estimate.seeds_for(distance / abs(estimate.value))
+    enough = estimate.seeds_for(distance / abs(estimate.value))
+    # An interval that lies more to one side can cross a border that its mean is far from.
+    return None if enough is None else max(enough, estimate.seeds + 1)
 
 
 def _border(stated: float | None, border: float) -> float | None:

@@ -34,7 +34,7 @@ from pifolab.store.claims import Claim
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Store", "StoreError", "StoreFullError"]
+__all__ = ["Store", "StoreError", "StoreFullError", "write_whole"]
 
 _MARK = "pifolab-store.json"
 _FORMAT = 1
@@ -109,7 +109,7 @@ class Store:
                 raise InputError(f"{self.path}: is a folder with other things in it; give a new or empty one")
             for name in _FOLDERS:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
-            _write_whole(mark, (json.dumps({"format": _FORMAT}) + "\n").encode())
+            write_whole(mark, (json.dumps({"format": _FORMAT}) + "\n").encode())
         except OSError as error:
             raise self._fault(error) from None
 
@@ -342,8 +342,8 @@ class Store:
                         runs = pl.concat([runs, earlier.join(runs, on="run", how="anti")])
                 written = io.BytesIO()
                 runs.write_parquet(written, metadata={"pifolab": json.dumps(about, ensure_ascii=False)})
-                _write_whole(folder / f"{name}.parquet", written.getvalue())
-                _write_whole(folder / f"{name}.json", (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode())
+                write_whole(folder / f"{name}.parquet", written.getvalue())
+                write_whole(folder / f"{name}.json", (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode())
         except OSError as error:
             raise self._fault(error) from None
 
@@ -376,7 +376,7 @@ def _write_synced(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Replace a file by way of a temporary one."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)

@@ -1,0 +1,289 @@
+"""`pifolab results`: what a store of runs has: lists, filters, exports, statistics, figures, verifies, prunes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pifolab.cli.parser import Parser
+from pifolab.cli.rows import print_rows
+from pifolab.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pifolab.store import Store
+    from pifolab.sweep.results import Group
+
+__all__ = ["add_to"]
+
+FAILED = 1
+
+#: A warning is given where the 95 % interval of a mean reaches further than this to each side.
+_WIDE = 0.05
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    results = commands.add_parser(
+        "results",
+        help="what a store of runs has: list, filter, export, statistics, figures, verify, prune",
+        description="Lists the finished runs, unless another action is asked for.",
+        epilog="docs/results.md describes the store, and how to query it with DuckDB or polars.",
+    )
+    results.add_argument("store", type=Path, metavar="STORE", help="the folder that pifolab sweep --store wrote")
+    results.add_argument("--sweep", metavar="NAME", help="the runs of this sweep, with its axes; default: the only one")
+    results.add_argument(
+        "--where", metavar="SQL", help='only runs for which this holds, such as "window = 15 AND seed <= 3"'
+    )
+    actions = results.add_mutually_exclusive_group()
+    actions.add_argument("--export", type=Path, metavar="FILE", help="write a table to FILE.csv or FILE.parquet")
+    actions.add_argument("--statistics", action="store_true", help="means and ratios with intervals")
+    actions.add_argument("--figures", type=Path, metavar="DIR", help="draw each metric, with bands for the intervals")
+    actions.add_argument("--verify", action="store_true", help="check every file of every run")
+    actions.add_argument("--prune", action="store_true", help="remove runs that are damaged or chosen by --where")
+    results.add_argument("--table", metavar="NAME", help="with --export: which; default schedulers")
+    results.add_argument(
+        "--metric", metavar="NAME", help="with --statistics, --figures: this one only, also any column"
+    )
+    results.add_argument("--x", metavar="AXIS", help="with --figures: what lies on the horizontal axis")
+    results.add_argument("--panel", metavar="AXIS", help="with --figures: a panel for each of its values")
+    results.add_argument("--other-code", action="store_true", help="with --prune: also runs of other code versions")
+    results.add_argument("--yes", action="store_true", help="with --prune: remove, do not only list")
+    results.set_defaults(run=run_results)
+
+
+def run_results(arguments: argparse.Namespace) -> int:
+    """Do what was asked for."""
+    from pifolab.store import Store
+
+    _check_flags(arguments)
+    store = Store(arguments.store, create=False)
+    if arguments.verify:
+        return _verify(store)
+    if arguments.prune:
+        return _prune(store, arguments)
+    name = _sweep_name(store, arguments.sweep)
+    runs = _filtered(_runs(store, name), arguments.where)
+    if arguments.export is not None:
+        return _export(store, runs, arguments)
+    if arguments.statistics:
+        return _statistics(store, name, runs, arguments.metric)
+    if arguments.figures is not None:
+        return _figures(store, name, runs, arguments)
+    return _list(store, name, runs)
+
+
+_ACTION_OF = {
+    "table": ("export",),
+    "metric": ("statistics", "figures"),
+    "x": ("figures",),
+    "panel": ("figures",),
+    "other_code": ("prune",),
+    "yes": ("prune",),
+}
+
+
+def _check_flags(arguments: argparse.Namespace) -> None:
+    for flag, actions in _ACTION_OF.items():
+        if getattr(arguments, flag) and not any(getattr(arguments, action) for action in actions):
+            needed = " or ".join(f"--{action}" for action in actions)
+            raise InputError(f"--{flag.replace('_', '-')} has no effect without {needed}: remove it")
+    if arguments.verify:
+        for flag in ("where", "sweep"):
+            if getattr(arguments, flag):
+                raise InputError(f"--{flag} has no effect with --verify, which checks all: remove it")
+
+
+def _sweep_name(store: Store, asked: str | None) -> str | None:
+    if asked is not None:
+        store.sweep(asked)
+        return asked
+    names = store.sweeps()
+    return names[0] if len(names) == 1 else None
+
+
+def _runs(store: Store, name: str | None) -> pl.DataFrame:
+    """Return the finished runs: run, seed, axes of the sweep, and what their records say."""
+    import polars as pl
+
+    from pifolab.store import StoreError
+
+    rows = []
+    keys = store.keys()
+    for key in keys:
+        try:
+            record = store.record(key)
+        except StoreError:
+            # Damaged; --verify says how.
+            continue
+        rows.append({
+            "run": key,
+            "name": record.get("name"),
+            "code": record.get("code"),
+            "started": record.get("started"),
+            "elapsed_s": record.get("elapsed_s"),
+            "host": record.get("host"),
+            "bytes": sum(file.stat().st_size for file in store.run_folder(key).iterdir()),
+        })  # fmt: skip
+    kinds = {"run": pl.String, "name": pl.String, "code": pl.String, "started": pl.String, "elapsed_s": pl.Float64}
+    frame = pl.DataFrame(rows, schema=kinds | {"host": pl.String, "bytes": pl.Int64})
+    if name is None:
+        return frame
+    return store.sweep_runs(name).join(frame.drop("name"), on="run", how="inner", maintain_order="left")
+
+
+def _filtered(runs: pl.DataFrame, where: str | None) -> pl.DataFrame:
+    import polars as pl
+
+    if where is None:
+        return runs
+    try:
+        return runs.filter(pl.sql_expr(where))
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"--where {where!r}: {reason}") from None
+
+
+def _list(store: Store, name: str | None, runs: pl.DataFrame) -> int:
+    columns = [column for column in runs.columns if column not in ("code", "host")]
+    rows = [[value[:12] if at == 0 else value for at, value in enumerate(row)] for row in runs.select(columns).rows()]
+    print_rows(columns, rows)
+    about = f"{runs.height} finished runs"
+    if name is not None:
+        about += f" of {store.sweep_runs(name).height} in sweep {name}"
+    elif store.sweeps():
+        about += f"; sweeps: {', '.join(store.sweeps())} (--sweep NAME shows axes)"
+    print(f"\n{about}")
+    return 0
+
+
+def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+    import io
+
+    from pifolab.store.store import write_whole
+    from pifolab.sweep.results import joined_table
+
+    file: Path = arguments.export
+    if file.suffix not in (".csv", ".parquet"):
+        raise InputError(f"--export {file}: expected a name that ends in .csv or .parquet")
+    if runs.is_empty():
+        raise InputError(f"{store.path}: no run to export")
+    record_columns = [column for column in ("name", "code", "started", "elapsed_s", "host", "bytes") if column in runs]
+    keyed = runs.drop(record_columns)
+    table = joined_table(store, arguments.table or "schedulers", keyed)
+    buffer = io.BytesIO()
+    (table.write_csv if file.suffix == ".csv" else table.write_parquet)(buffer)
+    file.absolute().parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, buffer.getvalue())
+    print(f"{file}: {table.height} rows of {table.width} columns")
+    return 0
+
+
+def _statistics(store: Store, name: str | None, runs: pl.DataFrame, metric: str | None) -> int:
+    from pifolab.sweep.report import print_comparisons, print_statistics, print_warnings
+    from pifolab.sweep.results import compared
+    from pifolab.sweep.stored import stored_comparisons
+
+    found = _groups(store, name, runs, metric)
+    print_statistics(found, sys.stdout)
+    if metric is None:
+        index = _index(runs)
+        ratios = [
+            one for ratio in stored_comparisons(store, _named(store, name)) for one in compared(store, index, ratio)
+        ]
+        print_comparisons(ratios, sys.stdout)
+    print_warnings(found, _WIDE, sys.stdout)
+    return 0
+
+
+def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+    from pifolab.figures.style import save
+    from pifolab.sweep.figure import draw_metric
+
+    found = _groups(store, name, runs, arguments.metric)
+    folder: Path = arguments.figures
+    drawn = []
+    for metric in dict.fromkeys(group.metric for group in found):
+        figure = draw_metric([group for group in found if group.metric == metric], arguments.x, arguments.panel)
+        drawn.append((metric, figure))
+    folder.mkdir(parents=True, exist_ok=True)
+    for metric, figure in drawn:
+        safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in metric)
+        for file in save(figure, folder / f"{name}-{safe}"):
+            print(file)
+    of = store.sweep_runs(_named(store, name)).height
+    if arguments.where is None and runs.height < of:
+        print(f"{runs.height} of {of} runs are finished")
+    return 0
+
+
+def _groups(store: Store, name: str | None, runs: pl.DataFrame, metric: str | None) -> list[Group]:
+    from pifolab.statistics import Metric
+    from pifolab.sweep.results import groups
+    from pifolab.sweep.stored import stored_metrics
+
+    known = stored_metrics(store, _named(store, name))
+    if metric is not None:
+        known = [one for one in known if one.name == metric] or [Metric.read(metric, f"--metric {metric}")]
+    if not known:
+        raise InputError(f"sweep {name}: names no metrics; say which with --metric")
+    return groups(store, _index(runs), known)
+
+
+def _index(runs: pl.DataFrame) -> pl.DataFrame:
+    return runs.drop("code", "started", "elapsed_s", "host", "bytes")
+
+
+def _named(store: Store, name: str | None) -> str:
+    if name is None:
+        raise InputError(f"{store.path}: say which sweep with --sweep: {', '.join(store.sweeps()) or 'there is none'}")
+    return name
+
+
+def _verify(store: Store) -> int:
+    keys = store.keys()
+    bad = [(key, problem) for key in keys if (problem := store.problem(key)) is not None]
+    for key, problem in bad:
+        print(f"{store.run_folder(key)}: {problem}")
+    left = len(list(store.leftovers()))
+    if left:
+        print(f"{store.path / 'partial'}: {left} runs that were never finished; the next sweep or --prune removes them")
+    print(f"{len(keys)} runs, {len(bad)} damaged")
+    return FAILED if bad else 0
+
+
+def _prune(store: Store, arguments: argparse.Namespace) -> int:
+    from pifolab.sweep.plan import code_version
+
+    keys = store.keys()
+    reasons = {key: problem for key in keys if (problem := store.problem(key)) is not None}
+    runs = _runs(store, _sweep_name(store, arguments.sweep))
+    if arguments.where is not None or arguments.sweep is not None:
+        reasons |= {key: "chosen" for key in _filtered(runs, arguments.where)["run"] if key not in reasons}
+    if arguments.other_code:
+        everything = _runs(store, None)
+        others = everything.filter(everything["code"] != code_version())["run"]
+        reasons |= {key: "ran with another version of the code" for key in others if key not in reasons}
+    left = len(list(store.leftovers()))
+    for key, reason in reasons.items():
+        print(f"{store.run_folder(key)}: {reason}")
+    removed = 0
+    if arguments.yes:
+        store.clean()
+        for key in reasons:
+            claim = store.claim(key)
+            if claim is None:
+                print(f"{store.run_folder(key)}: a sweep is busy with it; not removed")
+                continue
+            with claim:
+                store.remove(key)
+                removed += 1
+    unfinished = f" and {left} unfinished ones" if left else ""
+    if arguments.yes:
+        print(f"{removed} runs{unfinished} removed")
+    else:
+        print(f"{len(reasons)} runs{unfinished} would be removed; --yes removes them")
+    return 0

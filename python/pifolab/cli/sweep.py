@@ -1,0 +1,229 @@
+"""`pifolab sweep`: many runs of one scenario, on all processors or on a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.rows import print_rows
+from pifolab.errors import InputError
+
+if TYPE_CHECKING:
+    from pifolab.store import Store
+    from pifolab.sweep import Sweep, SweepResult, UntilTight
+    from pifolab.sweep.pool import Engine
+
+__all__ = ["add_to"]
+
+FAILED = 1
+INTERRUPTED = 130
+
+DEFAULT_STORE = Path("out/store")
+
+#: A warning is given where the 95 % interval of a mean reaches further than this to each side.
+_WIDE = 0.05
+
+#: So many lines of a kind are printed; the rest is in the store.
+_MOST_LINES = 40
+_MOST_WARNINGS = 5
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    sweep = commands.add_parser(
+        "sweep",
+        help="run a scenario many times: every combination of some parameters, with several seeds",
+        description="Runs what the store does not have yet. Killed at any moment, the same command goes on from there.",
+        epilog="docs/sweeps.md describes sweep files, docs/results.md the store.",
+    )
+    sweep.add_argument("file", type=Path, metavar="FILE.toml", help="the sweep")
+    sweep.add_argument("--store", type=Path, default=DEFAULT_STORE, metavar="DIR", help=f"default {DEFAULT_STORE}")
+    sweep.add_argument("--dry-run", action="store_true", help="list the runs, estimate time and memory, run nothing")
+    sweep.add_argument("--workers", type=positive_integer, metavar="N", help="processes; default: one per processor")
+    sweep.add_argument(
+        "--until-ci", metavar="P%", help="add seeds until the 95 %% interval of each metric is +-P %% of its mean"
+    )
+    sweep.add_argument("--max-seeds", type=positive_integer, metavar="N", help="with --until-ci: at most; default 100")
+    sweep.add_argument(
+        "--run",
+        action="append",
+        dest="keys",
+        metavar="KEY",
+        help="do only the run whose key begins so; may be repeated",
+    )
+    sweep.add_argument("--log-json", metavar="FILE", help="append an event per line; - for standard output")
+    engines = sweep.add_mutually_exclusive_group()
+    engines.add_argument("--dask", metavar="tcp://HOST:8786", help="run on the workers of this Dask scheduler")
+    engines.add_argument("--slurm", action="store_true", help="start Dask workers as SLURM jobs and run on them")
+    sweep.add_argument("--slurm-jobs", type=positive_integer, metavar="N", help="with --slurm: how many; default 2")
+    sweep.set_defaults(run=run_sweep_command)
+
+
+def run_sweep_command(arguments: argparse.Namespace) -> int:
+    """Run a sweep file."""
+    from pifolab.sweep import Sweep
+
+    until = _until(arguments)
+    cluster = arguments.dask is not None or arguments.slurm
+    if arguments.workers and cluster:
+        raise InputError("--workers has no effect with --dask or --slurm: the cluster decides; remove it")
+    if arguments.slurm_jobs and not arguments.slurm:
+        raise InputError("--slurm-jobs has no effect without --slurm: remove it")
+    sweep = Sweep.from_toml(arguments.file)
+    if arguments.dry_run:
+        given = {
+            "--until-ci": until,
+            "--log-json": arguments.log_json,
+            "--run": arguments.keys,
+            "--dask": arguments.dask,
+        }
+        for flag, value in {**given, "--slurm": arguments.slurm or None}.items():
+            if value is not None:
+                raise InputError(f"{flag} has no effect with --dry-run: remove it")
+        return _dry_run(sweep, arguments)
+    return _run(sweep, arguments, until)
+
+
+def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) -> int:
+    from pifolab.store import Store, StoreFullError
+    from pifolab.sweep import make_plan, run_sweep
+    from pifolab.sweep.watch import JsonLines, Watcher
+
+    # Whatever is wrong with the sweep shall leave no empty store behind.
+    make_plan(sweep)
+    log = JsonLines(arguments.log_json) if arguments.log_json else None
+    try:
+        with Watcher() as watcher:
+
+            def tell(event: Mapping[str, Any]) -> None:
+                if log is not None:
+                    log(event)
+                watcher(event)
+
+            try:
+                store = Store(arguments.store)
+                engine = _engine(arguments)
+                result = run_sweep(
+                    sweep, store, arguments.workers, tell, engine=engine, until=until, only=arguments.keys
+                )
+            except StoreFullError as error:
+                tell({"event": "stopped", "reason": str(error)})
+                print(f"pifolab sweep: {error}", file=sys.stderr)
+                return FAILED
+            except KeyboardInterrupt:
+                tell({"event": "stopped", "reason": "interrupted"})
+                text = "interrupted; finished runs are kept, and the same command goes on from there"
+                print(f"pifolab sweep: {text}", file=sys.stderr)
+                return INTERRUPTED
+            tell(_end(result))
+        if arguments.log_json != "-":
+            show_result(result, sys.stdout)
+        _show_failures(result)
+        return FAILED if result.failures else 0
+    finally:
+        if log is not None:
+            log.close()
+
+
+def _end(result: SweepResult) -> dict[str, Any]:
+    failed = len(result.failures)
+    ran = result.runs.height - failed - result.reused
+    return {
+        "event": "end",
+        "runs": result.runs.height,
+        "ran": ran,
+        "reused": result.reused,
+        "failed": failed,
+        "wall_s": round(result.wall_s, 3),
+        "busy_s": round(result.busy_s, 3),
+    }
+
+
+def show_result(result: SweepResult, out: Any) -> None:
+    """Print statistics, comparisons, warnings and a last line."""
+    from pifolab.sweep.report import print_comparisons, print_statistics, print_warnings
+    from pifolab.sweep.watch import duration_text
+
+    if result.runs.height > len(result.failures):
+        if result.sweep.metrics:
+            print_statistics(result.groups, out, _MOST_LINES)
+        print_comparisons(result.compared, out)
+        print_warnings(result.groups, _WIDE, out, _MOST_WARNINGS)
+    end = _end(result)
+    parts = [f"{end['ran']} run in {duration_text(result.wall_s)}"]
+    parts += [f"{end['reused']} were there"] * bool(end["reused"]) + [f"{end['failed']} failed"] * bool(end["failed"])
+    print(f"{end['runs']} runs: {', '.join(parts)}; store {result.store.path}, sweep {result.sweep.name}", file=out)
+
+
+def _show_failures(result: SweepResult) -> None:
+    if not result.failures:
+        return
+    print(f"\npifolab sweep: {len(result.failures)} of {result.runs.height} runs failed:", file=sys.stderr)
+    for failure in result.failures:
+        print(f"  {failure.name}: {failure.reason}\n    again: {failure.command}", file=sys.stderr)
+
+
+def _dry_run(sweep: Sweep, arguments: argparse.Namespace) -> int:
+    from pifolab.store import Store
+    from pifolab.sweep import make_plan
+    from pifolab.sweep.estimate import estimate
+    from pifolab.sweep.watch import duration_text
+
+    plan = make_plan(sweep)
+    store: Store | None = Store(arguments.store, create=False) if arguments.store.exists() else None
+    runs = plan.runs()
+    workers = arguments.workers or os.cpu_count() or 1
+    problems = [store.problem(run.key, sweep.tables or ()) if store else "absent" for run in runs]
+    places = [at % len(plan.settings) for at in range(len(runs))]
+    missing = [place for place, problem in zip(places, problems, strict=True) if problem is not None]
+    estimated = estimate(plan, store, missing, workers)
+    axes = [axis.name for axis in sweep.axes]
+    rows = []
+    for run, place, problem in zip(runs, places, problems, strict=True):
+        state = {None: "finished", "absent": "to run"}.get(problem, f"again: {problem}")
+        seconds = estimated.run_s[place]
+        time_text = "-" if problem is None or seconds is None else f"{seconds:.2f}"
+        rows.append([run.key[:12], run.seed, *(run.setting.labels[axis] for axis in axes), state, time_text])
+    print_rows(["run", "seed", *axes, "state", "about s"], rows)
+    print(f"\n{len(runs)} runs, {len(runs) - len(missing)} of them finished, {len(missing)} to run")
+    if estimated.wall_s is not None:
+        print(f"time: about {duration_text(estimated.wall_s)} with {workers} workers ({estimated.source})")
+    else:
+        print(f"time: unknown, because a run does not tell how long it is ({estimated.source})")
+    if estimated.memory_bytes is not None:
+        print(f"memory: about {estimated.memory_bytes / 2**20:.0f} MiB")
+    return 0
+
+
+def _until(arguments: argparse.Namespace) -> UntilTight | None:
+    from pifolab.sweep import UntilTight
+
+    if arguments.until_ci is None:
+        if arguments.max_seeds:
+            raise InputError("--max-seeds has no effect without --until-ci: remove it")
+        return None
+    text = arguments.until_ci.strip()
+    try:
+        relative = float(text[:-1]) / 100 if text.endswith("%") else None
+    except ValueError:
+        relative = None
+    if relative is None or not 0 < relative < 1:
+        raise InputError(f"--until-ci {arguments.until_ci}: expected a percentage between 0% and 100%, such as 2%")
+    return UntilTight(relative, arguments.max_seeds or 100)
+
+
+def _engine(arguments: argparse.Namespace) -> Callable[[Store], Engine] | None:
+    if arguments.dask is not None:
+        from pifolab.sweep.cluster import dask_engine
+
+        return dask_engine(arguments.dask)
+    if arguments.slurm:
+        from pifolab.sweep.cluster import slurm_engine
+
+        return slurm_engine(arguments.slurm_jobs or 2)
+    return None

@@ -1,0 +1,170 @@
+"""Dask distributed as the engine: the workers of a running scheduler, or workers started as SLURM jobs.
+
+Workers compute and send the finished files back; the process that started the sweep writes them to the store. So the
+store needs to be on no shared disk, and what is written is the same bytes as on one machine. Scenario and sweep travel
+with the job; files that a scenario names (traces, flow lists) must lie at the same path on every machine.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from pifolab.errors import InputError
+from pifolab.store import Store, StoreError, StoreFullError
+from pifolab.sweep.job import JobError, OverTimeError, execute
+from pifolab.sweep.plan import code_version
+from pifolab.sweep.pool import Engine
+
+__all__ = ["DaskEngine", "dask_engine", "slurm_engine"]
+
+#: So many runs are handed out for each thread of the cluster: one runs, one waits.
+_AHEAD = 2
+
+#: A scheduler that does not answer by then is taken for absent; SLURM may let jobs wait much longer.
+_CONNECT_S, _FIRST_WORKER_S = 10, 60
+_SLURM_FIRST_WORKER_S = 3600
+
+
+def dask_engine(address: str) -> Callable[[Store], Engine]:
+    """Return what makes an engine of the Dask scheduler at `address`.
+
+    Raises
+    ------
+    InputError
+        Dask is not installed, or there is no scheduler at `address`.
+    """
+    distributed = _distributed("--dask")
+    try:
+        client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"--dask {address}: no Dask scheduler answers: {reason}") from None
+    return lambda store: DaskEngine(client, store, f"--dask {address}", _FIRST_WORKER_S)
+
+
+def slurm_engine(jobs: int) -> Callable[[Store], Engine]:
+    """Return what makes an engine of `jobs` SLURM jobs, as described in Dask's own configuration (``jobqueue.slurm``).
+
+    Raises
+    ------
+    InputError
+        dask-jobqueue is not installed, or its configuration lacks something.
+    """
+    distributed = _distributed("--slurm")
+    try:
+        import dask_jobqueue
+    except ImportError:
+        raise InputError("--slurm needs dask-jobqueue: pip install 'pifolab[cluster]'") from None
+    import dask
+
+    defaults = {"cores": 1, "processes": 1, "memory": "2GiB"}
+    given = dask.config.get("jobqueue.slurm", {})
+    options: dict[str, Any] = {key: value for key, value in defaults.items() if given.get(key) is None}
+    try:
+        cluster: Any = dask_jobqueue.SLURMCluster(**options)  # type: ignore[attr-defined]
+        cluster.scale(jobs=jobs)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        raise InputError(f"--slurm: {error}; its settings are in ~/.config/dask/jobqueue.yaml") from None
+    client = distributed.Client(cluster, set_as_default=False)
+    return lambda store: DaskEngine(client, store, "--slurm", _SLURM_FIRST_WORKER_S, cluster)
+
+
+def _distributed(flag: str) -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise InputError(f"{flag} needs Dask distributed: pip install 'pifolab[cluster]'") from None
+    return distributed
+
+
+class DaskEngine:
+    """Runs on the workers that a Dask client knows; see `pifolab.sweep.pool.Engine`."""
+
+    name = "dask"
+
+    def __init__(self, client: Any, store: Store, flag: str, first_worker_s: float, cluster: Any = None) -> None:
+        self._client, self._store, self._flag, self._cluster = client, store, flag, cluster
+        self._first_worker_s = first_worker_s
+        self._futures: dict[str, Any] = {}
+        self._done: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+
+    def __enter__(self) -> DaskEngine:
+        try:
+            self._client.wait_for_workers(1, timeout=self._first_worker_s)
+            versions = self._client.run(code_version)
+        except TimeoutError:
+            self.close()
+            raise InputError(f"{self._flag}: no worker within {self._first_worker_s} s") from None
+        except ImportError as error:
+            self.close()
+            raise InputError(f"{self._flag}: the workers have no pifolab: {error}") from None
+        ours = code_version()
+        for worker, theirs in sorted(versions.items()):
+            if theirs != ours:
+                self.close()
+                raise InputError(
+                    f"{self._flag}: worker {worker} has pifolab {theirs}, this is {ours}; install the same"
+                )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up what is not done and let the scheduler go on without us."""
+        for future in self._futures.values():
+            future.cancel()
+        self._futures.clear()
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def free(self) -> int:
+        """Return how many more runs it would take now."""
+        threads: int = sum(self._client.nthreads().values())
+        return max(0, _AHEAD * threads - len(self._futures))
+
+    def submit(self, job: dict[str, Any]) -> None:
+        """Hand `job` to the scheduler, which gives it to another worker should one die."""
+        run = job["run"]
+        future = self._client.submit(execute, job, pure=False)
+        self._futures[run] = future
+        future.add_done_callback(lambda done: self._done.put((run, done)))
+
+    def wait(self, timeout_s: float) -> list[dict[str, Any]]:
+        """Return what happened; see `Engine.wait`."""
+        happened = []
+        try:
+            happened.append(self._heard(*self._done.get(timeout=timeout_s)))
+            while True:
+                happened.append(self._heard(*self._done.get_nowait()))
+        except queue.Empty:
+            pass
+        if self._client.status not in ("running", "connecting"):
+            raise StoreError(f"{self._flag}: the scheduler is gone; finished runs are kept")
+        return happened
+
+    def _heard(self, run: str, future: Any) -> dict[str, Any]:
+        self._futures.pop(run, None)
+        answer: dict[str, Any] = {"run": run, "worker": "?"}
+        try:
+            files, record = future.result()
+        except OverTimeError as error:
+            return answer | {"failed": "time limit", "reason": str(error)}
+        except JobError as error:
+            return answer | {"failed": "error", "reason": str(error)}
+        except Exception as error:
+            # KilledWorker: several workers died under this run, one after another.
+            kind = "died" if type(error).__name__ == "KilledWorker" else "error"
+            text = str(error).splitlines()[0] if str(error) else ""
+            return answer | {"failed": kind, "reason": f"{type(error).__name__}: {text}"}
+        try:
+            self._store.commit(run, files, record)
+        except StoreFullError as error:
+            return answer | {"failed": "disk full", "reason": str(error)}
+        return answer | {"record": record, "worker": f"{record['host']}:{record['process']}"}

@@ -1,0 +1,142 @@
+"""Figures of a sweep from its store, with bands for the 95 % intervals; at any time, also half-way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pifolab.errors import InputError
+from pifolab.figures.palette import look
+from pifolab.figures.style import COLUMN_INCHES, figure_style
+from pifolab.sweep.results import Group
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_metric"]
+
+#: From this ratio of the largest to the smallest value on, an axis is logarithmic.
+_LOGARITHMIC = 30
+
+#: More panels than this are no figure any more.
+_MOST_PANELS = 12
+
+
+def draw_metric(groups: Sequence[Group], x: str | None = None, panel: str | None = None) -> Figure:
+    """Draw one metric over the axis `x`: a line for each scheduler and other axis, a band for its interval.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The metric, for each combination and scheduler.
+    x : str, optional
+        An axis with numbers. Default: the first one that has several; without one, points side by side.
+    panel : str, optional
+        An axis with a panel for each value. Default: the first axis that is neither `x` nor the scheduler.
+
+    Raises
+    ------
+    InputError
+        An axis is unknown, or `x` has no numbers.
+    """
+    if not groups:
+        raise InputError("nothing to draw: no run is finished")
+    names = [axis for axis in groups[0].axes if axis != "scheduler"]
+    several = [axis for axis in names if len(_labels(groups, axis)) > 1]
+    numeric = [axis for axis in several if _is_numeric(groups, axis)]
+    for name, chosen in (("--x", x), ("--panel", panel)):
+        if chosen is not None and chosen not in names:
+            raise InputError(f"{name} {chosen}: expected one of the axes {', '.join(names) or '(there are none)'}")
+    if x is None:
+        x = numeric[0] if numeric else None
+    elif not _is_numeric(groups, x):
+        raise InputError(f"--x {x}: has no numbers; expected one of {', '.join(numeric) or '(there are none)'}")
+    if panel is None:
+        panel = next((axis for axis in several if axis != x), None)
+    panels: list[Any] = _labels(groups, panel) if panel is not None else [None]
+    if len(panels) > _MOST_PANELS:
+        raise InputError(f"--panel {panel}: has {len(panels)} values; expected at most {_MOST_PANELS}")
+    with figure_style():
+        import matplotlib.pyplot as plt
+
+        columns = min(len(panels), 3)
+        rows = math.ceil(len(panels) / columns)
+        size = (COLUMN_INCHES if len(panels) == 1 else 2.6 * columns, 2.3 * rows + 0.4)
+        figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, sharey=True, layout="constrained")
+        plots = [plot for row in grid for plot in row]
+        for plot, label in zip(plots, panels, strict=False):
+            here = [group for group in groups if panel is None or group.axes[panel] == label]
+            (_draw_points if x is None else _draw_lines)(plot, here, x, panel)
+            if panel is not None:
+                plot.set_title(f"{panel} {label}")
+        for plot in plots[len(panels) :]:
+            plot.set_visible(False)
+        for row in grid:
+            row[0].set_ylabel(groups[0].metric.replace("_", " "))
+        if x is not None:
+            handles = dict(pair for plot in plots for pair in zip(*plot.get_legend_handles_labels()[::-1], strict=True))
+            figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=min(len(handles), 5))
+    return figure
+
+
+def _draw_lines(plot: Axes, groups: list[Group], x: str | None, panel: str | None) -> None:
+    assert x is not None
+    series: dict[str, list[Group]] = {}
+    for group in groups:
+        series.setdefault(_series_name(group, (x, panel)), []).append(group)
+    # Where the axis does not apply (SP-PIFO has no window) the line goes from end to end.
+    for name, members in series.items():
+        style = look(members[0].scheduler or name, list(series))
+        label = style.label if name == members[0].scheduler else name
+        flat = all(group.axes[x] is None for group in members)
+        if flat:
+            estimate = members[0].estimate
+            plot.axhline(estimate.value, color=style.colour, ls=style.dash, label=label)
+            if math.isfinite(estimate.low):
+                plot.axhspan(estimate.low, estimate.high, color=style.colour, alpha=0.2, lw=0)
+            continue
+        points = sorted((group.axes[x], group.estimate) for group in members if group.axes[x] is not None)
+        at = [value for value, _ in points]
+        means = [estimate.value for _, estimate in points]
+        # A single seed has no interval; its band is as thin as its line.
+        low = [estimate.low if math.isfinite(estimate.low) else estimate.value for _, estimate in points]
+        high = [estimate.high if math.isfinite(estimate.high) else estimate.value for _, estimate in points]
+        plot.plot(at, means, color=style.colour, ls=style.dash, marker=style.marker, label=label)
+        plot.fill_between(at, low, high, color=style.colour, alpha=0.2, lw=0)
+    values = [group.axes[x] for group in groups if group.axes[x] is not None]
+    if values and min(values) > 0 and max(values) / min(values) >= _LOGARITHMIC:
+        plot.set_xscale("log")
+    plot.set_xlabel(x.replace("_", " "))
+    plot.set_ylim(bottom=min(0.0, *(group.estimate.value for group in groups)))
+
+
+def _draw_points(plot: Axes, groups: list[Group], x: str | None, panel: str | None) -> None:
+    names = [_series_name(group, (panel,)) for group in groups]
+    for at, group in enumerate(groups):
+        style = look(group.scheduler or names[at], names)
+        estimate = group.estimate
+        error = None
+        if math.isfinite(estimate.low):
+            error = [[estimate.value - estimate.low], [estimate.high - estimate.value]]
+        plot.errorbar([at], [estimate.value], yerr=error, color=style.colour, marker=style.marker, ls="none", capsize=2)
+    plot.set_xticks(range(len(names)), names, rotation=60, ha="right")
+    plot.set_ylim(bottom=min(0.0, *(group.estimate.value for group in groups)))
+
+
+def _series_name(group: Group, left_out: tuple[str | None, ...]) -> str:
+    others = [
+        f"{axis} {label}"
+        for axis, label in group.axes.items()
+        if label is not None and axis != "scheduler" and axis not in left_out
+    ]
+    return ", ".join([*([group.scheduler] if group.scheduler else []), *others]) or "all"
+
+
+def _labels(groups: Sequence[Group], axis: str) -> list[Any]:
+    return list(dict.fromkeys(group.axes[axis] for group in groups if group.axes[axis] is not None))
+
+
+def _is_numeric(groups: Sequence[Group], axis: str) -> bool:
+    return all(isinstance(label, (int, float)) and not isinstance(label, bool) for label in _labels(groups, axis))
