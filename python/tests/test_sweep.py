@@ -1,28 +1,13 @@
 """Sweeps from Python: what runs, what is kept, what comes out."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sweeping import MINE, SCENARIO, contents, sweep_of
 
 from pifolab.store import Store
-from pifolab.sweep import Sweep, make_plan, run_sweep
-
-SCENARIO = """
-title = "A small one"
-duration_s = 0.002
-link = { rate_gbps = 10 }
-workload = { arrivals = "poisson", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }
-
-[[scheduler]]
-name = "pifo"
-
-[[scheduler]]
-name = "packs"
-label = "narrow"
-window = 15
-"""
+from pifolab.sweep import UntilTight, make_plan, run_sweep
 
 NAMES = ("pifo", "narrow", "fifo")
 
@@ -32,19 +17,6 @@ def base(tmp_path: Path) -> Path:
     file = tmp_path / "base.toml"
     file.write_text(SCENARIO)
     return file
-
-
-def sweep_of(base: Path, **keys: Any) -> Sweep:
-    return Sweep.from_dict({"scenario": base.name, **keys}, file=str(base.with_name("small.toml")))
-
-
-def contents(store: Store) -> dict[str, str]:
-    """A digest of every file of every run but its record."""
-    return {
-        f"{file.parent.name}/{file.name}": hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted(store.path.glob("runs/*/*"))
-        if file.name != "record.json"
-    }
 
 
 def test_a_sweep_runs_every_combination_with_every_seed_and_repeats_none(base: Path, tmp_path: Path):
@@ -103,3 +75,130 @@ def test_what_decides_the_results_decides_the_key_and_nothing_else(base: Path):
     assert key(set={"workload.size_bytes": 1500}) == plain
     assert key(set={"workload.size_bytes": 1499}) != plain
     assert make_plan(sweep_of(base, seeds=[2])).runs()[0].key != plain
+
+
+def test_seeds_are_added_until_intervals_are_tight_and_not_beyond_the_limit(base: Path, tmp_path: Path):
+    axes = {"scheduler": ["pifo", "narrow"]}
+    sweep = sweep_of(base, axis=axes, seeds=[1, 2, 3], set={"duration_s": 0.0005}, metrics=["inversions"])
+    store = Store(tmp_path / "store")
+    loose = run_sweep(sweep, store, until=UntilTight(0.9))
+    assert set(loose.statistics()["seeds"]) == {3}
+    tight = run_sweep(sweep, store, until=UntilTight(0.02, most_seeds=8))
+    # PIFO has no inversions whatever the seed, so that three say as much as eight.
+    assert dict(tight.statistics().select("scheduler", "seeds").rows()) == {"pifo": 3, "narrow": 8}
+    assert tight.reused == 6
+    assert store.sweep_runs("small").height == 3 + 8
+    # Without the option the seeds that were added still count in the store.
+    run_sweep(sweep, store)
+    assert store.sweep_runs("small").height == 3 + 8
+    plenty = run_sweep(sweep, store, until=UntilTight(0.15, most_seeds=60))
+    estimate = next(group.estimate for group in plenty.groups if group.scheduler == "narrow")
+    assert estimate.relative_half_width <= 0.15
+    assert 3 < estimate.seeds < 60
+
+
+def test_failures_stop_no_other_run(base: Path, tmp_path: Path):
+    (tmp_path / "mine.py").write_text(MINE)
+    mine = {name.lower(): f"mine.py:{name}" for name in ("Fine", "Raises", "Hangs", "Dies")}
+    sweep = sweep_of(
+        base,
+        schedulers=mine,
+        axis={"scheduler": [*mine, "pifo"], "duration_s": {"values": [0.001, 90], "where": {"scheduler": ["pifo"]}}},
+        seeds=[1],
+        set={"duration_s": 0.001},
+        time_limit_s=0.4,
+    )
+    result = run_sweep(sweep, Store(tmp_path / "store"), workers=2)
+    failed = {failure.name.partition(",")[0].partition(" = ")[2]: failure for failure in result.failures}
+    assert {name: failure.kind for name, failure in failed.items()} == {
+        "raises": "error",
+        "hangs": "time limit",
+        "dies": "died",
+        "pifo": "time limit",
+    }
+    assert "ValueError: out of ideas" in failed["raises"].reason
+    assert "mine.py:" in failed["raises"].reason
+    assert "its process was killed" in failed["hangs"].reason
+    assert "SIGKILL" in failed["dies"].reason
+    assert failed["pifo"].reason == "took longer than the time limit of 0.4 s"
+    assert sorted(result.table("schedulers")["scheduler"]) == ["fine", "pifo"]
+
+
+def test_a_run_is_another_one_when_the_users_scheduler_has_changed(base: Path, tmp_path: Path):
+    def key() -> str:
+        sweep = sweep_of(base, schedulers={"fine": "mine.py:Fine"}, axis={"scheduler": ["fine"]}, seeds=[1])
+        return make_plan(sweep).runs()[0].key
+
+    (tmp_path / "mine.py").write_text(MINE)
+    before = key()
+    assert key() == before
+    (tmp_path / "mine.py").write_text(MINE + "\n# better\n")
+    assert key() != before
+
+
+def test_a_run_is_another_one_when_its_trace_has_changed(tmp_path: Path):
+    scenario = tmp_path / "trace.toml"
+    workload = 'workload = { trace = "t.csv", trace_rank = "column" }'
+    scenario.write_text(f'link = {{ rate_gbps = 1 }}\n{workload}\nscheduler = [{{ name = "pifo" }}]\n')
+    keys = []
+    for rank in (1, 2):
+        (tmp_path / "t.csv").write_text(f"time_ns,size_bytes,flow,rank\n0,100,0,{rank}\n")
+        keys.append(make_plan(sweep_of(scenario, seeds=[1])).runs()[0].key)
+    assert keys[0] != keys[1]
+
+
+def test_axes_are_crossed_zipped_ranged_and_derived(base: Path):
+    sweep = sweep_of(
+        base,
+        axis={
+            "queues": {"key": "scheduler.queues", "range": {"from": 2, "to": 8, "count": 3, "spacing": "log"}},
+            "window": {"key": "scheduler.window", "range": {"from": 10, "to": 30, "step": 10}},
+            "load": {"key": "", "values": [0.9, 1.1]},
+        },
+        zip=[["queues", "window"]],
+        derived={"workload.rate_gbps": "10 * load", "scheduler.queue_capacity_packets": "floor(80 / queues)"},
+        set={"scheduler": "[{ name = 'packs' }]"},
+        seeds={"first": 5, "count": 2},
+    )
+    plan = make_plan(sweep)
+    assert [tuple(setting.labels.values()) for setting in plan.settings] == [
+        (2, 10, 0.9), (2, 10, 1.1), (4, 20, 0.9), (4, 20, 1.1), (8, 30, 0.9), (8, 30, 1.1),
+    ]  # fmt: skip
+    assert dict(plan.settings[3].overrides) == {
+        "scheduler": "[{ name = 'packs' }]",
+        "scheduler.queues": "4",
+        "scheduler.window": "20",
+        "workload.rate_gbps": "11",
+        "scheduler.queue_capacity_packets": "20",
+    }
+    # Every combination with the first seed comes before any with the second.
+    assert [run.seed for run in plan.runs()] == [5] * 6 + [6] * 6
+
+
+def test_comparisons_pair_by_seed_and_by_what_they_leave_open(base: Path, tmp_path: Path):
+    sweep = sweep_of(
+        base,
+        axis={"scheduler": ["narrow", "fifo"], "load_gbps": {"key": "workload.rate_gbps", "values": [11, 12]}},
+        seeds=[1, 2, 3],
+        compare=[
+            {
+                "metric": {"name": "share", "value": "inversions / sent_packets", "where": "sent_packets > 0"},
+                "of": {"scheduler": "fifo"},
+                "to": {"scheduler": "narrow"},
+                "stated_low": 1000,
+                "source": "nobody",
+            }
+        ],
+    )
+    result = run_sweep(sweep, Store(tmp_path / "store"))
+    first, second = result.compared
+    assert [first.axes, second.axes] == [{"load_gbps": 11}, {"load_gbps": 12}]
+    table = result.table("schedulers").filter(load_gbps=11)
+    shares = table.select("scheduler", share=table["inversions"] / table["sent_packets"])
+    means = dict(shares.group_by("scheduler").mean().rows())
+    assert first.estimate.value == pytest.approx(means["fifo"] / means["narrow"])
+    assert first.estimate.low < first.estimate.value < first.estimate.high
+    assert first.verdict is not None
+    assert first.verdict.verdict == "does not hold"
+    assert str(first).startswith("fifo / narrow share ")
+    assert str(first).endswith("[nobody]")

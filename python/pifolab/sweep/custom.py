@@ -65,12 +65,17 @@ def load(file: str, maker: str) -> Any:
     InputError
         There is no such file or name, or the file raises an exception.
     """
-    module_name = "pifolab_custom_" + hashlib.sha256(file.encode()).hexdigest()[:16]
+    try:
+        content = Path(file).read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    # A process that lives longer than one sweep must notice that the file has changed.
+    module_name = "pifolab_custom_" + hashlib.sha256(file.encode() + b"\0" + content).hexdigest()[:16]
     module = sys.modules.get(module_name)
     if module is None:
         spec = importlib.util.spec_from_file_location(module_name, file)
-        if spec is None or spec.loader is None or not Path(file).is_file():
-            raise InputError(f"{file}: cannot be read as a Python file")
+        if spec is None or spec.loader is None:
+            raise InputError(f"{file}: expected a Python file, with the ending .py")
         module = importlib.util.module_from_spec(spec)
         sys.modules[module_name] = module
         try:

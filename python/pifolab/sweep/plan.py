@@ -114,6 +114,7 @@ def make_plan(sweep: Sweep) -> Plan:
     ]
     settings = sweep.settings()
     digests = []
+    seen: dict[Path, str] = {}
     for setting in settings:
         try:
             resolved = json.loads(
@@ -129,8 +130,11 @@ def make_plan(sweep: Sweep) -> Plan:
             raise InputError(f"{sweep.file}: {setting.name}: {error}") from None
         for name in _NO_EFFECT:
             resolved.pop(name, None)
-        inputs = {path: _digest(path) for path in sorted(_files(resolved, sweep.scenario.parent))}
-        decided = json.dumps([resolved, sorted(inputs.values()), custom], sort_keys=True, ensure_ascii=False)
+        for path in _files(resolved, sweep.scenario.parent):
+            if path not in seen:
+                seen[path] = _digest(path)
+        inputs = sorted({seen[path] for path in _files(resolved, sweep.scenario.parent)})
+        decided = json.dumps([resolved, inputs, custom], sort_keys=True, ensure_ascii=False)
         digests.append(hashlib.sha256(decided.encode()).hexdigest())
     return Plan(sweep, tuple(settings), tuple(digests), code)
 
@@ -156,7 +160,6 @@ def _files(value: Any, folder: Path) -> Iterator[Path]:
             yield path
 
 
-@lru_cache(maxsize=64)
 def _digest(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
