@@ -12,18 +12,23 @@
 //! | [`Samples`] | occupancy and queue bounds over time |
 //! | [`QueueShares`] | packets, wire time and mean occupancy of each queue |
 //! | [`Throughput`] | bytes of each flow in each interval |
+//! | [`PortSamples`], [`PacketLog`] | the same at ports of a network; every event of their packets |
+//! | [`ArrivalOrder`], [`Delivered`] | data at receivers: in which order, how much over time |
 //!
 //! They compose as tuples; `Option` switches one off. An observer of one port in a network is wrapped in [`OnPort`];
 //! [`PortWatch`] watches all of them.
 #![forbid(unsafe_code)]
 
 mod bins;
+mod deliveries;
 mod departures;
 mod drops;
 mod inversions;
 mod occupancy;
 mod on_port;
+mod packet_log;
 mod per_port;
+mod port_samples;
 mod queue_share;
 mod rank_multiset;
 mod reordering;
@@ -35,12 +40,15 @@ mod throughput;
 mod unpifoness;
 
 pub use bins::{Bin, Binned};
+pub use deliveries::{ArrivalOrder, DataArrival, Delivered};
 pub use departures::Departures;
 pub use drops::{DropCount, Drops};
 pub use inversions::{InversionCount, Inversions};
 pub use occupancy::{QueueSample, Sample, Samples, Sampling};
 pub use on_port::OnPort;
+pub use packet_log::{LoggedPacket, PacketEvent, PacketLog};
 pub use per_port::{PortWatch, RankCount, WatchedPort};
+pub use port_samples::PortSamples;
 pub use queue_share::{QueueShare, QueueShares};
 pub use rank_multiset::RankMultiset;
 pub use reordering::{FlowOrder, Reordering};

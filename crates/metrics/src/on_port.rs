@@ -35,6 +35,12 @@ impl<O: Observer> Observer for OnPort<O> {
         }
     }
 
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+        if port == self.port {
+            self.observer.on_link_down(port, packet, scheduler, now);
+        }
+    }
+
     fn on_end(&mut self, now: Time) {
         self.observer.on_end(now);
     }

@@ -120,6 +120,12 @@ impl Observer for PortWatch {
         watched.shares.on_dequeue(port, packet, queue, scheduler, now);
     }
 
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+        let watched = &mut self.ports[port.0 as usize];
+        watched.waiting.remove(packet.rank);
+        watched.shares.on_link_down(port, packet, scheduler, now);
+    }
+
     fn on_end(&mut self, now: Time) {
         for port in &mut self.ports {
             port.shares.on_end(now);

@@ -60,6 +60,15 @@ impl QueueShares {
     }
 }
 
+impl QueueShares {
+    /// A resident is gone; from which queue is not said.
+    fn look_again(&mut self, scheduler: &dyn Scheduler, now: Time) {
+        for (number, queue) in self.queues.iter_mut().enumerate().take(scheduler.queues()) {
+            queue.hold(scheduler.queue_len(number), now);
+        }
+    }
+}
+
 impl Observer for QueueShares {
     #[inline]
     fn on_admit(&mut self, _: PortId, _: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
@@ -73,11 +82,12 @@ impl Observer for QueueShares {
 
     fn on_drop(&mut self, _: PortId, _: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
         if reason == DropReason::PushedOut {
-            // From which queue is not said.
-            for (number, queue) in self.queues.iter_mut().enumerate().take(scheduler.queues()) {
-                queue.hold(scheduler.queue_len(number), now);
-            }
+            self.look_again(scheduler, now);
         }
+    }
+
+    fn on_link_down(&mut self, _: PortId, _: PacketView, scheduler: &dyn Scheduler, now: Time) {
+        self.look_again(scheduler, now);
     }
 
     #[inline]

@@ -40,6 +40,8 @@ pub enum What {
     Rate,
     /// A text.
     Text,
+    /// A list of texts, at least one.
+    Texts,
     /// `true` or `false`.
     Flag,
     /// One of these words, each with its meaning.
@@ -100,6 +102,7 @@ impl Field {
             What::Time => "expected a time in whole picoseconds, at most 213 days".to_owned(),
             What::Rate => "expected a rate in whole bits per second, above 0 and below 2^64".to_owned(),
             What::Text => "expected a text".to_owned(),
+            What::Texts => "expected a list of texts".to_owned(),
             What::Flag => "expected true or false".to_owned(),
             What::Choice(words) => {
                 format!("expected one of {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "))
@@ -291,6 +294,19 @@ impl<'a> Reader<'a> {
             }
             Some(other) => Err(self.misfit(field, name, &other)),
         }
+    }
+
+    pub(crate) fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, SpecError> {
+        let field = self.field(name);
+        let Some(value) = self.value(field, name)? else { return Ok(None) };
+        let text = |member: &Value| if let Value::Text(text) = member { Some(text.clone()) } else { None };
+        let texts = match &value {
+            Value::List(members) if !members.is_empty() => members.iter().map(text).collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        let texts = texts.ok_or_else(|| self.misfit(field, name, &value))?;
+        self.resolved.insert(name.to_owned(), texts.clone().into());
+        Ok(Some(texts))
     }
 
     /// The place of the word in the field's list.

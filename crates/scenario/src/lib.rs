@@ -28,6 +28,7 @@ mod network;
 mod network_tables;
 mod one_link;
 mod pool;
+mod record;
 pub mod registry;
 mod report;
 pub mod schema;
@@ -89,6 +90,8 @@ pub fn read_text(
     spec.validate(extras)
 }
 
+#[cfg(test)]
+mod network_feature_tests;
 #[cfg(test)]
 mod network_tests;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::extras::{BoxedObserver, Extras};
 use crate::network_tables;
 use crate::pool::work_through;
+use crate::record::{Recorders, recorders};
 use crate::report::{NetworkProgress, Progress, Report};
 use crate::spec::Spec;
 use crate::spec::network::{NetworkSpec, flows_fault};
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) struct NetworkRun {
     pub(crate) result: RunResult,
     pub(crate) watch: Option<PortWatch>,
+    pub(crate) recorded: Option<Recorders>,
     /// The run was cancelled at `result.end`.
     pub(crate) interrupted: bool,
 }
@@ -115,11 +117,12 @@ impl NetworkSpec {
         reached: &Reached,
         cancelled: &AtomicBool,
     ) -> Result<NetworkRun, Error> {
-        let rates = self.topology.links.iter().map(|link| link.rate);
+        let rates = self.layout.topology.links.iter().map(|link| link.rate);
         let mut watch = self.metrics.watch_ports.then(|| PortWatch::new(rates, self.wire().0));
+        let mut recorded = recorders(self, flows.len());
         let mut interrupted = false;
         let mut run = || -> Result<RunResult, RunError> {
-            let mut observers = (&mut watch, guest.as_deref_mut());
+            let mut observers = (&mut watch, guest.as_deref_mut(), &mut recorded);
             let mut simulation = network.simulation(flows, &mut observers)?;
             while simulation.advance(STEP)? {
                 reached.note(&simulation);
@@ -135,7 +138,7 @@ impl NetworkSpec {
             simulation.finish()
         };
         match run() {
-            Ok(result) => Ok(NetworkRun { result, watch, interrupted }),
+            Ok(result) => Ok(NetworkRun { result, watch, recorded, interrupted }),
             Err(error @ RunError::NotConserved { .. }) => panic!("{error}"),
             Err(error) => Err(flows_fault(&self.file, error.to_string()).into()),
         }

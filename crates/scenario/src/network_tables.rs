@@ -1,8 +1,9 @@
 //! The report of a run on a network: flows, completion times by size class, ports, summary and manifest.
 
 use crate::network::NetworkRun;
+use crate::record;
 use crate::report::Report;
-use crate::spec::network::{NetworkSpec, Shape};
+use crate::spec::network::NetworkSpec;
 use crate::tables::{Cell, DROPPED, hex};
 use pifolab_metrics::{Bin, Column, PortWatch, QueueShare, RankCount, Table, WatchedPort, whole};
 use pifolab_sched::DropReason;
@@ -17,18 +18,19 @@ use lone::LoneFlow;
 
 /// Builds the report of the schedulers that ran, at least one.
 pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Option<NetworkRun>]) -> Report {
-    let lone = LoneFlow::new(spec);
+    let mut lone = LoneFlow::new(spec);
     let ideal: Vec<Span> = flows.iter().map(|flow| lone.fct(flow)).collect();
     let mut tables: Vec<Table> = Vec::new();
     let (mut summaries, mut hashes) = (Vec::new(), Vec::new());
     let mut hash = TraceHash::new();
     for (scheduler, run) in spec.schedulers.iter().zip(runs) {
-        let Some(NetworkRun { result, watch, .. }) = run else { continue };
+        let Some(NetworkRun { result, watch, recorded, .. }) = run else { continue };
         hash.fold(result.trace_hash);
         hashes.push(json!({
             "scheduler": scheduler.label,
             "events": result.counters.events,
             "trace_hash": hex(result.trace_hash),
+            "rows_left_out": recorded.as_ref().map(record::left_out),
         }));
         let row = scalars(spec, flows, result, watch.as_ref());
         let classes = classes(spec, flows, &ideal, &result.flows);
@@ -49,6 +51,9 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
         ];
         if let Some(watch) = watch {
             own.extend([port_queues(watch, result.end), port_ranks(watch)]);
+        }
+        if let Some(recorded) = recorded {
+            own.extend(record::tables(recorded, flows, spec.segment_bytes()));
         }
         for table in own {
             let table = table.labelled("scheduler", &scheduler.label);
@@ -97,14 +102,14 @@ fn scalars(
     let sum = |of: fn(&PortResult) -> u64| result.ports.iter().map(of).sum::<u64>();
     let completed = result.flows.iter().filter(|flow| flow.fct.is_some()).count() as u64;
     let length = result.end.since(Time::ZERO).as_s_f64();
-    let access = f64::from(spec.topology.hosts) * spec.shape.access().as_bps() as f64;
+    let access = f64::from(spec.layout.topology.hosts) * spec.layout.access.as_bps() as f64;
     let load = |bytes: f64| Cell::Real((length > 0.0).then(|| 8.0 * bytes / (access * length)));
     let offered: f64 = flows.iter().filter(|flow| flow.start <= result.end).map(|flow| flow.bytes as f64).sum();
     let headers = f64::from(spec.wire().1) / f64::from(spec.segment_bytes());
     let done: f64 = result.flows.iter().map(|flow| flow.acknowledged_bytes as f64).sum();
-    let hosts = spec.topology.hosts;
+    let hosts = spec.layout.topology.hosts;
     let busy = |kind: fn(bool) -> bool| {
-        let ports = result.ports.iter().zip(&spec.topology.links).filter(|(_, link)| kind(link.from < hosts));
+        let ports = result.ports.iter().zip(&spec.layout.topology.links).filter(|(_, link)| kind(link.from < hosts));
         let (busy, count) =
             ports.fold((0.0, 0u32), |(busy, count), (port, _)| (busy + port.busy.as_s_f64(), count + 1));
         Cell::Real((count > 0 && length > 0.0).then(|| busy / (length * f64::from(count))))
@@ -294,20 +299,8 @@ fn flow_table(flows: &[Flow], ideal: &[Span], results: &[FlowResult]) -> Table {
     )
 }
 
-/// What a port is in the network.
-fn kind(spec: &NetworkSpec, from: u32, to: u32) -> &'static str {
-    let Shape::LeafSpine(fabric) = spec.shape else { return "host" };
-    let spine = spec.topology.hosts + fabric.leaves;
-    match (from, to) {
-        _ if from < spec.topology.hosts => "host",
-        _ if to < spec.topology.hosts => "leaf-down",
-        _ if from < spine => "leaf-up",
-        _ => "spine",
-    }
-}
-
 fn ports(spec: &NetworkSpec, result: &RunResult, watch: Option<&PortWatch>) -> Table {
-    let links = &spec.topology.links;
+    let links = &spec.layout.topology.links;
     let ports = &result.ports;
     let counted = |of: &dyn Fn(&PortResult) -> u64| Column::Integers(ports.iter().map(|p| whole(of(p))).collect());
     let length = result.end.since(Time::ZERO);
@@ -319,7 +312,7 @@ fn ports(spec: &NetworkSpec, result: &RunResult, watch: Option<&PortWatch>) -> T
     let held = |port: usize| {
         watch.map_or(f64::NAN, |watch| watch.ports()[port].queues().map(|(queue, _)| queue.mean_packets(length)).sum())
     };
-    let kinds = links.iter().map(|link| kind(spec, link.from, link.to).to_owned());
+    let kinds = links.iter().map(|link| spec.layout.kind(link.from, link.to));
     let mut columns = vec![
         ("port", Column::Integers((0..ports.len() as i64).collect())),
         ("from", Column::Integers(links.iter().map(|link| link.from.into()).collect())),

@@ -76,6 +76,7 @@ fn value(what: &What) -> Json {
         What::Time => json!({"type": "number", "minimum": 0}),
         What::Rate => json!({"type": "number", "exclusiveMinimum": 0}),
         What::Text => json!({"type": "string"}),
+        What::Texts => json!({"type": "array", "items": {"type": "string"}, "minItems": 1}),
         What::Flag => json!({"type": "boolean"}),
         What::Choice(words) => choice(words),
         What::Distribution => json!({"$ref": "#/$defs/distribution"}),

@@ -6,15 +6,18 @@
 use pifolab_sched::{DropReason, Packet, Scheduler};
 use pifolab_units::Time;
 
+pub use pifolab_transport::{Flags, Segment};
+
 /// Names an output port; a single link has port 0 only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(pub u32);
 
-/// Watches the packets of output ports.
+/// Watches the packets of output ports, and in a network also their ends.
 ///
 /// `packet` carries the rank that it has at this port. Every packet that arrives at a port is reported once by
 /// [`on_admit`](Self::on_admit) or [`on_drop`](Self::on_drop); every admitted one later once by
-/// [`on_dequeue`](Self::on_dequeue) or [`on_drop`](Self::on_drop), unless it still waits when the run ends.
+/// [`on_dequeue`](Self::on_dequeue), [`on_drop`](Self::on_drop) or [`on_link_down`](Self::on_link_down), unless it still
+/// waits when the run ends.
 pub trait Observer {
     /// Whether it wants to be told of packets at all. Engines may take short cuts, with the same results, where nobody
     /// watches.
@@ -38,6 +41,27 @@ pub trait Observer {
         let _ = (port, packet, queue, scheduler, now);
     }
 
+    /// `packet` waited at `port` and is lost because the port's link failed; `scheduler` no longer holds it.
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+        let _ = (port, packet, scheduler, now);
+    }
+
+    /// Whether it wants to be told what hosts send and receive: [`on_create`](Self::on_create) and
+    /// [`on_deliver`](Self::on_deliver).
+    fn follows(&self) -> bool {
+        false
+    }
+
+    /// A connection at host `packet.host` put a packet on its way; whether its host's port takes it is reported next.
+    fn on_create(&mut self, packet: EndView<'_>, now: Time) {
+        let _ = (packet, now);
+    }
+
+    /// A packet reached the host `packet.host` that it was sent to.
+    fn on_deliver(&mut self, packet: EndView<'_>, now: Time) {
+        let _ = (packet, now);
+    }
+
     /// The run has ended at `now`.
     fn on_end(&mut self, now: Time) {
         let _ = now;
@@ -57,6 +81,21 @@ pub struct PacketView {
     pub rank: pifolab_units::Rank,
     /// When it arrived at this port.
     pub arrival: Time,
+}
+
+/// What an observer sees of a packet at one of its ends.
+#[derive(Clone, Copy, Debug)]
+pub struct EndView<'a> {
+    /// The packet's id: unique among the packets under way, used again later.
+    pub id: u64,
+    /// Position of its flow in the list.
+    pub flow: u32,
+    /// The host where it is.
+    pub host: u32,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// What the transport wrote into it.
+    pub segment: &'a Segment,
 }
 
 impl From<&Packet> for PacketView {
@@ -83,6 +122,18 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     }
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
         (**self).on_dequeue(port, packet, queue, scheduler, now);
+    }
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+        (**self).on_link_down(port, packet, scheduler, now);
+    }
+    fn follows(&self) -> bool {
+        (**self).follows()
+    }
+    fn on_create(&mut self, packet: EndView<'_>, now: Time) {
+        (**self).on_create(packet, now);
+    }
+    fn on_deliver(&mut self, packet: EndView<'_>, now: Time) {
+        (**self).on_deliver(packet, now);
     }
     fn on_end(&mut self, now: Time) {
         (**self).on_end(now);
@@ -123,6 +174,22 @@ macro_rules! compose {
                 let ($($name,)+) = self;
                 $($name.on_dequeue(port, packet, queue, scheduler, now);)+
             }
+            fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+                let ($($name,)+) = self;
+                $($name.on_link_down(port, packet, scheduler, now);)+
+            }
+            fn follows(&self) -> bool {
+                let ($($name,)+) = self;
+                false $(|| $name.follows())+
+            }
+            fn on_create(&mut self, packet: EndView<'_>, now: Time) {
+                let ($($name,)+) = self;
+                $($name.on_create(packet, now);)+
+            }
+            fn on_deliver(&mut self, packet: EndView<'_>, now: Time) {
+                let ($($name,)+) = self;
+                $($name.on_deliver(packet, now);)+
+            }
             fn on_end(&mut self, now: Time) {
                 let ($($name,)+) = self;
                 $($name.on_end(now);)+
@@ -157,6 +224,24 @@ impl<O: Observer> Observer for Option<O> {
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
         if let Some(observer) = self {
             observer.on_dequeue(port, packet, queue, scheduler, now);
+        }
+    }
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+        if let Some(observer) = self {
+            observer.on_link_down(port, packet, scheduler, now);
+        }
+    }
+    fn follows(&self) -> bool {
+        self.as_ref().is_some_and(Observer::follows)
+    }
+    fn on_create(&mut self, packet: EndView<'_>, now: Time) {
+        if let Some(observer) = self {
+            observer.on_create(packet, now);
+        }
+    }
+    fn on_deliver(&mut self, packet: EndView<'_>, now: Time) {
+        if let Some(observer) = self {
+            observer.on_deliver(packet, now);
         }
     }
     fn on_end(&mut self, now: Time) {

@@ -3,6 +3,10 @@
 pub(crate) mod network;
 pub(crate) mod network_fields;
 mod network_flows;
+mod network_record;
+pub(crate) mod network_topology;
+mod network_topology_fields;
+mod network_topology_file;
 mod network_transport;
 pub(crate) mod one_link;
 pub(crate) mod schedulers;

@@ -1,8 +1,10 @@
 //! A scenario on a network: what was written becomes what [`run`](NetworkSpec::run) needs.
 
 use super::Spec;
-use super::network_fields::{ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT, TOPOLOGY};
+use super::network_fields::{ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
 use super::network_flows::{FlowContext, Flows, draw_flows, read_workload};
+use super::network_record::{Record, read_record};
+use super::network_topology::{Layout, read_topology};
 use super::network_transport::{Transport, read_transport};
 use super::schedulers::{
     Chosen, SchedulerSpec, build, controllers, read_rank, read_scheduler, read_schedulers, take_schedulers,
@@ -13,11 +15,9 @@ use crate::fields::{Field, Reader, What};
 use crate::registry::BoxedScheduler;
 use crate::text::Section;
 use pifolab_sched::Scheduler;
-use pifolab_sim::network::{
-    Config, EqualTimes, Flow, IdlePort, LeafSpine, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing, Topology,
-};
+use pifolab_sim::network::{Config, EqualTimes, Flow, IdlePort, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing};
 use pifolab_transport::Congestion;
-use pifolab_units::{Rate, Rounding, Span, Time};
+use pifolab_units::{Rounding, Span, Time};
 use serde_json::{Map, Value as Json};
 use std::sync::Mutex;
 
@@ -27,8 +27,7 @@ pub struct NetworkSpec {
     pub(crate) file: String,
     pub(crate) text: String,
     pub(crate) overrides: Vec<(String, String)>,
-    pub(crate) shape: Shape,
-    pub(crate) topology: Topology,
+    pub(crate) layout: Layout,
     pub(crate) transport: Transport,
     profile: Option<Profile>,
     flows: Vec<Flows>,
@@ -40,29 +39,11 @@ pub struct NetworkSpec {
     live_windows: Option<bool>,
     engine: Engine,
     pub(crate) metrics: NetworkMetrics,
+    pub(crate) record: Option<Record>,
     pub(crate) end: Time,
     pub(crate) seeds: Vec<u64>,
     /// Everything, defaults filled in.
     pub(crate) resolved: Json,
-}
-
-/// Which network, where the tables need to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// Leaves and spines.
-    LeafSpine(LeafSpine),
-    /// Two hosts.
-    TwoHosts { rate: Rate, delay: Span },
-}
-
-impl Shape {
-    /// The rate of the hosts' links.
-    pub(crate) fn access(&self) -> Rate {
-        match self {
-            Self::LeafSpine(fabric) => fabric.access_rate,
-            Self::TwoHosts { rate, .. } => *rate,
-        }
-    }
 }
 
 /// What is measured.
@@ -123,17 +104,12 @@ impl NetworkSpec {
         let profile = top.choice("profile")?.map(|profile| PROFILES[profile]);
         let mut resolved = Map::new();
 
-        let (shape, topology, shown) = read_topology(given_table(&mut top, "topology")?, &file)?;
+        let (layout, shown) = read_topology(given_table(&mut top, "topology")?, &file)?;
         resolved.insert("topology".to_owned(), shown);
         let (transport, shown) = read_transport(given_table(&mut top, "transport")?, &file, profile, extras)?;
         resolved.insert("transport".to_owned(), shown);
-        let context = FlowContext {
-            file: &file,
-            hosts: topology.hosts,
-            rack: if let Shape::LeafSpine(fabric) = &shape { Some(fabric.hosts_per_leaf) } else { None },
-            access: shape.access(),
-            end,
-        };
+        let context =
+            FlowContext { file: &file, hosts: layout.topology.hosts, rack: layout.rack, access: layout.access, end };
         let (flows, shown) = read_workload(given_table(&mut top, "workload")?, &context)?;
         resolved.insert("workload".to_owned(), shown);
         let rank = match top.table("rank")? {
@@ -158,6 +134,8 @@ impl NetworkSpec {
         resolved.insert("engine".to_owned(), shown);
         let (metrics, shown) = read_metrics(optional_table(&mut top, "metrics", &file)?, &file)?;
         resolved.insert("metrics".to_owned(), shown);
+        let (record, shown) = read_record(top.table("record")?, &file, &layout)?;
+        resolved.insert("record".to_owned(), shown);
 
         let mut all = top.finish()?;
         all.extend(resolved);
@@ -165,8 +143,7 @@ impl NetworkSpec {
             file,
             text,
             overrides,
-            shape,
-            topology,
+            layout,
             transport,
             profile,
             flows,
@@ -177,6 +154,7 @@ impl NetworkSpec {
             live_windows,
             engine,
             metrics,
+            record,
             end,
             seeds,
             resolved: Json::Null,
@@ -216,13 +194,13 @@ impl NetworkSpec {
     /// # Errors
     /// If a scheduler of the user's cannot be built any more.
     pub(crate) fn config(&self, scheduler: &SchedulerSpec, seed: u64, extras: &dyn Extras) -> Result<Config, String> {
-        let ports = self.topology.links.len();
+        let ports = self.layout.topology.links.len();
         let mut switch = match self.live_window(scheduler) {
             Some(ports) => PortConfig { ecn_threshold_bytes: self.port.ecn_threshold_bytes, ..ports.ports() },
             None => self.port.config(&scheduler.chosen, self.rank.as_ref(), ports, extras)?,
         };
         switch.idle = self.idle(&scheduler.chosen);
-        let mut config = Config::new(self.topology.clone(), self.transport.params, switch, self.end);
+        let mut config = Config::new(self.layout.topology.clone(), self.transport.params, switch, self.end);
         if let Some(controller) = &self.transport.controller {
             config.controller = Some(controllers(controller, extras).map_err(|(_, problem)| problem)?);
         }
@@ -283,7 +261,7 @@ impl NetworkSpec {
             window: count("window", 20.0)?,
             sample: count("sample", 1.0)?,
             k: number("k", 0.1)?,
-            hosts: self.topology.hosts,
+            hosts: self.layout.topology.hosts,
         })
     }
 
@@ -356,41 +334,6 @@ fn optional_table(top: &mut Reader<'_>, name: &str, file: &str) -> Result<Sectio
             Ok(empty)
         }
     }
-}
-
-fn read_topology(section: Section, file: &str) -> Result<(Shape, Topology, Json), Error> {
-    let mut reader = Reader::new(section, file, TOPOLOGY)?;
-    let kind = reader.given_choice("kind")?;
-    let rate =
-        |reader: &mut Reader<'_>, name: &str| Ok::<_, SpecError>(reader.rate(name)?.expect("the rate is required"));
-    let delay = reader.time("delay")?.expect("delay is required");
-    let (shape, topology) = if kind == 0 {
-        let count = |reader: &mut Reader<'_>, name: &str| Ok::<_, SpecError>(reader.given_integer(name)? as u32);
-        let fabric = LeafSpine {
-            leaves: count(&mut reader, "leaves")?,
-            spines: count(&mut reader, "spines")?,
-            hosts_per_leaf: count(&mut reader, "hosts_per_leaf")?,
-            access_rate: rate(&mut reader, "access_rate")?,
-            fabric_rate: rate(&mut reader, "fabric_rate")?,
-            delay,
-        };
-        let links = 2 * (u64::from(fabric.leaves) * u64::from(fabric.hosts_per_leaf.max(fabric.spines)));
-        if links >= 1 << 28 {
-            let problem = format!("= {}: a network of over {links} ports does not fit", fabric.leaves);
-            return Err(reader.fault("leaves", problem).into());
-        }
-        let topology = fabric
-            .topology()
-            .map_err(|error| reader.fault(&error.key, format!("= {}: expected {}", error.value, error.expected)))?;
-        (Shape::LeafSpine(fabric), topology)
-    } else {
-        let rate = rate(&mut reader, "rate")?;
-        (Shape::TwoHosts { rate, delay }, Topology::two_hosts(rate, delay))
-    };
-    let mut resolved = reader.finish()?;
-    resolved.insert("hosts".to_owned(), topology.hosts.into());
-    resolved.insert("ports".to_owned(), topology.links.len().into());
-    Ok((shape, topology, resolved.into()))
 }
 
 fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<Port, SpecError> {

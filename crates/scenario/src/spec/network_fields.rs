@@ -1,5 +1,6 @@
 //! The keys of a scenario on a network, written down once.
 
+use super::network_topology_fields::{RECORD, TOPOLOGY};
 use super::{MAX_PACKETS, MAX_SEED};
 use crate::fields::{Absent, Field, What};
 use pifolab_workload::flows::MAX_FLOW_BYTES;
@@ -92,46 +93,12 @@ pub(crate) const NETWORK: &[Field] = &[
         absent: Absent::Means("the defaults of its keys"),
         doc: "What is measured.",
     },
-];
-
-/// The keys of `[topology]`.
-pub(crate) const TOPOLOGY: &[Field] = &[
     Field {
-        name: "kind",
-        what: What::Choice(&[
-            ("leaf-spine", "hosts below leaves, every leaf linked to every spine"),
-            ("two-hosts", "two hosts and one link between them"),
-        ]),
-        absent: Absent::Required,
-        doc: "Which network.",
+        name: "record",
+        what: What::Table(RECORD),
+        absent: Absent::Means("nothing is recorded over time"),
+        doc: "What is recorded over time, packet by packet or sample by sample.",
     },
-    Field { name: "leaves", what: What::Integer(1, 1 << 20), absent: Absent::Required, doc: "Leaf switches." },
-    Field {
-        name: "spines",
-        what: What::Integer(0, 1 << 20),
-        absent: Absent::Required,
-        doc: "Spine switches; 0 with a single leaf.",
-    },
-    Field {
-        name: "hosts_per_leaf",
-        what: What::Integer(1, 1 << 20),
-        absent: Absent::Required,
-        doc: "Hosts below each leaf; host h hangs on leaf h / hosts_per_leaf.",
-    },
-    Field {
-        name: "access_rate",
-        what: What::Rate,
-        absent: Absent::Required,
-        doc: "The rate of the links between hosts and leaves.",
-    },
-    Field {
-        name: "fabric_rate",
-        what: What::Rate,
-        absent: Absent::Required,
-        doc: "The rate of the links between leaves and spines.",
-    },
-    Field { name: "rate", what: What::Rate, absent: Absent::Required, doc: "The rate of the link of two hosts." },
-    Field { name: "delay", what: What::Time, absent: Absent::Required, doc: "The propagation delay of every link." },
 ];
 
 /// The keys of `[transport]`. What they mean is said at `pifolab_transport::TcpParams`.

@@ -58,4 +58,4 @@ pub use pifolab_workload::flows::Flow;
 pub use profile::{NetbenchTransport, Profile};
 pub use result::{Counters, FlowResult, PortResult, RunError, RunResult};
 pub use routing::Routing;
-pub use topology::{LeafSpine, Link, Topology};
+pub use topology::{Dumbbell, FatTree, LeafSpine, Link, Topology};

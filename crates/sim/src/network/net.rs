@@ -5,7 +5,7 @@ use super::port::{Port, Queue};
 use super::result::{Counters, RunError};
 use super::routing::Routes;
 use crate::event_queue::{EventId, EventQueue, TieOrder};
-use crate::observer::{Observer, PacketView, PortId};
+use crate::observer::{EndView, Observer, PacketView, PortId};
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet};
 use pifolab_transport::{Flags, Segment};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
@@ -135,6 +135,7 @@ pub(super) struct Net<'a, O> {
     /// Departures have no events of their own, timers one each.
     pub(super) lazy: bool,
     watched: bool,
+    followed: bool,
     /// The accounts are checked when this many events have happened.
     pub(super) next_check: u64,
     drawn_ranks: Option<(Arc<Distribution>, Stream)>,
@@ -164,7 +165,7 @@ impl<'a, O: Observer> Net<'a, O> {
             Span::from_ps((port.serialisation(full, config.rounding) + port.delay).as_ps().saturating_add(1))
         };
         let reach = ports.iter().map(reach).max().unwrap_or(Span::from_us(1));
-        let watched = observer.watches();
+        let (watched, followed) = (observer.watches(), observer.follows());
         let acknowledged = ports.iter().any(|port| port.wants_hints).then(|| vec![0; flows.len()]);
         let ties = match config.equal_times {
             EqualTimes::DeparturesFirst | EqualTimes::Insertion => TieOrder::Insertion,
@@ -185,6 +186,7 @@ impl<'a, O: Observer> Net<'a, O> {
             rounding: config.rounding,
             lazy: config.equal_times == EqualTimes::DeparturesFirst,
             watched,
+            followed,
             next_check: 0,
             drawn_ranks: match &config.ranks {
                 Ranks::Transport => None,
@@ -257,6 +259,10 @@ impl<'a, O: Observer> Net<'a, O> {
             }
         };
         self.counters.created += 1;
+        if self.followed {
+            let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment };
+            self.observer.on_create(view, now);
+        }
         let port = self.routes.next_port(src, dst, hash).expect("checked before the run");
         self.offer(port, number, now);
     }
@@ -273,6 +279,11 @@ impl<'a, O: Observer> Net<'a, O> {
         if node < self.hosts {
             assert!(packet.dst == node, "packet {number} reached host {node} instead of {}", packet.dst);
             self.counters.delivered += 1;
+            if self.followed {
+                let InFlight { segment, flow, size, .. } = packet;
+                let view = EndView { id: u64::from(number), flow: *flow, host: node, size: *size, segment };
+                self.observer.on_deliver(view, now);
+            }
             self.free_packets.push(number);
             return true;
         }

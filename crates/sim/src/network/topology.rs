@@ -96,7 +96,107 @@ impl LeafSpine {
     }
 }
 
+/// A three-tier fat tree of switches with k ports (M. Al-Fares et al., "A Scalable, Commodity Data Center Network
+/// Architecture", SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, (k/2)^2 hosts per pod.
+/// Aggregation switch a of every pod is linked to the cores a k/2 .. (a + 1) k/2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FatTree {
+    /// Ports of a switch; even, at least 2.
+    pub k: u32,
+    /// Rate of the links between hosts and edge switches.
+    pub access_rate: Rate,
+    /// Rate of all other links; as the access rate for full bisection bandwidth.
+    pub fabric_rate: Rate,
+    /// Propagation delay of every link.
+    pub delay: Span,
+}
+
+impl FatTree {
+    /// The network. Hosts come first, then edge switches, aggregation switches and cores, each pod by pod.
+    ///
+    /// # Errors
+    /// If k is odd, 0, or above 512.
+    pub fn topology(&self) -> Result<Topology, ConfigError> {
+        if self.k == 0 || !self.k.is_multiple_of(2) || self.k > 512 {
+            return Err(ConfigError::new("topology", "k", self.k, "an even number from 2 to 512"));
+        }
+        let half = self.k / 2;
+        let (hosts, edges) = (self.k * half * half, self.k * half);
+        let (aggregations, cores) = (hosts + edges, hosts + 2 * edges);
+        let mut topology = Topology { hosts, nodes: cores + half * half, links: Vec::new() };
+        for host in 0..hosts {
+            topology.connect(host, hosts + host / half, self.access_rate, self.delay);
+        }
+        for edge in 0..edges {
+            let pod = edge / half;
+            for aggregation in 0..half {
+                let above = aggregations + pod * half + aggregation;
+                topology.connect(hosts + edge, above, self.fabric_rate, self.delay);
+            }
+        }
+        for aggregation in 0..edges {
+            for core in 0..half {
+                let above = cores + aggregation % half * half + core;
+                topology.connect(aggregations + aggregation, above, self.fabric_rate, self.delay);
+            }
+        }
+        Ok(topology)
+    }
+}
+
+/// Two switches joined by one link, with hosts on either side: `left` hosts first, then `right`, then the left switch and
+/// the right one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dumbbell {
+    /// Hosts at the left switch, at least 1.
+    pub left: u32,
+    /// Hosts at the right switch, at least 1.
+    pub right: u32,
+    /// Rate of the hosts' links.
+    pub access_rate: Rate,
+    /// Rate of the link between the switches.
+    pub bottleneck_rate: Rate,
+    /// Propagation delay of every link.
+    pub delay: Span,
+}
+
+impl Dumbbell {
+    /// The network.
+    ///
+    /// # Errors
+    /// If a side has no hosts, or more than 2^28.
+    pub fn topology(&self) -> Result<Topology, ConfigError> {
+        for (key, value) in [("left_hosts", self.left), ("right_hosts", self.right)] {
+            if value == 0 || value > 1 << 28 {
+                return Err(ConfigError::new("topology", key, value, "from 1 to 2^28"));
+            }
+        }
+        let hosts = self.left + self.right;
+        let mut topology = Topology { hosts, nodes: hosts + 2, links: Vec::new() };
+        for host in 0..hosts {
+            topology.connect(host, hosts + u32::from(host >= self.left), self.access_rate, self.delay);
+        }
+        topology.connect(hosts, hosts + 1, self.bottleneck_rate, self.delay);
+        Ok(topology)
+    }
+}
+
 impl Topology {
+    /// `hosts` hosts around one switch.
+    ///
+    /// # Errors
+    /// If there is no host, or more than 2^28.
+    pub fn single_switch(hosts: u32, rate: Rate, delay: Span) -> Result<Self, ConfigError> {
+        if hosts == 0 || hosts > 1 << 28 {
+            return Err(ConfigError::new("topology", "hosts", hosts, "from 1 to 2^28"));
+        }
+        let mut topology = Self { hosts, nodes: hosts + 1, links: Vec::new() };
+        for host in 0..hosts {
+            topology.connect(host, hosts, rate, delay);
+        }
+        Ok(topology)
+    }
+
     /// Two hosts joined by one link (SP-PIFO Fig. 5).
     pub fn two_hosts(rate: Rate, delay: Span) -> Self {
         let mut topology = Self { hosts: 2, nodes: 2, links: Vec::new() };
@@ -112,7 +212,10 @@ impl Topology {
 
     /// Checks that the nodes of every link exist and differ, that no direction is listed twice, and that every host has
     /// exactly one link out.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    ///
+    /// # Errors
+    /// Names the link or the host that is not so.
+    pub fn check(&self) -> Result<(), ConfigError> {
         if self.hosts == 0 || self.hosts > self.nodes {
             return Err(ConfigError::new(
                 "topology",

@@ -1,0 +1,168 @@
+//! What a run on a network records over time, and its tables.
+
+use crate::spec::network::NetworkSpec;
+use pifolab_metrics::{ArrivalOrder, Column, Delivered, PacketEvent, PacketLog, PortSamples, Table, whole};
+use pifolab_sim::network::Flow;
+use pifolab_sim::observer::Flags;
+use serde_json::{Value as Json, json};
+
+/// The observers that record.
+pub(crate) type Recorders = (Option<PortSamples>, Option<PacketLog>, Option<ArrivalOrder>, Option<Delivered>);
+
+/// The observers that `[record]` asks for; `None` without it.
+pub(crate) fn recorders(spec: &NetworkSpec, flows: usize) -> Option<Recorders> {
+    let record = spec.record.as_ref()?;
+    let ports = spec.layout.topology.links.len();
+    let rows = record.max_rows;
+    let samples = record.samples.as_ref().map(|(interval, wanted)| PortSamples::new(ports, wanted, *interval, rows));
+    let log = (!record.log.is_empty()).then(|| PacketLog::new(ports, &record.log, rows));
+    let hosts = spec.layout.topology.hosts as usize;
+    let order = (!record.arrivals.is_empty()).then(|| ArrivalOrder::new(hosts, &record.arrivals, rows));
+    let delivered = record.throughput.map(|interval| Delivered::new(flows, interval, rows));
+    Some((samples, log, order, delivered))
+}
+
+/// How many rows of each table are missing because of the limit.
+pub(crate) fn left_out((samples, log, order, delivered): &Recorders) -> Json {
+    json!({
+        "port_samples": samples.as_ref().map_or(0, PortSamples::skipped),
+        "packet_log": log.as_ref().map_or(0, PacketLog::skipped),
+        "arrival_order": order.as_ref().map_or(0, ArrivalOrder::skipped),
+        "throughput": delivered.as_ref().map_or(0, Delivered::skipped),
+    })
+}
+
+/// The tables of what was recorded. Segments of flows carry `mss` bytes each.
+pub(crate) fn tables((samples, log, order, delivered): &Recorders, flows: &[Flow], mss: u32) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if let Some(samples) = samples {
+        tables.extend([port_samples(samples), port_queue_samples(samples)]);
+    }
+    tables.extend(log.as_ref().map(|log| packet_log(log, flows, mss)));
+    tables.extend(order.as_ref().map(|order| arrival_order(order, flows, mss)));
+    tables.extend(delivered.as_ref().map(|delivered| throughput(delivered, flows)));
+    tables
+}
+
+fn integers<T>(rows: &[T], of: impl Fn(&T) -> i64) -> Column {
+    Column::Integers(rows.iter().map(of).collect())
+}
+
+/// Ids of flow lists may use all 64 bits; a column holds 63.
+fn flow_id(flows: &[Flow], flow: u32) -> i64 {
+    flows[flow as usize].id as i64
+}
+
+fn port_samples(samples: &PortSamples) -> Table {
+    let of_port = |(port, samples)| {
+        let samples: &pifolab_metrics::Samples = samples;
+        samples.iter().map(move |(sample, _)| (port, sample))
+    };
+    let rows: Vec<(u32, _)> = samples.ports().flat_map(of_port).collect();
+    Table::new(
+        "port_samples",
+        vec![
+            ("time_ns", integers(&rows, |row| whole(row.1.time.as_ns()))),
+            ("port", integers(&rows, |row| row.0.into())),
+            ("packets", integers(&rows, |row| row.1.packets.into())),
+            ("backlog_bytes", integers(&rows, |row| whole(row.1.bytes))),
+        ],
+    )
+}
+
+fn port_queue_samples(samples: &PortSamples) -> Table {
+    let mut rows = Vec::new();
+    for (port, samples) in samples.ports() {
+        for (sample, queues) in samples.iter() {
+            rows.extend((0..).zip(queues).map(|(number, queue)| (sample.time, port, number, *queue)));
+        }
+    }
+    Table::new(
+        "port_queue_samples",
+        vec![
+            ("time_ns", integers(&rows, |row| whole(row.0.as_ns()))),
+            ("port", integers(&rows, |row| row.1.into())),
+            ("queue", integers(&rows, |row| row.2)),
+            ("packets", integers(&rows, |row| row.3.packets.into())),
+            ("bound", Column::Optional(rows.iter().map(|row| row.3.bound).collect())),
+        ],
+    )
+}
+
+fn packet_log(log: &PacketLog, flows: &[Flow], mss: u32) -> Table {
+    let mut rows = log.rows().to_vec();
+    // Ports decide one by one; those of one port are in order already.
+    rows.sort_by_key(|row| row.time);
+    let event = |event| match event {
+        PacketEvent::Enqueue(_) => "enqueue",
+        PacketEvent::Dequeue(_) => "dequeue",
+        PacketEvent::Drop(_) => "drop",
+        PacketEvent::Evict => "evict",
+        PacketEvent::LinkDown => "link-down",
+    };
+    let queue = |event| match event {
+        PacketEvent::Enqueue(queue) | PacketEvent::Dequeue(queue) => Some(queue.into()),
+        PacketEvent::Drop(_) | PacketEvent::Evict | PacketEvent::LinkDown => None,
+    };
+    let reason = |event| match event {
+        PacketEvent::Drop(reason) => reason.as_str(),
+        _ => "",
+    };
+    let kind = |payload: u16, flags: Flags| match (payload, flags.has(Flags::SYN), flags.has(Flags::REVERSE)) {
+        (1.., _, _) => "data",
+        (0, true, false) => "syn",
+        (0, true, true) => "syn-ack",
+        (0, false, _) => "ack",
+    };
+    let texts = |of: &dyn Fn(&pifolab_metrics::LoggedPacket) -> &'static str| {
+        Column::Texts(rows.iter().map(|row| of(row).to_owned()).collect())
+    };
+    let bytes = |segment: u32| i64::from(segment) * i64::from(mss);
+    let size = |flow: u32| whole(flows[flow as usize].bytes);
+    Table::new(
+        "packet_log",
+        vec![
+            ("time_ns", integers(&rows, |row| whole(row.time.as_ns()))),
+            ("port", integers(&rows, |row| row.port.into())),
+            ("event", texts(&|row| event(row.event))),
+            ("reason", texts(&|row| reason(row.event))),
+            ("queue", Column::Optional(rows.iter().map(|row| queue(row.event)).collect())),
+            ("flow", integers(&rows, |row| flow_id(flows, row.flow))),
+            ("kind", texts(&|row| kind(row.payload_bytes, row.flags))),
+            ("reverse", integers(&rows, |row| row.flags.has(Flags::REVERSE).into())),
+            ("seq_bytes", integers(&rows, |row| bytes(row.seq))),
+            ("ack_bytes", integers(&rows, |row| bytes(row.ack).min(size(row.flow)))),
+            ("payload_bytes", integers(&rows, |row| row.payload_bytes.into())),
+            ("size_bytes", integers(&rows, |row| row.size.into())),
+            ("rank", integers(&rows, |row| whole(row.rank.get()))),
+            ("ece", integers(&rows, |row| row.flags.has(Flags::ECE).into())),
+        ],
+    )
+}
+
+fn arrival_order(order: &ArrivalOrder, flows: &[Flow], mss: u32) -> Table {
+    let rows = order.rows();
+    Table::new(
+        "arrival_order",
+        vec![
+            ("time_ns", integers(rows, |row| whole(row.time.as_ns()))),
+            ("host", integers(rows, |row| row.host.into())),
+            ("flow", integers(rows, |row| flow_id(flows, row.flow))),
+            ("seq_bytes", integers(rows, |row| i64::from(row.seq) * i64::from(mss))),
+            ("payload_bytes", integers(rows, |row| row.payload_bytes.into())),
+            ("rank", integers(rows, |row| whole(row.rank.get()))),
+        ],
+    )
+}
+
+fn throughput(delivered: &Delivered, flows: &[Flow]) -> Table {
+    let rows = delivered.rows();
+    Table::new(
+        "throughput",
+        vec![
+            ("start_ns", integers(rows, |row| whole(row.0.as_ns()))),
+            ("flow", integers(rows, |row| flow_id(flows, row.1))),
+            ("bytes", integers(rows, |row| whole(row.2))),
+        ],
+    )
+}

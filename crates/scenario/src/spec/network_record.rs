@@ -1,0 +1,75 @@
+//! `[record]`: what of a network is recorded over time.
+
+use super::network_topology::Layout;
+use super::network_topology_fields::RECORD;
+use crate::error::{Error, SpecError};
+use crate::fields::Reader;
+use crate::text::Section;
+use pifolab_units::Span;
+use serde_json::Value as Json;
+
+/// What is recorded, by numbers of ports and hosts.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    /// Sampled once per span.
+    pub(crate) samples: Option<(Span, Vec<u32>)>,
+    /// Ports whose packets are logged.
+    pub(crate) log: Vec<u32>,
+    /// Hosts where arrivals are logged.
+    pub(crate) arrivals: Vec<u32>,
+    /// Bytes of flows are summed up over this.
+    pub(crate) throughput: Option<Span>,
+    /// Of each kind.
+    pub(crate) max_rows: usize,
+}
+
+/// Reads `[record]`; nothing is recorded where it is absent.
+pub(crate) fn read_record(
+    section: Option<Section>,
+    file: &str,
+    layout: &Layout,
+) -> Result<(Option<Record>, Json), Error> {
+    let Some(section) = section else { return Ok((None, Json::Null)) };
+    let mut reader = Reader::new(section, file, RECORD)?;
+    let samples = match interval(&mut reader, "sample_interval")? {
+        Some(interval) => {
+            let ports = members(&mut reader, "sample_ports", |text| layout.ports(text))?;
+            let ports = ports.map_or_else(|| layout.ports("switches"), Ok);
+            Some((interval, ports.expect("every network has switches' ports, if only none of them")))
+        }
+        None => None,
+    };
+    let log = members(&mut reader, "packet_log", |text| layout.ports(text))?;
+    let arrivals = members(&mut reader, "arrival_order", |text| Ok(vec![layout.host(text)?]))?;
+    let throughput = interval(&mut reader, "throughput_interval")?;
+    if samples.is_none() && log.is_none() && arrivals.is_none() && throughput.is_none() {
+        let problem = "is missing: expected it, packet_log, arrival_order or throughput_interval_us";
+        return Err(reader.fault("sample_interval_us", problem).into());
+    }
+    let max_rows = reader.given_integer("max_rows")? as usize;
+    let (log, arrivals) = (log.unwrap_or_default(), arrivals.unwrap_or_default());
+    Ok((Some(Record { samples, log, arrivals, throughput, max_rows }), reader.finish()?.into()))
+}
+
+fn interval(reader: &mut Reader<'_>, name: &str) -> Result<Option<Span>, SpecError> {
+    match reader.time(name)? {
+        Some(Span::ZERO) => Err(reader.fault(&reader.written(name), "= 0: expected a time above 0")),
+        interval => Ok(interval),
+    }
+}
+
+/// The numbers that a list of names stands for, ascending, each once.
+fn members(
+    reader: &mut Reader<'_>,
+    name: &str,
+    find: impl Fn(&str) -> Result<Vec<u32>, String>,
+) -> Result<Option<Vec<u32>>, SpecError> {
+    let Some(texts) = reader.texts(name)? else { return Ok(None) };
+    let mut all = Vec::new();
+    for text in texts {
+        all.extend(find(&text).map_err(|problem| reader.fault(name, problem))?);
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(Some(all))
+}

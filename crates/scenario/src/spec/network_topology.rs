@@ -1,0 +1,241 @@
+//! `[topology]`: which hosts and switches there are, how they are linked, and what they are called.
+
+use super::beside;
+use super::network_topology_fields::TOPOLOGY;
+use super::network_topology_file::{read_edge_list, read_links};
+use crate::error::{Error, SpecError};
+use crate::fields::Reader;
+use crate::text::Section;
+use pifolab_sim::network::{Dumbbell, FatTree, LeafSpine, Topology};
+use pifolab_units::Rate;
+use serde_json::{Value as Json, json};
+
+/// The network, and what its nodes are called.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) topology: Topology,
+    /// Kinds of nodes in the order of their numbers, hosts first, with how many there are.
+    tiers: Vec<(&'static str, u32)>,
+    /// Hosts below one switch, if all have as many.
+    pub(crate) rack: Option<u32>,
+    /// The mean rate of the hosts' links.
+    pub(crate) access: Rate,
+}
+
+impl Layout {
+    fn new(topology: Topology, tiers: Vec<(&'static str, u32)>, rack: Option<u32>) -> Self {
+        let hosts = topology.hosts;
+        let rates = topology.links.iter().filter(|link| link.from < hosts).map(|link| u128::from(link.rate.as_bps()));
+        let (sum, count) = rates.fold((0, 0), |(sum, count), rate| (sum + rate, count + 1));
+        let mean = u64::try_from(sum / u128::max(count, 1)).ok().and_then(Rate::from_bps);
+        let access = mean.expect("the mean of rates is a rate, and a checked network has hosts with links");
+        Self { topology, tiers, rack, access }
+    }
+
+    /// The tier of a node and its number there.
+    fn tier(&self, node: u32) -> (usize, u32) {
+        let mut first = 0;
+        for (tier, (_, count)) in self.tiers.iter().enumerate() {
+            if node < first + count {
+                return (tier, node - first);
+            }
+            first += count;
+        }
+        unreachable!("the tiers hold every node");
+    }
+
+    /// What a node is called: `leaf3`.
+    pub(crate) fn name(&self, node: u32) -> String {
+        let (tier, number) = self.tier(node);
+        format!("{}{number}", self.tiers[tier].0)
+    }
+
+    /// The node called `text`: by its number, or by its name.
+    fn node(&self, text: &str) -> Result<u32, String> {
+        let text = text.trim();
+        if let Ok(node) = text.parse::<u32>() {
+            return if node < self.topology.nodes {
+                Ok(node)
+            } else {
+                Err(format!("there is no node {node}: expected a number below {}", self.topology.nodes))
+            };
+        }
+        let mut first = 0;
+        for (name, count) in &self.tiers {
+            if let Some(number) = text.strip_prefix(name).and_then(|number| number.parse::<u32>().ok())
+                && number < *count
+            {
+                return Ok(first + number);
+            }
+            first += count;
+        }
+        let kinds = self.tiers.iter().filter(|(_, count)| *count > 0);
+        let known: Vec<_> = kinds.map(|(name, count)| format!("{name}0 to {name}{}", count - 1)).collect();
+        Err(format!("there is no node {text:?}: expected a number, or one of {}", known.join(", ")))
+    }
+
+    /// The host called `text`.
+    pub(crate) fn host(&self, text: &str) -> Result<u32, String> {
+        let node = self.node(text)?;
+        if node < self.topology.hosts { Ok(node) } else { Err(format!("{text} is no host")) }
+    }
+
+    /// The port from `from` to `to`.
+    fn port(&self, from: u32, to: u32) -> Result<u32, String> {
+        let found = self.topology.links.iter().position(|link| (link.from, link.to) == (from, to));
+        found
+            .map(|port| port as u32)
+            .ok_or_else(|| format!("no link leads from {} to {}", self.name(from), self.name(to)))
+    }
+
+    /// The ports that `text` names: `leaf0->spine1`, or `switches`, `hosts`, `all`.
+    pub(crate) fn ports(&self, text: &str) -> Result<Vec<u32>, String> {
+        let hosts = self.topology.hosts;
+        let numbered = (0..).zip(&self.topology.links);
+        Ok(match text {
+            "all" => (0..self.topology.links.len() as u32).collect(),
+            "switches" => numbered.filter(|(_, link)| link.from >= hosts).map(|(port, _)| port).collect(),
+            "hosts" => numbered.filter(|(_, link)| link.from < hosts).map(|(port, _)| port).collect(),
+            _ => {
+                let Some((from, to)) = text.split_once("->") else {
+                    return Err(format!("{text:?} is no port: expected FROM->TO, or one of all, switches, hosts"));
+                };
+                vec![self.port(self.node(from)?, self.node(to)?)?]
+            }
+        })
+    }
+
+    /// What a port is in the network.
+    pub(crate) fn kind(&self, from: u32, to: u32) -> String {
+        let (tier, _) = self.tier(from);
+        let (other, _) = self.tier(to);
+        let name = self.tiers[tier].0;
+        match (tier, other) {
+            (0, _) => "host".to_owned(),
+            (tier, other) if tier == other => "between-switches".to_owned(),
+            (tier, other) if tier < other => format!("{name}-up"),
+            // What the top tier sends goes down.
+            (tier, _) if tier + 1 == self.tiers.len() && tier > 1 => name.to_owned(),
+            _ => format!("{name}-down"),
+        }
+    }
+}
+
+/// More ports than this do not fit into any memory that these simulations run in.
+const MOST_PORTS: u64 = 1 << 28;
+
+/// Reads `[topology]`.
+pub(crate) fn read_topology(section: Section, file: &str) -> Result<(Layout, Json), Error> {
+    let mut reader = Reader::new(section, file, TOPOLOGY)?;
+    let layout = match reader.given_choice("kind")? {
+        0 => read_leaf_spine(&mut reader)?,
+        1 => {
+            let rate = given_rate(&mut reader, "rate")?;
+            let delay = reader.time("delay")?.expect("delay is required");
+            Layout::new(Topology::two_hosts(rate, delay), vec![("host", 2)], None)
+        }
+        2 => read_fat_tree(&mut reader)?,
+        3 => read_dumbbell(&mut reader)?,
+        4 => {
+            let hosts = reader.given_integer("hosts")? as u32;
+            let rate = given_rate(&mut reader, "rate")?;
+            let delay = reader.time("delay")?.expect("delay is required");
+            let topology = Topology::single_switch(hosts, rate, delay).map_err(|error| misfit(&reader, &error))?;
+            Layout::new(topology, vec![("host", hosts), ("switch", 1)], None)
+        }
+        _ => read_file(&mut reader, file)?,
+    };
+    let mut resolved = reader.finish()?;
+    resolved.insert("hosts".to_owned(), layout.topology.hosts.into());
+    resolved.insert("nodes".to_owned(), layout.topology.nodes.into());
+    resolved.insert("ports".to_owned(), layout.topology.links.len().into());
+    Ok((layout, resolved.into()))
+}
+
+fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Layout, Error> {
+    let count = |reader: &mut Reader<'_>, name: &str| Ok::<_, SpecError>(reader.given_integer(name)? as u32);
+    let (leaves, spines) = (count(reader, "leaves")?, count(reader, "spines")?);
+    let hosts_per_leaf = count(reader, "hosts_per_leaf")?;
+    let access_rate = given_rate(reader, "access_rate")?;
+    // What the hosts of a leaf can send, against what its links to the spines can carry.
+    let fabric_rate = match reader.positive("oversubscription")? {
+        Some(factor) => {
+            let bps = access_rate.as_bps() as f64 * f64::from(hosts_per_leaf) / (f64::from(spines.max(1)) * factor);
+            let rate = if bps >= 1.0 && bps < u64::MAX as f64 { Rate::from_bps(bps.round() as u64) } else { None };
+            rate.ok_or_else(|| {
+                reader.fault("oversubscription", format!("= {factor}: leaves no rate for the links to the spines"))
+            })?
+        }
+        None => given_rate(reader, "fabric_rate")?,
+    };
+    let delay = reader.time("delay")?.expect("delay is required");
+    let fabric = LeafSpine { leaves, spines, hosts_per_leaf, access_rate, fabric_rate, delay };
+    check_size(reader, "leaves", leaves, 2 * u64::from(leaves) * u64::from(hosts_per_leaf.max(spines)))?;
+    let topology = fabric.topology().map_err(|error| misfit(reader, &error))?;
+    reader.resolved.insert("fabric_rate_bps".to_owned(), fabric_rate.as_bps().into());
+    let up = f64::from(spines) * fabric_rate.as_bps() as f64;
+    let ratio = (spines > 0).then(|| f64::from(hosts_per_leaf) * access_rate.as_bps() as f64 / up);
+    reader.resolved.insert("oversubscription".to_owned(), json!(ratio));
+    let tiers = vec![("host", topology.hosts), ("leaf", leaves), ("spine", spines)];
+    Ok(Layout::new(topology, tiers, Some(hosts_per_leaf)))
+}
+
+fn read_fat_tree(reader: &mut Reader<'_>) -> Result<Layout, Error> {
+    let k = reader.given_integer("k")? as u32;
+    let access_rate = given_rate(reader, "access_rate")?;
+    let fabric_rate = if reader.has("fabric_rate") { given_rate(reader, "fabric_rate")? } else { access_rate };
+    reader.resolved.insert("fabric_rate_bps".to_owned(), fabric_rate.as_bps().into());
+    let delay = reader.time("delay")?.expect("delay is required");
+    let fabric = FatTree { k, access_rate, fabric_rate, delay };
+    check_size(reader, "k", k, 3 * u64::from(k).pow(3) / 2)?;
+    let topology = fabric.topology().map_err(|error| misfit(reader, &error))?;
+    let pods = k * k / 2;
+    let tiers = vec![("host", topology.hosts), ("edge", pods), ("aggregation", pods), ("core", k * k / 4)];
+    Ok(Layout::new(topology, tiers, Some(k / 2)))
+}
+
+fn read_dumbbell(reader: &mut Reader<'_>) -> Result<Layout, Error> {
+    let left = reader.given_integer("left_hosts")? as u32;
+    let right = reader.given_integer("right_hosts")? as u32;
+    let access_rate = given_rate(reader, "access_rate")?;
+    let bottleneck_rate = given_rate(reader, "bottleneck_rate")?;
+    let delay = reader.time("delay")?.expect("delay is required");
+    let dumbbell = Dumbbell { left, right, access_rate, bottleneck_rate, delay };
+    let topology = dumbbell.topology().map_err(|error| misfit(reader, &error))?;
+    let tiers = vec![("host", topology.hosts), ("switch", 2)];
+    Ok(Layout::new(topology, tiers, (left == right).then_some(left)))
+}
+
+fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Layout, Error> {
+    let path = beside(file, &reader.text("file")?.expect("file is required"));
+    let topology = if path.extension().is_some_and(|extension| extension == "topology") {
+        // Netbench's files have no rates and delays.
+        let access = given_rate(reader, "access_rate")?;
+        let fabric = if reader.has("fabric_rate") { given_rate(reader, "fabric_rate")? } else { access };
+        reader.resolved.insert("fabric_rate_bps".to_owned(), fabric.as_bps().into());
+        let delay = reader.time("delay")?.expect("delay is required");
+        read_edge_list(&path, access, fabric, delay)?
+    } else {
+        read_links(&path)?
+    };
+    let tiers = vec![("host", topology.hosts), ("switch", topology.nodes - topology.hosts)];
+    Ok(Layout::new(topology, tiers, None))
+}
+
+fn given_rate(reader: &mut Reader<'_>, name: &str) -> Result<Rate, SpecError> {
+    match reader.rate(name)? {
+        Some(rate) => Ok(rate),
+        None => Err(reader.fault(&reader.written(name), "is missing: expected the rate of these links")),
+    }
+}
+
+fn check_size(reader: &Reader<'_>, key: &str, value: u32, ports: u64) -> Result<(), SpecError> {
+    if ports < MOST_PORTS {
+        return Ok(());
+    }
+    Err(reader.fault(key, format!("= {value}: a network of over {ports} ports does not fit")))
+}
+
+fn misfit(reader: &Reader<'_>, error: &pifolab_sim::network::ConfigError) -> SpecError {
+    reader.fault(&error.key, format!("= {}: expected {}", error.value, error.expected))
+}

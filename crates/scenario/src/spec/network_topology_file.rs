@@ -1,0 +1,210 @@
+//! Networks from files: pifolab's own TOML, and the edge lists of Netbench.
+
+use super::network_topology_fields::{FILE_LINK, TOPOLOGY_FILE};
+use crate::error::{Error, SpecError};
+use crate::fields::Reader;
+use crate::spec::Spec;
+use crate::text::Section;
+use pifolab_sim::network::{Link, Topology};
+use pifolab_units::{Rate, Span};
+use pifolab_workload::{FileError, Place};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// More nodes than this are no network that can be simulated.
+const MOST_NODES: u64 = 1 << 24;
+
+fn content(path: &Path) -> Result<(String, String), FileError> {
+    let file = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((file, text)),
+        Err(error) => Err(FileError { file, place: Place::File, problem: format!("cannot be read: {error}") }),
+    }
+}
+
+/// Reads a network in TOML: numbers of hosts and switches, and links with their rates and delays.
+pub(super) fn read_links(path: &Path) -> Result<Topology, Error> {
+    let (file, text) = content(path)?;
+    let mut reader = Reader::new(Section::parse(&text, &file)?, &file, TOPOLOGY_FILE)?;
+    reader.text("title")?;
+    let hosts = reader.given_integer("hosts")? as u32;
+    let nodes = hosts + reader.given_integer("switches")? as u32;
+    let (rate, delay) = (reader.rate("rate")?, reader.time("delay")?);
+    let mut topology = Topology { hosts, nodes, links: Vec::new() };
+    for section in reader.tables("link")? {
+        let mut link = Reader::new(section, &file, FILE_LINK)?;
+        let mut end = |name: &str| {
+            let node = link.given_integer(name)?;
+            if node < u64::from(nodes) {
+                return Ok(node as u32);
+            }
+            Err(link.fault(name, format!("= {node}: expected one of the {nodes} nodes from 0 up, hosts first")))
+        };
+        let (a, b) = (end("a")?, end("b")?);
+        let missing = |link: &Reader<'_>, name: &str| {
+            link.fault(&link.written(name), "is missing here and at the top: expected it for each link, or for all")
+        };
+        let rate = link.rate("rate")?.or(rate).ok_or_else(|| missing(&link, "rate"))?;
+        let delay = link.time("delay")?.or(delay).ok_or_else(|| missing(&link, "delay"))?;
+        if a == b {
+            return Err(link.fault("b", format!("= {b}: expected another node than a")).into());
+        }
+        link.finish()?;
+        topology.connect(a, b, rate, delay);
+    }
+    reader.finish()?;
+    topology.check().map_err(|error| -> SpecError {
+        Spec::fault(&file, &error.key, format!("= {}: expected {}", error.value, error.expected))
+    })?;
+    Ok(topology)
+}
+
+/// Reads a `.topology` file of Netbench: `|V|`, `|E|`, the servers, and every direction of every link on a line of its own,
+/// whose order is the order of equal-cost next hops. Links of servers get the rate `access`, all others `fabric`.
+pub(super) fn read_edge_list(path: &Path, access: Rate, fabric: Rate, delay: Span) -> Result<Topology, Error> {
+    let (file, text) = content(path)?;
+    read_edges(&text, &file, access, fabric, delay).map_err(Error::from)
+}
+
+fn read_edges(text: &str, file: &str, access: Rate, fabric: Rate, delay: Span) -> Result<Topology, FileError> {
+    let fault = |line: usize, problem: String| FileError {
+        file: file.to_owned(),
+        place: if line == 0 { Place::File } else { Place::Line(line as u64) },
+        problem,
+    };
+    let (mut nodes, mut edges, mut servers) = (None, None, None);
+    let mut pairs: Vec<(u32, u32)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some((key, value)) = line.split_once('=') {
+            let count = || {
+                let count = value.trim().parse::<u64>().ok().filter(|count| *count <= MOST_NODES);
+                count.ok_or_else(|| fault(number, format!("{line}: expected a number up to {MOST_NODES}")))
+            };
+            match key.trim() {
+                "|V|" => nodes = Some(count()? as u32),
+                "|E|" => edges = Some(count()?),
+                "Servers" => {
+                    let problem = "expected incl_range(FIRST,LAST) or set(A,B,...)";
+                    let listed = members(value.trim()).ok_or_else(|| fault(number, format!("{line}: {problem}")))?;
+                    if !listed.iter().copied().eq(0..listed.len() as u32) || listed.is_empty() {
+                        let problem = "expected servers, numbered from 0 in front of all other nodes";
+                        return Err(fault(number, format!("{line}: {problem}")));
+                    }
+                    servers = Some(listed.len() as u32);
+                }
+                // Which switches have servers is seen from the links.
+                "Switches" | "ToRs" => {}
+                other => {
+                    let known = "|V|, |E|, Servers, Switches, ToRs";
+                    return Err(fault(number, format!("unknown key {other}: expected one of {known}")));
+                }
+            }
+            continue;
+        }
+        let ends: Vec<Option<u32>> = line.split_whitespace().map(|end| end.parse().ok()).collect();
+        let (&[Some(from), Some(to)], Some(nodes)) = (ends.as_slice(), nodes) else {
+            let problem = "expected two nodes, after |V|, |E| and Servers";
+            return Err(fault(number, format!("{line}: {problem}")));
+        };
+        if from >= nodes || to >= nodes || from == to {
+            return Err(fault(number, format!("{line}: expected two different nodes below {nodes}")));
+        }
+        if !seen.insert((from, to)) {
+            return Err(fault(
+                number,
+                format!("{line}: this edge for the second time; parallel links are not supported"),
+            ));
+        }
+        pairs.push((from, to));
+    }
+    let missing = |key: &str| fault(0, format!("has no {key}"));
+    let (nodes, edges) = (nodes.ok_or_else(|| missing("|V|"))?, edges.ok_or_else(|| missing("|E|"))?);
+    let hosts = servers.ok_or_else(|| missing("Servers"))?;
+    if pairs.len() as u64 != edges {
+        return Err(fault(0, format!("has {} edges, where |E| says {edges}", pairs.len())));
+    }
+    if let Some((from, to)) = pairs.iter().find(|(from, to)| !seen.contains(&(*to, *from))) {
+        return Err(fault(0, format!("the edge {from} {to} has no edge {to} {from}: links go both ways")));
+    }
+    let rate = |(from, to): (u32, u32)| if from < hosts || to < hosts { access } else { fabric };
+    let link = |pair: (u32, u32)| Link { from: pair.0, to: pair.1, rate: rate(pair), delay };
+    let topology = Topology { hosts, nodes, links: pairs.into_iter().map(link).collect() };
+    topology
+        .check()
+        .map_err(|error| fault(0, format!("{} = {}: expected {}", error.key, error.value, error.expected)))?;
+    Ok(topology)
+}
+
+/// The members of `incl_range(FIRST,LAST)` or `set(A,B,...)`.
+fn members(text: &str) -> Option<Vec<u32>> {
+    let numbers = |inside: &str| {
+        let listed = inside.split(',').map(str::trim).filter(|member| !member.is_empty());
+        listed.map(|member| member.parse().ok()).collect::<Option<Vec<u32>>>()
+    };
+    if let Some(range) = text.strip_prefix("incl_range(").and_then(|rest| rest.strip_suffix(')')) {
+        return match numbers(range)?.as_slice() {
+            &[first, last] if u64::from(last) <= MOST_NODES => Some((first..=last).collect()),
+            _ => None,
+        };
+    }
+    numbers(text.strip_prefix("set(")?.strip_suffix(')')?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edges(text: &str) -> Result<Topology, String> {
+        let (access, fabric) = (Rate::from_gbps(1), Rate::from_gbps(4));
+        read_edges(text, "f.topology", access, fabric, Span::from_ns(20)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_edge_list_keeps_its_order_and_gives_servers_the_access_rate() {
+        let text = "# two below one\n|V|=4\n|E|=6\nToRs=incl_range(2,2)\nServers=incl_range(0, 1)\nSwitches=set(3)\n\n\
+                    2 3\n3 2\n0 2\n2 0\n1 2\n2 1\n";
+        let topology = edges(text).unwrap();
+        let links: Vec<_> = topology.links.iter().map(|link| (link.from, link.to, link.rate.as_bps())).collect();
+        assert_eq!((topology.hosts, topology.nodes), (2, 4));
+        let (access, fabric) = (1_000_000_000, 4_000_000_000);
+        let expected = [(2, 3, fabric), (3, 2, fabric), (0, 2, access), (2, 0, access), (1, 2, access), (2, 1, access)];
+        assert_eq!(links, expected);
+    }
+
+    #[test]
+    fn each_fault_of_an_edge_list_names_its_line() {
+        let head = "|V|=3\n|E|=4\nServers=set(0,1)\n";
+        let message = |text: &str| edges(text).unwrap_err();
+        let of_edges = |text: &str| message(&format!("{head}{text}"));
+        assert_eq!(of_edges("0 2\n"), "f.topology: has 1 edges, where |E| says 4");
+        assert_eq!(of_edges("0 3\n"), "f.topology:4: 0 3: expected two different nodes below 3");
+        assert_eq!(of_edges("0 x\n"), "f.topology:4: 0 x: expected two nodes, after |V|, |E| and Servers");
+        assert_eq!(
+            of_edges("0 2\n0 2\n"),
+            "f.topology:5: 0 2: this edge for the second time; parallel links are not supported"
+        );
+        assert_eq!(of_edges("0 2\n2 0\n1 2\n1 0\n"), "f.topology: the edge 1 2 has no edge 2 1: links go both ways");
+        assert_eq!(of_edges("0 2\n2 0\n0 1\n1 0\n"), "f.topology: host 0 = 2 links out: expected exactly 1");
+        assert_eq!(message("|E|=0\nServers=set(0)\n"), "f.topology: has no |V|");
+        assert_eq!(message("|V|=2\nServers=set(0)\n"), "f.topology: has no |E|");
+        assert_eq!(message("|V|=2\n|E|=0\n"), "f.topology: has no Servers");
+        assert_eq!(message("|V|=x\n"), "f.topology:1: |V|=x: expected a number up to 16777216");
+        assert_eq!(
+            message("Servers=0..3\n"),
+            "f.topology:1: Servers=0..3: expected incl_range(FIRST,LAST) or set(A,B,...)"
+        );
+        assert_eq!(
+            message("Servers=set(1,2)\n"),
+            "f.topology:1: Servers=set(1,2): expected servers, numbered from 0 in front of all other nodes"
+        );
+        assert_eq!(
+            message("AutoExtended=true\n"),
+            "f.topology:1: unknown key AutoExtended: expected one of |V|, |E|, Servers, Switches, ToRs"
+        );
+    }
+}
