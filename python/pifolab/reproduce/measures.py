@@ -1,0 +1,201 @@
+"""Measures of a run that take more than a cell of a table; expressions call them by name."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pifolab.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pifolab.reproduce.expression import Results
+
+__all__ = ["MEASURES", "MissingValue"]
+
+
+class MissingValue(InputError):
+    """A value that the tables do not have: nothing was measured there."""
+
+
+def tail_unpifoness(results: Results, scheduler: str, **where: Any) -> float:
+    """Return the mean unpifoness of the second half of the windows."""
+    values = results.column("unpifoness_windows", "unpifoness", scheduler=scheduler, **where)
+    return statistics.fmean(values[len(values) // 2 :])
+
+
+def per_rank(results: Results, scheduler: str, **where: Any) -> pl.DataFrame:
+    """Return for each rank what arrived (sent or dropped) and what was sent."""
+    import polars as pl
+
+    rows = results.rows("ranks", {"scheduler": scheduler, **where})
+    arrived = (pl.col("departures") + pl.col("dropped")).alias("arrived")
+    return rows.select("rank", "departures", "dropped", arrived)
+
+
+def sent_share_gap(results: Results, one: str, other: str, low: float = -1, high: float = -1) -> float:
+    """Return the largest difference, over ranks, in the share that is sent; ranks from `low` to `high` left out."""
+    import polars as pl
+
+    both = per_rank(results, one).join(per_rank(results, other), on="rank", suffix="_other")
+    both = both.filter(~pl.col("rank").is_between(low, high))
+    gap = pl.col("departures") / pl.col("arrived") - pl.col("departures_other") / pl.col("arrived_other")
+    return float(both.select(gap.abs().max()).item())
+
+
+def delta_by_rank(results: Results, one: str, other: str, **where: Any) -> float:
+    """Return Delta with packets told apart by rank only, as the proof of AIFO's Theorem 2 has it."""
+    import polars as pl
+
+    both = per_rank(results, one, **where).join(
+        per_rank(results, other, **where), on="rank", how="full", coalesce=True, suffix="_other"
+    )
+    both = both.fill_null(0)
+    differ = float(both.select((pl.col("departures") - pl.col("departures_other")).abs().sum()).item())
+    return differ / float(both.select((pl.col("departures") + pl.col("departures_other")).sum()).item())
+
+
+def drops_below(results: Results, scheduler: str, rank: float) -> float:
+    """Return how many packets of a rank below `rank` were dropped."""
+    import polars as pl
+
+    return float(per_rank(results, scheduler).filter(pl.col("rank") < rank)["dropped"].sum())
+
+
+def bound_spread(results: Results, scheduler: str, after_ns: float = 10_000_000) -> float:
+    """Return the standard deviation over time of a queue's bound, mean over the queues; the start is left out."""
+    import polars as pl
+
+    rows = results.rows("queue_samples", {"scheduler": scheduler}).filter(
+        pl.col("time_ns") > after_ns, pl.col("bound").is_not_null()
+    )
+    return float(rows.group_by("queue").agg(pl.col("bound").std().alias("sd"))["sd"].mean())  # type: ignore[arg-type]
+
+
+def mean_after(results: Results, column: str, after_ns: float, scheduler: str) -> float:
+    """Return the mean over time of a column of `samples`; the start is left out."""
+    import polars as pl
+
+    rows = results.rows("samples", {"scheduler": scheduler}).filter(pl.col("time_ns") > after_ns)
+    return float(rows[column].mean())  # type: ignore[arg-type]
+
+
+def share_at(results: Results, column: str, value: float, after_ns: float, scheduler: str) -> float:
+    """Return the share of samples in which a column has a value; the start is left out."""
+    import polars as pl
+
+    rows = results.rows("samples", {"scheduler": scheduler}).filter(pl.col("time_ns") > after_ns)
+    return float((rows[column] == value).mean())  # type: ignore[arg-type]
+
+
+def score_error(results: Results, scheduler: str) -> float:
+    """Return the largest error of (r - Min) / (Max - Min) against the share of lower ranks."""
+    return _score(results, scheduler)[0]
+
+
+def uniform_distance(results: Results, scheduler: str) -> float:
+    """Return the Kolmogorov-Smirnov distance of the ranks from a uniform distribution on [Min, Max]."""
+    return _score(results, scheduler)[1]
+
+
+def _score(results: Results, scheduler: str) -> tuple[float, float]:
+    frame = per_rank(results, scheduler).filter(pl_positive("arrived")).sort("rank")
+    ranks, counts = frame["rank"].to_list(), frame["arrived"].to_list()
+    low, high, total = ranks[0], ranks[-1], sum(counts)
+    below, worst, distance = 0, 0.0, 0.0
+    for rank, count in zip(ranks, counts, strict=True):
+        score = (rank - low) / (high - low)
+        worst = max(worst, abs(below / total - score))
+        distance = max(distance, abs(below / total - score), abs((below + count) / total - score))
+        below += count
+    return worst, distance
+
+
+def pl_positive(column: str) -> pl.Expr:
+    """Return the condition that a column is above 0."""
+    import polars as pl
+
+    return pl.col(column) > 0
+
+
+def bandwidth_share(results: Results, scheduler: str, flow: float, from_ns: float, to_ns: float) -> float:
+    """Return the share of the bytes sent in an interval that belong to one flow."""
+    import polars as pl
+
+    rows = results.rows("throughput", {"scheduler": scheduler}).filter(
+        pl.col("start_ns") >= from_ns, pl.col("start_ns") < to_ns
+    )
+    return float(rows.filter(pl.col("flow") == flow)["bytes"].sum()) / float(rows["bytes"].sum())
+
+
+def large_throughput_bps(results: Results, scheduler: str, from_bytes: float, **where: Any) -> float:
+    """Return received bytes over the sum of completion times, in bit/s, of completed flows from a size on."""
+    import polars as pl
+
+    rows = results.rows("flows", {"scheduler": scheduler, **where}).filter(
+        pl.col("size_bytes") >= from_bytes, pl.col("fct_ns").is_not_null()
+    )
+    if rows.height == 0:
+        raise MissingValue(f"no flow of at least {from_bytes:.0f} bytes completed under {scheduler}")
+    return float(rows["size_bytes"].sum()) * 8e9 / float(rows["fct_ns"].sum())
+
+
+def size_fct_ns(results: Results, scheduler: str, size: float, **where: Any) -> float:
+    """Return the mean completion time of the flows of exactly one size."""
+    values = results.column("flows", "fct_ns", scheduler=scheduler, size_bytes=int(size), **where)
+    if not values:
+        raise MissingValue(f"no flow of {size:.0f} bytes completed under {scheduler}")
+    return statistics.fmean(values)
+
+
+def size_p99_ns(results: Results, scheduler: str, size: float, **where: Any) -> float:
+    """Return the 99th percentile (linear interpolation) of the completion times of the flows of one size."""
+    import polars as pl
+
+    values = results.column("flows", "fct_ns", scheduler=scheduler, size_bytes=int(size), **where)
+    if not values:
+        raise MissingValue(f"no flow of {size:.0f} bytes completed under {scheduler}")
+    return float(pl.Series(values).quantile(0.99, "linear"))  # type: ignore[arg-type]
+
+
+def bound_mean(results: Results, scheduler: str, queue: float, from_ns: float, to_ns: float) -> float:
+    """Return the mean over time of one queue's bound."""
+    import polars as pl
+
+    rows = results.rows("queue_samples", {"scheduler": scheduler, "queue": int(queue)}).filter(
+        pl.col("time_ns") >= from_ns, pl.col("time_ns") < to_ns
+    )
+    return float(rows["bound"].mean())  # type: ignore[arg-type]
+
+
+def lowest_dropped(results: Results, scheduler: str, **where: Any) -> float:
+    """Return the lowest rank of which a packet was dropped."""
+    rows = per_rank(results, scheduler, **where).filter(pl_positive("dropped"))
+    if rows.height == 0:
+        raise MissingValue(f"{scheduler} dropped nothing")
+    return float(rows["rank"].min())  # type: ignore[arg-type]
+
+
+#: What an expression can call.
+MEASURES: Mapping[str, Callable[..., float]] = {
+    function.__name__: function
+    for function in (
+        tail_unpifoness,
+        sent_share_gap,
+        delta_by_rank,
+        drops_below,
+        bound_spread,
+        mean_after,
+        share_at,
+        score_error,
+        uniform_distance,
+        bandwidth_share,
+        large_throughput_bps,
+        size_fct_ns,
+        size_p99_ns,
+        bound_mean,
+        lowest_dropped,
+    )
+}

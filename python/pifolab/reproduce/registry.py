@@ -1,0 +1,491 @@
+"""Reads the registry: the claims of the papers, the experiments that test them, and the three depths.
+
+The files are TOML, beside this module in `registry/`: one for each paper, `depths.toml`, and `words.toml` with the
+tolerances. Everything is checked when it is read: a key that nobody knows, an experiment that does not exist, a scheduler
+that a scenario does not have, a metric that does not parse. Errors name the file and the claim.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pifolab.errors import InputError
+from pifolab.reproduce import studies
+from pifolab.reproduce.expression import Expression
+from pifolab.reproduce.toml import read_toml
+
+__all__ = ["Axis", "Claim", "Depth", "Experiment", "Length", "Part", "Registry", "Tolerance", "Variant", "load_registry"]
+
+HERE = Path(__file__).resolve().parent / "registry"
+
+#: The order in which papers are shown.
+PAPERS = ("sp-pifo", "aifo", "packs", "rifo", "exp-pifo", "hardware")
+
+DEPTHS = ("quick", "default", "full")
+
+#: What a claim can say instead of being measured.
+STATUSES = ("not applicable", "pending", "not yet measured")
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*$")
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """By how much a stated range is widened before a result is held against it, and why."""
+
+    name: str
+    relative: float
+    absolute: float
+    why: str
+
+    def widened(self, low: float, high: float) -> tuple[float, float]:
+        """Return the range with the tolerance added on both sides."""
+        return low - abs(low) * self.relative - self.absolute, high + abs(high) * self.relative + self.absolute
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an experiment varies: a key of the scenario, and at each depth its values."""
+
+    name: str
+    keys: tuple[str, ...]
+    values: Mapping[str, tuple[float, ...]]
+    #: From the value that is shown to what is written into the scenario; empty: the value itself.
+    settings: Mapping[float, Any] = field(default_factory=dict)
+
+    def overrides(self, value: float) -> dict[str, Any]:
+        """Return what the scenario is changed by at this point."""
+        setting = self.settings.get(value, value)
+        if isinstance(setting, Sequence) and not isinstance(setting, str):
+            return dict(zip(self.keys, setting, strict=True))
+        return dict.fromkeys(self.keys, setting)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One reading of an experiment: the paper's text, or what its public artefact does."""
+
+    name: str
+    scenarios: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    overrides: Mapping[str, Any]
+    note: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The runs behind a figure."""
+
+    id: str
+    paper: str
+    figure: str
+    title: str
+    variants: tuple[Variant, ...]
+    #: The row of depths.toml that says how long and how often; empty: a study without a scenario.
+    length: str
+    study: str
+    tables: tuple[str, ...]
+    plot: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One number of a claim."""
+
+    what: str
+    experiment: str
+    metric: Expression
+    low: float
+    high: float
+    #: The value at which there would be no effect at all; the sign against it is the direction of the claim.
+    neutral: float | None
+    unit: str
+    tolerance: Tolerance
+    #: A side statement: if it fails, the claim still holds in part.
+    side: bool
+    note: str
+
+    @property
+    def paper_says(self) -> str:
+        """The stated value or range in words."""
+        unit = f" {self.unit}" if self.unit and self.unit not in "x%" else self.unit
+        if self.metric.text and self.unit == "yes/no":
+            return "yes"
+        if math.isinf(self.high):
+            return f"at least {self.low:g}{unit}"
+        if math.isinf(self.low):
+            return f"at most {self.high:g}{unit}"
+        if self.low == self.high:
+            return f"{self.low:g}{unit}"
+        return f"{self.low:g} to {self.high:g}{unit}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One quantitative claim of a paper."""
+
+    id: str
+    paper: str
+    figure: str
+    statement: str
+    parts: tuple[Part, ...]
+    #: Empty, or one of `STATUSES`, with the reason in `note`.
+    status: str
+    note: str
+    #: Why it does not reproduce, where we know; shown only when it does not.
+    explanation: str
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The experiments that it needs, each once."""
+        return tuple(dict.fromkeys(part.experiment for part in self.parts))
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long an experiment of one kind runs at one depth, and with how many seeds."""
+
+    duration_s: float | None
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Depth:
+    """One of quick, default and full."""
+
+    name: str
+    summary: str
+    changes: str
+    lengths: Mapping[str, Length]
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Everything that `pifolab reproduce` knows."""
+
+    papers: Mapping[str, str]
+    claims: tuple[Claim, ...]
+    experiments: Mapping[str, Experiment]
+    depths: Mapping[str, Depth]
+    words: Mapping[str, str]
+    tolerances: Mapping[str, Tolerance]
+
+    @cached_property
+    def by_id(self) -> dict[str, Claim]:
+        """Claims by their id."""
+        return {claim.id: claim for claim in self.claims}
+
+    def select(self, only: Iterable[str] = (), papers: Iterable[str] = ()) -> list[Claim]:
+        """Return the claims that are asked for, in the registry's order; all if nothing is asked.
+
+        Raises
+        ------
+        InputError
+            There is no such claim or paper.
+        """
+        from pifolab import _pifolab
+
+        only, papers = list(only), list(papers)
+        for name in only:
+            if name not in self.by_id:
+                raise InputError(_pifolab.unknown_name("claim", name, list(self.by_id)))
+        for name in papers:
+            if name not in self.papers:
+                raise InputError(_pifolab.unknown_name("paper", name, list(self.papers)))
+        if not only and not papers:
+            return list(self.claims)
+        return [claim for claim in self.claims if claim.id in only or claim.paper in papers]
+
+
+class _Section:
+    """A table of the registry that says which of its keys nobody has read."""
+
+    def __init__(self, place: str, table: Any, known: Sequence[str]) -> None:
+        from pifolab import _pifolab
+
+        if not isinstance(table, Mapping):
+            raise InputError(f"{place}: expected a table")
+        for key in table:
+            if key not in known:
+                raise InputError(f"{place}: {_pifolab.unknown_name('key', key, list(known))}")
+        self.place = place
+        self.table = table
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.table.get(key, default)
+        if value is None:
+            raise InputError(f"{self.place}: {key} is missing: expected a text")
+        if not isinstance(value, str):
+            raise InputError(f"{self.place}: {key} = {value!r}: expected a text")
+        return " ".join(value.split())
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise InputError(f"{self.place}: {key} = {value!r}: expected a list of texts")
+        return tuple(value)
+
+    def number(self, key: str, default: float | None = None) -> float:
+        value = self.table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+            raise InputError(f"{self.place}: {key} = {value!r}: expected a number")
+        return float(value)
+
+    def flag(self, key: str) -> bool:
+        value = self.table.get(key, False)
+        if not isinstance(value, bool):
+            raise InputError(f"{self.place}: {key} = {value!r}: expected true or false")
+        return value
+
+
+def load_registry(folder: Path = HERE) -> Registry:
+    """Read and check the registry in `folder`.
+
+    Raises
+    ------
+    InputError
+        Something in it is wrong; the text names the file, the claim and what would be right.
+    """
+    words = read_toml(folder / "words.toml")
+    tolerances = _tolerances(folder / "words.toml", words)
+    depths, lists = _depths(folder / "depths.toml")
+    papers: dict[str, str] = {}
+    experiments: dict[str, Experiment] = {}
+    claims: dict[str, Claim] = {}
+    raw: list[tuple[str, str, Any]] = []
+    for name in PAPERS:
+        file = folder / f"{name}.toml"
+        top = _Section(file.name, read_toml(file), ("paper", "maps", "experiment", "claim"))
+        papers[name] = top.text("paper")
+        maps = {**lists.get("maps", {}), **top.table.get("maps", {})}
+        for table in top.table.get("experiment", []):
+            one = _experiment(file.name, name, table, depths, lists, maps)
+            if one.id in experiments:
+                raise InputError(f"{file.name}: experiment {one.id}: there are two of that name")
+            experiments[one.id] = one
+        raw += [(file.name, name, table) for table in top.table.get("claim", [])]
+    for place, name, table in raw:
+        claim = _claim(place, name, table, experiments, tolerances)
+        if claim.id in claims:
+            raise InputError(f"{place}: claim {claim.id}: there are two of that id")
+        claims[claim.id] = claim
+    glossary = {key: " ".join(value.split()) for key, value in words.get("words", {}).items()}
+    return Registry(papers, tuple(claims.values()), experiments, depths, glossary, tolerances)
+
+
+def _tolerances(file: Path, words: Mapping[str, Any]) -> dict[str, Tolerance]:
+    found = {}
+    for name, table in words.get("tolerance", {}).items():
+        section = _Section(f"{file.name}: tolerance {name}", table, ("relative", "absolute", "why"))
+        relative, absolute = section.number("relative", 0), section.number("absolute", 0)
+        if relative < 0 or absolute < 0:
+            raise InputError(f"{section.place}: expected nothing below 0")
+        found[name] = Tolerance(name, relative, absolute, section.text("why"))
+    return found
+
+
+def _depths(file: Path) -> tuple[dict[str, Depth], dict[str, Any]]:
+    top = _Section(file.name, read_toml(file), (*DEPTHS, "lists", "maps"))
+    found = {}
+    for name in DEPTHS:
+        section = _Section(f"{file.name}: {name}", top.table.get(name), ("summary", "changes", "lengths"))
+        lengths = {}
+        for kind, table in section.table.get("lengths", {}).items():
+            row = _Section(f"{section.place}: {kind}", table, ("duration_s", "seeds"))
+            duration = row.number("duration_s") if "duration_s" in row.table else None
+            seeds = row.number("seeds")
+            if seeds < 1 or seeds != int(seeds):
+                raise InputError(f"{row.place}: seeds = {seeds:g}: expected an integer from 1")
+            lengths[kind] = Length(duration, int(seeds))
+        found[name] = Depth(name, section.text("summary"), section.text("changes"), lengths)
+    return found, {"lists": top.table.get("lists", {}), "maps": top.table.get("maps", {})}
+
+
+_EXPERIMENT_KEYS = (
+    "id", "figure", "title", "scenarios", "axes", "overrides", "length", "study", "tables", "plot", "artefact", "note",
+)  # fmt: skip
+
+
+def _experiment(
+    file: str,
+    paper: str,
+    table: Any,
+    depths: Mapping[str, Depth],
+    lists: Mapping[str, Any],
+    maps: Mapping[str, Any],
+) -> Experiment:
+    name = table.get("id", "?") if isinstance(table, Mapping) else "?"
+    section = _Section(f"{file}: experiment {name}", table, _EXPERIMENT_KEYS)
+    if not _NAME.match(section.text("id")):
+        raise InputError(f"{section.place}: id: expected small letters, digits and hyphens")
+    study, scenarios = section.text("study", ""), section.texts("scenarios")
+    if bool(study) == bool(scenarios):
+        raise InputError(f"{section.place}: expected either scenarios or a study")
+    if study and study not in studies.STUDIES:
+        raise InputError(f"{section.place}: study = {study!r}: there are {', '.join(sorted(studies.STUDIES))}")
+    length = section.text("length")
+    for depth in depths.values():
+        if length not in depth.lengths:
+            raise InputError(f"{section.place}: length = {length!r}: depth {depth.name} has no such row")
+    axes = _axes(section.place, section.table.get("axes", {}), lists, maps)
+    variants = [Variant("paper", scenarios, axes, dict(section.table.get("overrides", {})), section.text("note", ""))]
+    if "artefact" in section.table:
+        other = _Section(
+            f"{section.place}: artefact", section.table["artefact"], ("scenarios", "axes", "overrides", "note")
+        )
+        own_axes = _axes(other.place, other.table.get("axes", {}), lists, maps) if "axes" in other.table else axes
+        variants.append(
+            Variant(
+                "artefact",
+                other.texts("scenarios") or scenarios,
+                own_axes,
+                dict(other.table.get("overrides", {})),
+                other.text("note", ""),
+            )
+        )
+    return Experiment(
+        section.text("id"),
+        paper,
+        section.text("figure"),
+        section.text("title"),
+        tuple(variants),
+        length,
+        study,
+        section.texts("tables") or ("schedulers",),
+        dict(section.table.get("plot", {})),
+    )
+
+
+def _axes(place: str, tables: Any, lists: Mapping[str, Any], maps: Mapping[str, Any]) -> tuple[Axis, ...]:
+    found = []
+    for name, table in tables.items():
+        section = _Section(f"{place}: axis {name}", table, ("key", "keys", "values", "map"))
+        keys = section.texts("keys") or (section.text("key"),)
+        values = section.table.get("values")
+        if isinstance(values, str):
+            if values not in lists.get("lists", {}):
+                raise InputError(f"{section.place}: values = {values!r}: depths.toml has no such list")
+            values = lists["lists"][values]
+        if isinstance(values, list):
+            values = dict.fromkeys(DEPTHS, values)
+        if not isinstance(values, Mapping) or any(not values.get(depth) for depth in DEPTHS):
+            raise InputError(f"{section.place}: values: expected a list, or one for each of {', '.join(DEPTHS)}")
+        settings: dict[float, Any] = {}
+        if "map" in section.table:
+            given = section.table["map"]
+            if isinstance(given, str):
+                if given not in maps:
+                    raise InputError(f"{section.place}: map = {given!r}: there is no such map")
+                given = maps[given]
+            settings = {float(key): value for key, value in given.items()}
+            missing = {float(one) for depth in DEPTHS for one in values[depth]} - set(settings)
+            if missing:
+                raise InputError(f"{section.place}: map: has nothing for {', '.join(f'{one:g}' for one in missing)}")
+        points = {depth: tuple(float(one) for one in values[depth]) for depth in DEPTHS}
+        found.append(Axis(name, keys, points, settings))
+    return tuple(found)
+
+
+def _claim(
+    file: str,
+    paper: str,
+    table: Any,
+    experiments: Mapping[str, Experiment],
+    tolerances: Mapping[str, Tolerance],
+) -> Claim:
+    name = table.get("id", "?") if isinstance(table, Mapping) else "?"
+    keys = ("id", "figure", "statement", "part", "status", "note", "explanation", "experiment")
+    section = _Section(f"{file}: claim {name}", table, keys)
+    status = section.text("status", "")
+    if status and status not in STATUSES:
+        raise InputError(f"{section.place}: status = {status!r}: expected one of {', '.join(STATUSES)}")
+    raw = section.table.get("part", [])
+    if not raw and not status:
+        raise InputError(f"{section.place}: expected at least one part, or a status")
+    if status and not section.text("note", ""):
+        raise InputError(f"{section.place}: status = {status!r}: expected a note with the reason")
+    common = section.text("experiment", "")
+    parts = tuple(
+        _part(f"{section.place}: part {place}", one, common, experiments, tolerances)
+        for place, one in enumerate(raw, start=1)
+    )
+    return Claim(
+        section.text("id"),
+        paper,
+        section.text("figure"),
+        section.text("statement"),
+        parts,
+        status,
+        section.text("note", ""),
+        section.text("explanation", ""),
+    )
+
+
+def _part(
+    place: str,
+    table: Any,
+    common: str,
+    experiments: Mapping[str, Experiment],
+    tolerances: Mapping[str, Tolerance],
+) -> Part:
+    keys = (
+        "what", "experiment", "metric", "paper", "at_least", "at_most", "true", "neutral", "unit", "tolerance", "side",
+        "note",
+    )  # fmt: skip
+    section = _Section(place, table, keys)
+    experiment = section.text("experiment", common)
+    if experiment not in experiments:
+        raise InputError(f"{place}: experiment = {experiment!r}: there is no such experiment")
+    try:
+        metric = Expression(section.text("metric"))
+    except InputError as error:
+        raise InputError(f"{place}: metric: {error}") from None
+    low, high = _range(section)
+    unit = section.text("unit", "")
+    neutral = section.number("neutral") if "neutral" in section.table else None
+    if section.flag("true"):
+        unit = "yes/no"
+    elif neutral is None and unit in ("x", "%"):
+        neutral = 1.0 if unit == "x" else 0.0
+    if neutral is not None and low < neutral < high:
+        # A range on both sides of no effect states no direction.
+        neutral = None
+    tolerance = section.text("tolerance", "exact")
+    if tolerance not in tolerances:
+        raise InputError(f"{place}: tolerance = {tolerance!r}: expected one of {', '.join(sorted(tolerances))}")
+    return Part(
+        section.text("what"),
+        experiment,
+        metric,
+        low,
+        high,
+        neutral,
+        unit,
+        tolerances[tolerance],
+        section.flag("side"),
+        section.text("note", ""),
+    )
+
+
+def _range(section: _Section) -> tuple[float, float]:
+    given = [key for key in ("paper", "at_least", "at_most", "true") if key in section.table]
+    if given == ["true"]:
+        return 1.0, 1.0
+    if given == ["at_least"]:
+        return section.number("at_least"), math.inf
+    if given == ["at_most"]:
+        return -math.inf, section.number("at_most")
+    if given != ["paper"]:
+        raise InputError(f"{section.place}: expected one of paper, at_least, at_most and true")
+    value = section.table["paper"]
+    ends = value if isinstance(value, list) else [value, value]
+    numbers = [end for end in ends if isinstance(end, (int, float)) and not isinstance(end, bool)]
+    if len(numbers) != 2 or len(ends) != 2 or not numbers[0] <= numbers[1]:
+        raise InputError(f"{section.place}: paper = {value!r}: expected a number, or two in order")
+    return float(numbers[0]), float(numbers[1])

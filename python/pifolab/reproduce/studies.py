@@ -1,0 +1,280 @@
+"""Experiments that need no scenario: single batches through the schedulers, hand-made arrivals, and counts.
+
+A study takes a seed and returns tables, as a run does; a column `scheduler` says whose row it is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pifolab.reproduce import hardware
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pifolab import Scheduler
+
+__all__ = ["STUDIES", "Study"]
+
+Study = Callable[[int], "dict[str, pl.DataFrame]"]
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(list(rows), infer_schema_length=None)
+
+
+def _sent_in_batch(scheduler: Scheduler, ranks: Sequence[int]) -> tuple[list[int], int]:
+    """Enqueue a batch, then drain it: what was sent, by rank, and how many packets were refused."""
+    import pifolab
+
+    refused = 0
+    for rank in ranks:
+        refused += isinstance(scheduler.enqueue(pifolab.Packet(rank)), pifolab.Dropped)
+    sent = []
+    while isinstance(packet := scheduler.dequeue(), pifolab.Packet):
+        sent.append(packet.rank)
+    return sent, refused
+
+
+def _overtaken(sent: Sequence[int], rank: int) -> int:
+    """Return how many packets of other ranks leave before packets of `rank`, summed over the latter."""
+    others, total = 0, 0
+    for one in sent:
+        if one == rank:
+            total += others
+        else:
+            others += 1
+    return total
+
+
+def lowest_rank_batches(seed: int) -> dict[str, pl.DataFrame]:
+    """PACKS Theorem 3: 400 random batches, enqueued and then drained, through PACKS and AIFO alike."""
+    import pifolab
+
+    draw = random.Random(seed)
+    overtaken = {"packs": 0, "aifo": 0}
+    worse = 0
+    batches = 400
+    for _ in range(batches):
+        window, k = draw.choice([5, 20, 100]), draw.choice(["0", "1/10", "1/2"])
+        top = draw.choice([2, 8, 100])
+        ranks = [draw.randrange(top) for _ in range(draw.randrange(10, 200))]
+        found = {}
+        for name, scheduler in (
+            ("packs", pifolab.Packs(queues=4, queue_capacity_packets=10, window=window, k=k)),
+            ("aifo", pifolab.Aifo(capacity_packets=40, window=window, k=k)),
+        ):
+            found[name] = _overtaken(_sent_in_batch(scheduler, ranks)[0], min(ranks))
+            overtaken[name] += found[name]
+        worse += found["packs"] > found["aifo"]
+    rows = [
+        {"scheduler": name, "batches": batches, "overtaken": count, "worse": worse if name == "packs" else 0}
+        for name, count in overtaken.items()
+    ]
+    return {"schedulers": _frame(rows)}
+
+
+def bounds_of_eq_10(ranks: Sequence[int], queues: int, room: int) -> list[int]:
+    """Return the smallest rank of each queue: each takes as many whole ranks as fit, highest priority first."""
+    bounds, held = [min(ranks)], 0
+    for rank in sorted(set(ranks)):
+        count = ranks.count(rank)
+        if held + count > room and len(bounds) < queues:
+            bounds.append(rank)
+            held = 0
+        held += count
+    return bounds + [max(ranks) + 1] * (queues - len(bounds))
+
+
+def mapping_batches(seed: int) -> dict[str, pl.DataFrame]:
+    """PACKS section 4.2: 200 batches of 80 packets in random order for 8 queues of 10, bounds chosen in three ways.
+
+    Numbers of packets per rank divide the queue, so that whole ranks fit; otherwise the paper itself refines by time of
+    arrival. Inversions are those of the drained batch.
+    """
+    import pifolab
+
+    draw = random.Random(seed)
+    lost = {"eq-10": 0, "even": 0, "sp-pifo": 0}
+    inversions = dict.fromkeys(lost, 0)
+    for _ in range(200):
+        copies, power = draw.choice([1, 2, 5]), draw.choice([1, 2, 3])
+        ranks = [index**power for index in range(80 // copies)] * copies
+        draw.shuffle(ranks)
+        made = {
+            "eq-10": pifolab.StrictPriority(
+                queues=8, queue_capacity_packets=10, bounds=bounds_of_eq_10(ranks, 8, 10)
+            ),
+            "even": pifolab.StrictPriority(queues=8, queue_capacity_packets=10, ranks=max(ranks) + 1),
+            "sp-pifo": pifolab.SpPifo(queues=8, queue_capacity_packets=10),
+        }
+        for name, scheduler in made.items():
+            sent, refused = _sent_in_batch(scheduler, ranks)
+            lost[name] += refused
+            lowest_later = [*_suffix_minima(sent)[1:], float("inf")]
+            inversions[name] += sum(rank > later for rank, later in zip(sent, lowest_later, strict=True))
+    rows = [{"scheduler": name, "lost": lost[name], "inversions": inversions[name]} for name in lost]
+    return {"schedulers": _frame(rows)}
+
+
+def _suffix_minima(values: Sequence[int]) -> list[float]:
+    minima: list[float] = []
+    lowest = float("inf")
+    for value in reversed(values):
+        lowest = min(lowest, value)
+        minima.append(lowest)
+    return minima[::-1]
+
+
+def trickle(seed: int) -> dict[str, pl.DataFrame]:
+    """Exp-PIFO Fig. 7: a trickle (A) and a burst (B) begin together on a link that sends a packet in each slot.
+
+    Ranks are remaining sizes. The rows `pifo` and `burst-first` are PIFO with those ranks and with B always ahead;
+    20 pairs of sizes and gaps are drawn so that A is the smaller flow and yet cannot end before B could.
+    """
+    import pifolab
+
+    draw = random.Random(seed)
+    totals = {"pifo": [0, 0], "burst-first": [0, 0]}
+    cases = 20
+    for _ in range(cases):
+        size_a = draw.randrange(5, 15)
+        size_b = draw.randrange(2 * size_a, 5 * size_a)
+        gap_a = draw.randrange(size_b // size_a + 2, size_b // size_a + 8)
+        if size_b >= (size_a - 1) * gap_a + 1:
+            gap_a = size_b // (size_a - 1) + 2
+        for name, total in totals.items():
+            scheduler = pifolab.Pifo(capacity_packets=1000)
+            ends = [0, 0]
+            slot = left = 0
+            waiting = size_a + size_b
+            while waiting:
+                for flow, size, gap in ((0, size_a, gap_a), (1, size_b, 1)):
+                    index, rest = divmod(slot, gap)
+                    if rest == 0 and index < size:
+                        remaining = size - index
+                        rank = remaining if name == "pifo" else (remaining if flow == 1 else remaining + size_b)
+                        scheduler.enqueue(pifolab.Packet(rank, flow=flow))
+                sent = scheduler.dequeue()
+                if isinstance(sent, pifolab.Packet):
+                    ends[sent.flow] = slot + 1
+                    waiting -= 1
+                    left += 1
+                slot += 1
+            total[0] += ends[0]
+            total[1] += ends[1]
+    rows = [
+        {"scheduler": name, "trickle_fct": a / cases, "burst_fct": b / cases, "mean_fct": (a + b) / cases / 2}
+        for name, (a, b) in totals.items()
+    ]
+    return {"schedulers": _frame(rows)}
+
+
+_SIZES_ONLY = """
+duration_s = 0.0001
+[topology]
+kind = "leaf-spine"
+leaves = 9
+spines = 4
+hosts_per_leaf = 16
+access_rate_gbps = 1
+fabric_rate_gbps = 4
+delay_ns = 20
+[transport]
+name = "pfabric"
+[workload.flows]
+arrivals = "poisson"
+starts_per_s = 1e8
+sizes = "{sizes}"
+interpolation = "step-upper"
+pairs = "uniform"
+[metrics]
+watch_ports = false
+[[scheduler]]
+name = "pifo"
+"""
+
+
+def rank_exponents(seed: int) -> dict[str, pl.DataFrame]:
+    """Exp-PIFO Fig. 4 and section 2.3: 10,000 flows of three workloads, ranks by remaining size, six exponential bins.
+
+    Sizes are drawn by the simulator's own workloads, taken as the point above (the tables' largest flows are otherwise
+    cut off). A flow of S bytes sends its packets with ranks S, S - 1460, ...; the exponent of a rank is the floor of
+    its binary logarithm, the bins are Exp-PIFO's with r_min = 1500.
+    """
+    import polars as pl
+
+    import pifolab
+
+    mss, queues, r_min = 1460, 6, 1500
+    rows = []
+    for sizes in ("web-search", "data-mining", "hadoop"):
+        run = pifolab.run_text(_SIZES_ONLY.format(sizes=sizes), f"{sizes}.toml", seeds=[seed], workers=1)
+        flows = run.tables["flows"]["size_bytes"]
+        largest = int(flows.max())  # type: ignore[arg-type]
+        beta = max(0, (largest // r_min).bit_length() - 1)
+        exponents = pl.Series([int(size).bit_length() - 1 for size in flows])
+        smallest_rank = pl.Series([int(size) - (int(size) - 1) // mss * mss for size in flows])
+        bins = [0] * queues
+        packets = 0
+        for size in flows:
+            # Ranks size, size - mss, ...: how many lie in each bin is counted without walking through them.
+            count = (int(size) + mss - 1) // mss
+            packets += count
+            above = count
+            for queue in range(queues):
+                upper = int(r_min * 2 ** (beta * (queue + 1) / queues)) if queue < queues - 1 else None
+                over = 0 if upper is None or size <= upper else (int(size) - upper + mss - 1) // mss
+                bins[queue] += above - over
+                above = over
+        rows.append(
+            {
+                "scheduler": sizes,
+                "flows": flows.len(),
+                "exponent_min": int(exponents.min()),  # type: ignore[arg-type]
+                "exponent_max": int(exponents.max()),  # type: ignore[arg-type]
+                "smallest_rank": int(smallest_rank.min()),  # type: ignore[arg-type]
+                "exponent_median": float(exponents.median()),  # type: ignore[arg-type]
+                "top_bin_share": bins[-1] / packets,
+                **{f"bin_{queue}_share": share / packets for queue, share in enumerate(bins)},
+            }
+        )
+    return {"schedulers": _frame(rows)}
+
+
+def switch_state(seed: int) -> dict[str, pl.DataFrame]:
+    """Registers and table bytes, counted from the algorithms; the seed plays no part."""
+    del seed
+    rows = []
+    for name, parameters in (
+        ("sp-pifo", {"queues": 8}),
+        ("sp-pifo", {"queues": 32}),
+        ("aifo", {"window": 20}),
+        ("aifo", {"window": 1000}),
+        ("packs", {"window": 16}),
+        ("rifo", {}),
+        ("exp-pifo", {"queues": 8}),
+        ("exp-pifo", {"queues": 32}),
+    ):
+        found = hardware.cost(name, parameters)
+        assert found is not None
+        setting = "".join(f"-{value}" for value in parameters.values())
+        rows.append({"scheduler": name + setting, "registers": found.registers, "table_bytes": found.table_bytes})
+    return {"schedulers": _frame(rows)}
+
+
+#: What an experiment can name as its study.
+STUDIES: Mapping[str, Study] = {
+    function.__name__.replace("_", "-"): function
+    for function in (
+        lowest_rank_batches,
+        mapping_batches,
+        trickle,
+        rank_exponents,
+        switch_state,
+    )
+}

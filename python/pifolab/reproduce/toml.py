@@ -1,0 +1,32 @@
+"""Reads TOML with errors of one line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from pifolab.errors import InputError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["read_toml"]
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what the file holds.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is no TOML; the text names file and line.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from None
