@@ -66,7 +66,9 @@ def positive_integer(text: str) -> int:
 def complete_parser() -> Parser:
     """Return the parser of the whole command line."""
     # Commands import what they need when they run: `pifolab list` should not wait for a plotting library.
-    from pifolab.cli import agree, bench, catalogue, conformance, dataplane, demo, results, run, sweep, testbed
+    from pifolab.cli import (
+        agree, bench, catalogue, conformance, dataplane, demo, reproduce, results, run, sweep, testbed,
+    )  # fmt: skip
 
     parser = Parser(
         prog="pifolab",
@@ -75,6 +77,7 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    for module in (run, agree, sweep, results, catalogue, conformance, bench, demo, dataplane, testbed):
+    modules = (run, agree, sweep, results, reproduce, catalogue, conformance, bench, demo, dataplane, testbed)
+    for module in modules:
         module.add_to(commands)
     return parser

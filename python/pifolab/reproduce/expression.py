@@ -1,14 +1,15 @@
 """The small language in which the registry says what is measured: arithmetic over cells of the result tables.
 
-An expression is Python syntax cut down to numbers, arithmetic, comparisons, `x if c else y`, `and`/`or`/`not`, calls of
-the functions below, and generators such as ``max(f(load) for load in axis("load") if load > 0.4)``. Nothing else parses:
-no attributes, no indexing, no names but the functions and the variables of generators. It is checked when the registry
-is read, so that a misspelt table or scheduler is found before anything runs.
+An expression is Python syntax cut down to numbers, arithmetic, comparisons, `x if c else y`, `and`/`or`/`not`, calls
+of the functions below, and generators such as ``max(f(load) for load in axis("load") if load > 0.4)``. Nothing else
+parses: no attributes, no indexing, no names but the functions and the variables of generators. It is checked when the
+registry is read, and the schedulers and axes that it names before anything runs.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import operator
 import statistics
@@ -17,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
 from pifolab.reproduce import measures
-from pifolab.reproduce.measures import MissingValue
+from pifolab.reproduce.measures import MissingValueError
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Expression", "MissingValue", "Results"]
+__all__ = ["Expression", "MissingValueError", "Results"]
 
 
 class Results:
@@ -42,11 +43,11 @@ class Results:
         import polars as pl
 
         if table not in self.frames:
-            raise MissingValue(f"there is no table {table!r}; there are {', '.join(sorted(self.frames))}")
+            raise MissingValueError(f"there is no table {table!r}; there are {', '.join(sorted(self.frames))}")
         frame = self.frames[table]
         for column, value in where.items():
             if column not in frame.columns:
-                raise MissingValue(f"table {table!r} has no column {column!r}; it has {', '.join(frame.columns)}")
+                raise MissingValueError(f"table {table!r} has no column {column!r}; it has {', '.join(frame.columns)}")
             frame = frame.filter(pl.col(column) == value)
         return frame
 
@@ -54,7 +55,7 @@ class Results:
         """Return the values of a column, without those that are missing."""
         rows = self.rows(table, where)
         if column not in rows.columns:
-            raise MissingValue(f"table {table!r} has no column {column!r}; it has {', '.join(rows.columns)}")
+            raise MissingValueError(f"table {table!r} has no column {column!r}; it has {', '.join(rows.columns)}")
         return [float(value) for value in rows[column].drop_nulls().to_list()]
 
     def cell(self, table: str, column: str, **where: Any) -> float:
@@ -62,7 +63,9 @@ class Results:
         values = self.column(table, column, **where)
         if len(values) != 1:
             place = ", ".join(f"{key} = {value}" for key, value in where.items())
-            raise MissingValue(f"{column} in table {table!r} where {place or 'nothing is asked'}: {len(values)} values")
+            raise MissingValueError(
+                f"{column} in table {table!r} where {place or 'nothing is asked'}: {len(values)} values"
+            )
         return values[0]
 
     def of(self, scheduler: str, column: str, **where: Any) -> float:
@@ -80,7 +83,7 @@ class Results:
             if name in frame.columns:
                 values.update(frame[name].drop_nulls().to_list())
         if not values:
-            raise MissingValue(f"there is no axis {name!r}")
+            raise MissingValueError(f"there is no axis {name!r}")
         return sorted(values)
 
 
@@ -108,7 +111,7 @@ def _mean(values: Any) -> float:
 def _some(values: Any) -> list[Any]:
     found = list(values)
     if not found:
-        raise MissingValue("nothing to take a mean, a smallest or a largest of")
+        raise MissingValueError("nothing to take a mean, a smallest or a largest of")
     return found
 
 
@@ -136,7 +139,7 @@ _TABLES = ("of", "fct", "cell", "column", "axis")
 
 def _pairs(values: Any) -> list[tuple[Any, Any]]:
     found = _some(values)
-    return list(zip(found, found[1:], strict=False))
+    return list(itertools.pairwise(found))
 
 
 class Expression:
@@ -176,13 +179,13 @@ class Expression:
 
         Raises
         ------
-        MissingValue
+        MissingValueError
             Something that it needs was not measured.
         """
         try:
             return float(self._value(self._tree, results, {}))
         except ZeroDivisionError:
-            raise MissingValue(f"{self.text}: division by zero") from None
+            raise MissingValueError(f"{self.text}: division by zero") from None
 
     def calls(self) -> Iterator[tuple[str, list[Any]]]:
         """Yield each call's name and its constant arguments, for checks against the experiment."""

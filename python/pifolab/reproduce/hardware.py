@@ -1,8 +1,8 @@
 """What each scheduler would keep in a switch, counted from its algorithm: registers and bytes of look-up tables.
 
-These are counts, not measurements on a switch: one register for each value that changes with the packets, and the bits of
-the tables that an implementation without multiplication needs. Pipeline stages depend on the compiler and are not given.
-Where a table's layout comes from is said beside it.
+These are counts, not measurements on a switch: one register for each value that changes with the packets, and the bits
+of the tables that an implementation without multiplication needs. Pipeline stages depend on the compiler and are not
+given. Where a table's layout comes from is said beside it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def cost(name: str, parameters: Mapping[str, Any] | None = None) -> Cost | None:
         return Cost(3, 3 * 15 * 36 / 8 + 256 * 4, "Min, Max and a counter; 3 x 15 entries of 36 bits, 256 of 4 bytes")
     if name == "exp-pifo":
         # Exp-PIFO section 2.3: 2^12 entries of 5 bits for the queue; 33 range entries of 33 bits for the logarithm.
-        return Cost(2, 2**12 * 5 / 8, "exponent and counter; 4096 entries of 5 bits (the logarithm takes 1089 bits more)")
+        return Cost(
+            2, 2**12 * 5 / 8, "exponent and counter; 4096 entries of 5 bits (the logarithm takes 1089 bits more)"
+        )
     if name == "afq":
         return Cost(2 * 16_384 + 1, 0.0, "the round and a count-min sketch of 2 x 16,384 bids")
     return None

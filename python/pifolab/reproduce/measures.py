@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from pifolab.reproduce.expression import Results
 
-__all__ = ["MEASURES", "MissingValue"]
+__all__ = ["MEASURES", "MissingValueError"]
 
 
-class MissingValue(InputError):
+class MissingValueError(InputError):
     """A value that the tables do not have: nothing was measured there."""
 
 
@@ -30,7 +30,14 @@ def per_rank(results: Results, scheduler: str, **where: Any) -> pl.DataFrame:
     """Return for each rank what arrived (sent or dropped) and what was sent."""
     import polars as pl
 
-    rows = results.rows("ranks", {"scheduler": scheduler, **where})
+    if "port_ranks" in results.frames:
+        # On a network: all ports together; what a port sent is not counted by rank.
+        rows = results.rows("port_ranks", {"scheduler": scheduler, **where})
+        rows = rows.group_by("rank").agg(
+            pl.col("dropped_packets").sum().alias("dropped"), pl.lit(0).alias("departures")
+        )
+    else:
+        rows = results.rows("ranks", {"scheduler": scheduler, **where})
     arrived = (pl.col("departures") + pl.col("dropped")).alias("arrived")
     return rows.select("rank", "departures", "dropped", arrived)
 
@@ -138,7 +145,7 @@ def large_throughput_bps(results: Results, scheduler: str, from_bytes: float, **
         pl.col("size_bytes") >= from_bytes, pl.col("fct_ns").is_not_null()
     )
     if rows.height == 0:
-        raise MissingValue(f"no flow of at least {from_bytes:.0f} bytes completed under {scheduler}")
+        raise MissingValueError(f"no flow of at least {from_bytes:.0f} bytes completed under {scheduler}")
     return float(rows["size_bytes"].sum()) * 8e9 / float(rows["fct_ns"].sum())
 
 
@@ -146,7 +153,7 @@ def size_fct_ns(results: Results, scheduler: str, size: float, **where: Any) -> 
     """Return the mean completion time of the flows of exactly one size."""
     values = results.column("flows", "fct_ns", scheduler=scheduler, size_bytes=int(size), **where)
     if not values:
-        raise MissingValue(f"no flow of {size:.0f} bytes completed under {scheduler}")
+        raise MissingValueError(f"no flow of {size:.0f} bytes completed under {scheduler}")
     return statistics.fmean(values)
 
 
@@ -156,7 +163,7 @@ def size_p99_ns(results: Results, scheduler: str, size: float, **where: Any) -> 
 
     values = results.column("flows", "fct_ns", scheduler=scheduler, size_bytes=int(size), **where)
     if not values:
-        raise MissingValue(f"no flow of {size:.0f} bytes completed under {scheduler}")
+        raise MissingValueError(f"no flow of {size:.0f} bytes completed under {scheduler}")
     return float(pl.Series(values).quantile(0.99, "linear"))  # type: ignore[arg-type]
 
 
@@ -174,7 +181,7 @@ def lowest_dropped(results: Results, scheduler: str, **where: Any) -> float:
     """Return the lowest rank of which a packet was dropped."""
     rows = per_rank(results, scheduler, **where).filter(pl_positive("dropped"))
     if rows.height == 0:
-        raise MissingValue(f"{scheduler} dropped nothing")
+        raise MissingValueError(f"{scheduler} dropped nothing")
     return float(rows["rank"].min())  # type: ignore[arg-type]
 
 

@@ -1,8 +1,8 @@
 """Reads the registry: the claims of the papers, the experiments that test them, and the three depths.
 
 The files are TOML, beside this module in `registry/`: one for each paper, `depths.toml`, and `words.toml` with the
-tolerances. Everything is checked when it is read: a key that nobody knows, an experiment that does not exist, a scheduler
-that a scenario does not have, a metric that does not parse. Errors name the file and the claim.
+tolerances. Everything is checked when it is read: a key that nobody knows, an experiment that does not exist, a metric
+that does not parse. Errors name the file and the claim.
 """
 
 from __future__ import annotations
@@ -20,7 +20,18 @@ from pifolab.reproduce import studies
 from pifolab.reproduce.expression import Expression
 from pifolab.reproduce.toml import read_toml
 
-__all__ = ["Axis", "Claim", "Depth", "Experiment", "Length", "Part", "Registry", "Tolerance", "Variant", "load_registry"]
+__all__ = [
+    "Axis",
+    "Claim",
+    "Depth",
+    "Experiment",
+    "Length",
+    "Part",
+    "Registry",
+    "Tolerance",
+    "Variant",
+    "load_registry",
+]
 
 HERE = Path(__file__).resolve().parent / "registry"
 
@@ -46,7 +57,11 @@ class Tolerance:
 
     def widened(self, low: float, high: float) -> tuple[float, float]:
         """Return the range with the tolerance added on both sides."""
-        return low - abs(low) * self.relative - self.absolute, high + abs(high) * self.relative + self.absolute
+
+        def by(end: float) -> float:
+            return 0.0 if math.isinf(end) else abs(end) * self.relative + self.absolute
+
+        return low - by(low), high + by(high)
 
 
 @dataclass(frozen=True)
@@ -345,7 +360,7 @@ def _experiment(
                 "artefact",
                 other.texts("scenarios") or scenarios,
                 own_axes,
-                dict(other.table.get("overrides", {})),
+                {**variants[0].overrides, **other.table.get("overrides", {})},
                 other.text("note", ""),
             )
         )

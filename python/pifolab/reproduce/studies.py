@@ -106,9 +106,7 @@ def mapping_batches(seed: int) -> dict[str, pl.DataFrame]:
         ranks = [index**power for index in range(80 // copies)] * copies
         draw.shuffle(ranks)
         made = {
-            "eq-10": pifolab.StrictPriority(
-                queues=8, queue_capacity_packets=10, bounds=bounds_of_eq_10(ranks, 8, 10)
-            ),
+            "eq-10": pifolab.StrictPriority(queues=8, queue_capacity_packets=10, bounds=bounds_of_eq_10(ranks, 8, 10)),
             "even": pifolab.StrictPriority(queues=8, queue_capacity_packets=10, ranks=max(ranks) + 1),
             "sp-pifo": pifolab.SpPifo(queues=8, queue_capacity_packets=10),
         }
@@ -247,7 +245,7 @@ def rank_exponents(seed: int) -> dict[str, pl.DataFrame]:
 
 
 def switch_state(seed: int) -> dict[str, pl.DataFrame]:
-    """Registers and table bytes, counted from the algorithms; the seed plays no part."""
+    """Count registers and table bytes from the algorithms; the seed plays no part."""
     del seed
     rows = []
     for name, parameters in (

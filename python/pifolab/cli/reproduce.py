@@ -1,0 +1,123 @@
+"""`pifolab reproduce`: the figures of five papers again, and a verdict on every claim."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pifolab.cli.parser import Parser, positive_integer
+from pifolab.errors import InputError
+
+if TYPE_CHECKING:
+    from pifolab.reproduce import Reproduction
+
+__all__ = ["add_to"]
+
+INTERRUPTED = 130
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "reproduce",
+        help="reproduce five papers and judge every claim",
+        description="Runs the experiments behind the figures and tables of SP-PIFO, AIFO, PACKS, RIFO and Exp-PIFO, "
+        "puts what they state beside what comes out, and judges every claim.",
+        epilog="Runs are kept in OUT/store: the same command goes on where it was interrupted, and repeats nothing.",
+    )
+    depth = parser.add_mutually_exclusive_group()
+    depth.add_argument("--quick", action="store_true", help="shortened, 1 to 3 seeds: minutes, provisional verdicts")
+    depth.add_argument("--full", action="store_true", help="the papers' lengths and 20 seeds: days on one machine")
+    parser.add_argument("--only", metavar="ID,...", help="only these claims, such as pk1,sp3")
+    parser.add_argument("--paper", metavar="NAME,...", help="only these papers: sp-pifo, aifo, packs, rifo, exp-pifo")
+    parser.add_argument("--out", type=Path, default=Path("out/reproduce"), metavar="DIR", help="default: out/reproduce")
+    parser.add_argument("--registry", type=Path, metavar="DIR", help="claims from these files instead of the package's")
+    parser.add_argument(
+        "--experiments", type=Path, metavar="DIR", help="where the scenarios are (default: experiments)"
+    )
+    parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
+    parser.add_argument("--no-figures", action="store_true", help="tables only")
+    parser.add_argument("--list", action="store_true", help="print the claims and run nothing")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run what was asked for."""
+    from pifolab.reproduce import load_registry, reproduce
+    from pifolab.reproduce.report import write_report
+
+    registry = load_registry(arguments.registry) if arguments.registry else load_registry()
+    only, papers = _names(arguments.only), _names(arguments.paper)
+    if arguments.list:
+        rows = [[one.id, one.paper, one.figure, one.statement] for one in registry.select(only, papers)]
+        _print_rows(["claim", "paper", "figure", "what the paper says"], rows)
+        return 0
+    registry.select(only, papers)
+    out: Path = arguments.out
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: is no folder")
+    depth = "quick" if arguments.quick else "full" if arguments.full else "default"
+    print(f"depth {depth}: {registry.depths[depth].summary}. {registry.depths[depth].changes}", file=sys.stderr)
+    started = time.monotonic()
+
+    def progress(done: int, of: int, what: str) -> None:
+        if sys.stderr.isatty():
+            print(
+                f"\r\x1b[K{done}/{of} experiments, {time.monotonic() - started:.0f} s  {what}", end="", file=sys.stderr
+            )
+            if done == of:
+                print(file=sys.stderr)
+
+    try:
+        result = reproduce(
+            out / "store",
+            depth=depth,
+            only=only,
+            papers=papers,
+            registry=registry,
+            workers=arguments.workers,
+            experiments=arguments.experiments,
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        print(f"\ninterrupted; the same command goes on from what is in {out / 'store'}", file=sys.stderr)
+        return INTERRUPTED
+    written = write_report(result, out, figures=not arguments.no_figures)
+    _print(result)
+    print(f"{time.monotonic() - started:.0f} s; {', '.join(str(path) for path in written)}")
+    failures = [
+        f"{experiment} ({variant}): {failure}"
+        for (experiment, variant), one in result.measured.items()
+        for run in one.ran
+        for failure in run.failures
+    ]
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def _print(result: Reproduction) -> None:
+    from pifolab.reproduce.report import VERDICTS, summary_rows
+
+    rows = []
+    for one in result.verdicts:
+        worst = next((part for part in one.parts if part.verdict != "reproduced"), one.parts[0] if one.parts else None)
+        number = f"{worst.part.what}: {worst.reason}" if worst else one.claim.note
+        rows.append([one.claim.id, one.shown, one.artefact, number if len(number) <= 110 else number[:107] + "..."])
+    _print_rows(["claim", "verdict", "artefact", "the number that decides"], rows)
+    print()
+    _print_rows(["paper", *VERDICTS, "all"], [[str(cell) for cell in row] for row in summary_rows(result)])
+
+
+def _print_rows(headings: list[str], rows: list[list[str]]) -> None:
+    """Print columns side by side, each as wide as its widest cell."""
+    widths = [max(len(row[place]) for row in [headings, *rows]) for place in range(len(headings))]
+    for row in [headings, *rows]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

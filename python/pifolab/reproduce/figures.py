@@ -1,0 +1,318 @@
+"""Draws an experiment as its paper does: the same axes and curves, with our intervals as bands or whiskers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab.figures.palette import INK, look
+from pifolab.figures.style import PAGE_INCHES, figure_style, save
+from pifolab.reproduce.execute import Measured
+from pifolab.reproduce.verdict import ENOUGH_SEEDS, ClaimVerdict
+from pifolab.statistics import mean_interval
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_claim", "draw_experiment", "write_figures"]
+
+_NAMES = {"tcp": "TCP", "dctcp": "DCTCP"}
+
+#: Bars of a paper's stated range.
+_STATED = "#d62728"
+
+
+def write_figures(measured: Mapping[tuple[str, str], Measured], folder: Path) -> dict[tuple[str, str], str]:
+    """Draw every experiment into `folder`, as PNG, SVG and PDF; return the names by experiment and variant."""
+    names = {}
+    for (experiment, variant), one in measured.items():
+        name = f"{experiment}-{variant}"
+        with figure_style():
+            drawn = draw_experiment(one)
+        if drawn is not None:
+            save(drawn, folder / name)
+            names[experiment, variant] = name
+    return names
+
+
+def draw_experiment(one: Measured) -> Figure | None:
+    """Return the figure of one variant of an experiment, None where nothing was measured or nothing is drawn."""
+    plot = dict(one.experiment.plot)
+    kind = str(plot.pop("kind", ""))
+    painters: Mapping[str, Callable[[Measured, Mapping[str, Any]], Figure]] = {
+        "fct": _fct,
+        "bars": _bars,
+        "lines": _lines,
+        "per-rank": _per_rank,
+        "over-time": _over_time,
+        "bandwidth": _bandwidth,
+        "by-size": _by_size,
+        "bounds": _bounds,
+        "delivered": _delivered,
+    }
+    if kind not in painters or not one.frames:
+        return None
+    figure = painters[kind](one, plot)
+    variant = "" if one.variant.name == "paper" else f" ({one.variant.name})"
+    figure.suptitle(f"{one.experiment.figure}: {one.experiment.title}{variant}", fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+def _panels(count: int, height: float = 2.3) -> tuple[Figure, list[Axes]]:
+    import matplotlib.pyplot as plt
+
+    width = PAGE_INCHES if count > 1 else PAGE_INCHES * 0.6
+    figure, axes = plt.subplots(1, count, figsize=(width, height), squeeze=False, layout="constrained")
+    return figure, list(axes[0])
+
+
+def _label(name: str) -> str:
+    return _NAMES.get(name, look(name).label)
+
+
+def _summary(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return mean, low and high: the 95 % interval, or the range of fewer than three seeds."""
+    if len(values) >= ENOUGH_SEEDS:
+        estimate = mean_interval(values)
+        return estimate.value, estimate.low, estimate.high
+    return math.fsum(values) / len(values), min(values), max(values)
+
+
+def _curve(axes: Axes, frame: pl.DataFrame, x: str, y: str, name: str, names: list[str], scale: float = 1.0) -> None:
+    """Draw one scheduler's mean over `x` with its band."""
+    points = []
+    for value in sorted(frame[x].unique().to_list()):
+        numbers = [number * scale for number in frame.filter(frame[x] == value)[y].drop_nulls().to_list()]
+        if numbers:
+            points.append((value, *_summary(numbers)))
+    if not points:
+        return
+    drawn = look(name, names)
+    at = [point[0] for point in points]
+    axes.plot(at, [point[1] for point in points], color=drawn.colour, linestyle=drawn.dash, marker=drawn.marker,
+              label=_label(name))  # fmt: skip
+    axes.fill_between(at, [point[2] for point in points], [point[3] for point in points], color=drawn.colour,
+                      alpha=0.18, linewidth=0)  # fmt: skip
+
+
+def _fct(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    frame, names = one.frames["fct"], list(plot["schedulers"])
+    wanted: list[tuple[str, str]] = []
+    for size in plot["sizes"]:
+        wanted.append((size, "mean_ns"))
+        if size == "small":
+            wanted.append((size, "p99_ns"))
+    figure, panels = _panels(len(wanted))
+    for axes, (size, column) in zip(panels, wanted, strict=True):
+        for name in names:
+            _curve(axes, frame.filter(scheduler=name, size=size), plot["x"], column, name, names, 1e-6)
+        axes.set_xlabel("load")
+        axes.set_ylabel(f"{size} flows, {'mean' if column == 'mean_ns' else '99th percentile'} (ms)")
+        axes.set_yscale("log")
+    _legend(figure, panels[0])
+    return figure
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)))
+
+
+def _bars(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    frame, column = one.frames["schedulers"], plot["column"]
+    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    figure, (axes,) = _panels(1, max(1.2, 0.28 * len(names) + 0.7))
+    for place, name in enumerate(names):
+        values = frame.filter(scheduler=name)[column].drop_nulls().to_list()
+        if values:
+            mean, low, high = _summary([float(value) for value in values])
+            drawn = look(name, names)
+            axes.barh(place, mean, color=drawn.colour, height=0.7)
+            axes.plot([low, high], [place, place], color=INK, linewidth=1)
+    axes.set_yticks(range(len(names)), [_label(name) for name in names])
+    axes.invert_yaxis()
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel(plot["label"])
+    return figure
+
+
+def _lines(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    frame = one.frames["schedulers"]
+    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    figure, (axes,) = _panels(1)
+    for name in names:
+        _curve(axes, frame.filter(scheduler=name), plot["x"], plot["column"], name, names)
+    axes.set_xlabel(str(plot["x"]).replace("_", " "))
+    axes.set_ylabel(plot["label"])
+    _legend(figure, axes)
+    return figure
+
+
+def _per_rank(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    import polars as pl
+
+    frame, column = one.frames["ranks"], plot["column"]
+    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    columns = [(column, plot["label"])] + ([("dropped", "dropped (packets)")] if column == "inversions" else [])
+    figure, panels = _panels(len(columns))
+    for axes, (what, label) in zip(panels, columns, strict=True):
+        for name in names:
+            rows = frame.filter(scheduler=name).group_by("rank").agg(
+                pl.col(what).mean().alias("mean"), pl.col(what).min().alias("low"), pl.col(what).max().alias("high")
+            ).sort("rank")  # fmt: skip
+            drawn = look(name, names)
+            axes.plot(rows["rank"], rows["mean"], color=drawn.colour, linestyle=drawn.dash, label=_label(name))
+            axes.fill_between(rows["rank"], rows["low"], rows["high"], color=drawn.colour, alpha=0.18, linewidth=0)
+        axes.set_xlabel("rank")
+        axes.set_ylabel(label)
+    _legend(figure, panels[0])
+    return figure
+
+
+def _over_time(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    frame, column = one.frames[plot["table"]], plot["column"]
+    first = frame.filter(frame["seed"] == frame["seed"].min())
+    axis = one.variant.axes[0].name if one.variant.axes else None
+    figure, (axes,) = _panels(1)
+    names = first["scheduler"].unique(maintain_order=True).to_list()
+    for name in names:
+        rows = first.filter(scheduler=name)
+        for value in sorted(rows[axis].unique().to_list()) if axis else [None]:
+            shown = rows if axis is None or value is None else rows.filter(rows[axis] == value)
+            shown = shown.gather_every(max(1, shown.height // 800))
+            label = _label(name) if value is None else f"{value:g} {axis}"
+            colour = look(name, names).colour if value is None else None
+            axes.plot(shown["time_ns"] / 1e6, shown[column], label=label, color=colour, linewidth=0.9)
+    axes.set_xlabel("time (ms)")
+    axes.set_ylabel(plot["label"])
+    if column == "unpifoness":
+        axes.set_yscale("log")
+    _legend(figure, axes)
+    return figure
+
+
+def _bandwidth(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    import polars as pl
+
+    frame = one.frames["throughput"]
+    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    figure, panels = _panels(len(names))
+    flows = sorted(frame["flow"].unique().to_list())
+    interval_ns = 1_000_000
+    first = frame.filter(frame["seed"] == frame["seed"].min())
+    times = pl.DataFrame({"start_ns": sorted(frame["start_ns"].unique().to_list())})
+    for axes, name in zip(panels, names, strict=True):
+        for flow in flows:
+            rows = times.join(first.filter(scheduler=name, flow=flow), on="start_ns", how="left").fill_null(0)
+            axes.plot(rows["start_ns"] / 1e6, rows["bytes"] * 8 / interval_ns, label=f"flow {flow + 1}")
+        axes.set_title(_label(name), loc="left")
+        axes.set_xlabel("time (ms)")
+        axes.set_ylabel("sent (Gb/s)")
+    _legend(figure, panels[0])
+    return figure
+
+
+def _by_size(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    frame, names = one.frames["flows"], list(plot["schedulers"])
+    figure, (axes,) = _panels(1)
+    for name in names:
+        means = frame.filter(frame["fct_ns"].is_not_null() & (frame["scheduler"] == name))
+        rows = means.group_by("seed", "size_bytes").mean().sort("size_bytes")
+        _curve(axes, rows, "size_bytes", "fct_ns", name, names, 1e-6)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("flow size (bytes)")
+    axes.set_ylabel("mean completion time (ms)")
+    _legend(figure, axes)
+    return figure
+
+
+def _bounds(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    frame = one.frames["queue_samples"]
+    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    first = frame.filter(frame["seed"] == frame["seed"].min())
+    figure, panels = _panels(len(names))
+    for axes, name in zip(panels, names, strict=True):
+        rows = first.filter(scheduler=name)
+        for queue in sorted(rows["queue"].unique().to_list()):
+            shown = rows.filter(queue=queue)
+            shown = shown.gather_every(max(1, shown.height // 800))
+            axes.plot(shown["time_ns"] / 1e6, shown["bound"], linewidth=0.7, label=f"queue {queue + 1}")
+        axes.set_title(_label(name), loc="left")
+        axes.set_xlabel("time (ms)")
+        axes.set_ylabel("bound (rank)")
+    _legend(figure, panels[0])
+    return figure
+
+
+def _delivered(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    frame = one.frames["flows"]
+    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    figure, (axes,) = _panels(1)
+    width = 0.8 / len(names)
+    early, late = min(frame["until_ms"]), max(frame["until_ms"])
+    for place, name in enumerate(names):
+        rows = frame.filter(scheduler=name)
+        for flow in sorted(rows["flow"].unique().to_list()):
+            both = rows.filter(flow=flow)
+            gone = both.filter(until_ms=late)["acknowledged_bytes"] - both.filter(until_ms=early)["acknowledged_bytes"]
+            rate = float(gone.mean()) * 8e-6 / (late - early)
+            label = _label(name) if flow == 0 else None
+            axes.bar(flow + 1 + place * width, rate, width, color=look(name, names).colour, label=label)
+    axes.set_xlabel("flow, in order of start")
+    axes.set_ylabel("delivered while all are active (Gb/s)")
+    axes.set_xticks(range(1, 1 + len(frame["flow"].unique())))
+    _legend(figure, axes)
+    return figure
+
+
+def draw_claim(verdict: ClaimVerdict) -> Figure | None:
+    """Return a figure of a claim's numbers beside what the paper states, None where there is nothing to show.
+
+    Each row has a scale of its own: the stated range with its tolerance takes the middle third.
+    """
+    import matplotlib.pyplot as plt
+
+    rows = [part for part in verdict.parts if part.values]
+    if not rows:
+        return None
+    with figure_style():
+        figure, axes = plt.subplots(figsize=(PAGE_INCHES, 0.32 * len(rows) + 0.6), layout="constrained")
+        for place, row in enumerate(rows):
+            low, high = (end if math.isfinite(end) else None for end in row.accepted)
+            if low is None and high is None:
+                continue
+            span = (high - low) if low is not None and high is not None and high > low else 0.0
+            unit = span or max(abs(high if low is None else low), abs(row.value), 1e-9) * 0.5  # type: ignore[arg-type]
+            centre = (low + high) / 2 if low is not None and high is not None else (high if low is None else low)
+            assert centre is not None
+
+            def at(value: float, centre: float = centre, unit: float = unit) -> float:
+                return max(-1.45, min(1.45, (value - centre) / unit))
+
+            left = -1.5 if low is None else at(low)
+            right = 1.5 if high is None else at(high)
+            axes.barh(place, max(right - left, 0.012), left=left, height=0.62, color=_STATED, alpha=0.22)
+            for end in (row.part.low, row.part.high):
+                if math.isfinite(end):
+                    axes.plot([at(end)] * 2, [place - 0.31, place + 0.31], color=_STATED, linewidth=1)
+            axes.plot([at(row.low), at(row.high)], [place, place], color=INK, linewidth=1.4)
+            axes.plot(at(row.value), place, marker="o", color=INK)
+            axes.text(1.55, place, f"{row.value:.4g}", va="center", fontsize=7)
+        axes.set_yticks(range(len(rows)), [_wrapped(row.part.what) for row in rows])
+        axes.set_xticks([])
+        axes.set_xlim(-1.5, 1.9)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.grid(visible=False)
+        axes.spines["bottom"].set_visible(False)
+    return figure
+
+
+def _wrapped(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

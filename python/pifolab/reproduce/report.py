@@ -1,0 +1,353 @@
+"""Writes what came out: claims.json, Markdown tables, figures, and a page of HTML that needs nothing but itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pifolab import _pifolab
+from pifolab.figures.style import save
+from pifolab.report import html
+from pifolab.reproduce.figures import draw_claim, write_figures
+from pifolab.reproduce.run import Reproduction
+from pifolab.reproduce.verdict import REPRODUCED, ClaimVerdict, PartVerdict, as_json
+
+__all__ = ["VERDICTS", "command_for", "markdown", "summary_rows", "write_report"]
+
+#: In the order of the summary.
+VERDICTS = ("reproduced", "partly", "not reproduced", "not yet measured", "pending", "not applicable")
+
+_COLOURS = {
+    "reproduced": "#009e73",
+    "partly": "#e69f00",
+    "not reproduced": "#d55e00",
+    "not yet measured": "#8c8c8c",
+    "pending": "#8c8c8c",
+    "not applicable": "#8c8c8c",
+}
+
+
+def write_report(result: Reproduction, folder: Path, *, figures: bool = True) -> list[Path]:
+    """Write claims.json, claims.md, figures/ and report.html into `folder`, each whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names: dict[tuple[str, str], str] = {}
+    if figures:
+        (folder / "figures").mkdir(exist_ok=True)
+        names = write_figures(result.measured, folder / "figures")
+        for one in result.verdicts:
+            drawn = draw_claim(one)
+            if drawn is not None:
+                save(drawn, folder / "figures" / f"claim-{one.claim.id}")
+    written = {
+        "claims.json": json.dumps(claims_json(result, names), indent=2, ensure_ascii=False) + "\n",
+        "claims.md": markdown(result),
+        "report.html": page(result, folder, names),
+    }
+    for name, text in written.items():
+        _write_whole(folder / name, text)
+    return [folder / name for name in written]
+
+
+def _write_whole(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def command_for(result: Reproduction, claim: str) -> str:
+    """Return the command that judges one claim again."""
+    depth = "" if result.depth.name == "default" else f" --{result.depth.name}"
+    return f"pifolab reproduce{depth} --only {claim} --out out/{claim}"
+
+
+def claims_json(result: Reproduction, figures: dict[tuple[str, str], str]) -> dict[str, Any]:
+    """Return everything about every claim, for programs."""
+    return {
+        "pifolab": _pifolab.__version__,
+        "depth": result.depth.name,
+        "summary": result.depth.summary,
+        "counts": result.counts(),
+        "claims": [_claim_json(result, one, figures) for one in result.verdicts],
+    }
+
+
+def _claim_json(result: Reproduction, one: ClaimVerdict, figures: dict[tuple[str, str], str]) -> dict[str, Any]:
+    claim = one.claim
+    ran = {}
+    for (experiment, variant), measured in result.measured.items():
+        if experiment in claim.experiments:
+            ran[f"{experiment}, {variant}"] = {
+                "figure": figures.get((experiment, variant)),
+                "note": measured.variant.note or None,
+                "runs": [
+                    {
+                        "scenario": run.scenario,
+                        "overrides": {key: str(value) for key, value in run.overrides.items()},
+                        "seeds": list(run.seeds),
+                        "manifests": [f"store/runs/{key}/manifest.json" for key in run.runs],
+                        "failures": run.failures,
+                    }
+                    for run in measured.ran
+                ],
+            }
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "figure": claim.figure,
+        "statement": claim.statement,
+        "verdict": one.verdict,
+        "provisional": one.provisional,
+        "verdict_artefact": one.artefact or None,
+        "note": claim.note or None,
+        "explanation": _explanation(one) or None,
+        "command": command_for(result, claim.id),
+        "parts": [as_json(part) for part in one.parts],
+        "parts_artefact": [as_json(part) for part in one.artefact_parts],
+        "experiments": ran,
+    }
+
+
+def _explanation(one: ClaimVerdict) -> str:
+    """Return why a claim does not reproduce: what we know, or else which numbers miss and by how much."""
+    if one.verdict == REPRODUCED or not one.parts:
+        return ""
+    missed = [part for part in one.parts if part.verdict != REPRODUCED]
+    numbers = "; ".join(f"{part.part.what}: {part.reason}" for part in missed)
+    if one.claim.explanation:
+        return f"{one.claim.explanation} What misses: {numbers}."
+    other = ""
+    if one.artefact == REPRODUCED:
+        other = " Under the public artefact's settings it does reproduce, so that the difference lies in those."
+    elif one.artefact:
+        other = f" Under the public artefact's settings the verdict is: {one.artefact}."
+    return f"What misses: {numbers}. The cause has not been found.{other}"
+
+
+def summary_rows(result: Reproduction) -> list[list[Any]]:
+    """Return for each paper how many claims got each verdict, and their sum."""
+    counts = result.counts()
+    rows: list[list[Any]] = [
+        [result.registry.papers[paper], *(found.get(verdict, 0) for verdict in VERDICTS), sum(found.values())]
+        for paper, found in counts.items()
+    ]
+    if len(rows) > 1:
+        rows.append(["all", *(sum(int(row[place]) for row in rows) for place in range(1, len(VERDICTS) + 2))])
+    return rows
+
+
+def _stated(part: PartVerdict) -> str:
+    low, high = part.accepted
+    if (low, high) == (part.part.low, part.part.high):
+        return part.part.paper_says
+    ends = f"{low:.4g} to {high:.4g}"
+    if low == float("-inf"):
+        ends = f"up to {high:.4g}"
+    elif high == float("inf"):
+        ends = f"from {low:.4g}"
+    return f"{part.part.paper_says} (accepted: {ends})"
+
+
+def _found(part: PartVerdict) -> str:
+    if not part.values:
+        return "-"
+    if part.part.unit == "yes/no":
+        return "yes" if part.value == 1 else ("no" if part.value == 0 else f"in {part.value:.0%} of the seeds")
+    return f"{part.value:.4g} [{part.low:.4g}, {part.high:.4g}]"
+
+
+def markdown(result: Reproduction) -> str:
+    """Return the tables as Markdown."""
+    few = [one for one in result.verdicts if one.provisional]
+    lines = [f"# Five papers reproduced: {result.depth.name} depth ({result.depth.summary})", ""]
+    head = (
+        f"Written by `pifolab reproduce{'' if result.depth.name == 'default' else ' --' + result.depth.name}` with "
+        f"pifolab {_pifolab.__version__}. {result.depth.changes} *Reproduced*: our 95 % interval (with fewer than "
+        "three seeds, the range of the seeds, and the verdict is provisional) meets the paper's range widened by the "
+        "stated tolerance. *Partly*: the direction holds and the size is of the same order (within a factor of four), "
+        "or a side statement fails. *Not reproduced*: neither. A claim is as good as the weakest of its main "
+        "statements. *Artefact* is the verdict under the settings of the papers' public code where they differ from "
+        "the text. "
+        "Nothing is tuned: a claim that does not reproduce is a result."
+    )
+    if few:
+        head += f" {len(few)} of {len(result.verdicts)} verdicts are provisional."
+    lines += textwrap.wrap(head, 120)
+    lines += ["", "| paper | " + " | ".join(VERDICTS) + " | all |", "|---|" + "---|" * (len(VERDICTS) + 1)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in summary_rows(result)]
+    for paper, title in result.registry.papers.items():
+        of_paper = [one for one in result.verdicts if one.claim.paper == paper]
+        if not of_paper:
+            continue
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            "| claim | figure | what the paper says | verdict | artefact |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {one.claim.id} | {one.claim.figure} | {_cell(one.claim.statement)} | {one.shown} | {one.artefact} |"
+            for one in of_paper
+        ]
+        for one in of_paper:
+            lines += ["", f"### {one.claim.id}: {one.shown}", ""]
+            if one.parts:
+                lines += ["| | paper | measured | verdict | artefact |", "|---|---|---|---|---|"]
+                others: Sequence[PartVerdict | None] = one.artefact_parts or [None] * len(one.parts)
+                lines += [
+                    f"| {_cell(part.part.what)} | {_stated(part)} | {_found(part)} | {part.verdict} | "
+                    f"{_found(other) if other else ''} |"
+                    for part, other in zip(one.parts, others, strict=True)
+                ]
+                lines.append("")
+            for text in (one.claim.note, _explanation(one)):
+                if text:
+                    lines += [*textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), ""]
+            if lines[-1] == "":
+                lines.pop()
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _badge(verdict: str, shown: str | None = None) -> html.Html:
+    if not verdict:
+        return html.Html("")
+    colour = _COLOURS[verdict]
+    return html.Html(f'<span class="chip" style="background:{colour}"></span>{html.escape(shown or verdict)}')
+
+
+def _wrapping(text: str) -> html.Html:
+    """Return a cell whose text may break into lines."""
+    return html.Html(
+        f'<span style="display:inline-block;min-width:18rem;max-width:32rem;white-space:normal;text-align:left">'
+        f"{html.escape(text)}</span>"
+    )
+
+
+def page(result: Reproduction, folder: Path, figures: dict[tuple[str, str], str]) -> str:
+    """Return the report as one page of HTML, images included."""
+    sections = [_summary_section(result)]
+    for paper, title in result.registry.papers.items():
+        of_paper = [one for one in result.verdicts if one.claim.paper == paper]
+        if of_paper:
+            sections.append(html.Section(title, _paper_parts(result, of_paper, folder, figures)))
+    sections.append(_words_section(result))
+    lead = f"pifolab {_pifolab.__version__}, {result.depth.name} depth: {result.depth.summary}. {result.depth.changes}"
+    return html.page("Five papers on programmable packet scheduling, reproduced", lead, sections)
+
+
+def _summary_section(result: Reproduction) -> html.Section:
+    rows = summary_rows(result)
+    parts = [html.table(["paper", *VERDICTS, "all"], rows)]
+    claims = [
+        [
+            html.Html(f'<a href="#{one.claim.id}">{one.claim.id}</a>'),
+            one.claim.figure,
+            _badge(one.verdict, one.shown),
+            _badge(one.artefact),
+            _wrapping(one.claim.statement),
+        ]
+        for one in result.verdicts
+    ]
+    parts.append(
+        "<details open><summary>Every claim</summary>"
+        + html.table(["claim", "figure", "verdict", "artefact", "what the paper says"], claims)
+        + "</details>"
+    )
+    return html.Section("Verdicts", parts)
+
+
+def _paper_parts(
+    result: Reproduction, verdicts: Sequence[ClaimVerdict], folder: Path, figures: dict[tuple[str, str], str]
+) -> list[str]:
+    """Return each figure of a paper with its claims beneath."""
+    parts: list[str] = []
+    shown: set[str] = set()
+    for one in verdicts:
+        images = []
+        for experiment in one.claim.experiments:
+            for variant in ("paper", "artefact"):
+                name = figures.get((experiment, variant))
+                if name is not None and name not in shown:
+                    shown.add(name)
+                    about = result.registry.experiments[experiment]
+                    note = result.measured[experiment, variant].variant.note
+                    caption = f"{about.figure}: {about.title} ({variant}{': ' + note if note else ''})"
+                    images.append(html.figure(folder / "figures" / f"{name}.png", caption))
+        if images:
+            parts.append('<div class="figures">' + "".join(images) + "</div>")
+        parts += _claim_parts(result, one, folder)
+    return parts
+
+
+def _claim_parts(result: Reproduction, one: ClaimVerdict, folder: Path) -> list[str]:
+    claim = one.claim
+    parts = [f'<h3 id="{claim.id}">{claim.id} ({html.escape(claim.figure)}): {_badge(one.verdict, one.shown)}</h3>']
+    parts.append(f"<p>{html.escape(claim.statement)}</p>")
+    if one.parts:
+        others: Sequence[PartVerdict | None] = one.artefact_parts or [None] * len(one.parts)
+        rows = [
+            [
+                _wrapping(part.part.what + (" (side statement)" if part.part.side else "")),
+                _stated(part),
+                _found(part),
+                _badge(part.verdict),
+                _found(other) if other else "",
+            ]
+            for part, other in zip(one.parts, others, strict=True)
+        ]
+        parts.append(html.table(["", "paper", "measured", "verdict", "artefact"], rows))
+        image = folder / "figures" / f"claim-{claim.id}.png"
+        if image.exists():
+            caption = "Measured (black, with its interval) beside what the paper states (red, with the tolerance)."
+            parts.append(
+                "<details><summary>As a picture</summary>" + html.figure(image, caption, wide=True) + "</details>"
+            )
+    for text in (claim.note, _explanation(one)):
+        if text:
+            parts.append(f"<p>{html.escape(text)}</p>")
+    runs = [
+        {
+            "experiment": experiment,
+            "variant": variant,
+            "scenario": f"experiments/{run.scenario}",
+            "overrides": {key: str(value) for key, value in run.overrides.items()},
+            "seeds": list(run.seeds),
+            "manifests": [f"store/runs/{key}/manifest.json" for key in run.runs],
+        }
+        for (experiment, variant), measured in result.measured.items()
+        if experiment in claim.experiments
+        for run in measured.ran
+    ]
+    repeat = command_for(result, claim.id) + "\n\n" + json.dumps(runs, indent=1, ensure_ascii=False)
+    parts.append(html.preformatted("How to repeat it", repeat))
+    return parts
+
+
+def _words_section(result: Reproduction) -> html.Section:
+    words = "".join(f"<li>{html.escape(text)}</li>" for text in result.registry.words.values())
+    rows = [
+        [one.name, f"{one.relative:.0%}", f"{one.absolute:g}", _wrapping(one.why)]
+        for one in result.registry.tolerances.values()
+    ]
+    return html.Section(
+        "Words and tolerances",
+        [
+            f"<p>What the papers' words are taken to mean, chosen before the results were known:</p><ul>{words}</ul>",
+            html.table(["tolerance", "of the value", "added", "why"], rows),
+        ],
+    )

@@ -1,0 +1,284 @@
+"""Reproducing the papers: the registry, the language of metrics, verdicts, and the command."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pifolab.cli import main
+from pifolab.errors import InputError
+from pifolab.reproduce import load_registry, registry
+from pifolab.reproduce.execute import experiments_folder, sweeps_of
+from pifolab.reproduce.expression import Expression, Results
+from pifolab.reproduce.measures import MissingValueError
+from pifolab.reproduce.verdict import judge_claim, judge_part
+from pifolab.sweep import make_plan
+
+IDS = [
+    *(f"sp{number}" for number in range(1, 22)),
+    *(f"ai{number}" for number in range(1, 11)),
+    *(f"pk{number}" for number in range(1, 20)),
+    *(f"ri{number}" for number in range(1, 13)),
+    *(f"ex{number}" for number in range(1, 13)),
+    "hw1",
+]
+
+
+@pytest.fixture(scope="module")
+def known():
+    return load_registry()
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A registry of one's own, to be edited."""
+    return Path(shutil.copytree(registry.HERE, tmp_path / "registry"))
+
+
+def edited(folder: Path, file: str, old: str, new: str) -> None:
+    path = folder / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def rows(**columns):
+    return Results({"schedulers": pl.DataFrame(columns)})
+
+
+def test_every_claim_of_the_papers_is_there_exactly_once(known):
+    assert [claim.id for claim in known.claims] == IDS
+
+
+def test_every_claim_has_numbers_or_a_reason_why_not(known):
+    for claim in known.claims:
+        assert claim.parts or (claim.status and claim.note), claim.id
+        assert any(not part.side for part in claim.parts) or not claim.parts, claim.id
+    assert [claim.id for claim in known.claims if claim.status == "pending"] == ["pk18"]
+
+
+def test_every_experiment_is_used_and_every_depth_of_it_can_be_planned(known):
+    used = {name for claim in known.claims for name in claim.experiments}
+    assert used == set(known.experiments)
+    for experiment in known.experiments.values():
+        for variant in experiment.variants:
+            if not experiment.study:
+                for depth in known.depths:
+                    assert sweeps_of(experiment, variant, known, depth, experiments_folder())
+
+
+def test_a_sample_of_the_scenarios_accepts_its_overrides(known):
+    for name in ("sp-fig7", "sp-fig9-32", "sp-fig6-convex", "sp-fig14c", "ai-fig14", "ai-fig16", "pk-fig11", "ri-fig7"):
+        experiment = known.experiments[name]
+        for variant in experiment.variants:
+            for sweep in sweeps_of(experiment, variant, known, "quick", experiments_folder()):
+                assert make_plan(sweep).runs()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("of('b', 'x') / of('a', 'x')", 4.0),
+        ("max(of(s, 'x') for s in ['a', 'b'])", 8.0),
+        ("mean(of(s, 'x') for s in ['a', 'b'] if of(s, 'x') > 2)", 8.0),
+        ("rising(of(s, 'x') for s in ['a', 'b'])", 1.0),
+        ("-abs(of('a', 'x') - 5) ** 2", -9.0),
+        ("1 if of('a', 'x') == 2 and not of('b', 'x') < 3 else 0", 1.0),
+        ("sum(column('schedulers', 'x'))", 10.0),
+    ],
+)
+def test_metrics_are_computed(text, value):
+    assert Expression(text).value(rows(scheduler=["a", "b"], x=[2, 8])) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("of('a', 'x') +", "invalid syntax"),
+        ("__import__('os')", "unknown function '__import__'; there are abs, all"),
+        ("of('a', 'x').real", "is not part of the language of metrics"),
+        ("load", "unknown name 'load'"),
+        ("[1, 2][0]", "is not part of the language of metrics"),
+        ("max(x for x, y in [1])", "expected one name between for and in"),
+    ],
+)
+def test_what_is_no_metric_is_refused(text, problem):
+    with pytest.raises(InputError, match=re.escape(problem)):
+        Expression(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("of('c', 'x')", "x in table 'schedulers' where scheduler = c: 0 values"),
+        ("of('a', 'z')", "table 'schedulers' has no column 'z'; it has scheduler, x"),
+        ("fct('a', 'small')", "there is no table 'fct'; there are schedulers"),
+        ("axis('load')", "there is no axis 'load'"),
+        ("1 / of('a', 'x')", "division by zero"),
+        ("max(column('schedulers', 'x', scheduler='c'))", "nothing to take a mean"),
+    ],
+)
+def test_what_was_not_measured_is_said(text, problem):
+    with pytest.raises(MissingValueError, match=re.escape(problem)):
+        Expression(text).value(rows(scheduler=["a"], x=[0]))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "problem"),
+    [
+        ("packs.toml", 'figure = "Fig. 3a"', 'figur = "Fig. 3a"', "packs.toml: claim pk1: unknown key"),
+        ("packs.toml", 'experiment = "pk-fig3"', 'experiment = "pk-fig99"', "there is no such experiment"),
+        ("packs.toml", 'id = "pk2"', 'id = "pk1"', "packs.toml: claim pk1: there are two of that id"),
+        ("packs.toml", 'id = "pk-fig10"', 'id = "pk-fig3"', "there are two of that name"),
+        ("packs.toml", "paper = [3, 3.75]", 'paper = "3"', "paper = '3': expected a number, or two in order"),
+        ("packs.toml", "paper = [3, 3.75]", "", "expected one of paper, at_least, at_most and true"),
+        ("packs.toml", 'tolerance = "ratio"', 'tolerance = "generous"', "tolerance = 'generous': expected one of"),
+        ("packs.toml", "of('sp-pifo', 'inversions')", "off('sp-pifo')", "unknown function 'off'"),
+        ("packs.toml", 'status = "pending"', 'status = "later"', "status = 'later': expected one of"),
+        ("packs.toml", 'length = "link"', 'length = "long"', "length = 'long': depth quick has no such row"),
+        ("packs.toml", 'study = "mapping-batches"', 'study = "x"', "study = 'x': there are"),
+        ("sp-pifo.toml", 'values = "loads"', 'values = "lods"', "values = 'lods': depths.toml has no such list"),
+        ("sp-pifo.toml", 'map = "starts-switch"', 'map = "x"', "map = 'x': there is no such map"),
+        ("depths.toml", "seeds = 3", "seeds = 0", "seeds = 0: expected an integer from 1"),
+        ("words.toml", "relative = 0.1", "relative = -1", "expected nothing below 0"),
+        ("aifo.toml", "paper = ", "paper = [", "aifo.toml: "),
+    ],
+)
+def test_every_mistake_in_the_registry_is_named(copy, file, old, new, problem):
+    edited(copy, file, old, new)
+    with pytest.raises(InputError, match=re.escape(problem)):
+        load_registry(copy)
+
+
+def test_a_metric_that_names_a_scheduler_nobody_runs_stops_before_anything_runs(copy, tmp_path, capsys):
+    edited(copy, "packs.toml", "of('sp-pifo', 'inversions')", "of('sppifo', 'inversions')")
+    status = main(["reproduce", "--quick", "--only", "pk1", "--registry", str(copy), "--out", str(tmp_path / "out")])
+    assert status == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "claim pk1" in said
+    assert 'unknown scheduler "sppifo"; did you mean sp-pifo?' in said
+
+
+def part_of(known, claim, place=0):
+    return known.by_id[claim].parts[place]
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict", "provisional"),
+    [
+        ([3.1, 3.2, 3.15], "reproduced", False),
+        ([2.6, 2.9, 2.4, 2.8, 2.5], "reproduced", False),
+        ([2.1, 2.2, 2.15], "partly", False),
+        ([0.9, 0.8, 0.85], "not reproduced", False),
+        ([300.0, 310.0, 305.0], "not reproduced", False),
+        ([3.2], "reproduced", True),
+        ([], "not yet measured", False),
+    ],
+)
+def test_verdicts_follow_the_interval_the_direction_and_the_size(known, values, verdict, provisional):
+    judged = judge_part(part_of(known, "pk1"), values)
+    assert (judged.verdict, judged.provisional) == (verdict, provisional)
+
+
+def test_a_side_statement_that_fails_makes_a_claim_hold_in_part(known):
+    claim = known.by_id["pk4"]
+    made = {
+        "scheduler": ["pifo", "packs", "sp-pifo", "aifo", "fifo"],
+        "inversions": [0, 100, 750, 1400, 1500],
+        "dropped_packets": [1000, 1001, 1422, 1004, 1001],
+    }
+    right = {seed: rows(**made) for seed in (1, 2, 3)}
+    assert judge_claim(claim, {("pk-fig9-inverse", "paper"): right}).verdict == "reproduced"
+    wrong = {seed: rows(**{**made, "dropped_packets": [1000] * 5}) for seed in (1, 2, 3)}
+    assert judge_claim(claim, {("pk-fig9-inverse", "paper"): wrong}).verdict == "partly"
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """One claim reproduced as a user does, its store kept for the tests that edit the registry."""
+    out = tmp_path_factory.mktemp("reproduce") / "out"
+    assert main(["reproduce", "--quick", "--only", "pk1,ex3,hw1,pk18", "--out", str(out), "--workers", "2"]) == 0
+    return out
+
+
+def verdict_with(folder, out, claim="pk1"):
+    assert (
+        main(["reproduce", "--quick", "--only", claim, "--registry", str(folder), "--out", str(out), "--no-figures"])
+        == 0
+    )
+    (found,) = json.loads((out / "claims.json").read_text())["claims"]
+    return found["verdict"]
+
+
+def test_the_command_leaves_a_report_tables_and_figures(quick):
+    found = json.loads((quick / "claims.json").read_text())
+    assert {claim["id"]: claim["verdict"] for claim in found["claims"]} == {
+        "pk1": "reproduced",
+        "pk18": "pending",
+        "ex3": "reproduced",
+        "hw1": "reproduced",
+    }
+    claim = found["claims"][0]
+    assert claim["command"] == "pifolab reproduce --quick --only pk1 --out out/pk1"
+    (ran,) = claim["experiments"]["pk-fig3, paper"]["runs"]
+    assert ran["scenario"] == "packs/fig3.toml"
+    for manifest in ran["manifests"]:
+        assert json.loads((quick / manifest).read_text())["spec"]["duration_ns"] == 200_000_000
+    page = (quick / "report.html").read_text()
+    assert 'id="pk1"' in page
+    assert not re.search(r'(src|href)="(?!data:|#)', page), "the page needs something beside itself"
+    assert "| pk1 | Fig. 3a |" in (quick / "claims.md").read_text()
+    for ending in ("png", "svg", "pdf"):
+        assert (quick / "figures" / f"pk-fig3-paper.{ending}").stat().st_size > 1000
+
+
+def test_a_second_run_gives_the_same_verdicts_and_runs_nothing(quick):
+    before = (quick / "claims.json").read_text()
+    kept = {path: path.stat().st_mtime_ns for path in (quick / "store" / "runs").rglob("*.parquet")}
+    assert main(["reproduce", "--quick", "--only", "pk1,ex3,hw1,pk18", "--out", str(quick), "--workers", "1"]) == 0
+    assert (quick / "claims.json").read_text() == before
+    assert {path: path.stat().st_mtime_ns for path in (quick / "store" / "runs").rglob("*.parquet")} == kept
+
+
+def test_an_absurd_value_of_the_paper_does_not_reproduce(quick, copy, tmp_path):
+    out = Path(shutil.copytree(quick, tmp_path / "out"))
+    edited(copy, "packs.toml", "paper = [3, 3.75]", "paper = [300, 375]")
+    assert verdict_with(copy, out) == "not reproduced"
+
+
+def test_the_result_of_another_scheduler_does_not_reproduce(quick, copy, tmp_path):
+    out = Path(shutil.copytree(quick, tmp_path / "out"))
+    edited(copy, "packs.toml", "of('sp-pifo', 'inversions') / of('packs', 'inversions')",
+           "of('packs', 'inversions') / of('packs', 'inversions')")  # fmt: skip
+    assert verdict_with(copy, out) == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--only", "pk99"], 'unknown claim "pk99"'),
+        (["--paper", "pack"], 'unknown paper "pack"; did you mean packs?'),
+        (["--quick", "--full"], "not allowed with argument --quick"),
+        (["--workers", "0"], "'0' is no integer from 1"),
+        (["--registry", "/nowhere"], "/nowhere/words.toml: cannot be read: No such file or directory"),
+        (["--only", "pk1", "--experiments", "/nowhere"], "/nowhere/packs/fig3.toml: cannot be read"),
+        (["--out", "/dev/null"], "/dev/null: is no folder"),
+    ],
+)
+def test_wrong_arguments_are_one_line_and_status_2(arguments, problem, capsys, tmp_path):
+    extra = [] if "--out" in arguments else ["--out", str(tmp_path / "out")]
+    assert main(["reproduce", *arguments, *extra]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert problem in said
+
+
+def test_claims_can_be_listed_without_running(capsys):
+    assert main(["reproduce", "--list", "--paper", "packs"]) == 0
+    listed = capsys.readouterr().out
+    assert "pk19" in listed
+    assert "sp1" not in listed.split()
