@@ -13,7 +13,7 @@ import pytest
 from pifolab.cli import main
 from pifolab.errors import InputError
 from pifolab.reproduce import load_registry, registry
-from pifolab.reproduce.execute import experiments_folder, sweeps_of
+from pifolab.reproduce.execute import check_metrics, experiments_folder, sweeps_of
 from pifolab.reproduce.expression import Expression, Results
 from pifolab.reproduce.measures import MissingValueError
 from pifolab.reproduce.verdict import judge_claim, judge_part
@@ -70,6 +70,10 @@ def test_every_experiment_is_used_and_every_depth_of_it_can_be_planned(known):
             if not experiment.study:
                 for depth in known.depths:
                     assert sweeps_of(experiment, variant, known, depth, experiments_folder())
+
+
+def test_every_metric_names_schedulers_and_axes_that_its_experiment_has(known):
+    check_metrics(known, known.claims, experiments_folder())
 
 
 def test_a_sample_of_the_scenarios_accepts_its_overrides(known):

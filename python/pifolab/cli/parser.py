@@ -67,8 +67,18 @@ def complete_parser() -> Parser:
     """Return the parser of the whole command line."""
     # Commands import what they need when they run: `pifolab list` should not wait for a plotting library.
     from pifolab.cli import (
-        agree, bench, catalogue, conformance, dataplane, demo, reproduce, results, run, sweep, testbed,
-    )  # fmt: skip
+        agree,
+        bench,
+        catalogue,
+        conformance,
+        dataplane,
+        demo,
+        reproduce,
+        results,
+        run,
+        sweep,
+        testbed,
+    )
 
     parser = Parser(
         prog="pifolab",

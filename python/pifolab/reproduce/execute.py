@@ -21,7 +21,7 @@ from pifolab.sweep.pool import Pool
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Measured", "Ran", "experiments_folder", "run_experiments", "sweeps_of"]
+__all__ = ["Measured", "Ran", "check_metrics", "experiments_folder", "run_experiments", "sweeps_of"]
 
 #: What the size classes of completion times are called in expressions.
 SIZES = {"all": "all", "< 100 KB": "small", "100 KB to 1 MB": "medium", ">= 1 MB": "large"}
@@ -109,7 +109,7 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
     InputError
         A scenario cannot be read, or an override fits none of the scenarios.
     """
-    length = registry.depths[depth].lengths[experiment.length]
+    length = registry.depths[depth].lengths[variant.length]
     used: set[str] = set()
     sweeps = []
     for place, scenario in enumerate(variant.scenarios):
@@ -181,7 +181,7 @@ def run_experiments(
     wanted = [
         (registry.experiments[name], variant) for name in names for variant in registry.experiments[name].variants
     ]
-    _check_metrics(registry, claims, folder)
+    check_metrics(registry, claims, folder)
     # All of it is checked before the first run: a slip in the last experiment should not cost hours.
     planned = [
         (one, variant, [] if one.study else sweeps_of(one, variant, registry, depth, folder)) for one, variant in wanted
@@ -217,7 +217,7 @@ def run_experiments(
     return measured
 
 
-def _check_metrics(registry: Registry, claims: Iterable[Claim], folder: Path) -> None:
+def check_metrics(registry: Registry, claims: Iterable[Claim], folder: Path) -> None:
     """Check that the schedulers and axes that metrics name exist.
 
     Raises
@@ -239,15 +239,11 @@ def _check_metrics(registry: Registry, claims: Iterable[Claim], folder: Path) ->
                 known[experiment.id] = labels, {axis.name for variant in experiment.variants for axis in variant.axes}
             labels, axes = known[experiment.id]
             place = f"claim {claim.id}: {part.metric.text!r}"
-            for function, constants in part.metric.calls():
-                if function == "axis" and constants and constants[0] not in axes:
-                    raise InputError(f"{place}: {_pifolab.unknown_name('axis', str(constants[0]), sorted(axes))}")
-                if function in ("of", "fct") and constants and constants[0] not in labels:
-                    # The first argument of a generator's call is a variable, and its first constant the size class.
-                    if function == "fct" and constants[0] in SIZES.values():
-                        continue
-                    problem = _pifolab.unknown_name("scheduler", str(constants[0]), sorted(labels))
-                    raise InputError(f"{place}: {problem}")
+            for function, name in part.metric.calls():
+                if function == "axis" and name is not None and name not in axes:
+                    raise InputError(f"{place}: {_pifolab.unknown_name('axis', name, sorted(axes))}")
+                if function in ("of", "fct") and name is not None and name not in labels:
+                    raise InputError(f"{place}: {_pifolab.unknown_name('scheduler', name, sorted(labels))}")
 
 
 def _prepared(frame: pl.DataFrame, variant: Variant) -> pl.DataFrame:
@@ -267,7 +263,7 @@ def _joined(parts: Mapping[str, list[pl.DataFrame]]) -> dict[str, pl.DataFrame]:
 def _studied(experiment: Experiment, variant: Variant, registry: Registry, depth: str) -> Measured:
     import polars as pl
 
-    seeds = tuple(range(1, registry.depths[depth].lengths[experiment.length].seeds + 1))
+    seeds = tuple(range(1, registry.depths[depth].lengths[variant.length].seeds + 1))
     parts: dict[str, list[pl.DataFrame]] = {}
     for seed in seeds:
         for name, frame in STUDIES[experiment.study](seed).items():

@@ -187,11 +187,13 @@ class Expression:
         except ZeroDivisionError:
             raise MissingValueError(f"{self.text}: division by zero") from None
 
-    def calls(self) -> Iterator[tuple[str, list[Any]]]:
-        """Yield each call's name and its constant arguments, for checks against the experiment."""
+    def calls(self) -> Iterator[tuple[str, str | None]]:
+        """Yield each call's function and its first argument, None unless that is a text."""
         for node in ast.walk(self._tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                yield node.func.id, [part.value for part in node.args if isinstance(part, ast.Constant)]
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+                first = node.args[0]
+                text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
+                yield node.func.id, text
 
     def _check(self, node: ast.AST, names: frozenset[str]) -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)):

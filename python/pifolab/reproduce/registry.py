@@ -91,6 +91,8 @@ class Variant:
     axes: tuple[Axis, ...]
     overrides: Mapping[str, Any]
     note: str
+    #: The row of depths.toml that says how long and how often.
+    length: str
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,7 @@ class Experiment:
     figure: str
     title: str
     variants: tuple[Variant, ...]
-    #: The row of depths.toml that says how long and how often; empty: a study without a scenario.
-    length: str
+    #: What runs instead of scenarios; empty where there are some.
     study: str
     tables: tuple[str, ...]
     plot: Mapping[str, Any]
@@ -344,15 +345,16 @@ def _experiment(
         raise InputError(f"{section.place}: expected either scenarios or a study")
     if study and study not in studies.STUDIES:
         raise InputError(f"{section.place}: study = {study!r}: there are {', '.join(sorted(studies.STUDIES))}")
-    length = section.text("length")
-    for depth in depths.values():
-        if length not in depth.lengths:
-            raise InputError(f"{section.place}: length = {length!r}: depth {depth.name} has no such row")
+    length = _length(section, depths, None)
     axes = _axes(section.place, section.table.get("axes", {}), lists, maps)
-    variants = [Variant("paper", scenarios, axes, dict(section.table.get("overrides", {})), section.text("note", ""))]
+    variants = [
+        Variant("paper", scenarios, axes, dict(section.table.get("overrides", {})), section.text("note", ""), length)
+    ]
     if "artefact" in section.table:
         other = _Section(
-            f"{section.place}: artefact", section.table["artefact"], ("scenarios", "axes", "overrides", "note")
+            f"{section.place}: artefact",
+            section.table["artefact"],
+            ("scenarios", "axes", "overrides", "note", "length"),
         )
         own_axes = _axes(other.place, other.table.get("axes", {}), lists, maps) if "axes" in other.table else axes
         variants.append(
@@ -362,6 +364,7 @@ def _experiment(
                 own_axes,
                 {**variants[0].overrides, **other.table.get("overrides", {})},
                 other.text("note", ""),
+                _length(other, depths, length),
             )
         )
     return Experiment(
@@ -370,11 +373,18 @@ def _experiment(
         section.text("figure"),
         section.text("title"),
         tuple(variants),
-        length,
         study,
         section.texts("tables") or ("schedulers",),
         dict(section.table.get("plot", {})),
     )
+
+
+def _length(section: _Section, depths: Mapping[str, Depth], default: str | None) -> str:
+    length = section.text("length", default)
+    for depth in depths.values():
+        if length not in depth.lengths:
+            raise InputError(f"{section.place}: length = {length!r}: depth {depth.name} has no such row")
+    return length
 
 
 def _axes(place: str, tables: Any, lists: Mapping[str, Any], maps: Mapping[str, Any]) -> tuple[Axis, ...]:
