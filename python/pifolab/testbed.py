@@ -18,9 +18,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pifolab import twin
 from pifolab.errors import InputError
+from pifolab.twin import Twin
 
-__all__ = ["Interval", "Results", "Verdict", "draw", "mean_interval", "read", "report", "table", "verdicts"]
+__all__ = [
+    "Interval",
+    "Results",
+    "Verdict",
+    "draw",
+    "mean_interval",
+    "read",
+    "report",
+    "side_by_side",
+    "table",
+    "verdicts",
+]
 
 FORMAT = "pifolab-testbed/1"
 
@@ -177,6 +190,22 @@ def table(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
+def side_by_side(results: Results, simulated: Twin) -> str:
+    """Return a Markdown table of the last phase's shares, measured and simulated, and how far apart they ever are."""
+    flows = range(len(results.summary["flows"]))
+    phases = range(len(results.summary["phases_s"]))
+    head = ["scheduler", "data plane", *(f"flow {flow + 1}" for flow in flows), "largest difference in any phase"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for scheduler in results.schedulers:
+        planes = ", ".join(sorted({run["data_plane"] for run in results.runs(scheduler)}))
+        measured = [[results.share(scheduler, phase, flow).mean for flow in flows] for phase in phases]
+        expected = [simulated.shares(scheduler, phase) for phase in phases]
+        cells = [f"{100 * measured[-1][flow]:.1f} / {100 * expected[-1][flow]:.1f} %" for flow in flows]
+        apart = max(abs(measured[phase][flow] - expected[phase][flow]) for phase in phases for flow in flows)
+        lines.append("| " + " | ".join([scheduler, planes, *cells, f"{100 * apart:.1f} points"]) + " |")
+    return "\n".join(lines) + "\n"
+
+
 # (claim, statement, schedulers that must take the link)
 _FOUR_FLOWS = (
     ("ai8", "AIFO and SP-PIFO give (almost) the whole link to the newest of four UDP flows", ("aifo", "sp-pifo")),
@@ -303,16 +332,19 @@ def verdicts(results: Results) -> list[Verdict]:
     return judge(results) if judge else []
 
 
-def draw(results: Results) -> list[Path]:
+def draw(results: Results, simulated: Twin | None = None) -> list[Path]:
     """Draw the experiment's figure as PNG, SVG and PDF in the folder; return the files."""
     from pifolab.figures.style import save
 
-    figure = _draw_completion(results) if results.experiment == "fct" else _draw_series(results)
+    figure = _draw_completion(results) if results.experiment == "fct" else _draw_series(results, simulated)
     return save(figure, results.folder / results.experiment)
 
 
-def _draw_series(results: Results) -> Any:
-    """One panel per scheduler: what each flow gets over time, the mean of the repeats with their range."""
+def _draw_series(results: Results, simulated: Twin | None) -> Any:
+    """One panel per scheduler: what each flow gets over time, the mean of the repeats with their range.
+
+    Dotted, where there is one, the simulator's.
+    """
     import numpy as np
     import polars as pl
 
@@ -343,6 +375,9 @@ def _draw_series(results: Results) -> Any:
                 colour = rank_colour(0.9 * (1 - number / max(1, len(flows) - 1)))
                 panel.fill_between(times, rates.min(axis=0), rates.max(axis=0), color=colour, alpha=0.2, linewidth=0)
                 panel.plot(times, rates.mean(axis=0), color=colour, label=f"flow {number + 1}")
+                if simulated is not None:
+                    expected = simulated.rates_mbps(scheduler, number, group)
+                    panel.plot(times, expected, color="black", linestyle=":", linewidth=0.7, label="simulated")
             panel.set_title(look(scheduler).label)
         for panel in list(grid.flat)[len(schedulers) :]:
             panel.set_visible(False)
@@ -352,8 +387,12 @@ def _draw_series(results: Results) -> Any:
             panel.tick_params(labelbottom=True)
         for row in grid:
             row[0].set_ylabel("received (Mb/s)")
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="upper center", ncols=len(labels), bbox_to_anchor=(0.5, 1.03))
+        # The simulator's lines look alike, and are named once.
+        named = dict(zip(*reversed(grid[0][0].get_legend_handles_labels()), strict=True))
+        if simulated is not None:
+            named["simulated"] = named.pop("simulated")
+        labels = list(named)
+        figure.legend(list(named.values()), labels, loc="upper center", ncols=len(labels), bbox_to_anchor=(0.5, 1.03))
         figure.tight_layout(rect=(0, 0, 1, 0.97))
     return figure
 
@@ -387,10 +426,15 @@ def _draw_completion(results: Results) -> Any:
 def report(folder: str | Path) -> Path:
     """Draw, tabulate and judge what `folder` holds.
 
-    Writes `report.md`, `verdicts.json` and the figure into the folder, and returns the page.
+    Writes `report.md`, `verdicts.json` and the figure into the folder, and returns the page. An experiment that has a
+    twin in the simulator is repeated there and shown beside it; `simulation.toml` is the scenario.
     """
     results = read(folder)
-    figures = draw(results)
+    simulated = None
+    if results.experiment in twin.simulated_experiments():
+        simulated = twin.simulate(results.summary)
+        (results.folder / "simulation.toml").write_text(twin.scenario(results.summary), encoding="utf-8")
+    figures = draw(results, simulated)
     judged = verdicts(results)
     summary = results.summary
     machine = summary["machine"]
@@ -412,6 +456,16 @@ def report(folder: str | Path) -> Path:
     for verdict in judged:
         mark = " (provisional: fewer than three repeats)" if verdict.provisional else ""
         lines += [f"- **{verdict.claim}: {verdict.verdict}**{mark}. {verdict.statement}. Measured: {verdict.measured}."]
+    if simulated is not None:
+        lines += [
+            "",
+            "## Beside the simulator",
+            "",
+            "The same flows, schedulers and parameters on a simulated link (`pifolab run simulation.toml`, "
+            f"{len(simulated.run.seeds)} seeds): shares of the last phase, measured / simulated.",
+            "",
+            side_by_side(results, simulated),
+        ]
     page = results.folder / "report.md"
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     text = json.dumps([asdict(verdict) for verdict in judged], indent=1)

@@ -8,10 +8,25 @@ from typing import Any
 
 import pytest
 
-from pifolab import testbed
+import pifolab
+from pifolab import testbed, twin
 from pifolab.errors import InputError
 
+ROOT = Path(__file__).resolve().parents[2]
+
 SCHEDULERS = ("fifo", "sp-pifo", "aifo", "packs", "rifo", "exp-pifo", "pifo")
+
+
+# The parameters of an experiment that each scheduler has.
+TAKEN = {
+    "fifo": {"capacity_packets"},
+    "sp-pifo": {"queues", "on_full"},
+    "aifo": {"capacity_packets", "window", "k"},
+    "packs": {"queues", "window", "k"},
+    "rifo": {"capacity_packets", "k"},
+    "exp-pifo": {"queues"},
+    "pifo": {"capacity_packets"},
+}
 
 
 def flow(rank: int = 0, **more: Any) -> dict[str, Any]:
@@ -23,11 +38,12 @@ def write(folder: Path, experiment: str, runs: list[dict[str, Any]], flows: list
         run.setdefault("data_plane", "switch")
         run.setdefault("starved", False)
         run.setdefault("completion_s", None)
+        run.setdefault("parameters", {})
         run["series"] = f"{number}.csv"
         rows = [
             f"{0.05 * step:.3f},{f},{flows[f]['rank']},1,{1000 * (f + 1)}"
             for f in range(len(flows))
-            for step in range(8)
+            for step in range(round(more.get("length_s", 0.4) / 0.05))
         ]
         text = "\n".join(["time_s,flow,rank,sent_bytes,received_bytes", *rows])
         (folder / run["series"]).write_text(text + "\n")
@@ -66,13 +82,23 @@ def even(flows: int) -> list[dict[str, Any]]:
     return [phase([1 / (n + 1)] * (n + 1) + [0.0] * (flows - n - 1)) for n in range(flows)]
 
 
+# A tenth of the testbed's, so that its simulated twin takes no time.
+RATE_BPS = 10_000_000
+
+
+def four_flows(rate_bps: int = RATE_BPS) -> list[dict[str, Any]]:
+    return [flow(rank, start_s=2.0 * place, offered_bps=rate_bps) for place, rank in enumerate((32, 8, 4, 2))]
+
+
 def four(folder: Path, worse: str | None = None, repeats: int = 3) -> testbed.Results:
     runs = [
         {"scheduler": name, "phases": even(4) if name in ("fifo", worse) else newest_first(4, 0.95 + 0.001 * repeat)}
         for repeat in range(repeats)
         for name in SCHEDULERS
     ]
-    return testbed.read(write(folder, "udp-four-flows", runs, [flow(rank) for rank in (32, 8, 4, 2)]))
+    phases = [[2 * phase + 0.5, 2 * phase + 2] for phase in range(4)]
+    more = {"rate_bps": RATE_BPS, "length_s": 8.0, "phases_s": phases}
+    return testbed.read(write(folder, "udp-four-flows", runs, four_flows(), **more))
 
 
 def verdict_of(results: testbed.Results) -> dict[str, str]:
@@ -157,6 +183,8 @@ def test_the_report_has_figure_table_and_verdicts(tmp_path: Path) -> None:
     text = page.read_text()
     assert "**ai8: reproduced**" in text
     assert "| packs | switch |" in text
+    assert "## Beside the simulator" in text
+    assert _pifolab_runs(tmp_path / "simulation.toml")
     for ending in ("png", "svg", "pdf"):
         assert (tmp_path / f"udp-four-flows.{ending}").stat().st_size > 1000
     assert [entry["claim"] for entry in json.loads((tmp_path / "verdicts.json").read_text())] == [
@@ -165,6 +193,71 @@ def test_the_report_has_figure_table_and_verdicts(tmp_path: Path) -> None:
         "ex11",
         "pk13",
     ]
+
+
+def _pifolab_runs(file: Path) -> bool:
+    return pifolab.run(file, seeds=[1], overrides={"duration_s": 0.1}).seeds == [1]
+
+
+def test_the_simulated_twin_gives_the_link_to_the_newest_flow_as_the_kernel_does(tmp_path: Path) -> None:
+    results = four(tmp_path)
+    simulated = twin.simulate(results.summary)
+    for scheduler in SCHEDULERS:
+        last = simulated.shares(scheduler, 3)
+        assert sum(last) == pytest.approx(1)
+        if scheduler == "fifo":
+            assert all(0.2 <= share <= 0.3 for share in last)
+        else:
+            assert last[3] >= 0.85, scheduler
+        # The first flow is alone in the first phase; its rate is the link's.
+        assert simulated.shares(scheduler, 0) == [1, 0, 0, 0]
+        assert simulated.rates_mbps(scheduler, 0, 40)[0] == pytest.approx(10, rel=0.02)
+    lines = testbed.side_by_side(results, simulated).splitlines()
+    assert len(lines) == 2 + len(SCHEDULERS)
+    fifo = next(line for line in lines if line.startswith("| fifo |"))
+    assert fifo.count("25.0 / 2") == 4
+    # An even split was made up for the measured FIFO: it is as far off as the simulated one.
+    assert float(fifo.rsplit("|", 2)[1].removesuffix("points ")) < 5
+
+
+def test_a_measured_split_that_is_not_the_simulated_one_shows_in_the_largest_difference(tmp_path: Path) -> None:
+    results = four(tmp_path, worse="aifo")
+    table = testbed.side_by_side(results, twin.simulate(results.summary))
+    aifo = next(line for line in table.splitlines() if line.startswith("| aifo |"))
+    assert float(aifo.rsplit("|", 2)[1].removesuffix("points ")) > 60
+
+
+@pytest.mark.parametrize(("name", "flows"), [("udp-four-flows", 4), ("udp-eight-flows", 8)])
+def test_the_published_twins_are_those_of_the_experiments_as_they_are(name: str, flows: int) -> None:
+    text = (ROOT / "experiments" / "testbed" / f"{name}.toml").read_text()
+    spec = pifolab.run_text(text, seeds=[1], overrides={"duration_s": 0.001}).manifest["spec"]
+    rate = 100_000_000 if flows == 4 else 20_000_000
+    ranks = [2 << flows, *(2 << power for power in reversed(range(flows - 1)))]
+    # What `pifolab testbed` says of its experiment, and hands to the schedulers.
+    more = {"window": "20", "k": "0.1"} | (
+        {} if flows == 4 else {"queues": "4", "capacity_packets": "40", "on_full": "update"}
+    )
+    summary = {
+        "experiment": name,
+        "rate_bps": rate,
+        "length_s": 2.0 * flows,
+        "bin_s": 0.05,
+        "flows": [
+            flow(rank, start_s=2.0 * place, offered_bps=rate * (1 if flows == 4 else 2))
+            for place, rank in enumerate(ranks)
+        ],
+        "runs": [
+            {"scheduler": scheduler, "parameters": {key: more[key] for key in sorted(more) if key in taken}}
+            for scheduler, taken in TAKEN.items()
+        ],
+    }
+    assert text == twin.scenario(summary)
+    assert len(spec["scheduler"]) == len(SCHEDULERS)
+
+
+def test_an_experiment_without_a_twin_is_refused() -> None:
+    with pytest.raises(InputError, match="fct: no simulated twin"):
+        twin.scenario({"experiment": "fct"})
 
 
 def test_the_completion_figure_leaves_gaps_for_unfinished_flows(tmp_path: Path) -> None:
@@ -217,6 +310,8 @@ def test_the_command_reports_on_what_the_program_left(
         return 0
 
     monkeypatch.setattr(command, "run_program", program)
+    # Another test looks at the figure.
+    monkeypatch.setattr(testbed, "draw", lambda *_: [tmp_path / "figure.png"])
     arguments = ["udp-four-flows", *(part.format(tmp_path) for part in option)]
     assert command.run_testbed(arguments) == 0
     assert seen == [["testbed", *arguments]]
