@@ -18,7 +18,7 @@ ALLOWED = {
     "metrics": {"units", "sched", "sim"},
     "scenario": {"units", "sched", "transport", "workload", "sim", "metrics"},
     "testkit": {"units", "sched"},
-    "py": {"units", "sched", "sim", "metrics", "scenario"},
+    "py": {"units", "sched", "transport", "sim", "metrics", "scenario"},
 }
 
 # What a user of the scheduler library compiles, and nothing more.
