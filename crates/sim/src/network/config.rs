@@ -1,7 +1,9 @@
 //! What a user chooses about a network run.
 
+use super::failures::{self, LinkChange};
 use super::net::NUMBERS;
 use super::routing::Routing;
+use super::shared_buffer::SharedBuffer;
 use super::topology::Topology;
 use pifolab_sched::schedulers::{Pifo, PifoParams, Ties};
 use pifolab_sched::{Capacity, Scheduler};
@@ -37,6 +39,10 @@ pub struct Config {
     pub equal_times: EqualTimes,
     /// Where packets get their ranks from. Default: from the transport.
     pub ranks: Ranks,
+    /// Links that fail and are repaired. Default: none.
+    pub link_changes: Vec<LinkChange>,
+    /// The memory that the ports of a switch share, on top of what each port's scheduler may hold. Default: none.
+    pub shared_buffer: Option<SharedBuffer>,
     /// The run ends here: later events do not happen, and flows that are not complete stay unfinished.
     pub end: Time,
 }
@@ -150,12 +156,18 @@ impl Config {
             rounding: Rounding::default(),
             equal_times: EqualTimes::default(),
             ranks: Ranks::default(),
+            link_changes: Vec::new(),
+            shared_buffer: None,
             end,
         }
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.topology.check()?;
+        failures::check(&self.topology, &self.link_changes)?;
+        if let Some(buffer) = &self.shared_buffer {
+            buffer.check()?;
+        }
         if self.header_bytes > 65_535 {
             return Err(ConfigError::new("network", "header_bytes", self.header_bytes, "at most 65535"));
         }

@@ -2,7 +2,7 @@
 
 use super::config::{Config, ConfigError, Controllers};
 use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, Trip, prefetch, prefetch_whole};
-use super::result::{Counters, FlowResult, RunError, RunResult};
+use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 use super::routing::Routes;
 use crate::observer::Observer;
 use pifolab_transport::{Congestion, Progress, Receiver, SackLog, Sender, ValidParams};
@@ -118,6 +118,8 @@ pub struct Simulation<'a, O> {
     free_connections: Vec<u32>,
     results: Vec<FlowResult>,
     end: Time,
+    /// No event after this happens for now.
+    pause: Time,
     is_udp: bool,
 }
 
@@ -125,6 +127,12 @@ impl<'a, O: Observer> Simulation<'a, O> {
     fn new(network: &'a Network, flows: &'a [Flow], routes: Routes, observer: &'a mut O) -> Result<Self, RunError> {
         let config = &network.config;
         let mut net = Net::new(config, network.transport.segment_bytes(), flows, routes, observer)?;
+        if let Some(failures) = net.failures.take() {
+            for (time, change) in failures.instants() {
+                net.events.schedule(time, Event::Links { change }.pack());
+            }
+            net.failures = Some(failures);
+        }
         if net.lazy {
             // One start at a time is enough; the next is scheduled when it happens.
             if let Some(first) = flows.first() {
@@ -146,18 +154,19 @@ impl<'a, O: Observer> Simulation<'a, O> {
             free_connections: Vec::new(),
             results: vec![FlowResult::default(); flows.len()],
             end: config.end,
+            pause: config.end,
             is_udp: matches!(config.transport.congestion, Congestion::Udp(_)),
         })
     }
 
-    /// Lets up to `events` events happen; `false` when the run is over.
+    /// Lets up to `events` events happen; `false` when the run is over, or has reached where it pauses.
     ///
     /// # Errors
     /// If packets are not conserved.
     pub fn advance(&mut self, events: u64) -> Result<bool, RunError> {
         let stop = self.net.counters.events.saturating_add(events);
         while self.net.counters.events < stop {
-            let Some((now, event)) = self.net.events.pop_until(self.end) else { return Ok(false) };
+            let Some((now, event)) = self.net.events.pop_until(self.pause) else { return Ok(false) };
             self.net.note(now, event);
             self.prefetch_next();
             if let Some((port, packet)) = event.arrival() {
@@ -184,6 +193,24 @@ impl<'a, O: Observer> Simulation<'a, O> {
             Event::Start { flow } => self.start(flow, now),
             Event::SenderTimer { flow, arm } => self.sender_timer(flow, arm, now),
             Event::ReceiverTimer { flow, arm } => self.receiver_timer(flow, arm, now),
+            Event::Links { change } => self.net.change_links(change, now),
+        }
+    }
+
+    /// From now on [`advance`](Self::advance) goes no further than to `time`; `None`: to the end of the run.
+    pub fn pause_at(&mut self, time: Option<Time>) {
+        self.pause = time.map_or(self.end, |time| time.min(self.end));
+    }
+
+    /// The accounts as they are, at `time`: that of the pause that was reached, or of the last event. Ports decide late, so
+    /// each may have begun one packet more than its account says. Looking changes nothing.
+    pub fn snapshot(&self, time: Time) -> Snapshot {
+        let open = self.connections.iter().filter(|connection| connection.flow != NONE);
+        let closed = self.results.iter().filter(|result| result.fct.is_some());
+        Snapshot {
+            ports: self.net.ports.iter().map(|port| port.result(time)).collect(),
+            acknowledged_bytes: closed.map(|result| result.acknowledged_bytes).sum::<u64>()
+                + open.map(|connection| connection.sender.acknowledged_bytes()).sum::<u64>(),
         }
     }
 

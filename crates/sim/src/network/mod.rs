@@ -39,6 +39,7 @@
 
 mod config;
 mod engine;
+mod failures;
 mod ideal;
 mod net;
 mod netbench_aifo_wfq;
@@ -46,6 +47,7 @@ mod port;
 mod profile;
 mod result;
 mod routing;
+mod shared_buffer;
 mod topology;
 
 pub use config::{
@@ -56,6 +58,8 @@ pub use engine::{Network, Simulation};
 pub use netbench_aifo_wfq::NetbenchAifoWfq;
 pub use pifolab_workload::flows::Flow;
 pub use profile::{NetbenchTransport, Profile};
-pub use result::{Counters, FlowResult, PortResult, RunError, RunResult};
+pub use result::{Counters, FlowResult, PortResult, RunError, RunResult, Snapshot};
+pub use failures::LinkChange;
 pub use routing::Routing;
+pub use shared_buffer::SharedBuffer;
 pub use topology::{Dumbbell, FatTree, LeafSpine, Link, Topology};

@@ -1,9 +1,11 @@
 //! Packets, ports and events: everything of a running network but its end points.
 
 use super::config::{Config, ConfigError, EqualTimes, IdlePort, Ranks};
+use super::failures::Failures;
 use super::port::{Port, Queue};
 use super::result::{Counters, RunError};
 use super::routing::Routes;
+use super::shared_buffer::Pools;
 use crate::event_queue::{EventId, EventQueue, TieOrder};
 use crate::observer::{EndView, Observer, PacketView, PortId};
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet};
@@ -33,6 +35,8 @@ pub(super) enum Event {
     SenderTimer { flow: u32, arm: u32 },
     /// The receiver's timer may have expired.
     ReceiverTimer { flow: u32, arm: u32 },
+    /// Links fail or are repaired, from this change on.
+    Links { change: u32 },
 }
 
 /// Numbers of ports, flows and packets stay below this, so that an event fits in one word.
@@ -52,6 +56,7 @@ impl Event {
             Self::Start { flow } => (3, flow, 0),
             Self::SenderTimer { flow, arm } => (4, flow, arm % NUMBERS),
             Self::ReceiverTimer { flow, arm } => (5, flow, arm % NUMBERS),
+            Self::Links { change } => (6, change, 0),
         };
         Packed(kind << 60 | u64::from(a) << 30 | u64::from(b))
     }
@@ -74,7 +79,8 @@ impl Packed {
             2 => Event::Release { port: a },
             3 => Event::Start { flow: a },
             4 => Event::SenderTimer { flow: a, arm: b },
-            _ => Event::ReceiverTimer { flow: a, arm: b },
+            5 => Event::ReceiverTimer { flow: a, arm: b },
+            _ => Event::Links { change: a },
         }
     }
 }
@@ -90,7 +96,7 @@ pub(super) struct InFlight {
     hash: u32,
     pub(super) dst: u32,
     /// Bytes on the wire.
-    size: u32,
+    pub(super) size: u32,
     /// How long it has waited in queues so far; gathered only at ports that want hints.
     waited: Span,
 }
@@ -123,7 +129,7 @@ pub(super) struct Net<'a, O> {
     pub(super) events: EventQueue<Packed>,
     pub(super) ports: Vec<Port>,
     pub(super) packets: Vec<InFlight>,
-    free_packets: Vec<u32>,
+    pub(super) free_packets: Vec<u32>,
     pub(super) routes: Routes,
     pub(super) observer: &'a mut O,
     pub(super) counters: Counters,
@@ -131,14 +137,16 @@ pub(super) struct Net<'a, O> {
     recent: [(Time, Packed); REMEMBERED],
     hosts: u32,
     header_bytes: u32,
-    rounding: Rounding,
+    pub(super) rounding: Rounding,
     /// Departures have no events of their own, timers one each.
     pub(super) lazy: bool,
-    watched: bool,
+    pub(super) watched: bool,
     followed: bool,
     /// The accounts are checked when this many events have happened.
     pub(super) next_check: u64,
     drawn_ranks: Option<(Arc<Distribution>, Stream)>,
+    pub(super) failures: Option<Box<Failures>>,
+    pub(super) pools: Option<Box<Pools>>,
     segment_bytes: u32,
     flows: &'a [Flow],
     /// Bytes of each flow that are acknowledged; kept only where a port wants hints.
@@ -194,6 +202,8 @@ impl<'a, O: Observer> Net<'a, O> {
                     Some((distribution.clone(), Stream::named(*seed, "packet-ranks")))
                 }
             },
+            failures: Failures::new(&config.topology, &config.link_changes),
+            pools: config.shared_buffer.map(|buffer| Pools::new(&config.topology, buffer)),
             segment_bytes,
             flows,
             acknowledged,
@@ -263,17 +273,22 @@ impl<'a, O: Observer> Net<'a, O> {
             let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment };
             self.observer.on_create(view, now);
         }
-        let port = self.routes.next_port(src, dst, hash).expect("checked before the run");
-        self.offer(port, number, now);
+        match self.routes.next_port(src, dst, hash) {
+            Some(port) => self.offer(port, number, now),
+            None => self.lose_unreachable(number),
+        }
     }
 
     /// A packet reached the far end of a link: on to the next port, or (true) out to the end point.
     #[inline(always)]
     pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> bool {
-        self.counters.hops += 1;
         if self.lazy {
             self.catch_up(port, now);
         }
+        if self.failures.is_some() && self.lost_on_wire(port, number, now) {
+            return false;
+        }
+        self.counters.hops += 1;
         let node = self.ports[port as usize].to;
         let packet = &self.packets[number as usize];
         if node < self.hosts {
@@ -287,8 +302,10 @@ impl<'a, O: Observer> Net<'a, O> {
             self.free_packets.push(number);
             return true;
         }
-        let next = self.routes.next_port(node, packet.dst, packet.hash).expect("checked before the run");
-        self.offer(next, number, now);
+        match self.routes.next_port(node, packet.dst, packet.hash) {
+            Some(next) => self.offer(next, number, now),
+            None => self.lose_unreachable(number),
+        }
         false
     }
 
@@ -314,6 +331,10 @@ impl<'a, O: Observer> Net<'a, O> {
             in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
             port.marked_packets += 1;
         }
+        if self.pools.is_some() && self.memory_refuses(number, size, now) {
+            return self.refuse(number, packet, now);
+        }
+        let port = &mut self.ports[number as usize];
         if !port.ringed {
             self.offer_scheduler(number, packet, idle, now);
         } else if !port.ring_fits(size) || (!idle && port.squeezed_out(size)) {
@@ -388,7 +409,7 @@ impl<'a, O: Observer> Net<'a, O> {
     }
 
     /// Tells of a drop and books it.
-    fn give_up(&mut self, number: u32, packet: &Packet, reason: DropReason, now: Time) {
+    pub(super) fn give_up(&mut self, number: u32, packet: &Packet, reason: DropReason, now: Time) {
         if self.watched {
             let scheduler = self.ports[number as usize].queue.watched();
             self.observer.on_drop(PortId(number), packet.into(), reason, scheduler, now);
@@ -398,7 +419,7 @@ impl<'a, O: Observer> Net<'a, O> {
 
     /// Books a drop and forgets the packet.
     #[inline(never)]
-    fn drop_packet(&mut self, number: u32, packet: u32, size: u32, reason: DropReason) {
+    pub(super) fn drop_packet(&mut self, number: u32, packet: u32, size: u32, reason: DropReason) {
         let port = &mut self.ports[number as usize];
         port.dropped_packets[reason as usize] += 1;
         port.dropped_bytes += u64::from(size);
@@ -534,7 +555,9 @@ impl<'a, O: Observer> Net<'a, O> {
             if port.to < self.hosts {
                 break;
             }
-            next = self.routes.first_port(port.to, dst, hash).expect("checked before the run");
+            // A link that failed may have left no way.
+            let Some(further) = self.routes.first_port(port.to, dst, hash) else { break };
+            next = further;
         }
         let hints = Hints {
             flow_size: Bytes(flow_size),
@@ -555,11 +578,12 @@ impl<'a, O: Observer> Net<'a, O> {
         self.next_check = self.counters.events + EVENTS_PER_CHECK;
         let in_flight = (self.packets.len() - self.free_packets.len()) as u64;
         self.counters.most_in_flight = self.packets.len() as u64;
-        let Counters { created, delivered, dropped, .. } = self.counters;
+        let Counters { created, delivered, dropped, lost_on_wire, unreachable, .. } = self.counters;
         let account = match self.ports.iter().find_map(Port::imbalance) {
             Some(account) => account,
-            None if created != delivered + dropped + in_flight => format!(
-                "the network: {created} packets created, but {delivered} delivered, {dropped} dropped, {in_flight} under way"
+            None if created != delivered + dropped + lost_on_wire + unreachable + in_flight => format!(
+                "the network: {created} packets created, but {delivered} delivered, {dropped} dropped, \
+                 {lost_on_wire} lost on wires, {unreachable} without a way, {in_flight} under way"
             ),
             None => return Ok(()),
         };

@@ -95,6 +95,8 @@ pub(super) struct Port {
     pub(super) queue: Queue,
     link: Link,
     pub(super) marked_packets: u64,
+    pub(super) link_down_packets: u64,
+    pub(super) lost_on_wire_packets: u64,
     pub(super) dropped_packets: [u64; DropReason::ALL.len()],
     pub(super) dropped_bytes: u64,
 }
@@ -145,6 +147,8 @@ impl Port {
             queue,
             link,
             marked_packets: 0,
+            link_down_packets: 0,
+            lost_on_wire_packets: 0,
             dropped_packets: [0; DropReason::ALL.len()],
             dropped_bytes: 0,
         })
@@ -241,6 +245,8 @@ impl Port {
             dropped_packets: self.dropped_packets,
             dropped_bytes: self.dropped_bytes,
             marked_packets: self.marked_packets,
+            link_down_packets: self.link_down_packets,
+            lost_on_wire_packets: self.lost_on_wire_packets,
             most_waiting: self.most_waiting,
             waiting: self.waiting,
             busy: Span::from_ps(self.busy.as_ps().saturating_sub(beyond)),
@@ -249,7 +255,8 @@ impl Port {
 
     /// What does not balance, if anything.
     pub(super) fn imbalance(&self) -> Option<String> {
-        let packets = self.sent_packets + self.dropped_packets.iter().sum::<u64>() + u64::from(self.waiting);
+        let dropped = self.dropped_packets.iter().sum::<u64>() + self.link_down_packets;
+        let packets = self.sent_packets + dropped + u64::from(self.waiting);
         let bytes = self.sent_bytes + self.dropped_bytes + self.backlog;
         let (held_packets, held_bytes) = match &self.queue {
             Queue::Ring => (self.waiting as usize, self.ring_sizes().sum()),

@@ -39,6 +39,10 @@ pub struct PortResult {
     pub dropped_packets: [u64; DropReason::ALL.len()],
     /// Bytes dropped.
     pub dropped_bytes: u64,
+    /// Packets that waited here when the link failed.
+    pub link_down_packets: u64,
+    /// Packets that were given to the wire and lost there, since the link failed.
+    pub lost_on_wire_packets: u64,
     /// Packets that were marked (congestion experienced).
     pub marked_packets: u64,
     /// The most packets that ever waited.
@@ -52,7 +56,7 @@ pub struct PortResult {
 impl PortResult {
     /// Packets dropped for whatever reason.
     pub fn dropped(&self) -> u64 {
-        self.dropped_packets.iter().sum()
+        self.dropped_packets.iter().sum::<u64>() + self.link_down_packets
     }
 }
 
@@ -67,7 +71,11 @@ pub struct Counters {
     pub created: u64,
     /// Packets that reached the host that they were sent to, for a connection still open or not.
     pub delivered: u64,
-    /// Packets dropped anywhere.
+    /// Packets lost on the wire of a link that failed.
+    pub lost_on_wire: u64,
+    /// Packets that no way led on from where they were.
+    pub unreachable: u64,
+    /// Packets dropped at any port, those included that waited at one whose link failed.
     pub dropped: u64,
     /// Packets dropped at a host's own port.
     pub dropped_at_source: u64,
@@ -99,6 +107,15 @@ impl RunResult {
     pub fn completed<'a>(&'a self, flows: &'a [Flow]) -> impl Iterator<Item = (&'a Flow, Span)> {
         flows.iter().zip(&self.flows).filter_map(|(flow, result)| Some((flow, result.fct?)))
     }
+}
+
+/// The accounts while the run goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// One for each port, in the order of the topology's links.
+    pub ports: Vec<PortResult>,
+    /// Bytes acknowledged so far, over all flows (UDP: bytes sent).
+    pub acknowledged_bytes: u64,
 }
 
 /// Why there is no result.

@@ -43,19 +43,33 @@ pub(super) struct Routes {
 impl Routes {
     /// All shortest paths of a checked topology. Hosts below the same switch form a group and share their routes.
     pub(super) fn new(topology: &Topology, routing: Routing) -> Self {
+        let mut routes =
+            Self { routing, hosts: Vec::new(), groups: 0, spans: Vec::new(), hops: Vec::new(), sprayed: 0 };
+        routes.rebuild(topology, &[]);
+        routes
+    }
+
+    /// Computes all paths anew, without the ports that are down; those beyond the end of `down` are not.
+    pub(super) fn rebuild(&mut self, topology: &Topology, down: &[bool]) {
+        let is_up = |port: u32| !down.get(port as usize).copied().unwrap_or(false);
         let nodes = topology.nodes as usize;
         let mut ports_of = vec![Vec::new(); nodes];
         let mut into = vec![Vec::new(); nodes];
-        for (port, link) in topology.links.iter().enumerate() {
-            ports_of[link.from as usize].push(port as u32);
-            into[link.to as usize].push(link.from);
+        // The node that delivers to a host is the one at the far end of the host's only link, up or down.
+        let mut gates = vec![u32::MAX; topology.hosts as usize];
+        for (port, link) in (0..).zip(&topology.links) {
+            if let Some(gate) = gates.get_mut(link.from as usize) {
+                *gate = link.to;
+            }
+            if is_up(port) {
+                ports_of[link.from as usize].push(port);
+                into[link.to as usize].push(link.from);
+            }
         }
         let mut group_of_node = vec![u32::MAX; nodes];
         let mut group_nodes = Vec::new();
         let mut hosts = Vec::new();
-        for host in 0..topology.hosts {
-            // The node that delivers to a host is the one at the far end of the host's only link.
-            let gate = topology.links[ports_of[host as usize][0] as usize].to;
+        for (host, gate) in (0..).zip(gates) {
             let group = &mut group_of_node[gate as usize];
             if *group == u32::MAX {
                 *group = group_nodes.len() as u32;
@@ -64,8 +78,11 @@ impl Routes {
             let down = ports_of[gate as usize].iter().find(|port| topology.links[**port as usize].to == host);
             hosts.push((*group, down.copied().unwrap_or(u32::MAX)));
         }
-        let mut routes =
-            Self { routing, hosts, groups: group_nodes.len(), spans: Vec::new(), hops: Vec::new(), sprayed: 0 };
+        self.hosts = hosts;
+        self.groups = group_nodes.len();
+        self.spans.clear();
+        self.hops.clear();
+        let routes = self;
         let distances: Vec<Vec<u32>> =
             group_nodes.iter().map(|gate| distances_to(*gate, &into, topology.hosts)).collect();
         for ports in &ports_of {
@@ -89,7 +106,6 @@ impl Routes {
             // At the gate itself the last hop depends on the host, see `next_port`.
             routes.spans[*gate as usize * routes.groups + group] = (u32::MAX, 0);
         }
-        routes
     }
 
     /// What a packet from `src` to `dst` of flow `id` carries along for [`next_port`](Self::next_port).

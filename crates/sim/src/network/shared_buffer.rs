@@ -1,0 +1,126 @@
+//! Switches whose ports share one memory, with dynamic thresholds.
+//!
+//! A. Choudhury and E. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on
+//! Networking 6(2), 1998. A packet is refused if its port's queue has reached alpha times the memory that is still free, or
+//! if the memory cannot hold it.
+//!
+//! Parameters: B, the memory of one switch in bytes; alpha, above 0 (they suggest powers of 2; no default here). Cost: a look at
+//! every port of the switch for each arrival at it, in the simulator; a switch keeps one counter. A queue alone settles at
+//! alpha B / (1 + alpha).
+//!
+//! Departures from the paper: packets instead of cells, so that a queue may pass its threshold by less than one packet. The
+//! queue is everything that waits at a port, however its scheduler divides it; the scheduler's own capacity holds
+//! besides. The packet on the wire is not in the memory.
+
+use super::config::ConfigError;
+use super::net::Net;
+use super::topology::Topology;
+use crate::observer::Observer;
+use pifolab_sched::{DropReason, Packet};
+use pifolab_units::{Ratio, Time};
+
+/// The memory of every switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedBuffer {
+    /// Bytes per switch, B.
+    pub bytes: u64,
+    /// alpha.
+    pub alpha: Ratio,
+}
+
+/// Which ports share a memory.
+#[derive(Debug)]
+pub(super) struct Pools {
+    buffer: SharedBuffer,
+    /// For each port, its switch; for hosts' ports none.
+    switch_of: Vec<Option<u32>>,
+    /// The ports of each node.
+    ports_of: Vec<Vec<u32>>,
+}
+
+impl SharedBuffer {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.bytes == 0 {
+            return Err(ConfigError::new("shared_buffer", "bytes", self.bytes, "above 0"));
+        }
+        if self.alpha == Ratio::ZERO {
+            return Err(ConfigError::new("shared_buffer", "alpha", self.alpha, "above 0"));
+        }
+        Ok(())
+    }
+
+    /// Whether a packet of `size` bytes is refused at a port where `waiting` bytes wait, in a memory that holds `used` bytes.
+    fn refuses(&self, size: u32, waiting: u64, used: u64) -> bool {
+        let free = self.bytes.saturating_sub(used);
+        let (alpha, one) = (u128::from(self.alpha.numerator()), u128::from(self.alpha.denominator()));
+        u64::from(size) > free || u128::from(waiting) * one >= alpha * u128::from(free)
+    }
+}
+
+impl Pools {
+    pub(super) fn new(topology: &Topology, buffer: SharedBuffer) -> Box<Self> {
+        let mut ports_of = vec![Vec::new(); topology.nodes as usize];
+        for (port, link) in (0..).zip(&topology.links) {
+            ports_of[link.from as usize].push(port);
+        }
+        let switch_of = topology.links.iter().map(|link| (link.from >= topology.hosts).then_some(link.from)).collect();
+        Box::new(Self { buffer, switch_of, ports_of })
+    }
+}
+
+impl<O: Observer> Net<'_, O> {
+    /// Whether the memory of a port's switch refuses a packet of `size` bytes.
+    #[cold]
+    pub(super) fn memory_refuses(&mut self, number: u32, size: u32, now: Time) -> bool {
+        let Some(pools) = self.pools.take() else { return false };
+        let refused = pools.switch_of[number as usize].is_some_and(|switch| {
+            let mut used = 0;
+            for port in &pools.ports_of[switch as usize] {
+                // What left meanwhile is no longer there.
+                if self.lazy {
+                    self.catch_up(*port, now);
+                }
+                used += self.ports[*port as usize].backlog;
+            }
+            pools.buffer.refuses(size, self.ports[number as usize].backlog, used)
+        });
+        self.pools = Some(pools);
+        refused
+    }
+
+    /// Drops a packet that found no room in the memory; the port's scheduler does not hear of it.
+    #[cold]
+    pub(super) fn refuse(&mut self, number: u32, packet: u32, now: Time) {
+        let in_flight = &self.packets[packet as usize];
+        let descriptor = Packet {
+            id: u64::from(packet),
+            flow: in_flight.flow,
+            size: in_flight.size,
+            rank: in_flight.segment.rank,
+            arrival: now,
+        };
+        if self.ports[number as usize].ringed {
+            self.drop_packet(number, packet, descriptor.size, DropReason::Full);
+        } else {
+            self.give_up(number, &descriptor, DropReason::Full, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_is_alpha_times_what_is_free() {
+        let half = SharedBuffer { bytes: 9_000, alpha: Ratio::new(1, 2).unwrap() };
+        // 3000 B wait, 6000 B are free: exactly at the threshold, and refused; one byte below it admitted.
+        assert!(half.refuses(1_500, 3_000, 3_000));
+        assert!(!half.refuses(1_500, 2_999, 3_000));
+        // Another queue's 3000 B bring the threshold down to 1500 B.
+        assert!(half.refuses(1_500, 1_500, 6_000) && !half.refuses(1_500, 1_499, 6_000));
+        // With a large alpha the memory itself is what is too small.
+        let eight = SharedBuffer { alpha: Ratio::new(8, 1).unwrap(), ..half };
+        assert!(eight.refuses(1_500, 7_501, 7_501) && !eight.refuses(1_499, 7_501, 7_501));
+    }
+}
