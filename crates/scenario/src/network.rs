@@ -9,14 +9,18 @@ use crate::report::{NetworkProgress, Progress, Report};
 use crate::spec::Spec;
 use crate::spec::network::{NetworkSpec, flows_fault};
 use pifolab_metrics::PortWatch;
-use pifolab_sim::network::{Flow, Network, RunError, RunResult, Simulation};
+use pifolab_sim::network::{Flow, Network, RunError, RunResult, Simulation, Snapshot};
 use pifolab_sim::observer::Observer;
+use pifolab_units::Time;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What came of one scheduler.
 pub(crate) struct NetworkRun {
     pub(crate) result: RunResult,
+    /// The accounts where the measured time begins and ends, if that was reached and is not where the run does.
+    pub(crate) began: Option<Snapshot>,
+    pub(crate) ended: Option<Snapshot>,
     pub(crate) watch: Option<PortWatch>,
     pub(crate) recorded: Option<Recorders>,
     /// The run was cancelled at `result.end`.
@@ -121,14 +125,26 @@ impl NetworkSpec {
         let mut watch = self.metrics.watch_ports.then(|| PortWatch::new(rates, self.wire().0));
         let mut recorded = recorders(self, flows.len());
         let mut interrupted = false;
+        let (from, until) = (self.metrics.from, self.metrics.until);
+        let mut snapshots = [None, None];
         let mut run = || -> Result<RunResult, RunError> {
             let mut observers = (&mut watch, guest.as_deref_mut(), &mut recorded);
             let mut simulation = network.simulation(flows, &mut observers)?;
-            while simulation.advance(STEP)? {
-                reached.note(&simulation);
-                if cancelled.load(Ordering::Relaxed) {
-                    interrupted = true;
-                    break;
+            let pauses = [(from > Time::ZERO).then_some(from), (until < self.end).then_some(until), None];
+            for (place, pause) in pauses.into_iter().enumerate() {
+                if (place < 2 && pause.is_none()) || interrupted {
+                    continue;
+                }
+                simulation.pause_at(pause);
+                while simulation.advance(STEP)? {
+                    reached.note(&simulation);
+                    if cancelled.load(Ordering::Relaxed) {
+                        interrupted = true;
+                        break;
+                    }
+                }
+                if let Some(pause) = pause.filter(|_| !interrupted) {
+                    snapshots[place] = Some(simulation.snapshot(pause));
                 }
             }
             reached.note(&simulation);
@@ -138,7 +154,10 @@ impl NetworkSpec {
             simulation.finish()
         };
         match run() {
-            Ok(result) => Ok(NetworkRun { result, watch, recorded, interrupted }),
+            Ok(result) => {
+                let [began, ended] = snapshots;
+                Ok(NetworkRun { result, began, ended, watch, recorded, interrupted })
+            }
             Err(error @ RunError::NotConserved { .. }) => panic!("{error}"),
             Err(error) => Err(flows_fault(&self.file, error.to_string()).into()),
         }

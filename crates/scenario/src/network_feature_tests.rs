@@ -216,3 +216,127 @@ fn faults_of_topologies_and_recordings_name_the_key() {
         assert!(message.contains(expected), "{message}");
     }
 }
+
+#[test]
+fn only_what_lies_in_the_measured_time_counts() {
+    // Two hosts send 10,000 B each 100 us; seven segments of 40 B headers: 10,280 B at 1 Gb/s.
+    let text = with(SINGLE).replace("duration_ms = 1", "duration_ms = 2").replace("max_flows = 1", "max_flows = 15");
+    let text = text.replace("period_us = 10", "period_us = 100");
+    let flows = [("workload.flows.size_bytes", "10000")];
+    let all = run(&text, &flows).unwrap();
+    let part =
+        run(&text, &[&flows[..], &[("metrics.warm_up_us", "400"), ("metrics.measure_until_us", "900")]].concat());
+    let part = part.unwrap();
+    assert_eq!(all.manifest["trace_hash"], part.manifest["trace_hash"], "measuring changes nothing");
+    let of = |report: &Report, key: &str| report.summary["schedulers"][0][key].as_f64().unwrap();
+    assert_eq!((of(&all, "flows"), of(&part, "flows")), (15.0, 5.0));
+    assert_eq!((of(&part, "completed_flows"), of(&part, "unfinished_share")), (5.0, 0.0));
+    assert_eq!(part.summary["schedulers"][0]["fct"][0]["flows"], 5);
+    assert_eq!(all.table("flows").unwrap().rows(), part.table("flows").unwrap().rows());
+    // 5 x 10,000 B in 500 us, of five hosts with 1 Gb/s: 0.16; each flow needs 17 headers of 40 B more.
+    assert!((of(&part, "offered_load") - 0.16).abs() < 1e-12);
+    assert!((of(&part, "offered_wire_load") - 0.16 * (10_000.0 + 17.0 * 40.0) / 10_000.0).abs() < 1e-12);
+    assert!((of(&part, "goodput") - 0.16).abs() < 1e-12);
+    assert!((of(&part, "host_utilisation") - of(&part, "offered_wire_load")).abs() < 1e-12);
+    assert_eq!((of(&part, "measured_from_ns"), of(&part, "measured_until_ns")), (400_000.0, 900_000.0));
+    // The run goes on for 2 ms, of which 1.5 have flows.
+    assert!((of(&all, "offered_load") - 0.16 * 0.75).abs() < 1e-12);
+}
+
+#[test]
+fn failures_and_shared_memory_reach_the_tables() {
+    let flow = [
+        ("workload.flows.max_flows", "8"),
+        ("workload.flows.senders", "8"),
+        ("workload.flows.size_bytes", "60000"),
+        ("workload.flows.receiver", "15"),
+        ("duration_ms", "60"),
+    ];
+    let failing = format!(
+        "{}\n[[link_failure]]\nlink = \"leaf0-spine0\"\nat_us = 100\nrepair_us = 2000\n[[link_failure]]\n\
+         link = \"17-host15\"\nat_us = 300\nrepair_ms = 1\n",
+        with(LEAF_SPINE)
+    );
+    let report = run(&failing, &flow).unwrap();
+    assert_eq!(integers(&report, "schedulers", "completed_flows"), [8]);
+    let lost = |column: &str| integers(&report, "schedulers", column)[0];
+    assert!(lost("dropped_link_down") > 0 && lost("lost_on_wire_packets") > 0 && lost("unreachable_packets") > 0);
+    for column in ["dropped_link_down", "lost_on_wire_packets"] {
+        assert_eq!(integers(&report, "ports", column).iter().sum::<i64>(), lost(column));
+    }
+    let sum = |column: &str| integers(&report, "ports", column).iter().sum::<i64>();
+    assert_eq!(sum("arrived_packets"), sum("sent_packets") + sum("dropped_packets") + sum("waiting_packets"));
+    assert_eq!(report.manifest["spec"]["link_failure"][0]["link"], "leaf0-spine0");
+
+    let shared = format!("{}\n[switch_buffer]\nshared_bytes = 30_000\nalpha = \"1/2\"\n", with(LEAF_SPINE));
+    let dropped = |text: &str| integers(&run(text, &flow).unwrap(), "schedulers", "dropped_full")[0];
+    assert!(dropped(&shared) > dropped(&with(LEAF_SPINE)));
+    assert_eq!(run(&shared, &flow).unwrap().manifest["spec"]["switch_buffer"]["alpha"], "1/2");
+}
+
+#[test]
+fn faults_of_failures_buffers_and_windows_name_the_key() {
+    let refused = |tail: &str| spec(&format!("{}\n{tail}", with(LEAF_SPINE))).map(|_| ()).unwrap_err();
+    let failure = |rest: &str| refused(&format!("[[link_failure]]\n{rest}"));
+    for (message, expected) in [
+        (failure("at_us = 1"), "link_failure.link: is missing: expected a text"),
+        (failure("link = \"leaf0-spine1\""), "link_failure.at_s: is missing: expected a time"),
+        (failure("link = \"leaf0\"\nat_us = 1"), "link_failure.link: \"leaf0\" is no link: expected two nodes"),
+        (failure("link = \"leaf0-leaf1\"\nat_us = 1"), "link_failure.link: no link leads from leaf0 to leaf1"),
+        (failure("link = \"leaf0-spine1\"\nat_ms = 1"), "link_failure.at_ms = 1 ms: expected a time before"),
+        (failure("link = \"leaf0-spine1\"\nat_us = 5\nrepair_us = 5"), "link_failure.repair_us: does not come after"),
+        (
+            failure("link = \"leaf0-spine1\"\nat_us = 5\n[[link_failure]]\nlink = \"spine1-leaf0\"\nat_us = 9"),
+            "link_failure.link = \"spine1-leaf0\": has failed already",
+        ),
+        (refused("[switch_buffer]\nalpha = 1"), "switch_buffer.shared_bytes: is missing: expected an integer"),
+        (refused("[switch_buffer]\nshared_bytes = 1"), "switch_buffer.alpha: is missing: expected a number above 0"),
+        (refused("[switch_buffer]\nshared_bytes = 9\nalpha = 0"), "switch_buffer.alpha = 0: expected a number above 0"),
+        (refused("[metrics]\nwarm_up_ms = 1"), "metrics.warm_up_ms: leaves nothing to measure"),
+        (refused("[metrics]\nmeasure_until_ms = 2"), "metrics.measure_until_ms = "),
+    ] {
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn networks_from_files_are_read_and_their_faults_named() {
+    let folder = std::env::temp_dir().join(format!("pifolab-topologies-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let own = folder.join("own.toml");
+    let read = |path: &Path, more: &str| run(&with(&format!("kind = \"file\"\nfile = {path:?}\n{more}")), &[]);
+    let links = "hosts = 2\nswitches = 1\ndelay_us = 1\n[[link]]\na = 0\nb = 2\nrate_gbps = 1\n[[link]]\na = 1\nb = 2\n\
+                 rate_gbps = 2\ndelay_us = 3\n";
+    std::fs::write(&own, links).unwrap();
+    let report = read(&own, "").unwrap();
+    assert_eq!(texts(&report, "ports", "kind"), ["host", "switch-down", "host", "switch-down"]);
+    // Host 1 sends one segment to host 0: 2 Gb/s and 3 us, then 1 Gb/s and 1 us; back the same links.
+    let trip = |bytes: i64| bytes * 4 + 3_000 + bytes * 8 + 1_000;
+    // The data leaves 160 ns behind the handshake's last segment, and catches up with nothing.
+    assert_eq!(integers(&report, "flows", "fct_ns"), [3 * trip(40) + 160 + trip(1_500)]);
+    for (text, expected) in [
+        (
+            links.replace("b = 2\nrate_gbps = 1\n", "b = 2\n"),
+            "own.toml:4: link.rate_gbps: is missing here and at the top",
+        ),
+        (links.replace("a = 1", "a = 3"), "own.toml:9: link.a = 3: expected one of the 3 nodes from 0 up"),
+        (links.replace("a = 1", "a = 2"), "own.toml:10: link.b = 2: expected another node than a"),
+        (links.replace("a = 1", "a = 0"), "own.toml: links[2] = 0 -> 2: expected listed once"),
+        (
+            links.replace("hosts = 2\nswitches = 1", "hosts = 3\nswitches = 0"),
+            "host 2 = 2 links out: expected exactly 1",
+        ),
+        (links.replace("switches", "switch"), "own.toml:2: switch: unknown key; did you mean switches?"),
+    ] {
+        std::fs::write(&own, text).unwrap();
+        let message = read(&own, "").unwrap_err();
+        assert!(message.contains(expected), "{message}");
+    }
+    let edges = folder.join("two.topology");
+    std::fs::write(&edges, "|V|=3\n|E|=4\nServers=incl_range(0,1)\nSwitches=set(2)\nToRs=set(2)\n0 2\n2 0\n1 2\n2 1\n")
+        .unwrap();
+    assert!(read(&edges, "").unwrap_err().contains("topology.access_rate_gbps: is missing"));
+    let report = read(&edges, "access_rate_gbps = 1\ndelay_ns = 20\n").unwrap();
+    assert_eq!(integers(&report, "schedulers", "completed_flows"), [1]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

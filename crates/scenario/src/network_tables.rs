@@ -24,7 +24,8 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
     let (mut summaries, mut hashes) = (Vec::new(), Vec::new());
     let mut hash = TraceHash::new();
     for (scheduler, run) in spec.schedulers.iter().zip(runs) {
-        let Some(NetworkRun { result, watch, recorded, .. }) = run else { continue };
+        let Some(run) = run else { continue };
+        let NetworkRun { result, watch, recorded, .. } = run;
         hash.fold(result.trace_hash);
         hashes.push(json!({
             "scheduler": scheduler.label,
@@ -32,8 +33,8 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
             "trace_hash": hex(result.trace_hash),
             "rows_left_out": recorded.as_ref().map(record::left_out),
         }));
-        let row = scalars(spec, flows, result, watch.as_ref());
-        let classes = classes(spec, flows, &ideal, &result.flows);
+        let row = scalars(spec, flows, run);
+        let classes = classes(spec, flows, &ideal, &result.flows, &Window::new(spec, run));
         let mut summary = Map::from_iter([("scheduler".to_owned(), json!(scheduler.label))]);
         summary.insert("name".to_owned(), json!(scheduler.chosen.name));
         summary.extend(row.iter().map(|(name, cell)| ((*name).to_owned(), cell.json())));
@@ -92,26 +93,28 @@ fn counters(result: &RunResult) -> Json {
     })
 }
 
-fn scalars(
-    spec: &NetworkSpec,
-    flows: &[Flow],
-    result: &RunResult,
-    watch: Option<&PortWatch>,
-) -> Vec<(&'static str, Cell)> {
+fn scalars(spec: &NetworkSpec, flows: &[Flow], run: &NetworkRun) -> Vec<(&'static str, Cell)> {
+    let NetworkRun { result, watch, .. } = run;
     let counters = &result.counters;
     let sum = |of: fn(&PortResult) -> u64| result.ports.iter().map(of).sum::<u64>();
-    let completed = result.flows.iter().filter(|flow| flow.fct.is_some()).count() as u64;
-    let length = result.end.since(Time::ZERO).as_s_f64();
+    let window = Window::new(spec, run);
+    let measured: Vec<_> = flows.iter().zip(&result.flows).filter(|(flow, _)| window.holds(flow)).collect();
+    let completed = measured.iter().filter(|(_, flow)| flow.fct.is_some()).count() as u64;
+    let unfinished = (!measured.is_empty()).then(|| 1.0 - completed as f64 / measured.len() as f64);
+    let length = window.length_s();
     let access = f64::from(spec.layout.topology.hosts) * spec.layout.access.as_bps() as f64;
     let load = |bytes: f64| Cell::Real((length > 0.0).then(|| 8.0 * bytes / (access * length)));
-    let offered: f64 = flows.iter().filter(|flow| flow.start <= result.end).map(|flow| flow.bytes as f64).sum();
-    let headers = f64::from(spec.wire().1) / f64::from(spec.segment_bytes());
-    let done: f64 = result.flows.iter().map(|flow| flow.acknowledged_bytes as f64).sum();
+    let offered = |of: &dyn Fn(&Flow) -> f64| measured.iter().map(|(flow, _)| of(flow)).sum::<f64>();
+    let on_wire = |flow: &Flow| {
+        let segments = flow.bytes.div_ceil(spec.segment_bytes().into()) as f64;
+        // A header for each segment and its acknowledgement, and the three packets of the handshake.
+        let headers = if spec.is_udp() { segments } else { 2.0 * segments + 3.0 };
+        flow.bytes as f64 + headers * f64::from(spec.wire().1)
+    };
     let hosts = spec.layout.topology.hosts;
     let busy = |kind: fn(bool) -> bool| {
-        let ports = result.ports.iter().zip(&spec.layout.topology.links).filter(|(_, link)| kind(link.from < hosts));
-        let (busy, count) =
-            ports.fold((0.0, 0u32), |(busy, count), (port, _)| (busy + port.busy.as_s_f64(), count + 1));
+        let ports = window.busy_s.iter().zip(&spec.layout.topology.links).filter(|(_, link)| kind(link.from < hosts));
+        let (busy, count) = ports.fold((0.0, 0u32), |(busy, count), (port, _)| (busy + port, count + 1));
         Cell::Real((count > 0 && length > 0.0).then(|| busy / (length * f64::from(count))))
     };
     let inversions = |pairwise: bool| {
@@ -119,15 +122,15 @@ fn scalars(
             let count = port.inversions();
             if pairwise { count.pairwise } else { count.inversions }
         };
-        Cell::Optional(watch.map(|watch| watch.ports().iter().map(of).sum()))
+        Cell::Optional(watch.as_ref().map(|watch| watch.ports().iter().map(of).sum()))
     };
     let mut row = vec![
-        ("flows", Cell::Count(flows.len() as u64)),
+        ("flows", Cell::Count(measured.len() as u64)),
         ("completed_flows", Cell::Count(completed)),
-        ("unfinished_share", Cell::Real((!flows.is_empty()).then(|| 1.0 - completed as f64 / flows.len() as f64))),
-        ("offered_load", load(offered)),
-        ("offered_wire_load", load(offered * (1.0 + headers))),
-        ("goodput", load(done)),
+        ("unfinished_share", Cell::Real(unfinished)),
+        ("offered_load", load(offered(&|flow| flow.bytes as f64))),
+        ("offered_wire_load", load(offered(&on_wire))),
+        ("goodput", load(window.acknowledged_bytes)),
         ("host_utilisation", busy(|from_host| from_host)),
         ("switch_utilisation", busy(|from_host| !from_host)),
         ("packet_hops", Cell::Count(counters.hops)),
@@ -143,6 +146,9 @@ fn scalars(
         (*name, Cell::Count(result.ports.iter().map(|port| port.dropped_packets[reason as usize]).sum()))
     }));
     row.extend([
+        ("dropped_link_down", Cell::Count(sum(|port| port.link_down_packets))),
+        ("lost_on_wire_packets", Cell::Count(counters.lost_on_wire)),
+        ("unreachable_packets", Cell::Count(counters.unreachable)),
         ("waiting_packets", Cell::Count(sum(|port| u64::from(port.waiting)))),
         ("marked_packets", Cell::Count(sum(|port| port.marked_packets))),
         ("retransmissions", Cell::Count(result.flows.iter().map(|flow| u64::from(flow.retransmissions)).sum())),
@@ -151,11 +157,55 @@ fn scalars(
         ("reordered_packets", Cell::Count(result.flows.iter().map(|flow| u64::from(flow.reordered)).sum())),
         ("inversions", inversions(false)),
         ("pairwise_inversions", inversions(true)),
+        ("measured_from_ns", Cell::Count(window.from.as_ns())),
+        ("measured_until_ns", Cell::Count(window.until.as_ns())),
         ("end_ns", Cell::Count(result.end.as_ns())),
         ("events", Cell::Count(counters.events)),
         ("trace_hash", Cell::Text(hex(result.trace_hash))),
     ]);
     row
+}
+
+/// The measured part of a run.
+struct Window {
+    from: Time,
+    until: Time,
+    /// Flows that start at `until` count, since it is where the run ends.
+    to_the_end: bool,
+    /// How long each port's wire was busy.
+    busy_s: Vec<f64>,
+    acknowledged_bytes: f64,
+}
+
+impl Window {
+    fn new(spec: &NetworkSpec, NetworkRun { result, began, ended, .. }: &NetworkRun) -> Self {
+        // A run that was interrupted ends early.
+        let until = spec.metrics.until.min(result.end);
+        let from = spec.metrics.from.min(until);
+        let last = ended.as_ref().map_or(&result.ports, |ended| &ended.ports);
+        let busy_s = (0..last.len()).map(|port| {
+            let before = began.as_ref().map_or(0.0, |began| began.ports[port].busy.as_s_f64());
+            last[port].busy.as_s_f64() - before
+        });
+        let all: u64 = result.flows.iter().map(|flow| flow.acknowledged_bytes).sum();
+        let last = ended.as_ref().map_or(all, |ended| ended.acknowledged_bytes);
+        let before = began.as_ref().map_or(0, |began| began.acknowledged_bytes);
+        Self {
+            from,
+            until,
+            to_the_end: until == spec.end,
+            busy_s: busy_s.collect(),
+            acknowledged_bytes: last as f64 - before as f64,
+        }
+    }
+
+    fn length_s(&self) -> f64 {
+        self.until.since(self.from).as_s_f64()
+    }
+
+    fn holds(&self, flow: &Flow) -> bool {
+        flow.start >= self.from && (flow.start < self.until || (self.to_the_end && flow.start == self.until))
+    }
 }
 
 /// The completion times of the flows of some sizes.
@@ -201,7 +251,7 @@ impl Class {
     }
 }
 
-fn classes(spec: &NetworkSpec, flows: &[Flow], ideal: &[Span], results: &[FlowResult]) -> Vec<Class> {
+fn classes(spec: &NetworkSpec, flows: &[Flow], ideal: &[Span], results: &[FlowResult], window: &Window) -> Vec<Class> {
     let borders = &spec.metrics.classes;
     let mut ranges = vec![("all".to_owned(), 0, None)];
     ranges.push((format!("< {}", size(borders[0])), 0, Some(borders[0])));
@@ -213,7 +263,7 @@ fn classes(spec: &NetworkSpec, flows: &[Flow], ideal: &[Span], results: &[FlowRe
     let class = |(name, from, below): (String, u64, Option<u64>)| {
         let mut class = Class { name, from, below, flows: 0, fct: Vec::new(), slowdown: Vec::new() };
         for ((flow, result), ideal) in flows.iter().zip(results).zip(ideal) {
-            if flow.bytes < from || below.is_some_and(|below| flow.bytes >= below) {
+            if !window.holds(flow) || flow.bytes < from || below.is_some_and(|below| flow.bytes >= below) {
                 continue;
             }
             class.flows += 1;
@@ -330,6 +380,8 @@ fn ports(spec: &NetworkSpec, result: &RunResult, watch: Option<&PortWatch>) -> T
         columns.push((name, counted(&move |port| port.dropped_packets[reason as usize])));
     }
     columns.extend([
+        ("dropped_link_down", counted(&|port| port.link_down_packets)),
+        ("lost_on_wire_packets", counted(&|port| port.lost_on_wire_packets)),
         ("marked_packets", counted(&|port| port.marked_packets)),
         ("most_waiting_packets", counted(&|port| port.most_waiting.into())),
         ("waiting_packets", counted(&|port| port.waiting.into())),

@@ -71,7 +71,11 @@ fn what_waits_and_what_is_on_the_wire_is_lost_and_counted_where_it_was() {
         config.link_changes = changes(&topology, 2, 1, 9_500, None);
         let result = run(config.clone(), &[flow(0, 0, 1, 20 * 960, 0)]);
         let dead = result.ports[port(&topology, 2, 1) as usize];
-        assert_eq!((dead.sent_packets, dead.lost_on_wire_packets, dead.link_down_packets), (5, 4, 4), "{equal_times:?}");
+        assert_eq!(
+            (dead.sent_packets, dead.lost_on_wire_packets, dead.link_down_packets),
+            (5, 4, 4),
+            "{equal_times:?}"
+        );
         assert_eq!((result.counters.unreachable, result.counters.delivered), (11, 1));
         assert_eq!(result.flows[0].fct, None);
         balanced(&result);
@@ -109,9 +113,10 @@ fn flows_take_other_ways_and_come_back() {
 
 #[test]
 fn a_failure_that_never_happens_changes_nothing() {
-    let topology = FatTree { k: 4, access_rate: Rate::from_gbps(1), fabric_rate: Rate::from_gbps(1), delay: Span::from_us(1) }
-        .topology()
-        .unwrap();
+    let topology =
+        FatTree { k: 4, access_rate: Rate::from_gbps(1), fabric_rate: Rate::from_gbps(1), delay: Span::from_us(1) }
+            .topology()
+            .unwrap();
     let flows: Vec<Flow> = (0..16).map(|id| flow(id, id as u32, (id as u32 + 5) % 16, 50_000, 0)).collect();
     let config = Config::new(topology.clone(), TransportParams::new_reno(), unlimited(), END);
     let plain = run(config.clone(), &flows);
@@ -131,7 +136,9 @@ fn impossible_failures_are_refused() {
     let turns = "must be a failure, then by turns a repair and a failure";
     assert!(message(vec![change(1, 0, true)]).ends_with(turns));
     assert!(message(vec![change(1, 0, false), change(2, 0, false)]).ends_with(turns));
-    assert!(message(vec![change(1, 0, false), change(1, 0, true)]).ends_with("must be later than the change before it"));
+    assert!(
+        message(vec![change(1, 0, false), change(1, 0, true)]).ends_with("must be later than the change before it")
+    );
 }
 
 #[test]

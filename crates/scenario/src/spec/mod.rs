@@ -8,6 +8,7 @@ pub(crate) mod network_topology;
 mod network_topology_fields;
 mod network_topology_file;
 mod network_transport;
+mod network_trouble;
 pub(crate) mod one_link;
 pub(crate) mod schedulers;
 pub(crate) mod workload;

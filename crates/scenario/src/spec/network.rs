@@ -6,6 +6,7 @@ use super::network_flows::{FlowContext, Flows, draw_flows, read_workload};
 use super::network_record::{Record, read_record};
 use super::network_topology::{Layout, read_topology};
 use super::network_transport::{Transport, read_transport};
+use super::network_trouble::{read_failures, read_switch_buffer};
 use super::schedulers::{
     Chosen, SchedulerSpec, build, controllers, read_rank, read_scheduler, read_schedulers, take_schedulers,
 };
@@ -15,7 +16,9 @@ use crate::fields::{Field, Reader, What};
 use crate::registry::BoxedScheduler;
 use crate::text::Section;
 use pifolab_sched::Scheduler;
-use pifolab_sim::network::{Config, EqualTimes, Flow, IdlePort, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing};
+use pifolab_sim::network::{
+    Config, EqualTimes, Flow, IdlePort, LinkChange, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing, SharedBuffer,
+};
 use pifolab_transport::Congestion;
 use pifolab_units::{Rounding, Span, Time};
 use serde_json::{Map, Value as Json};
@@ -38,6 +41,8 @@ pub struct NetworkSpec {
     /// What `sampled_ranks` says.
     live_windows: Option<bool>,
     engine: Engine,
+    switch_buffer: Option<SharedBuffer>,
+    link_changes: Vec<LinkChange>,
     pub(crate) metrics: NetworkMetrics,
     pub(crate) record: Option<Record>,
     pub(crate) end: Time,
@@ -51,6 +56,10 @@ pub struct NetworkSpec {
 pub(crate) struct NetworkMetrics {
     /// Borders of the size classes, ascending.
     pub(crate) classes: Vec<u64>,
+    /// Flows that start from here on,
+    pub(crate) from: Time,
+    /// and before this, are measured.
+    pub(crate) until: Time,
     pub(crate) watch_ports: bool,
 }
 
@@ -132,7 +141,11 @@ impl NetworkSpec {
         resolved.insert("host_port".to_owned(), shown);
         let (engine, shown) = read_engine(optional_table(&mut top, "engine", &file)?, &file, profile)?;
         resolved.insert("engine".to_owned(), shown);
-        let (metrics, shown) = read_metrics(optional_table(&mut top, "metrics", &file)?, &file)?;
+        let (switch_buffer, shown) = read_switch_buffer(top.table("switch_buffer")?, &file)?;
+        resolved.insert("switch_buffer".to_owned(), shown);
+        let (link_changes, shown) = read_failures(top.tables("link_failure")?, &file, &layout, end)?;
+        resolved.insert("link_failure".to_owned(), shown);
+        let (metrics, shown) = read_metrics(optional_table(&mut top, "metrics", &file)?, &file, end)?;
         resolved.insert("metrics".to_owned(), shown);
         let (record, shown) = read_record(top.table("record")?, &file, &layout)?;
         resolved.insert("record".to_owned(), shown);
@@ -153,6 +166,8 @@ impl NetworkSpec {
             host_port,
             live_windows,
             engine,
+            switch_buffer,
+            link_changes,
             metrics,
             record,
             end,
@@ -179,6 +194,11 @@ impl NetworkSpec {
     /// Rounding of serialisation times and header bytes.
     pub(crate) const fn wire(&self) -> (Rounding, u32) {
         (self.engine.rounding, self.engine.header_bytes)
+    }
+
+    /// Whether flows are sent without feedback.
+    pub(crate) const fn is_udp(&self) -> bool {
+        matches!(self.transport.params.congestion, Congestion::Udp(_))
     }
 
     /// Payload bytes of a full segment.
@@ -228,6 +248,8 @@ impl NetworkSpec {
         config.rounding = rounding;
         config.header_bytes = header_bytes;
         config.routing = routing;
+        config.shared_buffer = self.switch_buffer;
+        config.link_changes.clone_from(&self.link_changes);
         if let Some(distribution) = &self.transport.packet_ranks {
             config.ranks = Ranks::Drawn { distribution: distribution.clone(), seed };
         }
@@ -421,7 +443,7 @@ fn read_engine(section: Section, file: &str, profile: Option<Profile>) -> Result
     Ok((engine, resolved.into()))
 }
 
-fn read_metrics(section: Section, file: &str) -> Result<(NetworkMetrics, Json), Error> {
+fn read_metrics(section: Section, file: &str, end: Time) -> Result<(NetworkMetrics, Json), Error> {
     let mut reader = Reader::new(section, file, NETWORK_METRICS)?;
     let classes = reader.integers("size_classes_bytes")?.unwrap_or_else(|| vec![100_000, 1_000_000]);
     if let Some(pair) = classes.windows(2).find(|pair| pair[1] <= pair[0]) {
@@ -429,9 +451,19 @@ fn read_metrics(section: Section, file: &str) -> Result<(NetworkMetrics, Json), 
         return Err(reader.fault("size_classes_bytes", problem).into());
     }
     let watch_ports = reader.flag("watch_ports")?;
+    let from = Time::ZERO + reader.time("warm_up")?.expect("it has a default");
+    let until = reader.time("measure_until")?.map_or(end, |until| Time::ZERO + until);
+    if until > end {
+        let problem = format!("= {until}: expected a time up to the end of the run, {end}");
+        return Err(reader.fault(&reader.written("measure_until"), problem).into());
+    }
+    if from >= until {
+        let key = reader.written(if reader.has("warm_up") { "warm_up" } else { "measure_until" });
+        return Err(reader.fault(&key, format!("leaves nothing to measure between {from} and {until}")).into());
+    }
     let mut resolved = reader.finish()?;
     resolved.insert("size_classes_bytes".to_owned(), classes.clone().into());
-    Ok((NetworkMetrics { classes, watch_ports }, resolved.into()))
+    Ok((NetworkMetrics { classes, from, until, watch_ports }, resolved.into()))
 }
 
 /// Says what is wrong with the flows of a run.

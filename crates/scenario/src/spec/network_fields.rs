@@ -1,6 +1,6 @@
 //! The keys of a scenario on a network, written down once.
 
-use super::network_topology_fields::{RECORD, TOPOLOGY};
+use super::network_topology_fields::{LINK_FAILURE, RECORD, SWITCH_BUFFER, TOPOLOGY};
 use super::{MAX_PACKETS, MAX_SEED};
 use crate::fields::{Absent, Field, What};
 use pifolab_workload::flows::MAX_FLOW_BYTES;
@@ -74,6 +74,18 @@ pub(crate) const NETWORK: &[Field] = &[
         what: What::Table(PORT),
         absent: Absent::Means("the defaults of its keys"),
         doc: "The switches' output ports besides their scheduler.",
+    },
+    Field {
+        name: "switch_buffer",
+        what: What::Table(SWITCH_BUFFER),
+        absent: Absent::Means("each port has what its scheduler holds, and no more is shared"),
+        doc: "Memory that the ports of a switch share; what each port's scheduler may hold limits it besides.",
+    },
+    Field {
+        name: "link_failure",
+        what: What::Tables(LINK_FAILURE),
+        absent: Absent::Means("no link fails"),
+        doc: "Links that fail, and perhaps are repaired, while the run goes on.",
     },
     Field {
         name: "host_port",
@@ -590,6 +602,18 @@ pub(crate) const NETWORK_METRICS: &[Field] = &[
         what: What::Integers(1, MAX_FLOW_BYTES),
         absent: Absent::Means("[100000, 1000000]"),
         doc: "Where the classes of flow sizes begin and end, ascending; a flow of exactly such a size is in the upper.",
+    },
+    Field {
+        name: "warm_up",
+        what: What::Time,
+        absent: Absent::Default("0"),
+        doc: "Measured are the flows that start from here on; loads and utilisations are those from here on.",
+    },
+    Field {
+        name: "measure_until",
+        what: What::Time,
+        absent: Absent::Means("the duration"),
+        doc: "Measured are the flows that start before this, even if they complete later; loads and utilisations end here.",
     },
     Field {
         name: "watch_ports",

@@ -105,6 +105,15 @@ impl Layout {
         })
     }
 
+    /// Both directions of the link that `text` names: `leaf0-spine1`.
+    pub(crate) fn link(&self, text: &str) -> Result<[u32; 2], String> {
+        let Some((a, b)) = text.split_once('-') else {
+            return Err(format!("{text:?} is no link: expected two nodes, such as leaf0-spine1 or 144-153"));
+        };
+        let (a, b) = (self.node(a)?, self.node(b)?);
+        Ok([self.port(a, b)?, self.port(b, a)?])
+    }
+
     /// What a port is in the network.
     pub(crate) fn kind(&self, from: u32, to: u32) -> String {
         let (tier, _) = self.tier(from);

@@ -147,6 +147,40 @@ pub(crate) const FILE_LINK: &[Field] = &[
     },
 ];
 
+/// The keys of a `[[link_failure]]`.
+pub(crate) const LINK_FAILURE: &[Field] = &[
+    Field {
+        name: "link",
+        what: What::Text,
+        absent: Absent::Required,
+        doc: "The link, both directions of it: two nodes by name or number, leaf0-spine1 or 144-153.",
+    },
+    Field {
+        name: "at",
+        what: What::Time,
+        absent: Absent::Required,
+        doc: "When it fails: what waits for it and what is on its wires is lost, and routes are computed anew.",
+    },
+    Field { name: "repair", what: What::Time, absent: Absent::Means("never"), doc: "When it is repaired." },
+];
+
+/// The keys of `[switch_buffer]`.
+pub(crate) const SWITCH_BUFFER: &[Field] = &[
+    Field {
+        name: "shared_bytes",
+        what: What::Integer(1, 1 << 40),
+        absent: Absent::Required,
+        doc: "The memory that all ports of one switch share.",
+    },
+    Field {
+        name: "alpha",
+        what: What::Positive,
+        absent: Absent::Required,
+        doc: "A packet is refused where a port's queue has reached alpha times what is free of the memory (dynamic \
+              thresholds, Choudhury and Hahne 1998); a number or a fraction such as \"1/2\".",
+    },
+];
+
 /// The keys of `[record]`.
 pub(crate) const RECORD: &[Field] = &[
     Field {

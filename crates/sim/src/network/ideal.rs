@@ -18,7 +18,11 @@ impl Network {
     /// # Errors
     /// If a flow does not fit the network, or packets are not conserved.
     pub fn ideal_fcts(&self, flows: &[Flow]) -> Result<Vec<Option<Span>>, RunError> {
-        let alone = Network::new(Config { end: Time::from_ps(u64::MAX / 2), link_changes: Vec::new(), ..self.config().clone() })?;
+        let alone = Network::new(Config {
+            end: Time::from_ps(u64::MAX / 2),
+            link_changes: Vec::new(),
+            ..self.config().clone()
+        })?;
         let mut routes = self.routes().clone();
         let mut known = BTreeMap::new();
         flows

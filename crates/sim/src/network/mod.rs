@@ -55,11 +55,11 @@ pub use config::{
     PortInfo, Ranks,
 };
 pub use engine::{Network, Simulation};
+pub use failures::LinkChange;
 pub use netbench_aifo_wfq::NetbenchAifoWfq;
 pub use pifolab_workload::flows::Flow;
 pub use profile::{NetbenchTransport, Profile};
 pub use result::{Counters, FlowResult, PortResult, RunError, RunResult, Snapshot};
-pub use failures::LinkChange;
 pub use routing::Routing;
 pub use shared_buffer::SharedBuffer;
 pub use topology::{Dumbbell, FatTree, LeafSpine, Link, Topology};
