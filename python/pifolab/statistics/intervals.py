@@ -11,6 +11,7 @@ three values that is 77 %, of two 44 %. Hence `Estimate.warning` below five seed
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -89,7 +90,7 @@ class Estimate:
             return None
         if width <= relative:
             return self.seeds
-        return math.ceil(self.seeds * (width / relative) ** 2)
+        return math.ceil(self.seeds * (width / relative) ** 2 - 1e-9)
 
     def warning(self, relative: float) -> str | None:
         """One line if the seeds are too few or the interval is wider than `relative` to each side, else None."""
@@ -220,7 +221,9 @@ def _bootstrap(samples: list[list[float]], confidence: float) -> tuple[float, fl
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(means[0] / means[1])
 
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        # A drawn denominator of 0 makes an interval that is no number, as the caller sees.
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         result = stats.bootstrap(
             [np.asarray(sample) for sample in samples],
             statistic,

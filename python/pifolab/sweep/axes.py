@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from pifolab.errors import InputError
@@ -56,65 +57,65 @@ class Axis:
     where: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, name: str, written: Any, place: str) -> Axis:
+    def read(cls, name: str, written: Any, place: Callable[..., str]) -> Axis:
         """Make an axis of what a sweep file says.
 
         Raises
         ------
         InputError
-            Something is wrong with it; the text begins with `place`.
+            Something is wrong with it; the text begins with what `place` says of the key.
         """
         if isinstance(written, Sequence) and not isinstance(written, str):
             written = {"values": written}
         if not isinstance(written, Mapping):
-            raise InputError(f"{place} = {written!r}: expected a list of values, or a table with values or range")
+            raise InputError(f"{place()} = {written!r}: expected a list of values, or a table with values or range")
         for key in written:
             if key not in _KEYS:
-                raise InputError(f"{place}.{key}: unknown key; expected one of {', '.join(_KEYS)}")
+                raise InputError(f"{place(key)}: unknown key; expected one of {', '.join(_KEYS)}")
         target = written.get("key", name)
         if not isinstance(target, str):
-            raise InputError(f"{place}.key = {target!r}: expected a dotted path such as link.rate_gbps")
+            raise InputError(f"{place('key')} = {target!r}: expected a dotted path such as link.rate_gbps")
         if ("values" in written) == ("range" in written):
-            raise InputError(f"{place}: expected either values or range")
+            raise InputError(f"{place()}: expected either values or range")
         if "range" in written:
-            values = _range(written["range"], f"{place}.range")
+            values = _range(written["range"], partial(place, "range"))
         else:
             values = written["values"]
             if not isinstance(values, Sequence) or isinstance(values, str):
-                raise InputError(f"{place}.values = {values!r}: expected a list")
+                raise InputError(f"{place('values')} = {values!r}: expected a list")
             if not values:
-                raise InputError(f"{place}.values = []: expected at least one value")
+                raise InputError(f"{place('values')} = []: expected at least one value")
         labels = _labels(values, written.get("labels"), place)
         points = tuple(Point(label, value) for label, value in zip(labels, values, strict=True))
-        return cls(name, target, points, _where(written.get("where", {}), f"{place}.where"))
+        return cls(name, target, points, _where(written.get("where", {}), place("where")))
 
     def applies(self, labels: Mapping[str, Any]) -> bool:
         """Return whether the axis has a value in runs with these labels of other axes."""
         return all(labels.get(other) in allowed for other, allowed in self.where.items())
 
 
-def _labels(values: Sequence[Any], labels: Any, place: str) -> list[Any]:
+def _labels(values: Sequence[Any], labels: Any, place: Callable[..., str]) -> list[Any]:
     if labels is not None:
         if not isinstance(labels, Sequence) or isinstance(labels, str):
-            raise InputError(f"{place}.labels = {labels!r}: expected a list of texts")
+            raise InputError(f"{place('labels')} = {labels!r}: expected a list of texts")
         if len(labels) != len(values):
-            raise InputError(f"{place}.labels: has {len(labels)} members for {len(values)} values")
+            raise InputError(f"{place('labels')}: has {len(labels)} members for {len(values)} values")
         if not all(isinstance(label, str) and label for label in labels):
-            raise InputError(f"{place}.labels: expected texts that are not empty")
+            raise InputError(f"{place('labels')}: expected texts that are not empty")
         found = list(labels)
     else:
         found = [_label(value, place) for value in values]
         if any(isinstance(label, float) for label in found) and not any(isinstance(label, str) for label in found):
             found = [label if isinstance(label, bool) else float(label) for label in found]
     if len({type(label) for label in found}) > 1:
-        raise InputError(f"{place}.values: mixes numbers and texts; give labels")
+        raise InputError(f"{place('values')}: mixes numbers and texts; give labels")
     for at, label in enumerate(found):
         if label in found[:at]:
-            raise InputError(f"{place}.values: {label!r} stands there twice; give labels that differ, or remove one")
+            raise InputError(f"{place('values')}: {label!r} stands there twice; give labels that differ, or remove one")
     return found
 
 
-def _label(value: Any, place: str) -> Any:
+def _label(value: Any, place: Callable[..., str]) -> Any:
     if isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, (Decimal, float)):
@@ -123,7 +124,7 @@ def _label(value: Any, place: str) -> Any:
         for key in ("label", "name", "distribution"):
             if isinstance(value.get(key), str):
                 return value[key]
-    raise InputError(f"{place}.values: {value!r} has no name of its own; give labels")
+    raise InputError(f"{place('values')}: {value!r} has no name of its own; give labels")
 
 
 def _where(written: Any, place: str) -> dict[str, tuple[Any, ...]]:
@@ -138,47 +139,49 @@ def _where(written: Any, place: str) -> dict[str, tuple[Any, ...]]:
     return allowed
 
 
-def _range(written: Any, place: str) -> list[int | Decimal]:
+def _range(written: Any, place: Callable[..., str]) -> list[int | Decimal]:
     if not isinstance(written, Mapping):
-        raise InputError(f"{place} = {written!r}: expected a table with from, to, and step or count")
+        raise InputError(f"{place()} = {written!r}: expected a table with from, to, and step or count")
     for key in written:
         if key not in _RANGE_KEYS:
-            raise InputError(f"{place}.{key}: unknown key; expected one of {', '.join(_RANGE_KEYS)}")
+            raise InputError(f"{place(key)}: unknown key; expected one of {', '.join(_RANGE_KEYS)}")
     for key in ("from", "to"):
         if key not in written:
-            raise InputError(f"{place}.{key}: is missing")
+            raise InputError(f"{place(key)}: is missing")
     for key in ("from", "to", "step"):
         if key in written and (isinstance(written[key], bool) or not isinstance(written[key], (int, float, Decimal))):
-            raise InputError(f"{place}.{key} = {written[key]!r}: expected a number")
+            raise InputError(f"{place(key)} = {written[key]!r}: expected a number")
     start, end = (Fraction(str(written[key])) for key in ("from", "to"))
     if end < start:
-        raise InputError(f"{place}: is empty: from = {written['from']} lies above to = {written['to']}")
+        raise InputError(f"{place()}: is empty: from = {written['from']} lies above to = {written['to']}")
     if ("step" in written) == ("count" in written):
-        raise InputError(f"{place}: expected either step or count")
+        raise InputError(f"{place()}: expected either step or count")
     spacing = written.get("spacing", "linear")
     if spacing not in ("linear", "log"):
-        raise InputError(f"{place}.spacing = {spacing!r}: expected linear or log")
+        raise InputError(f"{place('spacing')} = {spacing!r}: expected linear or log")
     whole = all(isinstance(written[key], int) for key in ("from", "to"))
     if "step" in written:
         if spacing == "log":
-            raise InputError(f"{place}.spacing: log needs count instead of step")
+            raise InputError(f"{place('spacing')}: log needs count instead of step")
         step = Fraction(str(written["step"]))
         if step <= 0:
-            raise InputError(f"{place}.step = {written['step']}: expected a number above 0")
+            raise InputError(f"{place('step')} = {written['step']}: expected a number above 0")
         count = math.floor((end - start) / step) + 1
-        _check_count(count, f"{place}.step = {written['step']}")
+        _check_count(count, f"{place('step')} = {written['step']}")
         return [_exact(start + step * at) for at in range(count)]
     count = written["count"]
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InputError(f"{place}.count = {count!r}: expected an integer from 1")
-    _check_count(count, f"{place}.count = {count}")
+        raise InputError(f"{place('count')} = {count!r}: expected an integer from 1")
+    _check_count(count, f"{place('count')} = {count}")
     if count == 1 and start != end:
-        raise InputError(f"{place}.count = 1: a range from {written['from']} to {written['to']} has at least 2 values")
+        raise InputError(
+            f"{place('count')} = 1: a range from {written['from']} to {written['to']} has at least 2 values"
+        )
     if spacing == "linear":
         gap = (end - start) / max(count - 1, 1)
         return [_exact(start + gap * at) for at in range(count)]
     if start <= 0:
-        raise InputError(f"{place}.from = {written['from']}: log spacing needs a number above 0")
+        raise InputError(f"{place('from')} = {written['from']}: log spacing needs a number above 0")
     factor = float(end / start) ** (1 / max(count - 1, 1))
     inner = [float(start) * factor**at for at in range(1, count - 1)]
     # Between whole numbers (windows, queues) every value is one, and each appears once.

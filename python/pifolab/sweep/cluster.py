@@ -14,7 +14,7 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.store import Store, StoreError, StoreFullError
-from pifolab.sweep.job import JobError, OverTimeError, execute
+from pifolab.sweep.job import JobError, OverTimeError, described, execute
 from pifolab.sweep.plan import code_version
 from pifolab.sweep.pool import Engine
 
@@ -80,6 +80,16 @@ def _distributed(flag: str) -> Any:
     return distributed
 
 
+def _execute(job: dict[str, Any]) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Do the run of `job`; whatever goes wrong is an exception that the other side knows as well."""
+    try:
+        return execute(job)
+    except JobError:
+        raise
+    except Exception as error:
+        raise JobError(described(error)) from None
+
+
 class DaskEngine:
     """Runs on the workers that a Dask client knows; see `pifolab.sweep.pool.Engine`."""
 
@@ -132,7 +142,7 @@ class DaskEngine:
     def submit(self, job: dict[str, Any]) -> None:
         """Hand `job` to the scheduler, which gives it to another worker should one die."""
         run = job["run"]
-        future = self._client.submit(execute, job, pure=False)
+        future = self._client.submit(_execute, job, pure=False)
         self._futures[run] = future
         future.add_done_callback(lambda done: self._done.put((run, done)))
 

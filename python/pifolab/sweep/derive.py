@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["Expression"]
+__all__ = ["Expression", "unknown_axis"]
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -80,7 +80,7 @@ class Expression:
             There is one; the text suggests what was meant.
         """
         for name in sorted(self.names - known):
-            raise InputError(f"{self._place}: {_pifolab.unknown_name('axis', name, sorted(known))}")
+            raise InputError(f"{self._place}: {unknown_axis(name, known)}")
 
     def value(self, axes: Mapping[str, Any]) -> Fraction:
         """Compute it.
@@ -138,6 +138,12 @@ class Expression:
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return _FUNCTIONS[name](*(self._compute(argument, axes) for argument in arguments))
         raise AssertionError("the expression was checked")
+
+
+def unknown_axis(name: str, known: Iterable[str]) -> str:
+    """Say that there is no axis `name`, and which of `known` may have been meant."""
+    names = sorted(known)
+    return str(_pifolab.unknown_name("axis", name, names)) if names else f'unknown axis "{name}"; there is none'
 
 
 def _shown(axes: Mapping[str, Any], names: set[str]) -> str:

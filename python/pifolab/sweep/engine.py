@@ -151,7 +151,6 @@ class _Loop:
         self._done = 0
         self._busy_s = 0.0
         self._began = time.monotonic()
-        #: When all workers were at work for the first time: starting them is not the runs' affair.
         self._reused = 0
 
     def go(self, runs: list[PlannedRun]) -> None:
@@ -177,7 +176,8 @@ class _Loop:
         """Add seeds where intervals are wide, until they are not or there are enough."""
         seeds = {setting.name: len(self._plan.sweep.seeds) for setting in self._plan.settings}
         used = set(self._plan.sweep.seeds)
-        while True:
+        # Where everything has failed there is nothing to tighten.
+        while self._done:
             wide = self.result().too_wide(until.relative)
             more: list[PlannedRun] = []
             for place, setting in enumerate(self._plan.settings):

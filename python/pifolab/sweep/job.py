@@ -9,8 +9,8 @@ import platform
 import resource
 import sys
 import time
+import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from pifolab.errors import InputError, PifolabError
 if TYPE_CHECKING:
     from pifolab.runs import Progress
 
-__all__ = ["JobError", "OverTimeError", "execute", "peak_memory_bytes"]
+__all__ = ["JobError", "OverTimeError", "described", "execute", "peak_memory_bytes"]
 
 
 class JobError(PifolabError):
@@ -30,11 +30,8 @@ class OverTimeError(JobError):
     """A run that took longer than it may."""
 
 
-@dataclass(frozen=True)
 class _StopError(Exception):
     """Ends a run from its progress."""
-
-    reason: str
 
 
 def execute(
@@ -73,7 +70,7 @@ def execute(
 
     def watch(state: Progress) -> None:
         if limit is not None and time.perf_counter() - clock > limit:
-            raise _StopError("time")
+            raise _StopError
         if progress is not None:
             progress(state.share)
 
@@ -123,6 +120,14 @@ def peak_memory_bytes() -> int:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # macOS counts bytes, Linux kibibytes.
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def described(error: BaseException) -> str:
+    """Return an exception in one line, with the place of the user's code that raised it."""
+    places = [place for place in traceback.extract_tb(error.__traceback__) if "pifolab" not in place.filename]
+    place = f" ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else ""  # noqa: PTH119
+    text = str(error).replace("\n", " ")
+    return f"{type(error).__name__}: {text}{place}"
 
 
 def _parquet(frame: Any, key: str, manifest: str) -> bytes:

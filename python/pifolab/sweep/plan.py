@@ -127,7 +127,9 @@ def make_plan(sweep: Sweep) -> Plan:
                 )
             )
         except (InputError, ParameterError) as error:
-            raise InputError(f"{sweep.file}: {setting.name}: {error}") from None
+            # What the scenario calls --set is what the sweep sets.
+            problem = str(error).replace(f"{sweep.scenario}: --set: ", f"{sweep.scenario}: ", 1)
+            raise InputError(f"{sweep.file}: {setting.name}: {problem}") from None
         for name in _NO_EFFECT:
             resolved.pop(name, None)
         for path in _files(resolved, sweep.scenario.parent):

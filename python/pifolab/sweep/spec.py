@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from pifolab.statistics.metrics import Metric
 from pifolab.sweep.axes import SCHEDULER, Axis
 from pifolab.sweep.comparison import Comparison
 from pifolab.sweep.custom import Custom
-from pifolab.sweep.derive import Expression
+from pifolab.sweep.derive import Expression, unknown_axis
 from pifolab.sweep.text import line_of, parse_toml, to_toml
 
 __all__ = ["Setting", "Sweep"]
@@ -290,8 +291,7 @@ class _Reader:
                 raise InputError(f"{place}: expected a name of letters, digits and _")
             if name in _RESERVED:
                 raise InputError(f"{place}: {name} is a column of its own; call the axis otherwise")
-            part = next(iter(set(_place_parts(one)) & {"values", "range", "labels"}), None)
-            axis = Axis.read(name, one, self.place("axis", name, part) if self.text and part else place)
+            axis = Axis.read(name, one, partial(self.place, "axis", name))
             for other, labels in axis.where.items():
                 self._check_where(axis, other, labels, axes)
             for earlier in axes:
@@ -304,8 +304,7 @@ class _Reader:
         place = self.place("axis", axis.name, "where")
         known = {one.name: one for one in before}
         if other not in known:
-            problem = _pifolab.unknown_name("axis before it", other, sorted(known))
-            raise InputError(f"{place}: {problem}")
+            raise InputError(f"{place}: {unknown_axis(other, known)} before it")
         there = [point.label for point in known[other].points]
         for label in labels:
             if label not in there:
@@ -323,7 +322,7 @@ class _Reader:
                 raise InputError(f"{place}: {group!r}: expected at least two axes to advance together")
             for name in group:
                 if name not in by_name:
-                    raise InputError(f"{place}: {_pifolab.unknown_name('axis', str(name), sorted(by_name))}")
+                    raise InputError(f"{place}: {unknown_axis(str(name), by_name)}")
                 if name in seen:
                     raise InputError(f"{place}: {name} stands there twice")
                 if by_name[name].where:
@@ -429,10 +428,6 @@ class _Reader:
 def _place(file: str, text: str, path: Sequence[str]) -> str:
     line = line_of(text, path) if text else None
     return f"{file}:{line}: {'.'.join(path)}" if line else f"{file}: {'.'.join(path)}"
-
-
-def _place_parts(written: Any) -> list[str]:
-    return list(written) if isinstance(written, Mapping) else []
 
 
 def _never_together(one: Axis, other: Axis) -> bool:

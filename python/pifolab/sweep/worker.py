@@ -13,11 +13,10 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from typing import Any, TextIO
 
 from pifolab.store import Store, StoreError, StoreFullError
-from pifolab.sweep.job import JobError, OverTimeError, execute, peak_memory_bytes
+from pifolab.sweep.job import JobError, OverTimeError, described, execute, peak_memory_bytes
 
 #: The share of a run that is done is told this often.
 _TELL_EVERY_S = 0.5
@@ -103,14 +102,6 @@ def _sample(job: dict[str, Any], seconds: float) -> dict[str, Any]:
         return {"run": job["run"], "failed": "error", "reason": described(error)}
     elapsed = time.perf_counter() - begun
     return {"run": job["run"], "share": share, "elapsed_s": elapsed, "peak_memory_bytes": peak_memory_bytes()}
-
-
-def described(error: BaseException) -> str:
-    """Return an exception in one line, with the place of the user's code that raised it."""
-    places = [place for place in traceback.extract_tb(error.__traceback__) if "pifolab" not in place.filename]
-    place = f" ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else ""  # noqa: PTH119
-    text = str(error).replace("\n", " ")
-    return f"{type(error).__name__}: {text}{place}"
 
 
 def _say(answers: TextIO, answer: dict[str, Any]) -> None:

@@ -1,0 +1,217 @@
+# ruff: noqa: E501 (arguments and their message side by side are read best on one line)
+"""`pifolab results`: what a store has, seen as a user sees it; and by DuckDB and polars without pifolab."""
+
+import re
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from sweeping import SCENARIO
+
+from pifolab.cli import main
+from pifolab.store import Store
+from pifolab.sweep import Sweep, run_sweep
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SWEEP = {
+    "scenario": "base.toml",
+    "seeds": [1, 2],
+    "tables": ["schedulers", "ranks"],
+    "axis": {
+        "scheduler": ["fifo", {"name": "packs"}],
+        "window": {"key": "scheduler.window", "values": [15, 1000], "where": {"scheduler": ["packs"]}},
+    },
+    "compare": [
+        {"metric": "inversions", "of": {"scheduler": "fifo"}, "to": {"scheduler": "packs", "window": 1000}, "stated": 9}
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "base.toml").write_text(SCENARIO)
+    sweep = Sweep.from_dict(SWEEP, file=str(folder / "fig10.toml"))
+    run_sweep(sweep, Store(folder / "store"))
+    return folder
+
+
+@pytest.fixture
+def folder(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(shared)
+    return shared
+
+
+def test_it_lists_and_filters(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["results", "store"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^run +seed +scheduler +window +started +elapsed_s +bytes$", out, re.MULTILINE)
+    assert len(re.findall(r"^[0-9a-f]{12} ", out, re.MULTILINE)) == 6
+    assert out.endswith("\n6 finished runs of 6 in sweep fig10\n")
+    assert main(["results", "store", "--where", "window = 15 AND seed > 1"]) == 0
+    assert len(re.findall(r"^[0-9a-f]{12} +2  packs +15 ", capsys.readouterr().out, re.MULTILINE)) == 1
+
+
+def test_it_exports_with_the_axes(folder: Path, tmp_path: Path):
+    assert main(["results", "store", "--export", str(tmp_path / "a/t.csv"), "--where", "window = 15"]) == 0
+    table = pl.read_csv(tmp_path / "a/t.csv")
+    assert table.columns[:4] == ["run", "seed", "window", "scheduler"]
+    assert table["window"].to_list() == [15, 15]
+    assert main(["results", "store", "--export", str(tmp_path / "r.parquet"), "--table", "ranks"]) == 0
+    ranks = pl.read_parquet(tmp_path / "r.parquet")
+    assert ranks["seed"].n_unique() == 2
+    assert ranks.height == sum(pl.read_parquet(file).height for file in (folder / "store").glob("runs/*/ranks.parquet"))
+
+
+def test_it_shows_statistics_with_ratios_and_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["results", "store", "--statistics"]) == 0
+    out = capsys.readouterr().out
+    assert "inversions: mean [95 % interval]\n  fifo" in out
+    assert "  packs, window 1000  " in out
+    assert re.search(
+        r"^fifo / packs, window 1000 inversions .*x \[.*\]: .*provisional \(.* against 9", out, re.MULTILINE
+    )
+    assert "2 seeds: the interval is too narrow; run at least 5" in out
+    assert main(["results", "store", "--statistics", "--metric", "sojourn_max_ns"]) == 0
+    assert capsys.readouterr().out.startswith("sojourn_max_ns: mean [95 % interval]\n")
+
+
+def test_it_draws_figures_with_bands_also_of_half_a_sweep(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    arguments = ["results", "store", "--figures", str(tmp_path / "f"), "--metric", "inversions"]
+    assert main([*arguments, "--x", "window"]) == 0
+    svg = (tmp_path / "f/fig10-inversions.svg").read_text()
+    for text in ("PACKS", "FIFO", "window", "inversions"):
+        assert f">{text}<" in svg
+    # A band for PACKS over the window, one for FIFO from end to end.
+    assert svg.count("opacity: 0.2") == 2
+    assert (tmp_path / "f/fig10-inversions.png").read_bytes().startswith(b"\x89PNG")
+    store = Store(folder / "store")
+    half = Sweep.from_dict({**SWEEP, "seeds": [1, 2, 3]}, file=str(folder / "half.toml"))
+    run = run_sweep(half, store, only=[store.keys()[0]])
+    assert run.reused == 1
+    capsys.readouterr()
+    assert main([*arguments, "--sweep", "half"]) == 0
+    assert "6 of 9 runs are finished" in capsys.readouterr().out
+    (folder / "store/sweeps/half.json").unlink()
+    (folder / "store/sweeps/half.parquet").unlink()
+
+
+def test_a_figure_without_a_numeric_axis_has_points(folder: Path, tmp_path: Path):
+    from pifolab.statistics import mean_interval
+    from pifolab.sweep.figure import draw_metric
+    from pifolab.sweep.results import Group
+
+    groups = [Group({"kind": kind}, "packs", "m", mean_interval([1.0, 2.0])) for kind in "abc"]
+    figure = draw_metric(groups)
+    assert len(figure.axes) == 3
+    with pytest.raises(ValueError, match="--x kind: has no numbers"):
+        draw_metric(groups, x="kind")
+    with pytest.raises(ValueError, match="--panel knid: expected one of the axes kind"):
+        draw_metric(groups, panel="knid")
+    with pytest.raises(ValueError, match="nothing to draw"):
+        draw_metric([])
+    many = [Group({"kind": str(kind)}, "packs", "m", mean_interval([1.0, 2.0])) for kind in range(13)]
+    with pytest.raises(ValueError, match="--panel kind: has 13 values; expected at most 12"):
+        draw_metric(many)
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_verify_and_prune_find_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.toml").write_text(SCENARIO)
+    store = Store("store")
+    run_sweep(Sweep.from_dict({"scenario": "base.toml", "seeds": [1, 2, 3]}, file="s.toml"), store)
+    assert main(["results", "store", "--verify"]) == 0
+    assert capsys.readouterr().out == "3 runs, 0 damaged\n"
+    keys = store.keys()
+    (store.run_folder(keys[0]) / "ranks.parquet").write_bytes(b"")
+    (store.path / "partial" / f"{keys[0]}.1.ab").mkdir()
+    assert main(["results", "store", "--verify"]) == 1
+    out = capsys.readouterr().out
+    assert f"{keys[0]}: ranks.parquet is not what was written" in out
+    assert "1 runs that were never finished" in out
+    assert "3 runs, 1 damaged" in out
+    assert main(["results", "store", "--prune"]) == 0
+    assert "1 runs and 1 unfinished ones would be removed; --yes removes them" in capsys.readouterr().out
+    assert len(store.keys()) == 3
+    assert main(["results", "store", "--prune", "--yes"]) == 0
+    assert store.keys() == keys[1:]
+    assert main(["results", "store", "--prune", "--other-code", "--yes"]) == 0
+    assert store.keys() == keys[1:]
+    busy = store.claim(keys[1])
+    assert busy is not None
+    assert main(["results", "store", "--prune", "--where", "seed > 0", "--yes"]) == 0
+    assert "a sweep is busy with it; not removed" in capsys.readouterr().out
+    assert store.keys() == [keys[1]]
+    busy.release()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere: does not exist (it has no pifolab-store.json)"),
+        (["."], ".: is no store of results (it has no pifolab-store.json)"),
+        (["store", "--sweep", "fig9"], "store: has no sweep fig9; it has fig10"),
+        (["store", "--where", "widnow = 15"], "--where 'widnow = 15': unable to find column \"widnow\""),
+        (["store", "--where", "= 15"], "--where '= 15': "),
+        (["store", "--export", "t.txt"], "--export t.txt: expected a name that ends in .csv or .parquet"),
+        (["store", "--export", "t.csv", "--table", "fct"], "store: no run has a table fct; there are ranks, schedulers"),
+        (["store", "--export", "t.csv", "--where", "seed = 9"], "store: no run to export"),
+        (["store", "--table", "fct"], "--table has no effect without --export: remove it"),
+        (["store", "--metric", "a"], "--metric has no effect without --statistics or --figures: remove it"),
+        (["store", "--x", "a"], "--x has no effect without --figures: remove it"),
+        (["store", "--yes"], "--yes has no effect without --prune: remove it"),
+        (["store", "--verify", "--where", "seed = 1"], "--where has no effect with --verify, which checks all: remove it"),
+        (["store", "--statistics", "--metric", "invrsions"], "metric invrsions: "),
+        (["store", "--statistics", "--where", "seed = 9"], "store: none of the runs is finished"),
+        (["store", "--figures", "f", "--x", "scheduler"], "--x scheduler: expected one of the axes window"),
+    ],
+)  # fmt: skip
+def test_a_wrong_question_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+):
+    assert main(["results", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
+    assert not (folder / "f").exists()
+
+
+def test_damaged_notes_about_a_sweep_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    store = Store(tmp_path / "store")
+    for text, message in (("[", "cannot be read"), ("{}", "its metrics cannot be read")):
+        (store.path / "sweeps/s.json").write_text(text)
+        pl.DataFrame({"run": ["a"], "seed": [1]}).write_parquet(store.path / "sweeps/s.parquet")
+        assert main(["results", str(store.path), "--statistics"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def documented(language: str) -> str:
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "docs/results.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 1
+    return blocks[0].replace("out/store", "store")
+
+
+def test_the_documented_duckdb_query_says_what_the_statistics_say(folder: Path):
+    rows = duckdb.sql(documented("sql")).fetchall()
+    mean = {(scheduler, window): inversions for scheduler, window, inversions, _ in rows}
+    result = run_sweep(Sweep.from_dict(SWEEP, file=str(folder / "fig10.toml")), Store("store"))
+    groups = [group for group in result.groups if group.metric == "inversions"]
+    assert mean == {(group.scheduler, group.axes["window"]): pytest.approx(group.estimate.value) for group in groups}
+    assert {seeds for *_, seeds in rows} == {2}
+
+
+def test_the_documented_polars_query_runs(folder: Path):
+    names: dict = {}
+    exec(compile(documented("python"), "results.md", "exec"), names)
+    assert names["table"].columns == ["scheduler", "window", "inversions"]
+    assert names["table"].height == 3
+    assert names["manifest"]["kind"] == "one-link"

@@ -1,0 +1,152 @@
+"""Intervals cover what they say, ratios are paired, verdicts follow from intervals."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pifolab.errors import InputError
+from pifolab.statistics import Estimate, Metric, judge, mean_interval, metric_values, ratio_interval
+
+
+def test_an_interval_covers_the_truth_about_as_often_as_it_says():
+    rng = np.random.default_rng(11)
+    trials = 150
+    covered = sum(
+        estimate.low <= 10 <= estimate.high
+        for estimate in (mean_interval(rng.normal(10, 2, 10).tolist()) for _ in range(trials))
+    )
+    # Binomial with 95 %: below 88 % in one of 10,000 such tests.
+    assert 0.88 * trials <= covered < trials
+
+
+def test_pairs_take_out_what_both_sides_have_in_common():
+    rng = np.random.default_rng(3)
+    # Some seeds bring more traffic than others, to both schedulers alike.
+    traffic = rng.uniform(1, 3, 10)
+    above = {seed: float(3.2 * load) for seed, load in enumerate(traffic)}
+    below = {seed: float(load * (1 + rng.normal(0, 0.01))) for seed, load in enumerate(traffic)}
+    paired = ratio_interval(above, below)
+    assert paired.low <= 3.2 <= paired.high
+    assert paired.relative_half_width < 0.02
+    assert mean_interval(list(above.values())).relative_half_width > 0.1
+    # Only seeds that both have count.
+    assert ratio_interval(above, {seed: below[seed] for seed in (1, 2, 3, 4)} | {99: 1e9}).seeds == 4
+
+
+def test_the_same_values_have_the_same_interval():
+    values = [4.0, 7.0, 5.5, 6.0]
+    assert mean_interval(values) == mean_interval(values)
+    assert mean_interval(values, confidence=0.5).relative_half_width < mean_interval(values).relative_half_width
+
+
+def test_one_seed_has_no_interval_and_equal_seeds_no_width():
+    assert math.isnan(mean_interval([5.0]).low)
+    assert str(mean_interval([5.0])) == "5"
+    assert (mean_interval([5.0, 5.0]).low, mean_interval([5.0, 5.0]).high) == (5, 5)
+    assert mean_interval([5.0, 5.0]).relative_half_width == 0
+    assert mean_interval([5.0]).relative_half_width == math.inf
+    assert ratio_interval([2.0, 4.0], [1.0, 2.0]).low == 2
+
+
+def test_ratios_to_nothing_are_no_numbers():
+    assert ratio_interval([1.0, 2.0], [0.0, 0.0]).value == math.inf
+    assert str(ratio_interval([1.0, 2.0], [0.0, 0.0])) == "infinite (over 0)"
+    assert str(ratio_interval([0.0], [0.0])) == "undefined (0 over 0)"
+    # One pair without a denominator can be drawn alone, so that no interval exists.
+    assert math.isnan(ratio_interval([1.0, 2.0], [0.0, 1.0]).low)
+
+
+def test_seeds_are_written_with_the_digits_that_mean_something():
+    assert str(Estimate(3.2042, 3.1, 3.3, 10, unit="x")) == "3.20x [3.10, 3.30]"
+    assert str(Estimate(23378.0, 23100.0, 23600.0, 10)) == "23,378 [23,100, 23,600]"
+    assert str(Estimate(0.00412, 0.004, 0.0043, 10)) == "0.00412 [0.00400, 0.00430]"
+
+
+def test_a_warning_says_how_many_seeds_would_do():
+    wide = Estimate(100.0, 90.0, 110.0, 5)
+    assert wide.seeds_for(0.05) == 20
+    assert wide.warning(0.05) == "+-10.00% with 5 seeds: about 20 would give +-5.00%"
+    assert wide.warning(0.2) is None
+    assert "1 seed: no interval; run at least 5" in str(Estimate(1.0, math.nan, math.nan, 1).warning(0.1))
+    assert Estimate(1.0, 1.0, 1.0, 3).warning(0.1) == "3 seeds: the interval is too narrow; run at least 5"
+    assert "the value is 0 but seeds differ" in str(Estimate(0.0, -1.0, 1.0, 5).warning(0.1))
+    assert "not finite" in str(Estimate(math.inf, math.nan, math.nan, 5).warning(0.1))
+
+
+def test_the_estimate_of_how_many_seeds_would_do_holds_roughly():
+    rng = np.random.default_rng(5)
+    needed = [mean_interval(rng.normal(100, 10, 20).tolist()).seeds_for(0.02) for _ in range(20)]
+    # By theory (1.96 * 10 / 2)^2 = 96.
+    assert 70 < np.mean([count for count in needed if count is not None]) < 130
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "tolerance", "verdict"),
+    [
+        (3.2, 3.2, 0.1, "holds"),
+        (3.0, None, 0, "holds"),
+        (None, 3.4, 0, "holds"),
+        (3.2, 3.2, 0.02, "undecided"),
+        (3.25, None, 0, "undecided"),
+        (5.0, 5.0, 0.1, "does not hold"),
+        (3.5, None, 0, "does not hold"),
+        (None, 3.0, 0, "does not hold"),
+        (1.0, 2.0, 0, "does not hold"),
+    ],
+)
+def test_a_verdict_follows_from_the_interval(low: float | None, high: float | None, tolerance: float, verdict: str):
+    assert judge(Estimate(3.2, 3.1, 3.3, 10, unit="x"), low, high, tolerance).verdict == verdict
+
+
+def test_a_verdict_says_its_numbers_and_what_would_decide():
+    undecided = judge(Estimate(3.2, 3.1, 3.3, 10, unit="x"), 3.25)
+    assert undecided.reason == "3.20x [3.10, 3.30] against at least 3.25"
+    assert undecided.seeds_needed == 40
+    assert not undecided.provisional
+    assert judge(Estimate(3.2, 3.1, 3.3, 2), 3.0).provisional
+    single = judge(mean_interval([3.2]), 3.0)
+    assert (single.verdict, single.provisional) == ("holds", True)
+    nothing = judge(ratio_interval([0.0], [0.0]), 3.0)
+    assert nothing.verdict == "undecided"
+    assert "there is no value" in nothing.reason
+    infinite = judge(ratio_interval([1.0, 2.0, 1.5], [0.0, 0.0, 0.0]), 3.0)
+    assert infinite.verdict == "holds"
+
+
+def test_a_metric_is_one_number_for_each_run_and_scheduler():
+    frame = pl.DataFrame({
+        "run": ["a", "a", "b", "b"],
+        "scheduler": ["packs", "packs", "packs", "packs"],
+        "kind": ["small", "large", "small", "large"],
+        "mean_ns": [1, 10, 3, 30],
+    })  # fmt: skip
+    small = Metric.read({"name": "small", "table": "fct", "value": "mean_ns", "where": "kind = 'small'"}, "m")
+    assert metric_values(frame, small)["value"].to_list() == [1, 3]
+    assert metric_values(frame, Metric("most", "fct", "max(mean_ns)"))["value"].to_list() == [10, 30]
+    with pytest.raises(InputError, match="mean_ns has 2 rows for one scheduler of one run in table fct: say which"):
+        metric_values(frame, Metric.read("fct.mean_ns", "m"))
+    with pytest.raises(InputError, match=r"metric x: .*men_ns"):
+        metric_values(frame, Metric("x", "fct", "men_ns"))
+    with pytest.raises(InputError, match="max\\(kind\\) is no number"):
+        metric_values(frame, Metric("x", "fct", "max(kind)"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mean_interval([]), "values: expected at least one value"),
+        (lambda: mean_interval([1.0, math.nan]), "values\\[1\\] = nan: expected a finite number"),
+        (lambda: mean_interval([1.0, 2.0], confidence=1.0), "confidence = 1.0: expected a number between 0 and 1"),
+        (lambda: ratio_interval({1: 1.0}, {2: 1.0}), "nothing to pair: the two sides have no seed in common"),
+        (lambda: ratio_interval([1.0], [1.0, 2.0]), "cannot pair 1 values with 2"),
+        (lambda: ratio_interval({1: 1.0}, [1.0]), "expected two mappings from seeds or two sequences"),
+        (lambda: judge(mean_interval([1.0])), "stated_low, stated_high: expected at least one of them"),
+        (lambda: judge(mean_interval([1.0]), 2.0, 1.0), "stated_low = 2.0 lies above stated_high = 1.0"),
+        (lambda: judge(mean_interval([1.0]), 2.0, tolerance=-1.0), "tolerance = -1.0: expected a share from 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call, message: str):
+    with pytest.raises(InputError, match=message):
+        call()

@@ -1,0 +1,277 @@
+# ruff: noqa: E501 (a wrong text and its message side by side are read best on one line)
+"""A wrong sweep file or flag is one clear line with the place, before anything runs."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sweeping import MINE, SCENARIO
+
+from pifolab.cli import main
+from pifolab.errors import InputError
+from pifolab.store import Store
+from pifolab.sweep import Sweep, make_plan, run_sweep
+
+GOOD = """scenario = "base.toml"
+seeds = [1]
+
+[axis]
+scheduler = ["pifo", "narrow"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "base.toml").write_text(SCENARIO)
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "s.toml").write_text(GOOD)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def axis(text: str) -> str:
+    return f"scenario = 'base.toml'\n[axis.a]\n{text}\n"
+
+
+BASE = "scenario = 'base.toml'\n"
+QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "s.toml: scenario: is missing: expected the file of the base scenario"),
+        ("scenario = 'no.toml'", "no.toml: cannot be read: No such file or directory"),
+        ("a = 1\nb = x\nc = 2", "s.toml:2: no TOML: Invalid value"),
+        (BASE + "axes = 1", "s.toml:2: axes: unknown key \"axes\"; did you mean axis?"),
+        (BASE + "title = 3", "s.toml:2: title = 3: expected a text that is not empty"),
+        # Seeds.
+        (BASE + "seeds = [1, 2.5]", "s.toml:2: seeds[1] = 2.5: expected an integer from 0 to 2^63 - 1"),
+        (BASE + "seeds = ['a']", 's.toml:2: seeds[0] = "a": expected an integer from 0 to 2^63 - 1'),
+        (BASE + "seeds = [true]", "s.toml:2: seeds[0] = True: expected an integer from 0 to 2^63 - 1"),
+        (BASE + "seeds = [-1]", "s.toml:2: seeds[0] = -1: expected an integer from 0 to 2^63 - 1"),
+        (BASE + "seeds = []", "s.toml:2: seeds = []: expected at least one seed"),
+        (BASE + "seeds = [1, 1]", "s.toml:2: seeds: 1 stands there twice"),
+        (BASE + "seeds = 5", "s.toml:2: seeds = 5: expected a list of integers, or a table with first and count"),
+        (BASE + "seeds = { count = 0 }", "s.toml:2: seeds.count = 0: expected an integer from 1"),
+        (BASE + "seeds = { first = 1 }", "s.toml:2: seeds.count = None: expected an integer from 1"),
+        (BASE + "seeds = { n = 1 }", "s.toml:2: seeds.n: unknown key; expected first and count"),
+        # Axes.
+        (axis("values = []"), "s.toml:3: axis.a.values = []: expected at least one value"),
+        (axis("values = 3"), "s.toml:3: axis.a.values = 3: expected a list"),
+        (axis("value = [3]"), "s.toml:3: axis.a.value: unknown key; expected one of key, values, range, labels, where"),
+        (axis("key = 'link'"), "s.toml:2: axis.a: expected either values or range"),
+        (axis("values = [1, 'b']"), "s.toml:3: axis.a.values: mixes numbers and texts; give labels"),
+        (axis("values = [1, 1]"), "s.toml:3: axis.a.values: 1 stands there twice; give labels that differ, or remove one"),
+        (axis("values = [[1], [2]]"), "s.toml:3: axis.a.values: [1] has no name of its own; give labels"),
+        (axis("values = [1]\nlabels = ['x', 'y']"), "axis.a.labels: has 2 members for 1 values"),
+        (axis("values = [1]\nlabels = [2]"), "axis.a.labels: expected texts that are not empty"),
+        (axis("values = [1]\nkey = 3"), "axis.a.key = 3: expected a dotted path such as link.rate_gbps"),
+        (BASE + "axis.seed = [1]", "s.toml:2: axis.seed: seed is a column of its own; call the axis otherwise"),
+        (BASE + "axis.'a b' = [1]", "s.toml:2: axis.a b: expected a name of letters, digits and _"),
+        (BASE + "axis.a = 3", "s.toml:2: axis.a = 3: expected a list of values, or a table with values or range"),
+        (BASE + "axis = 3", "s.toml:2: axis: expected tables [axis.NAME]"),
+        (axis("key = ''\nvalues = [1]"), 's.toml:3: axis.a.key = "": the axis has no effect: no derived parameter uses it'),
+        (axis("key='b'\nvalues=[1]\n[axis.b]\nvalues=[2]"), "s.toml:5: axis.b.key = 'b': axis a sets it already"),
+        # Unknown axes, and keys that the scenario does not know.
+        (axis("values = [1]\nwhere = { b = [1] }"), 's.toml:4: axis.a.where: unknown axis "b"; there is none before it'),
+        (axis("values = [1]\n[axis.c]\nvalues = [2]\nwhere = { a = [9] }"), "axis.c.where.a: 9 is none of its values (1)"),
+        (BASE + "zip = [['a', 'b']]", 's.toml:2: zip: unknown axis "a"; there is none'),
+        (axis("values = [1]"), "s.toml: a = 1: base.toml: a: unknown key; the keys here are "),
+        (BASE + "[axis]\nscheduler = ['pifi']", "s.toml: scheduler = pifi: base.toml: scheduler.name: unknown scheduler \"pifi\"; did you mean pifo?"),
+        # Ranges.
+        (axis("range = { from = 2, to = 1, step = 1 }"), "s.toml:3: axis.a.range: is empty: from = 2 lies above to = 1"),
+        (axis("range = { from = 1, to = 2, step = 0 }"), "s.toml:3: axis.a.range.step = 0: expected a number above 0"),
+        (axis("range = { from = 1, to = 2 }"), "s.toml:3: axis.a.range: expected either step or count"),
+        (axis("range = { to = 2, step = 1 }"), "s.toml:3: axis.a.range.from: is missing"),
+        (axis("range = { from = 'x', to = 2, step = 1 }"), "s.toml:3: axis.a.range.from = 'x': expected a number"),
+        (axis("range = { from = 1, to = 2, count = 0 }"), "s.toml:3: axis.a.range.count = 0: expected an integer from 1"),
+        (axis("range = { from = 1, to = 2, count = 1 }"), "a range from 1 to 2 has at least 2 values"),
+        (axis("range = { from = 1, to = 2, steps = 1 }"), "axis.a.range.steps: unknown key"),
+        (axis("range = { from = 1, to = 9, step = 1, spacing = 'log' }"), "axis.a.range.spacing: log needs count instead of step"),
+        (axis("range = { from = 0, to = 9, count = 3, spacing = 'log' }"), "axis.a.range.from = 0: log spacing needs a number above 0"),
+        (axis("range = { from = 1, to = 9, count = 3, spacing = 'cubic' }"), "axis.a.range.spacing = 'cubic': expected linear or log"),
+        (axis("range = { from = 0, to = 1, step = 1e-9 }"), "gives 1000000001 values; expected at most 100000"),
+        (axis("range = 3"), "axis.a.range = 3: expected a table with from, to, and step or count"),
+        # Zips.
+        (BASE + "zip = [['a', 'b']]\n[axis]\na = [1]\nb = [1, 2]",
+         "s.toml:2: zip: axes of unequal length cannot be zipped: a has 1 values, b has 2 values"),
+        (BASE + "zip = [['a']]\n[axis]\na = [1]", "s.toml:2: zip: ['a']: expected at least two axes to advance together"),
+        (BASE + "zip = ['a']", "s.toml:2: zip = ['a']: expected lists of axes"),
+        (BASE + "zip = [['a', 'a']]\n[axis]\na = [1]", "s.toml:2: zip: a stands there twice"),
+        (BASE + "zip = [['a', 'b']]\n[axis]\na = [1]\nb = { values = [1], where = { a = [1] } }",
+         "s.toml:2: zip: b has a where; zipped axes always apply"),
+        # Derived and fixed keys.
+        (BASE + QUEUES + "[derived]\nx = '80 / quues'", "s.toml:6: derived.x = '80 / quues': unknown axis \"quues\"; did you mean queues?"),
+        (BASE + QUEUES + "[derived]\nx = '80 /'", "s.toml:6: derived.x = '80 /': no expression such as 80 / queues"),
+        (BASE + QUEUES + "[derived]\nx = '80 / queues'", "derived.x = '80 / queues': division by 0 for queues = 0"),
+        (BASE + QUEUES + "[derived]\nx = '2 ** (100 * queues)'", "a power must be an integer of at most 64"),
+        (BASE + QUEUES + "[derived]\nx = '__import__(queues)'", "'__import__(queues)' is not understood; expected numbers"),
+        (BASE + QUEUES + "[derived]\nx = 'floor(queues, 2)'", "floor takes one number"),
+        (BASE + QUEUES + "[derived]\nx = 'True'", "True is no number"),
+        (BASE + QUEUES + "[derived]\nx = 3", "s.toml:6: derived.x = 3: expected an expression in quotes"),
+        (BASE + "axis.w = ['a', 'b']\nderived.x = '2 * w'", "derived.x = '2 * w': w = 'a' is no number"),
+        (BASE + "derived = 3", "s.toml:2: derived: expected a table from keys to expressions"),
+        (BASE + "set = 3", "s.toml:2: set: expected a table from keys to values"),
+        (BASE + "set.seeds = [3]", "s.toml:2: set.seeds: has no effect in a sweep; remove it"),
+        (BASE + "set.durations_s = 3", "s.toml: base: base.toml: durations_s: unknown key; did you mean duration_s?"),
+        # What is measured and kept.
+        (BASE + "tables = []", "s.toml:2: tables = []: expected a list of tables"),
+        (BASE + "metrics = 'inversions'", "s.toml:2: metrics = 'inversions': expected a list of columns or tables"),
+        (BASE + "metrics = [3]", "s.toml:2: metrics[0] = 3: expected the name of a column, or a table with name and value"),
+        (BASE + "metrics = ['a', 'a']", "s.toml:2: metrics: a stands there twice"),
+        (BASE + "metrics = [{ name = 'a' }]", "s.toml:2: metrics[0].value: is missing"),
+        (BASE + "metrics = [{ name = 'a', valu = 'b' }]", "s.toml:2: metrics[0].valu: unknown key; expected name, table, value, where"),
+        (BASE + "metrics = [{ name = 'a', value = '' }]", "s.toml:2: metrics[0].value = '': expected a text that is not empty"),
+        (BASE + "metrics = [{ name = 'a', value = '1 +' }]", "s.toml:2: metrics[0].value = '1 +': no SQL expression"),
+        (BASE + "time_limit_s = 0", "s.toml:2: time_limit_s = 0: expected a number above 0"),
+        # Comparisons.
+        (BASE + "compare = 3", "s.toml:2: compare: expected tables [[compare]]"),
+        (BASE + "compare = [3]", "s.toml:2: compare[0]: expected a table with metric, of and to"),
+        (BASE + "compare = [{ metric = 'a', of = { scheduler = 'x' } }]", "s.toml:2: compare[0].to: is missing"),
+        (BASE + "compare = [{ metrics = 'a' }]", "s.toml:2: compare[0].metrics: unknown key \"metrics\"; did you mean metric?"),
+        (BASE + "compare = [{ metric = 'a', of = {}, to = {} }]", "compare[0].of: expected a table such as"),
+        (BASE + "compare = [{ metric = 'a', of = { wnidow = 1 }, to = { window = 2 } }]\naxis.window = [1, 2]", "compare[0].of: unknown axis \"wnidow\"; did you mean window?"),
+        (BASE + "compare = [{ metric = 'a', of = { window = 3 }, to = { window = 2 } }]\naxis.window = [1, 2]",
+         "compare[0].of.window = 3: expected one of 1, 2"),
+        (BASE + "compare = [{ metric = 'a', of = { scheduler = 'x' }, to = { scheduler = 'x' } }]", "of and to are the same"),
+        (BASE + "compare = [{ metric = 'a', of = { scheduler = 'x' }, to = { scheduler = 'y' }, stated = 'z' }]",
+         "compare[0].stated = 'z': expected a number"),
+        (BASE + "compare = [{ metric = 'a', of = { scheduler = 'x' }, to = { scheduler = 'y' }, tolerance = 0.1 }]",
+         "compare[0].tolerance: has no effect without a stated value"),
+        (BASE + "compare = [{ metric = 'a', of = { scheduler = 'x' }, to = { scheduler = 'y' }, stated = 1, stated_low = 1 }]",
+         "compare[0].stated: stands beside stated_low or stated_high; expected one or the other"),
+        (BASE + "compare = [{ metric = 'a', of = { scheduler = 'x' }, to = { scheduler = 'y' }, stated_low = 2, stated_high = 1 }]",
+         "compare[0].stated_low = 2.0 lies above stated_high = 1.0"),
+        (BASE + "compare = [{ metric = 'a', of = { scheduler = 'x' }, to = { scheduler = 'y' }, stated = 1, tolerance = -1 }]",
+         "compare[0].tolerance = -1.0: expected a share from 0"),
+        (BASE + "compare = [{ metric = 'a', of = { scheduler = 'x' }, to = { scheduler = 'y' }, source = 1 }]",
+         "compare[0].source = 1: expected a text"),
+        # Schedulers in Python.
+        (BASE + "schedulers = 3", 's.toml:2: schedulers: expected a table such as mine = "mine.py:Mine"'),
+        (BASE + "schedulers.mine = 'mine.py'", "s.toml:2: schedulers.mine = 'mine.py': expected \"file.py:Class\""),
+        (BASE + "schedulers.mine = 'no.py:Fine'", "no.py: cannot be read: No such file or directory"),
+        (BASE + "schedulers.mine = 'base.toml:Fine'", "base.toml: expected a Python file, with the ending .py"),
+        (BASE + "schedulers.mine = 'mine.py:Fin'", "mine.py: has no Fin"),
+        (BASE + "schedulers.mine = 'broken.py:Fine'", "broken.py: ZeroDivisionError: "),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_one_line_with_the_place(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+):
+    (folder / "s.toml").write_text(text)
+    (folder / "broken.py").write_text("1 / 0")
+    assert main(["sweep", "s.toml", "--store", "store"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
+    assert not (folder / "store").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--until-ci", "2"], "--until-ci 2: expected a percentage between 0% and 100%, such as 2%"),
+        (["--until-ci", "x%"], "--until-ci x%: expected a percentage"),
+        (["--until-ci", "0%"], "--until-ci 0%: expected a percentage"),
+        (["--max-seeds", "3"], "--max-seeds has no effect without --until-ci: remove it"),
+        (["--slurm-jobs", "3"], "--slurm-jobs has no effect without --slurm: remove it"),
+        (["--workers", "3", "--slurm"], "--workers has no effect with --dask or --slurm"),
+        (["--workers", "3", "--dask", "tcp://h:1"], "--workers has no effect with --dask or --slurm"),
+        (["--dry-run", "--run", "ab"], "--run has no effect with --dry-run: remove it"),
+        (["--dry-run", "--until-ci", "2%"], "--until-ci has no effect with --dry-run: remove it"),
+        (["--dry-run", "--log-json", "-"], "--log-json has no effect with --dry-run: remove it"),
+        (["--run", "zz"], "--run zz: this sweep has no such run"),
+        (["--log-json", "no/where.json"], "--log-json no/where.json: cannot be written: No such file or directory"),
+        (["--store", "base.toml"], "base.toml: is no folder"),
+        (["--store", "."], ".: is a folder with other things in it; give a new or empty one"),
+        (["--store", "base.toml/x"], "base.toml"),
+        (["--dask", "tcp://127.0.0.1:9"], "--dask tcp://127.0.0.1:9: no Dask scheduler answers"),
+        (["--dask", "nonsense://"], "--dask nonsense://: no Dask scheduler answers"),
+    ],
+)
+def test_a_wrong_flag_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, flags: list[str], message: str
+):
+    monkeypatch.setattr("pifolab.sweep.cluster._CONNECT_S", 0.5)
+    assert main(["sweep", "s.toml", *flags]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
+
+
+def test_what_the_api_refuses(folder: Path):
+    sweep = Sweep.from_toml("s.toml")
+    with pytest.raises(InputError, match="workers = 0: expected an integer from 1"):
+        run_sweep(sweep, Store("store"), workers=0)
+    (folder / "mark").mkdir()
+    (folder / "mark/pifolab-store.json").write_text('{"format": 99}')
+    with pytest.raises(InputError, match="format 99, but this version of pifolab reads format 1"):
+        Store("mark")
+    (folder / "mark/pifolab-store.json").write_text("[")
+    with pytest.raises(InputError, match=r"pifolab-store\.json: cannot be read"):
+        Store("mark")
+    with pytest.raises(InputError, match="nowhere: does not exist"):
+        Store("nowhere", create=False)
+
+
+def test_until_needs_a_metric(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "s.toml").write_text("metrics = []\n" + GOOD)
+    assert main(["sweep", "s.toml", "--until-ci", "2%"]) == 2
+    assert "metrics: none are named, so that there is no interval to tighten" in capsys.readouterr().err
+
+
+def test_a_failure_is_listed_with_the_command_that_repeats_it(
+    folder: Path, pifolab_command: Callable[..., subprocess.CompletedProcess[str]]
+):
+    text = GOOD.replace("seeds = [1]", "seeds = [1]\nschedulers.bad = 'mine.py:Raises'\ntables = ['schedulers']")
+    (folder / "s.toml").write_text(text.replace('"narrow"', '"narrow", "bad"'))
+    done = pifolab_command("sweep", "s.toml", "--store", "a store", cwd=folder)
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert "1 of 3 runs failed:\n  scheduler = bad, seed = 1: ValueError: out of ideas" in done.stderr
+    command = done.stderr.partition("again: ")[2].strip()
+    assert command.startswith("pifolab sweep s.toml --store 'a store' --run ")
+    import shlex
+
+    again = pifolab_command(*shlex.split(command)[1:], cwd=folder)
+    assert again.returncode == 1
+    assert "1 of 1 runs failed:\n  scheduler = bad, seed = 1: ValueError: out of ideas" in again.stderr
+
+
+def test_a_table_that_no_run_has_fails_with_its_name(folder: Path):
+    sweep = Sweep.from_dict({"scenario": "base.toml", "seeds": [1], "tables": ["schedulers", "fct"]}, file="s.toml")
+    result = run_sweep(sweep, Store("store"), workers=1)
+    assert [failure.reason.partition(";")[0] for failure in result.failures] == ["tables: the run has no table fct"]
+
+
+def test_dry_run_lists_runs_and_estimates_and_runs_nothing(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["sweep", "s.toml", "--store", "store", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert not (folder / "store").exists()
+    run = make_plan(Sweep.from_toml("s.toml")).runs()[0]
+    assert f"{run.key[:12]}     1  pifo       to run" in out
+    assert "2 runs, 0 of them finished, 2 to run" in out
+    assert "time: about 1." in out
+    assert "2 sampled" in out
+    assert "MiB" in out
+    run_sweep(Sweep.from_toml("s.toml"), Store("store"))
+    assert main(["sweep", "s.toml", "--store", "store", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "2 runs, 2 of them finished, 0 to run" in out
+    assert "2 combinations measured before, 0 sampled" in out
+
+
+def test_events_tell_everything_in_order(folder: Path, capsys: pytest.CaptureFixture[str]):
+    import json
+
+    assert main(["sweep", "s.toml", "--store", "store", "--log-json", "-", "--workers", "1"]) == 0
+    lines: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["event"] for line in lines] == ["start", "finished", "finished", "end"]
+    assert [line["finished"] for line in lines[:3]] == [0, 1, 2]
+    assert lines[1]["worker"] == "1"
+    assert lines[2]["left_s"] == 0
+    assert lines[3]["ran"] == 2
+    assert all(line["time"].endswith("Z") for line in lines)
