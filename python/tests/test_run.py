@@ -57,12 +57,14 @@ def test_a_run_folder_is_whole(pifolab_command: Run, scenario: Path, tmp_path: P
     assert frame["seed"].unique().to_list() == [1]
     assert frame.filter(scheduler="pifo")["inversions"].item() == 0
     assert frame.filter(scheduler="fifo")["inversions"].item() > 0
-    for name in ("comparison", "inversions-per-rank", "drops-per-rank", "bounds-over-time"):
+    drawn = {"comparison", "inversions-per-rank", "drops-per-rank", "bounds-over-time"}
+    drawn |= {"packets-by-queue", "occupancy-over-time"}
+    for name in drawn:
         assert {file.suffix for file in (folder / "figures").glob(f"{name}.*")} == {".png", ".svg", ".pdf"}
     report = (folder / "report.html").read_text()
     assert "A small one" in report
     assert "http" not in report.replace("http-equiv", "")
-    assert report.count("data:image/png;base64,") == 4
+    assert report.count("data:image/png;base64,") == len(drawn)
 
 
 def test_the_folder_is_named_after_the_scenario(pifolab_command: Run, scenario: Path, tmp_path: Path):

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pifolab.figures.curves import by_queue, fct_by_size
 from pifolab.figures.network import drops_by_port, fct_cdf
 from pifolab.figures.one_link import bounds_over_time, comparison, per_rank
+from pifolab.figures.over_time import (
+    MOST_FLOWS,
+    arrival_order,
+    fairness_over_time,
+    occupancy_over_time,
+    throughput_over_time,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +31,14 @@ CAPTIONS = {
     "drops-per-rank": "Packets refused or pushed out, by rank.",
     "bounds-over-time": "Queue bounds over the start of the run (first seed).",
     "fct-small-flows": "Completion times of small flows that were complete at the end, all seeds.",
+    "fct-by-size": "Mean completion time by flow size, of flows that were complete at the end.",
     "drops-by-port": "Packets lost by kind of port: at hosts, and in the fabric on the way up and down.",
+    "packets-by-queue": "Packets sent from each queue: means over the seeds, whiskers over all of them.",
+    "drops-by-queue": "Packets pushed out of each queue. A packet that is refused was in no queue.",
+    "occupancy-over-time": "Packets that wait, queue upon queue (first seed).",
+    "throughput-over-time": "What the largest flows get, interval by interval (first seed).",
+    "fairness-over-time": "Jain's index over the flows that are under way: 1 is an equal share for each.",
+    "arrival-order": "Which part of its flow each data packet brings, in order of arrival (first seed).",
 }
 
 _COMPARED = (
@@ -35,6 +50,7 @@ _COMPARED = (
 
 # More samples than a line of one column's width can show only blur it.
 _BOUND_SAMPLES = 120
+_OCCUPANCY_SAMPLES = 600
 
 
 def draw_run(run: Run) -> dict[str, Figure]:
@@ -50,25 +66,83 @@ def draw_run(run: Run) -> dict[str, Figure]:
         order = schedulers["scheduler"].unique(maintain_order=True).to_list()
         figures["inversions-per-rank"] = per_rank(ranks, "inversions", "Inversions (packets)", order)
         figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order)
-    bounds = _bounds(run)
-    if bounds.height:
-        figures["bounds-over-time"] = bounds_over_time(bounds)
+    queues = run.tables["queues"]
+    if queues.height and int(queues["queue"].max() or 0) > 0:  # type: ignore[arg-type]
+        figures["packets-by-queue"] = by_queue(queues, "sent_packets", "Sent (packets)")
+    figures.update(_over_time(run, "queue_samples", None))
     return figures
 
 
 def _draw_network(run: Run) -> dict[str, Figure]:
     smallest = int(run.manifest["spec"]["metrics"]["size_classes_bytes"][0])
-    figures = {}
-    if run.tables["flows"].height:
-        figures["fct-small-flows"] = fct_cdf(run.tables["flows"], smallest)
+    figures: dict[str, Figure] = {}
+    flows = run.tables["flows"]
+    if flows.height:
+        figures["fct-small-flows"] = fct_cdf(flows, smallest)
+        by_size = fct_by_size(flows)
+        if any(len(line.get_xdata()) > 1 for line in by_size.axes[0].lines):
+            figures["fct-by-size"] = by_size
     if run.tables["ports"]["dropped_packets"].sum():
         figures["drops-by-port"] = drops_by_port(run.tables["ports"])
+    queues = run.tables.get("port_queues")
+    if queues is not None and queues.height:
+        # Hosts have queues of their own kind.
+        switches = run.tables["ports"].filter(pl.col("kind") != "host").select("seed", "scheduler", "port")
+        queues = queues.join(switches, on=["seed", "scheduler", "port"], how="semi", maintain_order="left")
+        if queues["queue"].n_unique() > 1:
+            figures["packets-by-queue"] = by_queue(queues, "sent_packets", "Sent (packets)")
+        if queues["pushed_out_packets"].sum():
+            figures["drops-by-queue"] = by_queue(queues, "pushed_out_packets", "Pushed out (packets)")
+    order = run.tables.get("arrival_order")
+    if order is not None and order.height:
+        figures["arrival-order"] = arrival_order(order.filter(seed=run.seeds[0]))
+    figures.update(_over_time(run, "port_queue_samples", flows))
     return figures
 
 
-def _bounds(run: Run) -> pl.DataFrame:
+def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, Figure]:
+    """Return the figures over time that both kinds of run have, where something was sampled."""
+    figures: dict[str, Figure] = {}
+    queues = run.tables.get(samples)
+    if queues is not None and queues.height:
+        first = queues.filter(seed=run.seeds[0])
+        bounds = _bounds(first)
+        if bounds.height:
+            figures["bounds-over-time"] = bounds_over_time(bounds)
+        figures["occupancy-over-time"] = occupancy_over_time(_thinned(first))
+    throughput = run.tables.get("throughput")
+    if throughput is not None and throughput.height:
+        interval_ns = _interval_ns(run)
+        largest = None
+        if flows is not None:
+            sent = flows.filter(seed=run.seeds[0]).select("flow", "size_bytes").unique()
+            largest = sent.sort("size_bytes", "flow", descending=[True, False])["flow"].head(MOST_FLOWS).to_list()
+        first = throughput.filter(seed=run.seeds[0])
+        figures["throughput-over-time"] = throughput_over_time(first, interval_ns, largest)
+        figures["fairness-over-time"] = fairness_over_time(throughput, interval_ns)
+    return figures
+
+
+def _interval_ns(run: Run) -> int:
+    """Return the length of the intervals of the table ``throughput``."""
+    spec = run.manifest["spec"]
+    table = spec["record"] if run.manifest["kind"] == "network" else spec["metrics"]
+    return int(table["throughput_interval_ns"])
+
+
+def _thinned(samples: pl.DataFrame) -> pl.DataFrame:
+    """Return no more samples than a figure can show."""
+    times = samples["time_ns"].unique().sort()
+    return samples.filter(pl.col("time_ns").is_in(times.gather_every(len(times) // _OCCUPANCY_SAMPLES + 1).to_list()))
+
+
+def _bounds(samples: pl.DataFrame) -> pl.DataFrame:
     """Return the first samples of the queue bounds of each scheduler that has bounds that move."""
-    samples = run.tables["queue_samples"].filter(seed=run.seeds[0]).drop_nulls("bound")
+    samples = samples.drop_nulls("bound")
+    if "port" in samples.columns and samples.height:
+        # One port shows how bounds move; the others would lie on top of it.
+        moves = samples.group_by("port").agg(pl.struct("scheduler", "queue", "bound").n_unique().alias("moves"))
+        samples = samples.filter(port=moves.sort("moves", "port", descending=[True, False])["port"][0])
     moving = samples.group_by("scheduler", "queue").agg(pl.col("bound").n_unique()).filter(pl.col("bound") > 1)
     samples = samples.filter(pl.col("scheduler").is_in(moving["scheduler"].unique().to_list()))
     times = samples["time_ns"].unique().sort().head(_BOUND_SAMPLES)

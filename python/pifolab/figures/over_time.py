@@ -1,0 +1,269 @@
+"""Figures over time: throughput of flows, fairness, queue occupancy, and the order in which packets arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from pifolab.figures.curves import legend_above, schedulers_of
+from pifolab.figures.palette import INK, look
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["arrival_order", "fairness", "fairness_over_time", "occupancy_over_time", "throughput_over_time"]
+
+#: More lines than this in one panel cannot be followed.
+MOST_FLOWS = 6
+#: More points than this blur a panel.
+MOST_POINTS = 4000
+
+
+def throughput_over_time(
+    throughput: pl.DataFrame, interval_ns: int, flows: Sequence[int] | None = None, names: Sequence[str] = ()
+) -> Figure:
+    """Return a panel for each scheduler: what each of some flows gets, interval by interval.
+
+    Parameters
+    ----------
+    throughput : polars.DataFrame
+        Columns `scheduler` (str), `start_ns` (int), `flow` (int), `bytes` (int): no row where nothing came.
+    interval_ns : int
+        The length of the intervals.
+    flows : sequence of int, optional
+        The flows to draw. Default: those with the most bytes over all schedulers.
+    names : sequence of str, optional
+        What the legend calls them. Default: their numbers.
+    """
+    schedulers = schedulers_of(throughput)
+    if flows is None:
+        totals = throughput.group_by("flow").agg(pl.col("bytes").sum()).sort("bytes", "flow", descending=[True, False])
+        flows = totals["flow"].head(MOST_FLOWS).to_list()
+    times = np.arange(int(throughput["start_ns"].max() or 0) // interval_ns + 1)  # type: ignore[arg-type]
+    with figure_style():
+        import matplotlib as mpl
+
+        figure, panels = _panels(len(schedulers))
+        colours = mpl.colormaps["viridis"](np.linspace(0, 0.9, max(len(flows), 1)))
+        for axes, name in zip(panels, schedulers, strict=True):
+            mine = throughput.filter(pl.col("scheduler") == name)
+            for place, flow in enumerate(flows):
+                gbps = _bytes_of(mine, flow, interval_ns, len(times)) * 8 / interval_ns
+                label = names[place] if place < len(names) else f"flow {flow}"
+                # The last interval ends where it ends, not where it begins.
+                ends = np.append(times, len(times)) * interval_ns / 1e6
+                axes.step(ends, np.append(gbps, gbps[-1]), where="post", color=colours[place], label=label)
+            axes.set_title(look(name, schedulers).label, loc="left", pad=2)
+            axes.set_ylabel("Rate (Gb/s)")
+        _from_zero(panels)
+        panels[-1].set_xlabel("Time (ms)")
+        _legend_of(figure, panels[0])
+        return figure
+
+
+def fairness(throughput: pl.DataFrame, interval_ns: int) -> pl.DataFrame:
+    """Return Jain's index of each interval, for each scheduler (and seed): 1 is an equal share for every flow.
+
+    A flow counts from the first to the last interval in which it gets anything, also where it gets nothing in between.
+
+    Parameters
+    ----------
+    throughput : polars.DataFrame
+        As for `throughput_over_time`, with `seed` (int) if there are several.
+    interval_ns : int
+        The length of the intervals.
+
+    Returns
+    -------
+    polars.DataFrame
+        `seed` if there was one, `scheduler`, `start_ns`, `flows` (how many count), `fairness` (0 to 1).
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"scheduler": ["a"] * 3, "start_ns": [0, 0, 10], "flow": [1, 2, 1], "bytes": [30, 10, 5]})
+    >>> fairness(frame, 10).select("flows", "fairness").rows()
+    [(2, 0.8), (1, 1.0)]
+    """
+    keys = [*(["seed"] if "seed" in throughput.columns else []), "scheduler"]
+    spans = throughput.group_by([*keys, "flow"], maintain_order=True).agg(
+        pl.int_ranges(pl.col("start_ns").min(), pl.col("start_ns").max() + 1, interval_ns).alias("start_ns")
+    )
+    every = spans.explode("start_ns").join(throughput, on=[*keys, "flow", "start_ns"], how="left")
+    got = pl.col("bytes").fill_null(0).cast(pl.Float64)
+    squares = pl.len() * (got**2).sum()
+    return (
+        every.group_by([*keys, "start_ns"])
+        .agg(
+            pl.len().cast(pl.Int64).alias("flows"),
+            pl.when(squares > 0).then(got.sum() ** 2 / squares).otherwise(None).alias("fairness"),
+        )
+        .sort([*keys, "start_ns"])
+    )
+
+
+def fairness_over_time(throughput: pl.DataFrame, interval_ns: int) -> Figure:
+    """Return Jain's index over time, a line for each scheduler; with several seeds their mean and range.
+
+    The parameters are those of `fairness`.
+    """
+    schedulers = schedulers_of(throughput)
+    index = fairness(throughput, interval_ns).drop_nulls("fairness")
+    with figure_style():
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots(figsize=(COLUMN_INCHES, 2.2))
+        for name in schedulers:
+            line = (
+                index.filter(pl.col("scheduler") == name)
+                .group_by("start_ns")
+                .agg(
+                    pl.col("fairness").mean().alias("mean"),
+                    pl.col("fairness").min().alias("low"),
+                    pl.col("fairness").max().alias("high"),
+                )
+                .sort("start_ns")
+            )
+            drawn = look(name, schedulers)
+            at = line["start_ns"].to_numpy() / 1e6
+            axes.plot(at, line["mean"].to_numpy(), color=drawn.colour, linestyle=drawn.dash, label=drawn.label)
+            axes.fill_between(
+                at, line["low"].to_numpy(), line["high"].to_numpy(), color=drawn.colour, alpha=0.2, linewidth=0
+            )
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel("Time (ms)")
+        axes.set_ylabel("Fairness (Jain's index)")
+        legend_above(axes, len(schedulers))
+        return figure
+
+
+def occupancy_over_time(samples: pl.DataFrame, port: int | None = None) -> Figure:
+    """Return a panel for each scheduler: the packets that wait, queue upon queue.
+
+    Parameters
+    ----------
+    samples : polars.DataFrame
+        Columns `scheduler` (str), `time_ns` (int), `queue` (int, 0 leaves first), `packets` (int), and `port` (int) if
+        there are several.
+    port : int, optional
+        The port to draw. Default: the one that held the most packets.
+    """
+    samples, title = _of_port(samples, port)
+    schedulers = schedulers_of(samples)
+    with figure_style():
+        import matplotlib as mpl
+
+        figure, panels = _panels(len(schedulers))
+        queues = samples["queue"].unique().sort().to_list()
+        colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, max(len(queues), 1)))
+        for axes, name in zip(panels, schedulers, strict=True):
+            mine = samples.filter(pl.col("scheduler") == name)
+            table = mine.pivot(on="queue", index="time_ns", values="packets", aggregate_function="mean").sort("time_ns")
+            held = [table[str(queue)].fill_null(0).to_numpy() for queue in queues if str(queue) in table.columns]
+            axes.stackplot(
+                table["time_ns"].to_numpy() / 1e6, *held, colors=colours[: len(held)], step="post", linewidth=0
+            )
+            axes.set_title(look(name, schedulers).label + title, loc="left", pad=2)
+            axes.set_ylabel("Packets")
+            axes.margins(x=0)
+        _from_zero(panels)
+        panels[-1].set_xlabel("Time (ms)")
+        if len(queues) > 1:
+            scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, max(queues)), "viridis")
+            bar = figure.colorbar(scale, ax=list(panels), fraction=0.05, pad=0.02, aspect=30)
+            bar.set_label("Queue (0 leaves first)")
+            bar.ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
+        return figure
+
+
+def arrival_order(order: pl.DataFrame, flows: Sequence[int] | None = None) -> Figure:
+    """Return a panel for each scheduler: which part of its flow each data packet brings, in order of arrival.
+
+    A packet that comes after a later part of its flow is out of order, and marked; so are retransmissions.
+
+    Parameters
+    ----------
+    order : polars.DataFrame
+        Columns `scheduler` (str), `time_ns` (int), `flow` (int), `seq_bytes` (int), in order of arrival.
+    flows : sequence of int, optional
+        The flows to draw. Default: those with the most packets out of order, over all schedulers.
+    """
+    late = pl.col("seq_bytes") < pl.col("seq_bytes").cum_max().over("scheduler", "flow")
+    order = order.with_columns(late.alias("late"))
+    schedulers = schedulers_of(order)
+    if flows is None:
+        counts = order.group_by("flow").agg(pl.col("late").sum(), pl.len())
+        flows = counts.sort("late", "len", "flow", descending=[True, True, False])["flow"].head(MOST_FLOWS).to_list()
+    with figure_style():
+        import matplotlib as mpl
+
+        figure, panels = _panels(len(schedulers))
+        colours = mpl.colormaps["viridis"](np.linspace(0, 0.9, max(len(flows), 1)))
+        for axes, name in zip(panels, schedulers, strict=True):
+            mine = order.filter(pl.col("scheduler") == name)
+            every = mine.height
+            shown = mine.filter(pl.col("flow").is_in(list(flows)))
+            for place, flow in enumerate(flows):
+                packets = shown.filter((pl.col("flow") == flow) & ~pl.col("late")).head(MOST_POINTS)
+                at, part = packets["time_ns"].to_numpy() / 1e6, packets["seq_bytes"].to_numpy() / 1e3
+                axes.plot(at, part, ".", color=colours[place], markersize=1.8, label=f"flow {flow}")
+            packets = shown.filter("late").head(MOST_POINTS)
+            at, part = packets["time_ns"].to_numpy() / 1e6, packets["seq_bytes"].to_numpy() / 1e3
+            axes.plot(at, part, "x", color="#d55e00", markersize=2.6, markeredgewidth=0.7, label="out of order")
+            count = int(mine["late"].sum())
+            title = f"{look(name, schedulers).label}: {count:,} of {every:,} packets out of order"
+            axes.set_title(title, loc="left", pad=2)
+            axes.set_ylabel("Byte (KB)")
+        _from_zero(panels)
+        panels[-1].set_xlabel("Arrival (ms)")
+        _legend_of(figure, panels[0])
+        return figure
+
+
+def _panels(count: int) -> tuple[Figure, Sequence[Axes]]:
+    """Return a figure with a panel for each scheduler, one below the other."""
+    import matplotlib.pyplot as plt
+
+    rows = max(count, 1)
+    wide = PAGE_INCHES if rows == 1 else COLUMN_INCHES * 1.3
+    figure, panels = plt.subplots(
+        rows, 1, figsize=(wide, 0.6 + 1.3 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    return figure, list(panels[:, 0])
+
+
+def _from_zero(panels: Sequence[Axes]) -> None:
+    """Let the common vertical axis begin at 0; to be called when all is drawn, since it stops the axis from growing."""
+    panels[0].set_ylim(0, max(axes.dataLim.y1 for axes in panels) * 1.05 or 1)
+
+
+def _legend_of(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(handles), 4), labelcolor=INK)
+
+
+def _bytes_of(frame: pl.DataFrame, flow: int, interval_ns: int, count: int) -> np.ndarray[Any, Any]:
+    rows = frame.filter(pl.col("flow") == flow)
+    return np.bincount((rows["start_ns"] // interval_ns).to_numpy(), weights=rows["bytes"].to_numpy(), minlength=count)[
+        :count
+    ]
+
+
+def _of_port(samples: pl.DataFrame, port: int | None) -> tuple[pl.DataFrame, str]:
+    """Return the samples of one port, and what titles call it."""
+    if "port" not in samples.columns:
+        return samples, ""
+    if port is None:
+        at_once = samples.group_by("scheduler", "port", "time_ns").agg(pl.col("packets").sum())
+        busiest = (
+            at_once.group_by("port").agg(pl.col("packets").max()).sort("packets", "port", descending=[True, False])
+        )
+        if not busiest.height:
+            return samples, ""
+        port = int(busiest["port"][0])
+    return samples.filter(pl.col("port") == port), f", port {port}"

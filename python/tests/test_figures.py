@@ -1,0 +1,152 @@
+"""Figures take tables, draw what is in them, and say what is missing."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pifolab
+from pifolab.figures import curves, over_time
+from pifolab.figures.palette import look
+from pifolab.figures.run import draw_run
+from pifolab.figures.style import save
+
+LOADS = pl.DataFrame(
+    {
+        "scheduler": ["pifo", "pifo", "fifo", "fifo"],
+        "load": [0.3, 0.7, 0.3, 0.7],
+        "mean_ns": [1e6, 2e6, 3e6, 9e6],
+        "low": [0.5e6, 1.5e6, 2e6, None],
+        "high": [1.5e6, 2.5e6, 4e6, None],
+    }
+)
+
+
+def test_completion_times_against_load_have_units_and_a_band_from_the_given_interval():
+    figure = curves.fct_against_load(LOADS, low="low", high="high", flows="flows < 100 KB")
+    axes = figure.axes[0]
+    pifo, fifo = axes.lines
+    assert (pifo.get_xdata().tolist(), pifo.get_ydata().tolist()) == ([30, 70], [1, 2])
+    assert fifo.get_color() == look("fifo").colour
+    assert axes.get_xlabel() == "Offered load (% of the hosts' links)"
+    assert axes.get_ylabel() == "Mean FCT (ms),\nflows < 100 KB"
+    bands = [band.get_paths()[0].vertices for band in axes.collections]
+    assert (bands[0][:, 1].min(), bands[0][:, 1].max()) == (0.5, 2.5)
+    # Where there is no interval the band is as thin as the line.
+    assert (bands[1][:, 1].min(), bands[1][:, 1].max()) == (2, 9)
+
+
+def test_without_an_interval_the_band_goes_over_the_seeds():
+    frame = pl.DataFrame({"scheduler": ["pifo"] * 2, "seed": [1, 2], "x": [5, 5], "y": [10.0, 14.0]})
+    axes = curves.against(frame, "x", "y", x_label="x", label="y").axes[0]
+    assert axes.lines[0].get_ydata().tolist() == [12]
+    vertices = axes.collections[0].get_paths()[0].vertices
+    assert (vertices[:, 1].min(), vertices[:, 1].max()) == (10, 14)
+
+
+def test_a_column_that_is_missing_is_named():
+    with pytest.raises(pifolab.InputError, match="the table has no column load; it has scheduler, mean_ns"):
+        curves.fct_against_load(LOADS.drop("load", "low", "high"))
+
+
+def test_sizes_are_gathered_into_classes_and_thin_ones_left_out():
+    sizes = [1_000] * 10 + [100_000] * 10 + [10_000_000] * 2
+    frame = pl.DataFrame({"scheduler": "pifo", "size_bytes": sizes, "fct_ns": [size * 8 for size in sizes]})
+    line = curves.fct_by_size(frame).axes[0].lines[0]
+    assert line.get_ydata().tolist() == pytest.approx([0.008, 0.8])
+    edges = np.array([1_000, 100_000]) / 1e3
+    assert all(edges <= np.asarray(line.get_xdata()))
+    assert all(line.get_xdata() <= edges * 10 ** (1 / 3))
+
+
+def test_a_distribution_goes_from_the_smallest_to_the_largest():
+    frame = pl.DataFrame({"scheduler": "packs", "wait_ns": [3e6, 1e6, None, 2e6]})
+    line = curves.cdf(frame, "wait_ns", label="Wait (ms)", scale=1e6).axes[0].lines[0]
+    assert (line.get_xdata().tolist(), line.get_ydata().tolist()) == ([1, 2, 3], [0, 0.5, 1])
+
+
+def test_bars_add_up_ports_and_average_seeds():
+    frame = pl.DataFrame(
+        {
+            "scheduler": ["packs"] * 6,
+            "seed": [1, 1, 1, 2, 2, 2],
+            "port": [0, 1, 0, 0, 1, 0],
+            "queue": [0, 0, 1, 0, 0, 1],
+            "dropped": [1, 2, 5, 3, 4, 5],
+        }
+    )
+    axes = curves.by_queue(frame, "dropped", "Drops (packets)").axes[0]
+    assert [bar.get_height() for bar in axes.patches] == [5, 5]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "1"]
+
+
+def test_fairness_counts_who_is_starved_between_two_intervals_but_not_before_and_after():
+    frame = pl.DataFrame(
+        {
+            "seed": 1,
+            "scheduler": "pifo",
+            "start_ns": [0, 0, 10, 20, 20, 30],
+            "flow": [1, 2, 1, 1, 2, 1],
+            "bytes": [8, 8, 16, 3, 1, 9],
+        }
+    )
+    found = over_time.fairness(frame, 10)
+    assert found["flows"].to_list() == [2, 2, 2, 1]
+    assert found["fairness"].to_list() == pytest.approx([1, 0.5, 0.8, 1])
+
+
+def test_throughput_is_in_gigabits_per_second_and_zero_where_nothing_came():
+    frame = pl.DataFrame({"scheduler": "pifo", "start_ns": [0, 2000], "flow": 7, "bytes": [1250, 125]})
+    line = over_time.throughput_over_time(frame, 1000).axes[0].lines[0]
+    assert line.get_ydata().tolist() == pytest.approx([10, 0, 1, 1])
+    assert line.get_xdata().tolist() == pytest.approx([0, 0.001, 0.002, 0.003])
+
+
+def test_packets_out_of_order_are_counted_and_marked():
+    frame = pl.DataFrame(
+        {
+            "scheduler": ["pifo"] * 4 + ["fifo"] * 2,
+            "time_ns": [1, 2, 3, 4, 1, 2],
+            "flow": [0, 0, 0, 1, 0, 0],
+            "seq_bytes": [0, 2920, 1460, 0, 0, 1460],
+        }
+    )
+    pifo, fifo = over_time.arrival_order(frame).axes
+    assert pifo.get_title(loc="left") == "PIFO: 1 of 4 packets out of order"
+    assert fifo.get_title(loc="left") == "FIFO: 0 of 2 packets out of order"
+    assert pifo.lines[-1].get_ydata().tolist() == [1.46]
+
+
+def test_occupancy_is_that_of_the_busiest_port_queue_upon_queue():
+    frame = pl.DataFrame(
+        {
+            "scheduler": "sp-pifo",
+            "port": [3, 3, 4, 4],
+            "time_ns": 1000,
+            "queue": [0, 1, 0, 1],
+            "packets": [1, 2, 4, 5],
+        }
+    )
+    axes = over_time.occupancy_over_time(frame).axes[0]
+    assert axes.get_title(loc="left") == "SP-PIFO, port 4"
+    tops = [band.get_paths()[0].vertices[:, 1].max() for band in axes.collections]
+    assert tops == [4, 9]
+
+
+def test_one_link_with_throughput_is_drawn_over_time(tmp_path: Path):
+    result = pifolab.run_text(
+        """
+        duration_s = 0.002
+        link = { rate_gbps = 10 }
+        workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }
+        metrics = { throughput_interval_us = 500 }
+        scheduler = [{ name = "sp-pifo" }]
+        """
+    )
+    figures = draw_run(result)
+    assert {"throughput-over-time", "fairness-over-time", "occupancy-over-time", "packets-by-queue"} <= set(figures)
+    rates = figures["throughput-over-time"].axes[0].lines[0].get_ydata()
+    assert 9 < rates.mean() <= 11
+    written = save(figures["fairness-over-time"], tmp_path / "fairness")
+    assert [file.read_bytes()[:4] for file in written] == [b"\x89PNG", b"<?xm", b"%PDF"]
