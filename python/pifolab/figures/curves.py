@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["against", "by_queue", "cdf", "fct_against_load", "fct_by_size", "legend_above", "schedulers_of"]
+__all__ = [
+    "against",
+    "by_queue",
+    "cdf",
+    "fct_against_load",
+    "fct_by_size",
+    "has_sizes",
+    "legend_above",
+    "schedulers_of",
+]
 
 #: More points than this cannot be told apart in one column's width.
 CDF_POINTS = 400
@@ -251,6 +260,12 @@ def fct_by_size(flows: pl.DataFrame, statistic: Literal["mean", "p99"] = "mean",
     axes.xaxis.set_minor_formatter(lambda _value, _: "")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     return figure
+
+
+def has_sizes(flows: pl.DataFrame) -> bool:
+    """Return whether flows of different sizes are complete, enough of each for `fct_by_size`."""
+    classes = flows.drop_nulls("fct_ns").group_by("scheduler", pl.col("size_bytes").log10().floor().alias("_decade"))
+    return classes.len().filter(pl.col("len") >= _FEWEST_FLOWS)["_decade"].n_unique() > 1
 
 
 def by_queue(frame: pl.DataFrame, value: str, label: str, *, low: str | None = None, high: str | None = None) -> Figure:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pifolab.figures.curves import by_queue, fct_by_size
+from pifolab.figures.curves import by_queue, fct_by_size, has_sizes
 from pifolab.figures.network import drops_by_port, fct_cdf
 from pifolab.figures.one_link import bounds_over_time, comparison, per_rank
 from pifolab.figures.over_time import (
@@ -79,9 +79,8 @@ def _draw_network(run: Run) -> dict[str, Figure]:
     flows = run.tables["flows"]
     if flows.height:
         figures["fct-small-flows"] = fct_cdf(flows, smallest)
-        by_size = fct_by_size(flows)
-        if any(len(line.get_xdata()) > 1 for line in by_size.axes[0].lines):
-            figures["fct-by-size"] = by_size
+        if has_sizes(flows):
+            figures["fct-by-size"] = fct_by_size(flows)
     if run.tables["ports"]["dropped_packets"].sum():
         figures["drops-by-port"] = drops_by_port(run.tables["ports"])
     queues = run.tables.get("port_queues")
