@@ -67,6 +67,7 @@ def complete_parser() -> Parser:
     """Return the parser of the whole command line."""
     # Commands import what they need when they run: `pifolab list` should not wait for a plotting library.
     from pifolab.cli import (
+        advise,
         agree,
         bench,
         catalogue,
@@ -87,7 +88,7 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    modules = (run, agree, sweep, results, reproduce, catalogue, conformance, bench, demo, dataplane, testbed)
+    modules = (run, agree, sweep, results, reproduce, advise, catalogue, conformance, bench, demo, dataplane, testbed)
     for module in modules:
         module.add_to(commands)
     return parser
