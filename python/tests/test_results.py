@@ -73,7 +73,7 @@ def test_it_shows_statistics_with_ratios_and_verdicts(folder: Path, capsys: pyte
     assert re.search(
         r"^fifo / packs, window 1000 inversions .*x \[.*\]: .*provisional \(.* against 9", out, re.MULTILINE
     )
-    assert "2 seeds: the interval is too narrow; run at least 5" in out
+    assert "9 of 9 intervals come from 2 seeds and are too narrow; run at least 5, better 10" in out
     assert main(["results", "store", "--statistics", "--metric", "sojourn_max_ns"]) == 0
     assert capsys.readouterr().out.startswith("sojourn_max_ns: mean [95 % interval]\n")
 

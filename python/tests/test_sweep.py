@@ -1,13 +1,17 @@
 """Sweeps from Python: what runs, what is kept, what comes out."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli
 from sweeping import MINE, SCENARIO, contents, sweep_of
 
 from pifolab.store import Store
-from pifolab.sweep import UntilTight, make_plan, run_sweep
+from pifolab.sweep import Sweep, UntilTight, make_plan, run_sweep
+
+ROOT = Path(__file__).resolve().parents[2]
 
 NAMES = ("pifo", "narrow", "fifo")
 
@@ -187,11 +191,16 @@ def test_comparisons_pair_by_seed_and_by_what_they_leave_open(base: Path, tmp_pa
                 "to": {"scheduler": "narrow"},
                 "stated_low": 1000,
                 "source": "nobody",
-            }
+            },
+            {
+                "metric": "inversions",
+                "of": {"scheduler": "fifo", "load_gbps": 12},
+                "to": {"scheduler": "narrow", "load_gbps": 12},
+            },
         ],
     )
     result = run_sweep(sweep, Store(tmp_path / "store"))
-    first, second = result.compared
+    first, second, third = result.compared
     assert [first.axes, second.axes] == [{"load_gbps": 11}, {"load_gbps": 12}]
     table = result.table("schedulers").filter(load_gbps=11)
     shares = table.select("scheduler", share=table["inversions"] / table["sent_packets"])
@@ -202,3 +211,36 @@ def test_comparisons_pair_by_seed_and_by_what_they_leave_open(base: Path, tmp_pa
     assert first.verdict.verdict == "does not hold"
     assert str(first).startswith("fifo / narrow share ")
     assert str(first).endswith("[nobody]")
+    # What both sides share is said once.
+    assert str(third).startswith("fifo / narrow inversions ")
+    assert str(third).endswith(" (load_gbps 12)")
+
+
+def test_the_documented_sweep_file_is_accepted():
+    block = re.search(r"^```toml\n(title.*?)^```", (ROOT / "docs/sweeps.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert block is not None
+    plan = make_plan(Sweep.from_dict(tomli.loads(block.group(1)), file=str(ROOT / "experiments/packs/documented.toml")))
+    assert len(plan.settings) == (3 + 1 + 1) * 5
+    assert len(plan.runs()) == 10 * len(plan.settings)
+
+
+def test_the_documented_statistics_are_what_comes_out():
+    text = (ROOT / "docs/sweeps.md").read_text()
+    block = re.search(r"^```python\n(from pifolab.statistics.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert block is not None
+    names: dict[str, Any] = {}
+    exec(compile(block.group(1), "sweeps.md", "exec"), names)
+    assert str(names["ratio"]) in block.group(1)
+    assert str(names["mean_interval"]([10.0, 12.0, 11.0, 9.0, 13.0])) in block.group(1)
+
+
+def test_fig10_is_650_runs_of_the_settings_of_fig10():
+    sweep = Sweep.from_toml(ROOT / "experiments/packs/fig10-sweep.toml")
+    plan = make_plan(sweep)
+    assert len({run.key for run in plan.runs()}) == 650
+    single = tomli.loads((ROOT / "experiments/packs/fig10.toml").read_text())
+    packs = {**single["scheduler"][2], "label": "packs"}
+    overrides = dict(plan.settings[2].overrides)
+    window = int(overrides["scheduler.window"])
+    settled = tomli.loads(f"scheduler = {overrides['scheduler']}")["scheduler"][0]
+    assert {"label": "packs", "window": window, **settled} == packs

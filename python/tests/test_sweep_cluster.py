@@ -21,6 +21,7 @@ BIN = Path(sys.executable).parent
 
 SWEEP = """
 scenario = "base.toml"
+metrics = []
 seeds = { count = 10 }
 tables = ["schedulers", "ranks"]
 time_limit_s = 60

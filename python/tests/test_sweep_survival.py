@@ -25,6 +25,7 @@ RUNS = 24
 
 SWEEP = """
 scenario = "base.toml"
+metrics = []
 seeds = { count = 6 }
 tables = ["schedulers", "ranks"]
 set.duration_s = 0.02

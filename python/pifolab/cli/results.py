@@ -22,7 +22,7 @@ __all__ = ["add_to"]
 FAILED = 1
 
 #: A warning is given where the 95 % interval of a mean reaches further than this to each side.
-_WIDE = 0.05
+_WIDE, _MOST_WARNINGS = 0.05, 10
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -195,7 +195,7 @@ def _statistics(store: Store, name: str | None, runs: pl.DataFrame, metric: str 
             one for ratio in stored_comparisons(store, _named(store, name)) for one in compared(store, index, ratio)
         ]
         print_comparisons(ratios, sys.stdout)
-    print_warnings(found, _WIDE, sys.stdout)
+    print_warnings(found, _WIDE, sys.stdout, _MOST_WARNINGS)
     return 0
 
 

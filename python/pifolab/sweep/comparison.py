@@ -45,8 +45,19 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """The ratio in words."""
-        return f"{_side(self.of)} / {_side(self.to)} {self.metric.name}"
+        """The ratio in words; what both sides share is in `common`."""
+        above, below = ({axis: label for axis, label in side.items() if axis not in self.common} for side in self.sides)
+        return f"{_side(above)} / {_side(below)} {self.metric.name}"
+
+    @property
+    def sides(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What is above and below the line."""
+        return self.of, self.to
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """What both sides ask for alike, and need not be said twice."""
+        return {axis: label for axis, label in self.of.items() if axis in self.to and self.to[axis] == label}
 
     @classmethod
     def read(cls, written: Any, place: str, axes: tuple[Axis, ...]) -> Comparison:

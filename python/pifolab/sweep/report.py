@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from pifolab.statistics.intervals import ENOUGH_SEEDS
 from pifolab.sweep.results import Compared, Group
 
 __all__ = ["print_comparisons", "print_statistics", "print_warnings"]
@@ -33,9 +34,15 @@ def print_comparisons(compared: list[Compared], out: TextIO) -> None:
 
 def print_warnings(groups: list[Group], wide: float, out: TextIO, most: int | None = None) -> None:
     """Print where seeds are too few or intervals wider than `wide`, the widest first, with how many would do."""
-    warned = [(group, text) for group in groups if (text := group.estimate.warning(wide)) is not None]
-    warned.sort(key=lambda pair: -pair[0].estimate.relative_half_width)
-    for group, text in warned[:most]:
-        print(f"warning: {group.metric} of {group.name}: {text}", file=out)
+    few = [group.estimate.seeds for group in groups if group.estimate.seeds < ENOUGH_SEEDS]
+    if few:
+        # One line for all of them: with few seeds there are few for every combination.
+        seeds = str(min(few)) if min(few) == max(few) else f"{min(few)} to {max(few)}"
+        what = f"{len(few)} of {len(groups)} intervals come from {seeds} seeds and are too narrow"
+        print(f"warning: {what}; run at least {ENOUGH_SEEDS}, better 10", file=out)
+    warned = [group for group in groups if group.estimate.seeds > 1 and group.estimate.relative_half_width > wide]
+    warned.sort(key=lambda group: -group.estimate.relative_half_width)
+    for group in warned[:most]:
+        print(f"warning: {group.metric} of {group.name}: {group.estimate.warning(wide)}", file=out)
     if most is not None and len(warned) > most:
         print(f"warning: and {len(warned) - most} more", file=out)

@@ -59,7 +59,8 @@ class Compared:
     verdict: Verdict | None
 
     def __str__(self) -> str:
-        where = ", ".join(f"{axis} {label}" for axis, label in self.axes.items() if label is not None)
+        settled = {**self.comparison.common, **self.axes}
+        where = ", ".join(f"{axis} {label}" for axis, label in settled.items() if label is not None)
         text = f"{self.comparison.name} {self.estimate}" + (f" ({where})" if where else "")
         if self.verdict is None:
             return text
