@@ -24,6 +24,7 @@ mod error;
 mod extras;
 mod feed;
 pub mod fields;
+mod memory;
 mod network;
 mod network_tables;
 mod one_link;

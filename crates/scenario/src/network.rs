@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::extras::{BoxedObserver, Extras};
+use crate::memory::{Estimate, available};
 use crate::network_tables;
 use crate::pool::work_through;
 use crate::record::{Recorders, recorders};
@@ -67,6 +68,7 @@ impl NetworkSpec {
         extras: &dyn Extras,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
+        Estimate::of(self).check(self, available())?;
         let flows = self.flows(seed);
         let mut networks = Vec::with_capacity(self.schedulers.len());
         for scheduler in &self.schedulers {

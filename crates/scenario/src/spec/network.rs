@@ -191,6 +191,17 @@ impl NetworkSpec {
         draw_flows(&self.flows, seed)
     }
 
+    /// About how many flows a run has, and how many bytes they have together.
+    pub(crate) fn expected_flows(&self) -> (f64, f64) {
+        self.flows.iter().map(Flows::expected).fold((0.0, 0.0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
+    }
+
+    /// The most queues that any of the schedulers has.
+    pub(crate) fn most_queues(&self) -> f64 {
+        let queues = self.schedulers.iter().filter_map(|scheduler| scheduler.resolved["built"]["queues"].as_f64());
+        queues.fold(1.0, f64::max)
+    }
+
     /// Rounding of serialisation times and header bytes.
     pub(crate) const fn wire(&self) -> (Rounding, u32) {
         (self.engine.rounding, self.engine.header_bytes)

@@ -37,6 +37,28 @@ pub(crate) enum Flows {
 }
 
 impl Flows {
+    /// About how many flows it has, and how many bytes they have together.
+    pub(crate) fn expected(&self) -> (f64, f64) {
+        match self {
+            Self::List(flows) => (flows.len() as f64, flows.iter().map(|flow| flow.bytes as f64).sum()),
+            Self::Drawn(source) => {
+                let length = source.end.since(source.start).as_s_f64();
+                let starts = match source.arrivals {
+                    FlowArrivals::Poisson { starts_per_s } | FlowArrivals::Pareto { starts_per_s, .. } => {
+                        starts_per_s * length
+                    }
+                    FlowArrivals::Periodic { period } => length / period.as_s_f64(),
+                };
+                let flows = (starts * source.pairs.flows_per_start(source.hosts) as f64).min(source.flows as f64);
+                (flows, flows * source.sizes.mean())
+            }
+            Self::Netbench { starts_per_s, sizes, end, .. } => {
+                let flows = *starts_per_s as f64 * end.since(Time::ZERO).as_s_f64();
+                (flows, flows * sizes.mean())
+            }
+        }
+    }
+
     /// The flows of the run with seed `seed`; `place` tells the sources of one run apart.
     fn draw(&self, seed: u64, place: usize) -> Result<Vec<Flow>, ParameterError> {
         match self {
