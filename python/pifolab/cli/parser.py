@@ -77,6 +77,7 @@ def complete_parser() -> Parser:
         reproduce,
         results,
         run,
+        scorecard,
         sweep,
         testbed,
     )
@@ -88,7 +89,7 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    modules = (run, agree, sweep, results, reproduce, advise, catalogue, conformance, bench, demo, dataplane, testbed)
-    for module in modules:
+    first = (run, agree, sweep, results, reproduce, scorecard, advise)
+    for module in (*first, catalogue, conformance, bench, demo, dataplane, testbed):
         module.add_to(commands)
     return parser

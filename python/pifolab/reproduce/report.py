@@ -17,7 +17,7 @@ from pifolab.reproduce.figures import draw_claim, write_figures
 from pifolab.reproduce.run import Reproduction
 from pifolab.reproduce.verdict import REPRODUCED, ClaimVerdict, PartVerdict, as_json
 
-__all__ = ["VERDICTS", "command_for", "markdown", "summary_rows", "write_report"]
+__all__ = ["VERDICTS", "command_for", "markdown", "summary_rows", "write_report", "write_whole"]
 
 #: In the order of the summary.
 VERDICTS = ("reproduced", "partly", "not reproduced", "not yet measured", "pending", "not applicable")
@@ -49,11 +49,12 @@ def write_report(result: Reproduction, folder: Path, *, figures: bool = True) ->
         "report.html": page(result, folder, names),
     }
     for name, text in written.items():
-        _write_whole(folder / name, text)
+        write_whole(folder / name, text)
     return [folder / name for name in written]
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
+    """Write a file under a temporary name, then rename it."""
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

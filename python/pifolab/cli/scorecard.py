@@ -1,0 +1,50 @@
+"""`pifolab scorecard`: all schedulers on identical traffic, in one table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from pifolab.cli.parser import Parser, positive_integer
+from pifolab.errors import InputError
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "scorecard",
+        help="all schedulers on identical traffic, in one table",
+        description="Inversions, drops, Delta to PIFO, completion times, fairness, reordering, robustness, and the "
+        "state that a switch would need, for every scheduler on the same packets.",
+    )
+    parser.add_argument("--seeds", type=positive_integer, default=3, metavar="N", help="default: 3")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the length")
+    parser.add_argument("--only", metavar="NAME,...", help="only these scenarios of experiments/scorecard")
+    parser.add_argument("--out", type=Path, default=Path("out/scorecard"), metavar="DIR", help="default: out/scorecard")
+    parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run, print, and write scorecard.md and scorecard.json."""
+    from pifolab.reproduce.report import write_whole
+    from pifolab.reproduce.scorecard import markdown, scorecard
+
+    out: Path = arguments.out
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: is no folder")
+    card = scorecard(
+        out / "store",
+        seeds=arguments.seeds,
+        duration_share=0.1 if arguments.quick else 1.0,
+        scenarios=[name.strip() for name in (arguments.only or "").split(",") if name.strip()],
+        workers=arguments.workers,
+    )
+    text = markdown(card)
+    write_whole(out / "scorecard.md", text)
+    write_whole(out / "scorecard.json", json.dumps(card.rows(), indent=2) + "\n")
+    print(text, end="")
+    return 0

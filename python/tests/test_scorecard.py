@@ -1,0 +1,52 @@
+"""One table of all schedulers on identical traffic."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pifolab.cli import main
+
+
+@pytest.fixture(scope="module")
+def card(tmp_path_factory):
+    out = tmp_path_factory.mktemp("scorecard") / "out"
+    arguments = ["--quick", "--seeds", "2", "--only", "uniform,fairness,adversarial", "--out", str(out)]
+    assert main(["scorecard", *arguments]) == 0
+    return out
+
+
+def test_ideal_schedulers_are_ideal_and_no_order_is_none(card):
+    by_name = {row["scheduler"]: row for row in json.loads((card / "scorecard.json").read_text())}
+    assert by_name["pifo"]["inversions (%), uniform"]["value"] == 0
+    assert by_name["pifo"]["Delta to PIFO, uniform"]["value"] == 0
+    assert by_name["pifo"]["registers"] is None
+    inversions = {name: row["inversions (%), uniform"]["value"] for name, row in by_name.items()}
+    assert inversions["packs"] < inversions["sp-pifo"] < inversions["aifo"] < inversions["fifo"]
+    assert by_name["fifo"]["reordered (%), uniform"]["value"] == 0
+    assert by_name["pifo"]["Jain index, STFQ"]["value"] > 0.99 > by_name["fifo"]["Jain index, STFQ"]["value"]
+    assert by_name["rifo"]["registers"] == 3
+    # What did not run is not there.
+    assert by_name["pifo"]["small FCT (ms), web search"] is None
+
+
+def test_the_table_has_a_column_for_each_scheduler(card):
+    lines = (card / "scorecard.md").read_text().splitlines()
+    head = next(line for line in lines if line.startswith("| |"))
+    assert head.count("|") == 2 + 10
+    assert all(line.count("|") == head.count("|") for line in lines if line.startswith("|"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--only", "unform"], 'unknown scenario "unform"; did you mean uniform?'),
+        (["--seeds", "0"], "'0' is no integer from 1"),
+        (["--out", "/dev/null"], "/dev/null: is no folder"),
+    ],
+)
+def test_wrong_arguments_are_one_line_and_status_2(arguments, problem, capsys, tmp_path):
+    extra = [] if "--out" in arguments else ["--out", str(tmp_path / "out")]
+    assert main(["scorecard", *arguments, *extra]) == 2
+    assert problem in capsys.readouterr().err.splitlines()[-1]
