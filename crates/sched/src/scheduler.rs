@@ -27,6 +27,14 @@ pub trait Scheduler {
         self.dequeue(now)
     }
 
+    /// Whether a packet of this size and rank, offered to this scheduler while it is empty and taken out again at the same
+    /// instant, is certainly admitted, comes out unchanged and leaves no trace in any later decision. An idle port may
+    /// then send it past the scheduler. `false` is always right.
+    fn passes_when_empty(&self, size: u32, rank: Rank) -> bool {
+        let _ = (size, rank);
+        false
+    }
+
     /// Packets held.
     fn len(&self) -> usize;
 
@@ -94,6 +102,9 @@ impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
     }
     fn dequeue_unqueued(&mut self, now: Time) -> Dequeued {
         (**self).dequeue_unqueued(now)
+    }
+    fn passes_when_empty(&self, size: u32, rank: Rank) -> bool {
+        (**self).passes_when_empty(size, rank)
     }
     fn len(&self) -> usize {
         (**self).len()

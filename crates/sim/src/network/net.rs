@@ -352,7 +352,14 @@ impl<'a, O: Observer> Net<'a, O> {
         let port = &mut self.ports[number as usize];
         let InFlight { segment, flow, size, .. } = self.packets[packet as usize];
         let descriptor = Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now };
-        if idle && port.idle == IdlePort::Bypass && port.waiting == 0 {
+        let passes = port.waiting == 0
+            && idle
+            && match port.idle {
+                IdlePort::Bypass => true,
+                IdlePort::Scheduler => !self.watched && port.queue.passes(size, segment.rank),
+                IdlePort::Admission => false,
+            };
+        if passes {
             if self.watched {
                 let view = PacketView::from(&descriptor);
                 self.observer.on_admit(PortId(number), view, 0, port.queue.watched(), now);

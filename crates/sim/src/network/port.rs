@@ -5,7 +5,7 @@ use super::result::PortResult;
 use super::topology::Link;
 use pifolab_sched::schedulers::{Fifo, FifoParams};
 use pifolab_sched::{Capacity, DropReason, Scheduler};
-use pifolab_units::{Bytes, Rounding, Span, Time};
+use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 
 /// What orders the packets of a port.
 pub(super) enum Queue {
@@ -36,6 +36,15 @@ impl Queue {
             Self::Ring => None,
             Self::Fifo(fifo) => Some(&mut **fifo),
             Self::Other(scheduler) => Some(&mut **scheduler),
+        }
+    }
+
+    /// Whether the scheduler, which is empty, would hand a packet through without a trace.
+    #[inline]
+    pub(super) fn passes(&self, size: u32, rank: Rank) -> bool {
+        match self {
+            Self::Other(scheduler) => scheduler.passes_when_empty(size, rank),
+            Self::Ring | Self::Fifo(_) => false,
         }
     }
 
