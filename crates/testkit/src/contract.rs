@@ -22,6 +22,12 @@ pub(crate) fn check(line: &Line, case: &Case) -> Result<(), String> {
     let mut twin = line.build(&case.settings)?;
     let mut held: BTreeMap<u64, Held> = BTreeMap::new();
     for (index, op) in case.ops.iter().enumerate() {
+        if let Op::Enqueue(offer, _) = op
+            && twin.is_empty()
+        {
+            pass_through(&mut *twin, offer.packet(op.now()), op.now())
+                .map_err(|error| format!("{} before ops[{index}] = {op:?}: {error}", line.name))?;
+        }
         let answer = step(line, &mut *scheduler, op, &mut held).and_then(|answer| {
             account(&*scheduler, &held)?;
             Ok(answer)
@@ -33,6 +39,19 @@ pub(crate) fn check(line: &Line, case: &Case) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Sends a packet through an empty scheduler that says that this leaves no trace; the answers that follow will tell.
+fn pass_through(scheduler: &mut dyn Scheduler, packet: Packet, now: pifolab_units::Time) -> Result<(), String> {
+    if !scheduler.passes_when_empty(packet.size, packet.rank) {
+        return Ok(());
+    }
+    let expected = Packet { ..packet };
+    ensure(scheduler.enqueue(packet, now).is_admitted(), || format!("{expected:?} should have passed"))?;
+    match scheduler.dequeue(now) {
+        Dequeued::Packet { packet, .. } if packet == expected => Ok(()),
+        other => Err(format!("{expected:?} should have passed, but {other:?} came out")),
+    }
 }
 
 fn step(line: &Line, scheduler: &mut dyn Scheduler, op: &Op, held: &mut BTreeMap<u64, Held>) -> Result<Answer, String> {
