@@ -9,10 +9,11 @@ use crate::record::{Recorders, recorders};
 use crate::report::{NetworkProgress, Progress, Report};
 use crate::spec::Spec;
 use crate::spec::network::{NetworkSpec, flows_fault};
+use crate::spec::schedulers::SchedulerSpec;
 use pifolab_metrics::PortWatch;
 use pifolab_sim::network::{Flow, Network, RunError, RunResult, Simulation, Snapshot};
 use pifolab_sim::observer::Observer;
-use pifolab_units::Time;
+use pifolab_units::{Span, Time};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -22,6 +23,8 @@ pub(crate) struct NetworkRun {
     /// The accounts where the measured time begins and ends, if that was reached and is not where the run does.
     pub(crate) began: Option<Snapshot>,
     pub(crate) ended: Option<Snapshot>,
+    /// The completion time that each completed flow would have alone.
+    pub(crate) ideal: Vec<Option<Span>>,
     pub(crate) watch: Option<PortWatch>,
     pub(crate) recorded: Option<Recorders>,
     /// The run was cancelled at `result.end`.
@@ -49,6 +52,11 @@ impl Reached {
     }
 }
 
+/// Which flows of a run are complete: only those have a slowdown.
+fn completed(result: &RunResult) -> impl Fn(usize) -> bool + '_ {
+    |flow| result.flows[flow].fct.is_some()
+}
+
 impl NetworkSpec {
     /// Runs all schedulers with `seed` on up to `workers` threads. The results do not depend on the number of threads.
     ///
@@ -72,18 +80,24 @@ impl NetworkSpec {
         let flows = self.flows(seed);
         let mut networks = Vec::with_capacity(self.schedulers.len());
         for scheduler in &self.schedulers {
-            let config = self.config(scheduler, seed, extras);
-            let config = config.map_err(|problem| Spec::fault(&self.file, &scheduler.label, problem))?;
-            let network = Network::new(config);
-            let network = network.map_err(|error| Spec::fault(&self.file, &error.owner, error.to_string()))?;
+            let network = self.network(scheduler, seed, extras)?;
             let guest = extras.observer(seed, &scheduler.label);
             networks.push((network, guest.map_err(|problem| Spec::fault(&self.file, &scheduler.label, problem))?));
         }
         let cancelled = AtomicBool::new(false);
         let reached: Vec<Reached> = networks.iter().map(|_| Reached::default()).collect();
         let count = networks.len();
+        let renewable: Vec<bool> = self.schedulers.iter().map(|scheduler| self.is_renewable(scheduler)).collect();
         let work = |index: usize, (network, guest): (Network, Option<BoxedObserver>)| {
-            let run = || self.simulate(&network, &flows, guest, &reached[index], &cancelled);
+            let run = || {
+                let mut run = self.simulate(&network, &flows, guest, &reached[index], &cancelled)?;
+                if renewable[index] {
+                    let alone = network.without_end();
+                    let ideal = network.ideal_fcts_by(&flows, completed(&run.result), |flow| alone.fct_alone(flow));
+                    run.ideal = ideal.map_err(|error| self.failed(error))?;
+                }
+                Ok::<NetworkRun, Error>(run)
+            };
             (!cancelled.load(Ordering::Relaxed)).then(run)
         };
         let mut tell = |done| {
@@ -108,9 +122,16 @@ impl NetworkSpec {
             })
         };
         let runs = work_through(networks, workers, &cancelled, work, &mut tell);
-        let runs = runs.into_iter().map(Option::transpose).collect::<Result<Vec<_>, _>>()?;
+        let mut runs = runs.into_iter().map(Option::transpose).collect::<Result<Vec<_>, _>>()?;
         if runs.iter().all(Option::is_none) {
             return Err(Error::Cancelled);
+        }
+        for (scheduler, run) in self.schedulers.iter().zip(&mut runs) {
+            if let Some(run) = run
+                && !self.is_renewable(scheduler)
+            {
+                run.ideal = self.ideal_of_guests(scheduler, seed, extras, &flows, &run.result)?;
+            }
         }
         Ok(network_tables::report(self, seed, &flows, &runs))
     }
@@ -158,10 +179,41 @@ impl NetworkSpec {
         match run() {
             Ok(result) => {
                 let [began, ended] = snapshots;
-                Ok(NetworkRun { result, began, ended, watch, recorded, interrupted })
+                Ok(NetworkRun { result, began, ended, ideal: Vec::new(), watch, recorded, interrupted })
             }
-            Err(error @ RunError::NotConserved { .. }) => panic!("{error}"),
-            Err(error) => Err(flows_fault(&self.file, error.to_string()).into()),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// The ideal completion times where ports hold something of the user's: each lone flow has a network of its own,
+    /// made on the thread that may ask for such things.
+    fn ideal_of_guests(
+        &self,
+        scheduler: &SchedulerSpec,
+        seed: u64,
+        extras: &dyn Extras,
+        flows: &[Flow],
+        result: &RunResult,
+    ) -> Result<Vec<Option<Span>>, Error> {
+        let network = || self.network(scheduler, seed, extras);
+        network()?.ideal_fcts_by(flows, completed(result), |flow| {
+            network()?.without_end().fct_alone(flow).map_err(|error| self.failed(error))
+        })
+    }
+
+    /// The network of one scheduler.
+    fn network(&self, scheduler: &SchedulerSpec, seed: u64, extras: &dyn Extras) -> Result<Network, Error> {
+        let config = self.config(scheduler, seed, extras);
+        let config = config.map_err(|problem| Spec::fault(&self.file, &scheduler.label, problem))?;
+        Ok(Network::new(config).map_err(|error| Spec::fault(&self.file, &error.owner, error.to_string()))?)
+    }
+
+    /// # Panics
+    /// If packets were not conserved.
+    fn failed(&self, error: RunError) -> Error {
+        match error {
+            RunError::NotConserved { .. } => panic!("{error}"),
+            _ => flows_fault(&self.file, error.to_string()).into(),
         }
     }
 }

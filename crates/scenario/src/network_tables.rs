@@ -12,20 +12,14 @@ use pifolab_sim::trace_hash::TraceHash;
 use pifolab_units::{Span, Time};
 use serde_json::{Map, Value as Json, json};
 
-mod lone;
-
-use lone::LoneFlow;
-
 /// Builds the report of the schedulers that ran, at least one.
 pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Option<NetworkRun>]) -> Report {
-    let mut lone = LoneFlow::new(spec);
-    let ideal: Vec<Span> = flows.iter().map(|flow| lone.fct(flow)).collect();
     let mut tables: Vec<Table> = Vec::new();
     let (mut summaries, mut hashes) = (Vec::new(), Vec::new());
     let mut hash = TraceHash::new();
     for (scheduler, run) in spec.schedulers.iter().zip(runs) {
         let Some(run) = run else { continue };
-        let NetworkRun { result, watch, recorded, .. } = run;
+        let NetworkRun { result, ideal, watch, recorded, .. } = run;
         hash.fold(result.trace_hash);
         hashes.push(json!({
             "scheduler": scheduler.label,
@@ -34,7 +28,7 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
             "rows_left_out": recorded.as_ref().map(record::left_out),
         }));
         let row = scalars(spec, flows, run);
-        let classes = classes(spec, flows, &ideal, &result.flows, &Window::new(spec, run));
+        let classes = classes(spec, flows, ideal, &result.flows, &Window::new(spec, run));
         let mut summary = Map::from_iter([("scheduler".to_owned(), json!(scheduler.label))]);
         summary.insert("name".to_owned(), json!(scheduler.chosen.name));
         summary.extend(row.iter().map(|(name, cell)| ((*name).to_owned(), cell.json())));
@@ -47,7 +41,7 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
         let mut own = vec![
             Table::new("schedulers", columns),
             fct(&classes),
-            flow_table(flows, &ideal, &result.flows),
+            flow_table(flows, ideal, &result.flows),
             ports(spec, result, watch.as_ref()),
         ];
         if let Some(watch) = watch {
@@ -251,7 +245,13 @@ impl Class {
     }
 }
 
-fn classes(spec: &NetworkSpec, flows: &[Flow], ideal: &[Span], results: &[FlowResult], window: &Window) -> Vec<Class> {
+fn classes(
+    spec: &NetworkSpec,
+    flows: &[Flow],
+    ideal: &[Option<Span>],
+    results: &[FlowResult],
+    window: &Window,
+) -> Vec<Class> {
     let borders = &spec.metrics.classes;
     let mut ranges = vec![("all".to_owned(), 0, None)];
     ranges.push((format!("< {}", size(borders[0])), 0, Some(borders[0])));
@@ -269,7 +269,7 @@ fn classes(spec: &NetworkSpec, flows: &[Flow], ideal: &[Span], results: &[FlowRe
             class.flows += 1;
             if let Some(fct) = result.fct {
                 class.fct.push(fct.as_ps() as f64 / 1e3);
-                class.slowdown.push(slowdown(fct, *ideal));
+                class.slowdown.extend(slowdown(fct, *ideal));
             }
         }
         class.fct.sort_by(f64::total_cmp);
@@ -279,8 +279,9 @@ fn classes(spec: &NetworkSpec, flows: &[Flow], ideal: &[Span], results: &[FlowRe
     ranges.into_iter().map(class).collect()
 }
 
-fn slowdown(fct: Span, ideal: Span) -> f64 {
-    fct.as_ps() as f64 / ideal.as_ps() as f64
+/// The slowdown of a completed flow; `None` if it would never complete alone.
+fn slowdown(fct: Span, ideal: Option<Span>) -> Option<f64> {
+    ideal.map(|ideal| fct.as_ps() as f64 / ideal.as_ps() as f64)
 }
 
 /// A size in the largest decimal unit that shows it whole.
@@ -320,13 +321,14 @@ fn fct(classes: &[Class]) -> Table {
     Table::new("fct", columns)
 }
 
-fn flow_table(flows: &[Flow], ideal: &[Span], results: &[FlowResult]) -> Table {
+fn flow_table(flows: &[Flow], ideal: &[Option<Span>], results: &[FlowResult]) -> Table {
     let of_flow = |of: fn(&Flow) -> u64| Column::Integers(flows.iter().map(|flow| whole(of(flow))).collect());
     let counted =
         |of: fn(&FlowResult) -> u32| Column::Integers(results.iter().map(|result| i64::from(of(result))).collect());
     let fct = results.iter().map(|result| result.fct.map(|fct| whole(fct.as_ns())));
     let slowdowns = results.iter().zip(ideal);
-    let slowdowns = slowdowns.map(|(result, ideal)| result.fct.map_or(f64::NAN, |fct| slowdown(fct, *ideal)));
+    let slowdowns =
+        slowdowns.map(|(result, ideal)| result.fct.and_then(|fct| slowdown(fct, *ideal)).unwrap_or(f64::NAN));
     Table::new(
         "flows",
         vec![

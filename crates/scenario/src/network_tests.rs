@@ -93,12 +93,49 @@ fn watching_and_threads_change_nothing() {
     assert_eq!(unwatched.summary["schedulers"][0]["inversions"], json!(null));
 }
 
+/// A scheduler of the user's: first in, first out.
+struct Guest;
+
+impl Extras for Guest {
+    fn scheduler(
+        &self,
+        name: &str,
+        _args: &[(String, pifolab_sched::params::Value)],
+    ) -> Option<Result<registry::BoxedScheduler, String>> {
+        let fifo = (registry::find_scheduler("fifo").ok()?.build)(pifolab_sched::params::Args::new("guest"));
+        (name == "guest").then(|| fifo.map_err(|error| error.to_string()))
+    }
+}
+
 #[test]
-fn a_lone_flow_has_slowdown_one() {
-    let file = list("0,0,7,40000,5\n");
-    let report = with_flows(FABRIC, file.path(), &[]).unwrap();
-    assert_eq!(report.summary["schedulers"][0]["fct"][0]["mean_slowdown"], json!(1.0));
-    assert_eq!(integers(&report, "flows", "start_ns"), [5; 3]);
+fn a_lone_flow_has_slowdown_one_whatever_its_size_and_whoever_wrote_the_scheduler() {
+    // One packet, one window, and so many segments that the window holds them back.
+    for size_bytes in [1, 14_600, 500_000] {
+        let file = list(&format!("0,0,7,{size_bytes},5\n"));
+        let overrides = [("scheduler".to_owned(), "[{ name = \"pifo\" }, { name = \"guest\" }]".to_owned())];
+        let spec = read_text(FABRIC, "net.toml", &overrides, Some(file.path()), &Guest).unwrap();
+        let report = spec.run(1, 1, &Guest, &mut |_| ControlFlow::Continue(())).unwrap();
+        for scheduler in 0..2 {
+            let all = &report.summary["schedulers"][scheduler]["fct"][0];
+            assert_eq!(all["mean_slowdown"], json!(1.0), "{size_bytes} B, {scheduler}: {all}");
+        }
+        assert_eq!(integers(&report, "flows", "start_ns"), [5; 2]);
+    }
+}
+
+#[test]
+fn only_completed_flows_have_a_slowdown_and_in_a_crowd_it_exceeds_one() {
+    let report = run(FABRIC, &[], 2).unwrap();
+    let Some(Column::Reals(slowdowns)) = report.table("flows").and_then(|table| table.column("slowdown")) else {
+        panic!("slowdowns are numbers");
+    };
+    let Some(Column::Optional(fct_ns)) = report.table("flows").and_then(|table| table.column("fct_ns")) else {
+        panic!("completion times may be absent");
+    };
+    assert!(fct_ns.iter().any(Option::is_none) && slowdowns.iter().any(|slowdown| *slowdown > 1.5));
+    for (slowdown, fct_ns) in slowdowns.iter().zip(fct_ns) {
+        assert_eq!(slowdown.is_nan(), fct_ns.is_none());
+    }
 }
 
 #[test]

@@ -220,7 +220,17 @@ impl NetworkSpec {
         }
     }
 
-    /// What the engine runs for one scheduler; its ports are made, so it serves one run.
+    /// Whether the [`config`](Self::config) of a scheduler serves any number of runs, or a single one because its ports
+    /// hold something of the user's.
+    pub(crate) fn is_renewable(&self, scheduler: &SchedulerSpec) -> bool {
+        let own = match &self.host_port.queue {
+            HostQueue::Unlimited | HostQueue::AsSwitch => true,
+            HostQueue::Own { scheduler, rank } => is_renewable(scheduler, rank.as_ref()),
+        };
+        own && is_renewable(&scheduler.chosen, self.rank.as_ref())
+    }
+
+    /// What the engine runs for one scheduler. Serves a single run unless [`is_renewable`](Self::is_renewable).
     ///
     /// # Errors
     /// If a scheduler of the user's cannot be built any more.
@@ -328,21 +338,40 @@ impl Port {
         ports: usize,
         extras: &dyn Extras,
     ) -> Result<PortConfig, String> {
-        let mut config = if scheduler.name == "fifo" && rank.is_none() {
+        let config = if scheduler.name == "fifo" && rank.is_none() {
             PortConfig::drop_tail(build(scheduler, None, extras)?.capacity())
         } else {
+            if is_renewable(scheduler, rank) {
+                let (scheduler, rank) = (scheduler.clone(), rank.cloned());
+                build(&scheduler, rank.as_ref(), &())?;
+                return Ok(self.around(PortConfig::scheduler(move |_| {
+                    build(&scheduler, rank.as_ref(), &()).expect("the same was built before")
+                })));
+            }
             // The engine asks from where no error can be reported: all are built here, and taken one by one.
             let made = (0..ports).map(|_| Ok(Mutex::new(Some(build(scheduler, rank, extras)?))));
             let made = made.collect::<Result<Vec<Mutex<Option<BoxedScheduler>>>, String>>()?;
             PortConfig::scheduler(move |info| {
                 let slot = made[info.port as usize].lock();
-                slot.expect("nobody panics with it").take().expect("a network is run once")
+                slot.expect("nobody panics with it").take().expect("a network that is not renewable is run once")
             })
         };
-        config.ecn_threshold_bytes = self.ecn_threshold_bytes;
-        config.in_service_occupies_buffer = self.in_service_occupies_buffer;
-        Ok(config)
+        Ok(self.around(config))
     }
+
+    /// The options of this port around a discipline.
+    fn around(&self, config: PortConfig) -> PortConfig {
+        PortConfig {
+            ecn_threshold_bytes: self.ecn_threshold_bytes,
+            in_service_occupies_buffer: self.in_service_occupies_buffer,
+            ..config
+        }
+    }
+}
+
+/// Whether ports with this scheduler can be made any number of times.
+fn is_renewable(scheduler: &Chosen, rank: Option<&Chosen>) -> bool {
+    scheduler.is_known() && rank.is_none_or(Chosen::is_known)
 }
 
 /// The word of a choice, for the manifest.

@@ -57,6 +57,11 @@ impl Chosen {
             })
     }
 
+    /// Whether the library knows it, so that it can be built at any time, by any thread and without fail.
+    pub(crate) fn is_known(&self) -> bool {
+        self.info().is_some()
+    }
+
     fn info(&self) -> Option<&'static Info> {
         let schedulers = SCHEDULERS.iter().map(|entry| entry.info);
         schedulers.chain(RANKS.iter().map(|entry| entry.info)).find(|info| info.name == self.name)

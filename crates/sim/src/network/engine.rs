@@ -68,6 +68,11 @@ impl Network {
         &self.config
     }
 
+    /// The same routes and transport under a changed configuration of the same topology.
+    pub(super) fn with_config(&self, config: Config) -> Self {
+        Self { config, transport: self.transport, routes: self.routes.clone() }
+    }
+
     pub(super) fn routes(&self) -> &Routes {
         &self.routes
     }
