@@ -49,14 +49,23 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     ['summary.json']
     """
     check_absent(folder)
-    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.partial-", dir=folder.absolute().parent))
+    try:
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.partial-", dir=folder.absolute().parent))
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
     try:
         yield temporary
         temporary.chmod(0o777 & ~_umask())
         if folder.is_dir():
             folder.rmdir()
         temporary.rename(folder)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        # Nobody asked for the temporary folder: the fault is that of the one that was.
+        if error.filename is not None and Path(os.fsdecode(error.filename)).is_relative_to(temporary):
+            raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
+        raise
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

@@ -118,6 +118,8 @@ class Run:
     def save(self, folder: str | os.PathLike[str], *, figures: bool = True) -> Path:
         """Write manifest.json, summary.json, a Parquet file per table, figures/ and report.html to `folder`.
 
+        A packet log is also written as captures, packets/*.pcapng, one for each scheduler, seed and port.
+
         The folder appears when all of it is written; until then there is a hidden one beside it.
 
         Raises
@@ -134,6 +136,12 @@ class Run:
             _write_json(unfinished / "summary.json", self.summary)
             for name, frame in self.tables.items():
                 frame.write_parquet(unfinished / f"{name}.parquet", metadata={"pifolab": json.dumps(self.manifest)})
+            log = self.tables.get("packet_log")
+            if log is not None and log.height:
+                from pifolab.pcapng import write_captures
+
+                udp = self.manifest["spec"]["transport"]["name"] == "udp"
+                write_captures(log, self.tables["flows"], unfinished / "packets", udp=udp)
             if figures:
                 from pifolab.figures.run import draw_run
                 from pifolab.figures.style import save

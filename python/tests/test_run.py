@@ -193,6 +193,25 @@ def test_a_folder_that_fails_half_way_leaves_nothing(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_cannot_be_written_is_told_of_the_folder_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import tempfile
+
+    from pifolab.folder import whole_folder
+
+    def refuse(**_: object) -> str:
+        raise OSError(30, "Read-only file system", "/somewhere/.run.partial-x")
+
+    with pytest.raises(pifolab.InputError, match=r"run: cannot be written: No such file"):  # noqa: SIM117
+        with whole_folder(tmp_path / "run") as folder:
+            (folder / "no" / "such").write_text("")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    with pytest.raises(pifolab.InputError, match=r"/run: cannot be written: Read-only"), whole_folder(tmp_path / "run"):
+        pass
+
+
 TRACE = "time_ns,size_bytes,rank,flow\n" + "".join(f"{i * 500},1500,{(i * 7) % 11},{i % 3}\n" for i in range(400))
 
 

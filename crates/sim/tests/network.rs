@@ -393,9 +393,12 @@ fn an_interrupted_run_keeps_what_is_complete() {
     let mut observer = ();
     let mut simulation = network.simulation(&flows, &mut observer).unwrap();
     assert!(simulation.advance(50_000).unwrap());
-    let done = simulation.flows_done().0;
+    let (done, now) = (simulation.flows_done().0, simulation.now());
     let part = simulation.finish().unwrap();
     assert!(done > 0 && part.completed(&flows).count() == done);
+    // What is a share of the run is one of the part that ran.
+    assert!(now < Time::from_ns(5_000_000));
+    assert_eq!(part.end, now);
 }
 
 #[test]

@@ -3,11 +3,15 @@
 use crate::{FileError, Place};
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
 /// Lines longer than this are no text that we read; the limit keeps a binary file from filling the memory.
 const LONGEST_LINE: u64 = 64 * 1024;
+/// Bytes of a gzip file without content: header, an empty block, checksum and length.
+const SHORTEST_GZIP: usize = 20;
+/// Bytes by which any format is known.
+const LONGEST_START: u64 = 64;
 /// Room for input and for decompressed data.
 const BUFFER: usize = 256 * 1024;
 
@@ -30,11 +34,23 @@ pub(crate) fn open(path: &Path) -> Result<Input<'static>, FileError> {
 pub(crate) fn from_reader<'a>(reader: impl Read + Send + 'a, file: &str) -> Result<Input<'a>, FileError> {
     let mut reader = BufReader::with_capacity(BUFFER, reader);
     let zipped = match reader.fill_buf() {
+        // The decoder takes so short a rest for no gzip at all.
+        Ok(start) if start.len() < SHORTEST_GZIP && (start == [0x1f] || start.starts_with(&[0x1f, 0x8b])) => {
+            return Err(unreadable(file, Place::File, &io::ErrorKind::UnexpectedEof.into()));
+        }
         Ok(start) => start.starts_with(&[0x1f, 0x8b]),
         Err(error) => return Err(unreadable(file, Place::File, &error)),
     };
-    let content: Box<dyn BufRead + Send + 'a> =
-        if zipped { Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(reader))) } else { Box::new(reader) };
+    let content: Box<dyn BufRead + Send + 'a> = if zipped {
+        let mut decoder = MultiGzDecoder::new(reader);
+        // Formats are told apart by how they begin, and a decoder may hand out a single byte at first.
+        let mut start = Vec::new();
+        let read = decoder.by_ref().take(LONGEST_START).read_to_end(&mut start);
+        read.map_err(|error| unreadable(file, Place::File, &error))?;
+        Box::new(BufReader::with_capacity(BUFFER, Cursor::new(start).chain(decoder)))
+    } else {
+        Box::new(reader)
+    };
     Ok(Input { file: file.to_owned(), content })
 }
 

@@ -125,6 +125,8 @@ pub struct Simulation<'a, O> {
     end: Time,
     /// No event after this happens for now.
     pause: Time,
+    /// No event is left before the end.
+    is_over: bool,
     is_udp: bool,
 }
 
@@ -160,6 +162,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             results: vec![FlowResult::default(); flows.len()],
             end: config.end,
             pause: config.end,
+            is_over: false,
             is_udp: matches!(config.transport.congestion, Congestion::Udp(_)),
         })
     }
@@ -171,7 +174,10 @@ impl<'a, O: Observer> Simulation<'a, O> {
     pub fn advance(&mut self, events: u64) -> Result<bool, RunError> {
         let stop = self.net.counters.events.saturating_add(events);
         while self.net.counters.events < stop {
-            let Some((now, event)) = self.net.events.pop_until(self.pause) else { return Ok(false) };
+            let Some((now, event)) = self.net.events.pop_until(self.pause) else {
+                self.is_over = self.pause == self.end;
+                return Ok(false);
+            };
             self.net.note(now, event);
             self.prefetch_next();
             if let Some((port, packet)) = event.arrival() {
@@ -239,7 +245,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// # Errors
     /// If packets are not conserved.
     pub fn finish(mut self) -> Result<RunResult, RunError> {
-        let end = if self.net.events.is_empty() || self.net.events.now() < self.end { self.end } else { self.now() };
+        let end = if self.is_over { self.end } else { self.now() };
         if self.net.lazy {
             for port in 0..self.net.ports.len() as u32 {
                 self.net.catch_up(port, end);

@@ -279,6 +279,11 @@ fn gzip_is_told_by_its_content() {
     assert_eq!(read(&zipped, options(TraceRank::Dscp)).unwrap(), plain);
     let cut = message(&zipped[..zipped.len() - 20], TraceRank::Dscp);
     assert!(cut.starts_with("t: ") && cut.ends_with("the gzip data end early: the file is cut off"), "{cut}");
+    // However little is left of it.
+    for left in 1..zipped.len() {
+        let cut = message(&zipped[..left], TraceRank::Dscp);
+        assert!(cut.ends_with("the gzip data end early: the file is cut off"), "{left} bytes: {cut}");
+    }
 }
 
 #[test]
