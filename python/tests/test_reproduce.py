@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import polars as pl
@@ -239,6 +240,23 @@ def test_the_command_leaves_a_report_tables_and_figures(quick):
     assert "| pk1 | Fig. 3a |" in (quick / "claims.md").read_text()
     for ending in ("png", "svg", "pdf"):
         assert (quick / "figures" / f"pk-fig3-paper.{ending}").stat().st_size > 1000
+
+
+def test_a_browser_without_a_network_shows_the_report(quick, tmp_path):
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("no Chromium here")
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * 0.0.0.0"]
+    command += [
+        f"--user-data-dir={tmp_path}",
+        "--virtual-time-budget=2000",
+        "--dump-dom",
+        (quick / "report.html").as_uri(),
+    ]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert "Five papers on programmable packet scheduling, reproduced" in shown
+    assert shown.count("<img") >= 3
+    assert 'id="pk18"' in shown
 
 
 def test_a_second_run_gives_the_same_verdicts_and_runs_nothing(quick):

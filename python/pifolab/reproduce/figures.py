@@ -266,7 +266,7 @@ def _delivered(one: Measured, plot: Mapping[str, Any]) -> Figure:
             label = _label(name) if flow == 0 else None
             axes.bar(flow + 1 + place * width, rate, width, color=look(name, names).colour, label=label)
     axes.set_xlabel("flow, in order of start")
-    axes.set_ylabel("delivered while all are active (Gb/s)")
+    axes.set_ylabel("delivered (Gb/s)")
     axes.set_xticks(range(1, 1 + len(frame["flow"].unique())))
     _legend(figure, axes)
     return figure

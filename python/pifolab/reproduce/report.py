@@ -231,11 +231,11 @@ def _badge(verdict: str, shown: str | None = None) -> html.Html:
     return html.Html(f'<span class="chip" style="background:{colour}"></span>{html.escape(shown or verdict)}')
 
 
-def _wrapping(text: str) -> html.Html:
-    """Return a cell whose text may break into lines."""
+def _wrapping(text: str, least_rem: int = 18) -> html.Html:
+    """Return a cell whose text may break into lines, but is no narrower than it must be."""
+    width = f"min-width:{least_rem}rem;max-width:{least_rem + 8}rem"
     return html.Html(
-        f'<span style="display:inline-block;min-width:18rem;max-width:32rem;white-space:normal;text-align:left">'
-        f"{html.escape(text)}</span>"
+        f'<span style="display:inline-block;{width};white-space:normal;text-align:left">{html.escape(text)}</span>'
     )
 
 
@@ -257,7 +257,7 @@ def _summary_section(result: Reproduction) -> html.Section:
     claims = [
         [
             html.Html(f'<a href="#{one.claim.id}">{one.claim.id}</a>'),
-            one.claim.figure,
+            _wrapping(one.claim.figure, 5),
             _badge(one.verdict, one.shown),
             _badge(one.artefact),
             _wrapping(one.claim.statement),
@@ -304,10 +304,10 @@ def _claim_parts(result: Reproduction, one: ClaimVerdict, folder: Path) -> list[
         rows = [
             [
                 _wrapping(part.part.what + (" (side statement)" if part.part.side else "")),
-                _stated(part),
-                _found(part),
+                _wrapping(_stated(part), 8),
+                _wrapping(_found(part), 7),
                 _badge(part.verdict),
-                _found(other) if other else "",
+                _wrapping(_found(other), 7) if other else "",
             ]
             for part, other in zip(one.parts, others, strict=True)
         ]
