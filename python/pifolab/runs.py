@@ -409,7 +409,8 @@ def _described(brought: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, 
 def _constant(name: str, value: int, frame: pl.DataFrame) -> pl.Series:
     import polars as pl
 
-    return pl.repeat(value, frame.height, dtype=pl.Int64, eager=True).alias(name)
+    column: pl.Series = pl.Series(name, [value], dtype=pl.Int64).new_from_index(0, frame.height)
+    return column
 
 
 def _frame(columns: Mapping[str, tuple[str, Any]]) -> pl.DataFrame:

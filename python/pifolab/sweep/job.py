@@ -134,6 +134,6 @@ def _parquet(frame: Any, key: str, manifest: str) -> bytes:
     import polars as pl
 
     buffer = io.BytesIO()
-    keyed = frame.insert_column(0, pl.repeat(key, frame.height, dtype=pl.String, eager=True).alias("run"))
+    keyed = frame.insert_column(0, pl.Series("run", [key]).new_from_index(0, frame.height))
     keyed.write_parquet(buffer, metadata={"pifolab": manifest})
     return buffer.getvalue()
