@@ -50,7 +50,7 @@ def write_captures(log: pl.DataFrame, flows: pl.DataFrame, folder: Path, *, udp:
     for (seed, scheduler, port), rows in packets.group_by("seed", "scheduler", "port", maintain_order=True):
         label = re.sub(r"[^A-Za-z0-9.-]+", "_", str(scheduler))
         target = folder / f"{label}-seed{seed}-port{port}.pcapng"
-        target.write_bytes(b"".join(captures_of(rows.sort("time_ns", maintain_order=True), int(port), udp=udp)))  # type: ignore[call-overload]
+        target.write_bytes(b"".join(captures_of(rows.sort("time_ns", maintain_order=True), int(port), udp=udp)))
         written.append(target)
     return written
 
@@ -109,7 +109,7 @@ def _checksum(header: bytes) -> int:
     total = sum(struct.unpack(f">{len(header) // 2}H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+    return int(~total & 0xFFFF)
 
 
 def _padded(data: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """Figures take tables, draw what is in them, and say what is missing."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,14 @@ def test_occupancy_is_that_of_the_busiest_port_queue_upon_queue():
     assert axes.get_title(loc="left") == "SP-PIFO, port 4"
     tops = [band.get_paths()[0].vertices[:, 1].max() for band in axes.collections]
     assert tops == [4, 9]
+
+
+def test_the_example_of_the_documentation_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "watching.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "watching.md", "exec"), {})
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["fct.pdf", "fct.png", "fct.svg"]
 
 
 def test_one_link_with_throughput_is_drawn_over_time(tmp_path: Path):

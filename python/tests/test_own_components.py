@@ -1,5 +1,6 @@
 """What is written in Python runs inside the network simulator and decides as what is written in Rust."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 import pifolab
+from pifolab.plugins import load_plugins
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -320,6 +322,20 @@ def test_a_table_that_is_none_is_told():
 
     with pytest.raises(pifolab.InputError, match=r"observer crooked: table\(\) is no table"):
         pifolab.run_text(PFABRIC + SCHEDULER.replace("mine", "pifo"), observers={"crooked": Crooked})
+
+
+def test_the_example_of_the_documentation_works_as_it_is_printed(tmp_path: Path):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    for file, language in (("mine.py", "python"), ("mine.toml", "toml")):
+        (block,) = re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+        (tmp_path / file).write_text(block)
+    plugins = load_plugins([tmp_path / "mine.py"])
+    assert plugins.names() == ["two-queues", "short-first", "timid", "waits"]
+    result = pifolab.run(tmp_path / "mine.toml", **vars(plugins))
+    assert result.tables["schedulers"]["dropped_packets"].min() > 0
+    waits = result.tables["waits"].filter(scheduler="two-queues")
+    assert waits["queue"].unique().sort().to_list() == [0, 1]
+    assert waits["mean_wait_ns"].max() > 0
 
 
 PLUGIN = """

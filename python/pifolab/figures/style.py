@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,14 +62,14 @@ def figure_style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, path: Path, formats: Iterable[str] = FORMATS) -> list[Path]:
+def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = FORMATS) -> list[Path]:
     """Write `figure` as `path` with each of the `formats` as its ending, close it, and return the files."""
     written = []
     with figure_style():
         import matplotlib.pyplot as plt
 
         for ending in formats:
-            target = path.with_suffix(f".{ending}")
+            target = Path(path).with_suffix(f".{ending}")
             # Without a date: the same data give the same file.
             metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending, {})
             figure.savefig(target, metadata=metadata)
