@@ -8,7 +8,7 @@ OUT    ?= out
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow check bench demo docs stubs fuzz dataplane test-dataplane clean
+.PHONY: build test test-slow check bench demo docs stubs fuzz dataplane test-dataplane guest-test clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -83,6 +83,11 @@ dataplane:
 ## Its tests on real packets, as far as this machine can; DATAPLANE_REQUIRE=UK makes what it cannot do a failure
 test-dataplane:
 	scripts/test_dataplane.sh
+
+## The BPF qdiscs in a virtual machine with a kernel that has them (minutes; needs QEMU)
+guest-test:
+	cargo build --manifest-path dataplane/linux/Cargo.toml --target-dir target
+	scripts/test_in_guest.sh
 
 clean:
 	cargo clean

@@ -4,27 +4,54 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+/// BPF qdiscs. They need a clang that tells the kernel which pointers own what: 14 does not, 19 does.
+const QDISCS: [&str; 2] = ["pifo", "sp_pifo"];
+const OLDEST_FOR_QDISCS: u32 = 17;
+
 const PROGRAMS: [&str; 6] = ["fifo", "sp_pifo", "aifo", "packs", "rifo", "exp_pifo"];
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");
     println!("cargo::rerun-if-env-changed=CLANG");
+    println!("cargo::rustc-check-cfg=cfg(bpf_qdisc)");
     if env::var_os("CARGO_FEATURE_EBPF").is_none() {
         return;
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     for program in PROGRAMS {
         let object = out.join(format!("{program}.bpf.o"));
-        compile(&Path::new("bpf").join(format!("{program}.bpf.c")), &object);
+        compile(&clang(), &Path::new("bpf").join(format!("{program}.bpf.c")), &object);
+    }
+    // Optional: most kernels have no BPF qdisc, and a distribution's clang may be too old.
+    if let Some(clang) = clang_for_qdiscs() {
+        println!("cargo::rustc-cfg=bpf_qdisc");
+        for program in QDISCS {
+            let object = out.join(format!("qdisc_{program}.bpf.o"));
+            compile(&clang, &Path::new("bpf/qdisc").join(format!("{program}.bpf.c")), &object);
+        }
     }
 }
 
-fn compile(source: &Path, object: &Path) {
-    let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
+fn clang() -> String {
+    env::var("CLANG").unwrap_or_else(|_| "clang".to_owned())
+}
+
+/// The first clang that is new enough, by what it says of itself.
+fn clang_for_qdiscs() -> Option<String> {
+    let others = (OLDEST_FOR_QDISCS..30).rev().map(|version| format!("clang-{version}"));
+    std::iter::once(clang()).chain(others).find(|clang| {
+        let output = Command::new(clang).arg("-dumpversion").output();
+        let version = output.ok().and_then(|output| String::from_utf8(output.stdout).ok());
+        let major = version.and_then(|version| version.split('.').next()?.trim().parse::<u32>().ok());
+        major.is_some_and(|major| major >= OLDEST_FOR_QDISCS)
+    })
+}
+
+fn compile(clang: &str, source: &Path, object: &Path) {
     // asm/types.h lies in a folder of the architecture's name on Debian; clang does not look there for another target.
     let machine = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets CARGO_CFG_TARGET_ARCH");
     let headers = format!("/usr/include/{machine}-linux-gnu");
-    let mut command = Command::new(&clang);
+    let mut command = Command::new(clang);
     command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"]);
     if fs::exists(&headers).unwrap_or(false) {
         command.arg(format!("-I{headers}"));

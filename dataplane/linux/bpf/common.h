@@ -3,6 +3,7 @@
 #ifndef PIFOLAB_COMMON_H
 #define PIFOLAB_COMMON_H
 
+#include "decision.h"
 #include "intf.h"
 #include "kernel.h"
 
@@ -21,27 +22,6 @@ struct pf_counters counters SEC(".data.counters");
 
 /* Helpers such as bpf_probe_read_kernel and the tracepoints are for programs that declare this. */
 char declared_license[] SEC("license") = "GPL";
-
-/* What a scheduler says about a packet; the queue also tells where a full queue was met. */
-struct decision {
-	__u32 queue;
-	__u32 verdict;
-};
-
-static __always_inline struct decision admit(__u32 queue)
-{
-	return (struct decision){queue, ADMITTED};
-}
-
-static __always_inline struct decision drop_full(__u32 queue)
-{
-	return (struct decision){queue, DROPPED_FULL};
-}
-
-static __always_inline struct decision drop_admission(void)
-{
-	return (struct decision){0, DROPPED_ADMISSION};
-}
 
 /* What `bytes` take of a queue, in the unit of the capacities. */
 static __always_inline __u64 units(__u32 bytes)

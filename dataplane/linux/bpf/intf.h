@@ -96,6 +96,17 @@ struct pf_config {
 enum pf_push_down { PUSH_COST, PUSH_QUEUE_BOUND, PUSH_QUEUE_BOUND_OLD, PUSH_RANK, PUSH_ONE };
 enum pf_rifo_mode { RIFO_ALG1, RIFO_EQ3, RIFO_POW2 };
 
+/* BPF qdisc: packets that it can hold, and that one arrival may push out (from a capacity in bytes). */
+#define MAX_HELD 1024
+#define MAX_VICTIMS 32
+
+/* BPF qdisc: what became of the packets. */
+struct pf_qdisc_stats {
+	__u64 admitted;
+	__u64 dropped; /* on arrival */
+	__u64 evicted;
+};
+
 /* What happened, per queue: written by the classifier under the qdisc's lock, read by user space. */
 struct pf_stats {
 	__u64 admitted_packets[MAX_QUEUES];

@@ -169,6 +169,8 @@ pub fn examine() -> Vec<Finding> {
     ];
     #[cfg(feature = "ebpf")]
     findings.push(finding("qdisc tracepoints", "STFQ ranks; counting the occupancy", tracepoints()));
+    #[cfg(feature = "ebpf")]
+    findings.push(finding("BPF qdisc", "up --qdisc bpf (optional)", crate::ebpf::qdisc::supported()));
     #[cfg(not(feature = "ebpf"))]
     findings.push(finding(
         "eBPF programs in this binary",

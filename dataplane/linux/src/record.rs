@@ -28,6 +28,9 @@ pub struct Record {
     pub scheduler: String,
     /// The kernel's numbers of the program's maps.
     pub maps: Vec<(String, u32)>,
+    /// Its kind, if the scheduler is a qdisc itself.
+    #[serde(default)]
+    pub qdisc: Option<String>,
 }
 
 /// The start time of a process; `None` if there is none of that number.
@@ -58,7 +61,14 @@ impl Record {
             interface: interface.name.clone(),
             scheduler: scheduler.to_owned(),
             maps,
+            qdisc: None,
         })
+    }
+
+    /// Of a scheduler that is a qdisc of `kind`.
+    #[must_use]
+    pub fn of_qdisc(self, kind: String) -> Self {
+        Self { qdisc: Some(kind), ..self }
     }
 
     fn path(&self) -> PathBuf {

@@ -124,7 +124,7 @@ fn newest_flow_takes_the_link(shares: &[(String, Vec<f64>)]) {
 
 #[test]
 fn the_switch_gives_the_link_to_the_newest_of_four_udp_flows() {
-    let arguments = "udp-four-flows --data-plane switch --repeat 1 --phase-s 0.6";
+    let arguments = "udp-four-flows --data-plane switch --repeat 1 --phase-s 0.6 --attempts 6";
     let Some(summary) = testbed("the switch", 'U', arguments) else { return };
     let shares = last_shares(&summary);
     assert_eq!(shares.len(), 7);
@@ -141,14 +141,15 @@ fn the_switch_gives_the_link_to_the_newest_of_four_udp_flows() {
 #[test]
 fn the_kernel_gives_the_link_to_the_newest_of_four_udp_flows() {
     let schedulers = "fifo,sp-pifo,aifo,packs,rifo,exp-pifo";
-    let arguments = format!("udp-four-flows --data-plane ebpf --scheduler {schedulers} --repeat 1 --phase-s 0.6");
+    let arguments =
+        format!("udp-four-flows --data-plane ebpf --scheduler {schedulers} --repeat 1 --phase-s 0.6 --attempts 6");
     let Some(summary) = testbed("the kernel's data plane", 'K', &arguments) else { return };
     newest_flow_takes_the_link(&last_shares(&summary));
 }
 
 #[test]
 fn start_time_fair_queueing_gives_max_min_fair_shares() {
-    let arguments = "fair-shares --data-plane switch --scheduler fifo,pifo,sp-pifo --repeat 1 --phase-s 2";
+    let arguments = "fair-shares --data-plane switch --scheduler fifo,pifo,sp-pifo --repeat 1 --phase-s 2 --attempts 6";
     let Some(summary) = testbed("fair queueing", 'U', arguments) else { return };
     for (scheduler, shares) in last_shares(&summary) {
         // FIFO shares in proportion to what is offered, 80:40:20:10.

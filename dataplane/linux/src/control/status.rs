@@ -1,5 +1,6 @@
 //! `pifolab-dataplane status`: what is up, what it holds and has done.
 
+use crate::ebpf::qdisc::QdiscSnapshot;
 use crate::ebpf::{Program, Snapshot};
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;
@@ -54,21 +55,28 @@ fn show(args: &Args) -> Result<()> {
             println!("{say}; `pifolab dataplane down` removes it");
             continue;
         }
-        let snapshot = snapshot(&namespace, &record)?;
+        let (mut value, shown) = snapshot(&namespace, &record)?;
         if args.json {
-            let mut value = serde_json::to_value(&snapshot).expect("plain data");
             value["interface"] = record.interface.clone().into();
             value["pid"] = record.pid.into();
             println!("{value}");
         } else {
-            println!("{}: {} (process {})\n{snapshot}", record.interface, record.scheduler, record.pid);
+            println!("{}: {} (process {})\n{shown}", record.interface, record.scheduler, record.pid);
         }
     }
     Ok(())
 }
 
-fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<Snapshot> {
+/// For programs, and for people.
+fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<(serde_json::Value, String)> {
+    let value = |snapshot: serde_json::Result<serde_json::Value>| snapshot.expect("plain data");
+    if record.qdisc.is_some() {
+        let maps = record.maps.as_slice();
+        let snapshot = QdiscSnapshot::read(&record.scheduler, maps, namespace, &record.interface)?;
+        return Ok((value(serde_json::to_value(&snapshot)), snapshot.to_string()));
+    }
     let program = Program::find(&record.scheduler)?;
     let leaves = tc::leaves(namespace, &record.interface, crate::ebpf::intf::MAX_QUEUES)?;
-    Snapshot::read(program, record.maps.as_slice(), &leaves)
+    let snapshot = Snapshot::read(program, record.maps.as_slice(), &leaves)?;
+    Ok((value(serde_json::to_value(&snapshot)), snapshot.to_string()))
 }

@@ -1,7 +1,7 @@
 //! `pifolab-dataplane up`: a scheduler on an interface until the command ends.
 
 use crate::ebpf::plane::best_occupancy;
-use crate::ebpf::{Occupancy, Plane, PlaneConfig, RankSource, Settings};
+use crate::ebpf::{Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings};
 use crate::error::Trying;
 use crate::switch::choice::{SchedulerOptions, params};
 use crate::{Error, Result};
@@ -26,6 +26,9 @@ pub struct Args {
     /// Rank of a packet: dscp, payload:OFFSET:WIDTH (bytes of the UDP or TCP payload), las or stfq
     #[arg(long, default_value = "dscp")]
     rank: RankSource,
+    /// What holds the queues: htb, with the program as its filter, or bpf, a qdisc of our own (pifo and sp-pifo)
+    #[arg(long, value_enum, default_value = "htb")]
+    qdisc: Qdisc,
     /// How the program knows what the queues hold [default: walk, or clock where the kernel has no BTF]
     #[arg(long, value_enum)]
     occupancy_from: Option<Occupancy>,
@@ -39,21 +42,77 @@ pub struct Args {
     parameters: SchedulerOptions,
 }
 
+/// What holds the queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Qdisc {
+    /// The kernel's HTB, an eBPF program in front
+    Htb,
+    /// A BPF qdisc (Linux >= 6.16 with CONFIG_NET_SCH_BPF)
+    Bpf,
+}
+
+/// What is up.
+enum Up {
+    Htb(Plane),
+    Bpf(QdiscPlane),
+}
+
+impl Up {
+    fn queues(&self) -> usize {
+        match self {
+            Self::Htb(plane) => plane.loaded().settings.capacities.len(),
+            Self::Bpf(plane) => plane.queues(),
+        }
+    }
+
+    fn snapshot(&self) -> Result<String> {
+        match self {
+            Self::Htb(plane) => plane.snapshot().map(|snapshot| snapshot.to_string()),
+            Self::Bpf(plane) => plane.snapshot().map(|snapshot| snapshot.to_string()),
+        }
+    }
+}
+
+/// What to put up.
+enum Wanted {
+    Htb(PlaneConfig),
+    Bpf(QdiscConfig),
+}
+
+impl Wanted {
+    fn up(self) -> Result<Up> {
+        match self {
+            Self::Htb(config) => Plane::up(config).map(Up::Htb),
+            Self::Bpf(config) => QdiscPlane::up(config).map(Up::Bpf),
+        }
+    }
+}
+
 impl Args {
-    fn plane(&self) -> Result<PlaneConfig> {
+    fn wanted(&self) -> Result<Wanted> {
         if !(0.008..=400_000.0).contains(&self.rate_mbps) {
             let message = format!("--rate-mbps {}: expected a rate from 0.008 to 400000 Mb/s", self.rate_mbps);
             return Err(Error::Usage(message));
         }
         let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
+        let rate_bps = (self.rate_mbps * 1e6).round() as u64;
+        if self.qdisc == Qdisc::Bpf {
+            if self.occupancy_from.is_some() {
+                let message = "--occupancy-from has no effect on --qdisc bpf: it holds the packets itself";
+                return Err(Error::Usage(message.to_owned()));
+            }
+            return Ok(Wanted::Bpf(QdiscConfig {
+                interface: self.dev.clone(),
+                rate_bps,
+                scheduler: self.scheduler.clone(),
+                args: params(info, self.parameters.written()),
+                rank: self.rank,
+                force: self.force,
+            }));
+        }
         let occupancy = self.occupancy_from.unwrap_or_else(best_occupancy);
         let settings = Settings::new(&self.scheduler, params(info, self.parameters.written()), self.rank, occupancy)?;
-        Ok(PlaneConfig {
-            interface: self.dev.clone(),
-            rate_bps: (self.rate_mbps * 1e6).round() as u64,
-            settings,
-            force: self.force,
-        })
+        Ok(Wanted::Htb(PlaneConfig { interface: self.dev.clone(), rate_bps, settings, force: self.force }))
     }
 }
 
@@ -62,7 +121,7 @@ impl Args {
 /// # Errors
 /// As [`Plane::up`].
 pub fn run(args: Args) -> Result<()> {
-    let config = args.plane()?;
+    let wanted = args.wanted()?;
     if args.background {
         return in_background();
     }
@@ -72,14 +131,14 @@ pub fn run(args: Args) -> Result<()> {
         ends.add(signal);
     }
     ends.thread_block().trying(|| "blocking signals".to_owned())?;
-    let plane = Plane::up(config)?;
+    let plane = wanted.up()?;
     let mut out = std::io::stdout();
     let said = writeln!(
         out,
         "{}: {} on {} queues at {} Mb/s is up; Ctrl-C or `pifolab dataplane down --dev {}` ends it",
         args.dev,
         args.scheduler,
-        plane.loaded().settings.capacities.len(),
+        plane.queues(),
         args.rate_mbps,
         args.dev
     );

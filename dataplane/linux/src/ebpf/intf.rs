@@ -49,6 +49,15 @@ macro_rules! shared {
 }
 
 shared! {
+    /// `pf_qdisc_stats`: what became of the packets of a BPF qdisc.
+    QdiscStats {
+        /// Let in.
+        admitted: u64,
+        /// Refused on arrival.
+        dropped: u64,
+        /// Pushed out.
+        evicted: u64,
+    }
     /// `pf_config`: frozen when the program is loaded.
     Config {
         /// Inode number of the network namespace.

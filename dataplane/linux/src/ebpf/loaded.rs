@@ -44,7 +44,7 @@ fn keep(_level: PrintLevel, message: String) {
 }
 
 /// Runs `action` and adds what libbpf said to its error.
-fn with_messages<T>(what: &str, action: impl FnOnce() -> libbpf_rs::Result<T>) -> Result<T> {
+pub(super) fn with_messages<T>(what: &str, action: impl FnOnce() -> libbpf_rs::Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         libbpf_rs::set_print(Some((PrintLevel::Warn, keep)));
@@ -162,12 +162,7 @@ impl Loaded {
     /// # Errors
     /// The kernel does not tell.
     pub fn map_ids(&self) -> Result<Vec<(String, u32)>> {
-        let maps = self.object.maps().filter(|map| map.name().to_string_lossy().starts_with('.'));
-        maps.map(|map| {
-            let info = libbpf_rs::MapInfo::new(map.as_fd()).trying(|| "asking the kernel about a map".to_owned())?;
-            Ok((map.name().to_string_lossy().into_owned(), info.info.id))
-        })
-        .collect()
+        ids_of(&self.object)
     }
 
     /// Reads a map of global data.
@@ -175,8 +170,7 @@ impl Loaded {
     /// # Errors
     /// The kernel refuses, or there is no such map.
     pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
-        let map = self.object.maps().find(|map| map.name() == name);
-        read(&map.ok_or_else(|| Error::Failed(format!("no map {name}")))?, name)
+        super::snapshot::Maps::get(&Source(&self.object), name)
     }
 
     fn put<T: Shared>(&self, name: &str, value: &T) -> Result<()> {
@@ -268,6 +262,26 @@ impl Loaded {
     /// What it was loaded with.
     pub const fn config(&self) -> &Config {
         &self.settings.config
+    }
+}
+
+/// The kernel's numbers of an object's maps of global data, with their names.
+pub(super) fn ids_of(object: &Object) -> Result<Vec<(String, u32)>> {
+    let maps = object.maps().filter(|map| map.name().to_string_lossy().starts_with('.'));
+    maps.map(|map| {
+        let info = libbpf_rs::MapInfo::new(map.as_fd()).trying(|| "asking the kernel about a map".to_owned())?;
+        Ok((map.name().to_string_lossy().into_owned(), info.info.id))
+    })
+    .collect()
+}
+
+/// The maps of an object in this process.
+pub(super) struct Source<'a>(pub &'a Object);
+
+impl super::snapshot::Maps for Source<'_> {
+    fn get<T: Shared>(&self, name: &str) -> Result<T> {
+        let map = self.0.maps().find(|map| map.name() == name);
+        read(&map.ok_or_else(|| Error::Failed(format!("no map {name}")))?, name)
     }
 }
 

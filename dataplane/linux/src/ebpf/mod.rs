@@ -9,10 +9,12 @@ pub mod harness;
 pub mod intf;
 mod loaded;
 pub mod plane;
+pub mod qdisc;
 pub mod settings;
 pub mod snapshot;
 
 pub use loaded::{Decision, Loaded};
 pub use plane::{Plane, PlaneConfig};
+pub use qdisc::{QdiscConfig, QdiscPlane};
 pub use settings::{Occupancy, Program, RankSource, Settings};
 pub use snapshot::Snapshot;

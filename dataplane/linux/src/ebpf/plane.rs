@@ -107,17 +107,22 @@ fn on_interface(
     if settings.config.capacity.iter().any(|capacity| *capacity > u64::from(u32::MAX)) {
         return Err(Error::Unsupported("the kernel's queues hold at most 2^32 - 1 bytes".to_owned()));
     }
+    set_link(&mut settings, rate_bps, interface, namespace);
+    Ok(settings)
+}
+
+/// Fills in the link and whose it is.
+pub(super) fn set_link(settings: &mut Settings, rate_bps: u64, interface: &Interface, namespace: &NetNamespace) {
     settings.config.netns = namespace.inode();
     settings.config.ifindex = interface.index;
     // Bytes per nanosecond with 20 fractional bits, for the virtual clock.
     settings.config.rate = ((u128::from(rate_bps) << 20) / 8_000_000_000) as u64;
     // Two frames, or what the link sends in 120 us, as long as one frame of 1500 bytes takes at 100 Mb/s.
     settings.config.burst = (2 * u64::from(interface.frame_bytes())).max(rate_bps / 8 * 120 / 1_000_000);
-    Ok(settings)
 }
 
 /// Removes what a dead process left on the interface; says whether a root qdisc is in the way and may be removed.
-fn make_way(namespace: &NetNamespace, interface: &Interface, force: bool) -> Result<bool> {
+pub(super) fn make_way(namespace: &NetNamespace, interface: &Interface, force: bool) -> Result<bool> {
     if let Some(record) = Record::find(namespace, interface)? {
         if record.is_alive() {
             return Err(Error::Failed(format!(

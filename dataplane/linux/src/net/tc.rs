@@ -93,6 +93,31 @@ impl QueueTree {
     }
 }
 
+/// What the names of our own kinds of qdisc begin with.
+pub const QDISC_PREFIX: &str = "pifolab_";
+
+/// Puts a qdisc of our own `kind` on `dev`, in place of its root qdisc if `replace`.
+///
+/// # Errors
+/// No right to, or a foreign root qdisc in the way.
+pub fn install_qdisc(namespace: &NetNamespace, dev: &str, kind: &str, replace: bool) -> Result<()> {
+    let verb = if replace { "replace" } else { "add" };
+    let output = run(namespace, &["qdisc", verb, "dev", dev, "root", "handle", HANDLE, kind], "")?;
+    expect(output, &format!("installing the qdisc on {dev}")).map(drop)
+}
+
+/// What the kernel says of the root qdisc of `dev`.
+///
+/// # Errors
+/// tc fails.
+pub fn root_counters(namespace: &NetNamespace, dev: &str) -> Result<Leaf> {
+    let what = format!("reading the counters of {dev}");
+    let qdiscs = json(namespace, &["-s", "-j", "qdisc", "show", "dev", dev, "root"], &what)?;
+    let root = qdiscs.first();
+    let number = |key: &str| root.and_then(|root| root[key].as_u64()).unwrap_or(0);
+    Ok(Leaf { packets: number("qlen"), bytes: number("backlog"), drops: number("drops") })
+}
+
 /// Removes the root qdisc of `dev`; the default one comes back.
 ///
 /// # Errors
@@ -138,6 +163,9 @@ pub fn root_of(namespace: &NetNamespace, dev: &str) -> Result<Root> {
     let (kind, handle) = (root["kind"].as_str().unwrap_or("?"), root["handle"].as_str().unwrap_or("0:"));
     if handle == "0:" {
         return Ok(Root::Default);
+    }
+    if kind.starts_with(QDISC_PREFIX) {
+        return Ok(Root::Ours);
     }
     if kind == "htb" && handle == HANDLE && has_our_filter(namespace, dev)? {
         return Ok(Root::Ours);

@@ -182,7 +182,7 @@ struct Outcome {
 }
 
 fn run_once(experiment: &Experiment, bottleneck: &Bottleneck, seed: u64) -> Result<(Outcome, serde_json::Value)> {
-    let lab = Lab::new(bottleneck.plane == DataPlane::Ebpf, MTU)?;
+    let lab = Lab::new(bottleneck.plane != DataPlane::Switch, MTU)?;
     let result = bottleneck.carry(&lab, || {
         wait_until_connected(&lab)?;
         if experiment.name.is_tcp() { run_tcp(experiment, &lab) } else { run_udp(experiment, &lab, seed) }

@@ -1,9 +1,13 @@
 //! What carries the packets through the router: the user-space switch, or the kernel with eBPF in front of its queues.
 
 use super::namespace::Lab;
+#[cfg(feature = "ebpf")]
+use crate::ebpf::{Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings, plane::best_occupancy};
 use crate::switch::{self, LinkArgs, SwitchConfig, bridge::prefer_this_thread, choice::SchedulerOptions};
 use crate::{Error, Result};
 use clap::ValueEnum;
+#[cfg(feature = "ebpf")]
+use pifolab_scenario::registry::find_scheduler;
 use pifolab_units::Span;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +19,8 @@ use std::thread;
 pub enum DataPlane {
     /// The kernel's queues behind an eBPF program
     Ebpf,
+    /// A BPF qdisc: pifo and sp-pifo (Linux >= 6.16 with CONFIG_NET_SCH_BPF)
+    Qdisc,
     /// The user-space switch
     Switch,
 }
@@ -29,6 +35,7 @@ impl DataPlane {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ebpf => "ebpf",
+            Self::Qdisc => "qdisc",
             Self::Switch => "switch",
         }
     }
@@ -43,6 +50,35 @@ fn kernel_runs(scheduler: &str) -> bool {
 #[cfg(not(feature = "ebpf"))]
 const fn kernel_runs(_: &str) -> bool {
     false
+}
+
+#[cfg(feature = "ebpf")]
+const PUT_UP: fn(&Bottleneck) -> Result<Plane> = Bottleneck::put_up;
+#[cfg(feature = "ebpf")]
+const PUT_UP_QDISC: fn(&Bottleneck) -> Result<QdiscPlane> = Bottleneck::put_up_qdisc;
+#[cfg(not(feature = "ebpf"))]
+const PUT_UP: () = ();
+#[cfg(not(feature = "ebpf"))]
+const PUT_UP_QDISC: () = ();
+
+/// A kernel data plane that tells what it has done.
+#[cfg(feature = "ebpf")]
+trait Counting {
+    fn counters(&self) -> Result<Value>;
+}
+
+#[cfg(feature = "ebpf")]
+impl Counting for Plane {
+    fn counters(&self) -> Result<Value> {
+        self.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters are plain numbers"))
+    }
+}
+
+#[cfg(feature = "ebpf")]
+impl Counting for QdiscPlane {
+    fn counters(&self) -> Result<Value> {
+        self.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters are plain numbers"))
+    }
 }
 
 /// A scheduler at the bottleneck.
@@ -69,7 +105,8 @@ impl Bottleneck {
     pub fn carry<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
         match self.plane {
             DataPlane::Switch => self.carry_by_switch(lab, work),
-            DataPlane::Ebpf => self.carry_by_kernel(lab, work),
+            DataPlane::Ebpf => self.carry_by_kernel(lab, work, PUT_UP),
+            DataPlane::Qdisc => self.carry_by_kernel(lab, work, PUT_UP_QDISC),
         }
     }
 
@@ -108,30 +145,53 @@ impl Bottleneck {
     }
 
     #[cfg(feature = "ebpf")]
-    fn carry_by_kernel<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
-        use crate::ebpf::plane::best_occupancy;
-        use crate::ebpf::{Plane, PlaneConfig, RankSource, Settings};
-        use pifolab_scenario::registry::find_scheduler;
+    fn put_up(&self) -> Result<Plane> {
+        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
+        let parameters = switch::choice::params(info, self.parameters.written());
+        Plane::up(PlaneConfig {
+            interface: "r1".to_owned(),
+            rate_bps: (self.link.rate_mbps * 1e6).round() as u64,
+            settings: Settings::new(&self.scheduler, parameters, self.rank_source()?, best_occupancy())?,
+            force: false,
+        })
+    }
+
+    #[cfg(feature = "ebpf")]
+    fn put_up_qdisc(&self) -> Result<QdiscPlane> {
+        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
+        QdiscPlane::up(QdiscConfig {
+            interface: "r1".to_owned(),
+            rate_bps: (self.link.rate_mbps * 1e6).round() as u64,
+            scheduler: self.scheduler.clone(),
+            args: switch::choice::params(info, self.parameters.written()),
+            rank: self.rank_source()?,
+            force: false,
+        })
+    }
+
+    #[cfg(feature = "ebpf")]
+    fn rank_source(&self) -> Result<RankSource> {
+        self.rank.parse().map_err(Error::Usage)
+    }
+
+    #[cfg(feature = "ebpf")]
+    fn carry_by_kernel<T: Send, P: Counting>(
+        &self,
+        lab: &Lab,
+        work: impl FnOnce() -> Result<T> + Send,
+        put_up: impl FnOnce(&Self) -> Result<P> + Send,
+    ) -> Result<(T, Value)> {
         if self.link.delay_us > 0 {
             return Err(Error::Usage(
                 "--delay-us: the kernel's data plane adds no delay; use --data-plane switch".into(),
             ));
         }
-        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
-        let rank: RankSource = self.rank.parse().map_err(Error::Usage)?;
-        let parameters = switch::choice::params(info, self.parameters.written());
-        let config = PlaneConfig {
-            interface: "r1".to_owned(),
-            rate_bps: (self.link.rate_mbps * 1e6).round() as u64,
-            settings: Settings::new(&self.scheduler, parameters, rank, best_occupancy())?,
-            force: false,
-        };
         thread::scope(|scope| {
             let (opened, open) = mpsc::channel();
             let (finish, finished) = mpsc::channel::<()>();
             // Namespaces belong to threads: the one that puts the data plane up also takes it down.
             let running = lab.router.spawn(scope, move || {
-                let plane = match Plane::up(config) {
+                let plane = match put_up(self) {
                     Ok(plane) => plane,
                     Err(error) => {
                         // The receiver waits for this one message.
@@ -142,7 +202,7 @@ impl Bottleneck {
                 let _ = opened.send(Ok(()));
                 // Ends when the other side is dropped, too.
                 let _ = finished.recv();
-                plane.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters are plain numbers"))
+                plane.counters()
             });
             let opened = open.recv().unwrap_or_else(|_| Err(Error::Failed("the data plane did not start".to_owned())));
             let result = opened.and_then(|()| work());
@@ -153,7 +213,7 @@ impl Bottleneck {
     }
 
     #[cfg(not(feature = "ebpf"))]
-    fn carry_by_kernel<T: Send>(&self, _: &Lab, _: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
+    fn carry_by_kernel<T: Send>(&self, _: &Lab, _: impl FnOnce() -> Result<T> + Send, (): ()) -> Result<(T, Value)> {
         Err(Error::Unsupported(
             "this program was built without the eBPF data plane; use --data-plane switch".to_owned(),
         ))

@@ -4,6 +4,7 @@ use crate::life::Lab;
 use crate::{Random, arguments, can_run};
 use pifolab_dataplane::ebpf::harness::frame;
 use pifolab_dataplane::ebpf::{Occupancy, Plane, PlaneConfig, RankSource, Settings, Snapshot};
+use pifolab_dataplane::switch::bridge::prefer_this_thread;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,10 @@ const LASTING: Duration = Duration::from_millis(1200);
 /// Up to 8000 frames per second.
 const FRAMES_PER_BURST: usize = 8;
 const BURST_EVERY: Duration = Duration::from_millis(1);
+/// Half of what ten frames last. In a longer pause of the sender, the queue of low ranks runs empty, and high ranks rightly
+/// get the link.
+const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+const ATTEMPTS: u32 = 5;
 
 /// A packet socket on interface `name` of the calling thread's namespace.
 fn packet_socket(name: &str) -> OwnedFd {
@@ -54,9 +59,29 @@ fn received(socket: &OwnedFd) -> [usize; 64] {
     }
 }
 
-/// Overloads the link with frames of ranks 4 and 40 in random order: frames sent, what arrived, and what the data plane
-/// says.
-fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> (u64, [usize; 64], Snapshot) {
+/// What came of an overload.
+struct Outcome {
+    sent: u64,
+    by_dscp: [usize; 64],
+    snapshot: Snapshot,
+    longest_pause: Duration,
+}
+
+/// As [`overload_once`], again (and saying so) if the sender did not get the processor.
+fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> Outcome {
+    let mut attempt = 1;
+    loop {
+        let outcome = overload_once(scheduler, parameters, occupancy);
+        if outcome.longest_pause <= LONGEST_PAUSE || attempt == ATTEMPTS {
+            return outcome;
+        }
+        eprintln!("{scheduler}, attempt {attempt}: the sender waited {:?} for the processor", outcome.longest_pause);
+        attempt += 1;
+    }
+}
+
+/// Overloads the link with frames of ranks 4 and 40 in random order.
+fn overload_once(scheduler: &str, parameters: &str, occupancy: Occupancy) -> Outcome {
     let args = arguments(scheduler, parameters);
     let settings = Settings::new(scheduler, args, RankSource::Dscp, occupancy).expect("valid");
     let config = PlaneConfig { interface: "v0".to_owned(), rate_bps: RATE_BPS, settings, force: false };
@@ -69,8 +94,12 @@ fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> (u64, [u
         long[16..18].copy_from_slice(&((FRAME_BYTES - 14) as u16).to_be_bytes());
         long
     });
+    prefer_this_thread();
     let (mut sent, start) = (0, Instant::now());
+    let (mut last_burst, mut longest_pause) = (start, Duration::ZERO);
     while start.elapsed() < LASTING {
+        longest_pause = longest_pause.max(last_burst.elapsed());
+        last_burst = Instant::now();
         for _ in 0..FRAMES_PER_BURST {
             let frame = &frames[random.below(2) as usize];
             // A dropped frame is reported as ENOBUFS: that is the point.
@@ -81,7 +110,7 @@ fn overload(scheduler: &str, parameters: &str, occupancy: Occupancy) -> (u64, [u
         std::thread::sleep(BURST_EVERY);
     }
     let by_dscp = received(&receiver);
-    (sent, by_dscp, plane.snapshot().expect("a snapshot"))
+    Outcome { sent, by_dscp, snapshot: plane.snapshot().expect("a snapshot"), longest_pause }
 }
 
 #[test]
@@ -103,8 +132,10 @@ fn low_ranks_get_the_link_and_no_packet_is_unaccounted_for() {
         ("rifo", "mode=pow2", Occupancy::Walk),
         ("exp-pifo", "queues=8", Occupancy::Walk),
     ] {
-        let (sent, by_dscp, snapshot) = overload(scheduler, parameters, occupancy);
-        let context = format!("{scheduler} {parameters}, {occupancy}: {by_dscp:?}\n{snapshot}");
+        let Outcome { sent, by_dscp, snapshot, longest_pause } = overload(scheduler, parameters, occupancy);
+        let context = format!(
+            "{scheduler} {parameters}, {occupancy}, sender's longest pause {longest_pause:?}: {by_dscp:?}\n{snapshot}"
+        );
         let (low, high) = (by_dscp[4] as f64, by_dscp[40] as f64);
         assert!(low + high >= 150.0, "hardly anything arrived: {context}");
         let share = low / (low + high);

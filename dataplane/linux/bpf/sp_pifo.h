@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * SP-PIFO (Alcoz, Dietmüller, Vanbever, NSDI 2020, section 3.3 and Algorithm 1): adaptive bounds map ranks to
+ * strict-priority queues. The decision, for the filter and for the qdisc; `config` and `fits` are theirs.
+ *
+ * State as the paper counts it: one register per queue. Every option of the library is here. Bounds saturate at the
+ * smallest integer; every rank passes a bound at or below zero, so decisions are the same.
+ */
+#ifndef PIFOLAB_SP_PIFO_H
+#define PIFOLAB_SP_PIFO_H
+
+struct pf_sp_pifo state SEC(".data.state");
+/* The bounds before a push-down that a drop takes back (`order = push-down-first`): no register of the algorithm. */
+struct pf_sp_pifo before SEC(".data.scratch");
+
+static __always_inline __s64 lowered(__s64 bound, __s64 by)
+{
+	__s64 least = (-9223372036854775807LL - 1) + by; /* `by` is not negative */
+	__s64 moved = bound < least ? -9223372036854775807LL - 1 : bound - by;
+
+	return moved < config.floor ? config.floor : moved;
+}
+
+static __always_inline __s64 raised(__s64 bound)
+{
+	return bound < config.floor ? config.floor : bound;
+}
+
+static __always_inline void push_down(__s64 rank, __s64 first)
+{
+	__s64 above = config.push_down == PUSH_QUEUE_BOUND ? rank : first;
+	__s64 by = config.push_down == PUSH_COST ? first - rank : config.push_down == PUSH_RANK ? rank : 1;
+
+#pragma clang loop unroll(disable)
+	for (__u32 queue = 1; queue < MAX_QUEUES; queue++) {
+		if (queue >= config.queues)
+			break;
+		__s64 bound = state.bounds[queue];
+
+		if (config.push_down == PUSH_QUEUE_BOUND || config.push_down == PUSH_QUEUE_BOUND_OLD) {
+			state.bounds[queue] = raised(above);
+			above = bound;
+		} else {
+			state.bounds[queue] = lowered(bound, by);
+		}
+	}
+}
+
+/* MetaOpt's model: queue 1's bound falls like the others. */
+static __always_inline void push_all_down(__s64 rank, __s64 first)
+{
+	push_down(rank, first);
+	if (config.push_down == PUSH_RANK)
+		state.bounds[0] = lowered(first, rank);
+	else if (config.push_down == PUSH_ONE)
+		state.bounds[0] = lowered(first, 1);
+	else
+		state.bounds[0] = rank;
+}
+
+static __always_inline void copy(struct pf_sp_pifo *to, const struct pf_sp_pifo *from)
+{
+#pragma clang loop unroll(disable)
+	for (__u32 queue = 0; queue < MAX_QUEUES; queue++) {
+		if (queue >= config.queues)
+			break;
+		to->bounds[queue] = from->bounds[queue];
+	}
+}
+
+static __always_inline struct decision decide(__u64 unsigned_rank, __u32 bytes)
+{
+	__s64 rank = unsigned_rank, first = state.bounds[0];
+	bool falls = config.push_down_first && rank < first;
+	__u32 queue = 0;
+
+	if (falls) {
+		if (!config.update_on_full)
+			copy(&before, &state);
+		push_all_down(rank, first);
+	}
+	/* From the lowest priority up: the first queue whose bound the rank reaches, else queue 1 of the paper. */
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < MAX_QUEUES; i++) {
+		if (i >= config.queues)
+			break;
+		__u32 candidate = (config.queues - 1 - i) & (MAX_QUEUES - 1);
+
+		if (rank >= state.bounds[candidate]) {
+			queue = candidate;
+			break;
+		}
+	}
+	bool room = fits(queue, bytes);
+
+	if (room || config.update_on_full) {
+		state.bounds[queue] = rank;
+		if (queue == 0 && rank < first && !config.push_down_first)
+			push_down(rank, first);
+	} else if (falls) {
+		copy(&state, &before);
+	}
+	return room ? admit(queue) : drop_full(queue);
+}
+
+#endif

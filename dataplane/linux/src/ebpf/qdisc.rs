@@ -1,0 +1,295 @@
+//! Schedulers that are qdiscs themselves (BPF qdisc: Linux >= 6.16 with CONFIG_NET_SCH_BPF): the ideal PIFO, which
+//! strict-priority queues cannot be, and SP-PIFO. They hold the packets, order them, and keep the pace of the link; no
+//! HTB is needed.
+
+use super::intf::{Config, QdiscStats, Shared};
+use super::loaded::{self, CONFIG, STATE, STATS, Source, with_messages};
+use super::plane::{make_way, set_link};
+use super::settings::{Occupancy, RankSource, Settings};
+use super::snapshot::Maps;
+use crate::error::Trying;
+use crate::net::interface::Interface;
+use crate::net::namespace::NetNamespace;
+use crate::net::tc;
+use crate::record::Record;
+use crate::{Error, Result};
+use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
+use pifolab_scenario::registry::find_scheduler;
+use pifolab_sched::Capacity;
+use pifolab_sched::params::{self, Args};
+use serde::Serialize;
+use std::fmt;
+
+/// Packets that a qdisc can hold: `MAX_HELD` of intf.h.
+const MAX_HELD: u64 = 1024;
+/// The shortest frame, to reckon how many packets a capacity in bytes may hold.
+const SHORTEST_FRAME: u64 = 42;
+
+#[cfg(bpf_qdisc)]
+fn object_of(scheduler: &str) -> Result<&'static [u8]> {
+    match scheduler {
+        "pifo" => Ok(include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_pifo.bpf.o"))),
+        "sp-pifo" => Ok(include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_sp_pifo.bpf.o"))),
+        other => Err(Error::Unsupported(format!("no BPF qdisc of {other}: there are pifo and sp-pifo"))),
+    }
+}
+
+#[cfg(not(bpf_qdisc))]
+fn object_of(_: &str) -> Result<&'static [u8]> {
+    Err(Error::Unsupported(
+        "this program was built without the BPF qdiscs, which need clang 17 or later: install clang-19 and build again"
+            .to_owned(),
+    ))
+}
+
+/// Whether this kernel has BPF qdiscs, by its own types.
+///
+/// # Errors
+/// Why not.
+pub fn supported() -> std::result::Result<String, String> {
+    const TYPES: &str = "/sys/kernel/btf/vmlinux";
+    const MARK: &[u8] = b"bpf_struct_ops_Qdisc_ops";
+    let types = std::fs::read(TYPES).map_err(|error| format!("{TYPES}: {error}"))?;
+    if types.windows(MARK.len()).any(|window| window == MARK) {
+        Ok("CONFIG_NET_SCH_BPF".to_owned())
+    } else {
+        Err("this kernel has no BPF qdisc (Linux >= 6.16 with CONFIG_NET_SCH_BPF)".to_owned())
+    }
+}
+
+/// What to put on which interface.
+#[derive(Clone, Debug)]
+pub struct QdiscConfig {
+    /// The interface.
+    pub interface: String,
+    /// Its link rate from now on.
+    pub rate_bps: u64,
+    /// `pifo` or `sp-pifo`.
+    pub scheduler: String,
+    /// Its parameters, as the library has them.
+    pub args: Args,
+    /// Where ranks come from: carried ones only.
+    pub rank: RankSource,
+    /// Whether a foreign root qdisc may be removed.
+    pub force: bool,
+}
+
+/// A qdisc that works until it is dropped; then it is removed.
+pub struct QdiscPlane {
+    /// The interface's qdisc goes first, then the kernel forgets the kind.
+    installed: Installed,
+    _links: Vec<Link>,
+    object: Object,
+    scheduler: String,
+    queues: usize,
+}
+
+struct Installed {
+    namespace: NetNamespace,
+    interface: Interface,
+    record: Record,
+}
+
+/// The configuration, checked by the library, and the registers as they start.
+fn settings(config: &QdiscConfig) -> Result<Settings> {
+    let entry = find_scheduler(&config.scheduler).map_err(Error::Usage)?;
+    object_of(entry.info.name)?;
+    (entry.build)(config.args.clone()).map_err(|error| Error::Usage(error.to_string()))?;
+    if matches!(config.rank, RankSource::Las | RankSource::Stfq) {
+        let message = format!("--rank {}: a BPF qdisc takes ranks that packets carry: dscp or payload", config.rank);
+        return Err(Error::Unsupported(message));
+    }
+    let settings = if entry.info.name == "pifo" {
+        // One buffer, like FIFO's.
+        let capacity =
+            params::read_capacity(&mut config.args.clone()).map_err(|error| Error::Usage(error.to_string()))?;
+        let mut args = Args::new("fifo");
+        match capacity {
+            Capacity::Packets(packets) => args.set("capacity_packets", params::Value::Integer(packets.into())),
+            Capacity::Bytes(bytes) => args.set("capacity_bytes", params::Value::Integer(bytes.into())),
+            Capacity::Unlimited => unreachable!("text gives no unlimited capacity"),
+        };
+        Settings::new("fifo", args, config.rank, Occupancy::Harness)?
+    } else {
+        Settings::new(entry.info.name, config.args.clone(), config.rank, Occupancy::Harness)?
+    };
+    let most = settings_hold(&settings);
+    if most > MAX_HELD {
+        return Err(Error::Unsupported(format!(
+            "capacity: a BPF qdisc holds at most {MAX_HELD} packets, and {most} may come together; give a smaller one"
+        )));
+    }
+    Ok(settings)
+}
+
+fn settings_hold(settings: &Settings) -> u64 {
+    if settings.in_bytes() { settings.config.total.div_ceil(SHORTEST_FRAME) } else { settings.config.total }
+}
+
+impl QdiscPlane {
+    /// Puts the qdisc up, in the namespace of the calling thread. What an earlier, crashed run left on the interface is
+    /// removed first.
+    ///
+    /// # Errors
+    /// A parameter that is wrong or that the qdisc cannot do; a kernel without BPF qdiscs; no right to; no such
+    /// interface; another data plane that lives; a foreign root qdisc.
+    pub fn up(config: QdiscConfig) -> Result<Self> {
+        let mut settings = settings(&config)?;
+        supported().map_err(|reason| Error::Unsupported(format!("{reason}; --qdisc htb works here")))?;
+        let namespace = NetNamespace::current()?;
+        let interface = Interface::find(&config.interface)?;
+        set_link(&mut settings, config.rate_bps, &interface, &namespace);
+        let replace = make_way(&namespace, &interface, config.force)?;
+
+        let what = format!("loading the BPF qdisc of {}", config.scheduler);
+        // Kinds are the kernel's, not the interface's: each process needs one of its own.
+        let kind = format!("{}{:x}", tc::QDISC_PREFIX, std::process::id());
+        let mut builder = ObjectBuilder::default();
+        builder.name(format!("qdisc_{}", config.scheduler.replace('-', "_"))).trying(|| what.clone())?;
+        let object = object_of(&config.scheduler)?;
+        let mut open = with_messages(&what, || builder.open_memory(object))?;
+        for mut map in open.maps_mut() {
+            let name = map.name().to_string_lossy().into_owned();
+            match name.as_str() {
+                CONFIG => map.set_initial_value(settings.config.bytes()).trying(|| format!("{what}: {name}"))?,
+                STATE => {
+                    let state = settings.state.as_deref().expect("SP-PIFO has registers");
+                    map.set_initial_value(state).trying(|| format!("{what}: {name}"))?;
+                }
+                _ => {}
+            }
+            if map.map_type() == libbpf_rs::MapType::StructOps {
+                let operations =
+                    map.initial_value_mut().ok_or_else(|| Error::failed(&what, "no table of operations"))?;
+                let id = &mut operations[..16];
+                id.fill(0);
+                id[..kind.len()].copy_from_slice(kind.as_bytes());
+            }
+        }
+        let mut object = with_messages(&what, || open.load())?;
+        let record =
+            Record::new(&namespace, &interface, &config.scheduler, loaded::ids_of(&object)?)?.of_qdisc(kind.clone());
+        let mut links = Vec::new();
+        for mut map in object.maps_mut() {
+            if map.map_type() == libbpf_rs::MapType::StructOps {
+                links.push(with_messages(&what, || map.attach_struct_ops())?);
+            }
+        }
+        record.write()?;
+        // From here on, dropping it removes everything.
+        let installed = Installed { namespace, interface, record };
+        tc::install_qdisc(&installed.namespace, &installed.interface.name, &kind, replace)?;
+        let queues = settings.capacities.len();
+        Ok(Self { installed, _links: links, object, scheduler: config.scheduler, queues })
+    }
+
+    /// Queues that it has.
+    pub const fn queues(&self) -> usize {
+        self.queues
+    }
+
+    /// What it holds and has done.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn snapshot(&self) -> Result<QdiscSnapshot> {
+        let Installed { namespace, interface, .. } = &self.installed;
+        QdiscSnapshot::read(&self.scheduler, &Source(&self.object), namespace, &interface.name)
+    }
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        if let Err(error) = self.record.clean(&self.namespace) {
+            eprintln!("pifolab: {}: {error}", self.interface.name);
+        }
+    }
+}
+
+/// A qdisc at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct QdiscSnapshot {
+    /// The scheduler's name in the library.
+    pub scheduler: String,
+    /// `bpf`.
+    pub qdisc: &'static str,
+    /// Packets that were let in.
+    pub admitted_packets: u64,
+    /// Packets refused on arrival.
+    pub dropped_packets: u64,
+    /// Packets pushed out by one of lower rank.
+    pub evicted_packets: u64,
+    /// Packets that it holds.
+    pub occupancy_packets: u64,
+    /// Their bytes.
+    pub occupancy_bytes: u64,
+    /// SP-PIFO: the smallest rank that each queue takes, highest priority first.
+    pub bounds: Option<Vec<i64>>,
+}
+
+impl QdiscSnapshot {
+    pub(crate) fn read(
+        scheduler: &str,
+        maps: &(impl Maps + ?Sized),
+        namespace: &NetNamespace,
+        interface: &str,
+    ) -> Result<Self> {
+        let config: Config = maps.get(CONFIG)?;
+        let stats: QdiscStats = maps.get(STATS)?;
+        let root = tc::root_counters(namespace, interface)?;
+        let bounds = match scheduler {
+            "sp-pifo" => {
+                let state: super::intf::SpPifoState = maps.get(STATE)?;
+                Some(state.bounds[..config.queues as usize].to_vec())
+            }
+            _ => None,
+        };
+        Ok(Self {
+            scheduler: scheduler.to_owned(),
+            qdisc: "bpf",
+            admitted_packets: stats.admitted,
+            dropped_packets: stats.dropped,
+            evicted_packets: stats.evicted,
+            occupancy_packets: root.packets,
+            occupancy_bytes: root.bytes,
+            bounds,
+        })
+    }
+}
+
+impl fmt::Display for QdiscSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  holds {} packets, {} bytes", self.occupancy_packets, self.occupancy_bytes)?;
+        let Self { admitted_packets, dropped_packets, evicted_packets, .. } = self;
+        write!(f, "  admitted {admitted_packets}, dropped {dropped_packets}, pushed out {evicted_packets}")?;
+        match &self.bounds {
+            Some(bounds) => write!(f, "\n  bounds {bounds:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(scheduler: &str, key: &str, value: i128, rank: RankSource) -> String {
+        let mut args = Args::new(scheduler);
+        if !key.is_empty() {
+            args.set(key, params::Value::Integer(value));
+        }
+        let (interface, scheduler) = ("lo".to_owned(), scheduler.to_owned());
+        let config = QdiscConfig { interface, rate_bps: 1_000_000, scheduler, args, rank, force: false };
+        settings(&config).expect_err("refused").to_string()
+    }
+
+    #[test]
+    #[cfg(bpf_qdisc)]
+    fn what_a_qdisc_cannot_do_is_refused_with_what_it_can() {
+        assert!(refused("aifo", "", 0, RankSource::Dscp).contains("pifo and sp-pifo"));
+        assert!(refused("pifo", "", 0, RankSource::Las).contains("dscp or payload"));
+        assert!(refused("pifo", "capacity_packets", 2000, RankSource::Dscp).contains("at most 1024"));
+        assert!(refused("pifo", "capacity_bytes", 1_000_000, RankSource::Dscp).contains("at most 1024"));
+        assert!(refused("sp-pifo", "quues", 3, RankSource::Dscp).contains("quues"));
+    }
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Tests the BPF qdiscs in a virtual machine (QEMU, software emulation) with a distribution's kernel that has them, since few
+# machines run one: four UDP flows through the ideal PIFO and SP-PIFO; the newest must take the link. Takes minutes.
+#
+# The kernel comes from Debian's trixie-backports, into a folder of its own (GUEST_FOLDER): nothing is installed. What is
+# missing is said, and the test skipped; with DATAPLANE_REQUIRE=Q in the environment that is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=${GUEST_FOLDER:-target/guest}
+program=${PIFOLAB_DATAPLANE:-${CARGO_TARGET_DIR:-target}/debug/pifolab-dataplane}
+# Slow enough for an emulated processor.
+rate_mbps=2
+limit_s=${GUEST_LIMIT_S:-480}
+
+skip() {
+    if [[ ${DATAPLANE_REQUIRE:-} == *Q* ]]; then
+        echo "guest: cannot test the BPF qdiscs, and DATAPLANE_REQUIRE asks for it: $1" >&2
+        exit 1
+    fi
+    echo "guest: skipped the BPF qdiscs: $1"
+    exit 0
+}
+
+for tool in qemu-system-x86_64 busybox cpio xz apt-get dpkg-deb ip tc; do
+    command -v "$tool" > /dev/null ||
+        skip "$tool is not installed (Debian: qemu-system-x86 busybox-static cpio xz-utils iproute2)"
+done
+[ "$(uname -m)" = x86_64 ] || skip "the guest's kernel is for x86_64, this is $(uname -m)"
+[ -x "$program" ] || skip "$program is not built (make dataplane)"
+
+# Downloads the newest cloud kernel with apt's own checks, from lists and into folders that are not the system's.
+fetch_kernel() {
+    mkdir -p "$folder"/{lists/partial,cache/archives/partial,packages}
+    local here
+    here=$(realpath "$folder")
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie-backports main" \
+        > "$here/sources.list"
+    local apt=(-qq -o "Dir::Etc::sourcelist=$here/sources.list" -o Dir::Etc::sourceparts=/nonexistent
+        -o "Dir::State::lists=$here/lists" -o "Dir::Cache=$here/cache" -o APT::Get::List-Cleanup=0
+        -o APT::Sandbox::User=root -o APT::Architecture=amd64)
+    apt-get "${apt[@]}" update > /dev/null || return 1
+    local image
+    image=$(apt-cache "${apt[@]}" search --names-only '^linux-binary-[0-9].*-cloud-amd64$' | cut -d' ' -f1 | sort -V | tail -n 1)
+    [ -n "$image" ] || return 1
+    (cd "$here/packages" && apt-get "${apt[@]}" download "$image" "${image/binary/modules}" > /dev/null) || return 1
+    mkdir -p "$here/kernel"
+    for package in "$here"/packages/*.deb; do dpkg-deb -x "$package" "$here/kernel"; done
+}
+find_kernel() { find "$folder/kernel" -name "$1" 2> /dev/null | sort | tail -n 1; }
+[ -n "$(find_kernel vmlinuz)" ] || fetch_kernel || skip "no kernel could be had from Debian's trixie-backports"
+kernel=$(find_kernel vmlinuz)
+veth=$(find_kernel 'veth.ko*')
+[ -n "$kernel" ] && [ -n "$veth" ] || skip "the kernel package has no vmlinuz or no veth module"
+
+# The guest's files: busybox, the program with ip and tc, and the libraries that they are linked with.
+guest=$(mktemp -d)
+trap 'rm -rf "$guest"' EXIT
+mkdir -p "$guest"/{bin,proc,sys,dev,run,tmp}
+cp "$(command -v busybox)" "$guest/bin/busybox"
+cp "$program" "$guest/bin/pifolab-dataplane"
+for tool in ip tc; do cp -L "$(command -v $tool)" "$guest/bin/$tool"; done
+for library in $(for tool in ip tc pifolab-dataplane; do ldd "$guest/bin/$tool"; done | grep -o '/[^ ]*' | sort -u); do
+    mkdir -p "$guest$(dirname "$library")"
+    cp -L "$library" "$guest$library"
+done
+case $veth in *.xz) xz -dc "$veth" ;; *) cat "$veth" ;; esac > "$guest/veth.ko"
+cat > "$guest/init" << INIT
+#!/bin/busybox sh
+export PATH=/bin
+for mount in "proc proc /proc" "sysfs sys /sys" "devtmpfs dev /dev" "tmpfs run /run" "tmpfs tmp /tmp"; do
+    set -- \$mount
+    busybox mount -t \$1 \$2 \$3
+done
+busybox insmod /veth.ko
+echo "guest: Linux \$(busybox uname -r)"
+pifolab-dataplane testbed udp-four-flows --data-plane qdisc --scheduler pifo,sp-pifo --repeat 1 --phase-s 2 \
+    --rate-mbps $rate_mbps --attempts 2 --out /tmp/out
+echo "guest: testbed ended with \$?"
+echo "guest: summary \$(busybox tr -d '\n' < /tmp/out/summary.json)"
+# By hand (with paths: busybox has commands of these names, too), in the guest's own namespace: what is up is shown, what a killed process leaves is removed.
+/bin/ip link add v0 type veth peer name v1 && /bin/ip link set v0 up && /bin/ip link set v1 up
+pifolab-dataplane up --dev v0 --rate-mbps 5 --scheduler pifo --qdisc bpf --background
+echo "guest: up ended with \$?"
+pifolab-dataplane status --json
+busybox killall -9 pifolab-dataplane
+pifolab-dataplane down
+echo "guest: down ended with \$?"
+echo "guest: left \$(/bin/tc qdisc show dev v0 root)"
+busybox poweroff -f
+INIT
+chmod +x "$guest/init"
+(cd "$guest" && find . | cpio --quiet -o -H newc) | gzip -1 > "$folder/guest.cpio.gz"
+
+log=$folder/console.log
+timeout "$limit_s" qemu-system-x86_64 -accel tcg -m 512 -smp 2 -nographic -no-reboot -kernel "$kernel" \
+    -initrd "$folder/guest.cpio.gz" -append "console=ttyS0 quiet panic=-1" < /dev/null > "$log" 2>&1 || true
+tr -d '\r' < "$log" | grep -a -E '^guest:|^pifo|^sp-pifo|pifolab:' | grep -av '^guest: summary' || true
+python3 - "$log" << 'CHECK'
+import json, re, sys
+
+text = open(sys.argv[1], encoding="utf-8", errors="replace").read().replace("\r", "")
+def said(words):
+    found = re.search(rf"^guest: {words}(.*)$", text, re.MULTILINE)
+    if not found:
+        sys.exit(f"guest: it did not say '{words}'; see {sys.argv[1]}")
+    return found.group(1).strip()
+for step in ("testbed ended with", "up ended with", "down ended with"):
+    if said(step) != "0":
+        sys.exit(f"guest: {step} {said(step)}; see {sys.argv[1]}")
+runs = json.loads(said("summary"))["runs"]
+for run in runs:
+    share = run["phases"][-1]["share"]
+    print(f"guest: {run['scheduler']}: shares of the last phase {[round(one, 3) for one in share]}, {run['counters']}")
+    if share[3] < 0.85:
+        sys.exit(f"guest: {run['scheduler']}: the newest flow got {share[3]:.2f} of the link, less than 0.85")
+if [run["scheduler"] for run in runs] != ["pifo", "sp-pifo"] or not runs[0]["counters"]["evicted_packets"]:
+    sys.exit("guest: PIFO and SP-PIFO should both have run, and PIFO have pushed packets out")
+if "pifolab" in said("left"):
+    sys.exit("guest: a killed data plane was not removed")
+print("guest: the BPF qdiscs work")
+CHECK
