@@ -53,8 +53,8 @@ enum Qdisc {
 
 /// What is up.
 enum Up {
-    Htb(Plane),
-    Bpf(QdiscPlane),
+    Htb(Box<Plane>),
+    Bpf(Box<QdiscPlane>),
 }
 
 impl Up {
@@ -75,15 +75,15 @@ impl Up {
 
 /// What to put up.
 enum Wanted {
-    Htb(PlaneConfig),
+    Htb(Box<PlaneConfig>),
     Bpf(QdiscConfig),
 }
 
 impl Wanted {
     fn up(self) -> Result<Up> {
         match self {
-            Self::Htb(config) => Plane::up(config).map(Up::Htb),
-            Self::Bpf(config) => QdiscPlane::up(config).map(Up::Bpf),
+            Self::Htb(config) => Plane::up(*config).map(Box::new).map(Up::Htb),
+            Self::Bpf(config) => QdiscPlane::up(config).map(Box::new).map(Up::Bpf),
         }
     }
 }
@@ -112,7 +112,8 @@ impl Args {
         }
         let occupancy = self.occupancy_from.unwrap_or_else(best_occupancy);
         let settings = Settings::new(&self.scheduler, params(info, self.parameters.written()), self.rank, occupancy)?;
-        Ok(Wanted::Htb(PlaneConfig { interface: self.dev.clone(), rate_bps, settings, force: self.force }))
+        let interface = self.dev.clone();
+        Ok(Wanted::Htb(Box::new(PlaneConfig { interface, rate_bps, settings, force: self.force })))
     }
 }
 
