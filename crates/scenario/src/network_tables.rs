@@ -332,8 +332,7 @@ fn flow_table(flows: &[Flow], ideal: &[Option<Span>], results: &[FlowResult]) ->
     Table::new(
         "flows",
         vec![
-            // Ids of flow lists may use all 64 bits; a column holds 63.
-            ("flow", Column::Integers(flows.iter().map(|flow| flow.id as i64).collect())),
+            ("flow", of_flow(|flow| flow.id)),
             ("src", of_flow(|flow| flow.src.into())),
             ("dst", of_flow(|flow| flow.dst.into())),
             ("size_bytes", of_flow(|flow| flow.bytes)),

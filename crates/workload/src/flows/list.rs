@@ -17,7 +17,8 @@ const COLUMNS: [&str; 5] = ["flow", "src", "dst", "size_bytes", "start_ns"];
 ///
 /// # Errors
 /// If the file cannot be read, a column is missing, or a row is no flow: a flow to itself, a host that does not exist,
-/// a size of 0 or above 2^63 - 1, a negative start or one before the row above, an id for the second time. The error
+/// a size of 0 or above 2^63 - 1, a negative start or one before the row above, an id above 2^63 - 1 or for the second
+/// time. The error
 /// names file, line, column and value.
 pub fn read_flows(path: &Path, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
     read(open(path)?, hosts)
@@ -123,7 +124,12 @@ pub(super) fn parse(
             _ => Ok(host),
         }
     };
-    let id = id.parse().map_err(|_| ("flow", format!("{}: expected an integer from 0 to 2^64 - 1", quoted(id))))?;
+    // As far as the columns of tables of flows reach.
+    let id = id
+        .parse::<i64>()
+        .ok()
+        .and_then(|id| u64::try_from(id).ok())
+        .ok_or_else(|| ("flow", format!("{}: expected an integer from 0 to 2^63 - 1", quoted(id))))?;
     let (src, dst) = (host("src", src)?, host("dst", dst)?);
     if src == dst {
         return Err(("dst", format!("{dst} is the source too: a flow cannot go to itself")));
@@ -151,7 +157,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         let flows = [
             Flow { id: 7, src: 0, dst: 1, bytes: 1, start: Time::ZERO },
-            Flow { id: u64::MAX, src: 1, dst: 0, bytes: MAX_FLOW_BYTES, start: Time::from_ps(1_007) },
+            Flow { id: i64::MAX as u64, src: 1, dst: 0, bytes: MAX_FLOW_BYTES, start: Time::from_ps(1_007) },
             Flow { id: 2, src: 1, dst: 9, bytes: 1500, start: Time::MAX },
         ];
         let mut text = Vec::new();
@@ -159,7 +165,7 @@ mod tests {
         assert_eq!(flows_from(&text[..], "f", Some(10)).unwrap(), flows);
         assert_eq!(
             String::from_utf8(text).unwrap().lines().nth(2),
-            Some("18446744073709551615,1,0,9223372036854775807,1.007")
+            Some("9223372036854775807,1,0,9223372036854775807,1.007")
         );
     }
 
@@ -194,7 +200,11 @@ mod tests {
         );
         assert_eq!(message("0,1,10,5,0\n"), "f.csv:2: dst: host 10: expected one of the 10 from 0 up");
         assert_eq!(message("0,x,1,5,0\n"), "f.csv:2: src: \"x\": expected a host number");
-        assert_eq!(message("-1,0,1,5,0\n"), "f.csv:2: flow: \"-1\": expected an integer from 0 to 2^64 - 1");
+        assert_eq!(message("-1,0,1,5,0\n"), "f.csv:2: flow: \"-1\": expected an integer from 0 to 2^63 - 1");
+        assert_eq!(
+            message("9223372036854775808,0,1,5,0\n"),
+            "f.csv:2: flow: \"9223372036854775808\": expected an integer from 0 to 2^63 - 1"
+        );
         assert_eq!(message("0,1,2,5\n"), "f.csv:2: 4 fields where the header has 5");
         let headerless = flows_from(&b"0,1,2,5,0\n"[..], "f", None).unwrap_err().to_string();
         assert_eq!(headerless, "f:1: no column flow in the header \"0,1,2,5,0\"");
