@@ -168,19 +168,20 @@ fn loaded<S: FromArgs + Scheduler + 'static>(
         args.set(*name, value.clone());
     }
     let scheduler = S::build(args).expect("the cases' parameters are valid");
-    let mut loaded = Loaded { scheduler, ranks: draw(ranks), load, occupancy: occupancy as usize, offered: 0 };
+    let mut loaded = Loaded { scheduler, ranks: draw(ranks), load, offered: 0 };
     // Under overload an admission test may keep the buffer below its capacity: then this is its equilibrium.
     for _ in 0..20 * u64::from(occupancy) {
         if loaded.scheduler.len() >= occupancy as usize {
             break;
         }
-        let _ = loaded.offer();
+        offer(&mut loaded.scheduler, &loaded.ranks, loaded.offered);
+        loaded.offered += 1;
     }
     Box::new(loaded)
 }
 
 /// Uniform ranks below `ranks`, by xorshift: the same in every run.
-fn draw(ranks: u32) -> Vec<Rank> {
+fn draw(ranks: u32) -> Box<[Rank; DRAWN]> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut next = || {
         state ^= state << 13;
@@ -188,55 +189,58 @@ fn draw(ranks: u32) -> Vec<Rank> {
         state ^= state << 17;
         Rank::from((state >> 32) as u32 % ranks)
     };
-    (0..DRAWN).map(|_| next()).collect()
+    let drawn: Vec<Rank> = (0..DRAWN).map(|_| next()).collect();
+    drawn.try_into().expect("as many were drawn")
 }
 
 struct Loaded<S> {
     scheduler: S,
-    ranks: Vec<Rank>,
+    ranks: Box<[Rank; DRAWN]>,
     load: Load,
-    occupancy: usize,
     offered: u64,
 }
 
-impl<S: Scheduler> Loaded<S> {
-    #[inline(always)]
-    fn offer(&mut self) -> u64 {
-        let id = self.offered;
-        self.offered += 1;
-        let flow = (id % FLOWS) as u32;
-        let rank = self.ranks[id as usize % DRAWN];
-        match self.scheduler.enqueue(Packet { id, flow, size: BYTES, rank, arrival: Time::ZERO }, Time::ZERO) {
-            Enqueued::Admitted { queue, .. } => u64::from(queue),
-            Enqueued::Evicted { victims, .. } => victims.iter().map(|victim| victim.id).sum(),
-            Enqueued::Dropped { packet, .. } => packet.id,
-        }
+/// Offers the packet number `id`. Returns whether it was stored, and a number that depends on the outcome.
+#[inline(always)]
+fn offer<S: Scheduler>(scheduler: &mut S, ranks: &[Rank; DRAWN], id: u64) -> (bool, u64) {
+    let flow = (id % FLOWS) as u32;
+    let rank = ranks[id as usize % DRAWN];
+    match scheduler.enqueue(Packet { id, flow, size: BYTES, rank, arrival: Time::ZERO }, Time::ZERO) {
+        Enqueued::Admitted { queue, .. } => (true, u64::from(queue)),
+        Enqueued::Evicted { victims, .. } => (true, victims.iter().map(|victim| victim.id).sum()),
+        Enqueued::Dropped { packet, .. } => (false, packet.id),
     }
+}
 
-    #[inline(always)]
-    fn send(&mut self) -> u64 {
-        match self.scheduler.dequeue(Time::ZERO) {
-            Dequeued::Packet { packet, .. } => packet.id,
-            _ => 0,
-        }
+/// Takes a packet out. Returns a number that depends on it.
+#[inline(always)]
+fn send<S: Scheduler>(scheduler: &mut S) -> u64 {
+    match scheduler.dequeue(Time::ZERO) {
+        Dequeued::Packet { packet, .. } => packet.id,
+        _ => 0,
     }
 }
 
 impl<S: Scheduler> Run for Loaded<S> {
     fn run(&mut self, packets: u64) -> u64 {
-        let mut sum = 0u64;
-        match self.load {
+        let Self { scheduler, ranks, load, offered } = self;
+        let (mut sum, first) = (0u64, *offered);
+        *offered += packets;
+        match load {
             Load::Steady => {
-                for _ in 0..packets {
-                    sum = sum.wrapping_add(self.offer());
-                    if self.scheduler.len() > self.occupancy {
-                        sum = sum.wrapping_add(self.send());
+                for id in first..first + packets {
+                    let (stored, outcome) = offer(scheduler, ranks, id);
+                    sum = sum.wrapping_add(outcome);
+                    if stored {
+                        sum = sum.wrapping_add(send(scheduler));
                     }
                 }
             }
             Load::Overload => {
-                for _ in 0..packets / 2 {
-                    sum = sum.wrapping_add(self.offer()).wrapping_add(self.offer()).wrapping_add(self.send());
+                for pair in 0..packets / 2 {
+                    let id = first + 2 * pair;
+                    let (one, two) = (offer(scheduler, ranks, id).1, offer(scheduler, ranks, id + 1).1);
+                    sum = sum.wrapping_add(one).wrapping_add(two).wrapping_add(send(scheduler));
                 }
             }
         }
@@ -251,7 +255,7 @@ impl<S: Scheduler> Run for Loaded<S> {
 /// A full window that takes in a rank and tells its quantile, again and again.
 pub struct WindowRun {
     window: RankWindow,
-    ranks: Vec<Rank>,
+    ranks: Box<[Rank; DRAWN]>,
     asked: usize,
 }
 

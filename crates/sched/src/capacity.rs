@@ -1,6 +1,7 @@
 //! How much fits: capacities in packets or bytes, and the account of what is used.
 
 use core::fmt;
+use core::hint::select_unpredictable;
 use pifolab_units::Bytes;
 
 /// The most that a queue or a buffer can hold.
@@ -62,21 +63,34 @@ impl Room {
     }
 
     /// Whether a packet of `size` bytes fits now.
-    #[inline]
+    #[inline(always)]
     pub const fn fits(&self, size: u32) -> bool {
-        self.held_packets() < self.packet_limit && self.held_bytes() + size as u64 <= self.byte_limit
+        // One unit is asked about, the other never: a branch that is always foreseen.
+        if self.counts_bytes() {
+            self.held_bytes() + size as u64 <= self.byte_limit
+        } else {
+            self.held_packets() < self.packet_limit
+        }
     }
 
     /// Books a packet of `size` bytes.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, size: u32) {
         debug_assert!(self.fits(size), "a packet was stored beyond the capacity");
         self.taken.packets = self.taken.packets.wrapping_add(1);
         self.taken.bytes = self.taken.bytes.wrapping_add(u64::from(size));
     }
 
+    /// Books a packet of `size` bytes if `stored`, without a branch: whether it is stored may be anybody's guess.
+    #[inline(always)]
+    pub(crate) fn take_if(&mut self, stored: bool, size: u32) {
+        debug_assert!(!stored || self.fits(size), "a packet was stored beyond the capacity");
+        self.taken.packets = self.taken.packets.wrapping_add(u64::from(stored));
+        self.taken.bytes = self.taken.bytes.wrapping_add(select_unpredictable(stored, u64::from(size), 0));
+    }
+
     /// Gives back what a packet of `size` bytes had booked.
-    #[inline]
+    #[inline(always)]
     pub fn release(&mut self, size: u32) {
         debug_assert!(self.held_packets() > 0 && self.held_bytes() >= u64::from(size), "a packet left twice");
         self.released.packets = self.released.packets.wrapping_add(1);

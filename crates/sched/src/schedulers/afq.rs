@@ -19,12 +19,13 @@
 //! Deviations: none from the paper's pseudo-code. Rounds advance only where a dequeue finds the current queue empty
 //! while others hold packets, so an idle link does not use up rounds. Bids saturate at 2^64 - 1 bytes.
 
+use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::PriorityQueues;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use pifolab_units::{Bytes, Time};
+use pifolab_units::Time;
 
 /// What happens to a packet exactly n rounds ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,7 +127,7 @@ impl Afq {
 }
 
 impl Scheduler for Afq {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let (flow, rank) = (packet.flow, packet.rank);
         let start = self.round.saturating_mul(self.bytes_per_round).max(self.bids.last(flow));
@@ -148,7 +149,7 @@ impl Scheduler for Afq {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
         if self.queues.is_empty() {
             return Dequeued::Empty;
@@ -165,25 +166,7 @@ impl Scheduler for Afq {
         }
     }
 
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.queues.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.queues.capacity()
-    }
-
-    fn queues(&self) -> usize {
-        self.queues.count()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.queues.room(queue).packets()
-    }
+    in_queues::answer_for_queues!();
 }
 
 /// The last bid of each flow, in bytes.

@@ -252,19 +252,20 @@ impl Aifo {
 }
 
 impl Scheduler for Aifo {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank;
-        if !self.passes(rank) {
-            return Enqueued::Dropped { packet, reason: DropReason::Admission };
-        }
-        match self.queue.push(packet) {
+        let passes = self.passes(rank);
+        match self.queue.push_if(passes, packet) {
             Ok(()) => Enqueued::Admitted { queue: 0, rank },
-            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
+            Err(packet) => {
+                let reason = if passes { DropReason::Full } else { DropReason::Admission };
+                Enqueued::Dropped { packet, reason }
+            }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
         match self.queue.pop() {
             Some(packet) => Dequeued::Packet { packet, queue: 0 },

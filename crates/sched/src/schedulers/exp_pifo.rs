@@ -27,12 +27,13 @@
 
 mod bounds;
 
+use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::PriorityQueues;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use crate::{Capacity, Enqueued, Packet, Scheduler};
 use alloc::vec::Vec;
 use bounds::BoundTable;
-use pifolab_units::{Bytes, Rank, Time};
+use pifolab_units::{Rank, Time};
 
 /// How log2(rank) - gamma is rounded for the exponent beta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -213,43 +214,15 @@ impl ExpPifo {
 }
 
 impl Scheduler for ExpPifo {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank;
         let queue = self.select(rank.get());
-        match self.queues.push(queue, packet) {
-            Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
-            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
-        }
+        in_queues::admit(&mut self.queues, queue, packet)
     }
 
-    #[inline]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        match self.queues.pop() {
-            Some((packet, queue)) => Dequeued::Packet { packet, queue: queue as u32 },
-            None => Dequeued::Empty,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.queues.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.queues.capacity()
-    }
-
-    fn queues(&self) -> usize {
-        self.queues.count()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.queues.room(queue).packets()
-    }
+    in_queues::serve_by_priority!();
+    in_queues::answer_for_queues!();
 
     /// The largest rank of `queue` under the mapping by bounds, rounded down; the last queue has none.
     fn queue_bound(&self, queue: usize) -> Option<i64> {

@@ -38,7 +38,7 @@ impl Fifo {
 }
 
 impl Scheduler for Fifo {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank;
         match self.queue.push(packet) {
@@ -47,7 +47,7 @@ impl Scheduler for Fifo {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
         match self.queue.pop() {
             Some(packet) => Dequeued::Packet { packet, queue: 0 },

@@ -5,6 +5,7 @@ mod afq;
 mod aifo;
 mod exp_pifo;
 mod fifo;
+mod in_queues;
 mod packs;
 mod pieo;
 mod pifo;

@@ -23,11 +23,12 @@
 //! keep a counterexample.
 
 use super::admission::{self, Admission, Estimate, Quantile, Update};
+use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::PriorityQueues;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
+use crate::{Capacity, DropReason, Enqueued, Packet, Room, Scheduler};
 use alloc::vec::Vec;
-use pifolab_units::{Bytes, Rank, Ratio, Time};
+use pifolab_units::{Rank, Ratio, Time};
 
 /// What PACKS knows about its queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -194,7 +195,7 @@ fn count_refusing((weighed, unit): (u64, u64), free: impl Iterator<Item = u64>) 
 }
 
 impl Scheduler for Packs {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank;
         self.highest = self.highest.max(rank);
@@ -206,43 +207,14 @@ impl Scheduler for Packs {
                 quantile
             }
         };
-        let queue = self.select(quantile, packet.size);
-        match queue {
-            Ok(queue) => match self.queues.push(queue, packet) {
-                Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
-                Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
-            },
+        match self.select(quantile, packet.size) {
+            Ok(queue) => in_queues::admit(&mut self.queues, queue, packet),
             Err(reason) => Enqueued::Dropped { packet, reason },
         }
     }
 
-    #[inline]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        match self.queues.pop() {
-            Some((packet, queue)) => Dequeued::Packet { packet, queue: queue as u32 },
-            None => Dequeued::Empty,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.queues.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.queues.capacity()
-    }
-
-    fn queues(&self) -> usize {
-        self.queues.count()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.queues.room(queue).packets()
-    }
+    in_queues::serve_by_priority!();
+    in_queues::answer_for_queues!();
 
     /// Equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
     /// passes the test of `queue`; -1 if none does.

@@ -207,7 +207,7 @@ impl Pifo {
 }
 
 impl Scheduler for Pifo {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         if let Order::Buckets(order) = &self.order
             && packet.rank.get() >= order.buckets() as u64
@@ -217,7 +217,7 @@ impl Scheduler for Pifo {
         if self.room.fits(packet.size) { self.admit(packet) } else { self.enqueue_full(packet) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
         let packet = match &mut self.order {
             Order::Sorted(order) => {

@@ -221,23 +221,23 @@ const fn wide_product(a: u128, b: u64) -> (u128, u64) {
 }
 
 impl Scheduler for Rifo {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank;
         self.track(rank.get());
         let range = self.max - self.min;
-        if range != 0
-            && !self.test.admits(rank.get() - self.min, range, self.queue.room().used(), self.queue.room().total())
-        {
-            return Enqueued::Dropped { packet, reason: DropReason::Admission };
-        }
-        match self.queue.push(packet) {
+        let (used, total) = (self.queue.room().used(), self.queue.room().total());
+        let passes = range == 0 || self.test.admits(rank.get() - self.min, range, used, total);
+        match self.queue.push_if(passes, packet) {
             Ok(()) => Enqueued::Admitted { queue: 0, rank },
-            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
+            Err(packet) => {
+                let reason = if passes { DropReason::Full } else { DropReason::Admission };
+                Enqueued::Dropped { packet, reason }
+            }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
         match self.queue.pop() {
             Some(packet) => Dequeued::Packet { packet, queue: 0 },

@@ -23,11 +23,12 @@
 //! priority up reproduces Fig. 3. Bounds saturate at the smallest integer: every rank passes a bound at or below zero,
 //! so decisions are the same.
 
+use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::PriorityQueues;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use crate::store::{Bounds, PriorityQueues};
+use crate::{Capacity, Enqueued, Packet, Scheduler};
 use alloc::vec::Vec;
-use pifolab_units::{Bytes, Time};
+use pifolab_units::Time;
 
 /// By how much the bounds of the lower-priority queues fall after an inversion in queue 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,9 +120,9 @@ impl SpPifoParams {
 pub struct SpPifo {
     queues: PriorityQueues,
     /// q_1..q_n of the paper, q_1 first.
-    bounds: Vec<i64>,
-    /// The bounds before a push-down that a drop may take back (`push-down-first` with `keep`); else empty.
-    before: Vec<i64>,
+    bounds: Bounds,
+    /// The bounds before a push-down that a drop may take back (`push-down-first` with `keep`).
+    before: Bounds,
     push_down: PushDown,
     on_full: OnFull,
     /// The smallest integer if bounds may fall freely.
@@ -137,11 +138,11 @@ impl SpPifo {
     pub fn new(params: SpPifoParams) -> Result<Self, ParamError> {
         params::check_queue_capacities(Self::INFO.name, &params.capacities)?;
         let count = params.capacities.len();
-        let takes_back = params.order == Order::PushDownFirst && params.on_full == OnFull::Keep;
+        let bounds = Bounds::new(core::iter::repeat_n(0, count));
         Ok(Self {
             queues: PriorityQueues::new(&params.capacities),
-            bounds: alloc::vec![0; count],
-            before: alloc::vec![0; if takes_back { count } else { 0 }],
+            before: bounds.clone(),
+            bounds,
             push_down: params.push_down,
             on_full: params.on_full,
             floor: match params.clamp {
@@ -152,14 +153,8 @@ impl SpPifo {
         })
     }
 
-    /// The first queue, from the lowest priority up, whose bound the rank reaches; queue 1 if none.
-    #[inline]
-    fn select(&self, rank: i64) -> usize {
-        // Without leaving at the first hit: where that is, no branch could foresee.
-        self.bounds.iter().enumerate().fold(0, |found, (queue, bound)| if rank >= *bound { queue } else { found })
-    }
-
     /// Lets every bound below queue 1 fall, for a packet of `rank` that found q_1 at `first`.
+    #[inline(never)]
     fn push_down(&mut self, rank: i64, first: i64) {
         let by = match self.push_down {
             PushDown::Cost => first - rank,
@@ -167,22 +162,22 @@ impl SpPifo {
             PushDown::One => 1,
             PushDown::QueueBound | PushDown::QueueBoundOld => {
                 let mut above = if self.push_down == PushDown::QueueBound { rank } else { first };
-                for bound in &mut self.bounds[1..] {
+                for bound in &mut self.bounds.as_mut_slice()[1..] {
                     above = core::mem::replace(bound, above.max(self.floor));
                 }
                 return;
             }
         };
-        for bound in &mut self.bounds[1..] {
+        for bound in &mut self.bounds.as_mut_slice()[1..] {
             *bound = bound.saturating_sub(by).max(self.floor);
         }
     }
 
     /// Lets every bound fall, queue 1's included.
     fn push_all_down(&mut self, rank: i64) {
-        let first = self.bounds[0];
+        let first = self.bounds.as_slice()[0];
         self.push_down(rank, first);
-        self.bounds[0] = match self.push_down {
+        self.bounds.as_mut_slice()[0] = match self.push_down {
             PushDown::Cost | PushDown::QueueBound | PushDown::QueueBoundOld => rank,
             PushDown::Rank => first.saturating_sub(rank).max(self.floor),
             PushDown::One => first.saturating_sub(1).max(self.floor),
@@ -191,16 +186,16 @@ impl SpPifo {
 
     /// Chooses the queue after all bounds fell if the rank is below q_1, and moves its bound.
     fn select_after_push_down(&mut self, rank: i64, size: u32) -> usize {
-        let falls = rank < self.bounds[0];
+        let falls = rank < self.bounds.as_slice()[0];
         if falls {
             if self.on_full == OnFull::Keep {
-                self.before.copy_from_slice(&self.bounds);
+                self.before.as_mut_slice().copy_from_slice(self.bounds.as_slice());
             }
             self.push_all_down(rank);
         }
-        let queue = self.select(rank);
+        let queue = self.bounds.last_reached(rank);
         if self.on_full == OnFull::Update || self.queues.room(queue).fits(size) {
-            self.bounds[queue] = rank;
+            self.bounds.as_mut_slice()[queue] = rank;
         } else if falls {
             core::mem::swap(&mut self.bounds, &mut self.before);
         }
@@ -208,11 +203,11 @@ impl SpPifo {
     }
 
     /// Chooses the queue and moves the bounds: push-up, and push-down after an inversion in queue 1.
-    #[inline]
+    #[inline(always)]
     fn select_and_adapt(&mut self, rank: i64, size: u32) -> usize {
-        let queue = self.select(rank);
+        let queue = self.bounds.last_reached(rank);
         if self.on_full == OnFull::Update || self.queues.room(queue).fits(size) {
-            let before = core::mem::replace(&mut self.bounds[queue], rank);
+            let before = core::mem::replace(&mut self.bounds.as_mut_slice()[queue], rank);
             if queue == 0 && rank < before {
                 self.push_down(rank, before);
             }
@@ -222,49 +217,21 @@ impl SpPifo {
 }
 
 impl Scheduler for SpPifo {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let (size, rank) = (packet.size, packet.rank);
         let queue = match self.order {
             Order::ScanFirst => self.select_and_adapt(rank.signed(), size),
             Order::PushDownFirst => self.select_after_push_down(rank.signed(), size),
         };
-        match self.queues.push(queue, packet) {
-            Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
-            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
-        }
+        in_queues::admit(&mut self.queues, queue, packet)
     }
 
-    #[inline]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        match self.queues.pop() {
-            Some((packet, queue)) => Dequeued::Packet { packet, queue: queue as u32 },
-            None => Dequeued::Empty,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.queues.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.queues.capacity()
-    }
-
-    fn queues(&self) -> usize {
-        self.queues.count()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.queues.room(queue).packets()
-    }
+    in_queues::serve_by_priority!();
+    in_queues::answer_for_queues!();
 
     fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.bounds.get(queue).copied()
+        self.bounds.as_slice().get(queue).copied()
     }
 }
 

@@ -21,13 +21,14 @@
 //! bounds moved together would leave. Bounds move in the order n to 2, each seeing the moves of the ones before;
 //! they never cross, and q_1 never moves. The packet that completes a window is mapped with the new bounds.
 
+use super::in_queues;
 use super::strict_priority::{check_bounds, read_bounds, uniform_bounds};
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::PriorityQueues;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use crate::{Capacity, DropReason, Enqueued, Packet, Scheduler};
 use alloc::vec::Vec;
 use core::ops::Range;
-use pifolab_units::{Bytes, Rank, Time};
+use pifolab_units::{Rank, Time};
 
 /// How often the bounds are swept after a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -207,7 +208,7 @@ impl Sample {
 }
 
 impl Scheduler for SpPifoGreedy {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank.get();
         if self.ranks.is_some_and(|ranks| rank >= ranks) {
@@ -219,40 +220,12 @@ impl Scheduler for SpPifoGreedy {
         }
         // The last queue whose bound the rank reaches; queue 1 if none.
         let queue = self.bounds.partition_point(|bound| *bound <= rank).saturating_sub(1);
-        let rank = packet.rank;
-        match self.queues.push(queue, packet) {
-            Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
-            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
-        }
+        let _rank = packet.rank;
+        in_queues::admit(&mut self.queues, queue, packet)
     }
 
-    #[inline]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        match self.queues.pop() {
-            Some((packet, queue)) => Dequeued::Packet { packet, queue: queue as u32 },
-            None => Dequeued::Empty,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.queues.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.queues.capacity()
-    }
-
-    fn queues(&self) -> usize {
-        self.queues.count()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.queues.room(queue).packets()
-    }
+    in_queues::serve_by_priority!();
+    in_queues::answer_for_queues!();
 
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         self.bounds.get(queue).map(|bound| Rank::saturating(*bound).signed())

@@ -187,12 +187,12 @@ impl Sums {
 }
 
 impl Scheduler for SpPifoOptimal {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
         self.fixed.enqueue(packet, now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, now: Time) -> Dequeued {
         self.fixed.dequeue(now)
     }

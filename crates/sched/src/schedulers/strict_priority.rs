@@ -14,12 +14,13 @@
 //!
 //! Deviations: none. A rank below q_1 goes to queue 1, one beyond R to queue n, as in SP-PIFO's mapping.
 
+use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::PriorityQueues;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use crate::store::{Bounds, PriorityQueues};
+use crate::{Capacity, Enqueued, Packet, Scheduler};
 use alloc::format;
 use alloc::vec::Vec;
-use pifolab_units::{Bytes, Rank, Time};
+use pifolab_units::{Rank, Time};
 
 /// What a [`StrictPriority`] is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ pub(super) fn read_bounds(args: &mut Args, param: &Param) -> Result<Option<Vec<R
 #[derive(Debug)]
 pub struct StrictPriority {
     queues: PriorityQueues,
-    bounds: Vec<Rank>,
+    bounds: Bounds,
 }
 
 impl StrictPriority {
@@ -87,52 +88,24 @@ impl StrictPriority {
     pub fn new(params: StrictPriorityParams) -> Result<Self, ParamError> {
         params::check_queue_capacities(Self::INFO.name, &params.capacities)?;
         check_bounds(Self::INFO.name, &BOUNDS, &params.bounds, params.capacities.len())?;
-        Ok(Self { queues: PriorityQueues::new(&params.capacities), bounds: params.bounds })
+        let bounds = Bounds::new(params.bounds.into_iter().map(Rank::signed));
+        Ok(Self { queues: PriorityQueues::new(&params.capacities), bounds })
     }
 }
 
 impl Scheduler for StrictPriority {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank;
-        // The last queue whose bound the rank reaches; queue 1 if none.
-        let queue = self.bounds.partition_point(|bound| *bound <= rank).saturating_sub(1);
-        match self.queues.push(queue, packet) {
-            Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
-            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
-        }
+        let queue = self.bounds.last_reached_sorted(rank.signed());
+        in_queues::admit(&mut self.queues, queue, packet)
     }
 
-    #[inline]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        match self.queues.pop() {
-            Some((packet, queue)) => Dequeued::Packet { packet, queue: queue as u32 },
-            None => Dequeued::Empty,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.queues.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.queues.capacity()
-    }
-
-    fn queues(&self) -> usize {
-        self.queues.count()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.queues.room(queue).packets()
-    }
+    in_queues::serve_by_priority!();
+    in_queues::answer_for_queues!();
 
     fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.bounds.get(queue).map(|bound| bound.signed())
+        self.bounds.as_slice().get(queue).copied()
     }
 }
 
@@ -178,6 +151,7 @@ impl FromArgs for StrictPriority {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dequeued;
     use crate::params::Value;
     use alloc::string::ToString;
 

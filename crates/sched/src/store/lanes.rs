@@ -64,21 +64,6 @@ impl Lanes {
         Self::Scalar
     }
 
-    /// Runs `work` compiled for these vectors, so that the calls below become instructions in it. `work` must use the
-    /// `Lanes` that it is given, which the compiler then knows.
-    #[inline]
-    pub(super) fn run<R>(self, work: impl FnOnce(Self) -> R) -> R {
-        match self {
-            Self::Scalar => work(Self::Scalar),
-            // SAFETY: `detect` found the feature.
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { x86::run_avx2(work) },
-            // SAFETY: `detect` found the feature.
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { x86::run_avx512(work) },
-        }
-    }
-
     /// How many of `lanes` lie below `bound`. O(n), four or eight per step.
     #[inline(always)]
     pub(super) fn count_below(self, lanes: &[i64], bound: i64) -> usize {
@@ -161,21 +146,55 @@ impl Lanes {
     }
 }
 
+/// Compiles `$body` once for each kind of vectors, so that the methods of [`Lanes`] become instructions in it, and
+/// runs the one for `$lanes`. The body sees `$known`, which the compiler knows, and its arguments, but no other names.
+macro_rules! in_lanes {
+    ($lanes:expr, ($known:ident $(, $argument:ident: $type:ty = $value:expr)* $(,)?) -> $result:ty $body:block) => {{
+        use $crate::store::lanes::Lanes;
+        #[inline(always)]
+        fn compiled($known: Lanes $(, $argument: $type)*) -> $result $body
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,popcnt")]
+        fn compiled_avx2($($argument: $type),*) -> $result {
+            compiled(Lanes::Avx2 $(, $argument)*)
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,popcnt")]
+        fn compiled_avx512($($argument: $type),*) -> $result {
+            compiled(Lanes::Avx512 $(, $argument)*)
+        }
+        match $lanes {
+            Lanes::Scalar => compiled(Lanes::Scalar $(, $value)*),
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Lanes::Avx2 => unsafe { compiled_avx2($($value),*) },
+            // SAFETY: `detect` found the feature.
+            #[cfg(target_arch = "x86_64")]
+            Lanes::Avx512 => unsafe { compiled_avx512($($value),*) },
+        }
+    }};
+}
+pub(super) use in_lanes;
+
+/// Writes a lane at a place of one of the rows, then counts the lanes of all rows below a bound.
+///
+/// # Safety
+/// The processor has the vectors that the function was [chosen](Lanes::step) for.
+pub(super) type Step = unsafe fn(rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize;
+
 impl Lanes {
-    /// [`replace`](Self::replace), then [`count_rows`](Self::count_rows), with everything in registers.
-    #[inline]
-    pub(super) fn replace_and_count(self, rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize {
-        match self {
-            Self::Scalar => {
-                self.replace(rows, row, at, lane);
-                self.count_rows(rows, bound)
-            }
-            // SAFETY: `detect` found the feature.
+    /// The [`Step`] for so many rows. Few rows are compared in half-wide vectors even where there are wide ones: those
+    /// lower the clock of everything else, which so few rows cannot make up for.
+    pub(super) fn step(self, rows: usize) -> Step {
+        match (self, rows) {
+            (Self::Scalar, _) => |rows, row, at, lane, bound| {
+                Self::Scalar.replace(rows, row, at, lane);
+                Self::Scalar.count_rows(rows, bound)
+            },
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { x86::replace_and_count_avx2(rows, row, at, lane, bound) },
-            // SAFETY: `detect` found the feature.
+            (Self::Avx2, _) | (Self::Avx512, 0..=4) => x86::step_avx2,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { x86::replace_and_count_avx512(rows, row, at, lane, bound) },
+            (Self::Avx512, _) => x86::step_avx512,
         }
     }
 }
@@ -221,16 +240,6 @@ mod x86 {
         } else {
             Lanes::Scalar
         }
-    }
-
-    #[target_feature(enable = "avx2,popcnt")]
-    pub(super) fn run_avx2<R>(work: impl FnOnce(Lanes) -> R) -> R {
-        work(Lanes::Avx2)
-    }
-
-    #[target_feature(enable = "avx512f,popcnt")]
-    pub(super) fn run_avx512<R>(work: impl FnOnce(Lanes) -> R) -> R {
-        work(Lanes::Avx512)
     }
 
     #[inline]
@@ -326,13 +335,13 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,popcnt")]
-    pub(super) fn replace_and_count_avx2(rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize {
+    pub(super) fn step_avx2(rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize {
         replace_avx2(rows, row, at, lane);
         count_rows_avx2(rows, bound)
     }
 
     #[target_feature(enable = "avx512f,popcnt")]
-    pub(super) fn replace_and_count_avx512(rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize {
+    pub(super) fn step_avx512(rows: &mut [Row], row: usize, at: usize, lane: i64, bound: i64) -> usize {
         replace_avx512(rows, row, at, lane);
         count_rows_avx512(rows, bound)
     }
@@ -444,7 +453,7 @@ mod tests {
                 let bound = lane(Rank::saturating(bound));
                 let weights: Vec<i64> = (1..=len as i64).collect();
                 let weighed =
-                    |bound| lanes.iter().zip(&weights).filter(|(lane, _)| **lane < bound).map(|(_, w)| w).sum();
+                    |bound| lanes.iter().zip(&weights).filter(|(lane, _)| **lane < bound).map(|(_, w)| *w).sum::<i64>();
                 for width in widths() {
                     assert_eq!(width.count_below(&lanes, bound), below, "{width:?}");
                     assert_eq!(width.count_below(&lanes, bound + 1), up_to, "{width:?}");
@@ -459,10 +468,12 @@ mod tests {
     #[test]
     fn every_width_replaces_one_lane_and_counts_the_row_anew() {
         for width in widths() {
-            for (row, at) in (0..3).flat_map(|row| (0..8).map(move |at| (row, at))) {
-                let mut rows = [Row([FILLER; 8]); 3];
-                assert_eq!(width.replace_and_count(&mut rows, row, at, 5, 6), 1, "{width:?}");
-                let mut expected = [[FILLER; 8]; 3];
+            for (row, at) in (0..5).flat_map(|row| (0..8).map(move |at| (row, at))) {
+                let mut rows = [Row([FILLER; 8]); 5];
+                // SAFETY: the machine can run this width.
+                let counted = unsafe { width.step(rows.len())(&mut rows, row, at, 5, 6) };
+                assert_eq!(counted, 1, "{width:?}");
+                let mut expected = [[FILLER; 8]; 5];
                 expected[row][at] = 5;
                 assert_eq!(rows.map(|row| row.0), expected, "{width:?}");
                 assert_eq!(width.count_rows(&rows, 5), 0, "{width:?}");

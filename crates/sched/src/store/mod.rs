@@ -2,6 +2,7 @@
 //! business. Ties leave first-in first-out, unless a container's name says otherwise.
 
 mod array_heap;
+mod bounds;
 mod histogram;
 mod lanes;
 mod leaves;
@@ -13,6 +14,7 @@ mod sorted;
 mod window;
 
 pub use array_heap::ArrayHeap;
+pub use bounds::Bounds;
 pub use queue::Queue;
 pub use queues::PriorityQueues;
 pub use rank_buckets::RankBuckets;

@@ -29,7 +29,8 @@ impl Queue {
     /// An empty queue.
     pub fn new(capacity: Capacity) -> Self {
         let places = match capacity {
-            Capacity::Packets(packets) => packets.min(PREALLOCATED_PACKETS).next_power_of_two(),
+            // One more than it holds, so that a refused packet finds a place to be written to, too.
+            Capacity::Packets(packets) => (packets + 1).min(PREALLOCATED_PACKETS).next_power_of_two(),
             Capacity::Bytes(_) | Capacity::Unlimited => 0,
         };
         Self { places: uninit(places as usize), room: Room::new(capacity) }
@@ -50,14 +51,42 @@ impl Queue {
         if !self.room.fits(packet.size) {
             return Err(packet);
         }
+        let size = packet.size;
+        self.next_place().write(packet);
+        self.room.take(size);
+        Ok(())
+    }
+
+    /// Puts a packet at the end if it is `wanted` and fits; otherwise gives it back. As [`push`](Self::push), for
+    /// admissions that nothing could foresee.
+    ///
+    /// # Errors
+    /// The packet, if it is not wanted or there is no room for it.
+    #[inline(always)]
+    pub fn push_if(&mut self, wanted: bool, packet: Packet) -> Result<(), Packet> {
+        if self.store_if(wanted, &packet) { Ok(()) } else { Err(packet) }
+    }
+
+    /// Stores a packet if it is `wanted` and fits, and says whether it was: the caller gives up its own or keeps it. No
+    /// branch depends on the answer, since the packet is written in any case and only then counts or does not.
+    #[inline(always)]
+    pub(super) fn store_if(&mut self, wanted: bool, packet: &Packet) -> bool {
+        let Packet { id, flow, size, rank, arrival } = *packet;
+        let stored = wanted & self.room.fits(size);
+        self.next_place().write(Packet { id, flow, size, rank, arrival });
+        self.room.take_if(stored, size);
+        stored
+    }
+
+    /// The place behind the last packet.
+    #[inline(always)]
+    fn next_place(&mut self) -> &mut MaybeUninit<Packet> {
         if self.len() == self.places.len() {
             self.grow();
         }
         let at = self.place(self.room.taken_packets());
-        self.room.take(packet.size);
         // SAFETY: there is a place, and the mask keeps `at` among them.
-        unsafe { self.places.get_unchecked_mut(at) }.write(packet);
-        Ok(())
+        unsafe { self.places.get_unchecked_mut(at) }
     }
 
     /// The packet that has waited longest. O(1).

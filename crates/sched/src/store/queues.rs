@@ -15,8 +15,6 @@ pub struct PriorityQueues {
     occupied: u64,
     /// The same for the others, 64 in a word.
     beyond: Vec<u64>,
-    /// All that came and all that went.
-    room: Room,
 }
 
 impl PriorityQueues {
@@ -26,7 +24,6 @@ impl PriorityQueues {
             queues: capacities.iter().map(|capacity| Queue::new(*capacity)).collect(),
             occupied: 0,
             beyond: alloc::vec![0; capacities.len().saturating_sub(1) / 64],
-            room: Room::new(Capacity::Unlimited),
         }
     }
 
@@ -54,16 +51,24 @@ impl PriorityQueues {
     /// The packet, if the queue has no room for it.
     #[inline(always)]
     pub fn push(&mut self, queue: usize, packet: Packet) -> Result<(), Packet> {
-        let size = packet.size;
-        self.queues[queue].push(packet)?;
-        self.room.take(size);
-        // Without asking whether the bit is set already: no branch could foresee it.
+        self.push_if(true, queue, packet)
+    }
+
+    /// Stores a packet in `queue` if it is `wanted` and fits; otherwise gives it back. No branch depends on the answer.
+    ///
+    /// # Errors
+    /// The packet, if it is not wanted or the queue has no room for it.
+    #[inline(always)]
+    pub fn push_if(&mut self, wanted: bool, queue: usize, packet: Packet) -> Result<(), Packet> {
+        // Which queue it is no branch could foresee, hence not whether that one has room, nor whether its bit is set.
+        let stored = self.queues[queue].store_if(wanted, &packet);
+        let bit = u64::from(stored) << (queue % 64);
         if queue < 64 {
-            self.occupied |= 1 << queue;
+            self.occupied |= bit;
         } else {
-            self.beyond[queue / 64 - 1] |= 1 << (queue % 64);
+            self.beyond[queue / 64 - 1] |= bit;
         }
-        Ok(())
+        if stored { Ok(()) } else { Err(packet) }
     }
 
     /// Takes the oldest packet of the highest-priority queue that holds one, and says which queue that was.
@@ -82,35 +87,30 @@ impl PriorityQueues {
     #[inline(always)]
     pub fn pop_from(&mut self, queue: usize) -> Option<Packet> {
         let held = &mut self.queues[queue];
-        // The size is read in place, as `Queue::pop` does.
-        let size = held.front()?.size;
-        let packet = held.pop();
-        self.room.release(size);
+        let packet = held.pop()?;
         let emptied = u64::from(held.is_empty()) << (queue % 64);
         if queue < 64 {
             self.occupied &= !emptied;
         } else {
             self.beyond[queue / 64 - 1] &= !emptied;
         }
-        packet
+        Some(packet)
     }
 
-    /// Packets held in all queues.
-    #[inline]
+    /// Packets held in all queues. O(queues): each keeps its own account only.
     pub fn len(&self) -> usize {
-        self.room.packets()
+        self.queues.iter().map(Queue::len).sum()
     }
 
     /// Whether no queue holds a packet.
-    #[inline]
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.room.packets() == 0
+        self.occupied == 0 && self.beyond.iter().all(|bits| *bits == 0)
     }
 
-    /// Bytes held in all queues.
-    #[inline]
+    /// Bytes held in all queues. O(queues).
     pub fn bytes(&self) -> Bytes {
-        self.room.bytes()
+        Bytes(self.queues.iter().map(|queue| queue.bytes().0).sum())
     }
 
     /// The sum of the capacities, in their unit.

@@ -1,20 +1,41 @@
 //! A double-ended priority queue for a bounded rank space: one bucket per rank under a tree of bit words.
 
 use super::slab::Slab;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+
+/// Buckets under one bit word.
+const FAN: usize = 64;
+
+/// Up to this many buckets the look-ups of all stand at fixed places: they fit in the second-level cache.
+const DENSE: usize = 1 << 16;
+
+/// Levels of bit words, whatever the number of buckets: there are at most 64^4.
+const LEVELS: usize = 4;
 
 /// Items in buckets 0..n-1, first-in first-out within each, open at both ends.
 ///
 /// A tree of 64-bit words marks the buckets that hold something; finding the first or last of them is one
 /// find-first-set per level (three levels for 2^16 buckets, four for 2^20). Every operation is O(log_64 n), whatever
-/// the occupancy. The memory is 4 bytes per bucket: only the youngest item is looked up there, and the items of a bucket
-/// form a circle that leads from it to the oldest.
+/// the occupancy. Only the youngest item of a bucket is looked up, and the items of a bucket form a circle that leads from
+/// it to the oldest. Look-ups of 64 neighbouring buckets share a page. Up to 2^16 buckets each has its page for ever;
+/// beyond, a page is lent while one of its buckets holds something: a few items in a large rank space then touch little
+/// memory, which stays in the cache. The memory is a bit per bucket and 256 bytes for each page.
 #[derive(Debug)]
 pub struct RankBuckets<T> {
-    /// The slot of the youngest item of each bucket; meaningful only where its bit is set.
-    youngest: Vec<u32>,
+    buckets: usize,
     /// Bit words, the level with one bit per bucket first, the single root word last.
-    levels: Vec<Vec<u64>>,
+    words: Box<[u64]>,
+    /// Where each level begins in `words`; all levels from `depth - 1` on are the root.
+    begin: [usize; LEVELS],
+    depth: usize,
+    /// The page of each word of the first level; meaningful only where the word is not 0. Empty if every word has a page
+    /// for ever.
+    page_of: Box<[u32]>,
+    /// The slot of the youngest item of each bucket; meaningful only where its bit is set.
+    pages: Vec<[u32; FAN]>,
+    /// Pages in use nowhere.
+    spare: Vec<u32>,
     slab: Slab<Node<T>>,
     len: usize,
 }
@@ -32,26 +53,34 @@ impl<T> RankBuckets<T> {
     /// Holds nothing; has `buckets` buckets, and room for `capacity` items without growing.
     ///
     /// # Panics
-    /// Without buckets.
+    /// Without buckets, or with more than 2^24.
     pub fn new(buckets: usize, capacity: usize) -> Self {
-        assert!(buckets > 0, "there must be a bucket");
-        let mut levels = Vec::new();
-        let mut bits = buckets;
-        loop {
-            let words = bits.div_ceil(64);
-            levels.push(alloc::vec![0; words]);
-            if words == 1 {
-                break;
-            }
-            bits = words;
+        assert!((1..=FAN.pow(LEVELS as u32)).contains(&buckets), "there must be from 1 to 2^24 buckets, not {buckets}");
+        let dense = buckets <= DENSE;
+        let (mut begin, mut depth, mut words, mut bits) = ([0; LEVELS], 0, 0, buckets);
+        while depth == 0 || bits > 1 {
+            bits = bits.div_ceil(FAN);
+            begin[depth] = words;
+            words += bits;
+            depth += 1;
         }
-        Self { youngest: alloc::vec![0; buckets], levels, slab: Slab::with_capacity(capacity), len: 0 }
+        Self {
+            buckets,
+            words: alloc::vec![0; words].into(),
+            begin,
+            depth,
+            page_of: alloc::vec![0; if dense { 0 } else { buckets.div_ceil(FAN) }].into(),
+            pages: alloc::vec![[0; FAN]; if dense { buckets.div_ceil(FAN) } else { 0 }],
+            spare: Vec::new(),
+            slab: Slab::with_capacity(capacity),
+            len: 0,
+        }
     }
 
     /// How many buckets there are.
     #[inline]
     pub fn buckets(&self) -> usize {
-        self.youngest.len()
+        self.buckets
     }
 
     /// Items held.
@@ -72,18 +101,19 @@ impl<T> RankBuckets<T> {
     /// If there is no such bucket.
     #[inline]
     pub fn push(&mut self, bucket: usize, item: T) {
-        let youngest = &mut self.youngest[bucket];
+        assert!(bucket < self.buckets, "there is no bucket {bucket}");
         self.len += 1;
-        if self.levels[0][bucket / 64] >> (bucket % 64) & 1 == 0 {
-            *youngest = self.slab.insert_with(|slot| Node { item, before: slot, after: slot });
+        if self.words[bucket / FAN] >> (bucket % FAN) & 1 == 0 {
+            let slot = self.slab.insert_with(|slot| Node { item, before: slot, after: slot });
             self.mark(bucket);
+            *self.youngest(bucket) = slot;
             return;
         }
-        let last = *youngest;
+        let last = *self.youngest(bucket);
         // SAFETY: the slots of an occupied bucket's circle are in use.
         let first = unsafe { self.slab.get(last) }.after;
         let slot = self.slab.insert_with(|_| Node { item, before: last, after: first });
-        *youngest = slot;
+        *self.youngest(bucket) = slot;
         // SAFETY: as above.
         unsafe {
             self.slab.get_mut(last).after = slot;
@@ -91,52 +121,98 @@ impl<T> RankBuckets<T> {
         }
     }
 
-    /// Sets the bit of a bucket and, where a word was empty, the bits above it.
-    #[inline]
-    fn mark(&mut self, mut bit: usize) {
-        for level in &mut self.levels {
-            let word = &mut level[bit / 64];
-            let was = *word;
-            *word |= 1 << (bit % 64);
+    /// The page of a word of the first level that is not 0.
+    #[inline(always)]
+    fn page(&self, word: usize) -> usize {
+        if self.page_of.is_empty() { word } else { self.page_of[word] as usize }
+    }
+
+    /// The look-up of a bucket whose bit is set.
+    #[inline(always)]
+    fn youngest(&mut self, bucket: usize) -> &mut u32 {
+        let page = self.page(bucket / FAN);
+        &mut self.pages[page][bucket % FAN]
+    }
+
+    /// Sets the bit of a bucket and, where a word was empty, the bits above it. A word that was empty gets a page.
+    #[inline(always)]
+    fn mark(&mut self, bucket: usize) {
+        let word = &mut self.words[bucket / FAN];
+        let was = core::mem::replace(word, *word | 1 << (bucket % FAN));
+        if was != 0 {
+            return;
+        }
+        if !self.page_of.is_empty() {
+            self.page_of[bucket / FAN] = match self.spare.pop() {
+                Some(page) => page,
+                None => self.add_page(),
+            };
+        }
+        let mut bit = bucket / FAN;
+        for begin in &self.begin[1..self.depth] {
+            let word = &mut self.words[begin + bit / FAN];
+            let was = core::mem::replace(word, *word | 1 << (bit % FAN));
             if was != 0 {
                 break;
             }
-            bit /= 64;
+            bit /= FAN;
         }
     }
 
-    /// Clears the bit of a bucket and, where a word becomes empty, the bits above it.
-    #[inline]
-    fn clear(&mut self, mut bit: usize) {
-        for level in &mut self.levels {
-            let word = &mut level[bit / 64];
-            *word &= !(1 << (bit % 64));
+    #[cold]
+    #[inline(never)]
+    fn add_page(&mut self) -> u32 {
+        self.pages.push([0; FAN]);
+        self.pages.len() as u32 - 1
+    }
+
+    /// Clears the bit of a bucket and, where a word becomes empty, the bits above it. An empty word gives up its page.
+    #[inline(always)]
+    fn clear(&mut self, bucket: usize) {
+        let mut bit = bucket;
+        for begin in &self.begin[..self.depth] {
+            let word = &mut self.words[begin + bit / FAN];
+            *word &= !(1 << (bit % FAN));
             if *word != 0 {
                 break;
             }
-            bit /= 64;
+            bit /= FAN;
         }
+        if !self.page_of.is_empty() && self.words[bucket / FAN] == 0 {
+            self.spare.push(self.page_of[bucket / FAN]);
+        }
+    }
+
+    /// The bucket that is found from the root down by choosing a bit of each word.
+    #[inline(always)]
+    fn find(&self, choose: impl Fn(u64) -> u32) -> Option<usize> {
+        if self.len == 0 {
+            return None;
+        }
+        let mut at = 0;
+        for begin in self.begin[..self.depth].iter().rev() {
+            at = at * FAN + choose(self.words[begin + at]) as usize;
+        }
+        Some(at)
     }
 
     /// The first bucket that holds an item.
     #[inline]
     pub fn first_bucket(&self) -> Option<usize> {
-        let descend = |at: usize, level: &Vec<u64>| at * 64 + level[at].trailing_zeros() as usize;
-        (self.len > 0).then(|| self.levels.iter().rev().fold(0, descend))
+        self.find(u64::trailing_zeros)
     }
 
     /// The last bucket that holds an item.
     #[inline]
     pub fn last_bucket(&self) -> Option<usize> {
-        let descend = |at: usize, level: &Vec<u64>| at * 64 + 63 - level[at].leading_zeros() as usize;
-        (self.len > 0).then(|| self.levels.iter().rev().fold(0, descend))
+        self.find(|word| 63 - word.leading_zeros())
     }
 
     /// Takes the oldest item of the first bucket that holds one.
     #[inline]
     pub fn pop_first(&mut self) -> Option<T> {
         let bucket = self.first_bucket()?;
-        let last = self.youngest[bucket];
+        let last = *self.youngest(bucket);
         // SAFETY: the slots of an occupied bucket's circle are in use.
         let first = unsafe { self.slab.get(last) }.after;
         // SAFETY: as above; the oldest leaves the circle here.
@@ -158,14 +234,14 @@ impl<T> RankBuckets<T> {
     #[inline]
     pub fn pop_last(&mut self) -> Option<T> {
         let bucket = self.last_bucket()?;
-        let last = self.youngest[bucket];
+        let last = *self.youngest(bucket);
         // SAFETY: the slots of an occupied bucket's circle are in use, and the youngest leaves it here.
         let Node { item, before, after } = unsafe { self.slab.take(last) };
         self.len -= 1;
         if before == last {
             self.clear(bucket);
         } else {
-            self.youngest[bucket] = before;
+            *self.youngest(bucket) = before;
             // SAFETY: as above; these two are still in the circle.
             unsafe {
                 self.slab.get_mut(before).after = after;
@@ -177,18 +253,18 @@ impl<T> RankBuckets<T> {
 
     /// Buckets and items from the last to the first.
     pub fn iter_from_last(&self) -> impl Iterator<Item = (usize, &T)> {
-        let words = self.levels[0].iter().enumerate().rev();
+        let words = self.words[..self.buckets.div_ceil(FAN)].iter().enumerate().rev();
         let buckets = words.flat_map(|(index, word)| {
-            (0..64).rev().filter(move |bit| word >> bit & 1 != 0).map(move |bit| index * 64 + bit)
+            (0..FAN).rev().filter(move |bit| word >> bit & 1 != 0).map(move |bit| (index, bit))
         });
-        buckets.flat_map(move |bucket| {
-            let youngest = self.youngest[bucket];
+        buckets.flat_map(move |(index, bit)| {
+            let youngest = self.pages[self.page(index)][bit];
             let mut next = Some(youngest);
             core::iter::from_fn(move || {
                 // SAFETY: the slots of an occupied bucket's circle are in use.
                 let node = unsafe { self.slab.get(next?) };
                 next = Some(node.before).filter(|slot| *slot != youngest);
-                Some((bucket, &node.item))
+                Some((index * FAN + bit, &node.item))
             })
         })
     }

@@ -1,6 +1,6 @@
 //! A double-ended priority queue for any ranks: sorted blocks.
 
-use super::lanes::{Lanes, lane, rank_of};
+use super::lanes::{Lanes, in_lanes, lane, rank_of};
 use super::slab::Slab;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,17 +16,23 @@ const BLOCK: usize = 128;
 /// Taking the first or last item is O(1); inserting is a search among n/96 fences, one in a block, and a shift of at
 /// most half a block (usually less: the shorter side moves). A full block splits. Blocks shrink only at the two ends,
 /// so none has to be merged.
-#[expect(clippy::vec_box, reason = "a split inserts among the blocks: better eight bytes each than 1.5 KB")]
 #[derive(Debug)]
 pub struct Sorted<T> {
+    order: Order,
+    slab: Slab<T>,
+    len: usize,
+}
+
+/// Ranks in their order, with the slots of their items.
+#[expect(clippy::vec_box, reason = "a split inserts among the blocks: better eight bytes each than 1.5 KB")]
+#[derive(Debug)]
+struct Order {
     /// Blocks in ascending order. Never empty.
     blocks: Vec<Box<Block>>,
     /// Ranks from `fences[i]` up to (not including) `fences[i + 1]` belong to block i; the first fence counts as 0.
     fences: Vec<i64>,
     /// Emptied blocks, kept for the next split.
     spare: Vec<Box<Block>>,
-    slab: Slab<T>,
-    len: usize,
     lanes: Lanes,
 }
 
@@ -72,14 +78,13 @@ impl Block {
 impl<T> Sorted<T> {
     /// Holds nothing; has room for `capacity` items without growing.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self {
+        let order = Order {
             blocks: alloc::vec![Block::empty()],
             fences: alloc::vec![lane(Rank::ZERO)],
             spare: Vec::new(),
-            slab: Slab::with_capacity(capacity),
-            len: 0,
             lanes: Lanes::detect(),
-        }
+        };
+        Self { order, slab: Slab::with_capacity(capacity), len: 0 }
     }
 
     /// Items held.
@@ -100,11 +105,83 @@ impl<T> Sorted<T> {
         let rank = lane(rank);
         let slot = self.slab.insert(item);
         self.len += 1;
-        self.lanes.run(|lanes| self.place(rank, slot, lanes));
+        in_lanes!(self.order.lanes, (lanes, order: &mut Order = &mut self.order, rank: i64 = rank, slot: u32 = slot) -> () {
+            order.insert(rank, slot, lanes);
+        });
     }
 
+    /// The lowest rank.
+    #[inline]
+    pub fn first_rank(&self) -> Option<Rank> {
+        let block = &*self.order.blocks[0];
+        (self.len > 0).then(|| rank_of(block.ranks[block.start]))
+    }
+
+    /// The highest rank.
+    #[inline]
+    pub fn last_rank(&self) -> Option<Rank> {
+        let block = self.order.blocks.last()?;
+        (self.len > 0).then(|| rank_of(block.ranks[block.end - 1]))
+    }
+
+    /// The item of the lowest rank; among equals the one that came first.
+    #[inline]
+    pub fn first(&self) -> Option<&T> {
+        let block = &*self.order.blocks[0];
+        // SAFETY: `insert` got the slot from the slab, and it is still in the blocks.
+        (self.len > 0).then(|| unsafe { self.slab.get(block.slots[block.start]) })
+    }
+
+    /// Takes the item of the lowest rank; among equals the one that came first.
+    #[inline]
+    pub fn pop_first(&mut self) -> Option<T> {
+        if self.len == 0 {
+            return None;
+        }
+        self.len -= 1;
+        let block = &mut *self.order.blocks[0];
+        let slot = block.slots[block.start];
+        block.start += 1;
+        if block.start == block.end {
+            self.order.retire(0);
+        }
+        // SAFETY: `insert` got the slot from the slab, and it leaves the blocks here.
+        Some(unsafe { self.slab.take(slot) })
+    }
+
+    /// Takes the item of the highest rank; among equals the one that came last.
+    #[inline]
+    pub fn pop_last(&mut self) -> Option<T> {
+        if self.len == 0 {
+            return None;
+        }
+        self.len -= 1;
+        let index = self.order.blocks.len() - 1;
+        let block = &mut *self.order.blocks[index];
+        block.end -= 1;
+        let slot = block.slots[block.end];
+        if block.start == block.end {
+            self.order.retire(index);
+        }
+        // SAFETY: `insert` got the slot from the slab, and it leaves the blocks here.
+        Some(unsafe { self.slab.take(slot) })
+    }
+
+    /// Ranks and items from the last to the first.
+    pub fn iter_from_last(&self) -> impl Iterator<Item = (Rank, &T)> {
+        self.order.blocks.iter().rev().flat_map(move |block| {
+            (block.start..block.end).rev().map(move |at| {
+                // SAFETY: `insert` got the slot from the slab, and it is still in the blocks.
+                (rank_of(block.ranks[at]), unsafe { self.slab.get(block.slots[at]) })
+            })
+        })
+    }
+}
+
+impl Order {
+    /// Puts a rank behind all lower or equal ones.
     #[inline(always)]
-    fn place(&mut self, rank: i64, slot: u32, lanes: Lanes) {
+    fn insert(&mut self, rank: i64, slot: u32, lanes: Lanes) {
         let index = self.block_of(rank, lanes);
         let block = &mut *self.blocks[index];
         if block.is_full() {
@@ -158,63 +235,6 @@ impl<T> Sorted<T> {
         self.blocks.insert(index + 1, upper);
     }
 
-    /// The lowest rank.
-    #[inline]
-    pub fn first_rank(&self) -> Option<Rank> {
-        let block = &*self.blocks[0];
-        (self.len > 0).then(|| rank_of(block.ranks[block.start]))
-    }
-
-    /// The highest rank.
-    #[inline]
-    pub fn last_rank(&self) -> Option<Rank> {
-        let block = self.blocks.last()?;
-        (self.len > 0).then(|| rank_of(block.ranks[block.end - 1]))
-    }
-
-    /// The item of the lowest rank; among equals the one that came first.
-    #[inline]
-    pub fn first(&self) -> Option<&T> {
-        let block = &*self.blocks[0];
-        // SAFETY: `insert` got the slot from the slab, and it is still in the blocks.
-        (self.len > 0).then(|| unsafe { self.slab.get(block.slots[block.start]) })
-    }
-
-    /// Takes the item of the lowest rank; among equals the one that came first.
-    #[inline]
-    pub fn pop_first(&mut self) -> Option<T> {
-        if self.len == 0 {
-            return None;
-        }
-        self.len -= 1;
-        let block = &mut *self.blocks[0];
-        let slot = block.slots[block.start];
-        block.start += 1;
-        if block.start == block.end {
-            self.retire(0);
-        }
-        // SAFETY: `insert` got the slot from the slab, and it leaves the blocks here.
-        Some(unsafe { self.slab.take(slot) })
-    }
-
-    /// Takes the item of the highest rank; among equals the one that came last.
-    #[inline]
-    pub fn pop_last(&mut self) -> Option<T> {
-        if self.len == 0 {
-            return None;
-        }
-        self.len -= 1;
-        let index = self.blocks.len() - 1;
-        let block = &mut *self.blocks[index];
-        block.end -= 1;
-        let slot = block.slots[block.end];
-        if block.start == block.end {
-            self.retire(index);
-        }
-        // SAFETY: `insert` got the slot from the slab, and it leaves the blocks here.
-        Some(unsafe { self.slab.take(slot) })
-    }
-
     /// Puts an emptied block aside, or centres it if it is the only one.
     #[cold]
     #[inline(never)]
@@ -226,16 +246,6 @@ impl<T> Sorted<T> {
             self.spare.push(self.blocks.remove(index));
             self.fences.remove(index);
         }
-    }
-
-    /// Ranks and items from the last to the first.
-    pub fn iter_from_last(&self) -> impl Iterator<Item = (Rank, &T)> {
-        self.blocks.iter().rev().flat_map(move |block| {
-            (block.start..block.end).rev().map(move |at| {
-                // SAFETY: `insert` got the slot from the slab, and it is still in the blocks.
-                (rank_of(block.ranks[at]), unsafe { self.slab.get(block.slots[at]) })
-            })
-        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! A sliding window of ranks that tells how many of them lie below a given rank.
 
 use super::histogram::Histogram;
-use super::lanes::{FILLER, Lanes, Row, lane, rank_of};
+use super::lanes::{FILLER, Lanes, Row, Step, in_lanes, lane, rank_of};
 use super::leaves::Leaves;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
@@ -40,11 +40,12 @@ enum Held {
 #[derive(Debug)]
 struct Rows {
     rows: Vec<Row>,
+    /// The row and the place in it of every rank in the order of writing.
+    places: Vec<(u8, u8)>,
     /// Where the next rank goes, which is where the oldest is once the window is full.
-    row: usize,
-    at: usize,
-    /// Places from there to the last one.
-    left: usize,
+    next: usize,
+    /// Takes in a rank and counts, in the vectors that this processor has.
+    step: Step,
 }
 
 /// The ranks in a ring, and the same ranks for counting.
@@ -70,7 +71,13 @@ impl RankWindow {
     pub fn new(size: usize) -> Self {
         assert!(size > 0, "a window holds at least one rank");
         let held = if size <= ALL_COMPARED {
-            Held::Compared(Rows { rows: alloc::vec![Row([FILLER; 8]); size.div_ceil(8)], row: 0, at: 0, left: size })
+            let rows = size.div_ceil(8);
+            Held::Compared(Rows {
+                rows: alloc::vec![Row([FILLER; 8]); rows],
+                places: (0..size).map(|place| ((place % rows) as u8, (place / rows) as u8)).collect(),
+                next: 0,
+                step: Lanes::detect().step(rows),
+            })
         } else {
             let small = size <= Histogram::MOST;
             let index = if small { Index::Small(Histogram::new()) } else { Index::Any(Leaves::new(size)) };
@@ -92,8 +99,8 @@ impl RankWindow {
     pub fn push(&mut self, rank: Rank) {
         match &mut self.held {
             Held::Compared(held) => {
-                self.lanes.run(|lanes| lanes.replace(&mut held.rows, held.row, held.at, lane(rank)));
-                held.advance(self.size);
+                // Nothing lies below the smallest integer.
+                held.replace_and_count(lane(rank), i64::MIN);
             }
             Held::Indexed(held) => held.push(rank, self.size, self.lanes),
         }
@@ -141,8 +148,7 @@ impl RankWindow {
         let shifted = self.shifted(bound);
         match &mut self.held {
             Held::Compared(held) => {
-                let count = self.lanes.replace_and_count(&mut held.rows, held.row, held.at, lane(rank), shifted);
-                held.advance(self.size);
+                let count = held.replace_and_count(lane(rank), shifted);
                 self.len += usize::from(self.len < self.size);
                 count
             }
@@ -159,8 +165,12 @@ impl RankWindow {
     fn count_below(&self, bound: u64) -> usize {
         let shifted = self.shifted(bound);
         match &self.held {
-            Held::Compared(held) => self.lanes.run(|lanes| lanes.count_rows(&held.rows, shifted)),
-            Held::Indexed(held) => self.lanes.run(|lanes| held.count_below(shifted, lanes)),
+            Held::Compared(held) => {
+                in_lanes!(self.lanes, (lanes, rows: &[Row] = &held.rows, bound: i64 = shifted) -> usize {
+                    lanes.count_rows(rows, bound)
+                })
+            }
+            Held::Indexed(held) => held.count_below(shifted, self.lanes),
         }
     }
 
@@ -181,13 +191,16 @@ impl RankWindow {
         // The first place in the order of time, and the lane at each place in the order of writing.
         let oldest = match &self.held {
             _ if self.len < self.size => 0,
-            Held::Compared(held) => held.at * held.rows.len() + held.row,
+            Held::Compared(held) => held.next,
             Held::Indexed(held) => held.next,
         };
         (0..self.len).map(move |age| {
             let place = (oldest + age) % self.size;
             rank_of(match &self.held {
-                Held::Compared(held) => held.rows[place % held.rows.len()].0[place / held.rows.len()],
+                Held::Compared(held) => {
+                    let (row, at) = held.places[place];
+                    held.rows[usize::from(row)].0[usize::from(at)]
+                }
                 Held::Indexed(held) => held.ring[place],
             })
         })
@@ -207,25 +220,23 @@ impl RankWindow {
 }
 
 impl Rows {
-    /// Moves on to the place of the next rank.
-    #[inline]
-    fn advance(&mut self, size: usize) {
-        self.row += 1;
-        if self.row == self.rows.len() {
-            self.row = 0;
-            self.at += 1;
-        }
-        self.left -= 1;
-        if self.left == 0 {
-            (self.row, self.at, self.left) = (0, 0, size);
-        }
+    /// Takes in a rank, then tells how many ranks lie below `bound`.
+    #[inline(always)]
+    fn replace_and_count(&mut self, rank: i64, bound: i64) -> usize {
+        let (row, at) = self.places[self.next];
+        let next = self.next + 1;
+        self.next = if next == self.places.len() { 0 } else { next };
+        // SAFETY: the step was chosen for this processor.
+        unsafe { (self.step)(&mut self.rows, row.into(), at.into(), rank, bound) }
     }
 }
 
 impl Indexed {
     #[inline(never)]
     fn push(&mut self, rank: Rank, size: usize, lanes: Lanes) {
-        lanes.run(|lanes| self.replace_oldest(lane(rank), size, lanes));
+        in_lanes!(lanes, (lanes, held: &mut Indexed = self, rank: i64 = lane(rank), size: usize = size) -> () {
+            held.replace_oldest(rank, size, lanes);
+        });
     }
 
     #[inline(never)]
@@ -240,16 +251,25 @@ impl Indexed {
             let count = histogram.exchange_and_count(oldest, rank, bound, size, lanes);
             return count + usize::from(rank < bound) - usize::from(oldest < bound);
         }
-        lanes.run(|lanes| {
-            // Counted before the leaves change: reading a vector soon after a part of it was written would stall.
-            let count = self.count_below(bound, lanes);
-            let oldest = self.replace_oldest(rank, size, lanes);
-            count + usize::from(rank < bound) - usize::from(oldest < bound)
+        in_lanes!(
+            lanes,
+            (lanes, held: &mut Indexed = self, rank: i64 = rank, bound: i64 = bound, size: usize = size) -> usize {
+                // Counted before the leaves change: reading a vector soon after a part of it was written would stall.
+                let count = held.count_below_in(bound, lanes);
+                let oldest = held.replace_oldest(rank, size, lanes);
+                count + usize::from(rank < bound) - usize::from(oldest < bound)
+            }
+        )
+    }
+
+    fn count_below(&self, bound: i64, lanes: Lanes) -> usize {
+        in_lanes!(lanes, (lanes, held: &Indexed = self, bound: i64 = bound) -> usize {
+            held.count_below_in(bound, lanes)
         })
     }
 
     #[inline(always)]
-    fn count_below(&self, bound: i64, lanes: Lanes) -> usize {
+    fn count_below_in(&self, bound: i64, lanes: Lanes) -> usize {
         match &self.index {
             Index::Small(histogram) => histogram.count_below(bound, self.ring.len()),
             Index::Any(leaves) => leaves.count_below(bound, lanes),
@@ -284,7 +304,7 @@ impl Indexed {
     #[inline(never)]
     fn sort(&mut self, size: usize) {
         let (mut leaves, lanes) = (Leaves::new(size), Lanes::detect());
-        lanes.run(|lanes| self.ring.iter().for_each(|rank| leaves.insert(*rank, lanes)));
+        self.ring.iter().for_each(|rank| leaves.insert(*rank, lanes));
         self.index = Index::Any(leaves);
     }
 }

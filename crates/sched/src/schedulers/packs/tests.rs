@@ -1,4 +1,5 @@
 use super::*;
+use crate::Dequeued;
 use crate::params::Value;
 use crate::schedulers::{Aifo, AifoParams};
 use alloc::string::ToString;
