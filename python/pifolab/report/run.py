@@ -20,9 +20,11 @@ __all__ = ["fct_rows", "pictures", "results", "summary_rows", "write_report"]
 _COLUMNS = (
     ("flows", "flows"),
     ("completed_flows", "flows complete"),
+    ("unfinished_share", "unfinished share"),
     ("offered_load", "offered load"),
     ("offered_wire_load", "on the wire"),
     ("host_utilisation", "host link use"),
+    ("switch_utilisation", "switch link use"),
     ("retransmissions", "retransmissions"),
     ("timeouts", "timeouts"),
     ("arrived_packets", "arrived (packets)"),
