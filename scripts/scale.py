@@ -48,7 +48,7 @@ def page(found: dict[tuple[str, int], list[dict[str, float]]], repeat: int) -> s
         "",
         "Written by `python scripts/scale.py`. Leaves of 16 hosts at 1 Gb/s below four spines at 4 Gb/s, web search at",
         "60 % payload load, one thread, nobody watching the ports. *Prepare* computes all routes; *run* is the",
-        "simulation alone; *memory* is the most that the process ever had, the flow list included.",
+        "processor time of the simulation alone; *memory* is the most that the process ever had, with the flow list.",
         "",
         f"Medians of {repeat}; {platform.machine()}, {os.cpu_count()} processors, load average "
         f"{os.getloadavg()[0]:.1f} at the end.",

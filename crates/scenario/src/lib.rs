@@ -42,7 +42,7 @@ pub use extras::{BoxedObserver, Extras};
 pub use report::{NetworkProgress, Progress, Report};
 pub use spec::network::NetworkSpec;
 pub use spec::one_link::OneLinkSpec;
-pub use spec::{Spec, ValidSpec};
+pub use spec::{FlowFormat, Spec, ValidSpec};
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -340,3 +340,47 @@ fn networks_from_files_are_read_and_their_faults_named() {
     assert_eq!(integers(&report, "schedulers", "completed_flows"), [1]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_flow_list_that_is_written_is_the_run_again() {
+    let text = with(LEAF_SPINE)
+        .replace("arrivals = \"periodic\"\nperiod_us = 10\nmax_flows = 1", "arrivals = \"poisson\"\nload = 0.5");
+    let text = text.replace("pairs = \"incast\"\nsenders = 1\nreceiver = 0", "pairs = \"uniform\"");
+    let drawn = run(&text, &[]).unwrap();
+    assert!(drawn.table("flows").unwrap().rows() > 100);
+    let folder = std::env::temp_dir().join(format!("pifolab-lists-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (format, name, more) in
+        [(FlowFormat::Csv, "flows.csv", ""), (FlowFormat::Hpcc, "flows.txt", ", format = \"hpcc\"")]
+    {
+        let path = folder.join(name);
+        std::fs::write(&path, spec(&text).unwrap().flow_list(1, format).unwrap()).unwrap();
+        let again = run(&text, &[("workload.flows", &format!("{{ list = {path:?}{more} }}"))]).unwrap();
+        assert_eq!(again.manifest["trace_hash"], drawn.manifest["trace_hash"], "{name}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    let one_link = "duration_s = 1\nlink = { rate_gbps = 1 }\nscheduler = [{ name = \"fifo\" }]\n\
+                    workload = { arrivals = \"constant\", rate_gbps = 1, size_bytes = 1500, ranks = \"uniform\" }";
+    let message = spec(one_link).unwrap().flow_list(1, FlowFormat::Csv).unwrap_err().to_string();
+    assert!(message.starts_with("net.toml: flows: has no effect: flows are of scenarios on a network"), "{message}");
+}
+
+#[test]
+fn a_size_table_that_falls_is_refused_with_its_line() {
+    let file = std::env::temp_dir().join(format!("pifolab-sizes-{}.cdf", std::process::id()));
+    let sizes = |rows: &str| {
+        std::fs::write(&file, rows).unwrap();
+        let text = with(SINGLE).replace(
+            "sizes = \"fixed\"\nsize_bytes = 1460",
+            &format!("sizes = \"file\"\nfile = {file:?}\ninterpolation = \"linear\""),
+        );
+        run(&text, &[])
+    };
+    let report = sizes("5.1\n1000 0\n1000 100\n").unwrap();
+    let shown = &report.manifest["spec"]["workload"]["flows"][0];
+    assert_eq!((&shown["file_percent"], &shown["file_points"]), (&json!(true), &json!(2)));
+    assert_eq!(integers(&report, "flows", "size_bytes"), [1000]);
+    let message = sizes("1000 0\n2000 50\n1500 100\n").unwrap_err();
+    assert!(message.ends_with(".cdf:3: the size falls from 2000 to 1500 bytes: sizes must ascend"), "{message}");
+    std::fs::remove_file(&file).unwrap();
+}

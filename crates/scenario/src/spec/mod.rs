@@ -16,11 +16,13 @@ pub(crate) mod workload;
 use crate::error::{Error, Place, SpecError};
 use crate::extras::Extras;
 use crate::fields::{Absent, Field, What};
+use crate::memory::{Estimate, available};
 use crate::report::{Progress, Report};
 use crate::text::Section;
 use network::NetworkSpec;
 use one_link::OneLinkSpec;
 use pifolab_sched::params::Value;
+use pifolab_workload::flows::{write_flows, write_hpcc_flows};
 use serde_json::Value as Json;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -137,6 +139,30 @@ impl ValidSpec {
         }
     }
 
+    /// The flows of the run with `seed`, as a file that `pifolab run --flows` (CSV) or `workload.flows.list` reads back: starts
+    /// are exact to the picosecond, so that a run of the list is the run of the scenario.
+    ///
+    /// # Errors
+    /// If the scenario is one on one link, or would draw more flows than fit into memory.
+    ///
+    /// # Panics
+    /// Never: memory can be written to.
+    pub fn flow_list(&self, seed: u64, format: FlowFormat) -> Result<Vec<u8>, Error> {
+        let spec = match self {
+            Self::OneLink(spec) => return Err(Spec::fault(&spec.file, "flows", network::NO_FLOWS).into()),
+            Self::Network(spec) => spec,
+        };
+        Estimate::of(spec).check(spec, available())?;
+        let flows = spec.flows(seed);
+        let mut out = Vec::new();
+        let written = match format {
+            FlowFormat::Csv => write_flows(&flows, &mut out),
+            FlowFormat::Hpcc => write_hpcc_flows(&flows, &mut out),
+        };
+        written.expect("memory can be written to");
+        Ok(out)
+    }
+
     /// Everything that was written and every default, as the manifest shows it.
     pub fn resolved(&self) -> &Json {
         match self {
@@ -144,6 +170,15 @@ impl ValidSpec {
             Self::Network(spec) => &spec.resolved,
         }
     }
+}
+
+/// How a flow list is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowFormat {
+    /// `flow,src,dst,size_bytes,start_ns`.
+    Csv,
+    /// The flow file of the HPCC simulator; ids are lost.
+    Hpcc,
 }
 
 /// `path` as a file of the scenario `file`: beside it unless it is absolute.
