@@ -32,18 +32,18 @@ $(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES)
 
 ## Everything that must hold on every commit: Rust unit, property and contract tests, the Python tests, the data plane's
 test: build
-	cargo test --workspace --quiet
+	cargo test --locked --workspace --quiet
 	$(BIN)/python -m pytest
 	scripts/test_dataplane.sh
 
 ## Every published simulation run, flow by flow (minutes)
 test-slow:
-	cargo test --release --package pifolab-sim --test netbench -- --include-ignored
+	cargo test --locked --release --package pifolab-sim --test netbench -- --include-ignored
 
 ## Style: formatting, lints as errors, types, and who may import whom
 check: build
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check python scripts
 	$(BIN)/ruff check python scripts
 	$(BIN)/mypy
@@ -51,7 +51,7 @@ check: build
 
 ## Criterion benchmarks of the library and the measured loop of the command
 bench: build
-	cargo bench --workspace
+	cargo bench --locked --workspace
 	$(BIN)/pifolab bench sched
 
 ## Every scheduler at work: tables, figures and a report in out/demo
