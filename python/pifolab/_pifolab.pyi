@@ -91,6 +91,14 @@ def resolve_scenario(
     ranks: dict[str, Any] | None = None,
     controllers: dict[str, Any] | None = None,
 ) -> str: ...
+def scenario_flows(
+    text: str,
+    file: str,
+    overrides: Sequence[tuple[str, str]],
+    *,
+    seed: int | None = None,
+    hpcc: bool = False,
+) -> bytes: ...
 def scenario_schema() -> str: ...
 def unknown_name(what: str, name: str, names: Sequence[str]) -> str: ...
 

@@ -1,4 +1,4 @@
-"""Writes a folder completely or not at all."""
+"""Writes a folder or a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pifolab.errors import InputError
 
-__all__ = ["check_absent", "whole_folder"]
+__all__ = ["check_absent", "whole_file", "whole_folder"]
 
 
 def check_absent(folder: Path) -> None:
@@ -69,6 +69,33 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+@contextmanager
+def whole_file(file: Path) -> Iterator[Path]:
+    """Yield a temporary name beside `file`; what is written there takes the name when the block ends well.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "flows.csv"
+    >>> with whole_file(target) as file:
+    ...     _ = file.write_text("flow")
+    >>> [file.name for file in target.parent.iterdir()]
+    ['flows.csv']
+    """
+    check_absent(file)
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder: expected the name of a file")
+    temporary = file.with_name(f".{file.name}.partial-{os.getpid()}")
+    try:
+        file.absolute().parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        temporary.replace(file)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -1,16 +1,20 @@
 """Figures take tables, draw what is in them, and say what is missing."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 import pytest
 
 import pifolab
 from pifolab.figures import curves, over_time
+from pifolab.figures.network import drops_by_port
 from pifolab.figures.palette import look
-from pifolab.figures.run import draw_run
+from pifolab.figures.run import _thinned, draw_run
 from pifolab.figures.style import save
 
 LOADS = pl.DataFrame(
@@ -22,6 +26,12 @@ LOADS = pl.DataFrame(
         "high": [1.5e6, 2.5e6, 4e6, None],
     }
 )
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open() -> Iterator[None]:
+    yield
+    plt.close("all")
 
 
 def test_completion_times_against_load_have_units_and_a_band_from_the_given_interval():
@@ -65,6 +75,41 @@ def test_a_distribution_goes_from_the_smallest_to_the_largest():
     frame = pl.DataFrame({"scheduler": "packs", "wait_ns": [3e6, 1e6, None, 2e6]})
     line = curves.cdf(frame, "wait_ns", label="Wait (ms)", scale=1e6).axes[0].lines[0]
     assert (line.get_xdata().tolist(), line.get_ydata().tolist()) == ([1, 2, 3], [0, 0.5, 1])
+
+
+@pytest.mark.parametrize("spread", [1.05, 1.5, 3, 8, 30, 5000])
+def test_the_labels_of_a_distribution_do_not_overlap_and_are_several(spread: float):
+    frame = pl.DataFrame({"scheduler": "packs", "fct_ns": np.geomspace(630_000, 630_000 * spread, 50)})
+    figure = curves.cdf(frame, "fct_ns", label="FCT (ms)", scale=1e6)
+    figure.canvas.draw()
+    axis, (low, high) = figure.axes[0].xaxis, figure.axes[0].get_xlim()
+    ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+    shown = [tick.label1 for tick in ticks if low <= tick.get_loc() <= high and tick.label1.get_text()]
+    ends = sorted((box.x0, box.x1) for box in (label.get_window_extent() for label in shown))
+    assert len(ends) > 1
+    assert all(before[1] < after[0] for before, after in pairwise(ends))
+
+
+def test_thinned_samples_keep_what_is_fullest_and_what_stays():
+    # A burst that drains, again and again: between two bursts nothing waits, and nothing is sampled.
+    times = [burst * 1_000_000 + step * 1_000 for burst in range(100) for step in range(20)]
+    held = [19 - step for _ in range(100) for step in range(20)]
+    frame = pl.DataFrame({"scheduler": "pifo", "port": 3, "time_ns": times, "queue": 0, "packets": held})
+    thinned = _thinned(frame)
+    assert thinned.height <= 600
+    for burst in range(100):
+        mine = thinned.filter(pl.col("time_ns") // 1_000_000 == burst).sort("time_ns")["packets"].to_list()
+        assert (mine[0], mine[-1]) == (19, 0)
+
+
+def test_the_kinds_of_ports_of_a_fat_tree_have_names_that_do_not_run_together():
+    kinds = ["host", "edge-down", "edge-up", "aggregation-down", "aggregation-up", "core"]
+    frame = pl.DataFrame({"scheduler": "pifo", "seed": 1, "kind": kinds, "dropped_packets": range(6)})
+    figure = drops_by_port(frame)
+    figure.canvas.draw()
+    labels = figure.axes[0].get_xticklabels()
+    assert [label.get_text() for label in labels] == kinds
+    assert all(label.get_rotation() == 30 for label in labels)
 
 
 def test_bars_add_up_ports_and_average_seeds():

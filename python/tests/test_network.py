@@ -144,3 +144,71 @@ def test_the_published_runs_start_with_the_flows_of_their_authors():
         result = pifolab.run(file, overrides={"duration_s": 0.002, "metrics.watch_ports": False})
         first = result.tables["flows"].select("src", "dst", "size_bytes", "start_ns").row(0)
         assert first == (35, 131, 200_000, 0), file.name
+
+
+def test_flows_are_written_in_every_format_and_are_the_run_again(pifolab_command: Run, scenario: Path, tmp_path: Path):
+    def trace_hash(flows: Path | None = None, hpcc: str | None = None) -> str:
+        overrides = {"scheduler": '[{name="pifo"}]', **({} if hpcc is None else {"workload.flows": hpcc})}
+        return pifolab.run(scenario, seeds=[3], flows=flows, overrides=overrides).manifest["runs"][0]["trace_hash"]
+
+    hashes = {trace_hash()}
+    for name in ("flows.csv", "flows.csv.gz", "hpcc.txt"):
+        out = tmp_path / "lists" / name
+        done = pifolab_command("flows", scenario, "--seed", "3", "--out", out)
+        assert (done.returncode, done.stderr) == (0, "")
+        written = gzip.decompress(out.read_bytes()) if name.endswith(".gz") else out.read_bytes()
+        flows = written.count(b"\n") - 1
+        assert flows > 10
+        assert done.stdout == f"{flows} flows: {out}\n"
+        hpcc = f'{{ list = {json.dumps(str(out))}, format = "hpcc" }}'
+        hashes.add(trace_hash(hpcc=hpcc) if name.endswith(".txt") else trace_hash(out))
+    assert len(hashes) == 1, "a list that was written is the run again"
+    assert {file.name for file in (tmp_path / "lists").iterdir()} == {"flows.csv", "flows.csv.gz", "hpcc.txt"}
+
+
+def test_a_flow_list_that_cannot_be_written_is_one_line(pifolab_command: Run, scenario: Path, tmp_path: Path):
+    (tmp_path / "there.csv").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff")
+    link = tmp_path / "link.toml"
+    link.write_text(
+        'duration_s = 1\nlink = { rate_gbps = 1 }\nscheduler = [{ name = "fifo" }]\n'
+        'workload = { arrivals = "constant", rate_gbps = 1, size_bytes = 1500, ranks = "uniform" }'
+    )
+    x = tmp_path / "new" / "x.csv"
+    for words, expected in (
+        ((scenario, "--out", tmp_path / "there.csv"), "there.csv: exists already; give another --out, or remove it"),
+        ((scenario, "--out", tmp_path / "folder.csv"), "folder.csv: is a folder: expected the name of a file"),
+        ((scenario, "--out", tmp_path / "there.csv" / "x.csv"), "there.csv is no folder"),
+        ((scenario, "--out", tmp_path / "x.parquet"), "expected a name that ends in .csv, .csv.gz, or .txt"),
+        ((tmp_path / "no.toml", "--out", x), "no.toml: cannot be read: No such file or directory"),
+        ((binary, "--out", x), "binary.toml: no UTF-8 text (byte 0)"),
+        ((link, "--out", x), "link.toml: flows: has no effect: flows are of scenarios on a network"),
+        ((scenario, "--out", x, "--seed", "-1"), "--seed -1: expected an integer"),
+        ((scenario, "--out", x, "--set", "a"), "--set a: expected KEY=VALUE"),
+        ((scenario, "--out", x, "--set", "duration_ms=0"), "duration_ms = 0: expected a time above 0"),
+    ):
+        done = pifolab_command("flows", *words)
+        assert done.returncode == 2
+        assert expected in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert not x.parent.exists(), "nothing is left of a list that was not written"
+
+
+def test_what_is_recorded_becomes_tables(scenario: Path):
+    recorded = {
+        "record": '{ sample_interval_us = 100, packet_log = ["leaf0->host0"], arrival_order = ["host0"],'
+        " throughput_interval_us = 500 }",
+        "link_failure": '[{ link = "leaf0-spine0", at_ms = 1, repair_ms = 2 }]',
+    }
+    result = pifolab.run(scenario, overrides=recorded)
+    assert {"port_samples", "port_queue_samples", "packet_log", "arrival_order", "throughput"} <= result.tables.keys()
+    log = result.tables["packet_log"].filter(scheduler="pifo")
+    port = result.tables["ports"].filter(scheduler="pifo").row(log["port"][0], named=True)
+    assert log.filter(event="dequeue").height == port["sent_packets"]
+    assert result.tables["arrival_order"]["host"].unique().to_list() == [0]
+    delivered = result.tables["throughput"].group_by("scheduler").agg(pl.col("bytes").sum())
+    acknowledged = result.tables["flows"].group_by("scheduler").agg(pl.col("acknowledged_bytes").sum())
+    both = delivered.join(acknowledged, on="scheduler")
+    assert (both["bytes"] >= both["acknowledged_bytes"]).all()

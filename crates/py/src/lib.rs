@@ -71,6 +71,7 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::network_cases, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(run::resolve_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(run::scenario_flows, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_schema, module)?)?;
     module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
     Ok(())

@@ -3,7 +3,7 @@
 use crate::custom::{PythonExtras, Slot};
 use crate::errors::{Fault, guard};
 use pifolab_metrics::Column;
-use pifolab_scenario::{Error, NetworkProgress, Progress, Report, read_text};
+use pifolab_scenario::{Error, FlowFormat, NetworkProgress, Progress, Report, read_text};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -101,6 +101,29 @@ pub fn resolve_scenario(
         Some(error) => Err(error),
         None => resolved,
     }
+}
+
+/// The flows that a run of the scenario with `seed` (default: its first) would send, as the bytes of a list: CSV, or with
+/// `hpcc` the flow file of the HPCC simulator.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, *, seed=None, hpcc=false))]
+pub fn scenario_flows<'py>(
+    py: Python<'py>,
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    seed: Option<u64>,
+    hpcc: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let listed = guard(py, || {
+        let list = || {
+            let spec = read_text(text, file, &overrides, None, &())?;
+            let format = if hpcc { FlowFormat::Hpcc } else { FlowFormat::Csv };
+            spec.flow_list(seed.unwrap_or(spec.seeds()[0]), format)
+        };
+        py.detach(list).map_err(|error| Fault::Input(error.to_string()))
+    })?;
+    Ok(PyBytes::new(py, &listed))
 }
 
 /// The JSON Schema of scenarios.

@@ -257,3 +257,27 @@ fn a_flow_list_with_a_fault_is_refused_by_line_and_column() {
     let message = with_flows(one_link, file.path(), &[]).unwrap_err().to_string();
     assert!(message.starts_with("net.toml: --flows: has no effect: flows are of scenarios on a network"), "{message}");
 }
+
+#[test]
+fn rank_functions_that_a_network_tells_nothing_are_refused_at_every_port() {
+    let written = format!("{FABRIC}\n[rank]\nname = \"edf\"\n");
+    assert_eq!(
+        run(&written, &[], 1).unwrap_err().to_string(),
+        "net.toml:34: rank.name = \"edf\": has no effect on a network, where flows have no deadlines: expected another rank \
+         function, such as remaining-size"
+    );
+    for (name, missing) in [("lstf", "flows have no deadlines"), ("fifo-plus", "packets belong to no class")] {
+        let rank = format!("{{ name = \"{name}\" }}");
+        let at_switches = message(&[("rank", &rank)]);
+        let at_hosts = message(&[(
+            "host_port",
+            &format!("{{ queue = \"own\", scheduler = {{ name = \"pifo\" }}, rank = {rank} }}"),
+        )]);
+        for (message, key) in [(at_switches, "rank.name"), (at_hosts, "host_port.rank.name")] {
+            assert!(
+                message.contains(&format!("{key} = \"{name}\": has no effect on a network, where {missing}")),
+                "{message}"
+            );
+        }
+    }
+}

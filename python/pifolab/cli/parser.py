@@ -74,6 +74,7 @@ def complete_parser() -> Parser:
         conformance,
         dataplane,
         demo,
+        flows,
         reproduce,
         results,
         run,
@@ -89,7 +90,7 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    first = (run, agree, sweep, results, reproduce, scorecard, advise)
+    first = (run, flows, agree, sweep, results, reproduce, scorecard, advise)
     for module in (*first, catalogue, conformance, bench, demo, dataplane, testbed):
         module.add_to(commands)
     return parser

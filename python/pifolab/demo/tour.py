@@ -58,7 +58,7 @@ def write_tour(folder: Path, courses: Sequence[Course], runs: dict[str, Run], to
         for name, result in runs.items():
             told(result.title)
             result.save(unfinished / name)
-            parts = [f"<p>{html.escape(result.description)}</p>", *results(result), pictures(unfinished / name)]
+            parts = [f"<p>{html.escape(result.description)}</p>", *results(result), pictures(result, unfinished / name)]
             parts.append(f'<p><a href="{name}/report.html">Its own report</a>, with the manifest.</p>')
             sections.append(html.Section(result.title, parts))
         lead = "How schedulers that switches can build order and drop packets, beside PIFO, which they imitate."

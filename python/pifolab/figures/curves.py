@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from pifolab.errors import InputError
+from pifolab.figures.one_link import quantity
 from pifolab.figures.palette import INK, look
 from pifolab.figures.style import COLUMN_INCHES, figure_style
 
@@ -37,6 +38,9 @@ CDF_POINTS = 400
 
 #: Up to this many values each have their tick.
 _FEW_TICKS = 8
+
+#: A logarithmic axis of fewer decades has labels at even distances, one of a few at 1, 2 and 5 of each decade.
+_NARROW_DECADES, _FEW_DECADES = 0.7, 2.0
 
 #: Classes of flow sizes in a decade, and the fewest completed flows of which a class is drawn.
 _CLASSES_PER_DECADE, _FEWEST_FLOWS = 3, 5
@@ -204,7 +208,7 @@ def cdf(
             drawn = look(name, names)
             axes.plot(np.quantile(values, shares), shares, color=drawn.colour, linestyle=drawn.dash, label=drawn.label)
         if log_x:
-            axes.set_xscale("log")
+            _log_x(axes)
         axes.set_xlabel(label)
         axes.set_ylabel(share)
         axes.set_ylim(0, 1)
@@ -315,6 +319,8 @@ def by_queue(frame: pl.DataFrame, value: str, label: str, *, low: str | None = N
         axes.set_xticks(range(len(queues)), [str(queue) for queue in queues])
         axes.set_xlabel("Queue (0 leaves first)")
         axes.set_ylabel(label)
+        # Matplotlib would write a power of ten where the legend is.
+        axes.yaxis.set_major_formatter(lambda value, _: quantity(value))
         legend_above(axes, len(names))
         return figure
 
@@ -333,6 +339,23 @@ def legend_above(axes: Axes, entries: int, most: int = 3) -> None:
         ncols=max(min(entries, most), 1),
         borderaxespad=0.2,
     )
+
+
+def _log_x(axes: Axes) -> None:
+    """Make the horizontal axis logarithmic, with labels that neither overlap nor are missing."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    decades = np.log10(high / low)
+    if decades < _NARROW_DECADES:
+        # Powers of ten, or simple multiples of them, may not even lie within the axis.
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_minor_locator(NullLocator())
+    elif decades < _FEW_DECADES:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
 def _need(frame: pl.DataFrame, *columns: str) -> None:

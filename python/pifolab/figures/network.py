@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["drops_by_port", "fct_cdf"]
 
+#: The names of more kinds of ports than this only fit aslant.
+_FEW_KINDS = 4
+
 
 def fct_cdf(flows: pl.DataFrame, below_bytes: int) -> Figure:
     """Return the cumulative distribution of the completion times of flows smaller than `below_bytes`.
@@ -56,6 +59,10 @@ def drops_by_port(ports: pl.DataFrame) -> Figure:
             axes.bar(at, [mine.get(kind, 0) for kind in kinds], width, color=look(name, names).colour)
             axes.plot([], [], "s", color=look(name, names).colour, label=look(name, names).label)
         axes.set_xticks(range(len(kinds)), kinds)
+        if len(kinds) > _FEW_KINDS:
+            axes.tick_params(axis="x", labelrotation=30)
+            for text in axes.get_xticklabels():
+                text.set(ha="right", rotation_mode="anchor")
         axes.set_ylabel("Drops (packets)")
         legend_above(axes, len(names))
         return figure

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FEW_RANKS", "MAX_POINTS", "bounds_over_time", "comparison", "per_rank"]
+__all__ = ["FEW_RANKS", "MAX_POINTS", "bounds_over_time", "comparison", "per_rank", "quantity"]
 
 #: More ranks than this are gathered into bins of equal width (equal ratio, where they span over four decades).
 MAX_POINTS = 200
@@ -94,6 +94,8 @@ def bounds_over_time(frame: pl.DataFrame) -> Figure:
                 axes.step(line["time_ns"] / 1e6, line["bound"], where="post", color=colours[queue], linewidth=0.8)
             axes.set_title(look(name, names).label, loc="left", pad=2)
             axes.set_ylabel("Bound (rank)")
+            # Matplotlib would write a power of ten where the title is.
+            axes.yaxis.set_major_formatter(lambda value, _: quantity(value))
         panels[-1, 0].set_xlabel("Time (ms)")
         if len(names) and queues > 1:
             scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, queues - 1), "viridis")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pifolab.runs import Run
 
-__all__ = ["CAPTIONS", "draw_run"]
+__all__ = ["CAPTIONS", "captions", "draw_run"]
 
 #: What each figure shows, by the name of its file.
 CAPTIONS = {
@@ -71,6 +71,16 @@ def draw_run(run: Run) -> dict[str, Figure]:
         figures["packets-by-queue"] = by_queue(queues, "sent_packets", "Sent (packets)")
     figures.update(_over_time(run, "queue_samples", None))
     return figures
+
+
+def captions(run: Run) -> dict[str, str]:
+    """Return what each figure of this run shows, by the name of its file."""
+    samples = run.tables.get("port_queue_samples")
+    if samples is None or (port := _port_of_bounds(samples.filter(seed=run.seeds[0]))) is None:
+        return CAPTIONS
+    ends = run.tables["ports"].filter(port=port).select("from", "to").row(0)
+    place = f"Queue bounds of port {port}, from node {ends[0]} to node {ends[1]},"
+    return {**CAPTIONS, "bounds-over-time": f"{place} from when it is first used (first seed)."}
 
 
 def _draw_network(run: Run) -> dict[str, Figure]:
@@ -130,18 +140,41 @@ def _interval_ns(run: Run) -> int:
 
 
 def _thinned(samples: pl.DataFrame) -> pl.DataFrame:
-    """Return no more samples than a figure can show."""
-    times = samples["time_ns"].unique().sort()
-    return samples.filter(pl.col("time_ns").is_in(times.gather_every(len(times) // _OCCUPANCY_SAMPLES + 1).to_list()))
+    """Return no more samples than a figure can show: of each slice of time the fullest and the last.
+
+    The last one matters where nothing follows for long: what it says is drawn until something does.
+    """
+    times = samples["time_ns"]
+    if times.n_unique() <= _OCCUPANCY_SAMPLES:
+        return samples
+    first, last = int(times.min()), int(times.max())  # type: ignore[arg-type]
+    keys = [column for column in ("scheduler", "port") if column in samples.columns]
+    width = (last - first) // (_OCCUPANCY_SAMPLES // 2) + 1
+    kept = (
+        samples.group_by(*keys, "time_ns")
+        .agg(pl.col("packets").sum())
+        .group_by(*keys, (pl.col("time_ns") - first) // width * width)
+        .agg(
+            pl.col("time_ns").max().alias("_last"),
+            pl.col("time_ns").sort_by("packets", "time_ns").last().alias("_most"),
+        )
+    )
+    kept = pl.concat([kept.select(*keys, pl.col(time).alias("time_ns")) for time in ("_last", "_most")])
+    return samples.join(kept, on=[*keys, "time_ns"], how="semi", maintain_order="left")
+
+
+def _port_of_bounds(samples: pl.DataFrame) -> int | None:
+    """Return the port whose bounds move most; it shows how they do, the others would lie on top of it."""
+    moves = samples.drop_nulls("bound").group_by("port")
+    table = moves.agg(pl.struct("scheduler", "queue", "bound").n_unique().alias("moves"))
+    return None if table.is_empty() else int(table.sort("moves", "port", descending=[True, False])["port"][0])
 
 
 def _bounds(samples: pl.DataFrame) -> pl.DataFrame:
     """Return the first samples of the queue bounds of each scheduler that has bounds that move."""
     samples = samples.drop_nulls("bound")
     if "port" in samples.columns and samples.height:
-        # One port shows how bounds move; the others would lie on top of it.
-        moves = samples.group_by("port").agg(pl.struct("scheduler", "queue", "bound").n_unique().alias("moves"))
-        samples = samples.filter(port=moves.sort("moves", "port", descending=[True, False])["port"][0])
+        samples = samples.filter(port=_port_of_bounds(samples))
     moving = samples.group_by("scheduler", "queue").agg(pl.col("bound").n_unique()).filter(pl.col("bound") > 1)
     samples = samples.filter(pl.col("scheduler").is_in(moving["scheduler"].unique().to_list()))
     times = samples["time_ns"].unique().sort().head(_BOUND_SAMPLES)

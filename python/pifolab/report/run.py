@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab.figures.run import CAPTIONS
+from pifolab.figures.run import captions
 from pifolab.report import html
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ def results(run: Run) -> list[str]:
     return [*parts, f"<p>Seed {seeds}.</p>" if len(run.seeds) == 1 else f"<p>Means over the seeds {seeds}.</p>"]
 
 
-def pictures(folder: Path) -> str:
-    """Return the figures that the run folder `folder` has."""
-    drawn = [(name, folder / "figures" / f"{name}.png") for name in CAPTIONS]
-    shown = [html.figure(image, CAPTIONS[name], wide=name == "comparison") for name, image in drawn if image.exists()]
+def pictures(run: Run, folder: Path) -> str:
+    """Return the figures that the folder `folder` of the run has."""
+    drawn = [(name, text, folder / "figures" / f"{name}.png") for name, text in captions(run).items()]
+    shown = [html.figure(image, text, wide=name == "comparison") for name, text, image in drawn if image.exists()]
     return "\n".join(['<div class="figures">', *shown, "</div>"])
 
 
@@ -95,7 +95,7 @@ def write_report(run: Run, folder: Path) -> Path:
     """Write `report.html` into the run folder `folder`, whose figures are drawn already."""
     sections = [
         html.Section("Results", results(run)),
-        html.Section("Figures", [pictures(folder)]),
+        html.Section("Figures", [pictures(run, folder)]),
         html.Section("How to repeat it", _repeat(run)),
     ]
     place = "a network" if run.manifest["kind"] == "network" else "one link"

@@ -24,6 +24,13 @@ use pifolab_units::{Rounding, Span, Time};
 use serde_json::{Map, Value as Json};
 use std::sync::Mutex;
 
+/// Rank functions of the library that ask for what a network does not know, and what that is.
+const UNTOLD: [(&str, &str); 3] = [
+    ("edf", "flows have no deadlines: expected another rank function, such as remaining-size"),
+    ("lstf", "flows have no deadlines: expected another rank function, such as remaining-size"),
+    ("fifo-plus", "packets belong to no class with a mean delay: expected another rank function, such as fcfs"),
+];
+
 /// A scenario on a network that can run.
 #[derive(Debug)]
 pub struct NetworkSpec {
@@ -123,7 +130,7 @@ impl NetworkSpec {
         resolved.insert("workload".to_owned(), shown);
         let rank = match top.table("rank")? {
             Some(section) => {
-                let (rank, shown) = read_rank(section, &file, extras)?;
+                let (rank, shown) = read_port_rank(section, &file, extras)?;
                 resolved.insert("rank".to_owned(), shown);
                 Some(rank)
             }
@@ -437,7 +444,7 @@ fn read_host_port(
             reader.resolved.insert("scheduler".to_owned(), shown);
             let rank = match reader.table("rank")? {
                 Some(section) => {
-                    let (rank, shown) = read_rank(section, file, extras)?;
+                    let (rank, shown) = read_port_rank(section, file, extras)?;
                     reader.resolved.insert("rank".to_owned(), shown);
                     Some(rank)
                 }
@@ -455,6 +462,15 @@ fn read_host_port(
         read_port_keys(&mut reader, drop_tail)?
     };
     Ok((HostPort { queue, port }, reader.finish()?.into()))
+}
+
+/// Reads a rank function, which must be one that a port of a network can tell all that it asks for.
+fn read_port_rank(section: Section, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
+    let (place, key) = (section.place_of("name"), format!("{}.name", section.path));
+    let (rank, shown) = read_rank(section, file, extras)?;
+    let Some((name, missing)) = UNTOLD.iter().find(|(name, _)| *name == rank.name) else { return Ok((rank, shown)) };
+    let problem = format!("= {name:?}: has no effect on a network, where {missing}");
+    Err(SpecError { file: file.to_owned(), place, key, problem })
 }
 
 fn read_engine(section: Section, file: &str, profile: Option<Profile>) -> Result<(Engine, Json), Error> {

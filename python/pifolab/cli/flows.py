@@ -1,0 +1,70 @@
+"""`pifolab flows`: the flows of a scenario as a list, for other simulators or to keep."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+from pathlib import Path
+
+from pifolab import _pifolab
+from pifolab.cli.parser import Parser
+from pifolab.errors import InputError
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    flows = commands.add_parser(
+        "flows",
+        help="write the flows of a network scenario as a list",
+        description="Writes the flows that a run would send, exact to the picosecond: a run of the list is the\n"
+        "run of the scenario. `pifolab run --flows` reads CSV back, the key workload.flows.list both formats.",
+    )
+    flows.add_argument("scenario", type=Path, metavar="FILE.toml", help="a scenario on a network")
+    flows.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the list to write: .csv, .csv.gz, or .txt for the format of the HPCC simulator",
+    )
+    flows.add_argument("--seed", metavar="N", help="the seed; default the scenario's first")
+    flows.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="overrides",
+        help="change a key; may be repeated",
+    )
+    flows.set_defaults(run=run_flows)
+
+
+def run_flows(arguments: argparse.Namespace) -> int:
+    """Write the list."""
+    from pifolab.cli.run import _override, _seed
+    from pifolab.folder import check_absent, whole_file
+
+    out: Path = arguments.out
+    packed = out.name.endswith(".csv.gz")
+    if not packed and out.suffix not in (".csv", ".txt"):
+        raise InputError(f"--out {out}: expected a name that ends in .csv, .csv.gz, or .txt (the format of HPCC)")
+    path: Path = arguments.scenario
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: no UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    seed = None if arguments.seed is None else _seed(arguments.seed)
+    overrides = list(map(_override, arguments.overrides))
+    check_absent(out)
+    listed = _pifolab.scenario_flows(text, str(path), overrides, seed=seed, hpcc=out.suffix == ".txt")
+    with whole_file(out) as file:
+        # Without a time of its own the same list is the same file.
+        file.write_bytes(gzip.compress(listed, mtime=0) if packed else listed)
+    # The first line is the header, or the number of flows.
+    lines = listed.count(b"\n")
+    print(f"{lines - 1} flows: {out}")
+    return 0
