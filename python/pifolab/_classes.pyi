@@ -34,8 +34,8 @@ class Pifo(Scheduler):
         Instead of capacity_packets. If absent: the capacity is counted in packets.
     ranks : an integer from 1 to 16777216 (ranks)
         The size of the rank space: ranks are 0..ranks-1, others are dropped as out of range. It
-        buys constant cost at any occupancy, with 4 bytes of memory per rank. If absent: any
-        rank up to 2^63 - 1.
+        buys constant cost at any occupancy, with at most 4 bytes and about one bit of memory
+        per rank. If absent: any rank up to 2^63 - 1.
     ties : one of fifo, heap, default fifo
         Which of several packets of equal rank leaves first, and which is pushed out. heap
         repeats published runs; it needs a capacity in packets and no bounded rank space.

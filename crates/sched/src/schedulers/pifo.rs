@@ -6,8 +6,9 @@
 //! Parameters:
 //! - capacity C (packets or bytes; default 80 packets, as in the papers). When the buffer is full the highest rank
 //!   leaves, among equals the latest arrival, which may be the arriving packet itself;
-//! - ranks: a declared rank space 0..ranks-1, 1 to 2^24; it buys constant cost at any occupancy with 4 bytes per rank.
-//!   By default any rank is taken;
+//! - ranks: a declared rank space 0..ranks-1, 1 to 2^24; it buys constant cost at any occupancy with at most 4
+//!   bytes and about one bit per rank (above 2^16 ranks, look-ups are lent to those that are held). By default any rank
+//!   is taken;
 //! - ties: `fifo` (default), or `heap`, the order of equal ranks in the SP-PIFO and AIFO papers' simulator. There the
 //!   arriving packet joins the heap first, and the victim is the last, in the order of the heap's array, of those with
 //!   the highest rank: it may be the arriving packet, but also one that came long before.
@@ -268,7 +269,7 @@ const RANKS: Param = Param {
     kind: Kind::Integer { min: 1, max: 1 << 24 },
     absent: Absent::Means("any rank up to 2^63 - 1"),
     doc: "The size of the rank space: ranks are 0..ranks-1, others are dropped as out of range. It buys constant cost at \
-          any occupancy, with 4 bytes of memory per rank.",
+          any occupancy, with at most 4 bytes and about one bit of memory per rank.",
 };
 
 const TIES: Param = Param {
