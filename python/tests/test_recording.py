@@ -1,6 +1,7 @@
 """What a run on a network records: captures that others can read, figures over time; what an interruption leaves."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 import pifolab
-from pifolab.figures.run import draw_run
+from pifolab.figures.run import captions, draw_run
 
 SCENARIO = """
 duration_ms = 2
@@ -110,6 +111,12 @@ def test_what_is_recorded_is_drawn(run: pifolab.Run):
     figures = draw_run(run)
     wanted = {"arrival-order", "occupancy-over-time", "throughput-over-time", "fairness-over-time", "packets-by-queue"}
     assert wanted | {"bounds-over-time"} <= set(figures)
+    samples = run.tables["port_queue_samples"].drop_nulls("bound")
+    place = re.match(r"Queue bounds of port (\d+), from node (\d+) to node (\d+),", captions(run)["bounds-over-time"])
+    assert place is not None
+    port, *ends = map(int, place.groups())
+    assert port in samples["port"]
+    assert run.tables["ports"].filter(port=port).select("from", "to").row(0) == tuple(ends)
     order = run.tables["arrival_order"]
     late = order.filter(pl.col("seq_bytes") < pl.col("seq_bytes").cum_max().over("flow")).height
     assert late > 0
