@@ -349,7 +349,7 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
     import polars as pl
 
     from pifolab.figures.palette import look, rank_colour
-    from pifolab.figures.style import PAGE_INCHES, figure_style
+    from pifolab.figures.style import PAGE_INCHES, figure_style, subplots
 
     schedulers, flows = results.schedulers, results.summary["flows"]
     columns = min(4, len(schedulers))
@@ -358,9 +358,7 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
     # Four bins per point: packets of a 100 Mb/s link are few in one.
     group = 4
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, grid = plt.subplots(
+        figure, grid = subplots(
             rows, columns, figsize=(PAGE_INCHES, 1.55 * rows + 0.45), sharex=True, sharey=True, squeeze=False
         )
         for panel, scheduler in zip(grid.flat, schedulers, strict=False):
@@ -402,13 +400,11 @@ def _draw_completion(results: Results) -> Any:
     import numpy as np
 
     from pifolab.figures.palette import look
-    from pifolab.figures.style import COLUMN_INCHES, figure_style
+    from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
 
     sizes = np.array([flow["size_bytes"] for flow in results.summary["flows"]]) / 1000
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplots(figsize=(COLUMN_INCHES, 2.4))
+        figure, axes = subplots(figsize=(COLUMN_INCHES, 2.4))
         for scheduler in results.schedulers:
             runs = results.runs(scheduler)
             times = np.array([[np.nan if t is None else t for t in run["completion_s"]] for run in runs], dtype=float)

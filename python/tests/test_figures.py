@@ -1,11 +1,9 @@
 """Figures take tables, draw what is in them, and say what is missing."""
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 import pytest
@@ -26,12 +24,6 @@ LOADS = pl.DataFrame(
         "high": [1.5e6, 2.5e6, 4e6, None],
     }
 )
-
-
-@pytest.fixture(autouse=True)
-def _no_figure_stays_open() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def test_completion_times_against_load_have_units_and_a_band_from_the_given_interval():

@@ -117,9 +117,6 @@ def test_a_figure_without_a_numeric_axis_has_points(folder: Path, tmp_path: Path
     many = [Group({"kind": str(kind)}, "packs", "m", mean_interval([1.0, 2.0])) for kind in range(13)]
     with pytest.raises(ValueError, match="--panel kind: has 13 values; expected at most 12"):
         draw_metric(many)
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 def test_verify_and_prune_find_damage(

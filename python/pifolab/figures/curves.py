@@ -16,7 +16,7 @@ import polars as pl
 from pifolab.errors import InputError
 from pifolab.figures.one_link import quantity
 from pifolab.figures.palette import INK, look
-from pifolab.figures.style import COLUMN_INCHES, figure_style
+from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,9 +87,7 @@ def against(
     _need(frame, "scheduler", x, value, *[column for column in (low, high) if column is not None])
     names = list(order) if order is not None else schedulers_of(frame)
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplots(figsize=(COLUMN_INCHES, 2.2))
+        figure, axes = subplots(figsize=(COLUMN_INCHES, 2.2))
         for name in names:
             points = (
                 frame.filter(pl.col("scheduler") == name)
@@ -196,9 +194,7 @@ def cdf(
     _need(frame, "scheduler", value)
     names = schedulers_of(frame)
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplots(figsize=(COLUMN_INCHES, 2.2))
+        figure, axes = subplots(figsize=(COLUMN_INCHES, 2.2))
         for name in names:
             found = frame.filter(pl.col("scheduler") == name)[value].drop_nulls().drop_nans()
             if not len(found):
@@ -299,9 +295,7 @@ def by_queue(frame: pl.DataFrame, value: str, label: str, *, low: str | None = N
     )
     queues = frame["queue"].unique().sort().to_list()
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplots(figsize=(COLUMN_INCHES, 2.0))
+        figure, axes = subplots(figsize=(COLUMN_INCHES, 2.0))
         width = 0.8 / max(len(names), 1)
         for place, name in enumerate(names):
             rows = {row["queue"]: row for row in bars.filter(pl.col("scheduler") == name).iter_rows(named=True)}

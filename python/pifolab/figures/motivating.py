@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pifolab.demo.motivating import SEQUENCE, Course
 from pifolab.figures.palette import GREY, INK, look, rank_colour
-from pifolab.figures.style import PAGE_INCHES, figure_style
+from pifolab.figures.style import PAGE_INCHES, figure_style, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +22,7 @@ _SENT, _DROPPED, _STEP = 3.1, 9.2, 2.05
 def draw_motivating_example(courses: Sequence[Course]) -> Figure:
     """Return the figure: a row for each scheduler, what it sent (first to leave on the left) and what it dropped."""
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplots(figsize=(PAGE_INCHES, 0.3 * len(courses) + 0.85))
+        figure, axes = subplots(figsize=(PAGE_INCHES, 0.3 * len(courses) + 0.85))
         figure.subplots_adjust(0, 0, 1, 1)
         axes.set_axis_off()
         most = max(len(course.dropped) for course in courses)

@@ -9,7 +9,7 @@ import polars as pl
 
 from pifolab.figures.curves import cdf, legend_above
 from pifolab.figures.palette import look
-from pifolab.figures.style import COLUMN_INCHES, figure_style
+from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,9 +49,7 @@ def drops_by_port(ports: pl.DataFrame) -> Figure:
     sums = ports.group_by("scheduler", "seed", "kind").agg(pl.col("dropped_packets").sum())
     means = sums.group_by("scheduler", "kind").agg(pl.col("dropped_packets").mean())
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplots(figsize=(COLUMN_INCHES, 2.0))
+        figure, axes = subplots(figsize=(COLUMN_INCHES, 2.0))
         width = 0.8 / len(names)
         for place, name in enumerate(names):
             mine = dict(means.filter(scheduler=name).select("kind", "dropped_packets").iter_rows())

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from pifolab.figures.palette import INK, Look, look
-from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,9 +49,7 @@ def per_rank(frame: pl.DataFrame, value: str, label: str, order: Sequence[str] |
     few = len(edges) - 1 == len(present)
     centres = present.astype(float) if few else (edges[:-1] + edges[1:] - 1) / 2
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplots(figsize=(COLUMN_INCHES, 2.2))
+        figure, axes = subplots(figsize=(COLUMN_INCHES, 2.2))
         for name in names:
             lines = []
             for _, of_seed in _by_seed(frame.filter(scheduler=name)):
@@ -79,10 +77,9 @@ def bounds_over_time(frame: pl.DataFrame) -> Figure:
     names = _schedulers(frame)
     with figure_style():
         import matplotlib as mpl
-        import matplotlib.pyplot as plt
 
         rows = max(len(names), 1)
-        figure, panels = plt.subplots(
+        figure, panels = subplots(
             rows, 1, figsize=(COLUMN_INCHES, 0.4 + 1.25 * rows), sharex=True, squeeze=False, layout="constrained"
         )
         queues = int(frame["queue"].max() or 0) + 1 if len(frame) else 1  # type: ignore[arg-type]
@@ -117,9 +114,7 @@ def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figur
     """
     names = frame["scheduler"].unique(maintain_order=True).to_list()
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, panels = plt.subplots(
+        figure, panels = subplots(
             1,
             len(columns),
             figsize=(PAGE_INCHES, 0.55 + 0.24 * len(names)),

@@ -10,7 +10,7 @@ import polars as pl
 
 from pifolab.figures.curves import legend_above, schedulers_of
 from pifolab.figures.palette import INK, look
-from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,9 +114,7 @@ def fairness_over_time(throughput: pl.DataFrame, interval_ns: int) -> Figure:
     schedulers = schedulers_of(throughput)
     index = fairness(throughput, interval_ns).drop_nulls("fairness")
     with figure_style():
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplots(figsize=(COLUMN_INCHES, 2.2))
+        figure, axes = subplots(figsize=(COLUMN_INCHES, 2.2))
         for name in schedulers:
             line = (
                 index.filter(pl.col("scheduler") == name)
@@ -226,11 +224,9 @@ def arrival_order(order: pl.DataFrame, flows: Sequence[int] | None = None) -> Fi
 
 def _panels(count: int) -> tuple[Figure, Sequence[Axes]]:
     """Return a figure with a panel for each scheduler, one below the other."""
-    import matplotlib.pyplot as plt
-
     rows = max(count, 1)
     wide = PAGE_INCHES if rows == 1 else COLUMN_INCHES * 1.3
-    figure, panels = plt.subplots(
+    figure, panels = subplots(
         rows, 1, figsize=(wide, 0.6 + 1.3 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
     return figure, list(panels[:, 0])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLUMN_INCHES", "FORMATS", "PAGE_INCHES", "figure_style", "save"]
+__all__ = ["COLUMN_INCHES", "FORMATS", "PAGE_INCHES", "figure_style", "save", "subplots"]
 
 # The width of one column, and of both, of a two-column paper.
 COLUMN_INCHES = 3.4
@@ -54,25 +54,36 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """Draw with the project's settings, without a display, and leave those of the caller as they were."""
+    """Draw with the project's settings, and leave those of the caller as they were."""
     import matplotlib as mpl
 
-    mpl.use("Agg")
     with mpl.rc_context(_SETTINGS):
         yield
 
 
+def subplots(
+    rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], layout: Any = None, **grid: Any
+) -> tuple[Figure, Any]:
+    """Return a new figure of `figsize` inches and its axes, as `pyplot.subplots` does with the same arguments.
+
+    The figure belongs to the caller alone: no window, no display, and no list that keeps it alive.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=figsize, layout=layout)
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, **grid)
+
+
 def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = FORMATS) -> list[Path]:
-    """Write `figure` as `path` with each of the `formats` as its ending, close it, and return the files."""
+    """Write `figure` as `path` with each of the `formats` as its ending, and return the files."""
     written = []
     with figure_style():
-        import matplotlib.pyplot as plt
-
         for ending in formats:
             target = Path(path).with_suffix(f".{ending}")
             # Without a date: the same data give the same file.
             metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending, {})
             figure.savefig(target, metadata=metadata)
             written.append(target)
-        plt.close(figure)
     return written

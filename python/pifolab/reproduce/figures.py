@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.palette import INK, look
-from pifolab.figures.style import PAGE_INCHES, figure_style, save
+from pifolab.figures.style import PAGE_INCHES, figure_style, save, subplots
 from pifolab.reproduce.execute import Measured
 from pifolab.reproduce.verdict import ENOUGH_SEEDS, ClaimVerdict
 from pifolab.statistics import mean_interval
@@ -63,10 +63,8 @@ def draw_experiment(one: Measured) -> Figure | None:
 
 
 def _panels(count: int, height: float = 2.3) -> tuple[Figure, list[Axes]]:
-    import matplotlib.pyplot as plt
-
     width = PAGE_INCHES if count > 1 else PAGE_INCHES * 0.6
-    figure, axes = plt.subplots(1, count, figsize=(width, height), squeeze=False, layout="constrained")
+    figure, axes = subplots(1, count, figsize=(width, height), squeeze=False, layout="constrained")
     return figure, list(axes[0])
 
 
@@ -277,13 +275,11 @@ def draw_claim(verdict: ClaimVerdict) -> Figure | None:
 
     Each row has a scale of its own: the stated range with its tolerance takes the middle third.
     """
-    import matplotlib.pyplot as plt
-
     rows = [part for part in verdict.parts if part.values]
     if not rows:
         return None
     with figure_style():
-        figure, axes = plt.subplots(figsize=(PAGE_INCHES, 0.32 * len(rows) + 0.6), layout="constrained")
+        figure, axes = subplots(figsize=(PAGE_INCHES, 0.32 * len(rows) + 0.6), layout="constrained")
         for place, row in enumerate(rows):
             low, high = (end if math.isfinite(end) else None for end in row.accepted)
             if low is None and high is None:

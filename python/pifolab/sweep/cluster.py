@@ -60,11 +60,12 @@ def slurm_engine(jobs: int) -> Callable[[Store], Engine]:
         raise InputError("--slurm needs dask-jobqueue: pip install 'pifolab[cluster]'") from None
     import dask
 
+    jobqueue: Any = dask_jobqueue  # Its types are incomplete.
     defaults = {"cores": 1, "processes": 1, "memory": "2GiB"}
     given = dask.config.get("jobqueue.slurm", {})
     options: dict[str, Any] = {key: value for key, value in defaults.items() if given.get(key) is None}
     try:
-        cluster: Any = dask_jobqueue.SLURMCluster(**options)  # type: ignore[attr-defined]
+        cluster = jobqueue.SLURMCluster(**options)
         cluster.scale(jobs=jobs)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise InputError(f"--slurm: {error}; its settings are in ~/.config/dask/jobqueue.yaml") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
 from pifolab.figures.palette import look
-from pifolab.figures.style import COLUMN_INCHES, figure_style
+from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
 from pifolab.sweep.results import Group
 
 if TYPE_CHECKING:
@@ -59,12 +59,10 @@ def draw_metric(groups: Sequence[Group], x: str | None = None, panel: str | None
     if len(panels) > _MOST_PANELS:
         raise InputError(f"--panel {panel}: has {len(panels)} values; expected at most {_MOST_PANELS}")
     with figure_style():
-        import matplotlib.pyplot as plt
-
         columns = min(len(panels), 3)
         rows = math.ceil(len(panels) / columns)
         size = (COLUMN_INCHES if len(panels) == 1 else 2.6 * columns, 2.3 * rows + 0.4)
-        figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, sharey=True, layout="constrained")
+        figure, grid = subplots(rows, columns, figsize=size, squeeze=False, sharey=True, layout="constrained")
         plots = [plot for row in grid for plot in row]
         for plot, label in zip(plots, panels, strict=False):
             here = [group for group in groups if panel is None or group.axes[panel] == label]
