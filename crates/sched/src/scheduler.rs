@@ -35,6 +35,13 @@ pub trait Scheduler {
         false
     }
 
+    /// Whether this is nothing but a PIFO: the lowest rank leaves first, when full the highest is pushed out, equal ranks
+    /// are first-in first-out, any rank is taken. A port that nobody watches may then keep its packets itself. `false` is
+    /// always right.
+    fn is_plain_pifo(&self) -> bool {
+        false
+    }
+
     /// Packets held.
     fn len(&self) -> usize;
 
@@ -105,6 +112,9 @@ impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
     }
     fn passes_when_empty(&self, size: u32, rank: Rank) -> bool {
         (**self).passes_when_empty(size, rank)
+    }
+    fn is_plain_pifo(&self) -> bool {
+        (**self).is_plain_pifo()
     }
     fn len(&self) -> usize {
         (**self).len()

@@ -250,6 +250,10 @@ impl Scheduler for Pifo {
         ranked && self.room.fits(size)
     }
 
+    fn is_plain_pifo(&self) -> bool {
+        matches!(self.order, Order::Sorted(_))
+    }
+
     fn len(&self) -> usize {
         self.room.packets()
     }

@@ -105,8 +105,8 @@ impl<O: Observer> Net<'_, O> {
             if port.waiting == 0 {
                 break;
             }
-            if port.ringed {
-                let (packet, size) = port.ring_pop();
+            if port.own_queue {
+                let (packet, size) = port.take_next();
                 self.lose_waiting(number, packet, size);
                 continue;
             }

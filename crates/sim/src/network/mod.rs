@@ -48,6 +48,7 @@ mod profile;
 mod result;
 mod routing;
 mod shared_buffer;
+mod sorted;
 mod topology;
 
 pub use config::{

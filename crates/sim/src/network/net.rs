@@ -6,6 +6,7 @@ use super::port::{Port, Queue};
 use super::result::{Counters, RunError};
 use super::routing::Routes;
 use super::shared_buffer::Pools;
+use super::sorted;
 use crate::event_queue::{EventId, EventQueue, TieOrder};
 use crate::observer::{EndView, Observer, PacketView, PortId};
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet};
@@ -323,7 +324,7 @@ impl<'a, O: Observer> Net<'a, O> {
         }
         let port = &mut self.ports[number as usize];
         let in_flight = &mut self.packets[packet as usize];
-        let size = in_flight.size;
+        let (size, rank) = (in_flight.size, in_flight.segment.rank);
         port.arrived_packets += 1;
         port.arrived_bytes += u64::from(size);
         let idle = if self.lazy { port.busy_until <= now } else { port.serving.is_none() };
@@ -335,8 +336,18 @@ impl<'a, O: Observer> Net<'a, O> {
             return self.refuse(number, packet, now);
         }
         let port = &mut self.ports[number as usize];
-        if !port.ringed {
+        if !port.own_queue {
             self.offer_scheduler(number, packet, idle, now);
+        } else if port.sorted {
+            if idle {
+                begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
+            } else if port.waiting >= sorted::MOST_PACKETS {
+                port.hand_over(now);
+                self.offer_scheduler(number, packet, false, now);
+            } else if let Some((lost, lost_size)) = port.sorted_push(packet, size, rank) {
+                let reason = if lost == packet { DropReason::Full } else { DropReason::PushedOut };
+                self.drop_packet(number, lost, lost_size, reason);
+            }
         } else if !port.ring_fits(size) || (!idle && port.squeezed_out(size)) {
             self.drop_packet(number, packet, size, DropReason::Full);
         } else if idle {
@@ -445,12 +456,12 @@ impl<'a, O: Observer> Net<'a, O> {
         if port.waiting == 0 || port.busy_until > now {
             return;
         }
-        if !port.ringed {
+        if !port.own_queue {
             return self.catch_up_scheduled(number, now);
         }
         while port.waiting > 0 && port.busy_until <= now {
             let start = port.busy_until;
-            let (packet, size) = port.ring_pop();
+            let (packet, size) = port.take_next();
             begin(port, &mut self.events, number, packet, size, start, self.rounding, true);
         }
     }
@@ -470,8 +481,8 @@ impl<'a, O: Observer> Net<'a, O> {
     /// Starts to send the next packet of an idle port where one waits.
     fn begin_next(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
-        if port.ringed {
-            let (packet, size) = port.ring_pop();
+        if port.own_queue {
+            let (packet, size) = port.take_next();
             begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
         } else {
             self.begin_scheduled(number, false, now);

@@ -2,6 +2,7 @@
 
 use super::config::{ConfigError, Discipline, IdlePort, PortConfig, PortInfo};
 use super::result::PortResult;
+use super::sorted::Sorted;
 use super::topology::Link;
 use pifolab_sched::schedulers::{Fifo, FifoParams};
 use pifolab_sched::{Capacity, DropReason, Scheduler};
@@ -11,6 +12,8 @@ use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 pub(super) enum Queue {
     /// Drop-tail where nobody watches: a ring in the port itself, see [`Port::ring_fits`].
     Ring,
+    /// A PIFO where nobody watches, until it grows long.
+    Sorted(Sorted),
     /// Drop-tail.
     Fifo(Box<Fifo>),
     /// Any other scheduler.
@@ -25,7 +28,8 @@ impl Queue {
                 let refused = |error| ConfigError::new("port", "capacity", capacity, &format!("{error}"));
                 Self::Fifo(Box::new(Fifo::new(FifoParams { capacity: *capacity }).map_err(refused)?))
             }
-            Discipline::Scheduler(make) => Self::Other(make(info)),
+            Discipline::Scheduler(make) if watched => Self::Other(make(info)),
+            Discipline::Scheduler(make) => Sorted::new(make(info)).map_or_else(Self::Other, Self::Sorted),
         })
     }
 
@@ -33,7 +37,7 @@ impl Queue {
     #[inline]
     pub(super) fn scheduler(&mut self) -> Option<&mut dyn Scheduler> {
         match self {
-            Self::Ring => None,
+            Self::Ring | Self::Sorted(_) => None,
             Self::Fifo(fifo) => Some(&mut **fifo),
             Self::Other(scheduler) => Some(&mut **scheduler),
         }
@@ -44,7 +48,7 @@ impl Queue {
     pub(super) fn passes(&self, size: u32, rank: Rank) -> bool {
         match self {
             Self::Other(scheduler) => scheduler.passes_when_empty(size, rank),
-            Self::Ring | Self::Fifo(_) => false,
+            Self::Ring | Self::Sorted(_) | Self::Fifo(_) => false,
         }
     }
 
@@ -55,7 +59,7 @@ impl Queue {
     #[inline]
     pub(super) fn watched(&self) -> &dyn Scheduler {
         match self {
-            Self::Ring => unreachable!("a ring is only used where nobody watches"),
+            Self::Ring | Self::Sorted(_) => unreachable!("a port keeps its packets itself only where nobody watches"),
             Self::Fifo(fifo) => &**fifo,
             Self::Other(scheduler) => &**scheduler,
         }
@@ -81,7 +85,9 @@ pub(super) struct Port {
     pub(super) to: u32,
     /// Position of the first packet in the ring.
     head: u32,
-    pub(super) ringed: bool,
+    /// The port keeps its packets itself, in arrival order or sorted.
+    pub(super) own_queue: bool,
+    pub(super) sorted: bool,
     pub(super) idle: IdlePort,
     pub(super) at_host: bool,
     pub(super) wants_hints: bool,
@@ -137,7 +143,8 @@ impl Port {
             to: link.to,
             head: 0,
             ring: Box::default(),
-            ringed: matches!(queue, Queue::Ring),
+            own_queue: matches!(queue, Queue::Ring | Queue::Sorted(_)),
+            sorted: matches!(queue, Queue::Sorted(_)),
             idle: config.idle,
             at_host: link.from < hosts,
             wants_hints: queue.scheduler().is_some_and(|scheduler| scheduler.wants_hints()),
@@ -207,9 +214,50 @@ impl Port {
         self.most_waiting = self.most_waiting.max(self.waiting);
     }
 
+    /// Puts a packet in its place in the sorted queue; hands back the number and size of the one that has no room.
+    #[inline]
+    pub(super) fn sorted_push(&mut self, packet: u32, size: u32, rank: Rank) -> Option<(u32, u32)> {
+        let Queue::Sorted(sorted) = &mut self.queue else { unreachable!("the caller saw a sorted queue") };
+        let lost = sorted.push(rank, (packet, size));
+        self.backlog += u64::from(size);
+        if let Some((_, lost_size)) = lost {
+            self.backlog -= u64::from(lost_size);
+        } else {
+            self.waiting += 1;
+            self.most_waiting = self.most_waiting.max(self.waiting);
+        }
+        lost
+    }
+
+    /// Takes the next packet of a port that keeps them itself: its number and size.
+    #[inline(always)]
+    pub(super) fn take_next(&mut self) -> (u32, u32) {
+        if self.sorted { self.sorted_pop() } else { self.ring_pop() }
+    }
+
+    /// The sorted queue has grown long: its scheduler takes over for the rest of the run.
+    #[cold]
+    pub(super) fn hand_over(&mut self, now: Time) {
+        self.queue = match std::mem::replace(&mut self.queue, Queue::Ring) {
+            Queue::Sorted(sorted) => Queue::Other(sorted.hand_over(now)),
+            queue => queue,
+        };
+        self.own_queue = false;
+        self.sorted = false;
+    }
+
+    #[inline]
+    fn sorted_pop(&mut self) -> (u32, u32) {
+        let Queue::Sorted(sorted) = &mut self.queue else { unreachable!("the caller saw a sorted queue") };
+        let (packet, size) = sorted.pop();
+        self.waiting -= 1;
+        self.backlog -= u64::from(size);
+        (packet, size)
+    }
+
     /// Takes the first packet of the ring: its number and size.
     #[inline]
-    pub(super) fn ring_pop(&mut self) -> (u32, u32) {
+    fn ring_pop(&mut self) -> (u32, u32) {
         let slot = self.head as usize & (self.ring.len() - 1);
         let entry = self.ring[slot];
         let (packet, size) = (entry as u32, (entry >> 32) as u32);
@@ -269,6 +317,7 @@ impl Port {
         let bytes = self.sent_bytes + self.dropped_bytes + self.backlog;
         let (held_packets, held_bytes) = match &self.queue {
             Queue::Ring => (self.waiting as usize, self.ring_sizes().sum()),
+            Queue::Sorted(sorted) => (sorted.len(), sorted.sizes().sum()),
             queue => (queue.watched().len(), queue.watched().backlog().0),
         };
         let problem = if self.arrived_packets != packets {

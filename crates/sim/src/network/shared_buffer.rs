@@ -99,7 +99,7 @@ impl<O: Observer> Net<'_, O> {
             rank: in_flight.segment.rank,
             arrival: now,
         };
-        if self.ports[number as usize].ringed {
+        if self.ports[number as usize].own_queue {
             self.drop_packet(number, packet, descriptor.size, DropReason::Full);
         } else {
             self.give_up(number, &descriptor, DropReason::Full, now);
