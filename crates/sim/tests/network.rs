@@ -323,6 +323,31 @@ fn watching_changes_nothing() {
 }
 
 #[test]
+fn a_port_that_keeps_the_packets_of_a_pifo_itself_decides_as_the_scheduler_does() {
+    // Host 0 starts so many flows at once that its port holds more packets than are kept outside of the scheduler.
+    let flow =
+        |id: u64| Flow { id, src: 0, dst: 1 + id as u32 % 143, bytes: 150_000 + 1_000 * (id % 7), start: Time::ZERO };
+    let flows: Vec<_> = (0..280).map(flow).collect();
+    for (capacity, drops) in
+        [(Capacity::Unlimited, false), (Capacity::Packets(900), false), (Capacity::Packets(40), true)]
+    {
+        let pifo = move || Pifo::new(PifoParams { capacity, ..PifoParams::packets(1) }).unwrap();
+        let ports = PortConfig::scheduler(move |_| Box::new(pifo()));
+        for equal_times in [EqualTimes::DeparturesFirst, EqualTimes::Insertion] {
+            let end = Time::from_ns(20_000_000);
+            let mut config = Config::new(fabric(), TransportParams::pfabric(), ports.clone(), end);
+            config.host_port = ports.clone();
+            config.equal_times = equal_times;
+            let network = Network::new(config).unwrap();
+            let unwatched = network.run(&flows, &mut ()).unwrap();
+            assert_eq!(network.run(&flows, &mut Inversions::default()).unwrap(), unwatched);
+            let most = unwatched.ports.iter().map(|port| port.most_waiting).max().unwrap();
+            assert_eq!((unwatched.counters.dropped > 0, most > 600), (drops, !drops), "{capacity:?}: {most} waited");
+        }
+    }
+}
+
+#[test]
 fn equal_runs_have_equal_traces_and_unequal_ones_do_not() {
     let flows = web_search(Span::from_us(10_000));
     let end = Time::from_ns(10_000_000);
