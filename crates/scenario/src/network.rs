@@ -92,8 +92,7 @@ impl NetworkSpec {
             let run = || {
                 let mut run = self.simulate(&network, &flows, guest, &reached[index], &cancelled)?;
                 if renewable[index] {
-                    let alone = network.without_end();
-                    let ideal = network.ideal_fcts_by(&flows, completed(&run.result), |flow| alone.fct_alone(flow));
+                    let ideal = network.ideal_fcts(&flows, completed(&run.result));
                     run.ideal = ideal.map_err(|error| self.failed(error))?;
                 }
                 Ok::<NetworkRun, Error>(run)

@@ -121,22 +121,25 @@ fn the_ideal_is_what_a_flow_takes_alone_so_a_slowdown_of_1_is_attained_and_never
     let network = Network::new(Config::new(fabric(), TransportParams::dctcp(), unlimited(), END)).unwrap();
     // Far apart: each is alone.
     let flows = [flow(0, 0, 143, 200_000, 0), flow(1, 5, 6, 200_000, 50_000_000), flow(2, 0, 143, 1, 100_000_000)];
-    let ideal = network.ideal_fcts(&flows).unwrap();
+    let ideal = network.ideal_fcts(&flows, |_| true).unwrap();
     let result = network.run(&flows, &mut ()).unwrap();
     let fcts: Vec<_> = result.flows.iter().map(|flow| flow.fct).collect();
     assert_eq!(fcts, ideal);
     assert!(ideal[1] < ideal[0], "the path inside a rack is shorter");
     let crowd = web_search(Span::from_us(2_000));
-    let ideal = network.ideal_fcts(&crowd).unwrap();
+    let ideal = network.ideal_fcts(&crowd, |_| true).unwrap();
     let result = network.run(&crowd, &mut ()).unwrap();
     for (ideal, flow) in ideal.iter().zip(&result.flows) {
         assert!(flow.fct.is_none_or(|fct| fct >= ideal.unwrap()));
     }
+    // Only the ports on its path count for a flow by itself: the whole network says the same.
+    let alone = |flow: &_| network.without_end().fct_alone(flow);
+    assert_eq!(ideal, network.ideal_fcts_by(&crowd, |_| true, alone).unwrap());
     let netbench = Profile::NetbenchSpPifo;
     let mut config = Config::new(fabric(), netbench.transport(NetbenchTransport::Tcp), unlimited(), END);
     netbench.apply(&mut config);
     // The published simulation's time for 1 MB across the fabric.
-    let ideal = Network::new(config).unwrap().ideal_fcts(&[flow(0, 0, 143, 1_000_000, 7)]).unwrap();
+    let ideal = Network::new(config).unwrap().ideal_fcts(&[flow(0, 0, 143, 1_000_000, 7)], |_| true).unwrap();
     assert_eq!(ideal, [Some(Span::from_ns(8_722_480))]);
 }
 

@@ -217,11 +217,13 @@ def _bandwidth(one: Measured, plot: Mapping[str, Any]) -> Figure:
 
 
 def _by_size(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    import polars as pl
+
     frame, names = one.frames["flows"], list(plot["schedulers"])
     figure, (axes,) = _panels(1)
     for name in names:
         means = frame.filter(frame["fct_ns"].is_not_null() & (frame["scheduler"] == name))
-        rows = means.group_by("seed", "size_bytes").mean().sort("size_bytes")
+        rows = means.group_by("seed", "size_bytes").agg(pl.col("fct_ns").mean()).sort("size_bytes")
         _curve(axes, rows, "size_bytes", "fct_ns", name, names, 1e-6)
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -4,6 +4,7 @@ use super::config::{Config, ConfigError, Controllers};
 use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, Trip, prefetch, prefetch_whole};
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 use super::routing::Routes;
+use super::topology::{Link, Topology};
 use crate::observer::Observer;
 use pifolab_transport::{Congestion, Progress, Receiver, SackLog, Sender, ValidParams};
 use pifolab_units::{Span, Time};
@@ -71,6 +72,13 @@ impl Network {
     /// The same routes and transport under a changed configuration of the same topology.
     pub(super) fn with_config(&self, config: Config) -> Self {
         Self { config, transport: self.transport, routes: self.routes.clone() }
+    }
+
+    /// The same nodes, transport and ports with other links, which must be sound.
+    pub(super) fn with_links(&self, links: Vec<Link>) -> Self {
+        let topology = Topology { links, ..self.config.topology };
+        let routes = Routes::new(&topology, self.config.routing);
+        Self { config: Config { topology, ..self.config.clone() }, transport: self.transport, routes }
     }
 
     pub(super) fn routes(&self) -> &Routes {

@@ -3,27 +3,43 @@
 use super::config::Config;
 use super::engine::Network;
 use super::result::RunError;
-use pifolab_units::{Span, Time};
+use super::routing::Routing;
+use pifolab_units::{Rate, Span, Time};
 use pifolab_workload::flows::Flow;
 use std::collections::BTreeMap;
 
+/// Rate and delay of a link on a path.
+type Hop = (Rate, Span);
+
 impl Network {
-    /// For each flow, its completion time alone in this network, with the same transport, ports and path; `None` where
-    /// it would never complete (a datagram that no queue can hold).
+    /// For each of the flows at the `wanted` places, its completion time alone in this network, with the same
+    /// transport, ports and path; `None` for the others, and where it would never complete (a datagram that no queue
+    /// can hold).
     ///
     /// Measured, not computed: one run for each size and kind of path (the rates and delays along it, both ways), so a
     /// slowdown of 1 can be attained. Flows of one kind share one run; the cost grows with the number of different
-    /// sizes.
+    /// sizes. A run has no more ports than the path, unless packets are sprayed.
     ///
     /// # Errors
     /// If a flow does not fit the network, or packets are not conserved.
-    pub fn ideal_fcts(&self, flows: &[Flow]) -> Result<Vec<Option<Span>>, RunError> {
-        let alone = self.without_end();
-        self.ideal_fcts_by(flows, |_| true, |flow| alone.fct_alone(flow))
+    pub fn ideal_fcts(&self, flows: &[Flow], wanted: impl Fn(usize) -> bool) -> Result<Vec<Option<Span>>, RunError> {
+        let whole = self.without_end();
+        // The first flow of a kind lends the others of it its hosts and its path.
+        let mut narrow: BTreeMap<Vec<Hop>, (Flow, Self)> = BTreeMap::new();
+        self.of_each_kind(flows, wanted, |flow, ports, kind| {
+            if matches!(self.config().routing, Routing::Spray { .. }) {
+                return whole.fct_alone(flow);
+            }
+            if !narrow.contains_key(kind) {
+                narrow.insert(kind.to_vec(), (*flow, whole.along(ports)));
+            }
+            let (first, network) = &narrow[kind];
+            network.fct_alone(&Flow { bytes: flow.bytes, ..*first })
+        })
     }
 
-    /// As [`ideal_fcts`](Self::ideal_fcts), for the flows at the `wanted` places alone, `None` elsewhere. `alone` runs
-    /// one flow of each kind: where ports cannot be made anew, it does so in a network of its own.
+    /// As [`ideal_fcts`](Self::ideal_fcts), where ports cannot be made anew: `alone` runs one flow of each kind in a
+    /// network of its own.
     ///
     /// # Errors
     /// Those of `alone`.
@@ -33,10 +49,22 @@ impl Network {
         wanted: impl Fn(usize) -> bool,
         mut alone: impl FnMut(&Flow) -> Result<Option<Span>, E>,
     ) -> Result<Vec<Option<Span>>, E> {
+        self.of_each_kind(flows, wanted, |flow, _, _| alone(flow))
+    }
+
+    /// Calls `alone` with one flow for each size and kind of path, the ports of its path there and back, and the kind.
+    fn of_each_kind<E>(
+        &self,
+        flows: &[Flow],
+        wanted: impl Fn(usize) -> bool,
+        mut alone: impl FnMut(&Flow, &[u32], &[Hop]) -> Result<Option<Span>, E>,
+    ) -> Result<Vec<Option<Span>>, E> {
         let mut routes = self.routes().clone();
         let mut known = BTreeMap::new();
+        let mut ports = Vec::new();
         let mut ideal_fct = |flow: &Flow| {
-            let mut path = Vec::new();
+            ports.clear();
+            let mut kind = Vec::new();
             for (from, to) in [(flow.src, flow.dst), (flow.dst, flow.src)] {
                 let hash = routes.path_hash(from, to, flow.id);
                 let mut node = from;
@@ -44,20 +72,27 @@ impl Network {
                     // Where there is no way, the run of the flow says so.
                     let Some(port) = routes.first_port(node, to, hash) else { break };
                     let link = &self.config().topology.links[port as usize];
-                    path.push((link.rate, link.delay));
+                    kind.push((link.rate, link.delay));
+                    ports.push(port);
                     node = link.to;
                 }
             }
-            let key = (flow.bytes, path);
+            let key = (flow.bytes, kind);
             if let Some(fct) = known.get(&key) {
                 return Ok(*fct);
             }
-            let fct = alone(flow)?;
+            let fct = alone(flow, &ports, &key.1)?;
             known.insert(key, fct);
             Ok(fct)
         };
         let of = |(place, flow)| if wanted(place) { ideal_fct(flow) } else { Ok(None) };
         flows.iter().enumerate().map(of).collect()
+    }
+
+    /// The same nodes with no other links than these.
+    fn along(&self, ports: &[u32]) -> Self {
+        let links = ports.iter().map(|port| self.config().topology.links[*port as usize]).collect();
+        self.with_links(links)
     }
 
     /// The same network, whose links stay as they are and whose runs go on until nothing happens any more.

@@ -70,6 +70,11 @@ impl Routes {
         let mut group_nodes = Vec::new();
         let mut hosts = Vec::new();
         for (host, gate) in (0..).zip(gates) {
+            if gate == u32::MAX {
+                // A host without a link: nobody gets there.
+                hosts.push((0, u32::MAX));
+                continue;
+            }
             let group = &mut group_of_node[gate as usize];
             if *group == u32::MAX {
                 *group = group_nodes.len() as u32;
