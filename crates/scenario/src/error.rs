@@ -35,8 +35,13 @@ pub enum Place {
     File,
     /// A line, counted from 1.
     Line(usize),
-    /// An override on the command line.
-    Set,
+    /// A flag of the command line that puts something in the place of what the file says.
+    Flag(&'static str),
+}
+
+impl Place {
+    /// An override.
+    pub const SET: Self = Self::Flag("--set");
 }
 
 impl fmt::Display for Error {
@@ -54,7 +59,7 @@ impl fmt::Display for SpecError {
         match self.place {
             Place::File => write!(f, "{}: ", self.file)?,
             Place::Line(line) => write!(f, "{}:{line}: ", self.file)?,
-            Place::Set => write!(f, "{}: --set: ", self.file)?,
+            Place::Flag(flag) => write!(f, "{}: {flag}: ", self.file)?,
         }
         if !self.key.is_empty() {
             write!(f, "{}", self.key)?;

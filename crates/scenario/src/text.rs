@@ -59,7 +59,7 @@ impl Section {
     /// number from 0, its label or its name. The value is read as TOML, and as text if it is none.
     pub(crate) fn set(&mut self, path: &str, value: &str, file: &str) -> Result<(), SpecError> {
         let fault =
-            |problem: String| SpecError { file: file.to_owned(), place: Place::Set, key: path.to_owned(), problem };
+            |problem: String| SpecError { file: file.to_owned(), place: Place::SET, key: path.to_owned(), problem };
         let mut names = path.split('.').collect::<Vec<_>>();
         let last = names.pop().filter(|name| !name.is_empty()).ok_or_else(|| fault("names no key".to_owned()))?;
         if names.len() > DEEPEST {
@@ -72,10 +72,10 @@ impl Section {
             let place = match at.entries.iter().position(|entry| entry.key == name) {
                 Some(place) => place,
                 None => {
-                    let section = Self { path: inner.clone(), place: Place::Set, entries: Vec::new() };
+                    let section = Self { path: inner.clone(), place: Place::SET, entries: Vec::new() };
                     at.entries.push(Entry {
                         key: name.to_owned(),
-                        place: Place::Set,
+                        place: Place::SET,
                         node: Node::Section(section),
                         used: false,
                     });
@@ -106,25 +106,25 @@ impl Section {
         }
         let lines = Lines { text: "", file };
         let node = match DeValue::parse(value) {
-            Ok(parsed) => node(parsed.get_ref(), &join(&at.path, last), Place::Set, &lines, 0)?,
+            Ok(parsed) => node(parsed.get_ref(), &join(&at.path, last), Place::SET, &lines, 0)?,
             Err(_) => Node::Value(Value::Text(value.to_owned())),
         };
         match at.entries.iter_mut().find(|entry| entry.key == last) {
             Some(entry) => {
                 entry.node = node;
-                entry.place = Place::Set;
+                entry.place = Place::SET;
             }
-            None => at.entries.push(Entry { key: last.to_owned(), place: Place::Set, node, used: false }),
+            None => at.entries.push(Entry { key: last.to_owned(), place: Place::SET, node, used: false }),
         }
         Ok(())
     }
 
-    /// Puts `outer = { inner = { key = value } }` in the place of whatever `outer` was, as an override.
-    pub(crate) fn replace(&mut self, outer: &str, inner: &str, key: &str, value: Value) {
+    /// Puts `outer = { inner = { key = value } }` in the place of whatever `outer` was; `place` says what asked for it.
+    pub(crate) fn replace(&mut self, outer: &str, inner: &str, key: &str, value: Value, place: Place) {
         let path = join(&self.path, outer);
-        let innermost = Self::of(join(&path, inner), Place::Set, key, value);
-        let entry = |key: &str, node| Entry { key: key.to_owned(), place: Place::Set, node, used: false };
-        let section = Self { path, place: Place::Set, entries: vec![entry(inner, Node::Section(innermost))] };
+        let innermost = Self::of(join(&path, inner), place, key, value);
+        let entry = |key: &str, node| Entry { key: key.to_owned(), place, node, used: false };
+        let section = Self { path, place, entries: vec![entry(inner, Node::Section(innermost))] };
         self.entries.retain(|entry| entry.key != outer);
         self.entries.push(entry(outer, Node::Section(section)));
     }
@@ -209,7 +209,7 @@ impl Lines<'_> {
 
     /// The place of something in the file, or of the override that it came with.
     fn place_in(&self, around: Place, offset: usize) -> Place {
-        if around == Place::Set { Place::Set } else { self.place(offset) }
+        if let Place::Flag(_) = around { around } else { self.place(offset) }
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
         root.set("metrics.delta_to", "fifo", "f.toml").unwrap();
         root.set("workload", "{ ranks = { distribution = \"uniform\" } }", "f.toml").unwrap();
         let Some((Node::Section(link), _)) = root.take("link") else { panic!("a table") };
-        assert_eq!(link.place_of("rate_gbps"), Place::Set);
+        assert_eq!(link.place_of("rate_gbps"), Place::SET);
         assert_eq!(values(link), [("rate_gbps".to_owned(), Value::Integer(40))]);
         let members = schedulers(&mut root);
         assert_eq!(values(members[0].clone())[1], ("k".to_owned(), Value::Decimal("0.1".to_owned())));
@@ -324,7 +324,20 @@ mod tests {
         let Some((Node::Section(metrics), _)) = root.take("metrics") else { panic!("a table") };
         assert_eq!(values(metrics), [("delta_to".to_owned(), Value::Text("fifo".to_owned()))]);
         let Some((Node::Section(workload), _)) = root.take("workload") else { panic!("a table") };
-        assert_eq!(workload.place_of("ranks"), Place::Set);
+        assert_eq!(workload.place_of("ranks"), Place::SET);
+    }
+
+    #[test]
+    fn what_a_flag_replaces_is_charged_to_that_flag() {
+        let mut root = parsed();
+        let flows = Value::Text("flows.csv".to_owned());
+        root.replace("link", "flows", "list", flows.clone(), Place::Flag("--flows"));
+        let Some((Node::Section(mut link), place)) = root.take("link") else { panic!("a table") };
+        let Some((Node::Section(inner), _)) = link.take("flows") else { panic!("a table") };
+        assert_eq!((place, inner.place_of("list")), (Place::Flag("--flows"), Place::Flag("--flows")));
+        assert_eq!(values(inner), [("list".to_owned(), flows)]);
+        let error = SpecError { file: "f.toml".to_owned(), place, key: "link.x".to_owned(), problem: "no".to_owned() };
+        assert_eq!(error.to_string(), "f.toml: --flows: link.x: no");
     }
 
     #[test]

@@ -84,7 +84,8 @@ impl Spec {
         let Some(path) = absolute.as_deref().and_then(Path::to_str) else {
             return Err(fault("names a path that is not UTF-8").into());
         };
-        self.root.replace("workload", "flows", "list", Value::Text(path.to_owned()));
+        let flag = Place::Flag("--flows");
+        self.root.replace("workload", "flows", "list", Value::Text(path.to_owned()), flag);
         // As --set would say it; a path that is a TOML text is one in JSON as well.
         self.overrides.push(("workload".to_owned(), format!("{{ flows = {{ list = {} }} }}", Json::from(path))));
         Ok(())
