@@ -85,18 +85,12 @@ fn value(what: &What) -> Json {
         }
         What::Table(fields) => object(fields),
         What::Tables(fields) => json!({"anyOf": [object(fields), {"type": "array", "items": object(fields)}]}),
-        What::RankFunction => json!({"anyOf": RANKS.iter().map(|entry| built(entry.info, false)).collect::<Vec<_>>()}),
-        What::Controller => json!({
-            "type": "object",
-            "properties": {"name": {"type": "string", "description": "The name that pifolab.run knows it by."}},
-            "required": ["name"],
-        }),
-        What::Scheduler => {
-            json!({"anyOf": SCHEDULERS.iter().map(|entry| built(entry.info, false)).collect::<Vec<_>>()})
-        }
+        What::RankFunction => any_of(RANKS.iter().map(|entry| entry.info), false),
+        What::Controller => own(&[], false),
+        What::Scheduler => any_of(SCHEDULERS.iter().map(|entry| entry.info), false),
         What::Schedulers => {
-            let members: Vec<_> = SCHEDULERS.iter().map(|entry| built(entry.info, true)).collect();
-            json!({"type": "array", "minItems": 1, "items": {"anyOf": members}})
+            let members = any_of(SCHEDULERS.iter().map(|entry| entry.info), true);
+            json!({"type": "array", "minItems": 1, "items": members})
         }
     }
 }
@@ -110,15 +104,39 @@ fn distribution_names() -> Json {
     field.map_or(Json::Null, |field| value(&field.what))
 }
 
+/// One of the library's, or one that a user wrote in Python.
+fn any_of<'a>(library: impl Iterator<Item = &'a Info>, labelled: bool) -> Json {
+    let library: Vec<_> = library.collect();
+    let names: Vec<_> = library.iter().map(|info| info.name).collect();
+    let mut members: Vec<_> = library.into_iter().map(|info| built(info, labelled)).collect();
+    members.push(own(&names, labelled));
+    json!({"anyOf": members})
+}
+
+/// What a user wrote in Python under any name but those that are `taken`; its parameters are its own affair.
+fn own(taken: &[&str], labelled: bool) -> Json {
+    let doc = "The name of a class of your own, as pifolab run --python or pifolab.run knows it.";
+    let mut name = json!({"type": "string", "description": doc});
+    if !taken.is_empty() {
+        name["not"] = json!({"enum": taken});
+    }
+    let mut properties = Map::from_iter([("name".to_owned(), name)]);
+    if labelled {
+        properties.insert("label".to_owned(), label());
+    }
+    json!({"type": "object", "properties": properties, "required": ["name"]})
+}
+
+fn label() -> Json {
+    json!({"type": "string", "description": "What tables and figures call it. If absent: its name."})
+}
+
 /// A scheduler or a rank function with its parameters.
 fn built(info: &Info, labelled: bool) -> Json {
     let mut properties =
         Map::from_iter([("name".to_owned(), json!({"const": info.name, "description": info.summary}))]);
     if labelled {
-        properties.insert(
-            "label".to_owned(),
-            json!({"type": "string", "description": "What tables and figures call it. If absent: its name."}),
-        );
+        properties.insert("label".to_owned(), label());
     }
     let mut required = vec![json!("name")];
     for param in info.params {
@@ -164,7 +182,9 @@ mod tests {
         assert!(properties["link"]["properties"]["rate_gbps"].is_object());
         assert_eq!(schema["else"]["required"], json!(["link", "workload", "scheduler"]));
         let members = properties["scheduler"]["items"]["anyOf"].as_array().unwrap();
-        assert_eq!(members.len(), SCHEDULERS.len());
+        assert_eq!(members.len(), SCHEDULERS.len() + 1);
+        let own = &members[SCHEDULERS.len()]["properties"]["name"]["not"]["enum"];
+        assert_eq!(own[0], SCHEDULERS[0].info.name, "one of the user's own may have any other name");
         for (member, entry) in members.iter().zip(SCHEDULERS) {
             assert_eq!(member["properties"]["name"]["const"], entry.info.name);
             for param in entry.info.params {
@@ -174,7 +194,7 @@ mod tests {
         let network = &schema["then"];
         assert!(network["properties"]["topology"]["properties"]["access_rate_gbps"].is_object());
         assert_eq!(network["required"], json!(["topology", "transport", "workload", "scheduler"]));
-        assert_eq!(properties["rank"]["anyOf"].as_array().unwrap().len(), RANKS.len());
+        assert_eq!(properties["rank"]["anyOf"].as_array().unwrap().len(), RANKS.len() + 1);
         assert!(schema["$defs"]["distribution"]["anyOf"][0]["enum"].as_array().unwrap().contains(&json!("convex")));
     }
 }
