@@ -59,7 +59,15 @@ impl Drops {
 }
 
 impl Observer for Drops {
-    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: &dyn Scheduler, _: Time) {
+    fn on_drop(
+        &mut self,
+        _: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        _: Option<u32>,
+        _: &dyn Scheduler,
+        _: Time,
+    ) {
         self.total.by_reason[reason as usize] += 1;
         self.by_rank.at(packet.rank).by_reason[reason as usize] += 1;
         self.lowest = Some(self.lowest.map_or(packet.rank, |lowest| lowest.min(packet.rank)));

@@ -54,7 +54,15 @@ impl Observer for Inversions {
         self.waiting.insert(packet.rank);
     }
 
-    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: &dyn Scheduler, _: Time) {
+    fn on_drop(
+        &mut self,
+        _: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        _: Option<u32>,
+        _: &dyn Scheduler,
+        _: Time,
+    ) {
         if reason == DropReason::PushedOut {
             self.waiting.remove(packet.rank);
         }

@@ -138,7 +138,15 @@ impl Observer for Samples {
     }
 
     #[inline]
-    fn on_drop(&mut self, _: PortId, _: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+    fn on_drop(
+        &mut self,
+        _: PortId,
+        _: PacketView,
+        reason: DropReason,
+        _: Option<u32>,
+        scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
         // A packet pushed out is no arrival; the one that pushed it out is reported beside it.
         if reason != DropReason::PushedOut {
             self.arrival(scheduler, now);

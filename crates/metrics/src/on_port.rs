@@ -22,9 +22,17 @@ impl<O: Observer> Observer for OnPort<O> {
     }
 
     #[inline]
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        queue: Option<u32>,
+        scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
         if port == self.port {
-            self.observer.on_drop(port, packet, reason, scheduler, now);
+            self.observer.on_drop(port, packet, reason, queue, scheduler, now);
         }
     }
 

@@ -11,8 +11,8 @@ pub enum PacketEvent {
     Enqueue(u32),
     /// It left this queue for the wire.
     Dequeue(u32),
-    /// It was refused on arrival.
-    Drop(DropReason),
+    /// It was refused on arrival, by this queue if one had been chosen.
+    Drop(DropReason, Option<u32>),
     /// It waited, and an arrival pushed it out.
     Evict,
     /// It waited, and the port's link failed.
@@ -43,6 +43,8 @@ pub struct LoggedPacket {
     /// Header bits, as the sender wrote them; marks that the network sets on the way are not among them.
     pub flags: Flags,
 }
+
+const _: () = assert!(size_of::<LoggedPacket>() <= 56);
 
 /// Logs packets at some ports. Memory: 56 bytes per row, no more rows than the limit, and 16 per packet under way.
 #[derive(Clone, Debug)]
@@ -113,8 +115,16 @@ impl Observer for PacketLog {
         self.log(port, packet, PacketEvent::Enqueue(queue), now);
     }
 
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, _: &dyn Scheduler, now: Time) {
-        let event = if reason == DropReason::PushedOut { PacketEvent::Evict } else { PacketEvent::Drop(reason) };
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        queue: Option<u32>,
+        _: &dyn Scheduler,
+        now: Time,
+    ) {
+        let event = if reason == DropReason::PushedOut { PacketEvent::Evict } else { PacketEvent::Drop(reason, queue) };
         self.log(port, packet, event, now);
     }
 
@@ -137,14 +147,14 @@ mod tests {
     fn every_event_of_a_wanted_port_is_a_row_until_the_limit() {
         let logged = |wanted: &[u32], limit| {
             let mut log = PacketLog::new(2, wanted, limit);
-            run(&mut log, events("+5 +1 x9 e5 -1"));
+            run(&mut log, events("+5 +1 x9@2 e5 -1"));
             let rows = log.rows().iter().map(|row| (row.time.as_ns(), row.rank.get(), row.event));
             (rows.collect::<Vec<_>>(), log.skipped())
         };
         let all = [
             (0, 5, PacketEvent::Enqueue(0)),
             (1_000, 1, PacketEvent::Enqueue(0)),
-            (2_000, 9, PacketEvent::Drop(DropReason::Full)),
+            (2_000, 9, PacketEvent::Drop(DropReason::Full, Some(2))),
             (3_000, 5, PacketEvent::Evict),
             (4_000, 1, PacketEvent::Dequeue(0)),
         ];

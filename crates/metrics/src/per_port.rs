@@ -3,7 +3,7 @@
 use crate::bins::Bin;
 use crate::drops::DropCount;
 use crate::inversions::InversionCount;
-use crate::queue_share::{QueueShare, QueueShares};
+use crate::queue_share::QueueShares;
 use crate::rank_multiset::RankMultiset;
 use pifolab_sched::{DropReason, Scheduler};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
@@ -28,7 +28,6 @@ pub struct WatchedPort {
     inversions: InversionCount,
     ranks: BTreeMap<Bin, RankCount>,
     shares: QueueShares,
-    pushed_out: Vec<u64>,
 }
 
 /// What happened to the packets of some ranks at one port.
@@ -49,7 +48,6 @@ impl PortWatch {
             inversions: InversionCount::default(),
             ranks: BTreeMap::new(),
             shares: QueueShares::new(rate, rounding),
-            pushed_out: Vec::new(),
         };
         Self { ports: rates.into_iter().map(port).collect(), queue_of: Vec::new() }
     }
@@ -71,10 +69,9 @@ impl WatchedPort {
         self.ranks.iter().map(|(bin, count)| (*bin, *count))
     }
 
-    /// Queues up to the last one that was used, each with the number of packets that were pushed out of it.
-    pub fn queues(&self) -> impl Iterator<Item = (QueueShare, u64)> {
-        let pushed_out = |number| self.pushed_out.get(number).copied().unwrap_or(0);
-        self.shares.queues().iter().enumerate().map(move |(number, queue)| (*queue, pushed_out(number)))
+    /// What its queues did.
+    pub const fn queues(&self) -> &QueueShares {
+        &self.shares
     }
 }
 
@@ -91,18 +88,23 @@ impl Observer for PortWatch {
         watched.shares.on_admit(port, packet, queue, scheduler, now);
     }
 
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        queue: Option<u32>,
+        scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
         let watched = &mut self.ports[port.0 as usize];
         watched.ranks.entry(Bin::of(packet.rank)).or_default().drops.by_reason[reason as usize] += 1;
+        let mut queue = queue;
         if reason == DropReason::PushedOut {
             watched.waiting.remove(packet.rank);
-            let queue = self.queue_of[packet.id as usize] as usize;
-            if queue >= watched.pushed_out.len() {
-                watched.pushed_out.resize(queue + 1, 0);
-            }
-            watched.pushed_out[queue] += 1;
+            queue = Some(self.queue_of[packet.id as usize]);
         }
-        watched.shares.on_drop(port, packet, reason, scheduler, now);
+        watched.shares.on_drop(port, packet, reason, queue, scheduler, now);
     }
 
     #[inline]
@@ -153,8 +155,9 @@ mod tests {
             sum
         });
         assert_eq!(of_ranks, drops.total());
-        assert_eq!(port.queues().map(|(_, pushed_out)| pushed_out).sum::<u64>(), 1);
+        let [queue] = port.queues().queues() else { panic!("only one queue was used") };
+        assert_eq!(queue.dropped, drops.total());
         assert!(port.ranks().any(|(bin, _)| (bin.low..=bin.high).contains(&70_000)));
-        assert_eq!((watch.ports()[1].ranks().count(), watch.ports()[1].queues().count()), (0, 0));
+        assert_eq!((watch.ports()[1].ranks().count(), watch.ports()[1].queues().queues().len()), (0, 0));
     }
 }

@@ -45,9 +45,17 @@ impl Observer for PortSamples {
     }
 
     #[inline]
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        queue: Option<u32>,
+        scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
         if let Some(samples) = &mut self.ports[port.0 as usize] {
-            samples.on_drop(port, packet, reason, scheduler, now);
+            samples.on_drop(port, packet, reason, queue, scheduler, now);
         }
     }
 

@@ -1,16 +1,18 @@
-//! What each queue does: how much it takes in and sends, how long it holds the wire, how full it is.
+//! What each queue does: how much it takes in, loses and sends, how long it holds the wire, how full it is.
 
+use crate::drops::DropCount;
 use pifolab_sched::{DropReason, Scheduler};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 
-/// Sums up, for each queue, packets admitted and sent, the time that the wire spent on its packets, and its occupancy
+/// Sums up, for each queue, packets admitted, lost and sent, the time that the wire spent on its packets, and its occupancy
 /// over time.
 #[derive(Clone, Debug)]
 pub struct QueueShares {
     rate: Rate,
     rounding: Rounding,
     queues: Vec<QueueShare>,
+    unassigned: DropCount,
     /// The size and the time on the wire of the packet sent last: most are alike, and a division is not cheap.
     last_sent: (u32, Span),
 }
@@ -20,6 +22,8 @@ pub struct QueueShares {
 pub struct QueueShare {
     /// Packets that it took in.
     pub admitted: u64,
+    /// Packets that it refused, and that were pushed out of it.
+    pub dropped: DropCount,
     /// Packets that it sent.
     pub sent: u64,
     /// Their bytes.
@@ -51,16 +55,37 @@ impl QueueShare {
 impl QueueShares {
     /// For a port whose link has this rate.
     pub const fn new(rate: Rate, rounding: Rounding) -> Self {
-        Self { rate, rounding, queues: Vec::new(), last_sent: (0, Span::ZERO) }
+        Self {
+            rate,
+            rounding,
+            queues: Vec::new(),
+            unassigned: DropCount { by_reason: [0; DropReason::ALL.len()] },
+            last_sent: (0, Span::ZERO),
+        }
     }
 
     /// The queues up to the last one that was used, queue 0 (the highest priority) first.
     pub fn queues(&self) -> &[QueueShare] {
         &self.queues
     }
-}
 
-impl QueueShares {
+    /// The queues with their numbers; behind them, if there are such packets, those that were refused before a queue was
+    /// chosen, or of which the scheduler could not tell.
+    pub fn rows(&self) -> impl Iterator<Item = (Option<u32>, QueueShare)> {
+        let unassigned = QueueShare { dropped: self.unassigned, ..QueueShare::default() };
+        let last = (self.unassigned.all() > 0).then_some((None, unassigned));
+        (0..).map(Some).zip(self.queues.iter().copied()).chain(last)
+    }
+
+    #[inline]
+    fn at(&mut self, queue: u32) -> &mut QueueShare {
+        let at = queue as usize;
+        if at >= self.queues.len() {
+            self.queues.resize(at + 1, QueueShare::default());
+        }
+        &mut self.queues[at]
+    }
+
     /// A resident is gone; from which queue is not said.
     fn look_again(&mut self, scheduler: &dyn Scheduler, now: Time) {
         for (number, queue) in self.queues.iter_mut().enumerate().take(scheduler.queues()) {
@@ -72,15 +97,25 @@ impl QueueShares {
 impl Observer for QueueShares {
     #[inline]
     fn on_admit(&mut self, _: PortId, _: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
-        let at = queue as usize;
-        if at >= self.queues.len() {
-            self.queues.resize(at + 1, QueueShare::default());
-        }
-        self.queues[at].admitted += 1;
-        self.queues[at].hold(scheduler.queue_len(at), now);
+        let share = self.at(queue);
+        share.admitted += 1;
+        share.hold(scheduler.queue_len(queue as usize), now);
     }
 
-    fn on_drop(&mut self, _: PortId, _: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+    fn on_drop(
+        &mut self,
+        _: PortId,
+        _: PacketView,
+        reason: DropReason,
+        queue: Option<u32>,
+        scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
+        let dropped = match queue {
+            Some(queue) => &mut self.at(queue).dropped,
+            None => &mut self.unassigned,
+        };
+        dropped.by_reason[reason as usize] += 1;
         if reason == DropReason::PushedOut {
             self.look_again(scheduler, now);
         }
@@ -134,6 +169,12 @@ mod tests {
             let Dequeued::Packet { packet, queue } = scheduler.dequeue(now) else { panic!("packets wait") };
             shares.on_dequeue(PortId(0), (&packet).into(), queue, &scheduler, now);
         }
+        for queue in [Some(1), Some(1), None] {
+            let refused = PacketView { id: 9, flow: 0, size: 100, rank: Rank::from(9u32), arrival: Time::from_ns(200) };
+            shares.on_drop(PortId(0), refused, DropReason::Full, queue, &scheduler, Time::from_ns(200));
+        }
+        let dropped: Vec<_> = shares.rows().map(|(queue, share)| (queue, share.dropped.of(DropReason::Full))).collect();
+        assert_eq!(dropped, [(Some(0), 0), (Some(1), 2), (None, 1)]);
         shares.on_end(Time::from_ns(300));
         let [first, second] = shares.queues() else { panic!("two queues were used") };
         assert_eq!((first.admitted, first.sent, first.wire), (1, 1, Span::from_ns(100)));

@@ -105,7 +105,15 @@ impl Observer for Reordering {
         self.flows[flow].admit((packet.arrival, packet.id));
     }
 
-    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: &dyn Scheduler, _: Time) {
+    fn on_drop(
+        &mut self,
+        _: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        _: Option<u32>,
+        _: &dyn Scheduler,
+        _: Time,
+    ) {
         if reason == DropReason::PushedOut {
             self.flows[packet.flow as usize].leave((packet.arrival, packet.id), false);
         }

@@ -14,7 +14,7 @@ pub(crate) struct Event {
 }
 
 /// Reads `+5` (a packet of rank 5 is admitted), `x5` (refused, full), `e5` (pushed out), `-5` (sent). `+5/1` is of flow
-/// 1, `+5@2` goes to queue 2. Outcomes are 1 us apart. Of equal ranks (and flow) the one that came first leaves.
+/// 1, `+5@2` goes to queue 2, `x5@2` was meant for it. Outcomes are 1 us apart. Of equal ranks (and flow) the one that came first leaves.
 pub(crate) fn events(text: &str) -> Vec<Event> {
     let mut waiting: Vec<(PacketView, u32)> = Vec::new();
     let mut arrivals = 0;
@@ -50,8 +50,8 @@ pub(crate) fn run(observer: &mut impl Observer, events: Vec<Event>) {
         match kind {
             b'+' => observer.on_admit(PortId(0), packet, queue, &scheduler, time),
             b'-' => observer.on_dequeue(PortId(0), packet, queue, &scheduler, time),
-            b'x' => observer.on_drop(PortId(0), packet, DropReason::Full, &scheduler, time),
-            b'e' => observer.on_drop(PortId(0), packet, DropReason::PushedOut, &scheduler, time),
+            b'x' => observer.on_drop(PortId(0), packet, DropReason::Full, Some(queue), &scheduler, time),
+            b'e' => observer.on_drop(PortId(0), packet, DropReason::PushedOut, None, &scheduler, time),
             other => panic!("no outcome {:?}", other as char),
         }
     }

@@ -47,7 +47,15 @@ impl Observer for Unpifoness {
         self.places.put(packet.id, queue);
     }
 
-    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: &dyn Scheduler, _: Time) {
+    fn on_drop(
+        &mut self,
+        _: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        _: Option<u32>,
+        _: &dyn Scheduler,
+        _: Time,
+    ) {
         if reason == DropReason::PushedOut {
             let queue = self.places.take(packet.id);
             self.leave(&packet, queue);

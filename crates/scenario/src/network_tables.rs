@@ -4,7 +4,7 @@ use crate::network::NetworkRun;
 use crate::record;
 use crate::report::Report;
 use crate::spec::network::NetworkSpec;
-use crate::tables::{Cell, DROPPED, hex};
+use crate::tables::{Cell, DROPPED, hex, queue_columns};
 use pifolab_metrics::{Bin, Column, PortWatch, QueueShare, RankCount, Table, WatchedPort, whole};
 use pifolab_sched::DropReason;
 use pifolab_sim::network::{Flow, FlowResult, PortResult, RunResult};
@@ -361,7 +361,8 @@ fn ports(spec: &NetworkSpec, result: &RunResult, watch: Option<&PortWatch>) -> T
         Column::Optional((0..ports.len()).map(count).collect())
     };
     let held = |port: usize| {
-        watch.map_or(f64::NAN, |watch| watch.ports()[port].queues().map(|(queue, _)| queue.mean_packets(length)).sum())
+        let mean = |queue: &QueueShare| queue.mean_packets(length);
+        watch.map_or(f64::NAN, |watch| watch.ports()[port].queues().queues().iter().map(mean).sum())
     };
     let kinds = links.iter().map(|link| spec.layout.kind(link.from, link.to));
     let mut columns = vec![
@@ -397,24 +398,12 @@ fn ports(spec: &NetworkSpec, result: &RunResult, watch: Option<&PortWatch>) -> T
 fn port_queues(watch: &PortWatch, end: Time) -> Table {
     let length = end.since(Time::ZERO);
     let numbered = watch.ports().iter().enumerate();
-    let rows: Vec<(usize, usize, QueueShare, u64)> = numbered
-        .flat_map(|(port, watched)| {
-            watched.queues().enumerate().map(move |(queue, (share, pushed_out))| (port, queue, share, pushed_out))
-        })
-        .collect();
-    let numbers = |of: fn(&QueueShare) -> u64| Column::Integers(rows.iter().map(|row| whole(of(&row.2))).collect());
-    Table::new(
-        "port_queues",
-        vec![
-            ("port", Column::Integers(rows.iter().map(|row| row.0 as i64).collect())),
-            ("queue", Column::Integers(rows.iter().map(|row| row.1 as i64).collect())),
-            ("admitted_packets", numbers(|queue| queue.admitted)),
-            ("sent_packets", numbers(|queue| queue.sent)),
-            ("sent_bytes", numbers(|queue| queue.sent_bytes)),
-            ("pushed_out_packets", Column::Integers(rows.iter().map(|row| whole(row.3)).collect())),
-            ("mean_packets", Column::Reals(rows.iter().map(|row| row.2.mean_packets(length)).collect())),
-        ],
-    )
+    let (ports, rows): (Vec<i64>, Vec<_>) =
+        numbered.flat_map(|(port, watched)| watched.queues().rows().map(move |row| (port as i64, row))).unzip();
+    let mut columns = vec![("port", Column::Integers(ports))];
+    columns.extend(queue_columns(&rows));
+    columns.push(("mean_packets", Column::Reals(rows.iter().map(|row| row.1.mean_packets(length)).collect())));
+    Table::new("port_queues", columns)
 }
 
 fn port_ranks(watch: &PortWatch) -> Table {

@@ -68,9 +68,14 @@ fn schedulers_see_the_same_flows_and_every_table_adds_up() {
     let dropped: i64 = integers(&report, "ports", "dropped_packets").iter().sum();
     assert!(dropped > 0);
     assert_eq!(integers(&report, "port_ranks", "dropped_packets").iter().sum::<i64>(), dropped);
-    assert_eq!(
-        integers(&report, "port_queues", "pushed_out_packets").iter().sum::<i64>(),
-        integers(&report, "schedulers", "dropped_pushed_out").iter().sum::<i64>(),
+    for column in ["dropped_packets", "dropped_full", "dropped_pushed_out"] {
+        let of_queues: i64 = integers(&report, "port_queues", column).iter().sum();
+        assert_eq!(of_queues, integers(&report, "schedulers", column).iter().sum::<i64>(), "{column}");
+    }
+    let queues = integers(&report, "port_queues", "queue");
+    assert_eq!(queues.len(), report.table("port_queues").unwrap().rows(), "each knows which queue had no room");
+    assert!(
+        queues.iter().zip(integers(&report, "port_queues", "dropped_full")).any(|(queue, full)| *queue > 0 && full > 0)
     );
     let inversions = integers(&report, "schedulers", "inversions");
     assert_eq!(inversions[0], 0, "PIFO makes none at any port");

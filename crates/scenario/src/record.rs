@@ -96,16 +96,17 @@ fn packet_log(log: &PacketLog, flows: &[Flow], mss: u32) -> Table {
     let event = |event| match event {
         PacketEvent::Enqueue(_) => "enqueue",
         PacketEvent::Dequeue(_) => "dequeue",
-        PacketEvent::Drop(_) => "drop",
+        PacketEvent::Drop(..) => "drop",
         PacketEvent::Evict => "evict",
         PacketEvent::LinkDown => "link-down",
     };
     let queue = |event| match event {
         PacketEvent::Enqueue(queue) | PacketEvent::Dequeue(queue) => Some(queue.into()),
-        PacketEvent::Drop(_) | PacketEvent::Evict | PacketEvent::LinkDown => None,
+        PacketEvent::Drop(_, queue) => queue.map(i64::from),
+        PacketEvent::Evict | PacketEvent::LinkDown => None,
     };
     let reason = |event| match event {
-        PacketEvent::Drop(reason) => reason.as_str(),
+        PacketEvent::Drop(reason, _) => reason.as_str(),
         _ => "",
     };
     let kind = |payload: u16, flags: Flags| match (payload, flags.has(Flags::SYN), flags.has(Flags::REVERSE)) {

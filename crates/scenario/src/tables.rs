@@ -4,7 +4,7 @@ use crate::one_link::Measured;
 use crate::report::Report;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
-use pifolab_metrics::{Bin, Column, DropCount, InversionCount, Table, Waits, whole};
+use pifolab_metrics::{Bin, Column, DropCount, InversionCount, QueueShare, Table, Waits, whole};
 use pifolab_sched::DropReason;
 use pifolab_sim::trace_hash::TraceHash;
 use pifolab_units::{Span, Time};
@@ -189,21 +189,32 @@ fn ranks(measured: &Measured) -> Table {
     Table::new("ranks", columns)
 }
 
+/// What the tables of queues have in common.
+pub(crate) fn queue_columns(rows: &[(Option<u32>, QueueShare)]) -> Vec<(&'static str, Column)> {
+    let counts = |of: &dyn Fn(&QueueShare) -> u64| Column::Integers(rows.iter().map(|row| whole(of(&row.1))).collect());
+    let mut columns = vec![
+        ("queue", Column::Optional(rows.iter().map(|row| row.0.map(i64::from)).collect())),
+        ("admitted_packets", counts(&|queue| queue.admitted)),
+        ("sent_packets", counts(&|queue| queue.sent)),
+        ("sent_bytes", counts(&|queue| queue.sent_bytes)),
+        ("dropped_packets", counts(&|queue| queue.dropped.all())),
+    ];
+    for (name, reason) in DROPPED.iter().zip(DropReason::ALL) {
+        columns.push((name, counts(&move |queue| queue.dropped.of(reason))));
+    }
+    columns
+}
+
 fn queues(measured: &Measured) -> Table {
-    let queues = measured.shares.queues();
+    let rows: Vec<_> = measured.shares.rows().collect();
     let length = measured.totals.end.since(Time::ZERO);
     let share = |wire: Span| if length == Span::ZERO { 0.0 } else { wire.as_ps() as f64 / length.as_ps() as f64 };
-    Table::new(
-        "queues",
-        vec![
-            ("queue", Column::Integers((0..queues.len() as i64).collect())),
-            ("admitted_packets", Column::Integers(queues.iter().map(|queue| whole(queue.admitted)).collect())),
-            ("sent_packets", Column::Integers(queues.iter().map(|queue| whole(queue.sent)).collect())),
-            ("sent_bytes", Column::Integers(queues.iter().map(|queue| whole(queue.sent_bytes)).collect())),
-            ("time_share", Column::Reals(queues.iter().map(|queue| share(queue.wire)).collect())),
-            ("mean_packets", Column::Reals(queues.iter().map(|queue| queue.mean_packets(length)).collect())),
-        ],
-    )
+    let mut columns = queue_columns(&rows);
+    columns.extend([
+        ("time_share", Column::Reals(rows.iter().map(|row| share(row.1.wire)).collect())),
+        ("mean_packets", Column::Reals(rows.iter().map(|row| row.1.mean_packets(length)).collect())),
+    ]);
+    Table::new("queues", columns)
 }
 
 fn flows(measured: &Measured, workload: &Workload) -> Table {

@@ -175,6 +175,9 @@ impl<R: RankFn, S: Scheduler> Scheduler for Ranked<R, S> {
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         self.scheduler.queue_bound(queue)
     }
+    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
+        self.scheduler.refused_at(flow, size, rank)
+    }
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.scheduler.visit_window(visit);
     }

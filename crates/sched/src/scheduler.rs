@@ -94,6 +94,14 @@ pub trait Scheduler {
         None
     }
 
+    /// The queue that a packet of this flow, size and rank was meant for, which [`enqueue`](Self::enqueue) refused just
+    /// now; `None` if it was refused before a queue was chosen, or if that can no longer be told. Only who records losses
+    /// by queue asks, and only where there are several.
+    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
+        let _ = (flow, size, rank);
+        None
+    }
+
     /// Calls `visit` with each rank of the sliding window, oldest first; not at all where there is no window.
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         let _ = visit;
@@ -145,6 +153,9 @@ impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
     }
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         (**self).queue_bound(queue)
+    }
+    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
+        (**self).refused_at(flow, size, rank)
     }
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         (**self).visit_window(visit);

@@ -31,9 +31,19 @@ pub trait Observer {
     }
 
     /// `packet` was refused on arrival, or it was resident and is lost: [`DropReason::PushedOut`] says that it was
-    /// resident, every other reason that it was refused.
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
-        let _ = (port, packet, reason, scheduler, now);
+    /// resident, every other reason that it was refused. `queue` is the queue that refused it, 0 where there is only one;
+    /// `None` if it was refused before a queue was chosen, if the scheduler cannot tell, or, where there are several, if
+    /// it was resident: then it was in the queue that it was admitted to.
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        queue: Option<u32>,
+        scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
+        let _ = (port, packet, reason, queue, scheduler, now);
     }
 
     /// `packet` left `queue` for the wire; `scheduler` no longer holds it.
@@ -65,6 +75,17 @@ pub trait Observer {
     /// The run has ended at `now`.
     fn on_end(&mut self, now: Time) {
         let _ = now;
+    }
+}
+
+/// The queue of a loss, as [`Observer::on_drop`] has it, directly after `scheduler` said that `packet` is lost.
+pub(crate) fn queue_of_loss(scheduler: &(impl Scheduler + ?Sized), packet: &Packet, reason: DropReason) -> Option<u32> {
+    match reason {
+        _ if scheduler.queues() == 1 => Some(0),
+        DropReason::PushedOut => None,
+        DropReason::Admission | DropReason::Full | DropReason::RankOutOfRange => {
+            scheduler.refused_at(packet.flow, packet.size, packet.rank)
+        }
     }
 }
 
@@ -117,8 +138,16 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
         (**self).on_admit(port, packet, queue, scheduler, now);
     }
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
-        (**self).on_drop(port, packet, reason, scheduler, now);
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        queue: Option<u32>,
+        scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
+        (**self).on_drop(port, packet, reason, queue, scheduler, now);
     }
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
         (**self).on_dequeue(port, packet, queue, scheduler, now);
@@ -157,11 +186,12 @@ macro_rules! compose {
                 port: PortId,
                 packet: PacketView,
                 reason: DropReason,
+                queue: Option<u32>,
                 scheduler: &dyn Scheduler,
                 now: Time,
             ) {
                 let ($($name,)+) = self;
-                $($name.on_drop(port, packet, reason, scheduler, now);)+
+                $($name.on_drop(port, packet, reason, queue, scheduler, now);)+
             }
             fn on_dequeue(
                 &mut self,
@@ -216,9 +246,17 @@ impl<O: Observer> Observer for Option<O> {
             observer.on_admit(port, packet, queue, scheduler, now);
         }
     }
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        queue: Option<u32>,
+        scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
         if let Some(observer) = self {
-            observer.on_drop(port, packet, reason, scheduler, now);
+            observer.on_drop(port, packet, reason, queue, scheduler, now);
         }
     }
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {

@@ -11,7 +11,7 @@
 //! Cost: O(1) per packet beside scheduler and observers; no allocation. In debug builds conservation of packets and
 //! bytes is asserted after every event.
 
-use crate::observer::{Observer, PacketView, PortId};
+use crate::observer::{Observer, PacketView, PortId, queue_of_loss};
 use crate::trace_hash::TraceHash;
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet, Scheduler};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
@@ -235,8 +235,9 @@ impl<S: Scheduler, O: Observer> Port<'_, S, O> {
     #[inline]
     fn dropped(&mut self, packet: &Packet, reason: DropReason, now: Time) {
         self.totals.dropped.add(packet.size);
-        self.hash.on_drop(PORT, packet.into(), reason, &*self.scheduler, now);
-        self.observer.on_drop(PORT, packet.into(), reason, &*self.scheduler, now);
+        let queue = queue_of_loss(&*self.scheduler, packet, reason);
+        self.hash.on_drop(PORT, packet.into(), reason, queue, &*self.scheduler, now);
+        self.observer.on_drop(PORT, packet.into(), reason, queue, &*self.scheduler, now);
     }
 
     /// Puts the next packet on the wire, unless the wire is busy or there is none.

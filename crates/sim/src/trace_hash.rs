@@ -60,7 +60,15 @@ impl Observer for TraceHash {
     fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, _scheduler: &dyn Scheduler, now: Time) {
         self.outcome(ADMIT | u64::from(queue), port, &packet, now);
     }
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, _scheduler: &dyn Scheduler, now: Time) {
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        _: Option<u32>,
+        _scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
         self.outcome(DROP | reason as u64, port, &packet, now);
     }
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, _scheduler: &dyn Scheduler, now: Time) {

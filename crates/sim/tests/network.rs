@@ -268,7 +268,15 @@ impl Observer for Inversions {
         assert!(!scheduler.is_empty());
     }
 
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, _: &dyn Scheduler, _: Time) {
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        _: Option<u32>,
+        _: &dyn Scheduler,
+        _: Time,
+    ) {
         if reason == DropReason::PushedOut {
             self.leave(port, packet.rank.get());
         }

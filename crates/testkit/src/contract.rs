@@ -78,6 +78,13 @@ fn step(line: &Line, scheduler: &mut dyn Scheduler, op: &Op, held: &mut BTreeMap
                 Enqueued::Dropped { packet, reason } => {
                     ensure(packet == offer.packet(now), || format!("{packet:?} came back for {offer:?}"))?;
                     ensure(reason != DropReason::PushedOut, || "an arrival cannot be pushed out".to_owned())?;
+                    if let Some(queue) = scheduler.refused_at(packet.flow, packet.size, packet.rank) {
+                        let queue = queue as usize;
+                        ensure(queue < scheduler.queues(), || format!("queue {queue} refused it, and does not exist"))?;
+                        let full =
+                            scheduler.queue_len(queue) > 0 || !matches!(scheduler.capacity(), Capacity::Packets(_));
+                        ensure(full, || format!("queue {queue} refused it, and is empty"))?;
+                    }
                 }
             }
             Ok(answer)

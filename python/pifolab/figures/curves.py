@@ -274,8 +274,9 @@ def by_queue(frame: pl.DataFrame, value: str, label: str, *, low: str | None = N
     Parameters
     ----------
     frame : polars.DataFrame
-        Columns `scheduler` (str), `queue` (int, 0 leaves first), `value` (numeric), perhaps `low` and `high`, and
-        `seed` (int) if there are several. Rows of one scheduler, seed and queue (ports, say) are added up.
+        Columns `scheduler` (str), `queue` (int, 0 leaves first; null for packets of no queue), `value` (numeric),
+        perhaps `low` and `high`, and `seed` (int) if there are several. Rows of one scheduler, seed and queue (ports,
+        say) are added up.
     value : str
         The column to draw, such as ``dropped_packets`` or ``sent_packets``.
     label : str
@@ -293,7 +294,7 @@ def by_queue(frame: pl.DataFrame, value: str, label: str, *, low: str | None = N
         (pl.col(low).mean() if low is not None else pl.col(value).min()).alias("_low"),
         (pl.col(high).mean() if high is not None else pl.col(value).max()).alias("_high"),
     )
-    queues = frame["queue"].unique().sort().to_list()
+    queues = frame["queue"].unique().sort(nulls_last=True).to_list()
     with figure_style():
         figure, axes = subplots(figsize=(COLUMN_INCHES, 2.0))
         width = 0.8 / max(len(names), 1)
@@ -310,7 +311,7 @@ def by_queue(frame: pl.DataFrame, value: str, label: str, *, low: str | None = N
                     [max(row["_high"] - row["_value"], 0) for row in found],
                 ]
                 axes.errorbar(at, heights, whiskers, fmt="none", ecolor=INK, elinewidth=0.6)
-        axes.set_xticks(range(len(queues)), [str(queue) for queue in queues])
+        axes.set_xticks(range(len(queues)), ["none" if queue is None else str(queue) for queue in queues])
         axes.set_xlabel("Queue (0 leaves first)")
         axes.set_ylabel(label)
         # Matplotlib would write a power of ten where the legend is.

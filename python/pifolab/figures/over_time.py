@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from pifolab.figures.curves import legend_above, schedulers_of
-from pifolab.figures.palette import INK, look
+from pifolab.figures.palette import INK, flow_colours, look
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots
 
 if TYPE_CHECKING:
@@ -46,10 +46,8 @@ def throughput_over_time(
         flows = totals["flow"].head(MOST_FLOWS).to_list()
     times = np.arange(int(throughput["start_ns"].max() or 0) // interval_ns + 1)  # type: ignore[arg-type]
     with figure_style():
-        import matplotlib as mpl
-
         figure, panels = _panels(len(schedulers))
-        colours = mpl.colormaps["viridis"](np.linspace(0, 0.9, max(len(flows), 1)))
+        colours = flow_colours(len(flows))
         for axes, name in zip(panels, schedulers, strict=True):
             mine = throughput.filter(pl.col("scheduler") == name)
             for place, flow in enumerate(flows):
@@ -197,10 +195,8 @@ def arrival_order(order: pl.DataFrame, flows: Sequence[int] | None = None) -> Fi
         counts = order.group_by("flow").agg(pl.col("late").sum(), pl.len())
         flows = counts.sort("late", "len", "flow", descending=[True, True, False])["flow"].head(MOST_FLOWS).to_list()
     with figure_style():
-        import matplotlib as mpl
-
         figure, panels = _panels(len(schedulers))
-        colours = mpl.colormaps["viridis"](np.linspace(0, 0.9, max(len(flows), 1)))
+        colours = flow_colours(len(flows))
         for axes, name in zip(panels, schedulers, strict=True):
             mine = order.filter(pl.col("scheduler") == name)
             every = mine.height
@@ -211,7 +207,7 @@ def arrival_order(order: pl.DataFrame, flows: Sequence[int] | None = None) -> Fi
                 axes.plot(at, part, ".", color=colours[place], markersize=1.8, label=f"flow {flow}")
             packets = shown.filter("late").head(MOST_POINTS)
             at, part = packets["time_ns"].to_numpy() / 1e6, packets["seq_bytes"].to_numpy() / 1e3
-            axes.plot(at, part, "x", color="#d55e00", markersize=2.6, markeredgewidth=0.7, label="out of order")
+            axes.plot(at, part, "x", color=INK, markersize=2.6, markeredgewidth=0.7, label="out of order")
             count = int(mine["late"].sum())
             title = f"{look(name, schedulers).label}: {count:,} of {every:,} packets out of order"
             axes.set_title(title, loc="left", pad=2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["GREY", "INK", "Look", "look", "rank_colour"]
+__all__ = ["GREY", "INK", "Look", "flow_colours", "look", "rank_colour"]
 
 INK = "#222222"
 GREY = "#8c8c8c"
@@ -66,6 +66,21 @@ def look(name: str, others: list[str] | None = None) -> Look:
     unknown = [other for other in others or [] if other not in _LOOKS]
     place = unknown.index(name) if name in unknown else 0
     return Look(name, _OTHERS[place % len(_OTHERS)], (0, (6, 2)), "d")
+
+
+#: Of flows: Okabe and Ito's colours again, in an order in which neighbours differ most.
+_FLOWS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+
+
+def flow_colours(count: int) -> list[str]:
+    """Return the colours of `count` flows, in the order in which a figure has them; they begin anew after six.
+
+    Examples
+    --------
+    >>> flow_colours(2)
+    ['#0072b2', '#e69f00']
+    """
+    return [_FLOWS[place % len(_FLOWS)] for place in range(count)]
 
 
 def rank_colour(share: float) -> tuple[float, float, float]:

@@ -34,7 +34,8 @@ CAPTIONS = {
     "fct-by-size": "Mean completion time by flow size, of flows that were complete at the end.",
     "drops-by-port": "Packets lost by kind of port: at hosts, and in the fabric on the way up and down.",
     "packets-by-queue": "Packets sent from each queue: means over the seeds, whiskers over all of them.",
-    "drops-by-queue": "Packets pushed out of each queue. A packet that is refused was in no queue.",
+    "drops-by-queue": "Packets lost by the queue that refused them or that they were pushed out of; none: refused before "
+    "a queue was chosen. Means over the seeds, whiskers over all of them.",
     "occupancy-over-time": "Packets that wait, queue upon queue (first seed).",
     "throughput-over-time": "What the largest flows get, interval by interval (first seed).",
     "fairness-over-time": "Jain's index over the flows that are under way: 1 is an equal share for each.",
@@ -66,9 +67,7 @@ def draw_run(run: Run) -> dict[str, Figure]:
         order = schedulers["scheduler"].unique(maintain_order=True).to_list()
         figures["inversions-per-rank"] = per_rank(ranks, "inversions", "Inversions (packets)", order)
         figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order)
-    queues = run.tables["queues"]
-    if queues.height and int(queues["queue"].max() or 0) > 0:  # type: ignore[arg-type]
-        figures["packets-by-queue"] = by_queue(queues, "sent_packets", "Sent (packets)")
+    figures.update(_by_queue(run.tables["queues"]))
     figures.update(_over_time(run, "queue_samples", None))
     return figures
 
@@ -98,14 +97,21 @@ def _draw_network(run: Run) -> dict[str, Figure]:
         # Hosts have queues of their own kind.
         switches = run.tables["ports"].filter(pl.col("kind") != "host").select("seed", "scheduler", "port")
         queues = queues.join(switches, on=["seed", "scheduler", "port"], how="semi", maintain_order="left")
-        if queues["queue"].n_unique() > 1:
-            figures["packets-by-queue"] = by_queue(queues, "sent_packets", "Sent (packets)")
-        if queues["pushed_out_packets"].sum():
-            figures["drops-by-queue"] = by_queue(queues, "pushed_out_packets", "Pushed out (packets)")
+        figures.update(_by_queue(queues))
     order = run.tables.get("arrival_order")
     if order is not None and order.height:
         figures["arrival-order"] = arrival_order(order.filter(seed=run.seeds[0]))
     figures.update(_over_time(run, "port_queue_samples", flows))
+    return figures
+
+
+def _by_queue(queues: pl.DataFrame) -> dict[str, Figure]:
+    """Return what queues sent and lost, if some scheduler has several."""
+    if int(queues["queue"].max() or 0) == 0:  # type: ignore[arg-type]
+        return {}
+    figures = {"packets-by-queue": by_queue(queues.drop_nulls("queue"), "sent_packets", "Sent (packets)")}
+    if queues["dropped_packets"].sum():
+        figures["drops-by-queue"] = by_queue(queues, "dropped_packets", "Drops (packets)")
     return figures
 
 

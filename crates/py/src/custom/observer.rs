@@ -50,7 +50,15 @@ impl Observer for PythonObserver {
         }
     }
 
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, _: &dyn Scheduler, now: Time) {
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        _: Option<u32>,
+        _: &dyn Scheduler,
+        now: Time,
+    ) {
         if self.drops && self.sees(port) {
             let arguments = (port.0, PyPacket::from(&packet), reason.as_str(), now.as_ns());
             self.tell(now, |object| object.call_method1("on_drop", arguments).map(drop));
@@ -77,8 +85,16 @@ impl Observer for PythonObservers {
         self.0.iter_mut().for_each(|one| one.on_admit(port, packet, queue, scheduler, now));
     }
 
-    fn on_drop(&mut self, port: PortId, packet: PacketView, reason: DropReason, scheduler: &dyn Scheduler, now: Time) {
-        self.0.iter_mut().for_each(|one| one.on_drop(port, packet, reason, scheduler, now));
+    fn on_drop(
+        &mut self,
+        port: PortId,
+        packet: PacketView,
+        reason: DropReason,
+        queue: Option<u32>,
+        scheduler: &dyn Scheduler,
+        now: Time,
+    ) {
+        self.0.iter_mut().for_each(|one| one.on_drop(port, packet, reason, queue, scheduler, now));
     }
 
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {

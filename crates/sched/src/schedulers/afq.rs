@@ -25,7 +25,7 @@ use crate::store::PriorityQueues;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use pifolab_units::Time;
+use pifolab_units::{Rank, Time};
 
 /// What happens to a packet exactly n rounds ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,22 +124,36 @@ impl Afq {
     pub const fn round(&self) -> u64 {
         self.round
     }
+
+    /// The bid of a packet of `size` bytes.
+    #[inline(always)]
+    fn bid(&self, flow: u32, size: u32) -> u64 {
+        let start = self.round.saturating_mul(self.bytes_per_round).max(self.bids.last(flow));
+        start.saturating_add(u64::from(size))
+    }
+
+    /// The queue of a bid; `None` beyond the horizon.
+    #[inline(always)]
+    fn queue_of(&self, bid: u64) -> Option<usize> {
+        // No bid lies before the current round: it is at least round * BpR.
+        let ahead = bid / self.bytes_per_round - self.round;
+        if ahead >= self.horizon {
+            return None;
+        }
+        let count = self.queues.count();
+        let place = self.current + ahead as usize;
+        Some(if place >= count { place - count } else { place })
+    }
 }
 
 impl Scheduler for Afq {
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let (flow, rank) = (packet.flow, packet.rank);
-        let start = self.round.saturating_mul(self.bytes_per_round).max(self.bids.last(flow));
-        let bid = start.saturating_add(u64::from(packet.size));
-        // No bid lies before the current round: it is at least round * BpR.
-        let ahead = bid / self.bytes_per_round - self.round;
-        if ahead >= self.horizon {
+        let bid = self.bid(flow, packet.size);
+        let Some(queue) = self.queue_of(bid) else {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
-        }
-        let count = self.queues.count();
-        let place = self.current + ahead as usize;
-        let queue = if place >= count { place - count } else { place };
+        };
         match self.queues.push(queue, packet) {
             Ok(()) => {
                 self.bids.record(flow, bid);
@@ -167,6 +181,10 @@ impl Scheduler for Afq {
     }
 
     in_queues::answer_for_queues!();
+
+    fn refused_at(&self, flow: u32, size: u32, _rank: Rank) -> Option<u32> {
+        self.queue_of(self.bid(flow, size)).map(|queue| queue as u32)
+    }
 }
 
 /// The last bid of each flow, in bytes.
@@ -329,7 +347,6 @@ impl FromArgs for Afq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_units::Rank;
 
     fn afq(bytes_per_round: u64, horizon: Horizon, counters: Counters) -> Afq {
         let capacities = alloc::vec![Capacity::Packets(4); 3];
@@ -389,6 +406,8 @@ mod tests {
             assert_eq!(offer(&mut afq, flow, 100), Ok(0));
         }
         assert_eq!(offer(&mut afq, 4, 900), Err(DropReason::Full));
+        assert_eq!(afq.refused_at(4, 900, Rank::ZERO), Some(0));
+        assert_eq!(afq.refused_at(4, 3000, Rank::ZERO), None, "beyond the horizon there is no queue");
         assert_eq!(serve(&mut afq), Some(0));
         assert_eq!(offer(&mut afq, 4, 900), Ok(0), "as if the first had never come");
     }

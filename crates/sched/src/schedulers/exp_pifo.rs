@@ -203,6 +203,12 @@ impl ExpPifo {
             self.counter = 0;
             self.beta = exponent;
         }
+        self.queue_of(x, rank)
+    }
+
+    /// The queue of `rank`, whose x is this, under the present exponent.
+    #[inline]
+    fn queue_of(&self, x: u32, rank: u64) -> usize {
         let last = self.queues.count() - 1;
         match &self.map {
             Map::Comment(BetaZero::Last) if self.beta == 0 => last,
@@ -230,6 +236,10 @@ impl Scheduler for ExpPifo {
             Map::Comment(_) => None,
             Map::Bounds(table) => table.bound(self.beta, queue).map(Rank::saturating).map(Rank::signed),
         }
+    }
+
+    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
+        Some(self.queue_of(self.log_floor(rank.get()), rank.get()) as u32)
     }
 }
 

@@ -57,3 +57,52 @@ macro_rules! answer_for_queues {
 }
 
 pub(super) use {answer_for_queues, serve_by_priority};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{Args, FromArgs, Value};
+    use crate::schedulers::{ExpPifo, SpPifo, StrictPriority};
+    use crate::{Dequeued, Scheduler};
+    use pifolab_units::{Rank, Time};
+
+    /// Offers packets of many ranks; each refused one must go to the queue that it was charged to once there is room.
+    fn charges_the_right_queue<S: FromArgs + Scheduler>(options: &[(&str, &str)]) {
+        let mut args = Args::new(S::INFO.name);
+        args.set("queues", Value::Integer(3));
+        args.set("queue_capacity_packets", Value::Integer(2));
+        for (name, value) in options {
+            args.set(*name, Value::Text((*value).into()));
+        }
+        let mut scheduler = S::build(args).unwrap();
+        let mut state = 1u64;
+        let offer = |scheduler: &mut S, rank: u32| {
+            let packet = Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO };
+            match scheduler.enqueue(packet, Time::ZERO) {
+                Enqueued::Admitted { queue, .. } => Ok(queue),
+                Enqueued::Dropped { packet, .. } => Err(scheduler.refused_at(0, packet.size, packet.rank)),
+                Enqueued::Evicted { .. } => panic!("queues push nobody out"),
+            }
+        };
+        let mut refused = 0;
+        for _ in 0..1000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let rank = (state >> 57) as u32;
+            if let Err(queue) = offer(&mut scheduler, rank) {
+                refused += 1;
+                while let Dequeued::Packet { .. } = scheduler.dequeue(Time::ZERO) {}
+                assert_eq!(offer(&mut scheduler, rank).ok(), queue, "rank {rank}");
+            }
+        }
+        assert!(refused > 100, "{refused} were refused");
+    }
+
+    #[test]
+    fn a_refused_packet_is_charged_to_the_queue_that_had_no_room() {
+        charges_the_right_queue::<StrictPriority>(&[]);
+        charges_the_right_queue::<SpPifo>(&[]);
+        charges_the_right_queue::<SpPifo>(&[("order", "push-down-first")]);
+        charges_the_right_queue::<ExpPifo>(&[]);
+        charges_the_right_queue::<ExpPifo>(&[("mapping", "bounds")]);
+    }
+}

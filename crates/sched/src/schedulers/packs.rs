@@ -224,6 +224,15 @@ impl Scheduler for Packs {
         Some(self.estimate.largest_rank_with(count, self.highest))
     }
 
+    /// The first queue whose test the packet passed. With update `after` its rank has changed the window since.
+    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
+        if self.update == Update::After {
+            return None;
+        }
+        let first = self.refusing(self.estimate.quantile(rank));
+        (first < self.queues.count()).then_some(first as u32)
+    }
+
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.estimate.iter().for_each(visit);
     }

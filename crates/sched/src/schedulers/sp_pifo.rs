@@ -28,7 +28,7 @@ use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError}
 use crate::store::{Bounds, PriorityQueues};
 use crate::{Capacity, Enqueued, Packet, Scheduler};
 use alloc::vec::Vec;
-use pifolab_units::Time;
+use pifolab_units::{Rank, Time};
 
 /// By how much the bounds of the lower-priority queues fall after an inversion in queue 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -232,6 +232,21 @@ impl Scheduler for SpPifo {
 
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         self.bounds.as_slice().get(queue).copied()
+    }
+
+    /// With on-full `update` an inversion may have moved the bound of another queue onto the packet's rank or below:
+    /// then nobody knows.
+    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
+        let rank = rank.signed();
+        let first = self.bounds.as_slice()[0];
+        let (bounds, certain) = match (self.order, self.on_full) {
+            // The drop put the bounds back, and `before` holds them as they had fallen.
+            (Order::PushDownFirst, OnFull::Keep) if rank < first => (&self.before, true),
+            (Order::ScanFirst, OnFull::Update) => (&self.bounds, first != rank),
+            _ => (&self.bounds, true),
+        };
+        let queue = bounds.last_reached(rank) as u32;
+        (certain || queue == 0).then_some(queue)
     }
 }
 

@@ -108,6 +108,12 @@ impl SpPifoGreedy {
         })
     }
 
+    /// The last queue whose bound the rank reaches; queue 1 if none.
+    #[inline(always)]
+    fn queue_of(&self, rank: u64) -> usize {
+        self.bounds.partition_point(|bound| *bound <= rank).saturating_sub(1)
+    }
+
     fn adapt(&mut self) {
         self.sample.sort();
         while self.sweep() && self.steps == Steps::UntilConvergence {}
@@ -218,9 +224,7 @@ impl Scheduler for SpPifoGreedy {
         if self.sample.ranks.len() == self.window {
             self.adapt();
         }
-        // The last queue whose bound the rank reaches; queue 1 if none.
-        let queue = self.bounds.partition_point(|bound| *bound <= rank).saturating_sub(1);
-        let _rank = packet.rank;
+        let queue = self.queue_of(rank);
         in_queues::admit(&mut self.queues, queue, packet)
     }
 
@@ -229,6 +233,11 @@ impl Scheduler for SpPifoGreedy {
 
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         self.bounds.get(queue).map(|bound| Rank::saturating(*bound).signed())
+    }
+
+    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
+        let rank = rank.get();
+        self.ranks.is_none_or(|ranks| rank < ranks).then(|| self.queue_of(rank) as u32)
     }
 }
 
@@ -404,7 +413,9 @@ mod tests {
             offer(&mut scheduler, 8),
             Enqueued::Dropped { reason: DropReason::RankOutOfRange, packet: Packet { id: 0, .. } }
         ));
+        assert_eq!(scheduler.refused_at(0, 100, Rank::from(8)), None);
         assert!(offer(&mut scheduler, 7).is_admitted());
+        assert_eq!(scheduler.refused_at(0, 100, Rank::from(7)), Some(1));
         params.window = 0;
         let error = SpPifoGreedy::new(params).unwrap_err();
         assert_eq!(

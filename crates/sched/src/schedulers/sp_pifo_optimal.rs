@@ -220,6 +220,10 @@ impl Scheduler for SpPifoOptimal {
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         self.fixed.queue_bound(queue)
     }
+
+    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
+        self.fixed.refused_at(flow, size, rank)
+    }
 }
 
 /// The most ranks: 2^16 of the largest weights keep every product below 2^128.

@@ -107,6 +107,10 @@ impl Scheduler for StrictPriority {
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         self.bounds.as_slice().get(queue).copied()
     }
+
+    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
+        Some(self.bounds.last_reached_sorted(rank.signed()) as u32)
+    }
 }
 
 const BOUNDS: Param = Param {

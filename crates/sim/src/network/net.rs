@@ -8,7 +8,7 @@ use super::routing::Routes;
 use super::shared_buffer::Pools;
 use super::sorted;
 use crate::event_queue::{EventId, EventQueue, TieOrder};
-use crate::observer::{EndView, Observer, PacketView, PortId};
+use crate::observer::{EndView, Observer, PacketView, PortId, queue_of_loss};
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet};
 use pifolab_transport::{Flags, Segment};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
@@ -430,7 +430,8 @@ impl<'a, O: Observer> Net<'a, O> {
     pub(super) fn give_up(&mut self, number: u32, packet: &Packet, reason: DropReason, now: Time) {
         if self.watched {
             let scheduler = self.ports[number as usize].queue.watched();
-            self.observer.on_drop(PortId(number), packet.into(), reason, scheduler, now);
+            let queue = queue_of_loss(scheduler, packet, reason);
+            self.observer.on_drop(PortId(number), packet.into(), reason, queue, scheduler, now);
         }
         self.drop_packet(number, packet.id as u32, packet.size, reason);
     }

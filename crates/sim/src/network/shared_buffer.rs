@@ -15,7 +15,7 @@
 use super::config::ConfigError;
 use super::net::Net;
 use super::topology::Topology;
-use crate::observer::Observer;
+use crate::observer::{Observer, PacketView, PortId};
 use pifolab_sched::{DropReason, Packet};
 use pifolab_units::{Ratio, Time};
 
@@ -99,11 +99,12 @@ impl<O: Observer> Net<'_, O> {
             rank: in_flight.segment.rank,
             arrival: now,
         };
-        if self.ports[number as usize].own_queue {
-            self.drop_packet(number, packet, descriptor.size, DropReason::Full);
-        } else {
-            self.give_up(number, &descriptor, DropReason::Full, now);
+        if self.watched {
+            let scheduler = self.ports[number as usize].queue.watched();
+            let view = PacketView::from(&descriptor);
+            self.observer.on_drop(PortId(number), view, DropReason::Full, None, scheduler, now);
         }
+        self.drop_packet(number, packet, descriptor.size, DropReason::Full);
     }
 }
 

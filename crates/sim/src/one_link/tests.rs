@@ -26,7 +26,7 @@ impl Observer for Log {
     fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, now: Time) {
         self.0.push((now.as_ns(), '+', packet.id));
     }
-    fn on_drop(&mut self, _: PortId, packet: PacketView, _: DropReason, _: &dyn Scheduler, now: Time) {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, _: DropReason, _: Option<u32>, _: &dyn Scheduler, now: Time) {
         self.0.push((now.as_ns(), 'x', packet.id));
     }
     fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, now: Time) {

@@ -87,6 +87,9 @@ fn drop_says_whether_the_test_or_the_room_was_missing() {
     let mut packs = Packs::new(PacksParams::uniform(2, 1, 4)).unwrap();
     let outcomes = queues_of(&mut packs, &[1, 1, 1, 9]);
     assert_eq!(outcomes, [Ok(0), Ok(1), Err(DropReason::Full), Err(DropReason::Admission)]);
+    assert_eq!(packs.refused_at(0, 1, Rank::from(9)), None, "no queue's test passed");
+    assert_eq!(queues_of(&mut packs, &[1]), [Err(DropReason::Full)]);
+    assert_eq!(packs.refused_at(0, 1, Rank::from(1)), Some(0), "the first whose test passed");
 }
 
 #[test]

@@ -1,5 +1,4 @@
 use super::*;
-use pifolab_units::Rank;
 
 fn packet(id: u64, rank: u32) -> Packet {
     Packet { id, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO }
@@ -59,4 +58,34 @@ fn clamped_bounds_stop_at_the_floor() {
     scheduler.bounds = Bounds::new([9, 4]);
     assert_eq!(queues_of(&mut scheduler, &[1]), [Some(0)]);
     assert_eq!(bounds(&scheduler), [1, 0]);
+}
+
+/// The same bounds with room for everything: with on-full `update` they move alike.
+#[test]
+fn a_refused_packet_is_charged_to_the_queue_that_was_meant_for_it() {
+    for push_down in [PushDown::Cost, PushDown::QueueBound, PushDown::QueueBoundOld, PushDown::Rank, PushDown::One] {
+        for order in [Order::ScanFirst, Order::PushDownFirst] {
+            let built = |packets| {
+                let params = SpPifoParams::uniform(4, packets);
+                SpPifo::new(SpPifoParams { push_down, order, on_full: OnFull::Update, ..params }).unwrap()
+            };
+            let (mut narrow, mut wide) = (built(2), built(1000));
+            let (mut state, mut known, mut unknown) = (7u64, 0, 0);
+            for _ in 0..500 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let rank = (state >> 58) as u32;
+                let meant = queues_of(&mut wide, &[rank])[0];
+                let queue = match queues_of(&mut narrow, &[rank])[0] {
+                    None => narrow.refused_at(0, 1500, Rank::from(rank)),
+                    taken => taken,
+                };
+                assert!(queue.is_none() || queue == meant, "{push_down:?}, {order:?}: {queue:?}, not {meant:?}");
+                *(if queue.is_some() { &mut known } else { &mut unknown }) += 1;
+                if state >> 40 & 1 == 0 {
+                    let _ = narrow.dequeue(Time::ZERO);
+                }
+            }
+            assert!(known > 400 && (unknown == 0 || order == Order::ScanFirst), "{unknown} are not known");
+        }
+    }
 }
