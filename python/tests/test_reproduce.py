@@ -211,6 +211,21 @@ def quick(tmp_path_factory):
     return out
 
 
+def test_more_seeds_than_the_depth_has_end_its_provisional_verdicts(tmp_path):
+    def reproduced(*options):
+        command = ["reproduce", "--quick", "--only", "pk4", "--out", str(tmp_path), "--no-figures", *options]
+        assert main(command) == 0
+        return json.loads((tmp_path / "claims.json").read_text())
+
+    few, many = reproduced("--seeds", "1"), reproduced("--seeds", "4")
+    assert few["summary"].startswith("1 seed, ")
+    assert few["claims"][0]["provisional"]
+    assert many["summary"].startswith("4 seeds, ")
+    assert not many["claims"][0]["provisional"]
+    assert len(many["claims"][0]["parts"][0]["values"]) == 4
+    assert "--quick --seeds 4 --only pk4" in many["claims"][0]["command"]
+
+
 def verdict_with(folder, out, claim="pk1"):
     assert (
         main(["reproduce", "--quick", "--only", claim, "--registry", str(folder), "--out", str(out), "--no-figures"])

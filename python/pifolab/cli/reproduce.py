@@ -31,6 +31,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="shortened, 1 to 3 seeds: minutes, provisional verdicts")
     depth.add_argument("--full", action="store_true", help="the papers' lengths and 20 seeds: days on one machine")
+    parser.add_argument(
+        "--seeds", type=positive_integer, metavar="N", help="of every experiment, not the depth's number"
+    )
     parser.add_argument("--only", metavar="ID,...", help="only these claims, such as pk1,sp3")
     parser.add_argument("--paper", metavar="NAME,...", help="only these papers: sp-pifo, aifo, packs, rifo, exp-pifo")
     parser.add_argument("--out", type=Path, default=Path("out/reproduce"), metavar="DIR", help="default: out/reproduce")
@@ -50,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pifolab.reproduce.report import write_report
 
     registry = load_registry(arguments.registry) if arguments.registry else load_registry()
+    if arguments.seeds:
+        registry = registry.with_seeds(arguments.seeds)
     only, papers = _names(arguments.only), _names(arguments.paper)
     if arguments.list:
         rows = [[one.id, one.paper, one.figure, one.statement] for one in registry.select(only, papers)]

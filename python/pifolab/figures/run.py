@@ -34,8 +34,8 @@ CAPTIONS = {
     "fct-by-size": "Mean completion time by flow size, of flows that were complete at the end.",
     "drops-by-port": "Packets lost by kind of port: at hosts, and in the fabric on the way up and down.",
     "packets-by-queue": "Packets sent from each queue: means over the seeds, whiskers over all of them.",
-    "drops-by-queue": "Packets lost by the queue that refused them or that they were pushed out of; none: refused before "
-    "a queue was chosen. Means over the seeds, whiskers over all of them.",
+    "drops-by-queue": "Packets lost by the queue that refused them or that they were pushed out of; none: refused "
+    "before a queue was chosen. Means over the seeds, whiskers over all of them.",
     "occupancy-over-time": "Packets that wait, queue upon queue (first seed).",
     "throughput-over-time": "What the largest flows get, interval by interval (first seed).",
     "fairness-over-time": "Jain's index over the flows that are under way: 1 is an equal share for each.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -176,9 +176,29 @@ class Depth:
     """One of quick, default and full."""
 
     name: str
-    summary: str
+    reach: str
     changes: str
     lengths: Mapping[str, Length]
+    seeds: int | None = None
+
+    @property
+    def summary(self) -> str:
+        """How many seeds there are, and how long runs are."""
+        counts = {length.seeds for length in self.lengths.values()}
+        few, many = min(counts), max(counts)
+        seeds = "1 seed" if many == 1 else f"{many} seeds" if few == many else f"{few} to {many} seeds"
+        return f"{seeds}, {self.reach}"
+
+    @property
+    def options(self) -> str:
+        """What the command line says to get it, each option after a blank."""
+        depth = "" if self.name == "default" else f" --{self.name}"
+        return depth if self.seeds is None else f"{depth} --seeds {self.seeds}"
+
+    def with_seeds(self, seeds: int) -> Depth:
+        """Return the same with another number of seeds for every experiment."""
+        lengths = {kind: replace(length, seeds=seeds) for kind, length in self.lengths.items()}
+        return replace(self, lengths=lengths, seeds=seeds)
 
 
 @dataclass(frozen=True)
@@ -191,6 +211,10 @@ class Registry:
     depths: Mapping[str, Depth]
     words: Mapping[str, str]
     tolerances: Mapping[str, Tolerance]
+
+    def with_seeds(self, seeds: int) -> Registry:
+        """Return the same with this number of seeds for every experiment at every depth."""
+        return replace(self, depths={name: depth.with_seeds(seeds) for name, depth in self.depths.items()})
 
     @cached_property
     def by_id(self) -> dict[str, Claim]:
@@ -310,7 +334,7 @@ def _depths(file: Path) -> tuple[dict[str, Depth], dict[str, Any]]:
     top = _Section(file.name, read_toml(file), (*DEPTHS, "lists", "maps"))
     found = {}
     for name in DEPTHS:
-        section = _Section(f"{file.name}: {name}", top.table.get(name), ("summary", "changes", "lengths"))
+        section = _Section(f"{file.name}: {name}", top.table.get(name), ("reach", "changes", "lengths"))
         lengths = {}
         for kind, table in section.table.get("lengths", {}).items():
             row = _Section(f"{section.place}: {kind}", table, ("duration_s", "seeds"))
@@ -319,7 +343,7 @@ def _depths(file: Path) -> tuple[dict[str, Depth], dict[str, Any]]:
             if seeds < 1 or seeds != int(seeds):
                 raise InputError(f"{row.place}: seeds = {seeds:g}: expected an integer from 1")
             lengths[kind] = Length(duration, int(seeds))
-        found[name] = Depth(name, section.text("summary"), section.text("changes"), lengths)
+        found[name] = Depth(name, section.text("reach"), section.text("changes"), lengths)
     return found, {"lists": top.table.get("lists", {}), "maps": top.table.get("maps", {})}
 
 

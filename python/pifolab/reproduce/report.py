@@ -68,8 +68,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def command_for(result: Reproduction, claim: str) -> str:
     """Return the command that judges one claim again."""
-    depth = "" if result.depth.name == "default" else f" --{result.depth.name}"
-    return f"pifolab reproduce{depth} --only {claim} --out out/{claim}"
+    return f"pifolab reproduce{result.depth.options} --only {claim} --out out/{claim}"
 
 
 def claims_json(result: Reproduction, figures: dict[tuple[str, str], str]) -> dict[str, Any]:
@@ -172,8 +171,8 @@ def markdown(result: Reproduction) -> str:
     few = [one for one in result.verdicts if one.provisional]
     lines = [f"# Five papers reproduced: {result.depth.name} depth ({result.depth.summary})", ""]
     head = (
-        f"Written by `pifolab reproduce{'' if result.depth.name == 'default' else ' --' + result.depth.name}` with "
-        f"pifolab {_pifolab.__version__}. {result.depth.changes} *Reproduced*: our 95 % interval (with fewer than "
+        f"Written by `pifolab reproduce{result.depth.options}` with pifolab {_pifolab.__version__}. "
+        f"{result.depth.changes} *Reproduced*: our 95 % interval (with fewer than "
         "three seeds, the range of the seeds, and the verdict is provisional) meets the paper's range widened by the "
         "stated tolerance. *Partly*: the direction holds and the size is of the same order (within a factor of four), "
         "or a side statement fails. *Not reproduced*: neither. A claim is as good as the weakest of its main "
