@@ -8,7 +8,7 @@ OUT    ?= out
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow check bench demo docs stubs fuzz dataplane test-dataplane guest-test clean
+.PHONY: build test test-slow check bench demo docs stubs fuzz dataplane test-dataplane bench-switch guest-test clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -84,7 +84,11 @@ dataplane:
 test-dataplane:
 	scripts/test_dataplane.sh
 
-## The BPF qdiscs in a virtual machine with a kernel that has them (minutes; needs QEMU)
+## Whether the user-space switch keeps a link of 500 Mb/s full, and what it carries at most (a minute)
+bench-switch:
+	cargo bench --manifest-path dataplane/linux/Cargo.toml --target-dir target --no-default-features --bench switch
+
+## In a virtual machine: the BPF qdiscs, on a kernel that has them, and the instructions that each eBPF program executes (minutes; needs QEMU)
 guest-test:
 	cargo build --manifest-path dataplane/linux/Cargo.toml --target-dir target
 	scripts/test_in_guest.sh

@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
-# Tests the BPF qdiscs in a virtual machine (QEMU, software emulation) with a distribution's kernel that has them, since few
-# machines run one: four UDP flows through the ideal PIFO and SP-PIFO; the newest must take the link. Takes minutes.
+# What takes a virtual machine (QEMU, software emulation) with a distribution's kernel:
+# - the BPF qdiscs, since few machines run a kernel that has them: four UDP flows through the ideal PIFO and SP-PIFO; the
+#   newest must take the link;
+#   (scripts/test_in_guest.sh qdiscs)
+# - the machine instructions that each eBPF program executes per packet, on an emulated processor whose clock counts them.
+#   They must be those of dataplane/linux/instructions.json; with GUEST_WRITE=1 they are written there.
+#   (scripts/test_in_guest.sh instructions)
+# Takes minutes.
 #
 # The kernel comes from Debian's trixie-backports, into a folder of its own (GUEST_FOLDER): nothing is installed. What is
 # missing is said, and the test skipped; with DATAPLANE_REQUIRE=Q in the environment that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+tests=${*:-qdiscs instructions}
 folder=${GUEST_FOLDER:-target/guest}
 program=${PIFOLAB_DATAPLANE:-${CARGO_TARGET_DIR:-target}/debug/pifolab-dataplane}
 # Slow enough for an emulated processor.
@@ -14,10 +21,10 @@ limit_s=${GUEST_LIMIT_S:-480}
 
 skip() {
     if [[ ${DATAPLANE_REQUIRE:-} == *Q* ]]; then
-        echo "guest: cannot test the BPF qdiscs, and DATAPLANE_REQUIRE asks for it: $1" >&2
+        echo "guest: cannot test in a virtual machine, and DATAPLANE_REQUIRE asks for it: $1" >&2
         exit 1
     fi
-    echo "guest: skipped the BPF qdiscs: $1"
+    echo "guest: skipped the tests in a virtual machine: $1"
     exit 0
 }
 
@@ -26,7 +33,9 @@ for tool in qemu-system-x86_64 busybox cpio xz apt-get dpkg-deb ip tc; do
         skip "$tool is not installed (Debian: qemu-system-x86 busybox-static cpio xz-utils iproute2)"
 done
 [ "$(uname -m)" = x86_64 ] || skip "the guest's kernel is for x86_64, this is $(uname -m)"
-[ -x "$program" ] || skip "$program is not built (make dataplane)"
+[ -x "$program" ] || skip "$program is not built (make guest-test builds it)"
+without=$("$program" up --dev nosuch --rate-mbps 1 --scheduler pifo --qdisc bpf 2>&1 | grep -o 'built without.*' || true)
+[ -z "$without" ] || skip "$program was $without"
 
 # Downloads the newest cloud kernel with apt's own checks, from lists and into folders that are not the system's.
 fetch_kernel() {
@@ -72,41 +81,74 @@ for mount in "proc proc /proc" "sysfs sys /sys" "devtmpfs dev /dev" "tmpfs run /
     busybox mount -t \$1 \$2 \$3
 done
 busybox insmod /veth.ko
+# On a line of its own, behind what the firmware says.
+echo
 echo "guest: Linux \$(busybox uname -r)"
-pifolab-dataplane testbed udp-four-flows --data-plane qdisc --scheduler pifo,sp-pifo --repeat 1 --phase-s 2 \
-    --rate-mbps $rate_mbps --attempts 2 --out /tmp/out
-echo "guest: testbed ended with \$?"
-echo "guest: summary \$(busybox tr -d '\n' < /tmp/out/summary.json)"
-# By hand (with paths: busybox has commands of these names, too), in the guest's own namespace: what is up is shown, what a killed process leaves is removed.
-/bin/ip link add v0 type veth peer name v1 && /bin/ip link set v0 up && /bin/ip link set v1 up
-pifolab-dataplane up --dev v0 --rate-mbps 5 --scheduler pifo --qdisc bpf --background
-echo "guest: up ended with \$?"
-pifolab-dataplane status --json
-busybox killall -9 pifolab-dataplane
-pifolab-dataplane down
-echo "guest: down ended with \$?"
-echo "guest: left \$(/bin/tc qdisc show dev v0 root)"
+# The kernel hands over what it does not know of its command line.
+case \$pifolab in
+qdiscs)
+    pifolab-dataplane testbed udp-four-flows --data-plane qdisc --scheduler pifo,sp-pifo --repeat 1 --phase-s 2 \
+        --rate-mbps $rate_mbps --attempts 2 --out /tmp/out
+    echo "guest: testbed ended with \$?"
+    echo "guest: summary \$(busybox tr -d '\n' < /tmp/out/summary.json)"
+    # By hand (with paths: busybox has commands of these names, too), in the guest's own namespace: what is up is shown, what a killed process leaves is removed.
+    /bin/ip link add v0 type veth peer name v1 && /bin/ip link set v0 up && /bin/ip link set v1 up
+    pifolab-dataplane up --dev v0 --rate-mbps 5 --scheduler pifo --qdisc bpf --background
+    echo "guest: up ended with \$?"
+    pifolab-dataplane status --json
+    busybox killall -9 pifolab-dataplane
+    pifolab-dataplane down
+    echo "guest: down ended with \$?"
+    echo "guest: left \$(/bin/tc qdisc show dev v0 root)"
+    # A foreign root qdisc is in the way, unless it is forced out of it.
+    /bin/tc qdisc replace dev v0 root handle 1: pfifo
+    pifolab-dataplane up --dev v0 --rate-mbps 5 --scheduler sp-pifo --qdisc bpf --background
+    echo "guest: up in the way of another ended with \$?"
+    pifolab-dataplane up --dev v0 --rate-mbps 5 --scheduler sp-pifo --qdisc bpf --background --force
+    echo "guest: forced up ended with \$?"
+    echo "guest: in its place \$(/bin/tc qdisc show dev v0 root)"
+    pifolab-dataplane down
+    echo "guest: left after force \$(/bin/tc qdisc show dev v0 root)"
+    ;;
+instructions)
+    echo 1 > /proc/sys/net/core/bpf_jit_enable
+    echo "guest: counted \$(pifolab-dataplane cost --count-instructions)"
+    ;;
+esac
 busybox poweroff -f
 INIT
 chmod +x "$guest/init"
 (cd "$guest" && find . | cpio --quiet -o -H newc) | gzip -1 > "$folder/guest.cpio.gz"
 
-log=$folder/console.log
-timeout "$limit_s" qemu-system-x86_64 -accel tcg -m 512 -smp 2 -nographic -no-reboot -kernel "$kernel" \
-    -initrd "$folder/guest.cpio.gz" -append "console=ttyS0 quiet panic=-1" < /dev/null > "$log" 2>&1 || true
-tr -d '\r' < "$log" | grep -a -E '^guest:|^pifo|^sp-pifo|pifolab:' | grep -av '^guest: summary' || true
-python3 - "$log" << 'CHECK'
+# Boots the guest for one of its tests, with further options of QEMU; shows what it says and leaves it in a file.
+boot() { # test, kernel options, ...
+    timeout "$limit_s" qemu-system-x86_64 -accel tcg -m 512 -nographic -no-reboot -kernel "$kernel" \
+        -initrd "$folder/guest.cpio.gz" -append "console=ttyS0 quiet panic=-1 pifolab=$1 $2" "${@:3}" \
+        < /dev/null > "$folder/console.log" 2>&1 || true
+    tr -d '\r' < "$folder/console.log" > "$folder/$1.log"
+    grep -a -E '^guest:|^pifo|^sp-pifo|pifolab:' "$folder/$1.log" | grep -av -E '^guest: (summary|counted)' || true
+}
+
+if [[ $tests == *qdiscs* ]]; then
+    boot qdiscs "" -smp 2
+    python3 - "$folder/qdiscs.log" << 'CHECK'
 import json, re, sys
 
-text = open(sys.argv[1], encoding="utf-8", errors="replace").read().replace("\r", "")
+text = open(sys.argv[1], encoding="utf-8", errors="replace").read()
 def said(words):
     found = re.search(rf"^guest: {words}(.*)$", text, re.MULTILINE)
     if not found:
         sys.exit(f"guest: it did not say '{words}'; see {sys.argv[1]}")
     return found.group(1).strip()
-for step in ("testbed ended with", "up ended with", "down ended with"):
-    if said(step) != "0":
-        sys.exit(f"guest: {step} {said(step)}; see {sys.argv[1]}")
+for step, status in (
+    ("testbed ended with", "0"),
+    ("up ended with", "0"),
+    ("down ended with", "0"),
+    ("up in the way of another ended with", "1"),
+    ("forced up ended with", "0"),
+):
+    if said(step) != status:
+        sys.exit(f"guest: {step} {said(step)}, expected {status}; see {sys.argv[1]}")
 runs = json.loads(said("summary"))["runs"]
 for run in runs:
     share = run["phases"][-1]["share"]
@@ -118,7 +160,48 @@ for run in runs:
         sys.exit(f"guest: {run['scheduler']}: the newest flow got {last['delivered_mbps'][3]:.2f} of {due:.2f} Mb/s")
 if [run["scheduler"] for run in runs] != ["pifo", "sp-pifo"] or not runs[0]["counters"]["evicted_packets"]:
     sys.exit("guest: PIFO and SP-PIFO should both have run, and PIFO have pushed packets out")
-if "pifolab" in said("left"):
+if "pifolab" in said("left "):
     sys.exit("guest: a killed data plane was not removed")
+if "pifolab" not in said("in its place") or "pifolab" in said("left after force"):
+    sys.exit(f"guest: --force did not put a qdisc up in the place of another, or it stayed; see {sys.argv[1]}")
 print("guest: the BPF qdiscs work")
 CHECK
+fi
+
+if [[ $tests == *instructions* ]]; then
+    # One virtual processor, whose clock advances by a nanosecond for each instruction. What mitigates the faults of real
+    # processors would add instructions that depend on which one it is.
+    boot instructions mitigations=off -icount shift=0,sleep=off
+    python3 - "$folder/instructions.log" dataplane/linux/instructions.json "$(qemu-system-x86_64 --version | head -n 1)" << 'CHECK'
+import json, os, re, sys
+
+log, path, emulator = sys.argv[1:]
+text = open(log, encoding="utf-8", errors="replace").read()
+found = re.search(r"^guest: counted (\{.*\})$", text, re.MULTILINE)
+if not found:
+    sys.exit(f"guest: no instructions were counted; see {log}")
+counted = {
+    "kernel": re.search(r"^guest: (Linux .*)$", text, re.MULTILINE).group(1).strip(),
+    "emulator": f"{emulator}, -icount shift=0",
+    "command": "make guest-test",
+    **json.loads(found.group(1)),
+}
+if os.environ.get("GUEST_WRITE") == "1":
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        file.write(json.dumps(counted, indent=2) + "\n")
+    os.replace(f"{path}.new", path)
+    print(f"guest: wrote {path}")
+    sys.exit()
+def by_program(counts):
+    return {(one["scheduler"], one["variant"]): one["instructions"] for one in counts["programs"]}
+with open(path, encoding="utf-8") as file:
+    kept = by_program(json.load(file))
+fresh = by_program(counted)
+for program in sorted({*kept, *fresh}):
+    before, now = kept.get(program), fresh.get(program)
+    # Helpers differ a little from one kernel to the next.
+    if before is None or now is None or abs(now - before) > 0.05 * before:
+        sys.exit(f"guest: {': '.join(program)}: {now} instructions per packet, {path} has {before}; GUEST_WRITE=1 writes it anew")
+print(f"guest: the programs execute {min(fresh.values())} to {max(fresh.values())} instructions per packet, as {path} has it")
+CHECK
+fi

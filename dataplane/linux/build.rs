@@ -7,6 +7,8 @@ use std::{env, fs};
 /// BPF qdiscs. They need a clang that tells the kernel which pointers own what: 14 does not, 19 does.
 const QDISCS: [&str; 2] = ["pifo", "sp_pifo"];
 const OLDEST_FOR_QDISCS: u32 = 17;
+/// Where packages put commands.
+const COMMANDS: &str = "/usr/bin";
 
 const PROGRAMS: [&str; 6] = ["fifo", "sp_pifo", "aifo", "packs", "rifo", "exp_pifo"];
 
@@ -29,6 +31,9 @@ fn main() {
             let object = out.join(format!("qdisc_{program}.bpf.o"));
             compile(&clang, &Path::new("bpf/qdisc").join(format!("{program}.bpf.c")), &object);
         }
+    } else if Path::new(COMMANDS).exists() {
+        // Asked again once a newer clang may be there.
+        println!("cargo::rerun-if-changed={COMMANDS}");
     }
 }
 

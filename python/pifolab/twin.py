@@ -2,10 +2,11 @@
 
 >>> from pifolab import twin
 >>> twin.simulated_experiments()
-('udp-four-flows', 'udp-eight-flows')
+('udp-four-flows', 'udp-eight-flows', 'tcp-four-flows', 'fair-shares')
 
 What differs: the simulated link sends without a pause, where the kernel's token bucket lets two frames through at once
-and the processors sometimes come late; and nothing crosses the simulated wire but the flows.
+and the processors sometimes come late; and nothing crosses the simulated wire but the flows. TCP is the simulator's
+own: CUBIC with the kernel's timers and segment sizes, but without HyStart and tail-loss probes.
 """
 
 from __future__ import annotations
@@ -30,10 +31,26 @@ __all__ = ["Twin", "scenario", "simulate", "simulated_experiments"]
 _FRAME_BYTES = 1514
 _SEEDS = (1, 2, 3, 4, 5)
 
+# TCP: what the kernel has. A segment is a frame less the headers of Ethernet (14), IP (20), and TCP with stamps (32).
+_TCP_HEADER_BYTES = 66
+_MIN_RTO_MS = 200
+_INITIAL_RTO_MS = 1000
+_MAX_WINDOW_BYTES = 4_194_304
+# The sender's and the receiver's links, which never hold anything up.
+_ACCESS_BPS = 100_000_000_000
+# From end to end and back without queueing, over the three links of a dumbbell, each way.
+_ROUND_TRIP_NS = 100_000
+_LINKS = 3
+# The simulator's carried rank of a TCP segment is the size of its flow. Sizes of so many bytes per rank stand to each
+# other as the ranks do, and no flow comes to its end.
+_BYTES_PER_RANK = 1 << 34
+# Parameters of schedulers that are ranks: they grow as the ranks do.
+_IN_RANKS = ("r_min", "shift", "clamp", "start_window")
+
 
 def simulated_experiments() -> tuple[str, ...]:
-    """Return the experiments that have a twin: those of UDP flows with ranks of their own."""
-    return ("udp-four-flows", "udp-eight-flows")
+    """Return the experiments that have a twin: those of flows whose shares are compared."""
+    return ("udp-four-flows", "udp-eight-flows", "tcp-four-flows", "fair-shares")
 
 
 def scenario(summary: Mapping[str, Any]) -> str:
@@ -47,17 +64,27 @@ def scenario(summary: Mapping[str, Any]) -> str:
     name = summary["experiment"]
     if name not in simulated_experiments():
         raise InputError(f"{name}: no simulated twin; expected one of {', '.join(simulated_experiments())}")
-    rate = int(summary["rate_bps"])
+    tcp = all(flow["offered_bps"] is None for flow in summary["flows"])
+    lines = [f'title = "The testbed\'s {name}, simulated"', *(_tcp(summary) if tcp else _udp(summary))]
+    for scheduler, parameters in _schedulers(summary).items():
+        lines += ["", "[[scheduler]]", f'name = "{scheduler}"']
+        parameters = _scaled(scheduler, parameters) if tcp else parameters
+        lines += [f"{key} = {_toml(value)}" for key, value in parameters.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _udp(summary: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a single link with paced flows."""
     lines = [
-        f'title = "The testbed\'s {name}, simulated"',
         'description = """The flows, schedulers and parameters of `pifolab testbed` on a simulated link. Gaps between',
         'the packets of a flow vary by half, as those of the testbed\'s senders do."""',
         f"duration_s = {summary['length_s']:g}",
         f"seeds = {list(_SEEDS)}",
         "",
         "[link]",
-        f"rate_bps = {rate}",
+        f"rate_bps = {int(summary['rate_bps'])}",
     ]
+    computed = summary["rank"] == "stfq"
     for flow in summary["flows"]:
         lines += [
             "",
@@ -67,13 +94,69 @@ def scenario(summary: Mapping[str, Any]) -> str:
             f"rate_bps = {int(flow['offered_bps'])}",
             f"size_bytes = {_FRAME_BYTES}",
             f"start_s = {flow['start_s']:g}",
-            f'ranks = {{ distribution = "constant", value = {flow["rank"]} }}',
         ]
-    lines += ["", "[metrics]", f"throughput_interval_ms = {1000 * float(summary['bin_s']):g}"]
-    for scheduler, parameters in _schedulers(summary).items():
-        lines += ["", "[[scheduler]]", f'name = "{scheduler}"']
-        lines += [f"{key} = {_toml(value)}" for key, value in parameters.items()]
-    return "\n".join(lines) + "\n"
+        lines += [] if computed else [f'ranks = {{ distribution = "constant", value = {flow["rank"]} }}']
+    lines += ["", "[rank]", 'name = "stfq"'] if computed else []
+    return [*lines, "", "[metrics]", f"throughput_interval_ms = {1000 * float(summary['bin_s']):g}"]
+
+
+def _tcp(summary: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a dumbbell with flows that never end."""
+    delay_ns = (_ROUND_TRIP_NS // 2 + 1000 * int(summary["delay_us"])) // _LINKS
+    lines = [
+        'description = """The flows, schedulers and parameters of `pifolab testbed` on a simulated network. Flows',
+        'never end; their sizes, which are the ranks, stand to each other as the ranks of the testbed do."""',
+        f"duration_s = {summary['length_s']:g}",
+        f"seeds = {list(_SEEDS)}",
+        "",
+        "[topology]",
+        'kind = "dumbbell"',
+        "left_hosts = 1",
+        "right_hosts = 1",
+        f"access_rate_bps = {_ACCESS_BPS}",
+        f"bottleneck_rate_bps = {int(summary['rate_bps'])}",
+        f"delay_ns = {delay_ns}",
+        "",
+        "[transport]",
+        'name = "cubic"',
+        'rank = "flow-size"',
+        f"mss_bytes = {_FRAME_BYTES - _TCP_HEADER_BYTES}",
+        f"min_rto_ms = {_MIN_RTO_MS}",
+        f"initial_rto_ms = {_INITIAL_RTO_MS}",
+        f"max_window_bytes = {_MAX_WINDOW_BYTES}",
+        "",
+        "[engine]",
+        f"header_bytes = {_TCP_HEADER_BYTES}",
+    ]
+    for flow in summary["flows"]:
+        # Rank 0 counts as the lowest that a size can stand for: below 1, and far from the end.
+        size = flow["rank"] * _BYTES_PER_RANK or _BYTES_PER_RANK // 2
+        lines += [
+            "",
+            "[[workload.flows]]",
+            # One, within about a millisecond: senders wake up as they happen to.
+            'arrivals = "poisson"',
+            "starts_per_s = 1000",
+            "max_flows = 1",
+            f"start_s = {flow['start_s']:g}",
+            'sizes = "fixed"',
+            f"size_bytes = {size}",
+            'pairs = "incast"',
+            "senders = 1",
+            "receiver = 1",
+        ]
+    lines += ["", "[metrics]", "watch_ports = false", "", "[record]"]
+    return [*lines, f"throughput_interval_ms = {1000 * float(summary['bin_s']):g}"]
+
+
+def _scaled(scheduler: str, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters with those that are ranks in the unit of the simulated ranks."""
+    ranks = {"r_min": "1"} if scheduler == "exp-pifo" else {}
+    ranks |= {key: value for key, value in parameters.items() if key in _IN_RANKS}
+    scaled = {
+        key: ",".join(str(int(rank) * _BYTES_PER_RANK) for rank in value.split(",")) for key, value in ranks.items()
+    }
+    return {**parameters, **scaled}
 
 
 def _schedulers(summary: Mapping[str, Any]) -> dict[str, dict[str, str]]:

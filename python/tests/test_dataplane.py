@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -59,3 +62,47 @@ def test_a_program_that_is_nowhere_is_said_with_how_to_build_it(
     monkeypatch.setenv("PIFOLAB_DATAPLANE", str(tmp_path / "nothing"))
     assert main(["conformance", "--through", "switch", "x.json"]) == 2
     assert "no program is there" in capsys.readouterr().err
+
+
+GUEST_TOOLS = ("qemu-system-x86_64", "busybox", "cpio", "xz", "apt-get", "dpkg-deb", "ip", "tc")
+
+
+def guest_test(folder: Path, tools: Mapping[str, str], require: str) -> subprocess.CompletedProcess[str]:
+    """Run the tests in a virtual machine where only `tools` are installed, each of which is a line of shell."""
+    commands = folder / "commands"
+    commands.mkdir()
+    for name in ("bash", "dirname", "grep", "find", "sort", "tail", "cut", "mkdir", "realpath"):
+        found = shutil.which(name)
+        assert found
+        (commands / name).symlink_to(found)
+    # It runs on this kind of machine only.
+    for name, line in {"uname": "echo x86_64", "program": "exit 2", **tools}.items():
+        (commands / name).write_text(f"#!{shutil.which('sh')}\n{line}\n")
+        (commands / name).chmod(0o755)
+    environment = {
+        "PATH": str(commands),
+        "GUEST_FOLDER": str(folder / "guest"),
+        "PIFOLAB_DATAPLANE": str(commands / "program"),
+        "DATAPLANE_REQUIRE": require,
+    }
+    script = Path(__file__).parents[2] / "scripts" / "test_in_guest.sh"
+    return subprocess.run([commands / "bash", script], env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("tools", "reason"),
+    [
+        ({}, "qemu-system-x86_64 is not installed"),
+        (dict.fromkeys(GUEST_TOOLS[:3], "exit 0"), "xz is not installed"),
+        (dict.fromkeys(GUEST_TOOLS, "exit 0") | {"program": "echo built without the BPF qdiscs"}, "built without the"),
+        (dict.fromkeys(GUEST_TOOLS, "exit 0") | {"apt-get": "exit 100"}, "no kernel could be had"),
+    ],
+)
+@pytest.mark.parametrize(("require", "status"), [("", 0), ("UK", 0), ("Q", 1)])
+def test_what_a_virtual_machine_lacks_is_said_and_fails_only_where_it_is_required(
+    tmp_path: Path, tools: Mapping[str, str], reason: str, require: str, status: int
+) -> None:
+    done = guest_test(tmp_path, tools, require)
+    assert done.returncode == status, done.stderr
+    assert reason in (done.stderr if status else done.stdout)
+    assert ("skipped" in done.stdout) == (status == 0)

@@ -227,32 +227,84 @@ def test_a_measured_split_that_is_not_the_simulated_one_shows_in_the_largest_dif
     assert float(aifo.rsplit("|", 2)[1].removesuffix("points ")) > 60
 
 
-@pytest.mark.parametrize(("name", "flows"), [("udp-four-flows", 4), ("udp-eight-flows", 8)])
-def test_the_published_twins_are_those_of_the_experiments_as_they_are(name: str, flows: int) -> None:
-    text = (ROOT / "experiments" / "testbed" / f"{name}.toml").read_text()
-    spec = pifolab.run_text(text, seeds=[1], overrides={"duration_s": 0.001}).manifest["spec"]
-    rate = 100_000_000 if flows == 4 else 20_000_000
-    ranks = [2 << flows, *(2 << power for power in reversed(range(flows - 1)))]
-    # What `pifolab testbed` says of its experiment, and hands to the schedulers.
-    more = {"window": "20", "k": "0.1"} | (
-        {} if flows == 4 else {"queues": "4", "capacity_packets": "40", "on_full": "update"}
-    )
-    summary = {
+# What `pifolab testbed` says of its experiments: the flows, the length, and what it hands to the schedulers.
+AS_THEY_ARE: dict[str, tuple[int, list[dict[str, Any]], float, dict[str, str]]] = {
+    "udp-four-flows": (100_000_000, four_flows(100_000_000), 8.0, {}),
+    "udp-eight-flows": (
+        20_000_000,
+        [
+            flow(rank, start_s=2.0 * place, offered_bps=40_000_000)
+            for place, rank in enumerate((512, 128, 64, 32, 16, 8, 4, 2))
+        ],
+        16.0,
+        {"queues": "4", "capacity_packets": "40", "on_full": "update"},
+    ),
+    "tcp-four-flows": (100_000_000, [{**one, "offered_bps": None} for one in four_flows()], 8.0, {}),
+    "fair-shares": (100_000_000, [flow(offered_bps=bps * 1_000_000) for bps in (80, 40, 20, 10)], 4.0, {}),
+}
+
+
+def as_it_is(name: str) -> dict[str, Any]:
+    rate, flows, length, more = AS_THEY_ARE[name]
+    more = {"window": "20", "k": "0.1"} | more
+    return {
         "experiment": name,
         "rate_bps": rate,
-        "length_s": 2.0 * flows,
+        "delay_us": 0,
+        "length_s": length,
         "bin_s": 0.05,
-        "flows": [
-            flow(rank, start_s=2.0 * place, offered_bps=rate * (1 if flows == 4 else 2))
-            for place, rank in enumerate(ranks)
-        ],
+        "rank": "stfq" if name == "fair-shares" else "dscp" if name == "tcp-four-flows" else "payload:4:4",
+        "flows": flows,
         "runs": [
             {"scheduler": scheduler, "parameters": {key: more[key] for key in sorted(more) if key in taken}}
             for scheduler, taken in TAKEN.items()
         ],
     }
-    assert text == twin.scenario(summary)
+
+
+@pytest.mark.parametrize("name", AS_THEY_ARE)
+def test_the_published_twins_are_those_of_the_experiments_as_they_are(name: str) -> None:
+    text = (ROOT / "experiments" / "testbed" / f"{name}.toml").read_text()
+    assert text == twin.scenario(as_it_is(name))
+    spec = pifolab.run_text(text, seeds=[1], overrides={"duration_s": 6.001}).manifest["spec"]
     assert len(spec["scheduler"]) == len(SCHEDULERS)
+
+
+def test_simulated_tcp_flows_of_low_rank_take_the_link_and_fifo_starves_nobody() -> None:
+    summary = as_it_is("tcp-four-flows") | {"phases_s": [[2 * phase + 0.5, 2 * phase + 2] for phase in range(4)]}
+    simulated = twin.simulate(summary)
+    for scheduler in SCHEDULERS:
+        last = simulated.shares(scheduler, 3)
+        if scheduler == "fifo":
+            assert min(last) > 0.05, last
+        else:
+            assert last[3] >= 0.85, (scheduler, last)
+        # Payload, on a link that counts headers.
+        assert simulated.rates_mbps(scheduler, 0, 40)[0] == pytest.approx(100 * 1448 / 1514, rel=0.02)
+
+
+def test_simulated_fair_queueing_is_max_min() -> None:
+    simulated = twin.simulate(as_it_is("fair-shares") | {"phases_s": [[0.5, 4.0]]})
+    assert simulated.shares("pifo", 0) == pytest.approx([0.35, 0.35, 0.2, 0.1], abs=0.005)
+    # FIFO shares in proportion to what is offered.
+    assert simulated.shares("fifo", 0) == pytest.approx([8 / 15, 4 / 15, 2 / 15, 1 / 15], abs=0.06)
+
+
+def test_ranks_among_a_scheduler_s_parameters_are_in_the_unit_of_the_simulated_ones() -> None:
+    summary = as_it_is("tcp-four-flows")
+    summary["runs"] = [
+        {"scheduler": "exp-pifo", "parameters": {}},
+        {"scheduler": "packs", "parameters": {"shift": "-2", "window": "20"}},
+        {"scheduler": "aifo", "parameters": {"start_window": "0,3"}},
+    ]
+    exp_pifo, packs, aifo = pifolab.run_text(twin.scenario(summary), overrides={"duration_s": 6.001}).manifest["spec"][
+        "scheduler"
+    ]
+    # The first flow, of rank 32, is of so many bytes.
+    unit = 2**34
+    assert exp_pifo["r_min"] == unit
+    assert (packs["shift"], packs["window"]) == (-2 * unit, 20)
+    assert aifo["start_window"] == [0, 3 * unit]
 
 
 def test_an_experiment_without_a_twin_is_refused() -> None:

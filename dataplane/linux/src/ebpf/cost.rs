@@ -3,14 +3,18 @@
 //! Time is measured by `BPF_PROG_TEST_RUN` over many repetitions: parsing the headers, the rank, the decision, the
 //! statistics. Every repetition sees another rank, uniform below 64, and queues that are half full. What the qdisc
 //! tracepoints add (they count the queues) is not in it, nor is the kernel's own work.
+//!
+//! The machine instructions that a packet executes are counted in a virtual machine ([`super::count`]), since few machines
+//! let a guest read their counters; `instructions.json` keeps them with where they come from.
 
+use super::count::Clock;
 use super::harness::frame;
 use super::intf::{Harness, Shared};
 use super::loaded::Loaded;
 use super::settings::{Occupancy, Program, RankSource, Settings};
-use crate::Result;
+use crate::{Error, Result};
 use pifolab_sched::params::{Args as Params, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The arguments of `pifolab-dataplane cost`.
 #[derive(clap::Args, Debug)]
@@ -21,6 +25,9 @@ pub struct Args {
     /// Runs of each program, of 20000 packets each
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
+    /// Count the instructions that a packet executes, as JSON: in a virtual machine whose clock counts instructions
+    #[arg(long, conflicts_with_all = ["json", "runs"])]
+    count_instructions: bool,
 }
 
 /// Packets of one run.
@@ -99,6 +106,35 @@ const CASES: &[Case] = &[
     },
 ];
 
+/// The instructions of all programs, and where they were counted.
+#[derive(Debug, Deserialize)]
+struct Counts {
+    kernel: String,
+    emulator: String,
+    command: String,
+    programs: Vec<Count>,
+}
+
+/// What a packet executes on average.
+#[derive(Debug, Deserialize, Serialize)]
+struct Count {
+    scheduler: String,
+    variant: String,
+    instructions: u64,
+}
+
+impl Counts {
+    /// As `scripts/test_in_guest.sh` wrote them.
+    fn kept() -> Self {
+        serde_json::from_str(include_str!("../../instructions.json")).expect("a test reads it")
+    }
+
+    fn of(&self, case: &Case) -> u64 {
+        let is_it = |count: &&Count| count.scheduler == case.program.name() && count.variant == case.variant;
+        self.programs.iter().find(is_it).expect("a test finds each").instructions
+    }
+}
+
 /// One measured program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
@@ -114,6 +150,8 @@ pub struct Cost {
     pub table_bytes: u64,
     /// What the paper says of its own implementation.
     pub paper: &'static str,
+    /// Machine instructions that a packet executes on average, as counted in a virtual machine.
+    pub executed_instructions: u64,
     /// Instructions of the program after the verifier removed what this configuration does not use.
     pub instructions: u64,
     /// Bytes of machine code.
@@ -162,16 +200,22 @@ fn table_bytes(settings: &Settings) -> u64 {
     }
 }
 
-fn measure(case: &Case, runs: u32) -> Result<Cost> {
+/// The program, its queues half full.
+fn load(case: &Case) -> Result<Loaded> {
     let mut settings = Settings::new(case.program.name(), arguments(case), RankSource::Dscp, Occupancy::Harness)?;
     settings.config.shuffle_ranks = 1;
     let loaded = Loaded::load(settings)?;
-    let settings = &loaded.settings;
     let mut half_full = Harness::zeroed();
-    for (used, capacity) in half_full.used.iter_mut().zip(settings.config.capacity) {
+    for (used, capacity) in half_full.used.iter_mut().zip(loaded.settings.config.capacity) {
         *used = capacity / 2;
     }
     loaded.set_used(&half_full)?;
+    Ok(loaded)
+}
+
+fn measure(case: &Case, counts: &Counts, runs: u32) -> Result<Cost> {
+    let loaded = load(case)?;
+    let settings = &loaded.settings;
     let frame = frame(0, 0);
     let mut times = (0..runs).map(|_| loaded.time(&frame, PACKETS)).collect::<Result<Vec<_>>>()?;
     times.sort_unstable();
@@ -184,6 +228,7 @@ fn measure(case: &Case, runs: u32) -> Result<Cost> {
         registers_hold,
         table_bytes: table_bytes(settings),
         paper: case.paper,
+        executed_instructions: counts.of(case),
         instructions: info.xlated_prog_insns.len() as u64 / 8,
         machine_code_bytes: info.jited_prog_insns.len() as u64,
         min_ns: times[0],
@@ -192,12 +237,24 @@ fn measure(case: &Case, runs: u32) -> Result<Cost> {
     })
 }
 
-/// Measures every program.
-///
-/// # Errors
-/// No right to load programs.
-pub fn measure_all(runs: u32) -> Result<Vec<Cost>> {
-    CASES.iter().map(|case| measure(case, runs)).collect()
+/// Counts the instructions of every program, on a clock that counts them.
+fn count_all() -> Result<Vec<Count>> {
+    let clock = Clock::new()?;
+    let frame = frame(0, 0);
+    let count = |case: &Case| {
+        let loaded = load(case)?;
+        if loaded.info("classify")?.jited_prog_insns.is_empty() {
+            let message =
+                "the kernel interprets programs: net.core.bpf_jit_enable must be 1 to count machine instructions";
+            return Err(Error::Unsupported(message.to_owned()));
+        }
+        Ok(Count {
+            scheduler: case.program.name().to_owned(),
+            variant: case.variant.to_owned(),
+            instructions: clock.count(|packets| loaded.time(&frame, packets))?,
+        })
+    };
+    CASES.iter().map(count).collect()
 }
 
 /// The papers' hardware tables, in percent of what an Intel Tofino has (PACKS: a Tofino 2, average per stage). A column
@@ -224,9 +281,14 @@ const RESOURCES: [(&str, [f64; 7]); 7] = [
 /// Runs the command.
 ///
 /// # Errors
-/// As [`measure_all`].
+/// No right to load programs, or a clock that does not count instructions where they are to be counted.
 pub fn run(args: Args) -> Result<()> {
-    let costs = measure_all(args.runs)?;
+    if args.count_instructions {
+        println!("{}", serde_json::json!({ "programs": count_all()? }));
+        return Ok(());
+    }
+    let counts = Counts::kept();
+    let costs = CASES.iter().map(|case| measure(case, &counts, args.runs)).collect::<Result<Vec<_>>>()?;
     if args.json {
         let hardware: Vec<_> = HARDWARE
             .iter()
@@ -237,21 +299,28 @@ pub fn run(args: Args) -> Result<()> {
                 serde_json::json!({ "source": source, "percent": percent })
             })
             .collect();
-        println!("{}", serde_json::json!({ "programs": costs, "tofino": hardware }));
+        let Counts { kernel, emulator, command, .. } = counts;
+        let counted = serde_json::json!({ "kernel": kernel, "emulator": emulator, "command": command });
+        println!("{}", serde_json::json!({ "programs": costs, "instructions_counted": counted, "tofino": hardware }));
         return Ok(());
     }
     println!("The eBPF programs: state, size, and time per packet ({} runs of {PACKETS} packets)\n", args.runs);
-    let head = ("registers", "tables", "instr.", "code", "min", "median", "goal");
     println!(
-        "{:<56} {:>9} {:>8} {:>7} {:>7} {:>6} {:>6} {:>6}",
-        "", head.0, head.1, head.2, head.3, head.4, head.5, head.6
+        "{:<56} {:>9} {:>8} {:>8} {:>7} {:>7} {:>6} {:>6} {:>6}",
+        "", "registers", "tables", "executed", "program", "code", "min", "median", "goal"
     );
     for cost in &costs {
         let name = format!("{}: {}", cost.scheduler, cost.variant);
         let goal = cost.goal_ns.map_or_else(String::new, |goal| format!("<{goal}"));
         println!(
-            "{name:<56} {:>9} {:>6} B {:>7} {:>5} B {:>3} ns {:>3} ns {goal:>6}",
-            cost.registers, cost.table_bytes, cost.instructions, cost.machine_code_bytes, cost.min_ns, cost.median_ns
+            "{name:<56} {:>9} {:>6} B {:>8} {:>7} {:>5} B {:>3} ns {:>3} ns {goal:>6}",
+            cost.registers,
+            cost.table_bytes,
+            cost.executed_instructions,
+            cost.instructions,
+            cost.machine_code_bytes,
+            cost.min_ns,
+            cost.median_ns
         );
         if !cost.registers_hold.is_empty() {
             println!("    registers: {}", cost.registers_hold);
@@ -260,8 +329,12 @@ pub fn run(args: Args) -> Result<()> {
             println!("    the paper: {}", cost.paper);
         }
     }
-    println!("\ninstr.: eBPF instructions left after the verifier removed what the configuration does not use.");
-    println!("The loop over the window runs once for every 8 slots.");
+    println!(
+        "\nexecuted: machine instructions per packet, of the program and of what it calls in the kernel, beyond those"
+    );
+    println!("of a program that does nothing: counted by {}", counts.command);
+    println!("({}, {}).", counts.kernel, counts.emulator);
+    println!("program: eBPF instructions left after the verifier removed what the configuration does not use.");
     println!("\nThe papers' hardware, percent of what the switch has\n");
     for (column, source) in HARDWARE.iter().enumerate() {
         println!("  ({}) {source}", column + 1);
@@ -275,4 +348,21 @@ pub fn run(args: Args) -> Result<()> {
         println!("{name:<20}{}", values.map(|value| format!("{value:>8.2}")).concat());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_has_its_count_and_longer_windows_execute_more() {
+        let counts = Counts::kept();
+        assert_eq!(counts.programs.len(), CASES.len());
+        let executed: Vec<u64> = CASES.iter().map(|case| counts.of(case)).collect();
+        let place = |variant: &str| CASES.iter().position(|case| case.variant.starts_with(variant)).expect("a case");
+        let (short, long) = (executed[place("window 20, k = 0.1, 8")], executed[place("window 1000")]);
+        // 980 more slots, of at least a load, a subtraction and an addition each.
+        assert!(long - short > 3 * 980, "{executed:?}");
+        assert_eq!(executed.iter().min(), Some(&executed[place("80 packets")]), "FIFO decides nothing: {executed:?}");
+    }
 }

@@ -5,6 +5,7 @@
 
 pub mod conformance;
 pub mod cost;
+pub mod count;
 pub mod harness;
 pub mod intf;
 mod loaded;

@@ -101,8 +101,11 @@ pub const QDISC_PREFIX: &str = "pifolab_";
 /// # Errors
 /// No right to, or a foreign root qdisc in the way.
 pub fn install_qdisc(namespace: &NetNamespace, dev: &str, kind: &str, replace: bool) -> Result<()> {
-    let verb = if replace { "replace" } else { "add" };
-    let output = run(namespace, &["qdisc", verb, "dev", dev, "root", "handle", HANDLE, kind], "")?;
+    // tc's own `replace` refuses a qdisc of another kind under the same handle.
+    if replace {
+        remove_root(namespace, dev)?;
+    }
+    let output = run(namespace, &["qdisc", "add", "dev", dev, "root", "handle", HANDLE, kind], "")?;
     expect(output, &format!("installing the qdisc on {dev}")).map(drop)
 }
 

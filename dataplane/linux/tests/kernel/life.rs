@@ -167,6 +167,7 @@ fn wrong_use_and_missing_rights_are_said_in_one_message() {
         ("up --dev v0 --rate-mbps 20 --scheduler fifo --rank dcsp", 2, "payload:OFFSET:WIDTH"),
         ("up --dev v0 --rate-mbps 20 --scheduler aifo --qdisc bpf", 3, "BPF qdisc"),
         ("up --dev v0 --rate-mbps 20 --scheduler pifo --qdisc bpf --occupancy-from walk", 2, "no effect"),
+        ("cost --count-instructions", 3, "does not count instructions"),
     ] {
         let (got, text) = run(line);
         assert_eq!(got, Some(status), "{line}: {text}");
