@@ -1,6 +1,6 @@
 //! The contract that every scheduler keeps.
 
-use crate::{Capacity, Dequeued, Enqueued, Hints, Packet};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Hints, Packet};
 use alloc::boxed::Box;
 use pifolab_units::{Bytes, Rank, Time};
 
@@ -27,12 +27,43 @@ pub trait Scheduler {
         self.dequeue(now)
     }
 
-    /// Whether a packet of this size and rank, offered to this scheduler while it is empty and taken out again at the same
-    /// instant, is certainly admitted, comes out unchanged and leaves no trace in any later decision. An idle port may
-    /// then send it past the scheduler. `false` is always right.
-    fn passes_when_empty(&self, size: u32, rank: Rank) -> bool {
+    /// Lets a packet of this size and rank pass this scheduler, which is empty, as an idle port does: `true` if it is
+    /// admitted and comes out unchanged, and then windows, bounds and counters are as an [`enqueue`](Self::enqueue) and a
+    /// [`dequeue`](Self::dequeue) at the same instant leave them. With `false`, which is always right, nothing has changed
+    /// and the caller makes those two calls.
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
         let _ = (size, rank);
         false
+    }
+
+    /// Whether all that this scheduler decides is into which queue an arriving packet goes, if into any: packets of a queue
+    /// leave in the order of their arrival, those of the lowest-numbered queue first, whenever they are asked for. A
+    /// caller may then keep the packets itself and only [`admit`](Self::admit) and [`release`](Self::release) them.
+    /// `false` is always right.
+    fn decides_on_arrival(&self) -> bool {
+        false
+    }
+
+    /// As [`enqueue`](Self::enqueue), but the packet stays with the caller: the queue that takes it, and counts it as held.
+    /// To be called only if it [decides on arrival](Self::decides_on_arrival), and never beside `enqueue`.
+    ///
+    /// # Errors
+    /// Why the packet is refused.
+    ///
+    /// # Panics
+    /// If it does not decide on arrival.
+    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
+        let _ = (size, rank);
+        panic!("this scheduler decides more than a packet's queue");
+    }
+
+    /// As [`dequeue`](Self::dequeue), for the oldest packet of `queue`, which has `size` bytes and which the caller keeps.
+    ///
+    /// # Panics
+    /// As [`admit`](Self::admit).
+    fn release(&mut self, queue: u32, size: u32) {
+        let _ = (queue, size);
+        panic!("this scheduler decides more than a packet's queue");
     }
 
     /// Whether this is nothing but a PIFO: the lowest rank leaves first, when full the highest is pushed out, equal ranks
@@ -118,8 +149,17 @@ impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
     fn dequeue_unqueued(&mut self, now: Time) -> Dequeued {
         (**self).dequeue_unqueued(now)
     }
-    fn passes_when_empty(&self, size: u32, rank: Rank) -> bool {
-        (**self).passes_when_empty(size, rank)
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
+        (**self).pass(size, rank)
+    }
+    fn decides_on_arrival(&self) -> bool {
+        (**self).decides_on_arrival()
+    }
+    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
+        (**self).admit(size, rank)
+    }
+    fn release(&mut self, queue: u32, size: u32) {
+        (**self).release(queue, size);
     }
     fn is_plain_pifo(&self) -> bool {
         (**self).is_plain_pifo()

@@ -1,5 +1,6 @@
 //! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
 
+use crate::DropReason;
 use crate::params::{self, Absent, Args, Kind, Param, ParamError};
 use crate::store::RankWindow;
 use alloc::vec::Vec;
@@ -23,6 +24,11 @@ pub enum Update {
     Before,
     /// After: AIFO's published simulation.
     After,
+}
+
+/// Why one queue behind a test refused a packet that passed the test, or did not.
+pub(super) const fn refusal(passed: bool) -> DropReason {
+    if passed { DropReason::Full } else { DropReason::Admission }
 }
 
 /// The sliding window and how it is asked.

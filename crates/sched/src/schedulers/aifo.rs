@@ -20,7 +20,7 @@
 //! Deviations: with `quantile = lt` the lowest rank passes the test on a full buffer; the physical limit then drops it
 //! ("full", not "admission"). All tests are exact, since k = 1/10 must not depend on rounding.
 
-use super::admission::{self, Admission, Estimate, Quantile, Update};
+use super::admission::{self, Admission, Estimate, Quantile, Update, refusal};
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::Queue;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
@@ -258,11 +258,21 @@ impl Scheduler for Aifo {
         let passes = self.passes(rank);
         match self.queue.push_if(passes, packet) {
             Ok(()) => Enqueued::Admitted { queue: 0, rank },
-            Err(packet) => {
-                let reason = if passes { DropReason::Full } else { DropReason::Admission };
-                Enqueued::Dropped { packet, reason }
-            }
+            Err(packet) => Enqueued::Dropped { packet, reason: refusal(passes) },
         }
+    }
+
+    fn decides_on_arrival(&self) -> bool {
+        true
+    }
+
+    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
+        let passes = self.passes(rank);
+        if self.queue.book_if(passes, size) { Ok(0) } else { Err(refusal(passes)) }
+    }
+
+    fn release(&mut self, _queue: u32, size: u32) {
+        self.queue.release(size);
     }
 
     #[inline(always)]
@@ -271,6 +281,18 @@ impl Scheduler for Aifo {
             Some(packet) => Dequeued::Packet { packet, queue: 0 },
             None => Dequeued::Empty,
         }
+    }
+
+    /// No headroom is so small that an empty queue would test a rank.
+    #[inline]
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
+        if !self.queue.room().fits(size) {
+            return false;
+        }
+        if self.plain.is_some() || self.is_sampled() {
+            self.estimate.push(rank);
+        }
+        true
     }
 
     fn len(&self) -> usize {

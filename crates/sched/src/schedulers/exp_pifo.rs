@@ -30,7 +30,7 @@ mod bounds;
 use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::PriorityQueues;
-use crate::{Capacity, Enqueued, Packet, Scheduler};
+use crate::{Capacity, DropReason, Enqueued, Packet, Scheduler};
 use alloc::vec::Vec;
 use bounds::BoundTable;
 use pifolab_units::{Rank, Time};
@@ -190,9 +190,9 @@ impl ExpPifo {
         difference - u32::from(self.r_min << difference > rank)
     }
 
+    /// Takes note of a rank whose logarithm, rounded down, is `x`.
     #[inline]
-    fn select(&mut self, rank: u64) -> usize {
-        let x = self.log_floor(rank);
+    fn move_exponent(&mut self, x: u32, rank: u64) {
         let exponent = match self.rounding {
             BetaRounding::Floor => x,
             BetaRounding::Ceil => x + u32::from(self.r_min << x < rank),
@@ -203,7 +203,14 @@ impl ExpPifo {
             self.counter = 0;
             self.beta = exponent;
         }
-        self.queue_of(x, rank)
+    }
+
+    #[inline]
+    fn choose(&mut self, _size: u32, rank: Rank) -> Result<usize, DropReason> {
+        let rank = rank.get();
+        let x = self.log_floor(rank);
+        self.move_exponent(x, rank);
+        Ok(self.queue_of(x, rank))
     }
 
     /// The queue of `rank`, whose x is this, under the present exponent.
@@ -222,9 +229,17 @@ impl ExpPifo {
 impl Scheduler for ExpPifo {
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let rank = packet.rank;
-        let queue = self.select(rank.get());
-        in_queues::admit(&mut self.queues, queue, packet)
+        let chosen = self.choose(packet.size, packet.rank);
+        in_queues::admit(&mut self.queues, chosen, packet)
+    }
+
+    #[inline]
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
+        let passes = self.queues.fit_when_empty(size);
+        if passes {
+            self.move_exponent(self.log_floor(rank.get()), rank.get());
+        }
+        passes
     }
 
     in_queues::serve_by_priority!();

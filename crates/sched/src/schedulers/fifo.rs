@@ -11,7 +11,7 @@
 use crate::params::{self, Args, FromArgs, Info, ParamError};
 use crate::store::Queue;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
-use pifolab_units::{Bytes, Time};
+use pifolab_units::{Bytes, Rank, Time};
 
 /// What a [`Fifo`] is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,23 @@ impl Scheduler for Fifo {
             Some(packet) => Dequeued::Packet { packet, queue: 0 },
             None => Dequeued::Empty,
         }
+    }
+
+    fn decides_on_arrival(&self) -> bool {
+        true
+    }
+
+    fn admit(&mut self, size: u32, _rank: Rank) -> Result<u32, DropReason> {
+        if self.queue.book_if(true, size) { Ok(0) } else { Err(DropReason::Full) }
+    }
+
+    fn release(&mut self, _queue: u32, size: u32) {
+        self.queue.release(size);
+    }
+
+    #[inline]
+    fn pass(&mut self, size: u32, _rank: Rank) -> bool {
+        self.queue.room().fits(size)
     }
 
     fn len(&self) -> usize {

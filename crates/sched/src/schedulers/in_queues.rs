@@ -3,19 +3,37 @@
 use crate::store::PriorityQueues;
 use crate::{DropReason, Enqueued, Packet};
 
-/// Stores a packet in `queue`, or drops it if that is full.
+/// Stores a packet in the `chosen` queue, or drops it if that is full or there is none.
 #[inline(always)]
-pub(super) fn admit(queues: &mut PriorityQueues, queue: usize, packet: Packet) -> Enqueued {
+pub(super) fn admit(queues: &mut PriorityQueues, chosen: Result<usize, DropReason>, packet: Packet) -> Enqueued {
     let rank = packet.rank;
+    let queue = match chosen {
+        Ok(queue) => queue,
+        Err(reason) => return Enqueued::Dropped { packet, reason },
+    };
     match queues.push(queue, packet) {
         Ok(()) => Enqueued::Admitted { queue: queue as u32, rank },
         Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
     }
 }
 
-/// `dequeue`: the oldest packet of the first queue that holds one.
+/// `dequeue`: the oldest packet of the first queue that holds one. `admit` and `release` for who keeps the packets; a method
+/// `choose` names the queue of an arriving packet, or says why it is refused.
 macro_rules! serve_by_priority {
     () => {
+        fn decides_on_arrival(&self) -> bool {
+            true
+        }
+
+        fn admit(&mut self, size: u32, rank: ::pifolab_units::Rank) -> Result<u32, $crate::DropReason> {
+            let queue = self.choose(size, rank)?;
+            if self.queues.book(queue, size) { Ok(queue as u32) } else { Err($crate::DropReason::Full) }
+        }
+
+        fn release(&mut self, queue: u32, size: u32) {
+            self.queues.release(queue as usize, size);
+        }
+
         #[inline(always)]
         fn dequeue(&mut self, _now: ::pifolab_units::Time) -> $crate::Dequeued {
             match self.queues.pop() {

@@ -141,6 +141,20 @@ impl Packs {
         })
     }
 
+    #[inline(always)]
+    fn choose(&mut self, size: u32, rank: Rank) -> Result<usize, DropReason> {
+        self.highest = self.highest.max(rank);
+        let quantile = match self.update {
+            Update::Before => self.estimate.push_and_quantile(rank),
+            Update::After => {
+                let quantile = self.estimate.quantile(rank);
+                self.estimate.push(rank);
+                quantile
+            }
+        };
+        self.select(quantile, size)
+    }
+
     /// The free space that counts for each queue in turn, times the parts that the whole is cut into.
     #[inline]
     fn free_parts(&self) -> impl Iterator<Item = u64> {
@@ -197,20 +211,19 @@ fn count_refusing((weighed, unit): (u64, u64), free: impl Iterator<Item = u64>) 
 impl Scheduler for Packs {
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let rank = packet.rank;
-        self.highest = self.highest.max(rank);
-        let quantile = match self.update {
-            Update::Before => self.estimate.push_and_quantile(rank),
-            Update::After => {
-                let quantile = self.estimate.quantile(rank);
-                self.estimate.push(rank);
-                quantile
-            }
-        };
-        match self.select(quantile, packet.size) {
-            Ok(queue) => in_queues::admit(&mut self.queues, queue, packet),
-            Err(reason) => Enqueued::Dropped { packet, reason },
+        let chosen = self.choose(packet.size, packet.rank);
+        in_queues::admit(&mut self.queues, chosen, packet)
+    }
+
+    /// Where all space is free every quantile passes, at the last queue if at no other.
+    #[inline]
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
+        let passes = self.queues.fit_when_empty(size);
+        if passes {
+            self.highest = self.highest.max(rank);
+            self.estimate.push(rank);
         }
+        passes
     }
 
     in_queues::serve_by_priority!();

@@ -242,7 +242,8 @@ impl Scheduler for Pifo {
     }
 
     /// A PIFO remembers nothing of packets that have left.
-    fn passes_when_empty(&self, size: u32, rank: Rank) -> bool {
+    #[inline]
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
         let ranked = match &self.order {
             Order::Buckets(order) => rank.get() < order.buckets() as u64,
             Order::Sorted(_) | Order::Heap(_) => true,

@@ -24,6 +24,7 @@
 //! with a factor 0 is 0, and (1-k)B takes the nearest power of two (ties the lower one, at least 1). Where ranks or
 //! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
 
+use super::admission::refusal;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::Queue;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
@@ -161,6 +162,14 @@ impl Rifo {
             self.counter += 1;
         }
     }
+
+    /// Whether a rank within the tracked range may enter.
+    #[inline]
+    fn admits(&self, rank: u64) -> bool {
+        let range = self.max - self.min;
+        let (used, total) = (self.queue.room().used(), self.queue.room().total());
+        range == 0 || self.test.admits(rank - self.min, range, used, total)
+    }
 }
 
 impl Test {
@@ -225,16 +234,25 @@ impl Scheduler for Rifo {
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let rank = packet.rank;
         self.track(rank.get());
-        let range = self.max - self.min;
-        let (used, total) = (self.queue.room().used(), self.queue.room().total());
-        let passes = range == 0 || self.test.admits(rank.get() - self.min, range, used, total);
+        let passes = self.admits(rank.get());
         match self.queue.push_if(passes, packet) {
             Ok(()) => Enqueued::Admitted { queue: 0, rank },
-            Err(packet) => {
-                let reason = if passes { DropReason::Full } else { DropReason::Admission };
-                Enqueued::Dropped { packet, reason }
-            }
+            Err(packet) => Enqueued::Dropped { packet, reason: refusal(passes) },
         }
+    }
+
+    fn decides_on_arrival(&self) -> bool {
+        true
+    }
+
+    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
+        self.track(rank.get());
+        let passes = self.admits(rank.get());
+        if self.queue.book_if(passes, size) { Ok(0) } else { Err(refusal(passes)) }
+    }
+
+    fn release(&mut self, _queue: u32, size: u32) {
+        self.queue.release(size);
     }
 
     #[inline(always)]
@@ -243,6 +261,18 @@ impl Scheduler for Rifo {
             Some(packet) => Dequeued::Packet { packet, queue: 0 },
             None => Dequeued::Empty,
         }
+    }
+
+    /// Powers of two can refuse a rank even where the queue is empty.
+    #[inline]
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
+        let before = (self.min, self.max, self.counter);
+        self.track(rank.get());
+        let passes = self.queue.room().fits(size) && self.admits(rank.get());
+        if !passes {
+            (self.min, self.max, self.counter) = before;
+        }
+        passes
     }
 
     fn len(&self) -> usize {

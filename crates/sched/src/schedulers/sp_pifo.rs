@@ -26,7 +26,7 @@
 use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::{Bounds, PriorityQueues};
-use crate::{Capacity, Enqueued, Packet, Scheduler};
+use crate::{Capacity, DropReason, Enqueued, Packet, Scheduler};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Time};
 
@@ -153,6 +153,14 @@ impl SpPifo {
         })
     }
 
+    #[inline(always)]
+    fn choose(&mut self, size: u32, rank: Rank) -> Result<usize, DropReason> {
+        Ok(match self.order {
+            Order::ScanFirst => self.select_and_adapt(rank.signed(), size),
+            Order::PushDownFirst => self.select_after_push_down(rank.signed(), size),
+        })
+    }
+
     /// Lets every bound below queue 1 fall, for a packet of `rank` that found q_1 at `first`.
     #[inline(never)]
     fn push_down(&mut self, rank: i64, first: i64) {
@@ -202,29 +210,41 @@ impl SpPifo {
         queue
     }
 
-    /// Chooses the queue and moves the bounds: push-up, and push-down after an inversion in queue 1.
+    /// Chooses the queue and moves the bounds.
     #[inline(always)]
     fn select_and_adapt(&mut self, rank: i64, size: u32) -> usize {
         let queue = self.bounds.last_reached(rank);
         if self.on_full == OnFull::Update || self.queues.room(queue).fits(size) {
-            let before = core::mem::replace(&mut self.bounds.as_mut_slice()[queue], rank);
-            if queue == 0 && rank < before {
-                self.push_down(rank, before);
-            }
+            self.adapt(queue, rank);
         }
         queue
+    }
+
+    /// Push-up, and push-down after an inversion in queue 1.
+    #[inline(always)]
+    fn adapt(&mut self, queue: usize, rank: i64) {
+        let before = core::mem::replace(&mut self.bounds.as_mut_slice()[queue], rank);
+        if queue == 0 && rank < before {
+            self.push_down(rank, before);
+        }
     }
 }
 
 impl Scheduler for SpPifo {
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let (size, rank) = (packet.size, packet.rank);
-        let queue = match self.order {
-            Order::ScanFirst => self.select_and_adapt(rank.signed(), size),
-            Order::PushDownFirst => self.select_after_push_down(rank.signed(), size),
-        };
-        in_queues::admit(&mut self.queues, queue, packet)
+        let chosen = self.choose(packet.size, packet.rank);
+        in_queues::admit(&mut self.queues, chosen, packet)
+    }
+
+    #[inline]
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
+        let passes = self.order == Order::ScanFirst && self.queues.fit_when_empty(size);
+        if passes {
+            let rank = rank.signed();
+            self.adapt(self.bounds.last_reached(rank), rank);
+        }
+        passes
     }
 
     in_queues::serve_by_priority!();

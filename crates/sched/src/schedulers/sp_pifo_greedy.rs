@@ -114,6 +114,25 @@ impl SpPifoGreedy {
         self.bounds.partition_point(|bound| *bound <= rank).saturating_sub(1)
     }
 
+    #[inline(always)]
+    fn choose(&mut self, _size: u32, rank: Rank) -> Result<usize, DropReason> {
+        let rank = rank.get();
+        if self.ranks.is_some_and(|ranks| rank >= ranks) {
+            return Err(DropReason::RankOutOfRange);
+        }
+        self.sample(rank);
+        Ok(self.queue_of(rank))
+    }
+
+    /// Takes note of a rank; the last one of a window moves the bounds.
+    #[inline]
+    fn sample(&mut self, rank: u64) {
+        self.sample.ranks.push(rank);
+        if self.sample.ranks.len() == self.window {
+            self.adapt();
+        }
+    }
+
     fn adapt(&mut self) {
         self.sample.sort();
         while self.sweep() && self.steps == Steps::UntilConvergence {}
@@ -216,16 +235,18 @@ impl Sample {
 impl Scheduler for SpPifoGreedy {
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let rank = packet.rank.get();
-        if self.ranks.is_some_and(|ranks| rank >= ranks) {
-            return Enqueued::Dropped { packet, reason: DropReason::RankOutOfRange };
+        let chosen = self.choose(packet.size, packet.rank);
+        in_queues::admit(&mut self.queues, chosen, packet)
+    }
+
+    #[inline]
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
+        let known = self.ranks.is_none_or(|ranks| rank.get() < ranks);
+        let passes = known && self.queues.fit_when_empty(size);
+        if passes {
+            self.sample(rank.get());
         }
-        self.sample.ranks.push(rank);
-        if self.sample.ranks.len() == self.window {
-            self.adapt();
-        }
-        let queue = self.queue_of(rank);
-        in_queues::admit(&mut self.queues, queue, packet)
+        passes
     }
 
     in_queues::serve_by_priority!();

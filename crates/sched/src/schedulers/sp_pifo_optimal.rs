@@ -21,7 +21,7 @@
 
 use super::strict_priority::{StrictPriority, StrictPriorityParams};
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank, Time};
 
@@ -195,6 +195,23 @@ impl Scheduler for SpPifoOptimal {
     #[inline(always)]
     fn dequeue(&mut self, now: Time) -> Dequeued {
         self.fixed.dequeue(now)
+    }
+
+    fn decides_on_arrival(&self) -> bool {
+        self.fixed.decides_on_arrival()
+    }
+
+    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
+        self.fixed.admit(size, rank)
+    }
+
+    fn release(&mut self, queue: u32, size: u32) {
+        self.fixed.release(queue, size);
+    }
+
+    #[inline]
+    fn pass(&mut self, size: u32, rank: Rank) -> bool {
+        self.fixed.pass(size, rank)
     }
 
     fn len(&self) -> usize {

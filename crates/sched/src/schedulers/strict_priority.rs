@@ -17,7 +17,7 @@
 use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::{Bounds, PriorityQueues};
-use crate::{Capacity, Enqueued, Packet, Scheduler};
+use crate::{Capacity, DropReason, Enqueued, Packet, Scheduler};
 use alloc::format;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Time};
@@ -91,14 +91,23 @@ impl StrictPriority {
         let bounds = Bounds::new(params.bounds.into_iter().map(Rank::signed));
         Ok(Self { queues: PriorityQueues::new(&params.capacities), bounds })
     }
+
+    #[inline(always)]
+    fn choose(&self, _size: u32, rank: Rank) -> Result<usize, DropReason> {
+        Ok(self.bounds.last_reached_sorted(rank.signed()))
+    }
 }
 
 impl Scheduler for StrictPriority {
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let rank = packet.rank;
-        let queue = self.bounds.last_reached_sorted(rank.signed());
-        in_queues::admit(&mut self.queues, queue, packet)
+        let chosen = self.choose(packet.size, packet.rank);
+        in_queues::admit(&mut self.queues, chosen, packet)
+    }
+
+    #[inline]
+    fn pass(&mut self, size: u32, _rank: Rank) -> bool {
+        self.queues.fit_when_empty(size)
     }
 
     in_queues::serve_by_priority!();

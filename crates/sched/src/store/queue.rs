@@ -78,6 +78,20 @@ impl Queue {
         stored
     }
 
+    /// Counts a packet that the caller keeps, if it is `wanted` and fits, and says whether it did.
+    #[inline(always)]
+    pub fn book_if(&mut self, wanted: bool, size: u32) -> bool {
+        let booked = wanted & self.room.fits(size);
+        self.room.take_if(booked, size);
+        booked
+    }
+
+    /// Counts a packet out that was booked.
+    #[inline(always)]
+    pub fn release(&mut self, size: u32) {
+        self.room.release(size);
+    }
+
     /// The place behind the last packet.
     #[inline(always)]
     fn next_place(&mut self) -> &mut MaybeUninit<Packet> {

@@ -15,6 +15,8 @@ pub struct PriorityQueues {
     occupied: u64,
     /// The same for the others, 64 in a word.
     beyond: Vec<u64>,
+    /// The smallest capacity in bytes; the largest integer if none is in bytes.
+    smallest_bytes: u64,
 }
 
 impl PriorityQueues {
@@ -24,6 +26,7 @@ impl PriorityQueues {
             queues: capacities.iter().map(|capacity| Queue::new(*capacity)).collect(),
             occupied: 0,
             beyond: alloc::vec![0; capacities.len().saturating_sub(1) / 64],
+            smallest_bytes: capacities.iter().map(|capacity| bytes_of(*capacity)).min().unwrap_or(u64::MAX),
         }
     }
 
@@ -37,6 +40,12 @@ impl PriorityQueues {
     #[inline]
     pub fn room(&self, queue: usize) -> &Room {
         self.queues[queue].room()
+    }
+
+    /// Whether a packet of `size` bytes fits in each queue while all are empty.
+    #[inline]
+    pub fn fit_when_empty(&self, size: u32) -> bool {
+        u64::from(size) <= self.smallest_bytes
     }
 
     /// The accounts of all queues, highest priority first.
@@ -62,13 +71,43 @@ impl PriorityQueues {
     pub fn push_if(&mut self, wanted: bool, queue: usize, packet: Packet) -> Result<(), Packet> {
         // Which queue it is no branch could foresee, hence not whether that one has room, nor whether its bit is set.
         let stored = self.queues[queue].store_if(wanted, &packet);
+        self.occupy_if(stored, queue);
+        if stored { Ok(()) } else { Err(packet) }
+    }
+
+    /// Counts a packet that the caller keeps in `queue`, if it fits there, and says whether it did.
+    #[inline(always)]
+    pub fn book(&mut self, queue: usize, size: u32) -> bool {
+        let booked = self.queues[queue].book_if(true, size);
+        self.occupy_if(booked, queue);
+        booked
+    }
+
+    /// Counts a packet out of `queue` that was booked.
+    #[inline(always)]
+    pub fn release(&mut self, queue: usize, size: u32) {
+        self.queues[queue].release(size);
+        self.vacate_if_empty(queue);
+    }
+
+    #[inline(always)]
+    fn occupy_if(&mut self, stored: bool, queue: usize) {
         let bit = u64::from(stored) << (queue % 64);
         if queue < 64 {
             self.occupied |= bit;
         } else {
             self.beyond[queue / 64 - 1] |= bit;
         }
-        if stored { Ok(()) } else { Err(packet) }
+    }
+
+    #[inline(always)]
+    fn vacate_if_empty(&mut self, queue: usize) {
+        let emptied = u64::from(self.queues[queue].is_empty()) << (queue % 64);
+        if queue < 64 {
+            self.occupied &= !emptied;
+        } else {
+            self.beyond[queue / 64 - 1] &= !emptied;
+        }
     }
 
     /// Takes the oldest packet of the highest-priority queue that holds one, and says which queue that was.
@@ -86,14 +125,8 @@ impl PriorityQueues {
     /// Takes the oldest packet of `queue`.
     #[inline(always)]
     pub fn pop_from(&mut self, queue: usize) -> Option<Packet> {
-        let held = &mut self.queues[queue];
-        let packet = held.pop()?;
-        let emptied = u64::from(held.is_empty()) << (queue % 64);
-        if queue < 64 {
-            self.occupied &= !emptied;
-        } else {
-            self.beyond[queue / 64 - 1] &= !emptied;
-        }
+        let packet = self.queues[queue].pop()?;
+        self.vacate_if_empty(queue);
         Some(packet)
     }
 
@@ -121,5 +154,13 @@ impl PriorityQueues {
             Some(Capacity::Bytes(_)) => Capacity::Bytes(total),
             Some(Capacity::Unlimited) | None => Capacity::Unlimited,
         }
+    }
+}
+
+/// A capacity in bytes; the largest integer where bytes do not count.
+const fn bytes_of(capacity: Capacity) -> u64 {
+    match capacity {
+        Capacity::Bytes(bytes) => bytes,
+        Capacity::Packets(_) | Capacity::Unlimited => u64::MAX,
     }
 }

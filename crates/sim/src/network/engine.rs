@@ -3,7 +3,7 @@
 use super::config::{Config, ConfigError, Controllers};
 use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, Trip, prefetch, prefetch_whole};
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
-use super::routing::Routes;
+use super::routing::{Route, Routes};
 use super::topology::{Link, Topology};
 use crate::observer::Observer;
 use pifolab_transport::{Congestion, Progress, Receiver, SackLog, Sender, ValidParams};
@@ -21,8 +21,8 @@ struct Connection {
     flow: u32,
     src: u32,
     dst: u32,
-    hash_forth: u32,
-    hash_back: u32,
+    route_forth: Route,
+    route_back: Route,
     log: SackLog,
     sender: Sender,
     sender_timer: Timer,
@@ -34,13 +34,13 @@ impl Connection {
     /// What the sender's packets have in common.
     #[inline]
     fn forth(&self, slot: u32) -> Trip {
-        Trip { flow: self.flow, slot, src: self.src, dst: self.dst, hash: self.hash_forth }
+        Trip { flow: self.flow, slot, src: self.src, dst: self.dst, route: self.route_forth }
     }
 
     /// What the receiver's packets have in common.
     #[inline]
     fn back(&self, slot: u32) -> Trip {
-        Trip { flow: self.flow, slot, src: self.dst, dst: self.src, hash: self.hash_back }
+        Trip { flow: self.flow, slot, src: self.dst, dst: self.src, route: self.route_back }
     }
 }
 
@@ -180,6 +180,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// # Errors
     /// If packets are not conserved.
     pub fn advance(&mut self, events: u64) -> Result<bool, RunError> {
+        if self.net.is_plain() { self.advance_by::<true>(events) } else { self.advance_by::<false>(events) }
+    }
+
+    /// [`advance`](Self::advance), where `PLAIN` says whether the network [is plain](Net::is_plain).
+    fn advance_by<const PLAIN: bool>(&mut self, events: u64) -> Result<bool, RunError> {
         let stop = self.net.counters.events.saturating_add(events);
         while self.net.counters.events < stop {
             let Some((now, event)) = self.net.events.pop_until(self.pause) else {
@@ -189,8 +194,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
             self.net.note(now, event);
             self.prefetch_next();
             if let Some((port, packet)) = event.arrival() {
-                if self.net.arrive(port, packet, now) {
-                    self.deliver(packet, now);
+                if self.net.arrive::<PLAIN>(port, packet, now) {
+                    self.deliver::<PLAIN>(packet, now);
                 }
             } else {
                 self.handle_other(event.unpack(), now);
@@ -256,7 +261,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         let end = if self.is_over { self.end } else { self.now() };
         if self.net.lazy {
             for port in 0..self.net.ports.len() as u32 {
-                self.net.catch_up(port, end);
+                self.net.catch_up::<false>(port, end);
             }
         }
         self.net.check()?;
@@ -298,8 +303,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
             flow,
             src,
             dst,
-            hash_forth: self.net.routes.path_hash(src, dst, id),
-            hash_back: self.net.routes.path_hash(dst, src, id),
+            route_forth: self.net.route(src, dst, id),
+            route_back: self.net.route(dst, src, id),
             sender_timer: IDLE_TIMER,
             receiver_timer: IDLE_TIMER,
         };
@@ -316,8 +321,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.open[flow as usize] = slot;
         let connection = &mut self.connections[slot as usize];
         let (forth, net) = (connection.forth(slot), &mut self.net);
-        connection.sender.start(now, &mut |segment| net.send(segment, forth, now));
-        self.watch_sender(slot, now);
+        connection.sender.start(now, &mut |segment| net.send::<false>(segment, forth, now));
+        self.watch_sender::<false>(slot, now);
     }
 
     /// Fetches what the next event will touch while this one is handled: with thousands of packets and connections
@@ -344,7 +349,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
 
     /// Hands a packet that has left the network to its connection, if that is still open.
     #[inline(always)]
-    fn deliver(&mut self, number: u32, now: Time) {
+    fn deliver<const PLAIN: bool>(&mut self, number: u32, now: Time) {
         let InFlight { segment, flow, slot, dst: host, .. } = self.net.packets[number as usize];
         let connection = &mut self.connections[slot as usize];
         if connection.flow != flow {
@@ -355,24 +360,25 @@ impl<'a, O: Observer> Simulation<'a, O> {
             debug_assert_eq!(host, connection.dst);
             let Connection { receiver, log, .. } = connection;
             if let Some(answer) = receiver.handle_segment(&segment, log, now) {
-                net.send(answer, connection.back(slot), now);
+                net.send::<PLAIN>(answer, connection.back(slot), now);
             }
             if self.is_udp && connection.receiver.is_complete() {
                 self.close(slot, now);
             } else if connection.receiver.arms() != 0 {
-                self.watch_receiver(slot, now);
+                self.watch_receiver::<PLAIN>(slot, now);
             }
         } else {
             let forth = connection.forth(slot);
             let Connection { sender, log, .. } = connection;
-            let progress = sender.handle_segment(&segment, log, now, &mut |segment| net.send(segment, forth, now));
+            let progress =
+                sender.handle_segment(&segment, log, now, &mut |segment| net.send::<PLAIN>(segment, forth, now));
             if let Some(acknowledged) = &mut net.acknowledged {
                 acknowledged[flow as usize] = sender.acknowledged_bytes();
             }
             if progress == Progress::Completed {
                 self.close(slot, now);
             } else {
-                self.watch_sender(slot, now);
+                self.watch_sender::<PLAIN>(slot, now);
             }
         }
     }
@@ -389,8 +395,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
             return;
         }
         let (forth, net) = (connection.forth(slot), &mut self.net);
-        connection.sender.handle_timeout(now, &mut |segment| net.send(segment, forth, now));
-        self.watch_sender(slot, now);
+        connection.sender.handle_timeout(now, &mut |segment| net.send::<false>(segment, forth, now));
+        self.watch_sender::<false>(slot, now);
     }
 
     fn receiver_timer(&mut self, flow: u32, arm: u32, now: Time) {
@@ -405,23 +411,23 @@ impl<'a, O: Observer> Simulation<'a, O> {
             return;
         }
         if let Some(answer) = connection.receiver.handle_timeout(now) {
-            self.net.send(answer, connection.back(slot), now);
+            self.net.send::<false>(answer, connection.back(slot), now);
         }
-        self.watch_receiver(slot, now);
+        self.watch_receiver::<false>(slot, now);
     }
 
-    fn watch_sender(&mut self, slot: u32, now: Time) {
+    fn watch_sender<const PLAIN: bool>(&mut self, slot: u32, now: Time) {
         let Connection { sender, sender_timer, flow, .. } = &mut self.connections[slot as usize];
         let flow = *flow;
         let event = |arm| Event::SenderTimer { flow, arm };
-        self.net.watch(sender_timer, sender.deadline(), sender.arms(), event, now);
+        self.net.watch::<PLAIN>(sender_timer, sender.deadline(), sender.arms(), event, now);
     }
 
-    fn watch_receiver(&mut self, slot: u32, now: Time) {
+    fn watch_receiver<const PLAIN: bool>(&mut self, slot: u32, now: Time) {
         let Connection { receiver, receiver_timer, flow, .. } = &mut self.connections[slot as usize];
         let flow = *flow;
         let event = |arm| Event::ReceiverTimer { flow, arm };
-        self.net.watch(receiver_timer, receiver.deadline(), receiver.arms(), event, now);
+        self.net.watch::<PLAIN>(receiver_timer, receiver.deadline(), receiver.arms(), event, now);
     }
 
     /// The flow is complete: its connection is gone, packets still on their way will be ignored.

@@ -7,6 +7,7 @@
 
 use super::config::ConfigError;
 use super::net::Net;
+use super::port::Keeper;
 use super::topology::Topology;
 use crate::observer::{Observer, PortId};
 use pifolab_sched::Dequeued;
@@ -88,7 +89,7 @@ impl<O: Observer> Net<'_, O> {
             if !up {
                 failures.failed[port as usize] = Some(now);
                 if self.lazy {
-                    self.catch_up(port, now);
+                    self.catch_up::<false>(port, now);
                 }
                 self.flush(port, now);
             }
@@ -105,7 +106,7 @@ impl<O: Observer> Net<'_, O> {
             if port.waiting == 0 {
                 break;
             }
-            if port.own_queue {
+            if port.keeper != Keeper::Scheduler {
                 let (packet, size) = port.take_next();
                 self.lose_waiting(number, packet, size);
                 continue;

@@ -41,6 +41,7 @@ mod config;
 mod engine;
 mod failures;
 mod ideal;
+mod lanes;
 mod net;
 mod netbench_aifo_wfq;
 mod port;

@@ -2,9 +2,9 @@
 
 use super::config::{Config, ConfigError, EqualTimes, IdlePort, Ranks};
 use super::failures::Failures;
-use super::port::{Port, Queue};
+use super::port::{Keeper, Port, Queue};
 use super::result::{Counters, RunError};
-use super::routing::Routes;
+use super::routing::{Route, Routes};
 use super::shared_buffer::Pools;
 use super::sorted;
 use crate::event_queue::{EventId, EventQueue, TieOrder};
@@ -94,7 +94,7 @@ pub(super) struct InFlight {
     pub(super) flow: u32,
     /// Where its connection is, if that still belongs to `flow`.
     pub(super) slot: u32,
-    hash: u32,
+    route: Route,
     pub(super) dst: u32,
     /// Bytes on the wire.
     pub(super) size: u32,
@@ -111,7 +111,7 @@ pub(super) struct Trip {
     pub(super) slot: u32,
     pub(super) src: u32,
     pub(super) dst: u32,
-    pub(super) hash: u32,
+    pub(super) route: Route,
 }
 
 /// What the event queue holds for one timer.
@@ -132,6 +132,8 @@ pub(super) struct Net<'a, O> {
     pub(super) packets: Vec<InFlight>,
     pub(super) free_packets: Vec<u32>,
     pub(super) routes: Routes,
+    /// As in [`Routes::route`].
+    port_bits: u32,
     pub(super) observer: &'a mut O,
     pub(super) counters: Counters,
     pub(super) trace_hash: u64,
@@ -143,6 +145,8 @@ pub(super) struct Net<'a, O> {
     pub(super) lazy: bool,
     pub(super) watched: bool,
     followed: bool,
+    /// Nothing of what a run may have besides its packets is there: see [`is_plain`](Self::is_plain).
+    plain: bool,
     /// The accounts are checked when this many events have happened.
     pub(super) next_check: u64,
     drawn_ranks: Option<(Arc<Distribution>, Stream)>,
@@ -180,9 +184,14 @@ impl<'a, O: Observer> Net<'a, O> {
             EqualTimes::DeparturesFirst | EqualTimes::Insertion => TieOrder::Insertion,
             EqualTimes::NetbenchBatch => TieOrder::Batch,
         };
+        let lazy = config.equal_times == EqualTimes::DeparturesFirst;
+        // One more number than ports: 0 is no port.
+        let port_bits =
+            if config.link_changes.is_empty() { u32::BITS - (ports.len() as u32).leading_zeros() } else { 0 };
         Ok(Self {
             events: EventQueue::new(reach, ties),
             ports,
+            port_bits,
             packets: Vec::new(),
             free_packets: Vec::new(),
             routes,
@@ -193,9 +202,15 @@ impl<'a, O: Observer> Net<'a, O> {
             hosts,
             header_bytes: config.header_bytes,
             rounding: config.rounding,
-            lazy: config.equal_times == EqualTimes::DeparturesFirst,
+            lazy,
             watched,
             followed,
+            plain: lazy
+                && !watched
+                && !followed
+                && config.link_changes.is_empty()
+                && config.shared_buffer.is_none()
+                && matches!(config.ranks, Ranks::Transport),
             next_check: 0,
             drawn_ranks: match &config.ranks {
                 Ranks::Transport => None,
@@ -211,6 +226,13 @@ impl<'a, O: Observer> Net<'a, O> {
         })
     }
 
+    /// Whether departures have no events and there is nobody who watches or follows, no link that fails, no shared memory
+    /// and no rank drawn: most runs. The functions below that every packet comes by do not ask for these one by one if
+    /// `PLAIN` says so.
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// Enters an event into the trace.
     #[inline(always)]
     pub(super) fn note(&mut self, now: Time, event: Packed) {
@@ -222,7 +244,7 @@ impl<'a, O: Observer> Net<'a, O> {
 
     /// Keeps the event queue informed about a timer: one event that is moved lazily, or one for every setting.
     #[inline]
-    pub(super) fn watch(
+    pub(super) fn watch<const PLAIN: bool>(
         &mut self,
         timer: &mut Timer,
         deadline: Option<Time>,
@@ -230,7 +252,7 @@ impl<'a, O: Observer> Net<'a, O> {
         event: impl Fn(u32) -> Event,
         now: Time,
     ) {
-        if self.lazy {
+        if PLAIN || self.lazy {
             let Some(deadline) = deadline else { return };
             match timer.pending {
                 // It will look at the deadline again when it happens.
@@ -252,13 +274,13 @@ impl<'a, O: Observer> Net<'a, O> {
     }
 
     /// Puts a segment of an end point at host `src` on its way.
-    pub(super) fn send(&mut self, mut segment: Segment, trip: Trip, now: Time) {
-        if let Some((distribution, stream)) = &mut self.drawn_ranks {
+    pub(super) fn send<const PLAIN: bool>(&mut self, mut segment: Segment, trip: Trip, now: Time) {
+        if !PLAIN && let Some((distribution, stream)) = &mut self.drawn_ranks {
             segment.rank = Rank::saturating(distribution.draw(stream));
         }
         let size = u32::from(segment.payload_bytes) + self.header_bytes;
-        let Trip { flow, slot, src, dst, hash } = trip;
-        let packet = InFlight { segment, flow, slot, hash, dst, size, waited: Span::ZERO };
+        let Trip { flow, slot, src, dst, route } = trip;
+        let packet = InFlight { segment, flow, slot, route, dst, size, waited: Span::ZERO };
         let number = match self.free_packets.pop() {
             Some(number) => {
                 self.packets[number as usize] = packet;
@@ -270,23 +292,23 @@ impl<'a, O: Observer> Net<'a, O> {
             }
         };
         self.counters.created += 1;
-        if self.followed {
+        if !PLAIN && self.followed {
             let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment };
             self.observer.on_create(view, now);
         }
-        match self.routes.next_port(src, dst, hash) {
-            Some(port) => self.offer(port, number, now),
+        match self.next_port(src, number) {
+            Some(port) => self.offer::<PLAIN>(port, number, now),
             None => self.lose_unreachable(number),
         }
     }
 
     /// A packet reached the far end of a link: on to the next port, or (true) out to the end point.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> bool {
-        if self.lazy {
-            self.catch_up(port, now);
+    pub(super) fn arrive<const PLAIN: bool>(&mut self, port: u32, number: u32, now: Time) -> bool {
+        if PLAIN || self.lazy {
+            self.catch_up::<PLAIN>(port, now);
         }
-        if self.failures.is_some() && self.lost_on_wire(port, number, now) {
+        if !PLAIN && self.failures.is_some() && self.lost_on_wire(port, number, now) {
             return false;
         }
         self.counters.hops += 1;
@@ -295,7 +317,7 @@ impl<'a, O: Observer> Net<'a, O> {
         if node < self.hosts {
             assert!(packet.dst == node, "packet {number} reached host {node} instead of {}", packet.dst);
             self.counters.delivered += 1;
-            if self.followed {
+            if !PLAIN && self.followed {
                 let InFlight { segment, flow, size, .. } = packet;
                 let view = EndView { id: u64::from(number), flow: *flow, host: node, size: *size, segment };
                 self.observer.on_deliver(view, now);
@@ -303,11 +325,26 @@ impl<'a, O: Observer> Net<'a, O> {
             self.free_packets.push(number);
             return true;
         }
-        match self.routes.next_port(node, packet.dst, packet.hash) {
-            Some(next) => self.offer(next, number, now),
+        match self.next_port(node, number) {
+            Some(next) => self.offer::<PLAIN>(next, number, now),
             None => self.lose_unreachable(number),
         }
         false
+    }
+
+    /// What packets from `src` to `dst` of flow `id` carry along to find their way.
+    pub(super) fn route(&mut self, src: u32, dst: u32, id: u64) -> Route {
+        self.routes.route(src, dst, id, self.port_bits, |port| self.ports[port as usize].to)
+    }
+
+    /// The port by which a packet leaves `node`; `None` if there is no way.
+    #[inline(always)]
+    fn next_port(&mut self, node: u32, packet: u32) -> Option<u32> {
+        let InFlight { route, dst, .. } = &mut self.packets[packet as usize];
+        match route.take(self.port_bits) {
+            Ok(port) => Some(port),
+            Err(hash) => self.routes.next_port(node, *dst, hash),
+        }
     }
 
     /// Whether a node is a host.
@@ -318,48 +355,83 @@ impl<'a, O: Observer> Net<'a, O> {
 
     /// Offers a packet to a port.
     #[inline(always)]
-    fn offer(&mut self, number: u32, packet: u32, now: Time) {
-        if self.lazy {
-            self.catch_up(number, now);
+    fn offer<const PLAIN: bool>(&mut self, number: u32, packet: u32, now: Time) {
+        if PLAIN || self.lazy {
+            self.catch_up::<PLAIN>(number, now);
         }
         let port = &mut self.ports[number as usize];
         let in_flight = &mut self.packets[packet as usize];
-        let (size, rank) = (in_flight.size, in_flight.segment.rank);
+        let size = in_flight.size;
         port.arrived_packets += 1;
         port.arrived_bytes += u64::from(size);
-        let idle = if self.lazy { port.busy_until <= now } else { port.serving.is_none() };
+        let idle = if PLAIN || self.lazy { port.busy_until <= now } else { port.serving.is_none() };
         if port.backlog >= port.ecn_threshold {
             in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
             port.marked_packets += 1;
         }
-        if self.pools.is_some() && self.memory_refuses(number, size, now) {
+        if !PLAIN && self.pools.is_some() && self.memory_refuses(number, size, now) {
             return self.refuse(number, packet, now);
         }
         let port = &mut self.ports[number as usize];
-        if !port.own_queue {
-            self.offer_scheduler(number, packet, idle, now);
-        } else if port.sorted {
-            if idle {
-                begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
-            } else if port.waiting >= sorted::MOST_PACKETS {
-                port.hand_over(now);
-                self.offer_scheduler(number, packet, false, now);
-            } else if let Some((lost, lost_size)) = port.sorted_push(packet, size, rank) {
-                let reason = if lost == packet { DropReason::Full } else { DropReason::PushedOut };
-                self.drop_packet(number, lost, lost_size, reason);
-            }
+        if port.keeper != Keeper::Ring {
+            self.offer_ranked::<PLAIN>(number, packet, idle, now);
         } else if !port.ring_fits(size) || (!idle && port.squeezed_out(size)) {
             self.drop_packet(number, packet, size, DropReason::Full);
         } else if idle {
-            begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
+            begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
         } else {
             port.ring_push(packet, size);
         }
     }
 
+    /// Offers a packet to a port that is more than a ring. Out of line, so that rings need not save what this uses.
+    #[inline(never)]
+    fn offer_ranked<const PLAIN: bool>(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
+        let port = &mut self.ports[number as usize];
+        let InFlight { size, segment: Segment { rank, .. }, .. } = self.packets[packet as usize];
+        match &mut port.queue {
+            Queue::Sorted(_) if idle => {
+                begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
+            }
+            Queue::Sorted(_) if port.waiting >= sorted::MOST_PACKETS => {
+                port.hand_over(now);
+                self.offer_scheduler::<PLAIN>(number, packet, false, now);
+            }
+            Queue::Sorted(_) => {
+                if let Some((lost, lost_size)) = port.sorted_push(packet, size, rank) {
+                    let reason = if lost == packet { DropReason::Full } else { DropReason::PushedOut };
+                    self.drop_packet(number, lost, lost_size, reason);
+                }
+            }
+            Queue::Lanes(lanes) => {
+                let passes = idle
+                    && match port.idle {
+                        IdlePort::Bypass => true,
+                        IdlePort::Scheduler => lanes.pass(size, rank),
+                        IdlePort::Admission => false,
+                    };
+                if passes {
+                    begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
+                    return;
+                }
+                match lanes.push(rank, (packet, size)) {
+                    Ok(()) if idle => {
+                        lanes.pop();
+                        begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
+                    }
+                    Ok(()) => port.wait(size),
+                    Err(reason) => self.drop_packet(number, packet, size, reason),
+                }
+            }
+            Queue::Ring | Queue::Fifo(_) | Queue::Other(_) => {
+                self.offer_scheduler::<PLAIN>(number, packet, idle, now);
+            }
+        }
+    }
+
     /// Offers a packet to the scheduler of a port.
     #[inline(never)]
-    fn offer_scheduler(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
+    fn offer_scheduler<const PLAIN: bool>(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
         let port = &mut self.ports[number as usize];
         let InFlight { segment, flow, size, .. } = self.packets[packet as usize];
         let descriptor = Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now };
@@ -367,17 +439,17 @@ impl<'a, O: Observer> Net<'a, O> {
             && idle
             && match port.idle {
                 IdlePort::Bypass => true,
-                IdlePort::Scheduler => !self.watched && port.queue.passes(size, segment.rank),
+                IdlePort::Scheduler => (PLAIN || !self.watched) && port.queue.pass(size, segment.rank),
                 IdlePort::Admission => false,
             };
         if passes {
-            if self.watched {
+            if !PLAIN && self.watched {
                 let view = PacketView::from(&descriptor);
                 self.observer.on_admit(PortId(number), view, 0, port.queue.watched(), now);
                 self.observer.on_dequeue(PortId(number), view, 0, port.queue.watched(), now);
             }
             let port = &mut self.ports[number as usize];
-            begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
+            begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
             return;
         }
         if port.wants_hints {
@@ -393,12 +465,12 @@ impl<'a, O: Observer> Net<'a, O> {
             Enqueued::Admitted { queue, rank } => {
                 port.waiting += 1;
                 port.backlog += u64::from(size);
-                self.admitted(number, packet, queue, rank, now);
+                self.admitted::<PLAIN>(number, packet, queue, rank, now);
             }
             Enqueued::Evicted { queue, rank, victims } => {
                 port.waiting += 1;
                 port.backlog += u64::from(size);
-                self.admitted(number, packet, queue, rank, now);
+                self.admitted::<PLAIN>(number, packet, queue, rank, now);
                 for victim in victims {
                     let port = &mut self.ports[number as usize];
                     port.waiting -= 1;
@@ -411,15 +483,15 @@ impl<'a, O: Observer> Net<'a, O> {
         if idle {
             let port = &self.ports[number as usize];
             let unqueued = port.idle == IdlePort::Admission && port.waiting == 1;
-            self.begin_scheduled(number, unqueued, now);
+            self.begin_scheduled::<PLAIN>(number, unqueued, now);
         }
         let port = &mut self.ports[number as usize];
         port.most_waiting = port.most_waiting.max(port.waiting);
     }
 
     #[inline]
-    fn admitted(&mut self, number: u32, packet: u32, queue: u32, rank: Rank, now: Time) {
-        if self.watched {
+    fn admitted<const PLAIN: bool>(&mut self, number: u32, packet: u32, queue: u32, rank: Rank, now: Time) {
+        if !PLAIN && self.watched {
             let InFlight { flow, size, .. } = self.packets[packet as usize];
             let view = PacketView { id: u64::from(packet), flow, size, rank, arrival: now };
             self.observer.on_admit(PortId(number), view, queue, self.ports[number as usize].queue.watched(), now);
@@ -452,13 +524,13 @@ impl<'a, O: Observer> Net<'a, O> {
     /// Whoever touches a port comes here first, and the end of every transmission is followed by an arrival at the far
     /// end, which comes here too: so no decision is late, and each is made as of the instant when the wire became free.
     #[inline(always)]
-    pub(super) fn catch_up(&mut self, number: u32, now: Time) {
+    pub(super) fn catch_up<const PLAIN: bool>(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
         if port.waiting == 0 || port.busy_until > now {
             return;
         }
-        if !port.own_queue {
-            return self.catch_up_scheduled(number, now);
+        if port.keeper == Keeper::Scheduler {
+            return self.catch_up_scheduled::<PLAIN>(number, now);
         }
         while port.waiting > 0 && port.busy_until <= now {
             let start = port.busy_until;
@@ -469,30 +541,30 @@ impl<'a, O: Observer> Net<'a, O> {
 
     /// As [`catch_up`](Self::catch_up), where a scheduler decides.
     #[inline(never)]
-    fn catch_up_scheduled(&mut self, number: u32, now: Time) {
+    fn catch_up_scheduled<const PLAIN: bool>(&mut self, number: u32, now: Time) {
         loop {
             let port = &self.ports[number as usize];
             if port.waiting == 0 || port.busy_until > now || port.held_back {
                 return;
             }
-            self.begin_scheduled(number, false, port.busy_until);
+            self.begin_scheduled::<PLAIN>(number, false, port.busy_until);
         }
     }
 
     /// Starts to send the next packet of an idle port where one waits.
     fn begin_next(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
-        if port.own_queue {
+        if port.keeper != Keeper::Scheduler {
             let (packet, size) = port.take_next();
             begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
         } else {
-            self.begin_scheduled(number, false, now);
+            self.begin_scheduled::<false>(number, false, now);
         }
     }
 
     /// Takes the next packet from the scheduler of an idle port and starts to send it. `unqueued`: it was admitted just
     /// now and goes past the queue.
-    fn begin_scheduled(&mut self, number: u32, unqueued: bool, now: Time) {
+    fn begin_scheduled<const PLAIN: bool>(&mut self, number: u32, unqueued: bool, now: Time) {
         loop {
             let port = &mut self.ports[number as usize];
             let outcome = match port.queue.scheduler() {
@@ -504,13 +576,22 @@ impl<'a, O: Observer> Net<'a, O> {
                 Dequeued::Packet { packet, queue } => {
                     port.waiting -= 1;
                     port.backlog -= u64::from(packet.size);
-                    if self.watched {
+                    if !PLAIN && self.watched {
                         self.observer.on_dequeue(PortId(number), (&packet).into(), queue, port.queue.watched(), now);
                     }
                     if port.wants_hints {
                         self.packets[packet.id as usize].waited += now.since(packet.arrival);
                     }
-                    begin(port, &mut self.events, number, packet.id as u32, packet.size, now, self.rounding, self.lazy);
+                    begin(
+                        port,
+                        &mut self.events,
+                        number,
+                        packet.id as u32,
+                        packet.size,
+                        now,
+                        self.rounding,
+                        PLAIN || self.lazy,
+                    );
                     return;
                 }
                 Dequeued::Dropped { packet, reason } => {
@@ -557,7 +638,7 @@ impl<'a, O: Observer> Net<'a, O> {
     /// Gathers what a rank function at the port wants to know about a packet.
     #[cold]
     fn hint(&mut self, number: u32, packet: u32) {
-        let InFlight { segment, flow, hash, dst, size, waited, .. } = self.packets[packet as usize];
+        let InFlight { segment, flow, mut route, dst, size, waited, .. } = self.packets[packet as usize];
         let flow_size = self.flows[flow as usize].bytes;
         let (remaining, unacknowledged) = if segment.from_sender() {
             let acknowledged = self.acknowledged.as_ref().map_or(0, |bytes| bytes[flow as usize]);
@@ -575,7 +656,11 @@ impl<'a, O: Observer> Net<'a, O> {
                 break;
             }
             // A link that failed may have left no way.
-            let Some(further) = self.routes.first_port(port.to, dst, hash) else { break };
+            let further = match route.take(self.port_bits) {
+                Ok(port) => Some(port),
+                Err(hash) => self.routes.first_port(port.to, dst, hash),
+            };
+            let Some(further) = further else { break };
             next = further;
         }
         let hints = Hints {

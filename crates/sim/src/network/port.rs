@@ -1,6 +1,7 @@
 //! An output port: a scheduler and a serialiser.
 
 use super::config::{ConfigError, Discipline, IdlePort, PortConfig, PortInfo};
+use super::lanes::Lanes;
 use super::result::PortResult;
 use super::sorted::Sorted;
 use super::topology::Link;
@@ -14,6 +15,8 @@ pub(super) enum Queue {
     Ring,
     /// A PIFO where nobody watches, until it grows long.
     Sorted(Sorted),
+    /// A scheduler that decides on arrival where nobody watches.
+    Lanes(Lanes),
     /// Drop-tail.
     Fifo(Box<Fifo>),
     /// Any other scheduler.
@@ -29,7 +32,10 @@ impl Queue {
                 Self::Fifo(Box::new(Fifo::new(FifoParams { capacity: *capacity }).map_err(refused)?))
             }
             Discipline::Scheduler(make) if watched => Self::Other(make(info)),
-            Discipline::Scheduler(make) => Sorted::new(make(info)).map_or_else(Self::Other, Self::Sorted),
+            Discipline::Scheduler(make) => match Sorted::new(make(info)).map_err(Lanes::new) {
+                Ok(sorted) => Self::Sorted(sorted),
+                Err(lanes) => lanes.map_or_else(Self::Other, Self::Lanes),
+            },
         })
     }
 
@@ -37,18 +43,18 @@ impl Queue {
     #[inline]
     pub(super) fn scheduler(&mut self) -> Option<&mut dyn Scheduler> {
         match self {
-            Self::Ring | Self::Sorted(_) => None,
+            Self::Ring | Self::Sorted(_) | Self::Lanes(_) => None,
             Self::Fifo(fifo) => Some(&mut **fifo),
             Self::Other(scheduler) => Some(&mut **scheduler),
         }
     }
 
-    /// Whether the scheduler, which is empty, would hand a packet through without a trace.
+    /// Lets a packet pass the scheduler, which is empty, if that allows it.
     #[inline]
-    pub(super) fn passes(&self, size: u32, rank: Rank) -> bool {
+    pub(super) fn pass(&mut self, size: u32, rank: Rank) -> bool {
         match self {
-            Self::Other(scheduler) => scheduler.passes_when_empty(size, rank),
-            Self::Ring | Self::Sorted(_) | Self::Fifo(_) => false,
+            Self::Other(scheduler) => scheduler.pass(size, rank),
+            Self::Ring | Self::Sorted(_) | Self::Lanes(_) | Self::Fifo(_) => false,
         }
     }
 
@@ -59,11 +65,22 @@ impl Queue {
     #[inline]
     pub(super) fn watched(&self) -> &dyn Scheduler {
         match self {
-            Self::Ring | Self::Sorted(_) => unreachable!("a port keeps its packets itself only where nobody watches"),
+            Self::Ring | Self::Sorted(_) | Self::Lanes(_) => {
+                unreachable!("a port keeps its packets itself only where nobody watches")
+            }
             Self::Fifo(fifo) => &**fifo,
             Self::Other(scheduler) => &**scheduler,
         }
     }
+}
+
+/// Who keeps the packets of a port: the port itself in three ways, or its scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeper {
+    Ring,
+    Sorted,
+    Lanes,
+    Scheduler,
 }
 
 /// One output port. What every packet touches comes first and fills two cache lines.
@@ -85,9 +102,7 @@ pub(super) struct Port {
     pub(super) to: u32,
     /// Position of the first packet in the ring.
     head: u32,
-    /// The port keeps its packets itself, in arrival order or sorted.
-    pub(super) own_queue: bool,
-    pub(super) sorted: bool,
+    pub(super) keeper: Keeper,
     pub(super) idle: IdlePort,
     pub(super) at_host: bool,
     pub(super) wants_hints: bool,
@@ -143,8 +158,12 @@ impl Port {
             to: link.to,
             head: 0,
             ring: Box::default(),
-            own_queue: matches!(queue, Queue::Ring | Queue::Sorted(_)),
-            sorted: matches!(queue, Queue::Sorted(_)),
+            keeper: match queue {
+                Queue::Ring => Keeper::Ring,
+                Queue::Sorted(_) => Keeper::Sorted,
+                Queue::Lanes(_) => Keeper::Lanes,
+                Queue::Fifo(_) | Queue::Other(_) => Keeper::Scheduler,
+            },
             idle: config.idle,
             at_host: link.from < hosts,
             wants_hints: queue.scheduler().is_some_and(|scheduler| scheduler.wants_hints()),
@@ -209,6 +228,12 @@ impl Port {
         }
         let end = self.head.wrapping_add(self.waiting) as usize & (self.ring.len() - 1);
         self.ring[end] = u64::from(size) << 32 | u64::from(packet);
+        self.wait(size);
+    }
+
+    /// Books a packet that waits.
+    #[inline(always)]
+    pub(super) fn wait(&mut self, size: u32) {
         self.waiting += 1;
         self.backlog += u64::from(size);
         self.most_waiting = self.most_waiting.max(self.waiting);
@@ -219,12 +244,11 @@ impl Port {
     pub(super) fn sorted_push(&mut self, packet: u32, size: u32, rank: Rank) -> Option<(u32, u32)> {
         let Queue::Sorted(sorted) = &mut self.queue else { unreachable!("the caller saw a sorted queue") };
         let lost = sorted.push(rank, (packet, size));
-        self.backlog += u64::from(size);
         if let Some((_, lost_size)) = lost {
+            self.backlog += u64::from(size);
             self.backlog -= u64::from(lost_size);
         } else {
-            self.waiting += 1;
-            self.most_waiting = self.most_waiting.max(self.waiting);
+            self.wait(size);
         }
         lost
     }
@@ -232,7 +256,7 @@ impl Port {
     /// Takes the next packet of a port that keeps them itself: its number and size.
     #[inline(always)]
     pub(super) fn take_next(&mut self) -> (u32, u32) {
-        if self.sorted { self.sorted_pop() } else { self.ring_pop() }
+        if self.keeper == Keeper::Ring { self.ring_pop() } else { self.ranked_pop() }
     }
 
     /// The sorted queue has grown long: its scheduler takes over for the rest of the run.
@@ -242,14 +266,16 @@ impl Port {
             Queue::Sorted(sorted) => Queue::Other(sorted.hand_over(now)),
             queue => queue,
         };
-        self.own_queue = false;
-        self.sorted = false;
+        self.keeper = Keeper::Scheduler;
     }
 
-    #[inline]
-    fn sorted_pop(&mut self) -> (u32, u32) {
-        let Queue::Sorted(sorted) = &mut self.queue else { unreachable!("the caller saw a sorted queue") };
-        let (packet, size) = sorted.pop();
+    #[inline(never)]
+    fn ranked_pop(&mut self) -> (u32, u32) {
+        let (packet, size) = match &mut self.queue {
+            Queue::Sorted(sorted) => sorted.pop(),
+            Queue::Lanes(lanes) => lanes.pop(),
+            Queue::Ring | Queue::Fifo(_) | Queue::Other(_) => unreachable!("the caller saw who keeps the packets"),
+        };
         self.waiting -= 1;
         self.backlog -= u64::from(size);
         (packet, size)
@@ -318,7 +344,12 @@ impl Port {
         let (held_packets, held_bytes) = match &self.queue {
             Queue::Ring => (self.waiting as usize, self.ring_sizes().sum()),
             Queue::Sorted(sorted) => (sorted.len(), sorted.sizes().sum()),
+            Queue::Lanes(lanes) => lanes.account(),
             queue => (queue.watched().len(), queue.watched().backlog().0),
+        };
+        let counted = match &self.queue {
+            Queue::Lanes(lanes) => lanes.scheduler().len(),
+            _ => held_packets,
         };
         let problem = if self.arrived_packets != packets {
             format!("{} packets arrived, {packets} are accounted for", self.arrived_packets)
@@ -326,6 +357,8 @@ impl Port {
             format!("{} B arrived, {bytes} B are accounted for", self.arrived_bytes)
         } else if self.waiting as usize != held_packets {
             format!("{} packets should wait, the scheduler holds {held_packets}", self.waiting)
+        } else if counted != held_packets {
+            format!("{held_packets} packets wait, the scheduler counts {counted}")
         } else if self.backlog != held_bytes {
             format!("{} B should wait, the scheduler holds {held_bytes} B", self.backlog)
         } else {

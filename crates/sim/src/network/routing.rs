@@ -27,6 +27,36 @@ impl Default for Routing {
     }
 }
 
+/// What a packet carries along to find its way: the ports ahead of it, the nearest in the lowest bits and each plus one, or
+/// the hash that picks them one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Route(u64);
+
+/// Marks a hash.
+const HASH: u64 = 1 << 63;
+
+impl Route {
+    /// The ports are picked by `hash`.
+    pub(super) const fn picked_by(hash: u32) -> Self {
+        Self(HASH | hash as u64)
+    }
+
+    /// The next port of a path, which it then has behind it; the hash, where there is no path. `bits` as in
+    /// [`Routes::route`].
+    ///
+    /// # Errors
+    /// The hash.
+    #[inline(always)]
+    pub(super) const fn take(&mut self, bits: u32) -> Result<u32, u32> {
+        let ahead = self.0;
+        if ahead & HASH != 0 {
+            return Err(ahead as u32);
+        }
+        self.0 = ahead >> bits;
+        Ok((ahead as u32 & ((1 << bits) - 1)).wrapping_sub(1))
+    }
+}
+
 /// Next hops from every node to every group of hosts.
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
@@ -113,7 +143,28 @@ impl Routes {
         }
     }
 
-    /// What a packet from `src` to `dst` of flow `id` carries along for [`next_port`](Self::next_port).
+    /// What packets from `src` to `dst` of flow `id` carry along: the whole path, each port in `bits` bits, if it is the
+    /// same for all of them and short enough. `to` tells where a port leads. `bits` is 0 where routes may change.
+    pub(super) fn route(&mut self, src: u32, dst: u32, id: u64, bits: u32, to: impl Fn(u32) -> u32) -> Route {
+        let hash = self.path_hash(src, dst, id);
+        if bits == 0 || matches!(self.routing, Routing::Spray { .. }) {
+            return Route::picked_by(hash);
+        }
+        let (mut node, mut path, mut length) = (src, 0, 0);
+        while node != dst {
+            match self.next_port(node, dst, hash) {
+                Some(port) if length + bits < 64 => {
+                    path |= u64::from(port + 1) << length;
+                    length += bits;
+                    node = to(port);
+                }
+                _ => return Route::picked_by(hash),
+            }
+        }
+        Route(path)
+    }
+
+    /// What picks the ports of packets from `src` to `dst` of flow `id`, see [`next_port`](Self::next_port).
     pub(super) fn path_hash(&self, src: u32, dst: u32, id: u64) -> u32 {
         match self.routing {
             Routing::FlowHash { seed } => {
@@ -137,7 +188,7 @@ impl Routes {
     }
 
     /// The port by which a packet for host `dst` leaves `node`; `None` if there is no way.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn next_port(&mut self, node: u32, dst: u32, hash: u32) -> Option<u32> {
         let (group, down) = self.hosts[dst as usize];
         let (start, count) = self.spans[node as usize * self.groups + group as usize];

@@ -78,7 +78,7 @@ impl<O: Observer> Net<'_, O> {
             for port in &pools.ports_of[switch as usize] {
                 // What left meanwhile is no longer there.
                 if self.lazy {
-                    self.catch_up(*port, now);
+                    self.catch_up::<false>(*port, now);
                 }
                 used += self.ports[*port as usize].backlog;
             }
