@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab.figures.palette import INK, look
+from pifolab.figures.palette import INK, flow_colours, look, rank_colour
 from pifolab.figures.style import PAGE_INCHES, figure_style, save, subplots
 from pifolab.reproduce.execute import Measured
 from pifolab.reproduce.verdict import ENOUGH_SEEDS, ClaimVerdict
@@ -53,6 +53,8 @@ def draw_experiment(one: Measured) -> Figure | None:
         "by-size": _by_size,
         "bounds": _bounds,
         "delivered": _delivered,
+        "queues": _queues,
+        "arrivals": _arrivals,
     }
     if kind not in painters or not one.frames:
         return None
@@ -269,6 +271,55 @@ def _delivered(one: Measured, plot: Mapping[str, Any]) -> Figure:
     axes.set_ylabel("delivered (Gb/s)")
     axes.set_xticks(range(1, 1 + len(frame["flow"].unique())))
     _legend(figure, axes)
+    return figure
+
+
+def _queues(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    """Draw the share of the drops that each queue has, a stack for each point of the axis."""
+    import polars as pl
+
+    x, frame = plot["x"], one.frames["port_queues"]
+    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    queues = frame["queue"].unique().sort(nulls_last=True).to_list()
+    figure, panels = _panels(len(names))
+    for axes, name in zip(panels, names, strict=True):
+        rows = frame.filter(scheduler=name).group_by(x, "queue").agg(pl.col("dropped_packets").sum())
+        points = sorted(rows[x].unique().to_list())
+        totals = [max(rows.filter(pl.col(x) == point)["dropped_packets"].sum(), 1) for point in points]
+        bottom = [0.0] * len(points)
+        for place, queue in enumerate(queues):
+            mine = rows.filter(pl.col("queue").eq_missing(queue))
+            found = dict(mine.select(x, "dropped_packets").iter_rows())
+            shares = [found.get(point, 0) / total for point, total in zip(points, totals, strict=True)]
+            label = "none" if queue is None else f"queue {queue + 1}"
+            colour = rank_colour(place / max(len(queues) - 1, 1))
+            axes.bar([f"{point:g}" for point in points], shares, bottom=bottom, color=colour, label=label)
+            bottom = [low + share for low, share in zip(bottom, shares, strict=True)]
+        axes.set_title(_label(name), loc="left")
+        axes.set_xlabel(str(x))
+        axes.set_ylabel("share of the drops")
+    _legend(figure, panels[0])
+    return figure
+
+
+def _arrivals(one: Measured, plot: Mapping[str, Any]) -> Figure:
+    """Draw the rank of each data packet in order of arrival, a colour for each flow (first seed)."""
+    frame = one.frames["arrival_order"]
+    frame = frame.filter(frame["seed"] == frame["seed"].min())
+    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    flows = sorted(frame["flow"].unique().to_list())
+    figure, panels = _panels(len(names))
+    for axes, name in zip(panels, names, strict=True):
+        rows = frame.filter(scheduler=name).head(int(plot["most"])).with_row_index("place")
+        for flow, colour in zip(flows, flow_colours(len(flows)), strict=True):
+            mine = rows.filter(flow=flow)
+            mine = mine.gather_every(max(1, mine.height // 1500))
+            axes.plot(mine["place"], mine["rank"] / 1e6, ".", markersize=1, color=colour, label=f"flow {flow + 1}")
+        axes.set_title(_label(name), loc="left")
+        axes.set_xlabel("packets, in order of arrival")
+        axes.set_ylabel("rank (millions)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), markerscale=6)
     return figure
 
 

@@ -177,6 +177,28 @@ def bound_mean(results: Results, scheduler: str, queue: float, from_ns: float, t
     return float(rows["bound"].mean())  # type: ignore[arg-type]
 
 
+def drop_share(results: Results, scheduler: str, first: float, last: float, **where: Any) -> float:
+    """Return the share of all drops, at all ports, that the queues `first` to `last` (0 leaves first) refused or lost."""
+    import polars as pl
+
+    rows = results.rows("port_queues", {"scheduler": scheduler, **where})
+    total = float(rows["dropped_packets"].sum())
+    if total == 0:
+        raise MissingValueError(f"{scheduler} dropped nothing")
+    return float(rows.filter(pl.col("queue").is_between(first, last))["dropped_packets"].sum()) / total
+
+
+def overlap(results: Results, scheduler: str, ending: float, other: float, **where: Any) -> float:
+    """Return how many data packets of one flow reach the receiver before the last one of the flow `ending`."""
+    import polars as pl
+
+    flows = results.rows("arrival_order", {"scheduler": scheduler, **where})["flow"]
+    places = pl.arg_where(flows == int(ending), eager=True)
+    if not len(places):
+        raise MissingValueError(f"no packet of flow {ending:.0f} arrived under {scheduler}")
+    return float((flows.head(int(places[-1])) == int(other)).sum())
+
+
 def lowest_dropped(results: Results, scheduler: str, **where: Any) -> float:
     """Return the lowest rank of which a packet was dropped."""
     rows = per_rank(results, scheduler, **where).filter(pl_positive("dropped"))
@@ -203,6 +225,8 @@ MEASURES: Mapping[str, Callable[..., float]] = {
         size_fct_ns,
         size_p99_ns,
         bound_mean,
+        drop_share,
+        overlap,
         lowest_dropped,
     )
 }
