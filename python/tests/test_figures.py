@@ -180,6 +180,26 @@ def test_the_example_of_the_documentation_draws(tmp_path: Path, monkeypatch: pyt
     assert sorted(file.name for file in tmp_path.iterdir()) == ["fct.pdf", "fct.png", "fct.svg"]
 
 
+def test_drops_are_drawn_by_the_queue_that_refused_them_or_by_none():
+    result = pifolab.run_text(
+        """
+        duration_s = 0.002
+        link = { rate_gbps = 10 }
+        workload = { arrivals = "constant", rate_gbps = 15, size_bytes = 1500, ranks = "uniform" }
+        scheduler = [{ name = "packs" }, { name = "sp-pifo" }]
+        """
+    )
+    queues = result.tables["queues"]
+    totals = result.tables["schedulers"].select("scheduler", "dropped_packets").rows()
+    assert queues.group_by("scheduler", maintain_order=True).agg(pl.col("dropped_packets").sum()).rows() == totals
+    assert queues.filter(pl.col("queue").is_null())["scheduler"].to_list() == ["packs"]
+    axes = draw_run(result)["drops-by-queue"].axes[0]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == [*map(str, range(8)), "none"]
+    # PACKS's bars come first, the one of no queue last.
+    none = int(queues.filter(pl.col("queue").is_null())["dropped_admission"].item())
+    assert axes.patches[8].get_height() == none > 0
+
+
 def test_one_link_with_throughput_is_drawn_over_time(tmp_path: Path):
     result = pifolab.run_text(
         """

@@ -8,6 +8,7 @@ import pytest
 import tomli
 from sweeping import MINE, SCENARIO, contents, sweep_of
 
+from pifolab.errors import InputError
 from pifolab.store import Store
 from pifolab.sweep import Sweep, UntilTight, make_plan, run_sweep
 
@@ -126,6 +127,43 @@ def test_failures_stop_no_other_run(base: Path, tmp_path: Path):
     assert "SIGKILL" in failed["dies"].reason
     assert failed["pifo"].reason == "took longer than the time limit of 0.4 s"
     assert sorted(result.table("schedulers")["scheduler"]) == ["fine", "pifo"]
+
+
+def test_a_sweep_on_a_network_brings_classes_of_every_kind(tmp_path: Path):
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    for file, language in (("mine.py", "python"), ("mine.toml", "toml")):
+        (tmp_path / file).write_text(re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0])
+    written = {
+        "scenario": "mine.toml",
+        "seeds": [1],
+        "axis": {
+            "scheduler": ["two-queues", "pifo"],
+            "keep": {"key": "transport.controller.keep", "values": [0.2, 0.8]},
+        },
+        "set": {"duration_ms": 2},
+    }
+    own = {
+        "schedulers": {"two-queues": "mine.py:TwoQueues"},
+        "ranks": {"short-first": "mine.py:ShortFirst"},
+        "controllers": {"timid": "mine.py:Timid"},
+        "observers": {"waits": "mine.py:Waits"},
+    }
+    sweep = Sweep.from_dict(written | own, file=str(tmp_path / "s.toml"))
+    result = run_sweep(sweep, Store(tmp_path / "store"), workers=1)
+    assert result.failures == []
+    assert set(result.table("waits")["scheduler"]) == {"two-queues", "pifo"}
+    rows = result.table("schedulers")
+    hashes = {(name, keep): trace for name, keep, trace in rows.select("scheduler", "keep", "trace_hash").iter_rows()}
+    assert hashes["two-queues", 0.2] != hashes["pifo", 0.2], "the scheduler takes part"
+    assert hashes["pifo", 0.2] != hashes["pifo", 0.8], "the controller takes part"
+
+    for kind in ("schedulers", "ranks", "controllers"):
+        without = {key: value for key, value in own.items() if key != kind}
+        with pytest.raises(
+            InputError, match=f"mine.toml.*; classes of your own come from the table {kind} of the sweep"
+        ) as caught:
+            make_plan(Sweep.from_dict(written | without, file=str(tmp_path / "s.toml")))
+        assert kind != "schedulers" or "short-first" not in str(caught.value), "a rank function is no scheduler"
 
 
 def test_a_run_is_another_one_when_the_users_scheduler_has_changed(base: Path, tmp_path: Path):

@@ -185,7 +185,11 @@ impl Extras for PythonExtras {
         self.controllers.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    fn names(&self) -> Vec<String> {
-        self.schedulers.iter().chain(&self.ranks).map(|(name, _)| name.clone()).collect()
+    fn scheduler_names(&self) -> Vec<String> {
+        self.schedulers.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn rank_names(&self) -> Vec<String> {
+        self.ranks.iter().map(|(name, _)| name.clone()).collect()
     }
 }

@@ -45,8 +45,13 @@ pub trait Extras {
         Vec::new()
     }
 
-    /// The names of schedulers and rank functions it knows, for "did you mean".
-    fn names(&self) -> Vec<String> {
+    /// The names of schedulers it knows, for "did you mean".
+    fn scheduler_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names of rank functions it knows, for "did you mean".
+    fn rank_names(&self) -> Vec<String> {
         Vec::new()
     }
 }

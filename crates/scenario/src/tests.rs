@@ -318,7 +318,7 @@ impl Extras for Mine {
             _ => Err("mine takes no parameters".to_owned()),
         })
     }
-    fn names(&self) -> Vec<String> {
+    fn scheduler_names(&self) -> Vec<String> {
         vec!["mine".to_owned()]
     }
 }

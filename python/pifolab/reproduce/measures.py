@@ -178,7 +178,7 @@ def bound_mean(results: Results, scheduler: str, queue: float, from_ns: float, t
 
 
 def drop_share(results: Results, scheduler: str, first: float, last: float, **where: Any) -> float:
-    """Return the share of all drops, at all ports, that the queues `first` to `last` (0 leaves first) refused or lost."""
+    """Return the share of all drops, at all ports, that queues `first` to `last` (0 leaves first) refused or lost."""
     import polars as pl
 
     rows = results.rows("port_queues", {"scheduler": scheduler, **where})

@@ -1,30 +1,33 @@
-"""Schedulers and rank functions written in Python, named in a sweep as ``"file.py:Class"``."""
+"""What is written in Python and named in a sweep as ``"file.py:Class"``: schedulers, rank functions and the like."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
 
-__all__ = ["Custom", "load"]
+__all__ = ["KINDS", "Custom", "load", "load_all"]
+
+#: The tables of a sweep that name classes; also the keywords of `pifolab.run`.
+KINDS = ("schedulers", "ranks", "controllers", "observers")
 
 
 @dataclass(frozen=True)
 class Custom:
-    """What a sweep brings along: names, and the file and class behind each."""
+    """What a sweep brings along."""
 
-    schedulers: dict[str, tuple[str, str]]
-    ranks: dict[str, tuple[str, str]]
+    #: For each of `KINDS` names, and the file and class behind each.
+    named: dict[str, dict[str, tuple[str, str]]]
 
     @classmethod
-    def read(cls, schedulers: Any, ranks: Any, folder: Path, place: Callable[..., str]) -> Custom:
-        """Read the tables ``schedulers`` and ``ranks`` of a sweep; files are looked for in `folder`.
+    def read(cls, sweep: Mapping[str, Any], folder: Path, place: Callable[..., str]) -> Custom:
+        """Read the tables of a sweep that `KINDS` names; files are looked for in `folder`.
 
         Raises
         ------
@@ -32,7 +35,8 @@ class Custom:
             An entry is no ``"file.py:Class"``, or there is no such file or class.
         """
         found: dict[str, dict[str, tuple[str, str]]] = {}
-        for key, written in (("schedulers", schedulers), ("ranks", ranks)):
+        for key in KINDS:
+            written = sweep.get(key)
             if written is not None and not isinstance(written, Mapping):
                 raise InputError(f'{place(key)}: expected a table such as mine = "mine.py:Mine"')
             found[key] = {}
@@ -46,15 +50,24 @@ class Custom:
                     load(*found[key][name])
                 except InputError as error:
                     raise InputError(f"{where}: {error}") from None
-        return cls(found["schedulers"], found["ranks"])
+        return cls(found)
+
+    def makers(self) -> dict[str, Any]:
+        """Return the classes themselves."""
+        return load_all(self.named)
 
     def digest(self) -> str:
         """Return a hash of the files behind the names; empty without any."""
         digest = hashlib.sha256()
-        members = [*self.schedulers.items(), *self.ranks.items()]
+        members = [(name, one) for named in self.named.values() for name, one in named.items()]
         for name, (file, maker) in members:
             digest.update(f"{name}\0{maker}\0".encode() + Path(file).read_bytes())
         return digest.hexdigest() if members else ""
+
+
+def load_all(named: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]:
+    """Return the classes behind names, kind by kind, as `load` finds each."""
+    return {kind: {name: load(*one) for name, one in group.items()} for kind, group in named.items()}
 
 
 def load(file: str, maker: str) -> Any:

@@ -61,7 +61,7 @@ def execute(
         It took longer than ``time_limit_s`` of the job.
     """
     from pifolab.runs import run_text
-    from pifolab.sweep.custom import load
+    from pifolab.sweep.custom import load_all
     from pifolab.sweep.plan import code_version
 
     if job["code"] != code_version():
@@ -80,8 +80,7 @@ def execute(
             job["file"],
             seeds=[job["seed"]],
             overrides=dict(job["overrides"]),
-            schedulers={name: load(*one) for name, one in job["schedulers"].items()},
-            ranks={name: load(*one) for name, one in job["ranks"].items()},
+            **load_all(job["python"]),
             workers=1,
             progress=watch,
         )

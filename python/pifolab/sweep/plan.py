@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError, ParameterError
-from pifolab.sweep.custom import load
 from pifolab.sweep.spec import Setting, Sweep
 
 if TYPE_CHECKING:
@@ -22,6 +21,13 @@ __all__ = ["Plan", "PlannedRun", "code_version", "make_plan"]
 
 #: What a specification says about itself, not about the results.
 _NO_EFFECT = ("title", "description", "seeds")
+
+#: What a scenario says of names that it does not know, and the table of a sweep that could have them.
+_UNKNOWN = {
+    "unknown scheduler": "schedulers",
+    "unknown rank function": "ranks",
+    "transport.controller.name": "controllers",
+}
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,9 @@ class Plan:
             "file": str(sweep.scenario.absolute()),
             "overrides": [list(pair) for pair in run.setting.overrides],
             "seed": run.seed,
-            "schedulers": {name: list(one) for name, one in sweep.custom.schedulers.items()},
-            "ranks": {name: list(one) for name, one in sweep.custom.ranks.items()},
+            "python": {
+                kind: {name: list(one) for name, one in own.items()} for kind, own in sweep.custom.named.items()
+            },
             "tables": None if sweep.tables is None else list(sweep.tables),
             "time_limit_s": sweep.time_limit_s,
             "name": run.name,
@@ -109,9 +116,9 @@ def make_plan(sweep: Sweep) -> Plan:
     """
     code = code_version()
     custom = sweep.custom.digest()
-    makers = [
-        {name: load(*one) for name, one in group.items()} for group in (sweep.custom.schedulers, sweep.custom.ranks)
-    ]
+    makers = sweep.custom.makers()
+    # Observers decide nothing.
+    del makers["observers"]
     settings = sweep.settings()
     digests = []
     seen: dict[Path, str] = {}
@@ -122,14 +129,13 @@ def make_plan(sweep: Sweep) -> Plan:
                     sweep.scenario_text,
                     str(sweep.scenario),
                     list(setting.overrides),
-                    schedulers=makers[0],
-                    ranks=makers[1],
+                    **makers,
                 )
             )
         except (InputError, ParameterError) as error:
             # What the scenario calls --set is what the sweep sets.
             problem = str(error).replace(f"{sweep.scenario}: --set: ", f"{sweep.scenario}: ", 1)
-            raise InputError(f"{sweep.file}: {setting.name}: {problem}") from None
+            raise InputError(f"{sweep.file}: {setting.name}: {problem}{_own_classes(problem)}") from None
         for name in _NO_EFFECT:
             resolved.pop(name, None)
         for path in _files(resolved, sweep.scenario.parent):
@@ -146,6 +152,14 @@ def code_version() -> str:
     """Return the version and a hash of the compiled module: whatever it is made from may change results."""
     module = Path(str(_pifolab.__file__))
     return f"{_pifolab.__version__}+{hashlib.sha256(module.read_bytes()).hexdigest()[:12]}"
+
+
+def _own_classes(problem: str) -> str:
+    """Return what to add where a scenario names something that neither the library nor the sweep has."""
+    for named, kind in _UNKNOWN.items():
+        if named in problem:
+            return f"; classes of your own come from the table {kind} of the sweep"
+    return ""
 
 
 def _files(value: Any, folder: Path) -> Iterator[Path]:

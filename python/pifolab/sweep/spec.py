@@ -17,7 +17,7 @@ from pifolab.errors import InputError
 from pifolab.statistics.metrics import Metric
 from pifolab.sweep.axes import SCHEDULER, Axis
 from pifolab.sweep.comparison import Comparison
-from pifolab.sweep.custom import Custom
+from pifolab.sweep.custom import KINDS, Custom
 from pifolab.sweep.derive import Expression, unknown_axis
 from pifolab.sweep.text import line_of, parse_toml, to_toml
 
@@ -25,7 +25,7 @@ __all__ = ["Setting", "Sweep"]
 
 _KEYS = (
     "title", "scenario", "seeds", "axis", "zip", "set", "derived", "tables", "metrics", "compare", "time_limit_s",
-    "schedulers", "ranks",
+    *KINDS,
 )  # fmt: skip
 
 #: Columns that every table of a sweep has.
@@ -422,7 +422,7 @@ class _Reader:
 
     def _custom(self) -> Custom:
         folder = Path(self.file).parent
-        return Custom.read(self.written.get("schedulers"), self.written.get("ranks"), folder, self.place)
+        return Custom.read(self.written, folder, self.place)
 
 
 def _place(file: str, text: str, path: Sequence[str]) -> str:

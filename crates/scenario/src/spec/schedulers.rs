@@ -98,7 +98,8 @@ impl Chosen {
             Err(_) => match extras.scheduler(&self.name, &self.args) {
                 Some(built) => built.map_err(|problem| (None, problem)),
                 None => {
-                    Err(unknown_name("scheduler", &self.name, SCHEDULERS.iter().map(|entry| entry.info.name), extras))
+                    let known = SCHEDULERS.iter().map(|entry| entry.info.name);
+                    Err(unknown_name("scheduler", &self.name, known, extras.scheduler_names()))
                 }
             },
         }
@@ -110,7 +111,8 @@ impl Chosen {
             Err(_) => match extras.rank(&self.name, &self.args) {
                 Some(built) => built.map_err(|problem| (None, problem)),
                 None => {
-                    Err(unknown_name("rank function", &self.name, RANKS.iter().map(|entry| entry.info.name), extras))
+                    let known = RANKS.iter().map(|entry| entry.info.name);
+                    Err(unknown_name("rank function", &self.name, known, extras.rank_names()))
                 }
             },
         }
@@ -121,9 +123,8 @@ fn fault_of(error: ParamError) -> Fault {
     (Some(error.key.clone()), problem(&error))
 }
 
-fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>, extras: &dyn Extras) -> Fault {
-    let mut names: Vec<String> = known.map(str::to_owned).collect();
-    names.extend(extras.names());
+fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>, own: Vec<String>) -> Fault {
+    let names: Vec<String> = known.map(str::to_owned).chain(own).collect();
     (Some("name".to_owned()), unknown(what, name, || names.iter().map(String::as_str)))
 }
 
