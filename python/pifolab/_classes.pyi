@@ -254,10 +254,14 @@ class SpPifoGreedy(Scheduler):
     ranks : an integer from 1 to 2^63 - 1 (ranks)
         The size of the rank space; packets with a rank from here on are refused. If absent: any
         rank is taken, and initial bounds that are not given are spread over 0..99.
-    steps : one of one, until-convergence, default one
+    steps : one of one, until-convergence, one-or-equal, next-seen, default one
         How often the bounds are swept after a window.
         * ``one``: each bound moves by at most one rank per window
         * ``until-convergence``: bounds move until none does (Algorithm 2)
+        * ``one-or-equal``: each bound moves by at most one rank per window, also if the risk
+          stays the same (Algorithm 2 to the letter)
+        * ``next-seen``: each bound moves at most to the next rank in the window, which counts
+          admitted packets (the paper's simulator)
 
     Raises
     ------
@@ -286,7 +290,7 @@ class SpPifoGreedy(Scheduler):
         window_packets: int | None = None,
         initial_bounds: Sequence[int] | None = None,
         ranks: int | None = None,
-        steps: Literal["one", "until-convergence"] | None = None,
+        steps: Literal["one", "until-convergence", "one-or-equal", "next-seen"] | None = None,
     ) -> SpPifoGreedy: ...
 
 class SpPifoOptimal(Scheduler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -38,12 +39,25 @@ def test_the_table_has_a_column_for_each_scheduler(card):
     assert all(line.count("|") == head.count("|") for line in lines if line.startswith("|"))
 
 
+def test_the_page_needs_nothing_but_itself_and_shows_what_was_measured(card):
+    page = (card / "scorecard.html").read_text()
+    assert not re.search(r'(src|href)="(?!data:|#)', page), "the page needs something beside itself"
+    assert page.count("<img") == 1
+    for heading in ("Order and drops on one link", "Fairness", "State in a switch", "Jain index, STFQ"):
+        assert heading in page
+    assert "Flows in a data centre" not in page, "nothing of it was measured"
+    by_name = {row["scheduler"]: row for row in json.loads((card / "scorecard.json").read_text())}
+    best = min(row["inversions (%), uniform"]["value"] for name, row in by_name.items() if name not in ("pifo", "pieo"))
+    assert f"<strong>{best:.3g} [" in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (["--only", "unform"], 'unknown scenario "unform"; did you mean uniform?'),
         (["--seeds", "0"], "'0' is no integer from 1"),
         (["--out", "/dev/null"], "/dev/null: is no folder"),
+        (["--experiments", "/nowhere"], "/nowhere/scorecard/uniform.toml"),
     ],
 )
 def test_wrong_arguments_are_one_line_and_status_2(arguments, problem, capsys, tmp_path):

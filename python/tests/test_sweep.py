@@ -10,7 +10,7 @@ from sweeping import MINE, SCENARIO, contents, sweep_of
 
 from pifolab.errors import InputError
 from pifolab.store import Store
-from pifolab.sweep import Sweep, UntilTight, make_plan, run_sweep
+from pifolab.sweep import Sweep, UntilTight, make_plan, run_sweep, run_together
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -187,6 +187,32 @@ def test_a_run_is_another_one_when_its_trace_has_changed(tmp_path: Path):
         (tmp_path / "t.csv").write_text(f"time_ns,size_bytes,flow,rank\n0,100,0,{rank}\n")
         keys.append(make_plan(sweep_of(scenario, seeds=[1])).runs()[0].key)
     assert keys[0] != keys[1]
+
+
+def test_several_sweeps_run_as_one_with_the_longest_first_and_nothing_twice(base: Path, tmp_path: Path):
+    lengths = {"key": "duration_s", "values": [0.001, 0.003]}
+    plans = [
+        make_plan(Sweep.from_dict(written, file=str(base.with_name(name))))
+        for name, written in (
+            ("one.toml", {"scenario": base.name, "axis": {"s": lengths}, "tables": ["schedulers"]}),
+            ("two.toml", {"scenario": base.name, "set": {"duration_s": 0.003}, "tables": ["ranks"]}),
+            ("three.toml", {"scenario": base.name}),
+        )
+    ]
+    store = Store(tmp_path / "store")
+    events: list[Any] = []
+
+    def length(plan: Any, run: Any) -> float:
+        return float(dict(run.setting.overrides).get("duration_s", 0.002))
+
+    assert run_together(plans, store, 1, events.append, length=length) == []
+    assert [event["run"] for event in events if event["event"] == "finished"] == [
+        plans[0].runs()[1].key, plans[2].runs()[0].key, plans[0].runs()[0].key,
+    ]  # fmt: skip
+    assert plans[1].runs()[0].key == plans[0].runs()[1].key
+    assert {"schedulers", "ranks"} <= set(store.tables(plans[1].runs()[0].key))
+    # Each sweep finds all of its runs done.
+    assert run_sweep(plans[1].sweep, store, workers=1).reused == 1
 
 
 def test_axes_are_crossed_zipped_ranged_and_derived(base: Path):

@@ -233,7 +233,7 @@ fn greedy(source: &mut Source<'_>) -> Settings {
     if source.once_in(2) {
         settings.integer("ranks", source.pick(&[8u64, 100, 1 << 40]));
     }
-    settings.draw_word(source, "steps", &["one", "until-convergence"]);
+    settings.draw_word(source, "steps", &["one", "until-convergence", "one-or-equal", "next-seen"]);
     settings
 }
 

@@ -39,7 +39,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--out", type=Path, default=Path("out/reproduce"), metavar="DIR", help="default: out/reproduce")
     parser.add_argument("--registry", type=Path, metavar="DIR", help="claims from these files instead of the package's")
     parser.add_argument(
-        "--experiments", type=Path, metavar="DIR", help="where the scenarios are (default: experiments)"
+        "--experiments", type=Path, metavar="DIR", help="where the scenarios are (default: those of the package)"
     )
     parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
     parser.add_argument("--no-figures", action="store_true", help="tables only")
@@ -70,9 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def progress(done: int, of: int, what: str) -> None:
         if sys.stderr.isatty():
-            print(
-                f"\r\x1b[K{done}/{of} experiments, {time.monotonic() - started:.0f} s  {what}", end="", file=sys.stderr
-            )
+            print(f"\r\x1b[K{done}/{of} runs, {time.monotonic() - started:.0f} s  {what}", end="", file=sys.stderr)
             if done == of:
                 print(file=sys.stderr)
 

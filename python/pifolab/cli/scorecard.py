@@ -22,16 +22,19 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--seeds", type=positive_integer, default=3, metavar="N", help="default: 3")
     parser.add_argument("--quick", action="store_true", help="a tenth of the length")
-    parser.add_argument("--only", metavar="NAME,...", help="only these scenarios of experiments/scorecard")
+    parser.add_argument("--only", metavar="NAME,...", help="only these scenarios of scorecard/")
+    parser.add_argument(
+        "--experiments", type=Path, metavar="DIR", help="where the scenarios are (default: those of the package)"
+    )
     parser.add_argument("--out", type=Path, default=Path("out/scorecard"), metavar="DIR", help="default: out/scorecard")
     parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run, print, and write scorecard.md and scorecard.json."""
+    """Run, print, and write scorecard.html, scorecard.md and scorecard.json."""
     from pifolab.reproduce.report import write_whole
-    from pifolab.reproduce.scorecard import markdown, scorecard
+    from pifolab.reproduce.scorecard import markdown, page, scorecard
 
     out: Path = arguments.out
     if out.exists() and not out.is_dir():
@@ -42,9 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
         duration_share=0.1 if arguments.quick else 1.0,
         scenarios=[name.strip() for name in (arguments.only or "").split(",") if name.strip()],
         workers=arguments.workers,
+        experiments=arguments.experiments,
     )
     text = markdown(card)
     write_whole(out / "scorecard.md", text)
+    write_whole(out / "scorecard.html", page(card, out / "figures"))
     write_whole(out / "scorecard.json", json.dumps(card.rows(), indent=2) + "\n")
     print(text, end="")
     return 0

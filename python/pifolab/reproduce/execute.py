@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
@@ -15,8 +13,7 @@ from pifolab.reproduce.registry import Claim, Experiment, Registry, Variant
 from pifolab.reproduce.studies import STUDIES
 from pifolab.reproduce.toml import read_toml
 from pifolab.store import Store
-from pifolab.sweep import Sweep, run_sweep
-from pifolab.sweep.pool import Pool
+from pifolab.sweep import Plan, PlannedRun, Sweep, joined_table, make_plan, run_together
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +23,7 @@ __all__ = ["Measured", "Ran", "check_metrics", "experiments_folder", "run_experi
 #: What the size classes of completion times are called in expressions.
 SIZES = {"all": "all", "< 100 KB": "small", "100 KB to 1 MB": "medium", ">= 1 MB": "large"}
 
-#: Called with experiments done, of all, and what is being done.
+#: Called with runs done, of all, and which was the last.
 Progress = Callable[[int, int, str], None]
 
 
@@ -62,43 +59,17 @@ class Measured:
 
 
 def experiments_folder() -> Path:
-    """Return the folder with the scenarios: in a checkout `experiments/`.
+    """Return the folder with the scenarios, which is part of the package; `experiments/` in a checkout leads to it.
 
     Raises
     ------
     InputError
-        There is none; it is not part of an installed package.
+        It is not there: somebody has packed pifolab without it.
     """
-    for place in (Path(__file__).resolve().parents[3] / "experiments", Path.cwd() / "experiments"):
-        if (place / "packs" / "fig3.toml").is_file():
-            return place
-    raise InputError(
-        "the scenarios are not here: run pifolab reproduce in a checkout of pifolab, which has experiments/"
-    )
-
-
-class _SharedPool:
-    """Worker processes that outlive a sweep: starting them costs more than many of our runs."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    def __enter__(self) -> _SharedPool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
-
-    def free(self) -> int:
-        return self._pool.free()
-
-    def submit(self, job: dict[str, Any]) -> None:
-        self._pool.submit(job)
-
-    def wait(self, timeout_s: float) -> list[dict[str, Any]]:
-        return self._pool.wait(timeout_s)
+    folder = Path(__file__).resolve().parents[1] / "experiments"
+    if not (folder / "packs" / "fig3.toml").is_file():
+        raise InputError(f"{folder}: the scenarios are not there: give a folder that has them with --experiments DIR")
+    return folder
 
 
 def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, depth: str, folder: Path) -> list[Sweep]:
@@ -133,7 +104,7 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
         written = {
             "scenario": str(file.absolute()),
             "title": f"{experiment.id}, {variant.name}",
-            "seeds": list(range(1, length.seeds + 1)),
+            "seeds": list(length.seeds_of(variant)),
             "axis": axes,
             "set": overrides,
             "tables": list(experiment.tables),
@@ -168,7 +139,7 @@ def run_experiments(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> dict[tuple[str, str], Measured]:
-    """Run whatever the claims need and the store does not have.
+    """Run whatever the claims need and the store does not have: each distinct run once, the longest first.
 
     Raises
     ------
@@ -184,37 +155,68 @@ def run_experiments(
     check_metrics(registry, claims, folder)
     # All of it is checked before the first run: a slip in the last experiment should not cost hours.
     planned = [
-        (one, variant, [] if one.study else sweeps_of(one, variant, registry, depth, folder)) for one, variant in wanted
+        (
+            one,
+            variant,
+            [] if one.study else [make_plan(each) for each in sweeps_of(one, variant, registry, depth, folder)],
+        )
+        for one, variant in wanted
     ]
     tell = progress or (lambda done, of, what: None)
-    measured: dict[tuple[str, str], Measured] = {}
-    count = workers or os.cpu_count() or 1
-    pool: Pool | None = None
-    try:
-        for done, (experiment, variant, sweeps) in enumerate(planned):
-            tell(done, len(planned), f"{experiment.id} ({variant.name})")
-            if experiment.study:
-                measured[experiment.id, variant.name] = _studied(experiment, variant, registry, depth)
-                continue
-            if pool is None:
-                pool = Pool(count, store.path)
-                pool.__enter__()
-            shared = _SharedPool(pool)
-            parts: dict[str, list[pl.DataFrame]] = {}
-            ran = []
-            for sweep, scenario in zip(sweeps, variant.scenarios, strict=True):
-                result = run_sweep(sweep, store, count, engine=lambda _store, shared=shared: shared)  # type: ignore[misc]
-                failures = [f"{failure.name}: {failure.reason}" for failure in result.failures]
-                ran.append(Ran(scenario, dict(sweep.fixed), sweep.seeds, result.runs["run"].to_list(), failures))
-                if result.runs.height > len(result.failures):
-                    for name in experiment.tables:
-                        parts.setdefault(name, []).append(_prepared(result.table(name), variant))
-            measured[experiment.id, variant.name] = Measured(experiment, variant, _joined(parts), ran)
-        tell(len(planned), len(planned), "")
-    finally:
-        if pool is not None:
-            pool.__exit__(None, None, None)
-    return measured
+
+    def heard(event: Mapping[str, Any]) -> None:
+        if event["event"] == "start":
+            tell(event["finished"], event["runs"], "")
+        elif event["event"] == "finished":
+            tell(event["finished"], event["runs"], event["name"])
+
+    plans = [plan for _, _, several in planned for plan in several]
+    failures = run_together(plans, store, workers, heard, length=_length) if plans else []
+    reasons = {failure.run: f"{failure.name}: {failure.reason}" for failure in failures}
+    return {
+        (one.id, variant.name): _gathered(one, variant, several, store, reasons)
+        if several
+        else _studied(one, variant, registry, depth)
+        for one, variant, several in planned
+    }
+
+
+def _gathered(
+    experiment: Experiment, variant: Variant, plans: Sequence[Plan], store: Store, reasons: Mapping[str, str]
+) -> Measured:
+    """Read what the runs of one variant left in the store."""
+    parts: dict[str, list[pl.DataFrame]] = {}
+    ran = []
+    for plan, scenario in zip(plans, variant.scenarios, strict=True):
+        runs = plan.frame(plan.runs())
+        keys = runs["run"].to_list()
+        failed = [reasons[key] for key in keys if key in reasons]
+        ran.append(Ran(scenario, dict(plan.sweep.fixed), plan.sweep.seeds, keys, failed))
+        if len(failed) < len(keys):
+            for name in experiment.tables:
+                parts.setdefault(name, []).append(_prepared(joined_table(store, name, runs), variant))
+    return Measured(experiment, variant, _joined(parts), ran)
+
+
+def _length(plan: Plan, run: PlannedRun) -> float:
+    """Return about how many bytes the links of a run carry, summed up over its schedulers: what its time goes with."""
+    scenario = read_toml(plan.sweep.scenario)
+    changed = dict(run.setting.overrides)
+
+    def number(path: str, default: float) -> float:
+        value: Any = scenario
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        given = changed.get(path, value)
+        try:
+            return float(given)
+        except (TypeError, ValueError):
+            return default
+
+    hosts = number("topology.leaves", 1) * number("topology.hosts_per_leaf", 2) if "topology" in scenario else 1
+    rate = number("topology.access_rate_gbps", number("topology.rate_gbps", number("link.rate_gbps", 10)))
+    load = min(1.0, number("workload.flows.load", 1.0))
+    return number("duration_s", 1) * hosts * rate * load * len(scenario.get("scheduler", [1]))
 
 
 def check_metrics(registry: Registry, claims: Iterable[Claim], folder: Path) -> None:
@@ -263,7 +265,7 @@ def _joined(parts: Mapping[str, list[pl.DataFrame]]) -> dict[str, pl.DataFrame]:
 def _studied(experiment: Experiment, variant: Variant, registry: Registry, depth: str) -> Measured:
     import polars as pl
 
-    seeds = tuple(range(1, registry.depths[depth].lengths[variant.length].seeds + 1))
+    seeds = registry.depths[depth].lengths[variant.length].seeds_of(variant)
     parts: dict[str, list[pl.DataFrame]] = {}
     for seed in seeds:
         for name, frame in STUDIES[experiment.study](seed).items():

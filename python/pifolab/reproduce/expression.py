@@ -166,10 +166,10 @@ class Expression:
     def __init__(self, text: str) -> None:
         self.text = " ".join(text.split())
         try:
-            self._tree = ast.parse(self.text, mode="eval").body
+            self.tree: ast.expr = ast.parse(self.text, mode="eval").body
         except SyntaxError as error:
             raise InputError(f"{self.text!r}: {error.msg}") from None
-        self._check(self._tree, frozenset())
+        self._check(self.tree, frozenset())
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
@@ -183,13 +183,13 @@ class Expression:
             Something that it needs was not measured.
         """
         try:
-            return float(self._value(self._tree, results, {}))
+            return float(self._value(self.tree, results, {}))
         except ZeroDivisionError:
             raise MissingValueError(f"{self.text}: division by zero") from None
 
     def calls(self) -> Iterator[tuple[str, str | None]]:
         """Yield each call's function and its first argument, None unless that is a text."""
-        for node in ast.walk(self._tree):
+        for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
                 first = node.args[0]
                 text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None

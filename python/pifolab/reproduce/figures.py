@@ -1,15 +1,21 @@
-"""Draws an experiment as its paper does: the same axes and curves, with our intervals as bands or whiskers."""
+"""Draws an experiment as its paper does: the same axes and curves, with our intervals as bands or whiskers.
+
+What the paper states in numbers is marked by brackets in the colour of the scheduler that it is about. A number that
+compares two schedulers is marked where it puts the first one, from what was measured of the second.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.palette import INK, flow_colours, look, rank_colour
 from pifolab.figures.style import PAGE_INCHES, figure_style, save, subplots
 from pifolab.reproduce.execute import Measured
+from pifolab.reproduce.marks import Mark, marks_of
+from pifolab.reproduce.registry import Claim
 from pifolab.reproduce.verdict import ENOUGH_SEEDS, ClaimVerdict
 from pifolab.statistics import mean_interval
 
@@ -22,28 +28,37 @@ __all__ = ["draw_claim", "draw_experiment", "write_figures"]
 
 _NAMES = {"tcp": "TCP", "dctcp": "DCTCP"}
 
+#: What brackets are called in a legend.
+_BRACKET = "stated by the paper"
+
 #: Bars of a paper's stated range.
 _STATED = "#d62728"
 
 
-def write_figures(measured: Mapping[tuple[str, str], Measured], folder: Path) -> dict[tuple[str, str], str]:
-    """Draw every experiment into `folder`, as PNG, SVG and PDF; return the names by experiment and variant."""
+def write_figures(
+    measured: Mapping[tuple[str, str], Measured], folder: Path, claims: Iterable[Claim] = ()
+) -> dict[tuple[str, str], str]:
+    """Draw every experiment into `folder`, as PNG, SVG and PDF; return the names by experiment and variant.
+
+    What `claims` state is marked.
+    """
     names = {}
+    claims = list(claims)
     for (experiment, variant), one in measured.items():
         name = f"{experiment}-{variant}"
         with figure_style():
-            drawn = draw_experiment(one)
+            drawn = draw_experiment(one, marks_of(claims, experiment))
         if drawn is not None:
             save(drawn, folder / name)
             names[experiment, variant] = name
     return names
 
 
-def draw_experiment(one: Measured) -> Figure | None:
+def draw_experiment(one: Measured, marks: Sequence[Mark] = ()) -> Figure | None:
     """Return the figure of one variant of an experiment, None where nothing was measured or nothing is drawn."""
     plot = dict(one.experiment.plot)
     kind = str(plot.pop("kind", ""))
-    painters: Mapping[str, Callable[[Measured, Mapping[str, Any]], Figure]] = {
+    painters: Mapping[str, Callable[[Measured, Mapping[str, Any], Sequence[Mark]], Figure]] = {
         "fct": _fct,
         "bars": _bars,
         "lines": _lines,
@@ -58,7 +73,7 @@ def draw_experiment(one: Measured) -> Figure | None:
     }
     if kind not in painters or not one.frames:
         return None
-    figure = painters[kind](one, plot)
+    figure = painters[kind](one, plot, marks)
     variant = "" if one.variant.name == "paper" else f" ({one.variant.name})"
     figure.suptitle(f"{one.experiment.figure}: {one.experiment.title}{variant}", fontsize=8, x=0.01, ha="left")
     return figure
@@ -99,7 +114,7 @@ def _curve(axes: Axes, frame: pl.DataFrame, x: str, y: str, name: str, names: li
                       alpha=0.18, linewidth=0)  # fmt: skip
 
 
-def _fct(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _fct(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
     frame, names = one.frames["fct"], list(plot["schedulers"])
     wanted: list[tuple[str, str]] = []
     for size in plot["sizes"]:
@@ -110,20 +125,53 @@ def _fct(one: Measured, plot: Mapping[str, Any]) -> Figure:
     for axes, (size, column) in zip(panels, wanted, strict=True):
         for name in names:
             _curve(axes, frame.filter(scheduler=name, size=size), plot["x"], column, name, names, 1e-6)
+        stated = [one for one in marks if one.function == "fct" and one.about == {"size": size, "column": column}]
+        axes.set_yscale("log")
+        _brackets(axes, frame.filter(size=size), stated, plot["x"], column, names, 1e-6)
         axes.set_xlabel("load")
         axes.set_ylabel(f"{size} flows, {'mean' if column == 'mean_ns' else '99th percentile'} (ms)")
-        axes.set_yscale("log")
-    _legend(figure, panels[0])
+    _legend(figure, *panels)
     return figure
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)))
+def _brackets(
+    axes: Axes, frame: pl.DataFrame, marks: Sequence[Mark], x: str, y: str, names: list[str], scale: float = 1.0
+) -> None:
+    """Mark stated ranges on curves over `x`, a little beside each other so that none hides another."""
+    for place, mark in enumerate(marks):
+        rows = frame.filter(scheduler=mark.over or mark.scheduler)
+        colour = look(mark.scheduler, names).colour
+        for at in sorted(rows[x].unique().to_list()) if mark.xs is None else mark.xs:
+            measured = rows.filter(rows[x] == at)[y].drop_nulls().to_list()
+            if not measured:
+                continue
+            unit = math.fsum(measured) / len(measured) * scale if mark.over else scale
+            ends = [mark.low * unit, mark.high * unit]
+            axes.plot([at, at], ends, color=colour, linewidth=0.9, marker="_", markersize=4,
+                      transform=_shifted(axes, 3.0 * (place + 1)))  # fmt: skip
+            axes.update_datalim([(at, end) for end in ends])
+    if marks:
+        axes.autoscale_view()
+        axes.plot([], [], color=INK, linewidth=0.9, marker="|", markersize=5, label=_BRACKET)
 
 
-def _bars(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _shifted(axes: Axes, points: float) -> Any:
+    """Return data coordinates moved to the right."""
+    from matplotlib.transforms import offset_copy
+
+    return offset_copy(axes.transData, axes.get_figure(root=True), x=points, units="points")
+
+
+def _legend(figure: Figure, *panels: Axes) -> None:
+    """Draw one legend for all panels, each name once."""
+    entries = {
+        label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if entries:
+        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=min(6, len(entries)))
+
+
+def _bars(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
     frame, column = one.frames["schedulers"], plot["column"]
     names = frame["scheduler"].unique(maintain_order=True).to_list()
     figure, (axes,) = _panels(1, max(1.2, 0.28 * len(names) + 0.7))
@@ -134,27 +182,48 @@ def _bars(one: Measured, plot: Mapping[str, Any]) -> Figure:
             drawn = look(name, names)
             axes.barh(place, mean, color=drawn.colour, height=0.7)
             axes.plot([low, high], [place, place], color=INK, linewidth=1)
+    _bar_brackets(axes, frame, marks, column, names)
     axes.set_yticks(range(len(names)), [_label(name) for name in names])
     axes.invert_yaxis()
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(plot["label"])
+    _legend(figure, axes)
     return figure
 
 
-def _lines(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _bar_brackets(axes: Axes, frame: pl.DataFrame, marks: Sequence[Mark], column: str, names: list[str]) -> None:
+    """Mark stated ranges at the bars, several of one scheduler below each other."""
+    count: dict[str, int] = {}
+    for mark in marks:
+        if mark.function != "of" or mark.about != {"column": column} or mark.xs is not None:
+            continue
+        measured = frame.filter(scheduler=mark.over)[column].drop_nulls().to_list() if mark.over else [1.0]
+        if mark.scheduler not in names or not measured:
+            continue
+        unit = math.fsum(measured) / len(measured)
+        count[mark.scheduler] = count.get(mark.scheduler, 0) + 1
+        at = names.index(mark.scheduler) - 0.45 + 0.18 * count[mark.scheduler]
+        axes.plot([mark.low * unit, mark.high * unit], [at, at], color=_STATED, linewidth=1.2, marker="|", markersize=5)
+    if count:
+        axes.plot([], [], color=_STATED, linewidth=1.2, marker="|", markersize=5, label=_BRACKET)
+
+
+def _lines(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
     frame = one.frames["schedulers"]
     names = frame["scheduler"].unique(maintain_order=True).to_list()
     figure, (axes,) = _panels(1)
     for name in names:
         _curve(axes, frame.filter(scheduler=name), plot["x"], plot["column"], name, names)
+    stated = [one for one in marks if one.function == "of" and one.about == {"column": plot["column"]}]
+    _brackets(axes, frame, stated, plot["x"], plot["column"], names)
     axes.set_xlabel(str(plot["x"]).replace("_", " "))
     axes.set_ylabel(plot["label"])
     _legend(figure, axes)
     return figure
 
 
-def _per_rank(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _per_rank(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
     import polars as pl
 
     frame, column = one.frames["ranks"], plot["column"]
@@ -169,13 +238,26 @@ def _per_rank(one: Measured, plot: Mapping[str, Any]) -> Figure:
             drawn = look(name, names)
             axes.plot(rows["rank"], rows["mean"], color=drawn.colour, linestyle=drawn.dash, label=_label(name))
             axes.fill_between(rows["rank"], rows["low"], rows["high"], color=drawn.colour, alpha=0.18, linewidth=0)
+        if what == "dropped":
+            _lowest_ranks(axes, marks, names)
         axes.set_xlabel("rank")
         axes.set_ylabel(label)
-    _legend(figure, panels[0])
+    _legend(figure, *panels)
     return figure
 
 
-def _over_time(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _lowest_ranks(axes: Axes, marks: Sequence[Mark], names: list[str]) -> None:
+    """Mark the lowest ranks that are stated to be dropped at the top, one row for each scheduler."""
+    stated = [one for one in marks if one.about == {"column": "lowest_dropped_rank"} and one.over is None]
+    for place, mark in enumerate(stated):
+        height = 0.97 - 0.05 * place
+        axes.plot([mark.low, mark.high], [height] * 2, transform=axes.get_xaxis_transform(), marker="|",
+                  markersize=5, color=look(mark.scheduler, names).colour, linewidth=1.2)  # fmt: skip
+    if stated:
+        axes.plot([], [], color=INK, linewidth=1.2, marker="|", markersize=5, label="lowest dropped rank, stated")
+
+
+def _over_time(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) -> Figure:
     frame, column = one.frames[plot["table"]], plot["column"]
     first = frame.filter(frame["seed"] == frame["seed"].min())
     axis = one.variant.axes[0].name if one.variant.axes else None
@@ -197,7 +279,7 @@ def _over_time(one: Measured, plot: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _bandwidth(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _bandwidth(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
     import polars as pl
 
     frame = one.frames["throughput"]
@@ -210,32 +292,46 @@ def _bandwidth(one: Measured, plot: Mapping[str, Any]) -> Figure:
     for axes, name in zip(panels, names, strict=True):
         for flow in flows:
             rows = times.join(first.filter(scheduler=name, flow=flow), on="start_ns", how="left").fill_null(0)
-            axes.plot(rows["start_ns"] / 1e6, rows["bytes"] * 8 / interval_ns, label=f"flow {flow + 1}")
+            (drawn,) = axes.plot(rows["start_ns"] / 1e6, rows["bytes"] * 8 / interval_ns, label=f"flow {flow + 1}")
+            for mark in marks:
+                if (mark.function, mark.scheduler, mark.about.get("flow")) == ("bandwidth_share", name, flow):
+                    _share(axes, first.filter(scheduler=name), mark, drawn.get_color())
         axes.set_title(_label(name), loc="left")
         axes.set_xlabel("time (ms)")
         axes.set_ylabel("sent (Gb/s)")
-    _legend(figure, panels[0])
+    _legend(figure, *panels)
     return figure
 
 
-def _by_size(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _share(axes: Axes, sent: pl.DataFrame, mark: Mark, colour: Any) -> None:
+    """Mark a stated share of the link over the interval that it is about."""
+    start, end = float(mark.about["from_ns"]), float(mark.about["to_ns"])
+    during = sent.filter(sent["start_ns"] >= start, sent["start_ns"] < end)
+    whole = float(during["bytes"].sum()) * 8 / (end - start)
+    for edge in {mark.low, mark.high}:
+        axes.plot([start / 1e6, end / 1e6], [edge * whole] * 2, color=colour, linestyle=(0, (1, 1)), linewidth=1.6)
+    axes.plot([], [], color=INK, linestyle=(0, (1, 1)), linewidth=1.6, label=_BRACKET)
+
+
+def _by_size(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figure:
     import polars as pl
 
     frame, names = one.frames["flows"], list(plot["schedulers"])
+    means = frame.drop_nulls("fct_ns").group_by("scheduler", "seed", "size_bytes").agg(pl.col("fct_ns").mean())
     figure, (axes,) = _panels(1)
     for name in names:
-        means = frame.filter(frame["fct_ns"].is_not_null() & (frame["scheduler"] == name))
-        rows = means.group_by("seed", "size_bytes").agg(pl.col("fct_ns").mean()).sort("size_bytes")
-        _curve(axes, rows, "size_bytes", "fct_ns", name, names, 1e-6)
+        _curve(axes, means.filter(scheduler=name), "size_bytes", "fct_ns", name, names, 1e-6)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    stated = [one for one in marks if one.function == "size_fct_ns"]
+    _brackets(axes, means, stated, "size_bytes", "fct_ns", names, 1e-6)
     axes.set_xlabel("flow size (bytes)")
     axes.set_ylabel("mean completion time (ms)")
     _legend(figure, axes)
     return figure
 
 
-def _bounds(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _bounds(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) -> Figure:
     frame = one.frames["queue_samples"]
     names = frame["scheduler"].unique(maintain_order=True).to_list()
     first = frame.filter(frame["seed"] == frame["seed"].min())
@@ -253,7 +349,7 @@ def _bounds(one: Measured, plot: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _delivered(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _delivered(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) -> Figure:
     frame = one.frames["flows"]
     names = frame["scheduler"].unique(maintain_order=True).to_list()
     figure, (axes,) = _panels(1)
@@ -274,7 +370,7 @@ def _delivered(one: Measured, plot: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _queues(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _queues(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) -> Figure:
     """Draw the share of the drops that each queue has, a stack for each point of the axis."""
     import polars as pl
 
@@ -302,7 +398,7 @@ def _queues(one: Measured, plot: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _arrivals(one: Measured, plot: Mapping[str, Any]) -> Figure:
+def _arrivals(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) -> Figure:
     """Draw the rank of each data packet in order of arrival, a colour for each flow (first seed)."""
     frame = one.frames["arrival_order"]
     frame = frame.filter(frame["seed"] == frame["seed"].min())

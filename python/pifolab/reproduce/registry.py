@@ -169,6 +169,12 @@ class Length:
 
     duration_s: float | None
     seeds: int
+    #: Seeds of the second reading, whose verdict is shown beside and does not count.
+    artefact_seeds: int
+
+    def seeds_of(self, variant: Variant) -> tuple[int, ...]:
+        """Return the seeds that a variant runs with."""
+        return tuple(range(1, (self.artefact_seeds if variant.name == "artefact" else self.seeds) + 1))
 
 
 @dataclass(frozen=True)
@@ -197,7 +203,7 @@ class Depth:
 
     def with_seeds(self, seeds: int) -> Depth:
         """Return the same with another number of seeds for every experiment."""
-        lengths = {kind: replace(length, seeds=seeds) for kind, length in self.lengths.items()}
+        lengths = {kind: replace(length, seeds=seeds, artefact_seeds=seeds) for kind, length in self.lengths.items()}
         return replace(self, lengths=lengths, seeds=seeds)
 
 
@@ -210,6 +216,8 @@ class Registry:
     experiments: Mapping[str, Experiment]
     depths: Mapping[str, Depth]
     words: Mapping[str, str]
+    #: Which claims had their metric changed after a first look at the results.
+    afterwards: str
     tolerances: Mapping[str, Tolerance]
 
     def with_seeds(self, seeds: int) -> Registry:
@@ -277,6 +285,12 @@ class _Section:
             raise InputError(f"{self.place}: {key} = {value!r}: expected a number")
         return float(value)
 
+    def count(self, key: str, default: int | None = None) -> int:
+        value = self.number(key, default)
+        if value < 1 or value != int(value):
+            raise InputError(f"{self.place}: {key} = {value:g}: expected an integer from 1")
+        return int(value)
+
     def flag(self, key: str) -> bool:
         value = self.table.get(key, False)
         if not isinstance(value, bool):
@@ -316,7 +330,8 @@ def load_registry(folder: Path = HERE) -> Registry:
             raise InputError(f"{place}: claim {claim.id}: there are two of that id")
         claims[claim.id] = claim
     glossary = {key: " ".join(value.split()) for key, value in words.get("words", {}).items()}
-    return Registry(papers, tuple(claims.values()), experiments, depths, glossary, tolerances)
+    afterwards = _Section("words.toml", words, ("afterwards", "words", "tolerance")).text("afterwards", "")
+    return Registry(papers, tuple(claims.values()), experiments, depths, glossary, afterwards, tolerances)
 
 
 def _tolerances(file: Path, words: Mapping[str, Any]) -> dict[str, Tolerance]:
@@ -337,12 +352,10 @@ def _depths(file: Path) -> tuple[dict[str, Depth], dict[str, Any]]:
         section = _Section(f"{file.name}: {name}", top.table.get(name), ("reach", "changes", "lengths"))
         lengths = {}
         for kind, table in section.table.get("lengths", {}).items():
-            row = _Section(f"{section.place}: {kind}", table, ("duration_s", "seeds"))
+            row = _Section(f"{section.place}: {kind}", table, ("duration_s", "seeds", "artefact_seeds"))
             duration = row.number("duration_s") if "duration_s" in row.table else None
-            seeds = row.number("seeds")
-            if seeds < 1 or seeds != int(seeds):
-                raise InputError(f"{row.place}: seeds = {seeds:g}: expected an integer from 1")
-            lengths[kind] = Length(duration, int(seeds))
+            seeds = row.count("seeds")
+            lengths[kind] = Length(duration, seeds, row.count("artefact_seeds", seeds))
         found[name] = Depth(name, section.text("reach"), section.text("changes"), lengths)
     return found, {"lists": top.table.get("lists", {}), "maps": top.table.get("maps", {})}
 

@@ -38,7 +38,7 @@ def write_report(result: Reproduction, folder: Path, *, figures: bool = True) ->
     names: dict[tuple[str, str], str] = {}
     if figures:
         (folder / "figures").mkdir(exist_ok=True)
-        names = write_figures(result.measured, folder / "figures")
+        names = write_figures(result.measured, folder / "figures", [one.claim for one in result.verdicts])
         for one in result.verdicts:
             drawn = draw_claim(one)
             if drawn is not None:
@@ -126,11 +126,12 @@ def _explanation(one: ClaimVerdict) -> str:
     numbers = "; ".join(f"{part.part.what}: {part.reason}" for part in missed)
     if one.claim.explanation:
         return f"{one.claim.explanation} What misses: {numbers}."
-    other = ""
     if one.artefact == REPRODUCED:
-        other = " Under the public artefact's settings it does reproduce, so that the difference lies in those."
-    elif one.artefact:
-        other = f" Under the public artefact's settings the verdict is: {one.artefact}."
+        return (
+            f"What misses: {numbers}. Under the public artefact's settings it does reproduce, so that the difference "
+            "lies in those."
+        )
+    other = f" Under the public artefact's settings the verdict is: {one.artefact}." if one.artefact else ""
     return f"What misses: {numbers}. The cause has not been found.{other}"
 
 
@@ -180,6 +181,7 @@ def markdown(result: Reproduction) -> str:
         "the text. "
         "Nothing is tuned: a claim that does not reproduce is a result."
     )
+    head += f" {result.registry.afterwards}" if result.registry.afterwards else ""
     if few:
         head += f" {len(few)} of {len(result.verdicts)} verdicts are provisional."
     lines += textwrap.wrap(head, 120)
@@ -347,7 +349,8 @@ def _words_section(result: Reproduction) -> html.Section:
     return html.Section(
         "Words and tolerances",
         [
-            f"<p>What the papers' words are taken to mean, chosen before the results were known:</p><ul>{words}</ul>",
+            "<p>What the papers' words are taken to mean; these and the tolerances were chosen before the results were "
+            f"known, and are the same for all claims. {html.escape(result.registry.afterwards)}</p><ul>{words}</ul>",
             html.table(["tolerance", "of the value", "added", "why"], rows),
         ],
     )

@@ -69,9 +69,9 @@ def reproduce(
     workers : int, optional
         Worker processes; one for each processor unless given. Verdicts do not depend on it.
     experiments : path, optional
-        The folder with the scenarios; that of the checkout unless given.
+        The folder with the scenarios; that of the package unless given.
     progress : callable, optional
-        Called with experiments done, of all, and what is being done.
+        Called with runs done, of all, and which was the last.
 
     Raises
     ------

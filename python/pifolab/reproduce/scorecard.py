@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.figures.palette import INK, look
+from pifolab.figures.style import PAGE_INCHES, figure_style, save, subplots
+from pifolab.report import html
 from pifolab.reproduce import hardware
 from pifolab.reproduce.execute import experiments_folder
 from pifolab.statistics import Estimate, mean_interval
@@ -18,8 +22,9 @@ from pifolab.sweep import Sweep, SweepResult, run_sweep
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
-__all__ = ["COLUMNS", "Scorecard", "markdown", "scorecard"]
+__all__ = ["COLUMNS", "Scorecard", "markdown", "page", "scorecard"]
 
 #: What is shown of which scenario: heading, scenario, and how it is computed from the scenario's tables.
 COLUMNS: tuple[tuple[str, str, str], ...] = (
@@ -44,6 +49,23 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
             ("small FCT (ms)", "small"), ("small p99 (ms)", "small-p99"), ("completed (%)", "completed"),
         )
     ),
+)  # fmt: skip
+
+#: The tables of the page: heading, and how the columns in it begin or end.
+_GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Order and drops on one link", ("uniform", "poisson", "exponential", "inverse exponential")),
+    ("Traffic that the scheduler has not seen", ("shifting ranks", "bursts", "adversarial order")),
+    ("Fairness", ("STFQ",)),
+    ("Flows in a data centre", ("web search", "data mining", "Hadoop")),
+)
+
+#: More is better; of all others less.
+_MORE = ("lowest dropped rank", "Jain index", "completed")
+
+#: What the figure shows.
+_DRAWN = (
+    "inversions (%), uniform", "Delta to PIFO, uniform", "inversions (%), shifting ranks",
+    "inversions (%), adversarial order", "small FCT (ms), web search", "small p99 (ms), data mining",
 )  # fmt: skip
 
 #: What the scenarios give each scheduler, for the count of registers.
@@ -189,7 +211,7 @@ def _jain(throughput: pl.DataFrame) -> pl.DataFrame:
 
 def markdown(card: Scorecard) -> str:
     """Return the scorecard as Markdown: a column for each scheduler."""
-    spans = sorted({f"{length:g} s" for length in card.seconds.values()})
+    spans = _spans(card)
     lines = [
         "# Scorecard: every scheduler on the same traffic",
         "",
@@ -212,6 +234,100 @@ def markdown(card: Scorecard) -> str:
         cells = ["-" if row[key] is None else f"{row[key]:g}" for row in card.rows()]
         lines.append(f"| {key} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def page(card: Scorecard, folder: Path) -> str:
+    """Return the scorecard as one page of HTML; its figure is written to `folder` and is part of the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = []
+    drawn = _draw(card)
+    if drawn is not None:
+        save(drawn, folder / "scorecard")
+        caption = "Means and 95 % intervals; less is better."
+        sections.append(html.Section("At a glance", [html.figure(folder / "scorecard.png", caption, wide=True)]))
+    names = list(card.schedulers)
+    for title, endings in _GROUPS:
+        headings = [
+            heading
+            for heading, _, _ in COLUMNS
+            if heading.rpartition(", ")[2] in endings and any((name, heading) in card.cells for name in names)
+        ]
+        if headings:
+            best = {heading: _best(card, heading) for heading in headings}
+            rows = [
+                [
+                    html.scheduler_name(name, names),
+                    *(_page_cell(card.cells.get((name, heading)), name in best[heading]) for heading in headings),
+                ]
+                for name in names
+            ]
+            sections.append(html.Section(title, [html.table(["scheduler", *headings], rows)]))
+    state = [
+        [html.scheduler_name(row["scheduler"], names), row["registers"], row["table bytes"]] for row in card.rows()
+    ]
+    about = "<p>Counted from the algorithms; a dash where nothing of the kind fits a switch.</p>"
+    sections.append(
+        html.Section("State in a switch", [about, html.table(["scheduler", "registers", "table bytes"], state)])
+    )
+    lead = (
+        f"pifolab {_pifolab.__version__}, {card.seeds} seeds, {' and '.join(_spans(card))} of each scenario in "
+        "experiments/scorecard/, 80 packets of buffer for all. Means; in brackets the 95 % interval, where the seeds "
+        "differ. The best of a column is bold, PIFO and PIEO apart, which no switch has."
+    )
+    return html.page("Scorecard: every scheduler on the same traffic", lead, sections)
+
+
+def _best(card: Scorecard, heading: str) -> list[str]:
+    """Return the schedulers with the best mean, without the ideal ones."""
+    means = {
+        name: one.value
+        for name in card.schedulers
+        if name not in ("pifo", "pieo") and (one := card.cells.get((name, heading))) is not None
+    }
+    if not means:
+        return []
+    best = (max if heading.startswith(_MORE) else min)(means.values())
+    return [name for name, mean in means.items() if mean == best]
+
+
+def _page_cell(one: Estimate | None, best: bool) -> html.Html:
+    shown = html.escape(_shown(one))
+    return html.Html(f"<strong>{shown}</strong>" if best else shown)
+
+
+def _draw(card: Scorecard) -> Figure | None:
+    """Draw bars for each scheduler, a panel for each of a few columns; None if none of them was measured."""
+    names = list(card.schedulers)
+    headings = [heading for heading in _DRAWN if any((name, heading) in card.cells for name in names)]
+    if not headings:
+        return None
+    with figure_style():
+        rows = math.ceil(len(headings) / 3)
+        figure, axes = subplots(
+            rows, min(3, len(headings)), figsize=(PAGE_INCHES, 0.19 * len(names) * rows + 0.6 * rows), squeeze=False,
+            sharey=True, layout="constrained",
+        )  # fmt: skip
+        panels = list(axes.flat)
+        for panel, heading in zip(panels, headings, strict=False):
+            for place, name in enumerate(names):
+                one = card.cells.get((name, heading))
+                if one is None:
+                    continue
+                panel.barh(place, one.value, height=0.7, color=look(name, names).colour)
+                if one.low == one.low:
+                    panel.plot([one.low, one.high], [place, place], color=INK, linewidth=1)
+            panel.set_title(heading, loc="left", fontsize=7)
+            panel.grid(visible=True, axis="x")
+            panel.grid(visible=False, axis="y")
+        for panel in panels[len(headings) :]:
+            panel.set_visible(False)
+        panels[0].set_yticks(range(len(names)), [look(name, names).label for name in names])
+        panels[0].invert_yaxis()
+    return figure
+
+
+def _spans(card: Scorecard) -> list[str]:
+    return sorted({f"{length:g} s" for length in card.seconds.values()})
 
 
 def _shown(one: Estimate | None) -> str:

@@ -1,9 +1,9 @@
 """Many runs: every combination of a sweep's axes, with every seed, on all processors; see docs/sweeps.md."""
 
 from pifolab.sweep.comparison import Comparison
-from pifolab.sweep.engine import UntilTight, run_sweep
-from pifolab.sweep.plan import Plan, PlannedRun, make_plan
-from pifolab.sweep.results import Compared, Failure, Group, SweepResult
+from pifolab.sweep.engine import UntilTight, run_sweep, run_together
+from pifolab.sweep.plan import Plan, PlannedRun, Together, make_plan
+from pifolab.sweep.results import Compared, Failure, Group, SweepResult, joined_table
 from pifolab.sweep.spec import Setting, Sweep
 
 __all__ = [
@@ -16,7 +16,10 @@ __all__ = [
     "Setting",
     "Sweep",
     "SweepResult",
+    "Together",
     "UntilTight",
+    "joined_table",
     "make_plan",
     "run_sweep",
+    "run_together",
 ]

@@ -12,12 +12,12 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.store import Claim, Store, StoreError, StoreFullError
-from pifolab.sweep.plan import Plan, PlannedRun, make_plan
+from pifolab.sweep.plan import Plan, PlannedRun, Together, make_plan
 from pifolab.sweep.pool import Engine, Pool
 from pifolab.sweep.results import Failure, SweepResult
 from pifolab.sweep.spec import Sweep
 
-__all__ = ["Event", "UntilTight", "run_sweep"]
+__all__ = ["Event", "UntilTight", "run_sweep", "run_together"]
 
 #: What happened, as values that JSON can hold; docs/sweeps.md lists the kinds.
 Event = Mapping[str, Any]
@@ -109,6 +109,55 @@ def run_sweep(
     return loop.result()
 
 
+def run_together(
+    plans: Sequence[Plan],
+    store: Store,
+    workers: int | None = None,
+    progress: Callable[[Event], None] | None = None,
+    *,
+    length: Callable[[Plan, PlannedRun], float],
+) -> list[Failure]:
+    """Do the runs of several sweeps as if they were one: a run that several have is done once, long ones first.
+
+    With the longest first no processor is left alone with one at the end.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+        What to run.
+    store : Store
+        Where finished runs are looked for and go.
+    workers : int, optional
+        How many worker processes. Default: one per processor. Results do not depend on it.
+    progress : callable, optional
+        Called with an event whenever something happens.
+    length : callable
+        How long a run takes, in whichever unit.
+
+    Returns
+    -------
+    list of Failure
+        The runs that were not done.
+
+    Raises
+    ------
+    StoreFullError, StoreError
+        As of `run_sweep`.
+    """
+    together = Together(plans)
+    for plan in plans:
+        store.write_sweep(plan.sweep.name, sweep_card(plan), plan.frame(plan.runs()))
+    # Equally long ones keep the order of the plans.
+    wanted = sorted(together.runs(), key=lambda run: -length(together.plan_of(run), run))
+    count = min(workers or os.cpu_count() or 1, max(len(wanted), 1))
+    loop = _Loop(together, store, progress or (lambda event: None), lambda store: Pool(count, store.path))
+    try:
+        loop.go(wanted)
+    finally:
+        loop.close()
+    return loop.failures()
+
+
 def sweep_card(plan: Plan) -> dict[str, Any]:
     """Return what a store notes about a sweep: enough for statistics and figures without its file."""
     sweep = plan.sweep
@@ -137,7 +186,11 @@ class _Loop:
     """What is to do, what is being done, and what has become of it."""
 
     def __init__(
-        self, plan: Plan, store: Store, tell: Callable[[Event], None], make_engine: Callable[[Store], Engine]
+        self,
+        plan: Plan | Together,
+        store: Store,
+        tell: Callable[[Event], None],
+        make_engine: Callable[[Store], Engine],
     ) -> None:
         self._plan, self._store, self._tell, self._make_engine = plan, store, tell, make_engine
         self._engine: Engine | None = None
@@ -174,6 +227,7 @@ class _Loop:
 
     def tighten(self, until: UntilTight) -> None:
         """Add seeds where intervals are wide, until they are not or there are enough."""
+        assert isinstance(self._plan, Plan)
         seeds = {setting.name: len(self._plan.sweep.seeds) for setting in self._plan.settings}
         used = set(self._plan.sweep.seeds)
         # Where everything has failed there is nothing to tighten.
@@ -211,20 +265,25 @@ class _Loop:
                 claim.release()
             self._claims.clear()
 
+    def failures(self) -> list[Failure]:
+        """Return the runs that could not be done."""
+        return list(self._failures.values())
+
     def result(self) -> SweepResult:
         """Return what there is."""
+        assert isinstance(self._plan, Plan)
         return SweepResult(
             self._store,
             self._plan.sweep,
             self._plan.frame(list(self._runs.values())),
-            list(self._failures.values()),
+            self.failures(),
             reused=self._reused,
             busy_s=self._busy_s,
             wall_s=time.monotonic() - self._began,
         )
 
     def _is_done(self, run: PlannedRun) -> bool:
-        problem = self._store.problem(run.key, self._plan.sweep.tables or ())
+        problem = self._store.problem(run.key, self._plan.tables_of(run))
         if problem is None:
             self._done += 1
             self._reused += 1
@@ -242,7 +301,7 @@ class _Loop:
                 self._elsewhere.append(run)
                 continue
             # Whoever had the claim before may have finished the run.
-            problem = self._store.problem(run.key, self._plan.sweep.tables or ())
+            problem = self._store.problem(run.key, self._plan.tables_of(run))
             if problem is None:
                 claim.release()
                 self._finish(run, {"elsewhere": True})
@@ -256,7 +315,7 @@ class _Loop:
         """See whether others have finished what they claimed, or have given it up."""
         for _ in range(len(self._elsewhere)):
             run = self._elsewhere.popleft()
-            if self._store.problem(run.key, self._plan.sweep.tables or ()) is None:
+            if self._store.problem(run.key, self._plan.tables_of(run)) is None:
                 self._finish(run, {"elsewhere": True})
                 continue
             claim = self._store.claim(run.key)
@@ -284,8 +343,8 @@ class _Loop:
                                  "space and give the same command again")  # fmt: skip
         if event["failed"] == "store":
             raise StoreError(event["reason"])
-        sweep = self._plan.sweep
-        command = shlex.join(["pifolab", "sweep", sweep.file, "--store", str(self._store.path), "--run", run.key[:12]])
+        file = self._plan.plan_of(run).sweep.file
+        command = shlex.join(["pifolab", "sweep", file, "--store", str(self._store.path), "--run", run.key[:12]])
         failure = Failure(run.key, run.name, event["failed"], event["reason"], command)
         self._failures[run.key] = failure
         self._tell({"event": "failed", "run": run.key, "name": run.name, "worker": event["worker"],

@@ -17,7 +17,7 @@ from pifolab.sweep.spec import Setting, Sweep
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Plan", "PlannedRun", "code_version", "make_plan"]
+__all__ = ["Plan", "PlannedRun", "Together", "code_version", "make_plan"]
 
 #: What a specification says about itself, not about the results.
 _NO_EFFECT = ("title", "description", "seeds")
@@ -87,6 +87,16 @@ class Plan:
             columns.append(pl.Series(axis.name, labels, dtype=kinds[type(axis.points[0].label)]))
         return pl.DataFrame(columns)
 
+    def plan_of(self, run: PlannedRun) -> Plan:
+        """Return the plan that `run` belongs to: this one."""
+        del run
+        return self
+
+    def tables_of(self, run: PlannedRun) -> tuple[str, ...]:
+        """Return the tables that are wanted of `run`; empty: all there are."""
+        del run
+        return self.sweep.tables or ()
+
     def job(self, run: PlannedRun) -> dict[str, Any]:
         """Return what a worker needs to do `run`, as values that JSON can hold."""
         sweep = self.sweep
@@ -104,6 +114,40 @@ class Plan:
             "time_limit_s": sweep.time_limit_s,
             "name": run.name,
         }
+
+
+class Together:
+    """The runs of several plans, each once, with every table that any of the plans wants of it."""
+
+    def __init__(self, plans: Sequence[Plan]) -> None:
+        self._runs: dict[str, tuple[Plan, PlannedRun]] = {}
+        self._tables: dict[str, tuple[str, ...]] = {}
+        for plan in plans:
+            for run in plan.runs():
+                wanted = plan.tables_of(run)
+                if run.key in self._runs and (not wanted or not self._tables[run.key]):
+                    wanted = ()
+                elif run.key in self._runs:
+                    wanted = tuple(dict.fromkeys((*self._tables[run.key], *wanted)))
+                self._runs.setdefault(run.key, (plan, run))
+                self._tables[run.key] = wanted
+
+    def runs(self) -> list[PlannedRun]:
+        """Return the runs in the order of the plans."""
+        return [run for _, run in self._runs.values()]
+
+    def plan_of(self, run: PlannedRun) -> Plan:
+        """Return the first plan that has `run`."""
+        return self._runs[run.key][0]
+
+    def tables_of(self, run: PlannedRun) -> tuple[str, ...]:
+        """Return the tables that are wanted of `run`; empty: all there are."""
+        return self._tables[run.key]
+
+    def job(self, run: PlannedRun) -> dict[str, Any]:
+        """Return what a worker needs to do `run`."""
+        tables = self._tables[run.key]
+        return self.plan_of(run).job(run) | {"tables": list(tables) or None}
 
 
 def make_plan(sweep: Sweep) -> Plan:

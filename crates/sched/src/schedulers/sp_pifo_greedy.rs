@@ -8,17 +8,17 @@
 //! - k, the adaptation window (packets, default 1000, appendix A.4);
 //! - the initial bounds q_1..q_n (ranks); or R, the size of the rank space (default 100), over which they are spread
 //!   evenly. If R is given, ranks from R on are refused (`rank-out-of-range`);
-//! - steps: `one` sweep over the bounds per window (default, what appendix A.2 proposes for switches), or sweeps
-//!   `until-convergence` (Algorithm 2).
+//! - steps: `one` sweep over the bounds per window (default, what appendix A.2 proposes for switches), sweeps
+//!   `until-convergence` (Algorithm 2), or two other readings: `one-or-equal`, `next-seen` (see the parameter).
 //!
 //! Cost: O(log n) per enqueue and O(1) per dequeue; after each window O(k log k) to sort it and O(n log k) per sweep. A
 //! switch needs 5 n registers and would have to access them all for one packet, which the paper shows to be infeasible.
 //!
 //! Departure from PIFO: as SP-PIFO; the bounds follow the rank distribution of the window before.
 //!
-//! Deviations: a bound moves only if the risk strictly decreases; Algorithm 2's "<= 0" lets bounds wander over ranks
-//! that do not occur and need not converge. The price is that it can stop on a plateau short of the optimum, which two
-//! bounds moved together would leave. Bounds move in the order n to 2, each seeing the moves of the ones before;
+//! Deviations: a bound moves only if the risk strictly decreases; Algorithm 2's "<= 0" (`one-or-equal`) lets bounds
+//! wander over ranks that do not occur and need not converge. The price is that it can stop on a plateau short of the
+//! optimum, which two bounds moved together would leave. Bounds move in the order n to 2, each seeing the moves of the ones before;
 //! they never cross, and q_1 never moves. The packet that completes a window is mapped with the new bounds.
 
 use super::in_queues;
@@ -38,6 +38,10 @@ pub enum Steps {
     One,
     /// Until no bound moves.
     UntilConvergence,
+    /// Once, also where the risk stays the same: Algorithm 2 to the letter.
+    OneOrEqual,
+    /// Once, over all ranks up to the next one in the window, as the paper's simulator does.
+    NextSeen,
 }
 
 /// What an [`SpPifoGreedy`] is built from.
@@ -82,7 +86,12 @@ pub struct SpPifoGreedy {
     ranks: Option<u64>,
     steps: Steps,
     sample: Sample,
+    /// The bounds before a sweep of [`Steps::NextSeen`].
+    before: Vec<u64>,
 }
+
+/// The change of the risk by a move that would let bounds cross.
+const IMPOSSIBLE: i128 = i128::MAX;
 
 impl SpPifoGreedy {
     /// Empty queues with the initial bounds.
@@ -105,6 +114,7 @@ impl SpPifoGreedy {
             ranks: params.ranks,
             steps: params.steps,
             sample: Sample::with_capacity(params.window as usize),
+            before: Vec::with_capacity(params.initial_bounds.len()),
         })
     }
 
@@ -115,10 +125,18 @@ impl SpPifoGreedy {
     }
 
     #[inline(always)]
-    fn choose(&mut self, _size: u32, rank: Rank) -> Result<usize, DropReason> {
+    fn choose(&mut self, size: u32, rank: Rank) -> Result<usize, DropReason> {
         let rank = rank.get();
         if self.ranks.is_some_and(|ranks| rank >= ranks) {
             return Err(DropReason::RankOutOfRange);
+        }
+        if self.steps == Steps::NextSeen {
+            // The paper's simulator counts what it has enqueued.
+            let queue = self.queue_of(rank);
+            if self.queues.room(queue).fits(size) {
+                self.sample(rank);
+            }
+            return Ok(queue);
         }
         self.sample(rank);
         Ok(self.queue_of(rank))
@@ -135,20 +153,24 @@ impl SpPifoGreedy {
 
     fn adapt(&mut self) {
         self.sample.sort();
-        while self.sweep() && self.steps == Steps::UntilConvergence {}
+        match self.steps {
+            Steps::NextSeen => self.sweep_to_seen(),
+            _ => while self.sweep() && self.steps == Steps::UntilConvergence {},
+        }
         self.sample.clear();
     }
 
     /// Moves each bound by at most one rank, and says whether any moved.
     fn sweep(&mut self) -> bool {
         let mut moved = false;
+        let least = i128::from(self.steps == Steps::OneOrEqual);
         for queue in (1..self.bounds.len()).rev() {
             let up = self.increment(queue);
             let down = self.decrement(queue);
-            if up < 0 && up <= down {
+            if up < least && up <= down {
                 self.bounds[queue] += 1;
                 moved = true;
-            } else if down < 0 && down < up {
+            } else if down < least && down < up {
                 self.bounds[queue] -= 1;
                 moved = true;
             }
@@ -156,12 +178,35 @@ impl SpPifoGreedy {
         moved
     }
 
+    /// Moves each bound to the next higher or the next lower rank that the window held, if the packets on that side of
+    /// the bound lie further from it. Which packets those are is decided by the bounds that the window had.
+    fn sweep_to_seen(&mut self) {
+        self.before.clone_from(&self.bounds);
+        for queue in (1..self.bounds.len()).rev() {
+            let rank = self.before[queue];
+            let own = rank..self.before.get(queue + 1).copied().unwrap_or(u64::MAX);
+            let above = if queue == 1 { 0 } else { self.before[queue - 1] }..rank;
+            let next = if own.is_empty() { None } else { self.sample.lowest(rank + 1..own.end) };
+            if self.sample.distance(above.clone(), rank) < self.sample.distance(own.clone(), rank)
+                && let Some(next) = next
+                && Some(&next) != self.bounds.get(queue + 1)
+            {
+                self.bounds[queue] = next;
+            } else if let Some(previous) = self.sample.highest(above.clone())
+                && self.sample.distance(above, previous) > self.sample.distance(own, previous)
+                && previous > self.bounds[queue - 1]
+            {
+                self.bounds[queue] = previous;
+            }
+        }
+    }
+
     /// By how much the risk changes, in units of 1/k^2, if the lowest rank of `queue` moves to the queue above (eq. 9).
     fn increment(&self, queue: usize) -> i128 {
         let rank = self.bounds[queue];
         let (own, above) = (self.ranks_of(queue), self.ranks_of(queue - 1));
         if own.is_empty() {
-            return 0;
+            return IMPOSSIBLE;
         }
         self.sample.count(rank..rank + 1) * (self.sample.distance(above, rank) - self.sample.distance(own, rank))
     }
@@ -170,7 +215,7 @@ impl SpPifoGreedy {
     fn decrement(&self, queue: usize) -> i128 {
         let above = self.ranks_of(queue - 1);
         if self.bounds[queue] <= self.bounds[queue - 1] {
-            return 0;
+            return IMPOSSIBLE;
         }
         let rank = self.bounds[queue] - 1;
         let own = self.ranks_of(queue);
@@ -222,6 +267,16 @@ impl Sample {
     /// How many packets had one of these ranks.
     fn count(&self, ranks: Range<u64>) -> i128 {
         self.places(ranks).len() as i128
+    }
+
+    /// The lowest rank among these that a packet had.
+    fn lowest(&self, ranks: Range<u64>) -> Option<u64> {
+        self.ranks[self.places(ranks)].first().copied()
+    }
+
+    /// The highest.
+    fn highest(&self, ranks: Range<u64>) -> Option<u64> {
+        self.ranks[self.places(ranks)].last().copied()
     }
 
     /// The sum of |r - `from`| over the packets whose rank r was one of these; `from` lies at or beyond an end.
@@ -292,6 +347,14 @@ const STEPS: Param = Param {
     kind: Kind::Choice(&[
         ("one", "each bound moves by at most one rank per window"),
         ("until-convergence", "bounds move until none does (Algorithm 2)"),
+        (
+            "one-or-equal",
+            "each bound moves by at most one rank per window, also if the risk stays the same (Algorithm 2 to the letter)",
+        ),
+        (
+            "next-seen",
+            "each bound moves at most to the next rank in the window, which counts admitted packets (the paper's simulator)",
+        ),
     ]),
     absent: Absent::Default("one"),
     doc: "How often the bounds are swept after a window.",
@@ -330,7 +393,7 @@ impl FromArgs for SpPifoGreedy {
             window: args.integer(&WINDOW)?,
             initial_bounds,
             ranks,
-            steps: [Steps::One, Steps::UntilConvergence][args.choice(&STEPS)?],
+            steps: [Steps::One, Steps::UntilConvergence, Steps::OneOrEqual, Steps::NextSeen][args.choice(&STEPS)?],
         })
     }
 }
@@ -418,6 +481,28 @@ mod tests {
             let _ = offer(&mut scheduler, rank);
         }
         assert!(scheduler.bounds.is_sorted(), "{:?}", scheduler.bounds);
+    }
+
+    #[test]
+    fn to_the_letter_bounds_wander_over_ranks_that_the_window_lacks() {
+        let mut strict = greedy(&[0, 5], 4, Steps::One);
+        let mut literal = greedy(&[0, 5], 4, Steps::OneOrEqual);
+        for _ in 0..4 {
+            for rank in [1, 2, 8, 9] {
+                let _ = (offer(&mut strict, rank), offer(&mut literal, rank));
+            }
+        }
+        // Between 3 and 8 the risk does not change; at 8 a step up would raise it, a step down not.
+        assert_eq!((&strict.bounds[..], &literal.bounds[..]), (&[0, 5][..], &[0, 7][..]));
+    }
+
+    #[test]
+    fn the_simulators_step_leads_to_the_next_rank_that_was_seen() {
+        let mut scheduler = greedy(&[0, 1], 4, Steps::NextSeen);
+        for rank in [40, 50, 60, 70] {
+            assert!(offer(&mut scheduler, rank).is_admitted());
+        }
+        assert_eq!(scheduler.bounds, [0, 40]);
     }
 
     #[test]

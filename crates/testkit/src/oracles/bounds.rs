@@ -106,7 +106,39 @@ impl From<Settings> for Greedy {
     }
 }
 
+/// As the paper's simulator: a bound goes to the next rank up if the packets behind it lie further away in sum than
+/// those before it, or else down to the one before if that is the other way round from there.
+fn to_seen(bounds: &mut [i128], distribution: &[(i128, u128)]) {
+    let before = &bounds.to_vec();
+    let in_queue = |queue: usize| distribution.iter().filter(move |(rank, _)| queue_of(before, *rank) == queue);
+    for place in (1..bounds.len()).rev() {
+        let from =
+            |queue: usize, to: i128| in_queue(queue).map(|(rank, count)| count * rank.abs_diff(to)).sum::<u128>();
+        let here = bounds[place];
+        let up = in_queue(place).map(|(rank, _)| *rank).filter(|rank| *rank > here).min();
+        let down = in_queue(place - 1).map(|(rank, _)| *rank).max();
+        if let Some(up) = up
+            && from(place - 1, here) < from(place, here)
+            && Some(&up) != bounds.get(place + 1)
+        {
+            bounds[place] = up;
+        } else if let Some(down) = down
+            && from(place - 1, down) > from(place, down)
+            && down > bounds[place - 1]
+        {
+            bounds[place] = down;
+        }
+    }
+}
+
 impl Greedy {
+    fn count(&mut self, rank: i128) {
+        self.sample.push(rank);
+        if self.sample.len() as i128 == self.settings.get("window_packets", 1000) {
+            self.adapt();
+        }
+    }
+
     fn adapt(&mut self) {
         let mut distribution: Vec<(i128, u128)> = Vec::new();
         for rank in std::mem::take(&mut self.sample) {
@@ -116,6 +148,12 @@ impl Greedy {
             }
         }
         let bounds = &mut self.fixed.bounds;
+        let steps = self.settings.get_word("steps", "one");
+        if steps == "next-seen" {
+            to_seen(bounds, &distribution);
+            return;
+        }
+        let least = i128::from(steps == "one-or-equal");
         loop {
             let before = bounds.clone();
             for place in (1..bounds.len()).rev() {
@@ -124,16 +162,16 @@ impl Greedy {
                     let mut moved = bounds.clone();
                     moved[place] += step;
                     let crosses = !moved.is_sorted();
-                    if crosses { 0 } else { unpifoness(&distribution, &moved, false) as i128 - now }
+                    if crosses { i128::MAX } else { unpifoness(&distribution, &moved, false) as i128 - now }
                 };
                 let (up, down) = (change(1), change(-1));
-                if up < 0 && up <= down {
+                if up < least && up <= down {
                     bounds[place] += 1;
-                } else if down < 0 && down < up {
+                } else if down < least && down < up {
                     bounds[place] -= 1;
                 }
             }
-            if self.settings.get_word("steps", "one") == "one" || *bounds == before {
+            if steps != "until-convergence" || *bounds == before {
                 return;
             }
         }
@@ -146,11 +184,13 @@ impl Oracle for Greedy {
         if self.settings.maybe("ranks").is_some_and(|ranks| rank >= ranks) {
             return Answer::Dropped(DropReason::RankOutOfRange);
         }
-        self.sample.push(rank);
-        if self.sample.len() as i128 == self.settings.get("window_packets", 1000) {
-            self.adapt();
+        let admitted_only = self.settings.get_word("steps", "one") == "next-seen";
+        let early = (!admitted_only).then(|| self.count(rank));
+        let answer = self.fixed.enqueue(offer, now);
+        if early.is_none() && matches!(answer, Answer::Admitted { .. }) {
+            self.count(rank);
         }
-        self.fixed.enqueue(offer, now)
+        answer
     }
 
     fn dequeue(&mut self, now: u64) -> Answer {
