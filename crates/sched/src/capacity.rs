@@ -160,18 +160,6 @@ impl Room {
         self.packet_limit == BYTES_COUNT
     }
 
-    /// Packets that a capacity in packets has room for.
-    #[inline]
-    pub(crate) const fn free_packets(&self) -> u64 {
-        self.packet_limit - self.held_packets()
-    }
-
-    /// Bytes that a capacity in bytes has room for.
-    #[inline]
-    pub(crate) const fn free_bytes(&self) -> u64 {
-        self.byte_limit - self.held_bytes()
-    }
-
     /// What a packet of `size` bytes takes, in the unit of the capacity.
     #[inline]
     pub const fn cost(&self, size: u32) -> u64 {

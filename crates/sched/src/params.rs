@@ -556,13 +556,7 @@ pub fn check_queue_capacities(owner: &str, capacities: &[Capacity]) -> Result<()
                 "expected the capacities of all queues in packets, or all in bytes",
             ));
         }
-        match capacity {
-            Capacity::Packets(packets) => QUEUE_CAPACITY_PACKETS.check(owner, *packets)?,
-            Capacity::Bytes(bytes) => QUEUE_CAPACITY_BYTES.check(owner, *bytes)?,
-            Capacity::Unlimited => {
-                return Err(QUEUE_CAPACITY_PACKETS.error(owner, capacity));
-            }
-        }
+        check_in_rows(owner, *capacity, &QUEUE_CAPACITY_PACKETS, &QUEUE_CAPACITY_BYTES)?;
     }
     Ok(())
 }
@@ -570,12 +564,25 @@ pub fn check_queue_capacities(owner: &str, capacities: &[Capacity]) -> Result<()
 /// Checks the capacity that a Rust caller gave for the buffer of `owner`.
 ///
 /// # Errors
-/// Without room. [`Capacity::Unlimited`] passes: schedulers whose arithmetic needs a bound refuse it themselves.
+/// Without room. [`Capacity::Unlimited`] passes.
 pub fn check_capacity(owner: &str, capacity: Capacity) -> Result<(), ParamError> {
+    if capacity == Capacity::Unlimited { Ok(()) } else { check_bounded_capacity(owner, capacity) }
+}
+
+/// As [`check_capacity`], for schedulers whose arithmetic needs a bound.
+///
+/// # Errors
+/// Without room or without bound.
+pub fn check_bounded_capacity(owner: &str, capacity: Capacity) -> Result<(), ParamError> {
+    check_in_rows(owner, capacity, &CAPACITY_PACKETS, &CAPACITY_BYTES)
+}
+
+/// Checks a capacity against the row of its unit.
+fn check_in_rows(owner: &str, capacity: Capacity, packets_row: &Param, bytes_row: &Param) -> Result<(), ParamError> {
     match capacity {
-        Capacity::Packets(packets) => CAPACITY_PACKETS.check(owner, packets),
-        Capacity::Bytes(bytes) => CAPACITY_BYTES.check(owner, bytes),
-        Capacity::Unlimited => Ok(()),
+        Capacity::Packets(packets) => packets_row.check(owner, packets),
+        Capacity::Bytes(bytes) => bytes_row.check(owner, bytes),
+        Capacity::Unlimited => Err(packets_row.error(owner, capacity)),
     }
 }
 

@@ -12,42 +12,14 @@
 //!
 //! References: `docs/ranks/flow-size.md`.
 
-use super::Hinted;
-use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Hints, Packet, RankFn};
-use pifolab_units::{Rank, Time};
+use super::rank_by_size;
+use crate::params::Info;
 
-/// The total size of the flow, in bytes.
-#[derive(Clone, Debug, Default)]
-pub struct FlowSize {
-    hinted: Hinted,
-}
-
-impl FlowSize {
-    /// Nothing to remember yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
-
-impl RankFn for FlowSize {
-    #[inline]
-    fn rank(&mut self, packet: &Packet, _now: Time) -> Rank {
-        Rank::saturating(self.hinted.take(packet.id).flow_size.0)
-    }
-
-    #[inline]
-    fn hint(&mut self, id: u64, hints: &Hints) {
-        self.hinted.put(id, hints);
-    }
-
-    fn wants_hints(&self) -> bool {
-        true
-    }
-}
-
-impl FromArgs for FlowSize {
-    const INFO: Info = Info {
+rank_by_size!(
+    /// The total size of the flow, in bytes.
+    FlowSize,
+    flow_size,
+    Info {
         name: "flow-size",
         summary: "The total size of the flow, in bytes.",
         paper: "SP-PIFO section 6.2",
@@ -55,33 +27,5 @@ impl FromArgs for FlowSize {
         state: "none; the rank travels in the packet",
         cost: "O(1)",
         params: &[],
-    };
-
-    fn from_args(_args: &mut Args) -> Result<Self, ParamError> {
-        Ok(Self::new())
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pifolab_units::Bytes;
-
-    #[test]
-    fn the_rank_is_the_hint_and_zero_without_one() {
-        let packet = Packet { id: 3, flow: 0, size: 1500, rank: Rank::from(9), arrival: Time::ZERO };
-        let mut rank_fn = FlowSize::new();
-        assert!(rank_fn.wants_hints());
-        let hints = Hints {
-            flow_size: Bytes(30_000),
-            remaining: Bytes(20_000),
-            unacknowledged: Bytes(25_000),
-            ..Hints::default()
-        };
-        rank_fn.hint(3, &hints);
-        assert_eq!(rank_fn.rank(&packet, Time::ZERO), Rank::from(30_000));
-        assert_eq!(rank_fn.rank(&packet, Time::ZERO), Rank::ZERO);
-        rank_fn.hint(3, &Hints { flow_size: Bytes(u64::MAX), ..Hints::default() });
-        assert_eq!(rank_fn.rank(&packet, Time::ZERO), Rank::MAX);
-    }
-}
+);

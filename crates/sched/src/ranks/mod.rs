@@ -55,10 +55,77 @@ impl Hinted {
     }
 }
 
+/// A rank function that has no state and no parameters: the rank is a size, in bytes, that the sender tells of the
+/// packet's flow. A packet of which nothing was said ranks 0.
+macro_rules! rank_by_size {
+    ($(#[$doc:meta])* $name:ident, $size:ident, $info:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default)]
+        pub struct $name {
+            hinted: $crate::ranks::Hinted,
+        }
+
+        impl $name {
+            /// Nothing to remember yet.
+            pub fn new() -> Self {
+                Self::default()
+            }
+        }
+
+        impl $crate::RankFn for $name {
+            #[inline]
+            fn rank(&mut self, packet: &$crate::Packet, _now: ::pifolab_units::Time) -> ::pifolab_units::Rank {
+                ::pifolab_units::Rank::saturating(self.hinted.take(packet.id).$size.0)
+            }
+
+            #[inline]
+            fn hint(&mut self, id: u64, hints: &$crate::Hints) {
+                self.hinted.put(id, hints);
+            }
+
+            fn wants_hints(&self) -> bool {
+                true
+            }
+        }
+
+        impl $crate::params::FromArgs for $name {
+            const INFO: $crate::params::Info = $info;
+
+            fn from_args(_args: &mut $crate::params::Args) -> Result<Self, $crate::params::ParamError> {
+                Ok(Self::new())
+            }
+        }
+    };
+}
+use rank_by_size;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_units::Bytes;
+    use crate::{Packet, RankFn};
+    use pifolab_units::{Bytes, Rank, Time};
+
+    #[test]
+    fn a_size_that_the_sender_tells_is_the_rank_once_and_zero_without_it() {
+        let hints = Hints {
+            flow_size: Bytes(30_000),
+            remaining: Bytes(20_000),
+            unacknowledged: Bytes(u64::MAX),
+            ..Hints::default()
+        };
+        let packet = Packet { id: 3, flow: 0, size: 1500, rank: Rank::from(9), arrival: Time::ZERO };
+        let functions: [(&mut dyn RankFn, Rank); 3] = [
+            (&mut FlowSize::new(), Rank::from(30_000)),
+            (&mut RemainingSize::new(), Rank::from(20_000)),
+            (&mut Unacknowledged::new(), Rank::MAX),
+        ];
+        for (function, rank) in functions {
+            assert!(function.wants_hints());
+            function.hint(3, &hints);
+            assert_eq!(function.rank(&packet, Time::ZERO), rank);
+            assert_eq!(function.rank(&packet, Time::ZERO), Rank::ZERO);
+        }
+    }
 
     #[test]
     fn hints_belong_to_the_next_packet_only() {

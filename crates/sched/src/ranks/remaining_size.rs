@@ -12,42 +12,14 @@
 //!
 //! References: `docs/ranks/remaining-size.md`.
 
-use super::Hinted;
-use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Hints, Packet, RankFn};
-use pifolab_units::{Rank, Time};
+use super::rank_by_size;
+use crate::params::Info;
 
-/// pFabric: flow size minus the first byte of the segment, in bytes.
-#[derive(Clone, Debug, Default)]
-pub struct RemainingSize {
-    hinted: Hinted,
-}
-
-impl RemainingSize {
-    /// Nothing to remember yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
-
-impl RankFn for RemainingSize {
-    #[inline]
-    fn rank(&mut self, packet: &Packet, _now: Time) -> Rank {
-        Rank::saturating(self.hinted.take(packet.id).remaining.0)
-    }
-
-    #[inline]
-    fn hint(&mut self, id: u64, hints: &Hints) {
-        self.hinted.put(id, hints);
-    }
-
-    fn wants_hints(&self) -> bool {
-        true
-    }
-}
-
-impl FromArgs for RemainingSize {
-    const INFO: Info = Info {
+rank_by_size!(
+    /// pFabric: flow size minus the first byte of the segment, in bytes.
+    RemainingSize,
+    remaining,
+    Info {
         name: "remaining-size",
         summary: "pFabric: flow size minus the first byte of the segment, in bytes.",
         paper: "pFabric, SIGCOMM 2013; SP-PIFO section 6.1",
@@ -55,33 +27,5 @@ impl FromArgs for RemainingSize {
         state: "none; the rank travels in the packet",
         cost: "O(1)",
         params: &[],
-    };
-
-    fn from_args(_args: &mut Args) -> Result<Self, ParamError> {
-        Ok(Self::new())
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pifolab_units::Bytes;
-
-    #[test]
-    fn the_rank_is_the_hint_and_zero_without_one() {
-        let packet = Packet { id: 3, flow: 0, size: 1500, rank: Rank::from(9), arrival: Time::ZERO };
-        let mut rank_fn = RemainingSize::new();
-        assert!(rank_fn.wants_hints());
-        let hints = Hints {
-            flow_size: Bytes(30_000),
-            remaining: Bytes(20_000),
-            unacknowledged: Bytes(25_000),
-            ..Hints::default()
-        };
-        rank_fn.hint(3, &hints);
-        assert_eq!(rank_fn.rank(&packet, Time::ZERO), Rank::from(20_000));
-        assert_eq!(rank_fn.rank(&packet, Time::ZERO), Rank::ZERO);
-        rank_fn.hint(3, &Hints { remaining: Bytes(u64::MAX), ..Hints::default() });
-        assert_eq!(rank_fn.rank(&packet, Time::ZERO), Rank::MAX);
-    }
-}
+);

@@ -64,13 +64,13 @@ impl Estimate {
     }
 
     /// Takes in a rank.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, rank: Rank) {
         self.window.push(rank);
     }
 
     /// Takes in `rank`, then tells its quantile as [`quantile`](Self::quantile) does.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_and_quantile(&mut self, rank: Rank) -> (u64, u64) {
         let count = match self.quantile {
             Quantile::Lower => self.window.push_and_count_lower(rank),
@@ -80,7 +80,7 @@ impl Estimate {
     }
 
     /// The quantile of `rank` as a fraction: the ranks that count, and the ranks held. An empty window gives 0/1.
-    #[inline]
+    #[inline(always)]
     pub(super) fn quantile(&self, rank: Rank) -> (u64, u64) {
         let count = match self.quantile {
             Quantile::Lower => self.window.count_lower(rank),
@@ -90,7 +90,7 @@ impl Estimate {
     }
 
     /// The denominator of quantiles.
-    #[inline]
+    #[inline(always)]
     pub(super) fn held(&self) -> u64 {
         self.window.len().max(1) as u64
     }
@@ -139,19 +139,23 @@ impl Admission {
     }
 
     /// Whether `count / held <= free / total * part / parts / (1 - k)`, for `free_parts = free * part`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn passes(&self, (count, held): (u64, u64), free_parts: u64) -> bool {
-        match self.in_64_bits((count, held)) {
-            Some((weighed, unit)) => weighed <= free_parts * unit,
-            None => u128::from(count) * self.weight <= u128::from(free_parts) * u128::from(held * self.scale),
+        if self.small {
+            count * self.weight as u64 <= free_parts * (held * self.scale)
+        } else {
+            u128::from(count) * self.weight <= u128::from(free_parts) * u128::from(held * self.scale)
         }
     }
 
-    /// For `count / held`, the two numbers of which [`passes`](Self::passes) says whether the first is at most the second
-    /// times the free parts; `None` if that might not fit in 64 bits.
-    #[inline]
-    pub(super) fn in_64_bits(&self, (count, held): (u64, u64)) -> Option<(u64, u64)> {
-        self.small.then(|| (count * self.weight as u64, held * self.scale))
+    /// The least `free_parts` with which `count / held` [passes](Self::passes). At most the total times the parts.
+    #[inline(always)]
+    pub(super) fn least(&self, (count, held): (u64, u64)) -> u64 {
+        if self.small {
+            (count * self.weight as u64).div_ceil(held * self.scale)
+        } else {
+            (u128::from(count) * self.weight).div_ceil(u128::from(held * self.scale)) as u64
+        }
     }
 
     /// As [`passes`](Self::passes) with `<` instead of `<=`.
@@ -259,6 +263,10 @@ mod tests {
             for count in edge.saturating_sub(1)..=(edge + 1).min(held) {
                 prop_assert_eq!(admission.passes((count, held), free_parts), wide.passes((count, held), free_parts));
                 prop_assert_eq!(admission.passes((count, held), free_parts), count <= edge);
+                let least = admission.least((count, held));
+                prop_assert_eq!(least, wide.least((count, held)));
+                prop_assert!(admission.passes((count, held), least));
+                prop_assert!(least == 0 || !admission.passes((count, held), least - 1));
             }
         }
     }

@@ -145,13 +145,11 @@ impl Aifo {
     /// A capacity without room or without bound, or another parameter out of its range.
     pub fn new(params: AifoParams) -> Result<Self, ParamError> {
         let name = Self::INFO.name;
-        params::check_capacity(name, params.capacity)?;
-        let (limit, target_row) = match params.capacity {
-            Capacity::Packets(packets) => (u64::from(packets), &TARGET_PACKETS),
-            Capacity::Bytes(bytes) => (bytes, &TARGET_BYTES),
-            Capacity::Unlimited => return Err(params::CAPACITY_PACKETS.error(name, params.capacity)),
-        };
+        params::check_bounded_capacity(name, params.capacity)?;
+        let queue = Queue::new(params.capacity);
+        let limit = queue.room().total();
         let target = params.target.unwrap_or(limit);
+        let target_row = if queue.room().counts_bytes() { &TARGET_BYTES } else { &TARGET_PACKETS };
         target_row.check(name, target)?;
         K.check_fraction(name, params.k)?;
         SAMPLE.check(name, params.sample)?;
@@ -175,7 +173,7 @@ impl Aifo {
             }
         };
         Ok(Self {
-            queue: Queue::new(params.capacity),
+            queue,
             plain: match test {
                 Test::AtMost(admission) if params.sample == 1 && params.update == Update::Before && limit <= target => {
                     Some(admission)
@@ -201,7 +199,7 @@ impl Aifo {
     }
 
     /// Shows the window an arriving rank, and says whether the admission test lets it pass.
-    #[inline]
+    #[inline(always)]
     fn passes(&mut self, rank: Rank) -> bool {
         let Some(admission) = self.plain else { return self.passes_with_options(rank) };
         let used = self.queue.room().used();

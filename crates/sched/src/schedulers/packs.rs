@@ -22,11 +22,11 @@
 //! (no more inversions of the highest priority than AIFO) holds for batches, not when dequeues interleave; the tests
 //! keep a counterexample.
 
-use super::admission::{self, Admission, Estimate, Quantile, Update};
+use super::admission::{self, Admission, Estimate, Quantile, Update, refusal};
 use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::PriorityQueues;
-use crate::{Capacity, DropReason, Enqueued, Packet, Room, Scheduler};
+use crate::store::{FreePlaces, PriorityQueues};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio, Time};
 
@@ -105,8 +105,9 @@ pub struct Packs {
     update: Update,
     occupancy: Occupancy,
     fall_through: bool,
-    /// Whether capacities are in bytes.
-    counts_bytes: bool,
+    /// The free packets of the queues, if the test is that of Algorithm 1 as printed: at most
+    /// eight queues that count packets, each for itself, and a full one is passed over.
+    free: Option<FreePlaces>,
     /// The highest rank seen: queue bounds are looked for up to there.
     highest: Rank,
 }
@@ -123,15 +124,16 @@ impl Packs {
         SHIFT.check(name, params.shift)?;
         let estimate = Estimate::new(name, params.window, params.shift, params.quantile, &params.start_window)?;
         let queues = PriorityQueues::new(&params.capacities);
-        let counts_bytes = queues.rooms().all(Room::counts_bytes);
+        let plain =
+            params.occupancy == Occupancy::PerQueue && params.fall_through && !queues.rooms().any(Room::counts_bytes);
         let total = (0..queues.count()).map(|queue| queues.room(queue).total()).sum();
         let parts = match params.occupancy {
             Occupancy::PerQueue => 1,
             Occupancy::Global => queues.count() as u64,
         };
         Ok(Self {
+            free: if plain { FreePlaces::new(queues.rooms().map(Room::total)) } else { None },
             queues,
-            counts_bytes,
             estimate,
             admission: Admission::new(params.k, total, parts, params.window),
             update: params.update,
@@ -152,7 +154,39 @@ impl Packs {
                 quantile
             }
         };
-        self.select(quantile, size)
+        let least = self.admission.least(quantile);
+        let (queue, passed) = match &mut self.free {
+            // The queue with which the free packets reach what the test asks for has a free packet itself, and takes the
+            // packet. If the test asks for none, it is the first that has one.
+            Some(free) => (free.take(least), least == 0),
+            None => self.choose_with_options(least, size),
+        };
+        if queue < self.queues.count() { Ok(queue) } else { Err(refusal(passed)) }
+    }
+
+    /// The queue, a number beyond all if there is none, and whether any queue passes a test that asks for `least` free
+    /// parts, for whatever options.
+    #[inline(never)]
+    fn choose_with_options(&self, least: u64, size: u32) -> (usize, bool) {
+        let (first, count) = (self.refusing(least), self.queues.count());
+        let last = if self.fall_through { count } else { count.min(first + 1) };
+        let queue = (first..last).find(|queue| self.queues.room(*queue).fits(size)).unwrap_or(usize::MAX);
+        (queue, first < count)
+    }
+
+    /// How many queues fail a test that asks for `least` free parts. Free space only adds up, so they are the first ones.
+    fn refusing(&self, least: u64) -> usize {
+        self.free_parts().filter(|free_parts| *free_parts < least).count()
+    }
+
+    /// The queue that is served next, of which a packet is given up; a number beyond all if all are empty.
+    #[inline(always)]
+    fn serve(&mut self) -> usize {
+        match &mut self.free {
+            // What is free tells it sooner than the queues do.
+            Some(free) => free.give_back_first(),
+            None => self.queues.first().unwrap_or(usize::MAX),
+        }
     }
 
     /// The free space that counts for each queue in turn, times the parts that the whole is cut into.
@@ -170,42 +204,6 @@ impl Packs {
             sum
         })
     }
-
-    /// How many queues refuse a packet of this quantile. Free space only adds up, so they are the first ones. Counting
-    /// them all needs no branch that nothing could foresee.
-    #[inline]
-    fn refusing(&self, quantile: (u64, u64)) -> usize {
-        match (self.occupancy, self.admission.in_64_bits(quantile)) {
-            // One multiplication and one comparison per queue; the unit is the same in all of them.
-            (Occupancy::PerQueue, Some(sides)) if self.counts_bytes => {
-                count_refusing(sides, self.queues.rooms().map(Room::free_bytes))
-            }
-            (Occupancy::PerQueue, Some(sides)) => count_refusing(sides, self.queues.rooms().map(Room::free_packets)),
-            _ => self.free_parts().map(|free_parts| usize::from(!self.admission.passes(quantile, free_parts))).sum(),
-        }
-    }
-
-    /// The queue that takes a packet of this quantile and size.
-    #[inline]
-    fn select(&self, quantile: (u64, u64), size: u32) -> Result<usize, DropReason> {
-        let first = self.refusing(quantile);
-        if first == self.queues.count() {
-            return Err(DropReason::Admission);
-        }
-        let last = if self.fall_through { self.queues.count() } else { first + 1 };
-        (first..last).find(|queue| self.queues.room(*queue).fits(size)).ok_or(DropReason::Full)
-    }
-}
-
-/// How many of the queues with this free space fail `weighed <= free * unit`, free space added up.
-#[inline(always)]
-fn count_refusing((weighed, unit): (u64, u64), free: impl Iterator<Item = u64>) -> usize {
-    let mut sum = 0;
-    free.map(|free| {
-        sum += free;
-        usize::from(weighed > sum * unit)
-    })
-    .sum()
 }
 
 impl Scheduler for Packs {
@@ -226,7 +224,33 @@ impl Scheduler for Packs {
         passes
     }
 
-    in_queues::serve_by_priority!();
+    fn decides_on_arrival(&self) -> bool {
+        true
+    }
+
+    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
+        let queue = self.choose(size, rank)?;
+        if self.queues.book(queue, size) { Ok(queue as u32) } else { Err(DropReason::Full) }
+    }
+
+    fn release(&mut self, queue: u32, size: u32) {
+        let served = self.serve();
+        debug_assert_eq!(served, queue as usize, "the first queue that holds a packet is served");
+        self.queues.release(queue as usize, size);
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, _now: Time) -> Dequeued {
+        let queue = self.serve();
+        if queue >= self.queues.count() {
+            return Dequeued::Empty;
+        }
+        match self.queues.pop_from(queue) {
+            Some(packet) => Dequeued::Packet { packet, queue: queue as u32 },
+            None => Dequeued::Empty,
+        }
+    }
+
     in_queues::answer_for_queues!();
 
     /// Equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
@@ -242,7 +266,7 @@ impl Scheduler for Packs {
         if self.update == Update::After {
             return None;
         }
-        let first = self.refusing(self.estimate.quantile(rank));
+        let first = self.refusing(self.admission.least(self.estimate.quantile(rank)));
         (first < self.queues.count()).then_some(first as u32)
     }
 

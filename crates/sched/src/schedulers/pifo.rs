@@ -113,132 +113,156 @@ impl Pifo {
         };
         Ok(Self { order, room: Room::new(params.capacity) })
     }
+}
 
-    /// Stores a packet that fits.
-    #[inline]
-    fn admit(&mut self, packet: Packet) -> Enqueued {
-        let rank = packet.rank;
-        self.room.take(packet.size);
-        match &mut self.order {
-            Order::Sorted(order) => order.insert(rank, packet),
-            Order::Buckets(order) => order.push(rank.get() as usize, packet),
-            Order::Heap(order) => order.push(rank, packet),
-        }
-        Enqueued::Admitted { queue: 0, rank }
-    }
+/// Packets in the order of their ranks, equal ranks in the order of arrival, open at both ends.
+trait DoubleEnded {
+    fn insert(&mut self, packet: Packet);
+    fn highest_rank(&self) -> Option<Rank>;
+    fn pop_lowest(&mut self) -> Option<Packet>;
+    fn pop_highest(&mut self) -> Option<Packet>;
+    fn iter_from_highest(&self) -> impl Iterator<Item = &Packet>;
+}
 
-    /// The packet that is pushed out first.
-    #[inline]
-    fn evict(&mut self) -> Packet {
-        let victim = match &mut self.order {
-            Order::Sorted(order) => order.pop_last(),
-            Order::Buckets(order) => order.pop_last(),
-            Order::Heap(order) => order.pop_last(),
-        };
-        let victim = victim.expect("only a full buffer evicts");
-        self.room.release(victim.size);
-        victim
+impl DoubleEnded for Sorted<Packet> {
+    #[inline(always)]
+    fn insert(&mut self, packet: Packet) {
+        Sorted::insert(self, packet.rank, packet);
     }
+    #[inline(always)]
+    fn highest_rank(&self) -> Option<Rank> {
+        self.last_rank()
+    }
+    #[inline(always)]
+    fn pop_lowest(&mut self) -> Option<Packet> {
+        self.pop_first()
+    }
+    #[inline(always)]
+    fn pop_highest(&mut self) -> Option<Packet> {
+        self.pop_last()
+    }
+    fn iter_from_highest(&self) -> impl Iterator<Item = &Packet> {
+        self.iter_from_last().map(|(_, packet)| packet)
+    }
+}
 
-    /// Decides what happens to a packet that does not fit.
-    #[inline]
-    fn enqueue_full(&mut self, packet: Packet) -> Enqueued {
-        let highest = match &mut self.order {
-            Order::Sorted(order) => order.last_rank(),
-            Order::Buckets(order) => order.last_bucket().map(|bucket| Rank::saturating(bucket as u64)),
-            Order::Heap(_) => return self.enqueue_full_heap(packet),
-        };
-        // Among equal highest ranks the arriving packet is the latest.
-        if highest.is_none_or(|highest| packet.rank >= highest) {
-            return Enqueued::Dropped { packet, reason: DropReason::Full };
-        }
-        let rank = packet.rank;
-        match self.room.capacity() {
-            Capacity::Bytes(limit) => {
-                if !self.can_make_room(&packet, limit) {
-                    return Enqueued::Dropped { packet, reason: DropReason::Full };
-                }
-                let mut victims = Victims::one(self.evict());
-                while !self.room.fits(packet.size) {
-                    victims.push(self.evict());
-                }
-                let _ = self.admit(packet);
-                Enqueued::Evicted { queue: 0, rank, victims }
-            }
-            Capacity::Packets(_) | Capacity::Unlimited => {
-                let victims = Victims::one(self.evict());
-                let _ = self.admit(packet);
-                Enqueued::Evicted { queue: 0, rank, victims }
-            }
-        }
+impl DoubleEnded for RankBuckets<Packet> {
+    #[inline(always)]
+    fn insert(&mut self, packet: Packet) {
+        self.push(packet.rank.get() as usize, packet);
     }
+    #[inline(always)]
+    fn highest_rank(&self) -> Option<Rank> {
+        self.last_bucket().map(|bucket| Rank::saturating(bucket as u64))
+    }
+    #[inline(always)]
+    fn pop_lowest(&mut self) -> Option<Packet> {
+        self.pop_first()
+    }
+    #[inline(always)]
+    fn pop_highest(&mut self) -> Option<Packet> {
+        self.pop_last()
+    }
+    fn iter_from_highest(&self) -> impl Iterator<Item = &Packet> {
+        self.iter_from_last().map(|(_, packet)| packet)
+    }
+}
 
-    /// Whether `packet` fits once packets of higher rank have left.
-    fn can_make_room(&self, packet: &Packet, limit: u64) -> bool {
-        let needed = self.room.bytes().0 + u64::from(packet.size) - limit;
-        let enough = |sizes: &mut dyn Iterator<Item = (Rank, u32)>| {
-            sizes
-                .take_while(|(rank, _)| *rank > packet.rank)
-                .scan(0, |freed, (_, size)| {
-                    *freed += u64::from(size);
-                    Some(*freed)
-                })
-                .any(|freed| freed >= needed)
-        };
-        match &self.order {
-            Order::Sorted(order) => enough(&mut order.iter_from_last().map(|(rank, held)| (rank, held.size))),
-            Order::Buckets(order) => enough(&mut order.iter_from_last().map(|(_, held)| (held.rank, held.size))),
-            Order::Heap(_) => unreachable!("heap ties come with a capacity in packets only"),
-        }
+/// Stores a packet, pushing out others if it must and may, or drops it.
+#[inline(always)]
+fn enqueue(order: &mut impl DoubleEnded, room: &mut Room, packet: Packet) -> Enqueued {
+    let (rank, size) = (packet.rank, packet.size);
+    if room.fits(size) {
+        room.take(size);
+        order.insert(packet);
+        return Enqueued::Admitted { queue: 0, rank };
     }
+    // Among equal highest ranks the arriving packet is the latest.
+    if order.highest_rank().is_none_or(|highest| rank >= highest) {
+        return Enqueued::Dropped { packet, reason: DropReason::Full };
+    }
+    let victims = match room.capacity() {
+        Capacity::Bytes(limit) => match make_room(order, room, rank, size, limit) {
+            Some(victims) => victims,
+            None => return Enqueued::Dropped { packet, reason: DropReason::Full },
+        },
+        Capacity::Packets(_) | Capacity::Unlimited => Victims::one(evict(order, room)),
+    };
+    room.take(size);
+    order.insert(packet);
+    Enqueued::Evicted { queue: 0, rank, victims }
+}
 
-    /// The packet joins the heap, then the victim is chosen among all.
-    fn enqueue_full_heap(&mut self, packet: Packet) -> Enqueued {
-        let Order::Heap(order) = &mut self.order else { unreachable!("the caller saw a heap") };
-        let (id, rank, size) = (packet.id, packet.rank, packet.size);
-        order.push(rank, packet);
-        let victim = order.pop_last().expect("a packet was just stored");
-        if victim.id == id {
-            return Enqueued::Dropped { packet: victim, reason: DropReason::Full };
-        }
-        self.room.release(victim.size);
-        self.room.take(size);
-        Enqueued::Evicted { queue: 0, rank, victims: Victims::one(victim) }
+/// Pushes out packets above `rank` until `size` bytes fit within `limit` bytes, if that helps.
+#[inline(never)]
+fn make_room(order: &mut impl DoubleEnded, room: &mut Room, rank: Rank, size: u32, limit: u64) -> Option<Victims> {
+    let needed = room.bytes().0 + u64::from(size) - limit;
+    let higher = order.iter_from_highest().take_while(|held| held.rank > rank);
+    let mut freed = higher.scan(0, |freed, held| {
+        *freed += u64::from(held.size);
+        Some(*freed)
+    });
+    freed.find(|freed| *freed >= needed)?;
+    drop(freed);
+    let mut victims = Victims::one(evict(order, room));
+    while !room.fits(size) {
+        victims.push(evict(order, room));
     }
+    Some(victims)
+}
+
+/// The packet joins the heap; if it does not fit the victim is then chosen among all.
+#[inline(always)]
+fn enqueue_in_heap(order: &mut ArrayHeap<Packet>, room: &mut Room, packet: Packet) -> Enqueued {
+    let (id, rank, size) = (packet.id, packet.rank, packet.size);
+    order.push(rank, packet);
+    if room.fits(size) {
+        room.take(size);
+        return Enqueued::Admitted { queue: 0, rank };
+    }
+    let victim = order.pop_last().expect("a packet was just stored");
+    if victim.id == id {
+        return Enqueued::Dropped { packet: victim, reason: DropReason::Full };
+    }
+    room.release(victim.size);
+    room.take(size);
+    Enqueued::Evicted { queue: 0, rank, victims: Victims::one(victim) }
+}
+
+/// Takes out the packet that is pushed out first.
+#[inline(always)]
+fn evict(order: &mut impl DoubleEnded, room: &mut Room) -> Packet {
+    let victim = order.pop_highest().expect("only a full buffer evicts");
+    room.release(victim.size);
+    victim
 }
 
 impl Scheduler for Pifo {
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        if let Order::Buckets(order) = &self.order
-            && packet.rank.get() >= order.buckets() as u64
-        {
-            return Enqueued::Dropped { packet, reason: DropReason::RankOutOfRange };
+        let Self { order, room } = self;
+        match order {
+            Order::Sorted(order) => enqueue(order, room, packet),
+            Order::Buckets(order) => {
+                if packet.rank.get() >= order.buckets() as u64 {
+                    return Enqueued::Dropped { packet, reason: DropReason::RankOutOfRange };
+                }
+                enqueue(order, room, packet)
+            }
+            Order::Heap(order) => enqueue_in_heap(order, room, packet),
         }
-        if self.room.fits(packet.size) { self.admit(packet) } else { self.enqueue_full(packet) }
     }
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Dequeued {
         let packet = match &mut self.order {
-            Order::Sorted(order) => {
-                // The size is read in place: read from the packet, it would cut the move into pieces that overlap and
-                // stall.
-                if let Some(first) = order.first() {
-                    self.room.release(first.size);
-                }
-                return order.pop_first().map_or(Dequeued::Empty, |packet| Dequeued::Packet { packet, queue: 0 });
-            }
-            Order::Buckets(order) => order.pop_first(),
+            Order::Sorted(order) => order.pop_lowest(),
+            Order::Buckets(order) => order.pop_lowest(),
             Order::Heap(order) => order.pop_first(),
         };
-        match packet {
-            Some(packet) => {
-                self.room.release(packet.size);
-                Dequeued::Packet { packet, queue: 0 }
-            }
-            None => Dequeued::Empty,
-        }
+        let Some(packet) = packet else { return Dequeued::Empty };
+        self.room.release(packet.size);
+        Dequeued::Packet { packet, queue: 0 }
     }
 
     /// A PIFO remembers nothing of packets that have left.

@@ -124,10 +124,7 @@ impl Rifo {
     /// A capacity without room or without bound, T = 0, or k not below 1.
     pub fn new(params: RifoParams) -> Result<Self, ParamError> {
         let name = Self::INFO.name;
-        params::check_capacity(name, params.capacity)?;
-        if params.capacity == Capacity::Unlimited {
-            return Err(params::CAPACITY_PACKETS.error(name, params.capacity));
-        }
+        params::check_bounded_capacity(name, params.capacity)?;
         TRACKING_RANGE.check(name, params.tracking_range)?;
         K.check_fraction(name, params.k)?;
         let queue = Queue::new(params.capacity);

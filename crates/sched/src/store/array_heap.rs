@@ -44,7 +44,7 @@ impl<T> ArrayHeap<T> {
     }
 
     /// Takes the item at the top: one of the lowest rank.
-    #[inline]
+    #[inline(always)]
     pub fn pop_first(&mut self) -> Option<T> {
         let last = self.heap.pop()?;
         let slot = match self.heap.first() {

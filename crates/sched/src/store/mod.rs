@@ -2,10 +2,14 @@
 //! business. Ties leave first-in first-out, unless a container's name says otherwise.
 
 mod array_heap;
+mod bit_tree;
 mod bounds;
+mod free_places;
 mod histogram;
 mod lanes;
 mod leaves;
+mod narrow;
+mod quad;
 mod queue;
 mod queues;
 mod rank_buckets;
@@ -15,6 +19,7 @@ mod window;
 
 pub use array_heap::ArrayHeap;
 pub use bounds::Bounds;
+pub use free_places::FreePlaces;
 pub use queue::Queue;
 pub use queues::PriorityQueues;
 pub use rank_buckets::RankBuckets;

@@ -50,27 +50,18 @@ impl PriorityQueues {
 
     /// The accounts of all queues, highest priority first.
     #[inline(always)]
-    pub fn rooms(&self) -> impl Iterator<Item = &Room> {
+    pub fn rooms(&self) -> impl ExactSizeIterator<Item = &Room> {
         self.queues.iter().map(Queue::room)
     }
 
-    /// Stores a packet in `queue` if it fits; otherwise gives it back.
+    /// Stores a packet in `queue` if it fits; otherwise gives it back. No branch depends on the answer.
     ///
     /// # Errors
     /// The packet, if the queue has no room for it.
     #[inline(always)]
     pub fn push(&mut self, queue: usize, packet: Packet) -> Result<(), Packet> {
-        self.push_if(true, queue, packet)
-    }
-
-    /// Stores a packet in `queue` if it is `wanted` and fits; otherwise gives it back. No branch depends on the answer.
-    ///
-    /// # Errors
-    /// The packet, if it is not wanted or the queue has no room for it.
-    #[inline(always)]
-    pub fn push_if(&mut self, wanted: bool, queue: usize, packet: Packet) -> Result<(), Packet> {
         // Which queue it is no branch could foresee, hence not whether that one has room, nor whether its bit is set.
-        let stored = self.queues[queue].store_if(wanted, &packet);
+        let stored = self.queues[queue].store_if(true, &packet);
         self.occupy_if(stored, queue);
         if stored { Ok(()) } else { Err(packet) }
     }
@@ -113,13 +104,22 @@ impl PriorityQueues {
     /// Takes the oldest packet of the highest-priority queue that holds one, and says which queue that was.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Packet, usize)> {
-        let queue = if self.occupied != 0 {
-            self.occupied.trailing_zeros() as usize
-        } else {
-            let (word, bits) = self.beyond.iter().enumerate().find(|(_, bits)| **bits != 0)?;
-            (word + 1) * 64 + bits.trailing_zeros() as usize
-        };
+        let queue = self.first()?;
         self.pop_from(queue).map(|packet| (packet, queue))
+    }
+
+    /// The highest-priority queue that holds a packet.
+    #[inline(always)]
+    pub fn first(&self) -> Option<usize> {
+        if self.occupied != 0 { Some(self.occupied.trailing_zeros() as usize) } else { self.first_beyond() }
+    }
+
+    /// The first queue that holds a packet, while the first 64 hold none.
+    #[cold]
+    #[inline(never)]
+    fn first_beyond(&self) -> Option<usize> {
+        let (word, bits) = self.beyond.iter().enumerate().find(|(_, bits)| **bits != 0)?;
+        Some((word + 1) * 64 + bits.trailing_zeros() as usize)
     }
 
     /// Takes the oldest packet of `queue`.

@@ -20,7 +20,6 @@ const BLOCK: usize = 128;
 pub struct Sorted<T> {
     order: Order,
     slab: Slab<T>,
-    len: usize,
 }
 
 /// Ranks in their order, with the slots of their items.
@@ -84,61 +83,62 @@ impl<T> Sorted<T> {
             spare: Vec::new(),
             lanes: Lanes::detect(),
         };
-        Self { order, slab: Slab::with_capacity(capacity), len: 0 }
+        Self { order, slab: Slab::with_capacity(capacity) }
     }
 
     /// Items held.
-    #[inline]
+    #[inline(always)]
     pub fn len(&self) -> usize {
-        self.len
+        self.slab.len()
     }
 
     /// Whether it holds nothing.
-    #[inline]
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.slab.len() == 0
     }
 
     /// Puts an item behind all of lower or equal rank.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, rank: Rank, item: T) {
         let rank = lane(rank);
         let slot = self.slab.insert(item);
-        self.len += 1;
+        if self.order.insert_at_front(rank, slot) {
+            return;
+        }
         in_lanes!(self.order.lanes, (lanes, order: &mut Order = &mut self.order, rank: i64 = rank, slot: u32 = slot) -> () {
             order.insert(rank, slot, lanes);
         });
     }
 
     /// The lowest rank.
-    #[inline]
+    #[inline(always)]
     pub fn first_rank(&self) -> Option<Rank> {
         let block = &*self.order.blocks[0];
-        (self.len > 0).then(|| rank_of(block.ranks[block.start]))
+        (!self.is_empty()).then(|| rank_of(block.ranks[block.start]))
     }
 
     /// The highest rank.
-    #[inline]
+    #[inline(always)]
     pub fn last_rank(&self) -> Option<Rank> {
         let block = self.order.blocks.last()?;
-        (self.len > 0).then(|| rank_of(block.ranks[block.end - 1]))
+        (!self.is_empty()).then(|| rank_of(block.ranks[block.end - 1]))
     }
 
     /// The item of the lowest rank; among equals the one that came first.
-    #[inline]
+    #[inline(always)]
     pub fn first(&self) -> Option<&T> {
         let block = &*self.order.blocks[0];
         // SAFETY: `insert` got the slot from the slab, and it is still in the blocks.
-        (self.len > 0).then(|| unsafe { self.slab.get(block.slots[block.start]) })
+        (!self.is_empty()).then(|| unsafe { self.slab.get(block.slots[block.start]) })
     }
 
     /// Takes the item of the lowest rank; among equals the one that came first.
-    #[inline]
+    #[inline(always)]
     pub fn pop_first(&mut self) -> Option<T> {
-        if self.len == 0 {
+        if self.is_empty() {
             return None;
         }
-        self.len -= 1;
         let block = &mut *self.order.blocks[0];
         let slot = block.slots[block.start];
         block.start += 1;
@@ -150,12 +150,11 @@ impl<T> Sorted<T> {
     }
 
     /// Takes the item of the highest rank; among equals the one that came last.
-    #[inline]
+    #[inline(always)]
     pub fn pop_last(&mut self) -> Option<T> {
-        if self.len == 0 {
+        if self.is_empty() {
             return None;
         }
-        self.len -= 1;
         let index = self.order.blocks.len() - 1;
         let block = &mut *self.order.blocks[index];
         block.end -= 1;
@@ -179,6 +178,20 @@ impl<T> Sorted<T> {
 }
 
 impl Order {
+    /// Puts a rank before all others, if it is lower than they and there is a place: no search, nothing to shift. Where
+    /// the lowest ranks leave all the time most of those that come are lower than what is left.
+    #[inline(always)]
+    fn insert_at_front(&mut self, rank: i64, slot: u32) -> bool {
+        let Block { start, ranks, slots, .. } = &mut *self.blocks[0];
+        // An empty block has a place here, too, and whatever is left in it does no harm.
+        let fits = *start > 0 && rank < ranks[*start];
+        if fits {
+            *start -= 1;
+            (ranks[*start], slots[*start]) = (rank, slot);
+        }
+        fits
+    }
+
     /// Puts a rank behind all lower or equal ones.
     #[inline(always)]
     fn insert(&mut self, rank: i64, slot: u32, lanes: Lanes) {

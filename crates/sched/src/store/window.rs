@@ -3,6 +3,7 @@
 use super::histogram::Histogram;
 use super::lanes::{FILLER, Lanes, Row, Step, in_lanes, lane, rank_of};
 use super::leaves::Leaves;
+use super::narrow::Narrow;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
@@ -14,7 +15,8 @@ const ALL_COMPARED: usize = 256;
 /// Counting is exact for any ranks. A constant shift may be added to all ranks held (not to the one that is asked
 /// about): they then act as if they were that much larger or, if the shift is negative, smaller.
 ///
-/// Small windows compare all ranks at once in wide vectors. Larger ones keep an index beside the ring: a histogram until
+/// Small windows compare all ranks at once in vectors: up to 24 ranks in those of every processor until the first rank of
+/// 2^31 - 1 or more, others in the widest that there are. Larger windows keep an index beside the ring: a histogram until
 /// the first rank of 2^16 or more (a constant number of steps), from then on sorted leaves.
 #[derive(Debug)]
 pub struct RankWindow {
@@ -29,6 +31,8 @@ pub struct RankWindow {
 
 #[derive(Debug)]
 enum Held {
+    /// As long as every rank was small, in windows of few ranks.
+    Narrow(Narrow),
     Compared(Rows),
     Indexed(Indexed),
 }
@@ -63,6 +67,15 @@ enum Index {
     Any(Leaves),
 }
 
+/// One above the largest rank: the largest bound.
+const END: u64 = 1 << 63;
+
+/// A bound, as [`lane`] turns ranks, for wide vectors.
+#[inline(always)]
+const fn bound_lane(bound: u64) -> i64 {
+    (bound ^ END) as i64
+}
+
 impl RankWindow {
     /// An empty window of `size` ranks.
     ///
@@ -70,14 +83,10 @@ impl RankWindow {
     /// If the size is 0.
     pub fn new(size: usize) -> Self {
         assert!(size > 0, "a window holds at least one rank");
-        let held = if size <= ALL_COMPARED {
-            let rows = size.div_ceil(8);
-            Held::Compared(Rows {
-                rows: alloc::vec![Row([FILLER; 8]); rows],
-                places: (0..size).map(|place| ((place % rows) as u8, (place / rows) as u8)).collect(),
-                next: 0,
-                step: Lanes::detect().step(rows),
-            })
+        let held = if size <= Narrow::MOST {
+            Held::Narrow(Narrow::new(size))
+        } else if size <= ALL_COMPARED {
+            Held::Compared(Rows::new(size))
         } else {
             let small = size <= Histogram::MOST;
             let index = if small { Index::Small(Histogram::new()) } else { Index::Any(Leaves::new(size)) };
@@ -95,9 +104,11 @@ impl RankWindow {
     }
 
     /// Takes in a rank; the oldest leaves if the window is full. O(1) up to 256 ranks, O(sqrt n) beyond.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, rank: Rank) {
+        self.make_room_for(rank);
         match &mut self.held {
+            Held::Narrow(held) => held.push(rank),
             Held::Compared(held) => {
                 // Nothing lies below the smallest integer.
                 held.replace_and_count(lane(rank), i64::MIN);
@@ -146,18 +157,35 @@ impl RankWindow {
     #[inline(always)]
     fn push_and_count_below(&mut self, rank: Rank, bound: u64) -> usize {
         let shifted = self.shifted(bound);
+        self.make_room_for(rank);
+        self.len += usize::from(self.len < self.size);
         match &mut self.held {
-            Held::Compared(held) => {
-                let count = held.replace_and_count(lane(rank), shifted);
-                self.len += usize::from(self.len < self.size);
-                count
+            Held::Narrow(held) => {
+                held.push(rank);
+                held.count_below(shifted)
             }
-            Held::Indexed(held) => {
-                let count = held.push_and_count(rank, shifted, self.size, self.lanes);
-                self.len += usize::from(self.len < self.size);
-                count
-            }
+            Held::Compared(held) => held.replace_and_count(lane(rank), bound_lane(shifted)),
+            Held::Indexed(held) => held.push_and_count(rank, bound_lane(shifted), self.size, self.lanes),
         }
+    }
+
+    /// Sees to it that the window can hold `rank`.
+    #[inline(always)]
+    fn make_room_for(&mut self, rank: Rank) {
+        if matches!(self.held, Held::Narrow(_)) && !Narrow::takes(rank) {
+            self.widen();
+        }
+    }
+
+    /// Goes over from narrow lanes to wide ones, once in the life of a window.
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self) {
+        let mut rows = Rows::new(self.size);
+        for rank in self.iter() {
+            rows.replace_and_count(lane(rank), i64::MIN);
+        }
+        self.held = Held::Compared(rows);
     }
 
     /// How many ranks held, after the shift, are below `bound`, which is at most 2^63.
@@ -165,25 +193,25 @@ impl RankWindow {
     fn count_below(&self, bound: u64) -> usize {
         let shifted = self.shifted(bound);
         match &self.held {
+            Held::Narrow(held) => held.count_below(shifted),
             Held::Compared(held) => {
-                in_lanes!(self.lanes, (lanes, rows: &[Row] = &held.rows, bound: i64 = shifted) -> usize {
+                in_lanes!(self.lanes, (lanes, rows: &[Row] = &held.rows, bound: i64 = bound_lane(shifted)) -> usize {
                     lanes.count_rows(rows, bound)
                 })
             }
-            Held::Indexed(held) => held.count_below(shifted, self.lanes),
+            Held::Indexed(held) => held.count_below(bound_lane(shifted), self.lanes),
         }
     }
 
-    /// A bound for the unshifted ranks: the shift is taken off the bound instead of added to every rank.
-    #[inline]
-    fn shifted(&self, bound: u64) -> i64 {
-        const END: u64 = 1 << 63;
+    /// A bound for the unshifted ranks: the shift is taken off the bound instead of added to every rank. At most 2^63,
+    /// like the bound itself.
+    #[inline(always)]
+    fn shifted(&self, bound: u64) -> u64 {
         if self.raise | self.lower == 0 {
-            return (bound ^ END) as i64;
+            return bound;
         }
         // The sum is at most 2^64 - 1; whatever lies beyond all ranks is as good as one above the largest.
-        let bound = (bound + self.lower).saturating_sub(self.raise).min(END);
-        bound.wrapping_sub(END) as i64
+        (bound + self.lower).saturating_sub(self.raise).min(END)
     }
 
     /// The ranks held, unshifted, oldest first.
@@ -191,18 +219,20 @@ impl RankWindow {
         // The first place in the order of time, and the lane at each place in the order of writing.
         let oldest = match &self.held {
             _ if self.len < self.size => 0,
+            Held::Narrow(held) => held.next(),
             Held::Compared(held) => held.next,
             Held::Indexed(held) => held.next,
         };
         (0..self.len).map(move |age| {
             let place = (oldest + age) % self.size;
-            rank_of(match &self.held {
+            match &self.held {
+                Held::Narrow(held) => held.rank_at(place),
                 Held::Compared(held) => {
                     let (row, at) = held.places[place];
-                    held.rows[usize::from(row)].0[usize::from(at)]
+                    rank_of(held.rows[usize::from(row)].0[usize::from(at)])
                 }
-                Held::Indexed(held) => held.ring[place],
-            })
+                Held::Indexed(held) => rank_of(held.ring[place]),
+            }
         })
     }
 
@@ -220,6 +250,16 @@ impl RankWindow {
 }
 
 impl Rows {
+    fn new(size: usize) -> Self {
+        let rows = size.div_ceil(8);
+        Self {
+            rows: alloc::vec![Row([FILLER; 8]); rows],
+            places: (0..size).map(|place| ((place % rows) as u8, (place / rows) as u8)).collect(),
+            next: 0,
+            step: Lanes::detect().step(rows),
+        }
+    }
+
     /// Takes in a rank, then tells how many ranks lie below `bound`.
     #[inline(always)]
     fn replace_and_count(&mut self, rank: i64, bound: i64) -> usize {

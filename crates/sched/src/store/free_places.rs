@@ -1,0 +1,107 @@
+//! The free places of a handful of buffers in a row, added up at any time.
+
+use super::quad::Quad;
+
+/// Buffers.
+const MOST: usize = 8;
+
+/// Free places in up to eight buffers that are served in their order: those in the first, those in the first two, and so
+/// on.
+///
+/// A place is taken in the buffer with which enough are free, and given back in the first buffer that has one taken.
+/// Both compare all sums and change those behind the buffer in the same vectors, which every processor has: no sum waits
+/// until it is known which buffer that was.
+#[derive(Clone, Debug)]
+pub struct FreePlaces {
+    free: [Quad; 2],
+    /// The sums while all are free.
+    all: [Quad; 2],
+}
+
+impl FreePlaces {
+    /// The most places in all.
+    const LARGEST: u64 = 1 << 28;
+
+    /// Free buffers of these sizes, if they are at most eight with at most 2^28 places in all.
+    pub fn new(sizes: impl ExactSizeIterator<Item = u64>) -> Option<Self> {
+        if sizes.len() > MOST {
+            return None;
+        }
+        // Where there is no buffer there is no place: such sums equal the last one.
+        let (mut sums, mut sizes, mut sum) = ([0; MOST], sizes, 0u64);
+        for place in &mut sums {
+            sum = sum.checked_add(sizes.next().unwrap_or(0)).filter(|sum| *sum <= Self::LARGEST)?;
+            *place = sum as i32;
+        }
+        let [a, b, c, d, e, f, g, h] = sums;
+        let all = [Quad::new([a, b, c, d]), Quad::new([e, f, g, h])];
+        Some(Self { free: all, all })
+    }
+
+    /// Takes a place in the first buffer that, with those before it, has at least `enough` free ones and at least one.
+    /// Returns that buffer, or a number beyond all if there are fewer.
+    #[inline(always)]
+    pub fn take(&mut self, enough: u64) -> usize {
+        let enough = Quad::splat(enough.clamp(1, Self::LARGEST + 1) as i32);
+        let few = self.free.map(|sums| sums.less(enough));
+        for (sums, few) in self.free.iter_mut().zip(few) {
+            // One less where -1, which means too few, is not.
+            *sums = sums.minus(Quad::splat(1).plus(few));
+        }
+        Quad::splat(0).minus(few[0].plus(few[1])).small_sum()
+    }
+
+    /// Gives back a place in the first buffer that has one taken. Returns that buffer, or a number beyond all if all are
+    /// free.
+    #[inline(always)]
+    pub fn give_back_first(&mut self) -> usize {
+        let taken = [self.free[0].less(self.all[0]), self.free[1].less(self.all[1])];
+        for (sums, taken) in self.free.iter_mut().zip(taken) {
+            *sums = sums.minus(taken);
+        }
+        Quad::splat(2).plus(taken[0].plus(taken[1])).small_sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn agrees_with_adding_up(
+            sizes in proptest::collection::vec(prop_oneof![4 => 1u64..5, 1 => Just(1 << 25)], 1..=8),
+            ops in proptest::collection::vec((0u8..3, 0u64..30), 0..100),
+        ) {
+            let mut places = FreePlaces::new(sizes.iter().copied()).unwrap();
+            let mut free = sizes.clone();
+            for (op, enough) in ops {
+                if op == 0 {
+                    let first = (0..sizes.len()).find(|buffer| free[*buffer] < sizes[*buffer]);
+                    let found = places.give_back_first();
+                    prop_assert_eq!(Some(found).filter(|found| *found < sizes.len()), first);
+                    first.into_iter().for_each(|buffer| free[buffer] += 1);
+                } else {
+                    let sums: Vec<u64> =
+                        free.iter().scan(0, |sum, free| { *sum += free; Some(*sum) }).collect();
+                    let first = sums.iter().position(|sum| *sum >= enough.max(1));
+                    let found = places.take(enough);
+                    prop_assert_eq!(Some(found).filter(|found| *found < sizes.len()), first);
+                    first.into_iter().for_each(|buffer| free[buffer] -= 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_buffers_or_places_are_refused() {
+        assert!(FreePlaces::new([1; 9].into_iter()).is_none());
+        assert!(FreePlaces::new([1 << 28, 1].into_iter()).is_none());
+        assert!(FreePlaces::new([u64::MAX, 1].into_iter()).is_none());
+        assert!(FreePlaces::new([1 << 25; 8].into_iter()).is_some());
+    }
+}

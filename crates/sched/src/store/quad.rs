@@ -1,0 +1,137 @@
+//! Four small integers in one vector of the kind that every processor has: inlined everywhere, where wider vectors need
+//! a call.
+
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+
+/// Four integers.
+///
+/// On x86-64 in instructions that all of them have, named one by one: from loops the compiler makes scalar code.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(super) struct Quad(Lanes);
+
+#[cfg(target_arch = "x86_64")]
+type Lanes = __m128i;
+#[cfg(not(target_arch = "x86_64"))]
+type Lanes = [i32; 4];
+
+impl Quad {
+    pub(super) const fn new(lanes: [i32; 4]) -> Self {
+        // SAFETY: both are four integers, and any bits are some integers.
+        Self(unsafe { core::mem::transmute::<[i32; 4], Lanes>(lanes) })
+    }
+
+    pub(super) const fn to_array(self) -> [i32; 4] {
+        // SAFETY: as in `new`.
+        unsafe { core::mem::transmute::<Lanes, [i32; 4]>(self.0) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Quad {
+    /// The same integer four times.
+    #[inline(always)]
+    pub(super) fn splat(lane: i32) -> Self {
+        // SAFETY: every x86-64 has SSE2.
+        Self(unsafe { _mm_set1_epi32(lane) })
+    }
+
+    /// All bits (which is -1) where a lane is less than the other's, else 0.
+    #[inline(always)]
+    pub(super) fn less(self, other: Self) -> Self {
+        // SAFETY: every x86-64 has SSE2.
+        Self(unsafe { _mm_cmplt_epi32(self.0, other.0) })
+    }
+
+    /// Lane by lane, wrapping.
+    #[inline(always)]
+    pub(super) fn plus(self, other: Self) -> Self {
+        // SAFETY: every x86-64 has SSE2.
+        Self(unsafe { _mm_add_epi32(self.0, other.0) })
+    }
+
+    /// Lane by lane, wrapping.
+    #[inline(always)]
+    pub(super) fn minus(self, other: Self) -> Self {
+        // SAFETY: every x86-64 has SSE2.
+        Self(unsafe { _mm_sub_epi32(self.0, other.0) })
+    }
+
+    /// The bits of `other` where `mask` has them, else these.
+    #[inline(always)]
+    pub(super) fn replaced(self, other: Self, mask: Self) -> Self {
+        // SAFETY: every x86-64 has SSE2.
+        Self(unsafe { _mm_or_si128(_mm_andnot_si128(mask.0, self.0), _mm_and_si128(mask.0, other.0)) })
+    }
+
+    /// The sum of lanes from 0 to 255.
+    #[inline(always)]
+    pub(super) fn small_sum(self) -> usize {
+        // SAFETY: every x86-64 has SSE2.
+        unsafe {
+            let halves = _mm_sad_epu8(self.0, _mm_setzero_si128());
+            _mm_cvtsi128_si64(_mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves))) as usize
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Quad {
+    /// The same integer four times.
+    #[inline(always)]
+    pub(super) fn splat(lane: i32) -> Self {
+        Self([lane; 4])
+    }
+
+    #[inline(always)]
+    fn each(self, other: Self, lane: impl Fn(i32, i32) -> i32) -> Self {
+        Self(core::array::from_fn(|at| lane(self.0[at], other.0[at])))
+    }
+
+    /// All bits (which is -1) where a lane is less than the other's, else 0.
+    #[inline(always)]
+    pub(super) fn less(self, other: Self) -> Self {
+        self.each(other, |lane, other| -i32::from(lane < other))
+    }
+
+    /// Lane by lane, wrapping.
+    #[inline(always)]
+    pub(super) fn plus(self, other: Self) -> Self {
+        self.each(other, i32::wrapping_add)
+    }
+
+    /// Lane by lane, wrapping.
+    #[inline(always)]
+    pub(super) fn minus(self, other: Self) -> Self {
+        self.each(other, i32::wrapping_sub)
+    }
+
+    /// The bits of `other` where `mask` has them, else these.
+    #[inline(always)]
+    pub(super) fn replaced(self, other: Self, mask: Self) -> Self {
+        Self(core::array::from_fn(|at| self.0[at] & !mask.0[at] | other.0[at] & mask.0[at]))
+    }
+
+    /// The sum of lanes from 0 to 255.
+    #[inline(always)]
+    pub(super) fn small_sum(self) -> usize {
+        self.0.iter().sum::<i32>() as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_four_integers() {
+        let (a, b) = (Quad::new([1, -5, i32::MAX, 7]), Quad::new([2, -5, i32::MIN, 0]));
+        assert_eq!(a.less(b).to_array(), [-1, 0, 0, 0]);
+        assert_eq!(a.plus(b).to_array(), [3, -10, -1, 7]);
+        assert_eq!(a.minus(b).to_array(), [-1, 0, -1, 7]);
+        assert_eq!(a.replaced(b, Quad::new([0, 0, -1, -1])).to_array(), [1, -5, i32::MIN, 0]);
+        assert_eq!(Quad::splat(3).to_array(), [3; 4]);
+        assert_eq!(Quad::new([255, 1, 0, 2]).small_sum(), 258);
+    }
+}
