@@ -180,7 +180,11 @@ pub fn examine() -> Vec<Finding> {
     findings.extend([
         finding("clang", "building the eBPF programs", on_path("clang")),
         finding("ethtool", "turning the offloads of a real interface off (optional)", on_path("ethtool")),
-        finding("qemu-system-x86_64", "the BPF qdisc in a guest (optional)", on_path("qemu-system-x86_64")),
+        finding(
+            "qemu-system-x86_64",
+            "tests in a virtual machine: BPF qdiscs, executed instructions (optional)",
+            on_path("qemu-system-x86_64"),
+        ),
     ]);
     findings
 }

@@ -33,12 +33,17 @@ pub struct Record {
     pub qdisc: Option<String>,
 }
 
-/// The start time of a process; `None` if there is none of that number.
+/// The start time of a process; `None` if there is none of that number, or only what is left of one until somebody asks
+/// how it ended (in a container that may be never).
 fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything; the start time is the 20th field after it.
+    // The name, in parentheses, may hold anything; behind it stand the state and, as the 20th field, the start time.
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+    let mut fields = fields.split_ascii_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
 }
 
 impl Record {
@@ -166,5 +171,26 @@ impl Record {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_killed_process_is_gone_also_before_anybody_asks_how_it_ended() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("a child");
+        let start = start_of(child.id()).expect("it runs");
+        assert!(start >= start_of(std::process::id()).expect("this process runs"));
+        child.kill().expect("it can be killed");
+        for _ in 0..500 {
+            if start_of(child.id()).is_none() {
+                child.wait().expect("it is there to be asked");
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        panic!("it counts as alive");
     }
 }

@@ -54,13 +54,14 @@ pub(super) fn with_messages<T>(what: &str, action: impl FnOnce() -> libbpf_rs::R
     }
     action().map_err(|error| {
         let said = MESSAGES.lock().map(|messages| messages.trim().to_owned()).unwrap_or_default();
-        let said = if said.is_empty() { String::new() } else { format!("\n{said}") };
         match error.kind() {
-            libbpf_rs::ErrorKind::PermissionDenied => Error::Denied(format!(
+            // The verifier refuses with the same error, and a log. Without one, what libbpf supposes is beside the point.
+            libbpf_rs::ErrorKind::PermissionDenied if !said.contains("PROG LOAD LOG") => Error::Denied(format!(
                 "{what}: {error}: loading eBPF programs takes root (or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON); the \
-                 user-space switch works without: pifolab dataplane switch{said}"
+                 user-space switch works without: pifolab dataplane switch"
             )),
-            _ => Error::failed(what, format!("{error}{said}")),
+            _ if said.is_empty() => Error::failed(what, error),
+            _ => Error::failed(what, format!("{error}\n{said}")),
         }
     })
 }

@@ -180,6 +180,7 @@ fn wrong_use_and_missing_rights_are_said_in_one_message() {
             let text = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(3), "{text}");
             assert!(text.contains("takes root") && text.contains("switch"), "{text}");
+            assert_eq!(text.lines().count(), 1, "{text}");
         }
         Err(error) => eprintln!("as nobody: not tried, since nobody cannot start the program here: {error}"),
     }
