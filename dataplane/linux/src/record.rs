@@ -184,13 +184,11 @@ mod tests {
         let start = start_of(child.id()).expect("it runs");
         assert!(start >= start_of(std::process::id()).expect("this process runs"));
         child.kill().expect("it can be killed");
-        for _ in 0..500 {
-            if start_of(child.id()).is_none() {
-                child.wait().expect("it is there to be asked");
-                return;
-            }
+        let gone = (0..500).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        panic!("it counts as alive");
+            start_of(child.id()).is_none()
+        });
+        child.wait().expect("it is there to be asked");
+        assert!(gone, "it counts as alive");
     }
 }
