@@ -1,6 +1,6 @@
 """Schedulers, rank functions, congestion controllers and observers of your own, written in Python.
 
-They run in the same scenarios on the same packets as the built-in ones, some hundred times slower: made for trying an
+They run in the same scenarios on the same packets as the built-in ones, 2 to 15 times slower: made for trying an
 idea in twenty lines before it is written in Rust. docs/python.md has an example of each.
 """
 

@@ -181,6 +181,11 @@ impl Extras for PythonExtras {
         Ok((!watching.is_empty()).then(|| Box::new(PythonObservers(watching)) as BoxedObserver))
     }
 
+    /// A thread that the interpreter does not know would be made known, and forgotten, at every single call.
+    fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
+        Python::attach(|py| py.detach(work));
+    }
+
     fn controller_names(&self) -> Vec<String> {
         self.controllers.iter().map(|(name, _)| name.clone()).collect()
     }

@@ -12,7 +12,7 @@ pub type BoxedObserver = Box<dyn Observer + Send>;
 /// What a name that is not in the registry stands for. Each run asks for a fresh one, so that no state is carried over.
 ///
 /// An answer of `None` says that the name is unknown; an `Err` says in one line why the arguments do not fit.
-pub trait Extras {
+pub trait Extras: Sync {
     /// The scheduler `name`, built from `args` as they were written.
     fn scheduler(&self, name: &str, args: &[(String, Value)]) -> Option<Result<BoxedScheduler, String>> {
         let _ = (name, args);
@@ -38,6 +38,12 @@ pub trait Extras {
     fn observer(&self, seed: u64, label: &str) -> Result<Option<BoxedObserver>, String> {
         let _ = (seed, label);
         Ok(None)
+    }
+
+    /// Calls `work`, which is all that a thread of a run does: what the extras made is used in there and nowhere else.
+    /// Whatever a thread needs for that can be prepared once, around it.
+    fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
     }
 
     /// The names of congestion controllers it knows, for "did you mean".

@@ -120,7 +120,7 @@ impl NetworkSpec {
                 network: Some(network),
             })
         };
-        let runs = work_through(networks, workers, &cancelled, work, &mut tell);
+        let runs = work_through(networks, workers, &cancelled, extras, work, &mut tell);
         let mut runs = runs.into_iter().map(Option::transpose).collect::<Result<Vec<_>, _>>()?;
         if runs.iter().all(Option::is_none) {
             return Err(Error::Cancelled);

@@ -73,7 +73,7 @@ impl OneLinkSpec {
                 network: None,
             })
         };
-        let measured = work_through(schedulers, workers, &cancelled, work, &mut tell);
+        let measured = work_through(schedulers, workers, &cancelled, extras, work, &mut tell);
         if measured.iter().all(Option::is_none) {
             return Err(Error::Cancelled);
         }

@@ -1,5 +1,6 @@
 //! Works through jobs on several threads, while the calling thread tells how far they are.
 
+use crate::extras::Extras;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,6 +21,7 @@ pub(crate) fn work_through<J: Send, R: Send>(
     jobs: Vec<J>,
     workers: usize,
     cancelled: &AtomicBool,
+    extras: &dyn Extras,
     work: impl Fn(usize, J) -> Option<R> + Sync,
     tell: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Vec<Option<R>> {
@@ -27,7 +29,7 @@ pub(crate) fn work_through<J: Send, R: Send>(
     let jobs: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
     let next = AtomicUsize::new(0);
     let (done_one, done_ones) = mpsc::channel();
-    let work_some = |done_one: Sender<()>| {
+    let work_some = |done_one: &Sender<()>| {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(index) else { return };
@@ -42,7 +44,8 @@ pub(crate) fn work_through<J: Send, R: Send>(
         let threads: Vec<_> = (0..workers.clamp(1, jobs.len().max(1)))
             .map(|_| {
                 let done_one = done_one.clone();
-                scope.spawn(|| work_some(done_one))
+                let work_some = &work_some;
+                scope.spawn(move || extras.on_thread(&mut || work_some(&done_one)))
             })
             .collect();
         drop(done_one);

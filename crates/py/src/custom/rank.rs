@@ -13,13 +13,22 @@ pub struct PythonRank {
     object: Py<PyAny>,
     slot: Slot,
     wants_facts: bool,
+    /// Which of its methods do anything beside `rank`.
+    hears_of_departures: bool,
+    hears_of_drops: bool,
 }
 
 impl PythonRank {
     /// The rank function `object`.
     pub fn new(object: Py<PyAny>, slot: Slot) -> PyResult<Self> {
-        let wants_facts = Python::attach(|py| object.bind(py).getattr("wants_facts")?.is_truthy())?;
-        Ok(Self { object, slot, wants_facts })
+        Python::attach(|py| {
+            let base = py.import("pifolab.custom")?.getattr("PythonRank")?;
+            let class = object.bind(py).get_type();
+            let overrides = |method: &str| PyResult::Ok(!class.getattr(method)?.is(&base.getattr(method)?));
+            let (hears_of_departures, hears_of_drops) = (overrides("on_dequeue")?, overrides("on_drop")?);
+            let wants_facts = object.bind(py).getattr("wants_facts")?.is_truthy()?;
+            Ok(Self { object, slot, wants_facts, hears_of_departures, hears_of_drops })
+        })
     }
 
     fn tell(&self, method: &str, packet: &Packet, now: Time) {
@@ -55,11 +64,15 @@ impl RankFn for PythonRank {
     }
 
     fn on_dequeue(&mut self, packet: &Packet, now: Time) {
-        self.tell("on_dequeue", packet, now);
+        if self.hears_of_departures {
+            self.tell("on_dequeue", packet, now);
+        }
     }
 
     fn on_drop(&mut self, packet: &Packet, now: Time) {
-        self.tell("on_drop", packet, now);
+        if self.hears_of_drops {
+            self.tell("on_drop", packet, now);
+        }
     }
 
     /// Hints come directly before their packet.
