@@ -1,8 +1,9 @@
 //! What each program costs: its state as the papers count it, its size, and its time per packet.
 //!
 //! Time is measured by `BPF_PROG_TEST_RUN` over many repetitions: parsing the headers, the rank, the decision, the
-//! statistics. Every repetition sees another rank, uniform below 64, and queues that are half full. What the qdisc
-//! tracepoints add (they count the queues) is not in it, nor is the kernel's own work.
+//! statistics. Every repetition sees another rank, uniform below 64, and queues that are half full, as user space tells
+//! the program. What reading the queues from the kernel adds is measured apart. What the qdisc tracepoints add (they
+//! count the queues) is not in it, nor is the kernel's own work.
 //!
 //! The machine instructions that a packet executes are counted in a virtual machine ([`super::count`]), since few machines
 //! let a guest read their counters; `instructions.json` keeps them with where they come from.
@@ -11,7 +12,9 @@ use super::count::Clock;
 use super::harness::frame;
 use super::intf::{Harness, Shared};
 use super::loaded::Loaded;
+use super::plane::{Plane, PlaneConfig};
 use super::settings::{Occupancy, Program, RankSource, Settings};
+use crate::testbed::namespace::Namespace;
 use crate::{Error, Result};
 use pifolab_sched::params::{Args as Params, Value};
 use serde::{Deserialize, Serialize};
@@ -158,6 +161,9 @@ pub struct Cost {
     pub machine_code_bytes: u64,
     /// Nanoseconds per packet, the fastest run.
     pub min_ns: u64,
+    /// Nanoseconds that reading the queues from the kernel adds, by the fastest runs on empty queues; none where no
+    /// queues can be put up.
+    pub walk_ns: Option<u64>,
     /// The median run.
     pub median_ns: u64,
     /// The goal.
@@ -200,11 +206,15 @@ fn table_bytes(settings: &Settings) -> u64 {
     }
 }
 
+fn settings(case: &Case, occupancy: Occupancy) -> Result<Settings> {
+    let mut settings = Settings::new(case.program.name(), arguments(case), RankSource::Dscp, occupancy)?;
+    settings.config.shuffle_ranks = 1;
+    Ok(settings)
+}
+
 /// The program, its queues half full.
 fn load(case: &Case) -> Result<Loaded> {
-    let mut settings = Settings::new(case.program.name(), arguments(case), RankSource::Dscp, Occupancy::Harness)?;
-    settings.config.shuffle_ranks = 1;
-    let loaded = Loaded::load(settings)?;
+    let loaded = Loaded::load(settings(case, Occupancy::Harness)?)?;
     let mut half_full = Harness::zeroed();
     for (used, capacity) in half_full.used.iter_mut().zip(loaded.settings.config.capacity) {
         *used = capacity / 2;
@@ -213,12 +223,30 @@ fn load(case: &Case) -> Result<Loaded> {
     Ok(loaded)
 }
 
-fn measure(case: &Case, counts: &Counts, runs: u32) -> Result<Cost> {
-    let loaded = load(case)?;
-    let settings = &loaded.settings;
+/// Times of `runs` runs in nanoseconds per packet, the shortest first.
+fn times(loaded: &Loaded, runs: u32) -> Result<Vec<u64>> {
     let frame = frame(0, 0);
     let mut times = (0..runs).map(|_| loaded.time(&frame, PACKETS)).collect::<Result<Vec<_>>>()?;
     times.sort_unstable();
+    Ok(times)
+}
+
+/// What it costs to read the queues of an interface of its own (the loopback of a new namespace) beyond being told.
+fn walk(case: &Case, runs: u32) -> Result<u64> {
+    let namespace = Namespace::new("program")?;
+    namespace.enter(|| {
+        let told = Loaded::load(settings(case, Occupancy::Harness)?)?;
+        let settings = settings(case, Occupancy::Walk)?;
+        let interface = "lo".to_owned();
+        let reads = Plane::up(PlaneConfig { interface, rate_bps: 1_000_000_000, settings, force: false })?;
+        Ok(times(reads.loaded(), runs)?[0].saturating_sub(times(&told, runs)?[0]))
+    })
+}
+
+fn measure(case: &Case, counts: &Counts, runs: u32) -> Result<Cost> {
+    let loaded = load(case)?;
+    let settings = &loaded.settings;
+    let times = times(&loaded, runs)?;
     let info = loaded.info("classify")?;
     let (registers, registers_hold) = registers(settings);
     Ok(Cost {
@@ -232,6 +260,7 @@ fn measure(case: &Case, counts: &Counts, runs: u32) -> Result<Cost> {
         instructions: info.xlated_prog_insns.len() as u64 / 8,
         machine_code_bytes: info.jited_prog_insns.len() as u64,
         min_ns: times[0],
+        walk_ns: walk(case, runs).ok(),
         median_ns: times[times.len() / 2],
         goal_ns: case.goal_ns,
     })
@@ -306,14 +335,15 @@ pub fn run(args: Args) -> Result<()> {
     }
     println!("The eBPF programs: state, size, and time per packet ({} runs of {PACKETS} packets)\n", args.runs);
     println!(
-        "{:<56} {:>9} {:>8} {:>8} {:>7} {:>7} {:>6} {:>6} {:>6}",
-        "", "registers", "tables", "executed", "program", "code", "min", "median", "goal"
+        "{:<56} {:>9} {:>8} {:>8} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7}",
+        "", "registers", "tables", "executed", "program", "code", "min", "median", "goal", "walk"
     );
     for cost in &costs {
         let name = format!("{}: {}", cost.scheduler, cost.variant);
+        let walk = cost.walk_ns.map_or_else(|| "-".to_owned(), |ns| format!("+{ns} ns"));
         let goal = cost.goal_ns.map_or_else(String::new, |goal| format!("<{goal}"));
         println!(
-            "{name:<56} {:>9} {:>6} B {:>8} {:>7} {:>5} B {:>3} ns {:>3} ns {goal:>6}",
+            "{name:<56} {:>9} {:>6} B {:>8} {:>7} {:>5} B {:>3} ns {:>3} ns {goal:>6} {walk:>7}",
             cost.registers,
             cost.table_bytes,
             cost.executed_instructions,
@@ -335,6 +365,7 @@ pub fn run(args: Args) -> Result<()> {
     println!("of a program that does nothing: counted by {}", counts.command);
     println!("({}, {}).", counts.kernel, counts.emulator);
     println!("program: eBPF instructions left after the verifier removed what the configuration does not use.");
+    println!("walk: what reading the queues' lengths from the kernel adds, on empty queues.");
     println!("\nThe papers' hardware, percent of what the switch has\n");
     for (column, source) in HARDWARE.iter().enumerate() {
         println!("  ({}) {source}", column + 1);

@@ -186,3 +186,24 @@ fn wrong_use_and_missing_rights_are_said_in_one_message() {
     }
     assert!(!root_qdisc("v0").contains("htb"), "nothing was put up");
 }
+
+#[test]
+fn cost_tells_instructions_and_time_of_every_program_and_leaves_nothing() {
+    if !can_run("cost_tells_instructions_and_time_of_every_program_and_leaves_nothing") {
+        return;
+    }
+    let (status, text) = run("cost --runs 1 --json");
+    assert_eq!(status, Some(0), "{text}");
+    let shown: Value = serde_json::from_str(text.trim()).expect("JSON");
+    let programs = shown["programs"].as_array().expect("programs");
+    assert_eq!(programs.len(), 9);
+    for program in programs {
+        let number = |key: &str| program[key].as_u64().unwrap_or_else(|| panic!("{key}: {program}"));
+        assert!(number("min_ns") > 0 && number("min_ns") <= number("median_ns"), "{program}");
+        // Fewer than 100 machine instructions read no headers, and more than 20 for each of 1000 slots are a mistake.
+        assert!((100..20_000).contains(&number("executed_instructions")), "{program}");
+        assert!(number("walk_ns") < 10_000, "{program}");
+    }
+    assert!(shown["instructions_counted"]["emulator"].as_str().is_some_and(|emulator| emulator.contains("icount")));
+    assert_eq!(run("status").0, Some(1), "nothing is up");
+}
