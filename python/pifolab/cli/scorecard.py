@@ -21,7 +21,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "state that a switch would need, for every scheduler on the same packets.",
     )
     parser.add_argument("--seeds", type=positive_integer, default=3, metavar="N", help="default: 3")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the length")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the length on networks")
     parser.add_argument("--only", metavar="NAME,...", help="only these scenarios of scorecard/")
     parser.add_argument(
         "--experiments", type=Path, metavar="DIR", help="where the scenarios are (default: those of the package)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,9 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
         )
     ),
 )  # fmt: skip
+
+#: The scenarios on a network; the others have one link.
+_NETWORKS = ("web-search", "data-mining", "hadoop")
 
 #: The tables of the page: heading, and how the columns in it begin or end.
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -120,7 +124,8 @@ def scorecard(
     seeds : int
         How many seeds.
     duration_share : float
-        What share of the scenarios' length is run.
+        What share of their length the scenarios on a network are run; those on one link, which cost little and change
+        their traffic over time, run whole.
     scenarios : sequence of str, optional
         Only these; all if none is given.
     workers : int, optional
@@ -147,8 +152,7 @@ def scorecard(
     schedulers: list[str] = []
     seconds = {}
     for name in scenarios or names:
-        length = (0.1 if name in ("web-search", "data-mining", "hadoop") else 0.2) * duration_share
-        length = round(length, 9)
+        length = round(0.1 * duration_share, 9) if name in _NETWORKS else 0.2
         seconds[name] = length
         written = {
             "scenario": str((folder / f"{name}.toml").absolute()),
@@ -211,14 +215,16 @@ def _jain(throughput: pl.DataFrame) -> pl.DataFrame:
 
 def markdown(card: Scorecard) -> str:
     """Return the scorecard as Markdown: a column for each scheduler."""
-    spans = _spans(card)
+    about = (
+        f"Written by `pifolab scorecard` with pifolab {_pifolab.__version__}: {card.seeds} seeds, {_spans(card)} of "
+        "`experiments/scorecard/`, 80 packets of buffer for all. Means; in brackets the 95 % interval, where the seeds "
+        "differ. Less is better but for the lowest dropped rank, the Jain index and completed flows. Registers and "
+        "table bytes are counted from the algorithms."
+    )
     lines = [
         "# Scorecard: every scheduler on the same traffic",
         "",
-        f"Written by `pifolab scorecard` with pifolab {_pifolab.__version__}: {card.seeds} seeds,",
-        f"{' and '.join(spans)} of each scenario in `experiments/scorecard/`, 80 packets of buffer for all. Means; in",
-        "brackets the 95 % interval, where the seeds differ. Less is better but for the lowest dropped rank, the Jain",
-        "index and completed flows. Registers and table bytes are counted from the algorithms.",
+        *textwrap.wrap(about, 120),
         "",
         "| | " + " | ".join(card.schedulers) + " |",
         "|---|" + "---|" * len(card.schedulers),
@@ -270,9 +276,9 @@ def page(card: Scorecard, folder: Path) -> str:
         html.Section("State in a switch", [about, html.table(["scheduler", "registers", "table bytes"], state)])
     )
     lead = (
-        f"pifolab {_pifolab.__version__}, {card.seeds} seeds, {' and '.join(_spans(card))} of each scenario in "
-        "experiments/scorecard/, 80 packets of buffer for all. Means; in brackets the 95 % interval, where the seeds "
-        "differ. The best of a column is bold, PIFO and PIEO apart, which no switch has."
+        f"pifolab {_pifolab.__version__}, {card.seeds} seeds, {_spans(card)} of experiments/scorecard/, 80 packets of "
+        "buffer for all. Means; in brackets the 95 % interval, where the seeds differ. The best of a column is bold, "
+        "PIFO and PIEO apart, which no switch has."
     )
     return html.page("Scorecard: every scheduler on the same traffic", lead, sections)
 
@@ -326,8 +332,13 @@ def _draw(card: Scorecard) -> Figure | None:
     return figure
 
 
-def _spans(card: Scorecard) -> list[str]:
-    return sorted({f"{length:g} s" for length in card.seconds.values()})
+def _spans(card: Scorecard) -> str:
+    """Return how long the scenarios of either kind ran."""
+    kinds = {
+        f"{length:g} s of each scenario on {'a network' if name in _NETWORKS else 'one link'}"
+        for name, length in card.seconds.items()
+    }
+    return " and ".join(sorted(kinds, reverse=True))
 
 
 def _shown(one: Estimate | None) -> str:

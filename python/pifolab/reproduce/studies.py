@@ -172,6 +172,49 @@ def trickle(seed: int) -> dict[str, pl.DataFrame]:
     return {"schedulers": _frame(rows)}
 
 
+def orders(seed: int) -> dict[str, pl.DataFrame]:
+    """SP-PIFO appendix B.3: 30,000 packets at 1.1 times the rate of departures, ranks 0 to 99 in three orders.
+
+    They rise one by one and drop to 0 again (`rising`), come at random (`random`), or half of them one way and half the
+    other (`benign`). Unpifoness is eq. 7's: the highest rank in a packet's queue less its own, at its arrival.
+    """
+    import pifolab
+
+    rows = []
+    for name in ("random", "rising", "benign"):
+        draw = random.Random(seed)
+        scheduler = pifolab.SpPifo(queues=8, queue_capacity_packets=10)
+        held: list[dict[int, int]] = [{} for _ in range(8)]
+        place: dict[int, int] = {}
+        found: list[int] = []
+        risen = departures = 0
+        for packet in range(30_000):
+            if name == "rising" or (name == "benign" and draw.random() < 0.5):
+                rank, risen = risen % 100, risen + 1
+            else:
+                rank = draw.randrange(100)
+            answer = scheduler.enqueue(pifolab.Packet(rank, id=packet))
+            if isinstance(answer, pifolab.Admitted):
+                queue = held[answer.queue]
+                found.append(max(0, max(queue.values(), default=0) - rank))
+                queue[packet] = rank
+                place[packet] = answer.queue
+            while departures * 11 < packet * 10:
+                departures += 1
+                sent = scheduler.dequeue()
+                if isinstance(sent, pifolab.Packet):
+                    del held[place.pop(sent.id)][sent.id]
+        found.sort()
+        rows.append(
+            {
+                "scheduler": name,
+                "unpifoness_mean": sum(found) / len(found),
+                "unpifoness_p999": float(found[int(0.999 * len(found))]),
+            }
+        )
+    return {"schedulers": _frame(rows)}
+
+
 _SIZES_ONLY = """
 duration_s = 0.0001
 [topology]
@@ -272,6 +315,7 @@ STUDIES: Mapping[str, Study] = {
         lowest_rank_batches,
         mapping_batches,
         trickle,
+        orders,
         rank_exponents,
         switch_state,
     )
