@@ -124,6 +124,8 @@ struct Count {
     scheduler: String,
     variant: String,
     instructions: u64,
+    /// What reading the queues adds.
+    walk_instructions: u64,
 }
 
 impl Counts {
@@ -132,9 +134,9 @@ impl Counts {
         serde_json::from_str(include_str!("../../instructions.json")).expect("a test reads it")
     }
 
-    fn of(&self, case: &Case) -> u64 {
+    fn of(&self, case: &Case) -> &Count {
         let is_it = |count: &&Count| count.scheduler == case.program.name() && count.variant == case.variant;
-        self.programs.iter().find(is_it).expect("a test finds each").instructions
+        self.programs.iter().find(is_it).expect("a test finds each")
     }
 }
 
@@ -155,6 +157,8 @@ pub struct Cost {
     pub paper: &'static str,
     /// Machine instructions that a packet executes on average, as counted in a virtual machine.
     pub executed_instructions: u64,
+    /// Machine instructions that reading the queues from the kernel adds, on empty queues.
+    pub walk_instructions: u64,
     /// Instructions of the program after the verifier removed what this configuration does not use.
     pub instructions: u64,
     /// Bytes of machine code.
@@ -231,22 +235,23 @@ fn times(loaded: &Loaded, runs: u32) -> Result<Vec<u64>> {
     Ok(times)
 }
 
-/// What it costs to read the queues of an interface of its own (the loopback of a new namespace) beyond being told.
-fn walk(case: &Case, runs: u32) -> Result<u64> {
+/// How much more it costs, by `cost`, to read the queues of an interface of its own (the loopback of a new namespace) than
+/// to be told.
+fn walk(case: &Case, cost: impl Fn(&Loaded) -> Result<u64> + Sync) -> Result<u64> {
     let namespace = Namespace::new("program")?;
     namespace.enter(|| {
         let told = Loaded::load(settings(case, Occupancy::Harness)?)?;
         let settings = settings(case, Occupancy::Walk)?;
         let interface = "lo".to_owned();
         let reads = Plane::up(PlaneConfig { interface, rate_bps: 1_000_000_000, settings, force: false })?;
-        Ok(times(reads.loaded(), runs)?[0].saturating_sub(times(&told, runs)?[0]))
+        Ok(cost(reads.loaded())?.saturating_sub(cost(&told)?))
     })
 }
 
 fn measure(case: &Case, counts: &Counts, runs: u32) -> Result<Cost> {
     let loaded = load(case)?;
     let settings = &loaded.settings;
-    let times = times(&loaded, runs)?;
+    let told = times(&loaded, runs)?;
     let info = loaded.info("classify")?;
     let (registers, registers_hold) = registers(settings);
     Ok(Cost {
@@ -256,12 +261,13 @@ fn measure(case: &Case, counts: &Counts, runs: u32) -> Result<Cost> {
         registers_hold,
         table_bytes: table_bytes(settings),
         paper: case.paper,
-        executed_instructions: counts.of(case),
+        executed_instructions: counts.of(case).instructions,
+        walk_instructions: counts.of(case).walk_instructions,
         instructions: info.xlated_prog_insns.len() as u64 / 8,
         machine_code_bytes: info.jited_prog_insns.len() as u64,
-        min_ns: times[0],
-        walk_ns: walk(case, runs).ok(),
-        median_ns: times[times.len() / 2],
+        min_ns: told[0],
+        walk_ns: walk(case, |program| Ok(times(program, runs)?[0])).ok(),
+        median_ns: told[told.len() / 2],
         goal_ns: case.goal_ns,
     })
 }
@@ -277,10 +283,12 @@ fn count_all() -> Result<Vec<Count>> {
                 "the kernel interprets programs: net.core.bpf_jit_enable must be 1 to count machine instructions";
             return Err(Error::Unsupported(message.to_owned()));
         }
+        let count = |program: &Loaded| clock.count(|packets| program.time(&frame, packets));
         Ok(Count {
             scheduler: case.program.name().to_owned(),
             variant: case.variant.to_owned(),
-            instructions: clock.count(|packets| loaded.time(&frame, packets))?,
+            instructions: count(&loaded)?,
+            walk_instructions: walk(case, count)?,
         })
     };
     CASES.iter().map(count).collect()
@@ -335,15 +343,16 @@ pub fn run(args: Args) -> Result<()> {
     }
     println!("The eBPF programs: state, size, and time per packet ({} runs of {PACKETS} packets)\n", args.runs);
     println!(
-        "{:<56} {:>9} {:>8} {:>8} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7}",
+        "{:<56} {:>9} {:>8} {:>8} {:>7} {:>7} {:>6} {:>6} {:>6} {:>13}",
         "", "registers", "tables", "executed", "program", "code", "min", "median", "goal", "walk"
     );
     for cost in &costs {
         let name = format!("{}: {}", cost.scheduler, cost.variant);
         let walk = cost.walk_ns.map_or_else(|| "-".to_owned(), |ns| format!("+{ns} ns"));
+        let walk = format!("+{}, {walk}", cost.walk_instructions);
         let goal = cost.goal_ns.map_or_else(String::new, |goal| format!("<{goal}"));
         println!(
-            "{name:<56} {:>9} {:>6} B {:>8} {:>7} {:>5} B {:>3} ns {:>3} ns {goal:>6} {walk:>7}",
+            "{name:<56} {:>9} {:>6} B {:>8} {:>7} {:>5} B {:>3} ns {:>3} ns {goal:>6} {walk:>13}",
             cost.registers,
             cost.table_bytes,
             cost.executed_instructions,
@@ -365,7 +374,7 @@ pub fn run(args: Args) -> Result<()> {
     println!("of a program that does nothing: counted by {}", counts.command);
     println!("({}, {}).", counts.kernel, counts.emulator);
     println!("program: eBPF instructions left after the verifier removed what the configuration does not use.");
-    println!("walk: what reading the queues' lengths from the kernel adds, on empty queues.");
+    println!("walk: what reading the queues' lengths from the kernel adds to executed and min, on empty queues.");
     println!("\nThe papers' hardware, percent of what the switch has\n");
     for (column, source) in HARDWARE.iter().enumerate() {
         println!("  ({}) {source}", column + 1);
@@ -389,7 +398,7 @@ mod tests {
     fn every_program_has_its_count_and_longer_windows_execute_more() {
         let counts = Counts::kept();
         assert_eq!(counts.programs.len(), CASES.len());
-        let executed: Vec<u64> = CASES.iter().map(|case| counts.of(case)).collect();
+        let executed: Vec<u64> = CASES.iter().map(|case| counts.of(case).instructions).collect();
         let place = |variant: &str| CASES.iter().position(|case| case.variant.starts_with(variant)).expect("a case");
         let (short, long) = (executed[place("window 20, k = 0.1, 8")], executed[place("window 1000")]);
         // 980 more slots, of at least a load, a subtraction and an addition each.
