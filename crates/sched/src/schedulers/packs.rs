@@ -27,6 +27,7 @@ use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::{FreePlaces, PriorityQueues};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio, Time};
 
@@ -105,11 +106,31 @@ pub struct Packs {
     update: Update,
     occupancy: Occupancy,
     fall_through: bool,
-    /// The free packets of the queues, if the test is that of Algorithm 1 as printed: at most
-    /// eight queues that count packets, each for itself, and a full one is passed over.
-    free: Option<FreePlaces>,
+    /// For the test of Algorithm 1 as printed: at most eight queues that count packets, each for itself, and a full one is
+    /// passed over.
+    plain: Option<Plain>,
     /// The highest rank seen: queue bounds are looked for up to there.
     highest: Rank,
+}
+
+/// What makes the usual test short.
+#[derive(Debug)]
+struct Plain {
+    /// The free packets of the queues.
+    free: FreePlaces,
+    /// How many free packets each count of a full window asks for; empty for large windows.
+    least: Box<[u64]>,
+}
+
+impl Plain {
+    /// Up to this many ranks what they ask for is worked out beforehand: 32 KB at most.
+    const TABULATED: u32 = 1 << 12;
+
+    fn new(queues: &PriorityQueues, admission: &Admission, window: u32) -> Option<Self> {
+        let free = FreePlaces::new(queues.rooms().map(Room::total))?;
+        let counts = if window <= Self::TABULATED { window + 1 } else { 0 };
+        Some(Self { free, least: (0..counts.into()).map(|count| admission.least((count, window.into()))).collect() })
+    }
 }
 
 impl Packs {
@@ -131,11 +152,12 @@ impl Packs {
             Occupancy::PerQueue => 1,
             Occupancy::Global => queues.count() as u64,
         };
+        let admission = Admission::new(params.k, total, parts, params.window);
         Ok(Self {
-            free: if plain { FreePlaces::new(queues.rooms().map(Room::total)) } else { None },
+            plain: if plain { Plain::new(&queues, &admission, params.window) } else { None },
             queues,
             estimate,
-            admission: Admission::new(params.k, total, parts, params.window),
+            admission,
             update: params.update,
             occupancy: params.occupancy,
             fall_through: params.fall_through,
@@ -154,12 +176,19 @@ impl Packs {
                 quantile
             }
         };
-        let least = self.admission.least(quantile);
-        let (queue, passed) = match &mut self.free {
-            // The queue with which the free packets reach what the test asks for has a free packet itself, and takes the
-            // packet. If the test asks for none, it is the first that has one.
-            Some(free) => (free.take(least), least == 0),
-            None => self.choose_with_options(least, size),
+        let (queue, passed) = match &mut self.plain {
+            Some(Plain { free, least }) => {
+                // Counts from 0 to the window's size are tabulated; the window is full if it holds as many ranks.
+                let (count, held) = quantile;
+                let least = match least.get(count as usize) {
+                    Some(least_of_full) if held + 1 == least.len() as u64 => *least_of_full,
+                    _ => self.admission.least(quantile),
+                };
+                // The queue with which the free packets reach what the test asks for has a free packet itself, and takes
+                // the packet. If the test asks for none, it is the first that has one.
+                (free.take(least), least == 0)
+            }
+            None => self.choose_with_options(self.admission.least(quantile), size),
         };
         if queue < self.queues.count() { Ok(queue) } else { Err(refusal(passed)) }
     }
@@ -182,9 +211,9 @@ impl Packs {
     /// The queue that is served next, of which a packet is given up; a number beyond all if all are empty.
     #[inline(always)]
     fn serve(&mut self) -> usize {
-        match &mut self.free {
+        match &mut self.plain {
             // What is free tells it sooner than the queues do.
-            Some(free) => free.give_back_first(),
+            Some(plain) => plain.free.give_back_first(),
             None => self.queues.first().unwrap_or(usize::MAX),
         }
     }

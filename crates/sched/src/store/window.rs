@@ -106,9 +106,11 @@ impl RankWindow {
     /// Takes in a rank; the oldest leaves if the window is full. O(1) up to 256 ranks, O(sqrt n) beyond.
     #[inline(always)]
     pub fn push(&mut self, rank: Rank) {
-        self.make_room_for(rank);
         match &mut self.held {
-            Held::Narrow(held) => held.push(rank),
+            Held::Narrow(held) if Narrow::takes(rank) => held.push(rank),
+            Held::Narrow(_) => {
+                self.widen().replace_and_count(lane(rank), i64::MIN);
+            }
             Held::Compared(held) => {
                 // Nothing lies below the smallest integer.
                 held.replace_and_count(lane(rank), i64::MIN);
@@ -157,35 +159,30 @@ impl RankWindow {
     #[inline(always)]
     fn push_and_count_below(&mut self, rank: Rank, bound: u64) -> usize {
         let shifted = self.shifted(bound);
-        self.make_room_for(rank);
-        self.len += usize::from(self.len < self.size);
-        match &mut self.held {
-            Held::Narrow(held) => {
+        let count = match &mut self.held {
+            Held::Narrow(held) if Narrow::takes(rank) => {
                 held.push(rank);
                 held.count_below(shifted)
             }
+            Held::Narrow(_) => self.widen().replace_and_count(lane(rank), bound_lane(shifted)),
             Held::Compared(held) => held.replace_and_count(lane(rank), bound_lane(shifted)),
             Held::Indexed(held) => held.push_and_count(rank, bound_lane(shifted), self.size, self.lanes),
-        }
-    }
-
-    /// Sees to it that the window can hold `rank`.
-    #[inline(always)]
-    fn make_room_for(&mut self, rank: Rank) {
-        if matches!(self.held, Held::Narrow(_)) && !Narrow::takes(rank) {
-            self.widen();
-        }
+        };
+        self.len += usize::from(self.len < self.size);
+        count
     }
 
     /// Goes over from narrow lanes to wide ones, once in the life of a window.
     #[cold]
     #[inline(never)]
-    fn widen(&mut self) {
+    fn widen(&mut self) -> &mut Rows {
         let mut rows = Rows::new(self.size);
         for rank in self.iter() {
             rows.replace_and_count(lane(rank), i64::MIN);
         }
         self.held = Held::Compared(rows);
+        let Held::Compared(rows) = &mut self.held else { unreachable!("it was just put there") };
+        rows
     }
 
     /// How many ranks held, after the shift, are below `bound`, which is at most 2^63.
