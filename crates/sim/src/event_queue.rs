@@ -1,6 +1,6 @@
 //! Future events, soonest first.
 //!
-//! A timing wheel of 1024 buckets with a bitmap over them, backed by a heap for what lies beyond the wheel's horizon.
+//! A timing wheel of 4096 buckets with a bitmap over them, backed by a heap for what lies beyond the wheel's horizon.
 //! Scheduling and popping cost O(1) for events within the horizon (bucket lists are short when the horizon is chosen
 //! to match the traffic), O(log n) beyond. It never loses precision: buckets only group, times stay exact.
 
@@ -8,7 +8,7 @@ use pifolab_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-const BUCKETS: usize = 1024;
+const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
 
@@ -64,9 +64,9 @@ struct Bucket {
 #[derive(Debug)]
 pub struct EventQueue<E> {
     now: u64,
-    /// Bucket width as a power of two, in picoseconds. A time shifted by it is a slot; slot s lies in bucket s mod 1024.
+    /// Bucket width as a power of two, in picoseconds. A time shifted by it is a slot; slot s lies in bucket s mod 4096.
     shift: u32,
-    /// The slot of `now`. The wheel holds the slots from here up to 1023 further.
+    /// The slot of `now`. The wheel holds the slots from here up to 4095 further.
     start: u64,
     /// The first occupied slot, or the end of time.
     first: u64,
@@ -179,6 +179,12 @@ impl<E: Copy> EventQueue<E> {
         if self.ties == TieOrder::Batch {
             return self.pop_batch(limit);
         }
+        self.pop_in_order(limit)
+    }
+
+    /// [`pop_until`](Self::pop_until) for a queue of [`TieOrder::Insertion`], which is not asked for here.
+    #[inline(always)]
+    pub(crate) fn pop_in_order(&mut self, limit: Time) -> Option<(Time, E)> {
         self.pop_next(limit.as_ps()).map(|(time, event)| (Time::from_ps(time), event))
     }
 
@@ -261,12 +267,6 @@ impl<E: Copy> EventQueue<E> {
             word * 64 + self.occupied[word].trailing_zeros() as usize
         };
         self.first += (next.wrapping_sub(index) % BUCKETS) as u64;
-    }
-
-    /// The event that pops next if none is scheduled before it; perhaps a cancelled one. For prefetching.
-    #[inline]
-    pub fn peek(&self) -> Option<&E> {
-        (self.first != u64::MAX).then(|| &self.nodes.at(self.buckets[self.first as usize % BUCKETS].head).event)
     }
 
     /// Moves the far events that have come within reach to the wheel.

@@ -11,7 +11,9 @@ const ROW: usize = 8;
 /// right queue is, no branch could foresee.
 #[derive(Clone, Debug)]
 pub struct Bounds {
-    /// Unused places hold the largest integer.
+    /// The only row, if one is enough: it then lies beside the rest of its scheduler. Unused places hold the largest integer.
+    row: [i64; ROW],
+    /// All rows, if one is not enough.
     rows: Vec<[i64; ROW]>,
     count: usize,
 }
@@ -31,17 +33,26 @@ impl Bounds {
             count += 1;
         }
         assert!(count > 0, "there must be a queue");
-        Self { rows, count }
+        let row = rows[0];
+        if count <= ROW {
+            rows = Vec::new();
+        }
+        Self { row, rows, count }
     }
 
     /// The last queue whose bound the rank reaches; queue 0 if none. O(queues).
     #[inline(always)]
     pub fn last_reached(&self, rank: i64) -> usize {
         let mut found = 0;
-        for (row, bounds) in self.rows.iter().enumerate() {
+        let mut look_at = |row: usize, bounds: &[i64; ROW]| {
             for (place, bound) in bounds.iter().enumerate() {
                 found = if rank >= *bound { ROW * row + place } else { found };
             }
+        };
+        if self.rows.is_empty() {
+            look_at(0, &self.row);
+        } else {
+            self.rows.iter().enumerate().for_each(|(row, bounds)| look_at(row, bounds));
         }
         // Only the largest rank reaches an unused place, and it reaches every bound.
         found.min(self.count - 1)
@@ -50,23 +61,25 @@ impl Bounds {
     /// [`last_reached`](Self::last_reached) for bounds that never decrease. O(log queues) for many queues.
     #[inline(always)]
     pub fn last_reached_sorted(&self, rank: i64) -> usize {
-        let [row] = self.rows.as_slice() else {
+        if !self.rows.is_empty() {
             return self.as_slice().partition_point(|bound| *bound <= rank).saturating_sub(1);
-        };
+        }
         // Only the largest rank reaches an unused place, and it reaches every bound.
-        row[1..].iter().map(|bound| usize::from(*bound <= rank)).sum::<usize>().min(self.count - 1)
+        self.row[1..].iter().map(|bound| usize::from(*bound <= rank)).sum::<usize>().min(self.count - 1)
     }
 
     /// The bounds, highest priority first.
     #[inline(always)]
     pub fn as_slice(&self) -> &[i64] {
-        &self.rows.as_flattened()[..self.count]
+        let bounds = if self.rows.is_empty() { &self.row[..] } else { self.rows.as_flattened() };
+        &bounds[..self.count]
     }
 
     /// The bounds, to be changed.
     #[inline(always)]
     pub fn as_mut_slice(&mut self) -> &mut [i64] {
-        &mut self.rows.as_flattened_mut()[..self.count]
+        let bounds = if self.rows.is_empty() { &mut self.row[..] } else { self.rows.as_flattened_mut() };
+        &mut bounds[..self.count]
     }
 }
 

@@ -1,7 +1,7 @@
 //! The engine: connections and the event loop.
 
 use super::config::{Config, ConfigError, Controllers};
-use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, Trip, prefetch, prefetch_whole};
+use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, Trip};
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 use super::routing::{Route, Routes};
 use super::topology::{Link, Topology};
@@ -12,8 +12,7 @@ use pifolab_workload::flows::Flow;
 
 const NONE: u32 = u32::MAX;
 
-/// Both ends of a flow's connection, in the order in which packets touch them: there are thousands of connections, so
-/// each visit finds its cache lines cold, and [`Simulation::prefetch_next`] fetches the ones that it will need.
+/// Both ends of a flow's connection, in the order in which packets touch them.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Connection {
@@ -187,12 +186,13 @@ impl<'a, O: Observer> Simulation<'a, O> {
     fn advance_by<const PLAIN: bool>(&mut self, events: u64) -> Result<bool, RunError> {
         let stop = self.net.counters.events.saturating_add(events);
         while self.net.counters.events < stop {
-            let Some((now, event)) = self.net.events.pop_until(self.pause) else {
+            let events = &mut self.net.events;
+            let next = if PLAIN { events.pop_in_order(self.pause) } else { events.pop_until(self.pause) };
+            let Some((now, event)) = next else {
                 self.is_over = self.pause == self.end;
                 return Ok(false);
             };
             self.net.note(now, event);
-            self.prefetch_next();
             if let Some((port, packet)) = event.arrival() {
                 if self.net.arrive::<PLAIN>(port, packet, now) {
                     self.deliver::<PLAIN>(packet, now);
@@ -323,28 +323,6 @@ impl<'a, O: Observer> Simulation<'a, O> {
         let (forth, net) = (connection.forth(slot), &mut self.net);
         connection.sender.start(now, &mut |segment| net.send::<false>(segment, forth, now));
         self.watch_sender::<false>(slot, now);
-    }
-
-    /// Fetches what the next event will touch while this one is handled: with thousands of packets and connections
-    /// under way, waiting for memory is what takes longest.
-    #[inline(always)]
-    fn prefetch_next(&self) {
-        let Some((port, packet)) = self.net.events.peek().and_then(|event| event.arrival()) else { return };
-        let port = &self.net.ports[port as usize];
-        let packet = &self.net.packets[packet as usize];
-        prefetch(port);
-        prefetch(packet);
-        if self.net.is_host(port.to)
-            && let Some(connection) = self.connections.get(packet.slot as usize)
-        {
-            prefetch(connection);
-            if packet.segment.from_sender() {
-                prefetch_whole(&connection.receiver);
-            } else {
-                prefetch_whole(&connection.sender);
-                prefetch(&connection.sender_timer);
-            }
-        }
     }
 
     /// Hands a packet that has left the network to its connection, if that is still open.

@@ -3,6 +3,7 @@
 
 use pifolab_sched::{DropReason, Scheduler};
 use pifolab_units::Rank;
+use std::hint::select_unpredictable;
 
 /// A packet's number and size.
 type Held = (u32, u32);
@@ -11,12 +12,17 @@ type Held = (u32, u32);
 const MOST_QUEUES: usize = 64;
 
 /// First-in first-out lists, one for each queue of the scheduler; the first that is not empty is served.
+///
+/// Which list a packet joins or empties no branch could foresee, so none depends on it: a list begins at a place of its own
+/// that never holds a packet.
 pub(super) struct Lanes {
     occupied: u64,
     /// The first of the places that hold nothing; as many as there are places if there is none.
     free: u32,
+    /// Where the lists begin, then all others.
     places: Vec<Place>,
-    lanes: Box<[Lane]>,
+    /// The last place of each list, its beginning if it is empty.
+    last: Box<[u32]>,
     scheduler: Box<dyn Scheduler>,
 }
 
@@ -24,15 +30,8 @@ pub(super) struct Lanes {
 struct Place {
     packet: u32,
     size: u32,
-    /// The next place of the same lane, or of those that hold nothing; meaningless in the last one of a lane.
+    /// The next place of the same list, or of those that hold nothing; meaningless in the last one of a list.
     next: u32,
-}
-
-/// The ends of a list; meaningless while its bit is not set.
-#[derive(Clone, Copy, Default)]
-struct Lane {
-    first: u32,
-    last: u32,
 }
 
 impl Lanes {
@@ -40,8 +39,9 @@ impl Lanes {
     pub(super) fn new(scheduler: Box<dyn Scheduler>) -> Result<Self, Box<dyn Scheduler>> {
         let queues = scheduler.queues();
         if scheduler.decides_on_arrival() && queues <= MOST_QUEUES && scheduler.is_empty() {
-            let lanes = vec![Lane::default(); queues].into_boxed_slice();
-            Ok(Self { occupied: 0, free: 0, places: Vec::new(), lanes, scheduler })
+            let places = vec![Place { packet: 0, size: 0, next: 0 }; queues];
+            let last = (0..queues as u32).collect();
+            Ok(Self { occupied: 0, free: queues as u32, places, last, scheduler })
         } else {
             Err(scheduler)
         }
@@ -68,15 +68,9 @@ impl Lanes {
                 self.free = place + 1;
             }
         }
-        let lane = &mut self.lanes[queue as usize];
-        let bit = 1 << queue;
-        if self.occupied & bit == 0 {
-            self.occupied |= bit;
-            lane.first = place;
-        } else {
-            self.places[lane.last as usize].next = place;
-        }
-        lane.last = place;
+        let before = std::mem::replace(&mut self.last[queue as usize], place);
+        self.places[before as usize].next = place;
+        self.occupied |= 1 << queue;
         Ok(())
     }
 
@@ -87,15 +81,16 @@ impl Lanes {
     #[inline]
     pub(super) fn pop(&mut self) -> Held {
         let queue = self.occupied.trailing_zeros();
-        let lane = &mut self.lanes[queue as usize];
-        let place = &mut self.places[lane.first as usize];
+        let first = self.places[queue as usize].next;
+        let place = &mut self.places[first as usize];
         let (packet, size) = (place.packet, place.size);
         let next = std::mem::replace(&mut place.next, self.free);
-        self.free = lane.first;
-        if lane.first == lane.last {
-            self.occupied &= self.occupied - 1;
-        }
-        lane.first = next;
+        self.free = first;
+        self.places[queue as usize].next = next;
+        let last = &mut self.last[queue as usize];
+        let emptied = first == *last;
+        *last = select_unpredictable(emptied, queue, *last);
+        self.occupied &= !(u64::from(emptied) << queue);
         self.scheduler.release(queue, size);
         (packet, size)
     }
@@ -103,17 +98,13 @@ impl Lanes {
     /// Packets and bytes that it holds.
     pub(super) fn account(&self) -> (usize, u64) {
         let (mut packets, mut bytes) = (0, 0);
-        for (queue, lane) in self.lanes.iter().enumerate().filter(|(queue, _)| self.occupied >> queue & 1 != 0) {
-            let mut place = lane.first;
-            loop {
+        for (queue, last) in self.last.iter().enumerate() {
+            let mut place = queue as u32;
+            while place != *last {
+                place = self.places[place as usize].next;
                 packets += 1;
                 bytes += u64::from(self.places[place as usize].size);
-                if place == lane.last {
-                    break;
-                }
-                place = self.places[place as usize].next;
             }
-            debug_assert!(self.scheduler.queue_len(queue) > 0);
         }
         (packets, bytes)
     }

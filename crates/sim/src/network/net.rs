@@ -347,12 +347,6 @@ impl<'a, O: Observer> Net<'a, O> {
         }
     }
 
-    /// Whether a node is a host.
-    #[inline(always)]
-    pub(super) fn is_host(&self, node: u32) -> bool {
-        node < self.hosts
-    }
-
     /// Offers a packet to a port.
     #[inline(always)]
     fn offer<const PLAIN: bool>(&mut self, number: u32, packet: u32, now: Time) {
@@ -361,7 +355,7 @@ impl<'a, O: Observer> Net<'a, O> {
         }
         let port = &mut self.ports[number as usize];
         let in_flight = &mut self.packets[packet as usize];
-        let size = in_flight.size;
+        let (size, rank) = (in_flight.size, in_flight.segment.rank);
         port.arrived_packets += 1;
         port.arrived_bytes += u64::from(size);
         let idle = if PLAIN || self.lazy { port.busy_until <= now } else { port.serving.is_none() };
@@ -373,26 +367,30 @@ impl<'a, O: Observer> Net<'a, O> {
             return self.refuse(number, packet, now);
         }
         let port = &mut self.ports[number as usize];
-        if port.keeper != Keeper::Ring {
-            self.offer_ranked::<PLAIN>(number, packet, idle, now);
-        } else if !port.ring_fits(size) || (!idle && port.squeezed_out(size)) {
-            self.drop_packet(number, packet, size, DropReason::Full);
-        } else if idle {
+        let passes = match port.keeper {
+            Keeper::Ring if !port.ring_fits(size) || (!idle && port.squeezed_out(size)) => {
+                return self.drop_packet(number, packet, size, DropReason::Full);
+            }
+            Keeper::Ring | Keeper::Sorted => idle,
+            Keeper::Lanes => idle && port.lets_pass(size, rank),
+            Keeper::Scheduler => return self.offer_scheduler::<PLAIN>(number, packet, idle, now),
+        };
+        if passes {
             begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
-        } else {
+        } else if port.keeper == Keeper::Ring {
             port.ring_push(packet, size);
+        } else {
+            self.offer_ranked::<PLAIN>(number, packet, idle, now);
         }
     }
 
-    /// Offers a packet to a port that is more than a ring. Out of line, so that rings need not save what this uses.
+    /// Offers a packet to a port that keeps its packets by rank and that the packet cannot just pass. Out of line, so that
+    /// rings need not save what this uses.
     #[inline(never)]
     fn offer_ranked<const PLAIN: bool>(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
         let port = &mut self.ports[number as usize];
         let InFlight { size, segment: Segment { rank, .. }, .. } = self.packets[packet as usize];
         match &mut port.queue {
-            Queue::Sorted(_) if idle => {
-                begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
-            }
             Queue::Sorted(_) if port.waiting >= sorted::MOST_PACKETS => {
                 port.hand_over(now);
                 self.offer_scheduler::<PLAIN>(number, packet, false, now);
@@ -403,29 +401,15 @@ impl<'a, O: Observer> Net<'a, O> {
                     self.drop_packet(number, lost, lost_size, reason);
                 }
             }
-            Queue::Lanes(lanes) => {
-                let passes = idle
-                    && match port.idle {
-                        IdlePort::Bypass => true,
-                        IdlePort::Scheduler => lanes.pass(size, rank),
-                        IdlePort::Admission => false,
-                    };
-                if passes {
+            Queue::Lanes(lanes) => match lanes.push(rank, (packet, size)) {
+                Ok(()) if idle => {
+                    lanes.pop();
                     begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
-                    return;
                 }
-                match lanes.push(rank, (packet, size)) {
-                    Ok(()) if idle => {
-                        lanes.pop();
-                        begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
-                    }
-                    Ok(()) => port.wait(size),
-                    Err(reason) => self.drop_packet(number, packet, size, reason),
-                }
-            }
-            Queue::Ring | Queue::Fifo(_) | Queue::Other(_) => {
-                self.offer_scheduler::<PLAIN>(number, packet, idle, now);
-            }
+                Ok(()) => port.wait(size),
+                Err(reason) => self.drop_packet(number, packet, size, reason),
+            },
+            Queue::Ring | Queue::Fifo(_) | Queue::Other(_) => unreachable!("the caller saw who keeps the packets"),
         }
     }
 
@@ -720,30 +704,4 @@ fn begin(
         port.serving = Some(packet);
         events.push(port.busy_until, Event::Depart { port: number }.pack());
     }
-}
-
-/// Asks for the first cache line of `place` ahead of its use.
-#[inline(always)]
-pub(super) fn prefetch<T>(place: &T) {
-    prefetch_line(std::ptr::from_ref(place).cast());
-}
-
-/// Asks for every cache line of `place` ahead of its use.
-#[inline(always)]
-pub(super) fn prefetch_whole<T>(place: &T) {
-    let start = std::ptr::from_ref(place).cast::<i8>();
-    for offset in (0..size_of::<T>()).step_by(64) {
-        prefetch_line(start.wrapping_add(offset));
-    }
-}
-
-#[inline(always)]
-fn prefetch_line(address: *const i8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is allowed.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address);
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
 }

@@ -239,6 +239,17 @@ impl Port {
         self.most_waiting = self.most_waiting.max(self.waiting);
     }
 
+    /// Whether a packet that finds this port idle goes past its lanes.
+    #[inline]
+    pub(super) fn lets_pass(&mut self, size: u32, rank: Rank) -> bool {
+        let Queue::Lanes(lanes) = &mut self.queue else { unreachable!("the caller saw lanes") };
+        match self.idle {
+            IdlePort::Bypass => true,
+            IdlePort::Scheduler => lanes.pass(size, rank),
+            IdlePort::Admission => false,
+        }
+    }
+
     /// Puts a packet in its place in the sorted queue; hands back the number and size of the one that has no room.
     #[inline]
     pub(super) fn sorted_push(&mut self, packet: u32, size: u32, rank: Rank) -> Option<(u32, u32)> {

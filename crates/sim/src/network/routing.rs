@@ -41,11 +41,10 @@ impl Route {
         Self(HASH | hash as u64)
     }
 
-    /// The next port of a path, which it then has behind it; the hash, where there is no path. `bits` as in
-    /// [`Routes::route`].
+    /// The next port of a path, which it then has behind it. `bits` as in [`Routes::route`].
     ///
     /// # Errors
-    /// The hash.
+    /// The hash, where there is no path.
     #[inline(always)]
     pub(super) const fn take(&mut self, bits: u32) -> Result<u32, u32> {
         let ahead = self.0;
@@ -279,6 +278,23 @@ mod tests {
             let path = walk(&mut routes, &topology, 0, 143, 3);
             assert_eq!((path.len(), path[1], path[3]), (5, 144, 152));
             assert_eq!(path, walk(&mut routes, &topology, 0, 143, 3));
+        }
+    }
+
+    #[test]
+    fn a_path_that_packets_carry_is_the_one_that_the_hash_picks() {
+        let topology = LeafSpine::papers(1).topology().unwrap();
+        let mut routes = Routes::new(&topology, Routing::default());
+        let to = |port: u32| topology.links[port as usize].to;
+        let bits = 32 - (topology.links.len() as u32).leading_zeros();
+        for id in 0..200 {
+            let mut route = routes.route(5, 100, id, bits, to);
+            let carried: Vec<_> = [(); 4].iter().map(|()| to(route.take(bits).unwrap())).collect();
+            assert_eq!(carried, walk(&mut routes, &topology, 5, 100, id)[1..]);
+            // Where routes may change, and where the path is too long to be carried, the hash stays in charge.
+            let hash = routes.path_hash(5, 100, id);
+            assert_eq!(routes.route(5, 100, id, 0, to).take(0), Err(hash));
+            assert_eq!(routes.route(5, 100, id, 16, to).take(16), Err(hash));
         }
     }
 
