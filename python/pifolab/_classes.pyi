@@ -464,6 +464,10 @@ class Packs(Scheduler):
         Whether an arriving rank enters the window before or after its quantile is taken.
         * ``before``: the rank enters the window, then its quantile is taken (Algorithm 1)
         * ``after``: the quantile is taken first (AIFO's published simulation)
+    compare : one of le, lt, default le
+        How the quantile is compared with the thresholds.
+        * ``le``: a queue takes a packet whose quantile is at most its threshold (Algorithm 1)
+        * ``lt``: its quantile must be below: what the negative shifts of Fig. 11 need
     occupancy : one of per-queue, global, default per-queue
         What is known about the queues; global is the approximation of the switch
         implementation.
@@ -505,6 +509,7 @@ class Packs(Scheduler):
         shift: int | None = None,
         quantile: Literal["lt", "le"] | None = None,
         update: Literal["before", "after"] | None = None,
+        compare: Literal["le", "lt"] | None = None,
         occupancy: Literal["per-queue", "global"] | None = None,
         fall_through: bool | None = None,
         start_window: Sequence[int] | None = None,

@@ -283,6 +283,7 @@ fn packs(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();
     draw_queues(source, &mut settings);
     draw_window(source, &mut settings);
+    settings.draw_word(source, "compare", &["le", "lt"]);
     settings.draw_word(source, "occupancy", &["per-queue", "global"]);
     if source.once_in(3) {
         settings.flag("fall_through", source.once_in(2));

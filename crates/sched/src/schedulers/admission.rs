@@ -122,6 +122,8 @@ pub(super) struct Admission {
     scale: u64,
     /// Whether all products fit in 64 bits.
     small: bool,
+    /// 1 if `least` asks for the threshold, 0 if for more.
+    equal: u64,
 }
 
 impl Admission {
@@ -130,12 +132,18 @@ impl Admission {
     pub(super) fn new(k: Ratio, total: u64, parts: u64, window: u32) -> Self {
         let whole = u128::from(total) * u128::from(parts);
         // No product exceeds window * total * parts * denominator: at most 2^24 * 2^50 * 2^10 * 2^32 = 2^116.
-        let largest = u128::from(window) * whole * u128::from(k.denominator());
+        let largest = u128::from(window) * (whole + 1) * u128::from(k.denominator());
         Self {
             weight: whole * u128::from(k.denominator() - k.numerator()),
             scale: k.denominator(),
             small: largest <= u128::from(u64::MAX),
+            equal: 1,
         }
+    }
+
+    /// The same with `<` instead of `<=`, for [`least`](Self::least) and [`largest_count`](Self::largest_count).
+    pub(super) fn strictly(self) -> Self {
+        Self { equal: 0, ..self }
     }
 
     /// Whether `count / held <= free / total * part / parts / (1 - k)`, for `free_parts = free * part`.
@@ -151,10 +159,11 @@ impl Admission {
     /// The least `free_parts` with which `count / held` [passes](Self::passes). At most the total times the parts.
     #[inline(always)]
     pub(super) fn least(&self, (count, held): (u64, u64)) -> u64 {
+        let unit = held * self.scale;
         if self.small {
-            (count * self.weight as u64).div_ceil(held * self.scale)
+            (count * self.weight as u64 + unit - self.equal) / unit
         } else {
-            (u128::from(count) * self.weight).div_ceil(u128::from(held * self.scale)) as u64
+            ((u128::from(count) * self.weight + u128::from(unit - self.equal)) / u128::from(unit)) as u64
         }
     }
 
@@ -164,10 +173,11 @@ impl Admission {
         u128::from(count) * self.weight < u128::from(free_parts) * u128::from(held * self.scale)
     }
 
-    /// The largest count that passes.
-    pub(super) fn largest_count(&self, held: u64, free_parts: u64) -> u64 {
-        let count = u128::from(free_parts) * u128::from(held * self.scale) / self.weight;
-        u64::try_from(count).unwrap_or(u64::MAX)
+    /// The largest count that passes, if any does.
+    pub(super) fn largest_count(&self, held: u64, free_parts: u64) -> Option<u64> {
+        let product = u128::from(free_parts) * u128::from(held * self.scale);
+        let count = product.checked_sub(u128::from(1 - self.equal))? / self.weight;
+        Some(u64::try_from(count).unwrap_or(u64::MAX))
     }
 }
 
@@ -259,14 +269,26 @@ mod tests {
             let wide = Admission { small: false, ..admission };
             let held = draw.0 % u64::from(window) + 1;
             let free_parts = draw.1 % (total + 1) * part;
-            let edge = admission.largest_count(held, free_parts).min(held);
-            for count in edge.saturating_sub(1)..=(edge + 1).min(held) {
-                prop_assert_eq!(admission.passes((count, held), free_parts), wide.passes((count, held), free_parts));
-                prop_assert_eq!(admission.passes((count, held), free_parts), count <= edge);
-                let least = admission.least((count, held));
-                prop_assert_eq!(least, wide.least((count, held)));
-                prop_assert!(admission.passes((count, held), least));
-                prop_assert!(least == 0 || !admission.passes((count, held), least - 1));
+            for (admission, wide, strictly) in
+                [(admission, wide, false), (admission.strictly(), wide.strictly(), true)]
+            {
+                let passes = |quantile, free_parts| {
+                    if strictly {
+                        admission.passes_strictly(quantile, free_parts)
+                    } else {
+                        admission.passes(quantile, free_parts)
+                    }
+                };
+                let edge = admission.largest_count(held, free_parts).map(|edge| edge.min(held));
+                for count in edge.unwrap_or(0).saturating_sub(1)..=edge.map_or(0, |edge| (edge + 1).min(held)) {
+                    let quantile = (count, held);
+                    prop_assert_eq!(admission.passes(quantile, free_parts), wide.passes(quantile, free_parts));
+                    prop_assert_eq!(passes(quantile, free_parts), edge.is_some_and(|edge| count <= edge));
+                    let least = admission.least(quantile);
+                    prop_assert_eq!(least, wide.least(quantile));
+                    prop_assert!(passes(quantile, least));
+                    prop_assert!(least == 0 || !passes(quantile, least - 1));
+                }
             }
         }
     }

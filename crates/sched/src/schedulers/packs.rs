@@ -8,7 +8,7 @@
 //! - |W|, the window (ranks, 1 to 2^24; default 1000, section 6.1);
 //! - k, the burstiness allowance (a fraction in [0, 1); default 0, section 6.1);
 //! - shift: added to every rank that the window holds, not to the arriving one (section 6.1, Fig. 11; default 0);
-//! - quantile, update: readings of Algorithm 1;
+//! - quantile, update, compare: readings of Algorithm 1;
 //! - occupancy: that of each queue (Algorithm 1), or only that of the whole buffer (section 5, what a switch knows);
 //! - fall-through: whether a packet whose queue is full tries the next ones (default yes: Algorithm 1).
 //!
@@ -56,6 +56,8 @@ pub struct PacksParams {
     pub quantile: Quantile,
     /// When a rank enters the window.
     pub update: Update,
+    /// Whether a quantile must be below the threshold, not at most as large.
+    pub below: bool,
     /// What is known about the queues.
     pub occupancy: Occupancy,
     /// Whether a packet whose queue is full tries the next ones.
@@ -74,6 +76,7 @@ impl PacksParams {
             shift: 0,
             quantile: Quantile::default(),
             update: Update::default(),
+            below: false,
             occupancy: Occupancy::default(),
             fall_through: true,
             start_window: Vec::new(),
@@ -104,6 +107,7 @@ pub struct Packs {
     estimate: Estimate,
     admission: Admission,
     update: Update,
+    below: bool,
     occupancy: Occupancy,
     fall_through: bool,
     /// For the test of Algorithm 1 as printed: at most eight queues that count packets, each for itself, and a full one is
@@ -145,8 +149,10 @@ impl Packs {
         SHIFT.check(name, params.shift)?;
         let estimate = Estimate::new(name, params.window, params.shift, params.quantile, &params.start_window)?;
         let queues = PriorityQueues::new(&params.capacities);
-        let plain =
-            params.occupancy == Occupancy::PerQueue && params.fall_through && !queues.rooms().any(Room::counts_bytes);
+        let plain = params.occupancy == Occupancy::PerQueue
+            && params.fall_through
+            && !params.below
+            && !queues.rooms().any(Room::counts_bytes);
         let total = (0..queues.count()).map(|queue| queues.room(queue).total()).sum();
         let parts = match params.occupancy {
             Occupancy::PerQueue => 1,
@@ -157,8 +163,9 @@ impl Packs {
             plain: if plain { Plain::new(&queues, &admission, params.window) } else { None },
             queues,
             estimate,
-            admission,
+            admission: if params.below { admission.strictly() } else { admission },
             update: params.update,
+            below: params.below,
             occupancy: params.occupancy,
             fall_through: params.fall_through,
             highest: params.start_window.iter().copied().max().unwrap_or(Rank::ZERO),
@@ -242,10 +249,10 @@ impl Scheduler for Packs {
         in_queues::admit(&mut self.queues, chosen, packet)
     }
 
-    /// Where all space is free every quantile passes, at the last queue if at no other.
+    /// Where all space is free every quantile passes, at the last queue if at no other, unless it must be below.
     #[inline]
     fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        let passes = self.queues.fit_when_empty(size);
+        let passes = !self.below && self.queues.fit_when_empty(size);
         if passes {
             self.highest = self.highest.max(rank);
             self.estimate.push(rank);
@@ -287,7 +294,7 @@ impl Scheduler for Packs {
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         let free_parts = self.free_parts().nth(queue)?;
         let count = self.admission.largest_count(self.estimate.held(), free_parts);
-        Some(self.estimate.largest_rank_with(count, self.highest))
+        Some(count.map_or(-1, |count| self.estimate.largest_rank_with(count, self.highest)))
     }
 
     /// The first queue whose test the packet passed. With update `after` its rank has changed the window since.
@@ -315,6 +322,17 @@ const SHIFT: Param = Param {
     absent: Absent::Default("0"),
     doc: "Added to every rank that the window holds, not to the arriving one: how PACKS behaves when the window tells a \
           wrong distribution (section 6.1, Fig. 11).",
+};
+
+const COMPARE: Param = Param {
+    name: "compare",
+    unit: "",
+    kind: Kind::Choice(&[
+        ("le", "a queue takes a packet whose quantile is at most its threshold (Algorithm 1)"),
+        ("lt", "its quantile must be below: what the negative shifts of Fig. 11 need"),
+    ]),
+    absent: Absent::Default("le"),
+    doc: "How the quantile is compared with the thresholds.",
 };
 
 const OCCUPANCY: Param = Param {
@@ -353,6 +371,7 @@ impl FromArgs for Packs {
             SHIFT,
             admission::QUANTILE,
             admission::UPDATE,
+            COMPARE,
             OCCUPANCY,
             FALL_THROUGH,
             admission::START_WINDOW,
@@ -367,6 +386,7 @@ impl FromArgs for Packs {
             shift: args.integer(&SHIFT)?,
             quantile: admission::read_quantile(args)?,
             update: admission::read_update(args)?,
+            below: args.choice(&COMPARE)? == 1,
             occupancy: [Occupancy::PerQueue, Occupancy::Global][args.choice(&OCCUPANCY)?],
             fall_through: args.flag(&FALL_THROUGH)?,
             start_window: admission::read_start_window(args)?,

@@ -150,7 +150,11 @@ impl Packs {
     fn select(&self, offer: &Offer) -> Result<usize, DropReason> {
         let quantile = self.window.quantile(offer.rank.into());
         let k = self.settings.get_fraction("k", (0, 1));
-        let passing = (0..self.queues.len()).filter(|queue| quantile <= self.free(queue + 1) / (fraction(1, 1) - &k));
+        let below = self.settings.get_word("compare", "le") == "lt";
+        let passing = (0..self.queues.len()).filter(|queue| {
+            let threshold = self.free(queue + 1) / (fraction(1, 1) - &k);
+            if below { quantile < threshold } else { quantile <= threshold }
+        });
         let candidates: Vec<usize> = passing.collect();
         let considered = if self.settings.get_flag("fall_through", true) { candidates.len() } else { 1 };
         let mut considered = candidates.iter().take(considered);

@@ -251,3 +251,14 @@ fn interleaved_dequeues_break_theorem_3() {
     assert_eq!(sent(packs), [0, 1, 0]);
     assert_eq!(sent(aifo), [0, 0, 1]);
 }
+
+/// What section 6.1 says of Fig. 11: a window shifted by -100 drops every packet, which "at most" cannot do.
+#[test]
+fn a_quantile_of_one_passes_an_empty_buffer_unless_it_must_be_below() {
+    for below in [false, true] {
+        let params = PacksParams { shift: -100, below, ..PacksParams::uniform(2, 2, 4) };
+        let mut packs = Packs::new(params).unwrap();
+        let packet = Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(50), arrival: Time::ZERO };
+        assert_eq!(packs.enqueue(packet, Time::ZERO).is_admitted(), !below);
+    }
+}
