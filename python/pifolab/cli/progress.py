@@ -16,31 +16,39 @@ __all__ = ["ProgressBar", "described"]
 
 PATIENCE_S = 2.0
 
+#: How wide the bar is, and from which width of the terminal on there is room for one.
+_BAR, _WIDE = 20, 110
 
-def described(state: Progress, elapsed_s: float) -> str:
-    """Return how far a run is, in words: what happened, how fast, and the time left.
+
+def described(state: Progress, elapsed_s: float, width: int = 1000) -> str:
+    """Return how far a run is, in words: time left, what happened, how fast; as much of that as `width` has room for.
 
     Examples
     --------
     >>> from pifolab import Progress
     >>> described(Progress(500, 2000.0, 1, 4), 10)
-    '1/4 runs, 500 packets, 50 packets/s, 0:00:30 left'
-    >>> described(Progress(900, None, 0, 2, 0.25, 1.0, 3_000_000, 120, 500), 2)
-    '0/2 runs, 0.25 of 1 s simulated, 1.5 M events/s, 120 of 500 flows, 0:00:06 left'
+    '1/4 runs, 0:00:30 left, 500 packets, 50 packets/s'
+    >>> state = Progress(900, None, 0, 2, 0.25, 1.0, 3_000_000, 120, 500)
+    >>> described(state, 2)
+    '0/2 runs, 0:00:06 left, 0.25 of 1 s simulated, 120 of 500 flows, 1.5 M events/s'
+    >>> described(state, 2, width=75)
+    '0/2 runs, 0:00:06 left, 0.25 of 1 s simulated, 120 of 500 flows'
     """
     parts = [f"{state.runs_done}/{state.runs} runs"]
+    if state.share:
+        left_s = round(elapsed_s * (1 - state.share) / state.share)
+        parts.append(f"{left_s // 3600}:{left_s // 60 % 60:02}:{left_s % 60:02} left")
     if state.duration_s:
         parts.append(f"{state.simulated_s:.3g} of {state.duration_s:.3g} s simulated")
     else:
         parts.append(f"{state.arrived_packets:,} packets")
+    if state.flows is not None:
+        parts.append(f"{state.flows_done:,} of {state.flows:,} flows")
     what, count = ("packets", state.arrived_packets) if state.events is None else ("events", state.events)
     if elapsed_s > 0 and count:
         parts.append(f"{_rate(count / elapsed_s)} {what}/s")
-    if state.flows is not None:
-        parts.append(f"{state.flows_done:,} of {state.flows:,} flows")
-    if state.share:
-        left_s = round(elapsed_s * (1 - state.share) / state.share)
-        parts.append(f"{left_s // 3600}:{left_s // 60 % 60:02}:{left_s % 60:02} left")
+    while len(", ".join(parts)) > width and len(parts) > 1:
+        parts.pop()
     return ", ".join(parts)
 
 
@@ -61,6 +69,7 @@ class ProgressBar:
         self._started = time.monotonic()
         self._bar: Bar | None = None
         self._enabled = sys.stderr.isatty()
+        self._room = 0
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -72,11 +81,13 @@ class ProgressBar:
             return
         if self._bar is None:
             self._bar = self._draw()
+            # The percentage takes four columns and a space, the bar one more space.
+            self._room = self._bar.console.width - 5 - (_BAR + 1 if self._bar.console.width >= _WIDE else 0)
         self._bar.update(
             self._bar.task_ids[0],
             completed=state.share or 0.0,
             total=None if state.share is None else 1.0,
-            words=described(state, elapsed_s),
+            words=described(state, elapsed_s, self._room),
         )
 
     @staticmethod
@@ -85,11 +96,12 @@ class ProgressBar:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+        console = Console(stderr=True)
         bar = Progress(
-            BarColumn(bar_width=20),
+            *([BarColumn(bar_width=_BAR)] if console.width >= _WIDE else []),
             TaskProgressColumn(),
             TextColumn("{task.fields[words]}"),
-            console=Console(stderr=True),
+            console=console,
             transient=True,
         )
         bar.add_task("", words="")
