@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -212,3 +213,15 @@ def test_what_is_recorded_becomes_tables(scenario: Path):
     acknowledged = result.tables["flows"].group_by("scheduler").agg(pl.col("acknowledged_bytes").sum())
     both = delivered.join(acknowledged, on="scheduler")
     assert (both["bytes"] >= both["acknowledged_bytes"]).all()
+
+
+def test_the_examples_of_the_documentation_run(scenario: Path, tmp_path: Path):
+    page = (ROOT / "docs" / "network-scenarios.md").read_text(encoding="utf-8")
+    topology, *fragments = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "net.toml").write_text(topology)
+    own = pifolab.run(scenario, overrides={"topology": '{ kind = "file", file = "net.toml" }'})
+    assert own.tables["ports"].filter(scheduler="pifo")["rate_bps"].to_list() == [10**10, 10**10, 10**9, 10**9]
+    result = pifolab.run_text(SCENARIO + "".join(fragments), overrides={"duration_ms": 20})
+    recorded = {"port_samples", "port_queue_samples", "packet_log", "arrival_order", "throughput"}
+    assert recorded <= set(result.tables)
+    assert result.tables["schedulers"]["lost_on_wire_packets"].max() > 0
