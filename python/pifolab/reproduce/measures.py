@@ -189,14 +189,21 @@ def drop_share(results: Results, scheduler: str, first: float, last: float, **wh
 
 
 def overlap(results: Results, scheduler: str, ending: float, other: float, **where: Any) -> float:
-    """Return how many data packets of one flow reach the receiver before the last one of the flow `ending`."""
+    """Return over how much of the life of the flow `ending` packets of another flow reach the receiver.
+
+    The life goes from the first arrival of all to the last one of the flow, and is cut into a hundred parts of equally
+    many arrivals; the share of the parts in which a packet of the other flow comes is the length over which the two
+    lie above each other in a picture of the order of arrival.
+    """
     import polars as pl
 
     flows = results.rows("arrival_order", {"scheduler": scheduler, **where})["flow"]
     places = pl.arg_where(flows == int(ending), eager=True)
     if not len(places):
         raise MissingValueError(f"no packet of flow {ending:.0f} arrived under {scheduler}")
-    return float((flows.head(int(places[-1])) == int(other)).sum())
+    last = int(places[-1])
+    others = pl.arg_where(flows.head(last) == int(other), eager=True)
+    return len({100 * place // last for place in others.to_list()}) / 100
 
 
 def lowest_dropped(results: Results, scheduler: str, **where: Any) -> float:
