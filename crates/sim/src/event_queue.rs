@@ -269,6 +269,12 @@ impl<E: Copy> EventQueue<E> {
         self.first += (next.wrapping_sub(index) % BUCKETS) as u64;
     }
 
+    /// The event that pops next if none is scheduled before it; perhaps a cancelled one. For prefetching.
+    #[inline(always)]
+    pub(crate) fn peek(&self) -> Option<&E> {
+        (self.first != u64::MAX).then(|| &self.nodes.at(self.buckets[self.first as usize % BUCKETS].head).event)
+    }
+
     /// Moves the far events that have come within reach to the wheel.
     #[cold]
     fn fetch_far(&mut self) {

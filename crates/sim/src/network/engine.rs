@@ -193,6 +193,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
                 return Ok(false);
             };
             self.net.note(now, event);
+            self.net.prefetch_next();
             if let Some((port, packet)) = event.arrival() {
                 if self.net.arrive::<PLAIN>(port, packet, now) {
                     self.deliver::<PLAIN>(packet, now);

@@ -118,7 +118,7 @@ pub(super) struct Port {
     pub(super) sent_bytes: u64,
     pub(super) busy: Span,
     pub(super) most_waiting: u32,
-    /// Bytes of the packet on the wire.
+    /// Bytes of the packet on the wire, where that takes room in the buffer.
     pub(super) serving_bytes: u32,
     /// The packet on the wire, in event-per-departure mode.
     pub(super) serving: Option<u32>,
@@ -208,7 +208,9 @@ impl Port {
         let time = self.serialisation(size, rounding);
         self.held_back = false;
         self.busy_until = now + time;
-        self.serving_bytes = size;
+        if self.squeezes {
+            self.serving_bytes = size;
+        }
         self.sent_packets += 1;
         self.sent_bytes += u64::from(size);
         self.busy += time;
