@@ -129,7 +129,7 @@ def _fct(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figur
         axes.set_yscale("log")
         _brackets(axes, frame.filter(size=size), stated, plot["x"], column, names, 1e-6)
         axes.set_xlabel("load")
-        axes.set_ylabel(f"{size} flows, {'mean' if column == 'mean_ns' else '99th percentile'} (ms)")
+        axes.set_ylabel(f"{size} flows, {'mean' if column == 'mean_ns' else 'p99'} (ms)")
     _legend(figure, *panels)
     return figure
 
@@ -147,7 +147,7 @@ def _brackets(
                 continue
             unit = math.fsum(measured) / len(measured) * scale if mark.over else scale
             ends = [mark.low * unit, mark.high * unit]
-            axes.plot([at, at], ends, color=colour, linewidth=0.9, marker="_", markersize=4,
+            axes.plot([at, at], ends, color=colour, linewidth=0.9, marker="_", markersize=4, clip_on=False,
                       transform=_shifted(axes, 3.0 * (place + 1)))  # fmt: skip
             axes.update_datalim([(at, end) for end in ends])
     if marks:
