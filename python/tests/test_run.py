@@ -58,7 +58,7 @@ def test_a_run_folder_is_whole(pifolab_command: Run, scenario: Path, tmp_path: P
     assert frame.filter(scheduler="pifo")["inversions"].item() == 0
     assert frame.filter(scheduler="fifo")["inversions"].item() > 0
     drawn = {"comparison", "inversions-per-rank", "drops-per-rank", "bounds-over-time"}
-    drawn |= {"packets-by-queue", "occupancy-over-time"}
+    drawn |= {"packets-by-queue", "drops-by-queue", "occupancy-over-time"}
     for name in drawn:
         assert {file.suffix for file in (folder / "figures").glob(f"{name}.*")} == {".png", ".svg", ".pdf"}
     report = (folder / "report.html").read_text()
