@@ -183,7 +183,7 @@ def markdown(result: Reproduction) -> str:
     )
     head += f" {result.registry.afterwards}" if result.registry.afterwards else ""
     if few:
-        head += f" {len(few)} of {len(result.verdicts)} verdicts are provisional."
+        head += f" {len(few)} of {len(result.verdicts)} verdicts {'is' if len(few) == 1 else 'are'} provisional."
     lines += textwrap.wrap(head, 120)
     lines += ["", "| paper | " + " | ".join(VERDICTS) + " | all |", "|---|" + "---|" * (len(VERDICTS) + 1)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in summary_rows(result)]
