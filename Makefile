@@ -36,9 +36,9 @@ test: build
 	$(BIN)/python -m pytest
 	scripts/test_dataplane.sh
 
-## Every published simulation run, flow by flow (minutes)
+## Every published simulation run, flow by flow, and the traces of debug builds from release builds (minutes)
 test-slow:
-	cargo test --locked --release --package pifolab-sim --test netbench -- --include-ignored
+	cargo test --locked --release --package pifolab-sim --test netbench --test network -- --include-ignored
 
 ## Style: formatting, lints as errors, types, and who may import whom
 check: build
