@@ -171,7 +171,12 @@ def run_experiments(
             tell(event["finished"], event["runs"], event["name"])
 
     plans = [plan for _, _, several in planned for plan in several]
-    failures = run_together(plans, store, workers, heard, length=_length) if plans else []
+    scenarios = {file: read_toml(file) for file in {plan.sweep.scenario for plan in plans}}
+
+    def length(plan: Plan, run: PlannedRun) -> float:
+        return _length(scenarios[plan.sweep.scenario], run)
+
+    failures = run_together(plans, store, workers, heard, length=length) if plans else []
     reasons = {failure.run: f"{failure.name}: {failure.reason}" for failure in failures}
     return {
         (one.id, variant.name): _gathered(one, variant, several, store, reasons)
@@ -198,9 +203,8 @@ def _gathered(
     return Measured(experiment, variant, _joined(parts), ran)
 
 
-def _length(plan: Plan, run: PlannedRun) -> float:
+def _length(scenario: Mapping[str, Any], run: PlannedRun) -> float:
     """Return about how many bytes the links of a run carry, summed up over its schedulers: what its time goes with."""
-    scenario = read_toml(plan.sweep.scenario)
     changed = dict(run.setting.overrides)
 
     def number(path: str, default: float) -> float:
