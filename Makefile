@@ -8,7 +8,7 @@ OUT    ?= out
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow check bench demo docs stubs fuzz dataplane test-dataplane bench-switch guest-test clean
+.PHONY: build test test-slow test-guarantees check bench demo docs stubs fuzz dataplane test-dataplane bench-switch guest-test clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -39,6 +39,10 @@ test: build
 ## Every published simulation run, flow by flow, and the traces of debug builds from release builds (minutes)
 test-slow:
 	cargo test --locked --release --package pifolab-sim --test netbench --test network -- --include-ignored
+
+## Every test that docs/guarantees.md names, and that each of them exists and ran
+test-guarantees: build
+	$(BIN)/python scripts/test_guarantees.py
 
 ## Style: formatting, lints as errors, types, and who may import whom
 check: build

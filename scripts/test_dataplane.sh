@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests the Linux data plane as far as this machine can; what it cannot is skipped, and said in a line. With
 # DATAPLANE_REQUIRE in the environment a skip is a failure: U (the user-space switch), K (eBPF in the kernel), or UK.
+# With arguments only the tests by these names run, and each is listed with its result.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 required=${DATAPLANE_REQUIRE:-}
@@ -25,5 +26,11 @@ if ! missing=$(scripts/install_dataplane_deps.sh --check); then
     features=(--no-default-features)
 fi
 
+how=(--quiet)
+if [ $# -gt 0 ]; then
+    how=(--no-fail-fast --tests)
+fi
+
 # One folder for both workspaces, and one set of compiled dependencies.
-cargo test --quiet --manifest-path dataplane/linux/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" "${features[@]}"
+cargo test "${how[@]}" --manifest-path dataplane/linux/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" \
+    "${features[@]}" -- "$@"
