@@ -5,8 +5,12 @@
 //! sequence). Times start at 0 with the first packet and are divided by an exact speed-up factor.
 //!
 //! A flow is the 5-tuple of addresses, protocol and ports (ports 0 where the protocol has none, and for all fragments
-//! but the first); flows get dense numbers in order of appearance in the file. All packets that are no IP, or whose IP
-//! header is none, make up one more flow. Tunnels are not looked into.
+//! but the first); flows get dense numbers in order of appearance in the file. All packets that are not IP, or whose IP
+//! header is invalid, make up one more flow. MPLS, PPPoE, VXLAN, Geneve, GRE and IP in IP are read: the flow is that of
+//! the packet inside. [`TraceCounts`] tells how many packets could not be told apart, and why.
+//!
+//! A capture that was stopped in the middle of its last packet is read up to that packet ([`TraceReader::left_out`]);
+//! a trace without packets is an error.
 //!
 //! Captures of several queues or interfaces can be slightly out of order. A packet earlier than the one before it is an
 //! error that names it, unless [`OutOfOrder::Sort`] was chosen: then the whole trace is read first and sorted by time,
@@ -23,15 +27,17 @@ mod window;
 mod capture_builder;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tunnel_tests;
 
 use crate::input::{self, Input};
 use crate::{Arrival, FileError, Place};
 use csv::CsvTrace;
-use dissect::{Contents, Link};
+use dissect::{Contents, Known, Link};
 use flow_table::FlowTable;
 use pcap::Pcap;
 use pcapng::Pcapng;
-use pifolab_units::{Rank, Ratio, Time};
+use pifolab_units::{Rank, Ratio, Span, Time};
 use std::io::{BufRead, Read};
 use std::path::Path;
 use window::Window;
@@ -39,7 +45,7 @@ use window::Window;
 /// Where a packet's rank comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceRank {
-    /// The DSCP field of the IP header, 0 to 63. Packets that are no IP get 0.
+    /// The DSCP field of the (outermost) IP header, 0 to 63. Packets that are not IP get 0.
     Dscp,
     /// An unsigned integer in the transport payload. Packets without that many bytes of payload get 0 and are counted
     /// ([`TraceCounts::unranked`]); if the capture cut the number off, that is an error.
@@ -104,8 +110,13 @@ pub struct TraceOptions {
 pub struct TraceCounts {
     /// Packets.
     pub packets: u64,
-    /// Of these, not IP, or with an IP header that is none.
+    /// Of these, not IP, or with an invalid IP header: all are one flow.
     pub not_ip: u64,
+    /// Of these, in a tunnel whose inside could not be read (encrypted, cut by the capture, not IP): the flow is that
+    /// of the tunnel's end points.
+    pub tunnels: u64,
+    /// Of these, later fragments, which carry no ports: the flow is that of the addresses.
+    pub fragments: u64,
     /// Of these, captured with fewer bytes than they had.
     pub cut: u64,
     /// Of these, without the payload bytes that the rank was to be read from.
@@ -179,6 +190,11 @@ impl<'a> TraceReader<'a> {
         self.records.flows.names()
     }
 
+    /// What is to be said of a last packet that is not whole, and so was left out; known once the file was read.
+    pub fn left_out(&self) -> Option<String> {
+        self.records.left_out().map(|error| format!("{error}; it was left out"))
+    }
+
     fn advance(&mut self) -> Result<Option<Arrival>, FileError> {
         let (at, mut arrival) = match &mut self.sorted {
             Some(sorted) => match sorted.next() {
@@ -234,9 +250,10 @@ impl Clock {
             now
         });
         if now < self.last {
-            let early = self.last - now;
             let problem = format!(
-                "lies {early} ps before the packet before it; choose to sort the trace if that is how it was captured"
+                "lies {} before the packet before it; if that is how it was captured, sort the trace with --sort (in a \
+                 scenario: out_of_order = \"sort\")",
+                early((self.last - now) as u128)
             );
             return Err(FileError::new(&self.file, at.place.clone(), problem));
         }
@@ -258,6 +275,11 @@ impl Clock {
             }
         }
     }
+}
+
+/// A length of time as people write it.
+fn early(ps: u128) -> String {
+    u64::try_from(ps).map_or_else(|_| format!("{} s", ps / 1_000_000_000_000), |ps| Span::from_ps(ps).to_string())
 }
 
 /// The records of any kind of trace, with ranks and flows, times still as in the file.
@@ -300,7 +322,10 @@ impl<'a> Records<'a> {
             Format::Csv(CsvTrace::open(input, rank == TraceRank::Column)?)
         } else {
             let bytes: Vec<String> = start.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-            return Err(fault(format!("begins with the bytes {}: no pcap, pcapng or CSV trace", bytes.join(" "))));
+            return Err(fault(format!(
+                "begins with the bytes {}: expected a pcap, pcapng or CSV trace",
+                bytes.join(" ")
+            )));
         };
         let misfit = match (&format, rank) {
             (Format::Csv(csv), TraceRank::Dscp | TraceRank::Payload { .. }) => {
@@ -316,9 +341,38 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The next record; its arrival's time is not set yet.
+    fn left_out(&self) -> Option<&FileError> {
+        match &self.format {
+            Format::Pcap(pcap) => pcap.left_out.as_ref(),
+            Format::Pcapng(pcapng) => pcapng.left_out.as_ref(),
+            Format::Csv(_) => None,
+        }
+    }
+
+    /// The next record; its arrival's time is not set yet. A trace has at least one.
     #[inline]
     fn next(&mut self) -> Result<Option<(At, Arrival)>, FileError> {
+        match self.read()? {
+            None if self.counts.packets == 0 => Err(self.empty()),
+            record => Ok(record),
+        }
+    }
+
+    #[cold]
+    fn empty(&self) -> FileError {
+        if let Some(error) = self.left_out() {
+            return error.clone();
+        }
+        let problem = "has no packets: expected at least one";
+        match &self.format {
+            Format::Pcap(pcap) => pcap.fault(problem),
+            Format::Pcapng(pcapng) => pcapng.fault(problem),
+            Format::Csv(csv) => csv.fault(problem),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<Option<(At, Arrival)>, FileError> {
         let Self { format, rank, flows, counts } = self;
         let (captured, file) = match format {
             Format::Pcap(pcap) => pcap.next()?,
@@ -337,6 +391,11 @@ impl<'a> Records<'a> {
         let contents = dissect::dissect(packet.link, packet.data, packet.original);
         let (flow, rank) = match contents {
             Contents::Ip(ip) => {
+                match ip.known {
+                    Known::Flow => {}
+                    Known::WithoutPorts => counts.fragments += 1,
+                    Known::Outside => counts.tunnels += 1,
+                }
                 let rank = match *rank {
                     TraceRank::Dscp => Rank::from(u32::from(ip.dscp)),
                     TraceRank::Payload { offset, width, order } => {

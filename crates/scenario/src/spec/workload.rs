@@ -6,7 +6,7 @@ use crate::fields::{Absent, Field, Reader, What};
 use crate::text::{Node, Section};
 use pifolab_sched::params::{MAX_RANK, Value};
 use pifolab_units::{Rank, Rate, Ratio, Span, Time};
-use pifolab_workload::trace::{ByteOrder, OutOfOrder, RankWidth, TraceOptions, TraceRank, TraceReader};
+use pifolab_workload::trace::{ByteOrder, OutOfOrder, RankWidth, TraceCounts, TraceOptions, TraceRank, TraceReader};
 use pifolab_workload::{
     Arrival, ArrivalProcess, Distribution, FlowAssignment, ParameterError, Periods, RankPhase, RankSource, Source,
 };
@@ -67,6 +67,9 @@ pub(crate) struct Trace {
     /// Bytes of each flow in the whole trace.
     pub(crate) flow_bytes: Vec<u64>,
     pub(crate) flow_names: Vec<String>,
+    pub(crate) counts: TraceCounts,
+    /// What is to be said of a last packet that is not whole.
+    left_out: Option<String>,
 }
 
 const MAX_FLOWS: u64 = 1 << 24;
@@ -580,7 +583,8 @@ fn load(path: &Path, options: TraceOptions) -> Result<Trace, Error> {
         flow_bytes[flow] += u64::from(arrival.bytes);
         arrivals.push(arrival);
     }
-    Ok(Trace { arrivals, flow_bytes, flow_names: reader.flow_names() })
+    let (flow_names, counts, left_out) = (reader.flow_names(), reader.counts(), reader.left_out());
+    Ok(Trace { arrivals, flow_bytes, flow_names, counts, left_out })
 }
 
 fn summary_of(trace: &Trace) -> Json {
@@ -591,5 +595,10 @@ fn summary_of(trace: &Trace) -> Json {
         "bytes": bytes,
         "flows": trace.flow_bytes.len(),
         "last_arrival_ns": last.as_ns(),
+        "not_ip_packets": trace.counts.not_ip,
+        "unread_tunnel_packets": trace.counts.tunnels,
+        "fragment_packets": trace.counts.fragments,
+        "unranked_packets": trace.counts.unranked,
+        "left_out": trace.left_out,
     })
 }

@@ -1,7 +1,10 @@
 //! From a packet's first bytes to its flow, DSCP and payload.
 //!
-//! Link layers: Ethernet with any number of VLAN tags, Linux cooked (both versions), raw IP, BSD loopback. IPv4 with
-//! options and fragments, IPv6 with extension headers. No tunnels, no MPLS, no PPPoE: such packets are "other".
+//! Link layers: Ethernet with any number of VLAN tags (QinQ), Linux cooked (both versions), raw IP, BSD loopback; on
+//! them MPLS label stacks (also with an Ethernet pseudowire behind a control word, RFC 4385) and PPPoE sessions. IPv4
+//! with options and fragments, IPv6 with extension headers. Of tunnels (VXLAN, Geneve, GRE, IP in IP) the flow is that
+//! of the packet inside, the DSCP that of the outermost IP header, which is what a switch on the way reads. A tunnel
+//! whose inside cannot be read (encrypted, cut by the capture, not IP) counts as the flow of its outer packet.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -86,6 +89,17 @@ pub(super) struct Payload {
     pub(super) length: usize,
 }
 
+/// How much of a packet's flow is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// All of it.
+    Flow,
+    /// A later fragment: the ports are not in it.
+    WithoutPorts,
+    /// The end points of a tunnel; the packets inside could not be read.
+    Outside,
+}
+
 /// What an IP packet says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ip {
@@ -93,6 +107,7 @@ pub(super) struct Ip {
     pub(super) dscp: u8,
     /// None in a later fragment.
     pub(super) payload: Option<Payload>,
+    pub(super) known: Known,
 }
 
 /// What a packet is.
@@ -100,7 +115,7 @@ pub(super) struct Ip {
 pub(super) enum Contents {
     /// An IP packet.
     Ip(Ip),
-    /// No IP packet, or one whose headers are none.
+    /// Not an IP packet, or one with invalid headers.
     Other,
     /// The capture cut the packet before byte `needed`, where its flow would be known.
     Cut {
@@ -110,12 +125,16 @@ pub(super) enum Contents {
 }
 
 const ICMP: u8 = 1;
+const IPV4_INSIDE: u8 = 4;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const DCCP: u8 = 33;
 const IPV6_HOP_BY_HOP: u8 = 0;
+const IPV6_INSIDE: u8 = 41;
 const IPV6_ROUTING: u8 = 43;
 const IPV6_FRAGMENT: u8 = 44;
+const GRE: u8 = 47;
+const ENCRYPTED: u8 = 50;
 const AUTHENTICATION: u8 = 51;
 const ICMPV6: u8 = 58;
 const IPV6_DESTINATION: u8 = 60;
@@ -127,8 +146,17 @@ const IPV6_SHIM6: u8 = 140;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
-/// Customer, service and two older service VLAN tags.
-const ETHERTYPES_VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
+const ETHERTYPE_ETHERNET: u16 = 0x6558;
+const ETHERTYPE_MPLS: u16 = 0x8847;
+const ETHERTYPE_MPLS_UPSTREAM: u16 = 0x8848;
+const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
+
+/// The UDP ports of VXLAN: IANA's, and the one that Linux took before there was one.
+const VXLAN_PORTS: [u16; 2] = [4789, 8472];
+const GENEVE_PORT: u16 = 6081;
+
+/// Packets within packets; more of them than this are not looked into.
+const DEEPEST: u8 = 8;
 
 const fn has_ports(protocol: u8) -> bool {
     matches!(protocol, TCP | UDP | DCCP | SCTP | UDP_LITE)
@@ -167,44 +195,75 @@ impl Bytes<'_> {
 #[inline]
 pub(super) fn dissect(link: Link, data: &[u8], original: u32) -> Contents {
     let bytes = Bytes { data, original: original as usize };
-    network_header(link, bytes).and_then(|at| internet(bytes, at)).unwrap_or_else(|contents| contents)
+    let found = match link {
+        Link::Raw => internet(bytes, 0, 0),
+        Link::Ethernet => ethernet(bytes, 0, 0),
+        Link::LinuxCooked => bytes.u16(14).and_then(|kind| network(bytes, 16, kind, 0)),
+        Link::LinuxCooked2 => bytes.u16(0).and_then(|kind| network(bytes, 20, kind, 0)),
+        Link::Loopback => bytes.upto(4).and_then(|_| internet(bytes, 4, 0)),
+    };
+    found.unwrap_or_else(|contents| contents)
 }
 
-/// The offset of the IP header.
 #[inline]
-fn network_header(link: Link, bytes: Bytes<'_>) -> Result<usize, Contents> {
-    let (mut at, type_at) = match link {
-        Link::Raw => return Ok(0),
-        Link::Ethernet => (14, 12),
-        Link::LinuxCooked => (16, 14),
-        Link::LinuxCooked2 => (20, 0),
-        Link::Loopback => {
-            bytes.upto(4)?;
-            return Ok(4);
+fn ethernet(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
+    network(bytes, at + 14, bytes.u16(at + 12)?, depth)
+}
+
+/// What begins at `at` and is of the Ethernet type `kind`.
+#[inline]
+fn network(bytes: Bytes<'_>, mut at: usize, mut kind: u16, depth: u8) -> Result<Contents, Contents> {
+    loop {
+        match kind {
+            ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => return internet(bytes, at, depth),
+            // Customer, service and two older service VLAN tags.
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
+                kind = bytes.u16(at + 2)?;
+                at += 4;
+            }
+            ETHERTYPE_PPPOE_SESSION => {
+                // Version 1, type 1, code 0: session data; PPP's protocol follows the 6 bytes of the header.
+                if bytes.u16(at)? != 0x1100 {
+                    return Err(Contents::Other);
+                }
+                kind = match bytes.u16(at + 6)? {
+                    0x0021 => ETHERTYPE_IPV4,
+                    0x0057 => ETHERTYPE_IPV6,
+                    0x0281 | 0x0283 => ETHERTYPE_MPLS,
+                    _ => return Err(Contents::Other),
+                };
+                at += 8;
+            }
+            ETHERTYPE_MPLS | ETHERTYPE_MPLS_UPSTREAM => return mpls(bytes, at, depth),
+            _ => return Err(Contents::Other),
         }
-    };
-    let mut ethertype = bytes.u16(type_at)?;
-    while ETHERTYPES_VLAN.contains(&ethertype) {
-        ethertype = bytes.u16(at + 2)?;
+    }
+}
+
+/// A stack of labels. What lies under it is not named: as routers do, the first four bits tell.
+fn mpls(bytes: Bytes<'_>, mut at: usize, depth: u8) -> Result<Contents, Contents> {
+    while bytes.u8(at + 2)? & 1 == 0 {
         at += 4;
     }
-    match ethertype {
-        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Ok(at),
-        _ => Err(Contents::Other),
-    }
-}
-
-#[inline]
-fn internet(bytes: Bytes<'_>, at: usize) -> Result<Contents, Contents> {
+    at += 4;
     match bytes.u8(at)? >> 4 {
-        4 => ipv4(bytes, at),
-        6 => ipv6(bytes, at),
+        4 | 6 => internet(bytes, at, depth),
+        0 if depth < DEEPEST => ethernet(bytes, at + 4, depth + 1),
         _ => Err(Contents::Other),
     }
 }
 
 #[inline]
-fn ipv4(bytes: Bytes<'_>, at: usize) -> Result<Contents, Contents> {
+fn internet(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
+    match bytes.u8(at)? >> 4 {
+        4 => ipv4(bytes, at, depth),
+        6 => ipv6(bytes, at, depth),
+        _ => Err(Contents::Other),
+    }
+}
+
+#[inline]
+fn ipv4(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
     let header = &bytes.upto(at + 20)?[at..];
     let header_length = usize::from(header[0] & 0x0f) * 4;
     let stated = usize::from(u16::from_be_bytes([header[2], header[3]]));
@@ -217,10 +276,11 @@ fn ipv4(bytes: Bytes<'_>, at: usize) -> Result<Contents, Contents> {
     let mut tuple = Tuple { src: [0; 16], dst: [0; 16], ports: [0; 2], protocol: header[9], v6: false };
     tuple.src[..4].copy_from_slice(&header[12..16]);
     tuple.dst[..4].copy_from_slice(&header[16..20]);
-    transport(bytes, at + header_length, at + total, first, header[1] >> 2, tuple)
+    let part = Part { at: at + header_length, end: at + total, first, depth };
+    transport(bytes, part, header[1] >> 2, tuple)
 }
 
-fn ipv6(bytes: Bytes<'_>, at: usize) -> Result<Contents, Contents> {
+fn ipv6(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
     let header = &bytes.upto(at + 40)?[at..];
     let dscp = (header[0] << 2 & 0x3c) | header[1] >> 6;
     let stated = usize::from(u16::from_be_bytes([header[4], header[5]]));
@@ -240,7 +300,7 @@ fn ipv6(bytes: Bytes<'_>, at: usize) -> Result<Contents, Contents> {
                 first &= bytes.u16(at + 2)? >> 3 == 0;
                 8
             }
-            _ => return transport(bytes, at, end, first, dscp, tuple),
+            _ => return transport(bytes, Part { at, end, first, depth }, dscp, tuple),
         };
         tuple.protocol = bytes.u8(at)?;
         at += length;
@@ -249,40 +309,99 @@ fn ipv6(bytes: Bytes<'_>, at: usize) -> Result<Contents, Contents> {
         }
         if !first {
             // What follows in a later fragment is data, not headers.
-            return transport(bytes, at, end, first, dscp, tuple);
+            return transport(bytes, Part { at, end, first, depth }, dscp, tuple);
         }
     }
 }
 
-/// The transport header at `at` of an IP packet that ends at `end`.
-#[inline]
-fn transport(
-    bytes: Bytes<'_>,
+/// What an IP packet carries.
+struct Part {
     at: usize,
     end: usize,
+    /// Whether it begins with a header: not so in a later fragment.
     first: bool,
-    dscp: u8,
-    mut tuple: Tuple,
-) -> Result<Contents, Contents> {
-    let mut payload = None;
-    if first {
-        if has_ports(tuple.protocol) {
-            if at + 4 > end {
-                return Err(Contents::Other);
-            }
-            tuple.ports = [bytes.u16(at)?, bytes.u16(at + 2)?];
-        }
-        let header = match tuple.protocol {
-            // Without the byte that holds the header's length nothing can be said of the payload; the flow is known.
-            TCP => match bytes.u8(at + 12) {
-                Ok(offset) => usize::from(offset >> 4) * 4,
-                Err(_) => 20,
-            },
-            UDP | UDP_LITE => 8,
-            _ => 0,
-        };
-        let start = at + header;
-        payload = Some(Payload { start, length: end.saturating_sub(start) });
+    /// In how many packets this one is.
+    depth: u8,
+}
+
+#[inline]
+fn transport(bytes: Bytes<'_>, part: Part, dscp: u8, mut tuple: Tuple) -> Result<Contents, Contents> {
+    let Part { at, end, first, depth } = part;
+    if !first {
+        return Ok(Contents::Ip(Ip { tuple, dscp, payload: None, known: Known::WithoutPorts }));
     }
-    Ok(Contents::Ip(Ip { tuple, dscp, payload }))
+    if has_ports(tuple.protocol) {
+        if at + 4 > end {
+            return Err(Contents::Other);
+        }
+        tuple.ports = [bytes.u16(at)?, bytes.u16(at + 2)?];
+    }
+    let header = match tuple.protocol {
+        // Without the byte that holds the header's length nothing can be said of the payload; the flow is known.
+        TCP => match bytes.u8(at + 12) {
+            Ok(offset) => usize::from(offset >> 4) * 4,
+            Err(_) => 20,
+        },
+        UDP | UDP_LITE => 8,
+        _ => 0,
+    };
+    let start = at + header;
+    let known = match inside(bytes, start, &tuple, depth) {
+        None => Known::Flow,
+        Some(Ok(Contents::Ip(inner))) => return Ok(Contents::Ip(Ip { dscp, ..inner })),
+        Some(_) => Known::Outside,
+    };
+    let payload = Some(Payload { start, length: end.saturating_sub(start) });
+    Ok(Contents::Ip(Ip { tuple, dscp, payload, known }))
+}
+
+/// What is in a tunnel whose header begins at `at`; `None` if the packet is not part of a tunnel.
+#[inline]
+fn inside(bytes: Bytes<'_>, at: usize, outer: &Tuple, depth: u8) -> Option<Result<Contents, Contents>> {
+    let tunnel: fn(Bytes<'_>, usize, u8) -> Option<Result<Contents, Contents>> = match (outer.protocol, outer.ports[1])
+    {
+        (UDP, port) if VXLAN_PORTS.contains(&port) => vxlan,
+        (UDP, GENEVE_PORT) => geneve,
+        (IPV4_INSIDE | IPV6_INSIDE, _) => |bytes, at, depth| Some(internet(bytes, at, depth)),
+        (GRE, _) => |bytes, at, depth| Some(gre(bytes, at, depth)),
+        (ENCRYPTED, _) => |_, _, _| Some(Err(Contents::Other)),
+        _ => return None,
+    };
+    if depth < DEEPEST { tunnel(bytes, at, depth + 1) } else { Some(Err(Contents::Other)) }
+}
+
+/// RFC 7348. Another program may use the port: without the flag that says that there is a network it is not VXLAN.
+fn vxlan(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
+    match bytes.u8(at) {
+        Ok(0x08) => Some(ethernet(bytes, at + 8, depth)),
+        Ok(_) | Err(Contents::Other | Contents::Ip(_)) => None,
+        Err(cut) => Some(Err(cut)),
+    }
+}
+
+/// RFC 8926.
+fn geneve(bytes: Bytes<'_>, at: usize, depth: u8) -> Option<Result<Contents, Contents>> {
+    let header = match (bytes.u8(at), bytes.u16(at + 2)) {
+        (Ok(first), Ok(kind)) if first >> 6 == 0 => (8 + usize::from(first & 0x3f) * 4, kind),
+        (Err(cut @ Contents::Cut { .. }), _) | (_, Err(cut @ Contents::Cut { .. })) => return Some(Err(cut)),
+        _ => return None,
+    };
+    Some(match header {
+        (length, ETHERTYPE_ETHERNET) => ethernet(bytes, at + length, depth),
+        (length, kind) => network(bytes, at + length, kind, depth),
+    })
+}
+
+/// RFC 2784 and 2890. With routing, or of version 1 (PPTP), the inside is not read.
+fn gre(bytes: Bytes<'_>, at: usize, depth: u8) -> Result<Contents, Contents> {
+    let (flags, kind) = (bytes.u16(at)?, bytes.u16(at + 2)?);
+    if flags & 0x4007 != 0 {
+        return Err(Contents::Other);
+    }
+    // Checksum, key and sequence number are there if their flags say so.
+    let length = 4 + 4 * (flags & 0xb000).count_ones() as usize;
+    match kind {
+        ETHERTYPE_ETHERNET => ethernet(bytes, at + length, depth),
+        _ => network(bytes, at + length, kind, depth),
+    }
 }

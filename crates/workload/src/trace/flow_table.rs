@@ -35,7 +35,7 @@ impl FlowTable {
         Some(number)
     }
 
-    /// The number of the packets that are no IP.
+    /// The number of the packets that are not IP.
     pub(super) fn number_of_other(&mut self) -> Option<u32> {
         if self.other.is_none() {
             self.other = Some(new_number(&mut self.count)?);

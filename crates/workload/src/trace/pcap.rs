@@ -13,6 +13,9 @@ const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 /// No link layer has longer packets; a longer one means a damaged file.
 pub(super) const LONGEST_PACKET: u32 = 16 * 1024 * 1024;
+/// What was being written when a capture was stopped is left out; more than the largest snap length of the usual
+/// programs cannot be one packet, it means that a length is wrong.
+pub(super) const LONGEST_LEFT_OUT: usize = 262_144;
 
 pub(super) struct Pcap<'a> {
     window: Window<'a>,
@@ -22,6 +25,8 @@ pub(super) struct Pcap<'a> {
     per_second: u32,
     ps: u32,
     number: u64,
+    /// What is wrong with a last packet that is not whole.
+    pub(super) left_out: Option<FileError>,
 }
 
 /// Whether a file that begins with `start` is in this format.
@@ -60,7 +65,7 @@ impl<'a> Pcap<'a> {
             return Err(window.error(Place::Offset(20), Link::unsupported(link_type)));
         };
         let (per_second, ps) = if magic == NANOSECONDS { (1_000_000_000, 1_000) } else { (1_000_000, 1_000_000) };
-        Ok(Self { window, endian, link, per_second, ps, number: 0 })
+        Ok(Self { window, endian, link, per_second, ps, number: 0, left_out: None })
     }
 
     pub(super) fn fault(&self, problem: &str) -> FileError {
@@ -78,11 +83,10 @@ impl<'a> Pcap<'a> {
             Ok(bytes) => match bytes.try_into() {
                 Ok(header) => header,
                 Err(_) => {
-                    let problem = format!(
-                        "the file ends in the packet's header: {} of {PACKET_HEADER} bytes are there",
-                        bytes.len()
-                    );
-                    return Err(self.window.error(place, problem));
+                    let there = bytes.len();
+                    let problem =
+                        format!("the file ends in the packet's header: {there} of {PACKET_HEADER} bytes are there");
+                    return self.end(place, problem, there);
                 }
             },
             Err(error) => return Err(self.window.io_error(place, &error)),
@@ -103,11 +107,22 @@ impl<'a> Pcap<'a> {
         };
         if available < captured as usize {
             let problem = format!("the file ends in the packet: {available} of {captured} bytes are there");
-            return Err(self.window.error(place, problem));
+            return self.end(place, problem, available);
         }
         let (data, file) = self.window.taken(available);
         Ok((Some(Captured { time_ps, data, original, link: self.link, number, offset }), file))
     }
+
+    #[cold]
+    fn end(&mut self, place: Place, problem: String, there: usize) -> Result<(Option<Captured<'_>>, &str), FileError> {
+        self.left_out = Some(left_out(self.window.error(place, problem), there)?);
+        Ok((None, self.window.file()))
+    }
+}
+
+/// The end of a file in a packet of which `there` bytes are there: the packet is left out, unless it must be more.
+pub(super) fn left_out(error: FileError, there: usize) -> Result<FileError, FileError> {
+    if there > LONGEST_LEFT_OUT { Err(error) } else { Ok(error) }
 }
 
 /// A packet holds at least a byte, is captured at most whole, and is no longer than anything that exists.

@@ -6,7 +6,7 @@
 
 use super::Captured;
 use super::dissect::Link;
-use super::pcap::{LONGEST_PACKET, check_lengths};
+use super::pcap::{LONGEST_PACKET, check_lengths, left_out};
 use super::window::{Endian, Window};
 use crate::{FileError, Place};
 
@@ -30,6 +30,8 @@ pub(super) struct Pcapng<'a> {
     endian: Endian,
     interfaces: Vec<Interface>,
     number: u64,
+    /// What is wrong with a last block that is not whole.
+    pub(super) left_out: Option<FileError>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +60,7 @@ pub(super) fn is_pcapng(start: &[u8]) -> bool {
 
 impl<'a> Pcapng<'a> {
     pub(super) fn open(window: Window<'a>) -> Self {
-        Self { window, endian: Endian { big: false }, interfaces: Vec::new(), number: 0 }
+        Self { window, endian: Endian { big: false }, interfaces: Vec::new(), number: 0, left_out: None }
     }
 
     pub(super) fn fault(&self, problem: &str) -> FileError {
@@ -73,7 +75,7 @@ impl<'a> Pcapng<'a> {
                 Ok([]) => return Ok((None, self.window.file())),
                 Ok(bytes) => match bytes.try_into() {
                     Ok(start) => start,
-                    Err(_) => return Err(self.ends_in_block(Place::Offset(offset), offset)),
+                    Err(_) => return self.end(Place::Offset(offset), offset),
                 },
                 Err(error) => return Err(self.window.io_error(Place::Offset(offset), &error)),
             };
@@ -89,10 +91,13 @@ impl<'a> Pcapng<'a> {
             if !packet && kind != INTERFACE {
                 let skipped = self.window.skip(u64::from(length) - 12);
                 if skipped.map_err(|error| self.window.io_error(place.clone(), &error))? < u64::from(length) - 12 {
-                    return Err(self.ends_in_block(place, offset));
+                    return self.end(place, offset);
                 }
-                self.closing_length(&place, offset, length)?;
-                continue;
+                match self.closing_length(&place)? {
+                    Some(closing) if closing == length => continue,
+                    Some(closing) => return Err(self.lengths_differ(place, length, closing)),
+                    None => return self.end(place, offset),
+                }
             }
             if length > LONGEST_PACKET {
                 return Err(self.window.error(place, format!("a block of {length} bytes: the file is damaged")));
@@ -103,7 +108,7 @@ impl<'a> Pcapng<'a> {
                 Err(error) => return Err(self.window.io_error(place, &error)),
             };
             if available < body + 4 {
-                return Err(self.ends_in_block(place, offset));
+                return self.end(place, offset);
             }
             let closing = self.endian.u32(self.window.taken(4).0, 0);
             if closing != length {
@@ -167,7 +172,11 @@ impl<'a> Pcapng<'a> {
             return Err(self.ends_in_block(place, offset));
         }
         self.interfaces.clear();
-        self.closing_length(&place, offset, length)
+        match self.closing_length(&place)? {
+            Some(closing) if closing == length => Ok(()),
+            Some(closing) => Err(self.lengths_differ(place, length, closing)),
+            None => Err(self.ends_in_block(place, offset)),
+        }
     }
 
     /// The interface described by the block body of `body` bytes that was just taken.
@@ -263,17 +272,12 @@ impl<'a> Pcapng<'a> {
         Ok(())
     }
 
-    /// Reads the length that closes a block, which repeats the one at its start.
-    fn closing_length(&mut self, place: &Place, offset: u64, length: u32) -> Result<(), FileError> {
-        let closing = match self.window.take(4) {
-            Ok(bytes) if bytes.len() == 4 => Some(self.endian.u32(bytes, 0)),
-            Ok(_) => None,
-            Err(error) => return Err(self.window.io_error(place.clone(), &error)),
-        };
-        match closing {
-            Some(closing) if closing == length => Ok(()),
-            Some(closing) => Err(self.lengths_differ(place.clone(), length, closing)),
-            None => Err(self.ends_in_block(place.clone(), offset)),
+    /// The length that closes a block, which repeats the one at its start; `None` if the file ends before it.
+    fn closing_length(&mut self, place: &Place) -> Result<Option<u32>, FileError> {
+        match self.window.take(4) {
+            Ok(bytes) if bytes.len() == 4 => Ok(Some(self.endian.u32(bytes, 0))),
+            Ok(_) => Ok(None),
+            Err(error) => Err(self.window.io_error(place.clone(), &error)),
         }
     }
 
@@ -284,6 +288,14 @@ impl<'a> Pcapng<'a> {
     fn ends_in_block(&self, place: Place, offset: u64) -> FileError {
         let there = self.window.offset() - offset;
         self.window.error(place, format!("the file ends in the block: {there} bytes of it are there"))
+    }
+
+    /// The end of a file in a block.
+    #[cold]
+    fn end(&mut self, place: Place, offset: u64) -> Result<(Option<Captured<'_>>, &str), FileError> {
+        let there = (self.window.offset() - offset) as usize;
+        self.left_out = Some(left_out(self.ends_in_block(place, offset), there)?);
+        Ok((None, self.window.file()))
     }
 }
 
