@@ -56,10 +56,40 @@ fn a_trace_is_replayed_with_its_own_ranks_and_flow_names() {
     let expected = ["a", "b", "a", "b"].map(str::to_owned).to_vec();
     assert_eq!(names, Some(Column::Texts(expected)));
     let contents = &report.manifest["spec"]["workload"]["trace_contents"];
-    assert_eq!(contents.to_string(), r#"{"bytes":3100,"flows":2,"last_arrival_ns":3000,"packets":4}"#);
+    let numbers = ["bytes", "flows", "last_arrival_ns", "packets"].map(|key| contents[key].as_u64().unwrap());
+    assert_eq!(numbers, [3100, 2, 3000, 4]);
     // Ten times faster than recorded, the last arrival comes at 300 ns.
     let faster = folder.run("trace = \"t.csv\"\ntrace_rank = \"column\"\nspeed_up = 10", "").unwrap();
     assert_eq!(faster.manifest["spec"]["workload"]["trace_contents"]["last_arrival_ns"], 300);
+}
+
+#[test]
+fn the_manifest_says_what_of_a_capture_could_not_be_told_apart() {
+    let folder = Folder::new("apart");
+    // A pcap file on raw IP: an IPv4 packet of UDP, two bytes that are not IP, and the start of a third packet.
+    let ip = [0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 5, 0, 6, 0, 8, 0, 0];
+    let mut bytes = Vec::new();
+    for field in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 101, 0, 0, 28, 28] {
+        bytes.extend_from_slice(&field.to_le_bytes());
+    }
+    bytes.extend_from_slice(&ip);
+    for field in [0u32, 1, 2, 2] {
+        bytes.extend_from_slice(&field.to_le_bytes());
+    }
+    bytes.extend_from_slice(&[0x95, 0x95, 1, 2, 3]);
+    std::fs::write(folder.0.join("t.pcap"), bytes).unwrap();
+    let report = folder.run("trace = \"t.pcap\"\ntrace_rank = \"dscp\"", "").unwrap();
+    let contents = &report.manifest["spec"]["workload"]["trace_contents"];
+    assert_eq!((contents["packets"].as_u64(), contents["not_ip_packets"].as_u64()), (Some(2), Some(1)));
+    assert_eq!(contents["unread_tunnel_packets"], 0);
+    assert_eq!(contents["fragment_packets"], 0);
+    let line = contents["left_out"].as_str().unwrap();
+    assert!(
+        line.ends_with(
+            "packet 3 at byte 86: the file ends in the packet's header: 3 of 16 bytes are there; it was left out"
+        ),
+        "{line}"
+    );
 }
 
 #[test]

@@ -14,11 +14,12 @@ from pifolab import _pifolab, info
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.table import print_table
 from pifolab.errors import InputError
+from pifolab.traces import trace_notes
 
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "add_trace_options"]
 
 INTERRUPTED = 130
 USAGE_ERROR = 2
@@ -67,11 +68,10 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     compare.add_argument(
         "--rank", metavar="NAME", help="a rank function (pifolab list ranks); for a trace also dscp or column"
     )
-    compare.add_argument("--speed-up", metavar="X", help="replay the trace this many times faster")
+    add_trace_options(compare)
     compare.add_argument("--arrival-gbps", metavar="R", help="with --ranks: the rate at which packets arrive")
     compare.add_argument("--arrivals", metavar="KIND", help="with --ranks: constant (default), poisson, ...")
     compare.add_argument("--size-bytes", type=positive_integer, metavar="N", help="with --ranks: 1500 unless given")
-    compare.add_argument("--duration-s", metavar="T", help="no packet arrives at or after this time")
     compare.add_argument("--schedulers", default=PAPERS, metavar="A,B,...", help=f"default: {PAPERS}")
     compare.add_argument("--buffer-packets", type=positive_integer, metavar="N", help="the buffer of each scheduler")
     compare.add_argument("--queues", type=positive_integer, metavar="N", help="its queues, for those that have several")
@@ -80,6 +80,15 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
     schema = commands.add_parser("schema", help="print the JSON Schema of scenarios, for editors")
     schema.set_defaults(run=run_schema)
+
+
+def add_trace_options(parser: Parser) -> None:
+    """Declare how a trace is replayed, for every command that replays one."""
+    parser.add_argument("--speed-up", metavar="X", help="replay the trace this many times faster")
+    parser.add_argument(
+        "--sort", action="store_true", help="sort the trace by time, where packets were captured out of order"
+    )
+    parser.add_argument("--duration-s", metavar="T", help="no packet arrives at or after this time")
 
 
 def _add_common(parser: Parser, default_out: str) -> None:
@@ -142,6 +151,8 @@ def _run(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> i
         return _say_whose_fault(error)
     result.save(out)
     print_table(result)
+    for note in trace_notes(result.manifest["spec"]):
+        print(f"pifolab: note: {note}", file=sys.stderr)
     print(f"\nreport: {out / 'report.html'}")
     if result.partial:
         print("pifolab: interrupted; the folder has what was complete, marked partial", file=sys.stderr)
@@ -190,6 +201,8 @@ def _scenario_text(arguments: argparse.Namespace) -> str:
         lines.append(f"trace = {json.dumps(str(arguments.trace.absolute()))}")
         if arguments.speed_up is not None:
             lines.append(f"speed_up = {_number('--speed-up', arguments.speed_up)}")
+        if arguments.sort:
+            lines.append('out_of_order = "sort"')
         if arguments.rank is None:
             raise InputError(
                 "--trace needs --rank: a rank function, or dscp or column for ranks that the trace carries"
@@ -199,6 +212,8 @@ def _scenario_text(arguments: argparse.Namespace) -> str:
     else:
         if arguments.speed_up is not None:
             raise InputError("--speed-up has no effect without --trace: remove it")
+        if arguments.sort:
+            raise InputError("--sort has no effect without --trace: remove it")
         for flag in ("--arrival-gbps", "--duration-s"):
             if getattr(arguments, flag[2:].replace("-", "_")) is None:
                 raise InputError(f"--ranks needs {flag}")

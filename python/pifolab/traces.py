@@ -1,0 +1,49 @@
+"""What is to be said of a trace that was replayed: how much of it could not be told apart, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["trace_notes"]
+
+#: Why packets could not be told apart, by the key of the manifest.
+_REASONS = {
+    "not_ip_packets": "not IP, or with invalid headers: all of them are one flow",
+    "unread_tunnel_packets": "in tunnels whose inside could not be read: their flow is that of the tunnel's end points",
+    "fragment_packets": "later fragments without ports: their flow is that of the addresses",
+    "unranked_packets": "without the payload bytes of the rank: their rank is 0",
+}
+
+
+def trace_notes(spec: Mapping[str, Any]) -> list[str]:
+    """Return one line for each thing that a reader has to know of the trace of a run; none if it is all understood.
+
+    Parameters
+    ----------
+    spec : mapping
+        The key ``spec`` of a manifest.
+
+    Examples
+    --------
+    >>> contents = {"packets": 1000, "not_ip_packets": 15, "left_out": None}
+    >>> trace_notes({"workload": {"trace": "/data/x.pcap", "trace_contents": contents}})
+    ['x.pcap: 1.5 % of the packets (15 of 1,000) are not IP, or with invalid headers: all of them are one flow']
+    >>> trace_notes({"workload": {"arrivals": "constant"}})
+    []
+    """
+    workload = spec.get("workload")
+    if not isinstance(workload, Mapping) or "trace" not in workload:
+        return []
+    name, contents = Path(workload["trace"]).name, workload["trace_contents"]
+    packets = contents["packets"]
+    notes = []
+    for key, reason in _REASONS.items():
+        count = contents.get(key, 0)
+        if count:
+            share = f"{max(100 * count / packets, 0.1):.3g} %"
+            notes.append(f"{name}: {share} of the packets ({count:,} of {packets:,}) are {reason}")
+    if contents.get("left_out"):
+        notes.append(str(contents["left_out"]))
+    return notes

@@ -1,0 +1,105 @@
+"""Captures as a user has them: understood in part, cut off, out of order, empty."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from pifolab.cli import main
+
+
+def ethernet(kind: int, payload: bytes) -> bytes:
+    return bytes(12) + struct.pack("!H", kind) + payload
+
+
+def udp(source: int, payload: bytes = b"") -> bytes:
+    return struct.pack("!4H", source, 9, 8 + len(payload), 0) + payload
+
+
+def ipv4(payload: bytes, protocol: int = 17) -> bytes:
+    length = 20 + len(payload)
+    return struct.pack("!BBHHHBBH4s4s", 0x45, 0, length, 0, 0, 64, protocol, 0, b"\n\0\0\1", b"\n\0\0\2") + payload
+
+
+def capture(path: Path, packets: list[tuple[int, bytes]]) -> Path:
+    """Write packets with their times in microseconds."""
+    data = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    for time_us, packet in packets:
+        data += struct.pack("<IIII", 0, time_us, len(packet), len(packet)) + packet
+    path.write_bytes(data)
+    return path
+
+
+def compare(trace: Path, out: Path, *more: str) -> int:
+    options = ["--rate-gbps", "1", "--rank", "las", "--schedulers", "pifo,fifo", *more]
+    return main(["compare", "--trace", str(trace), *options, "--out", str(out)])
+
+
+def test_the_flows_in_mpls_pppoe_and_vxlan_are_told_apart(tmp_path, capsys):
+    import polars as pl
+
+    frames = []
+    for source in (1, 2, 3):
+        inner = ipv4(udp(source))
+        frames.append(ethernet(0x8847, bytes([0, 1, 0, 64]) + bytes([0, 2, 1, 64]) + inner))
+        inner = ipv4(udp(source + 10))
+        session = struct.pack("!BBHHH", 0x11, 0, 7, len(inner) + 2, 0x0021)
+        frames.append(ethernet(0x8864, session + inner))
+        carried = bytes([8, 0, 0, 0, 0, 0, 42, 0]) + ethernet(0x0800, ipv4(udp(source + 20)))
+        # A switch would draw the outer source port from the inner flow; here it is one for all.
+        outer = struct.pack("!4H", 50000, 4789, 8 + len(carried), 0) + carried
+        frames.append(ethernet(0x0800, ipv4(outer)))
+    trace = capture(tmp_path / "tunnels.pcap", [(place, frame) for place, frame in enumerate(frames)])
+    assert compare(trace, tmp_path / "run") == 0
+    assert "note" not in capsys.readouterr().err
+    flows = pl.read_parquet(tmp_path / "run" / "flows.parquet").filter(scheduler="fifo")["flow_name"]
+    sources = sorted(int(name.split(":")[1].split(" ")[0]) for name in flows)
+    assert sources == [1, 2, 3, 11, 12, 13, 21, 22, 23]
+
+
+def test_the_share_that_could_not_be_told_apart_is_said(tmp_path, capsys):
+    frames = [ethernet(0x0800, ipv4(udp(1)))] * 6 + [ethernet(0x88CC, bytes(50))] * 3
+    frames += [ethernet(0x0800, ipv4(bytes(40), protocol=50))]
+    trace = capture(tmp_path / "mixed.pcap", [(place, frame) for place, frame in enumerate(frames)])
+    assert compare(trace, tmp_path / "run") == 0
+    said = capsys.readouterr().err
+    assert "mixed.pcap: 30 % of the packets (3 of 10) are not IP" in said
+    assert "mixed.pcap: 10 % of the packets (1 of 10) are in tunnels whose inside could not be read" in said
+
+
+def test_a_last_packet_that_is_not_whole_is_left_out_with_a_line(tmp_path, capsys):
+    frame = ethernet(0x0800, ipv4(udp(1)))
+    trace = capture(tmp_path / "cut.pcap", [(0, frame), (1, frame), (2, frame)])
+    trace.write_bytes(trace.read_bytes()[:-5])
+    assert compare(trace, tmp_path / "run") == 0
+    shown = capsys.readouterr()
+    assert "cut.pcap: packet 3 at byte 140: the file ends in the packet: 37 of 42 bytes are there; it was left out" in (
+        shown.err
+    )
+    assert shown.out.splitlines()[3].split()[:2] == ["pifo", "2"]
+
+
+def test_the_error_that_asks_for_sorting_names_the_flag_and_the_flag_sorts(tmp_path, capsys):
+    frame = ethernet(0x0800, ipv4(udp(1)))
+    trace = capture(tmp_path / "late.pcap", [(5, frame), (2, frame)])
+    assert compare(trace, tmp_path / "run") == 2
+    problem = capsys.readouterr().err
+    assert "lies 3 us before the packet before it" in problem
+    assert "sort the trace with --sort" in problem
+    assert compare(trace, tmp_path / "run", "--sort") == 0
+    assert main(["compare", "--ranks", "uniform", "--rate-gbps", "1", "--sort"]) == 2
+    assert "--sort has no effect without --trace: remove it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["pcap", "csv"])
+def test_an_empty_trace_is_an_error(kind, tmp_path, capsys):
+    trace = tmp_path / f"empty.{kind}"
+    if kind == "pcap":
+        capture(trace, [])
+    else:
+        trace.write_text("time_ns,size_bytes\n")
+    assert compare(trace, tmp_path / "run") == 2
+    assert f"empty.{kind}: has no packets: expected at least one" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
