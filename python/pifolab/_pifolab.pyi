@@ -27,8 +27,17 @@ class InfoTable(TypedDict):
     cost: str
     params: list[ParamTable]
 
-def schedulers() -> list[InfoTable]: ...
-def ranks() -> list[InfoTable]: ...
+class SchedulerTable(InfoTable):
+    traits: dict[str, bool]
+    look: tuple[str, str, list[int], str]
+    advice: list[tuple[str, list[str]]] | None
+
+class RankTable(InfoTable):
+    needs: list[str]
+
+def schedulers() -> list[SchedulerTable]: ...
+def ranks() -> list[RankTable]: ...
+def switch_cost(name: str, parameters: dict[str, Any] | None) -> tuple[int, float, str] | None: ...
 
 class ReplayOutcome(TypedDict):
     scheduler: str

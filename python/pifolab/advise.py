@@ -7,6 +7,7 @@ other, so that each score comes with an interval. PIFO, which no switch has, is 
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab import _pifolab
+from pifolab import _pifolab, info
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.reproduce import hardware
@@ -162,13 +163,14 @@ def advise(
     half = len(packets) // 2
     with tempfile.TemporaryDirectory(prefix="pifolab-advise-") as folder:
         scene = _Scene(Path(folder), rank, rate_bps, objective, workers)
+        ideal = info.ideal()
         candidates = dict(_candidates(queues, buffer_packets, objective))
         tuned = scene.scores(packets[:half], candidates)
         best: dict[str, str] = {}
         for label, (name, _) in candidates.items():
-            if name != "pifo" and (name not in best or tuned[label]["score"] < tuned[best[name]]["score"]):
+            if name != ideal and (name not in best or tuned[label]["score"] < tuned[best[name]]["score"]):
                 best[name] = label
-        chosen = {label: candidates[label] for label in ("pifo", *best.values())}
+        chosen = {label: candidates[label] for label in (ideal, *best.values())}
         rest = packets[half:]
         size = -(-len(rest) // PIECES)
         pieces = [scene.scores(rest[at : at + size], chosen) for at in range(0, len(rest), size)]
@@ -189,8 +191,8 @@ def advise(
                 cost.table_bytes if cost else None,
             )
         )
-    ideal = mean_interval([piece["pifo"]["score"] for piece in pieces])
-    return Advice(objective, rank, rate_bps, len(packets), len(candidates), _in_order(ranking), ideal)
+    mark = mean_interval([piece[ideal]["score"] for piece in pieces])
+    return Advice(objective, rank, rate_bps, len(packets), len(candidates), _in_order(ranking), mark)
 
 
 def _in_order(found: Sequence[Ranked]) -> tuple[Ranked, ...]:
@@ -232,24 +234,19 @@ def _read(trace: Path, rank: str) -> list[tuple[int, int, int, int]]:
 
 def _candidates(queues: int, room: int, objective: str) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
     """Yield a label, the scheduler, and its parameters, for everything that is tried."""
-    each = {"queues": queues, "queue_capacity_packets": room // queues}
-    grid: list[tuple[str, dict[str, Any]]] = [("fifo", {"capacity_packets": room})]
-    grid += [("sp-pifo", {**each, "push_down": one}) for one in ("cost", "one", "queue-bound")]
-    for window in (20, 100, 1000):
-        for k in ("0", "1/10", "3/10"):
-            grid.append(("aifo", {"capacity_packets": room, "window": window, "k": k}))
-            grid.append(("packs", {**each, "window": window, "k": k}))
-    for span in (100, 500, 1000):
-        for k in ("0", "1/10", "3/10"):
-            grid.append(("rifo", {"capacity_packets": room, "tracking_range_packets": span, "k": k}))
-    for window in (1000, 5000):
-        for smallest in (1, 64, 1500):
-            grid.append(("exp-pifo", {**each, "window_packets": window, "r_min": smallest}))
-    if objective == "fairness":
-        grid += [("afq", {**each, "bytes_per_round": size}) for size in (320, 1500, 3000)]
-    yield "pifo", ("pifo", {"capacity_packets": room})
-    for place, (name, parameters) in enumerate(grid):
-        yield f"{name}-{place}", (name, parameters)
+    shared = {"capacity_packets": room}
+    divided = {"queues": queues, "queue_capacity_packets": room // queues}
+    yield info.ideal(), (info.ideal(), shared)
+    for about in info.schedulers():
+        kinds = {param.name: param.kind for param in about.params}
+        buffer = divided if "queues" in kinds else shared
+        # What looks at flows and at no rank serves fairness alone.
+        fair_only = about.traits.reads_flows and not about.traits.reads_ranks
+        if about.advice is None or (fair_only and objective != "fairness"):
+            continue
+        axes = [[(key, int(v) if kinds[key] == "integer" else v) for v in values] for key, values in about.advice]
+        for place, setting in enumerate(itertools.product(*axes)):
+            yield f"{about.name}-{place}", (about.name, {**buffer, **dict(setting)})
 
 
 @dataclass
@@ -271,7 +268,7 @@ class _Scene:
             out.write("time_ns,size_bytes,flow,rank\n")
             first = packets[0][0]
             out.writelines(f"{time - first},{size},{flow},{rank}\n" for time, size, flow, rank in packets)
-        extra = ["[metrics]", 'delta_to = "pifo"', "sample_every_packets = 1000000"]
+        extra = ["[metrics]", f'delta_to = "{info.ideal()}"', "sample_every_packets = 1000000"]
         if self.objective == "fairness":
             extra.append("throughput_interval_ms = 1")
         for label, (name, parameters) in candidates.items():
@@ -315,7 +312,7 @@ def _unfairness(throughput: Any) -> dict[str, float]:
     """Return for each scheduler the share of bytes that PIFO with the same ranks gave to other flows."""
     import polars as pl
 
-    ideal = throughput.filter(scheduler="pifo").select("start_ns", "flow", pl.col("bytes").alias("ideal"))
+    ideal = throughput.filter(scheduler=info.ideal()).select("start_ns", "flow", pl.col("bytes").alias("ideal"))
     total = float(ideal["ideal"].sum())
     found = {}
     for name in throughput["scheduler"].unique(maintain_order=True):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["Info", "Param", "rank", "ranks", "scheduler", "schedulers"]
+__all__ = ["Info", "Param", "RankInfo", "SchedulerInfo", "Traits", "ideal", "rank", "ranks", "scheduler", "schedulers"]
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,88 @@ class Info:
         return "".join(word.capitalize() for word in self.name.split("-"))
 
 
-def _read(table: _pifolab.InfoTable) -> Info:
-    facts: dict[str, Any] = {**table}
-    facts["params"] = tuple(map(_read_param, table["params"]))
-    return Info(**facts)
+@dataclass(frozen=True)
+class Traits:
+    """What a scheduler's decisions depend on.
+
+    Attributes
+    ----------
+    reads_ranks : bool
+        Ranks, for the order or for drops.
+    reads_flows : bool
+        The flow of a packet.
+    reads_time : bool
+        The time of a call.
+    conserves_work : bool
+        It never leaves the link idle while it holds a packet.
+    ideal : bool
+        It is the ideal that others are compared with.
+    tail_drop : bool
+        It is one first-in first-out queue with tail drop and nothing else.
+    tests_when_idle : bool
+        In the published network simulation its admission test is asked even where the wire is idle.
+    """
+
+    reads_ranks: bool
+    reads_flows: bool
+    reads_time: bool
+    conserves_work: bool
+    ideal: bool
+    tail_drop: bool
+    tests_when_idle: bool
+
+
+@dataclass(frozen=True)
+class SchedulerInfo(Info):
+    """What is known about one scheduler.
+
+    Attributes
+    ----------
+    traits : Traits
+        What its decisions depend on.
+    look : tuple
+        How figures draw it: the name that a reader knows it by, its colour (``#rrggbb``), the lengths of strokes and
+        gaps of its line in turns (none: unbroken), and its marker.
+    advice : tuple or None
+        What ``pifolab advise`` tries: parameters, each with the values as they would be written; None if it is not a
+        candidate.
+    """
+
+    traits: Traits
+    look: tuple[str, str, tuple[int, ...], str]
+    advice: tuple[tuple[str, tuple[str, ...]], ...] | None
+
+
+@dataclass(frozen=True)
+class RankInfo(Info):
+    """What is known about one rank function.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        The facts that it must be told about each packet beside its flow, its size and the time.
+    """
+
+    needs: tuple[str, ...]
+
+
+AnyInfo = TypeVar("AnyInfo", bound=Info)
+
+
+def _facts(table: _pifolab.InfoTable) -> dict[str, Any]:
+    return {**table, "params": tuple(map(_read_param, table["params"]))}
+
+
+def _read_scheduler(table: _pifolab.SchedulerTable) -> SchedulerInfo:
+    label, colour, dash, marker = table["look"]
+    advice = table["advice"]
+    tried = None if advice is None else tuple((key, tuple(values)) for key, values in advice)
+    facts = {"traits": Traits(**table["traits"]), "look": (label, colour, tuple(dash), marker), "advice": tried}
+    return SchedulerInfo(**(_facts(table) | facts))
+
+
+def _read_rank(table: _pifolab.RankTable) -> RankInfo:
+    return RankInfo(**(_facts(table) | {"needs": tuple(table["needs"])}))
 
 
 def _read_param(row: _pifolab.ParamTable) -> Param:
@@ -102,16 +180,16 @@ def _read_param(row: _pifolab.ParamTable) -> Param:
 
 
 @cache
-def _schedulers() -> tuple[Info, ...]:
-    return tuple(map(_read, _pifolab.schedulers()))
+def _schedulers() -> tuple[SchedulerInfo, ...]:
+    return tuple(map(_read_scheduler, _pifolab.schedulers()))
 
 
 @cache
-def _ranks() -> tuple[Info, ...]:
-    return tuple(map(_read, _pifolab.ranks()))
+def _ranks() -> tuple[RankInfo, ...]:
+    return tuple(map(_read_rank, _pifolab.ranks()))
 
 
-def schedulers() -> list[Info]:
+def schedulers() -> list[SchedulerInfo]:
     """Return what is known about every scheduler.
 
     Examples
@@ -125,7 +203,7 @@ def schedulers() -> list[Info]:
     return list(_schedulers())
 
 
-def ranks() -> list[Info]:
+def ranks() -> list[RankInfo]:
     """Return what is known about every rank function.
 
     Examples
@@ -137,17 +215,22 @@ def ranks() -> list[Info]:
     return list(_ranks())
 
 
-def scheduler(name: str) -> Info:
+def ideal() -> str:
+    """Return the name of the scheduler that others are compared with."""
+    return next(about.name for about in _schedulers() if about.traits.ideal)
+
+
+def scheduler(name: str) -> SchedulerInfo:
     """Return what is known about the scheduler `name`."""
     return _find("scheduler", name, _schedulers())
 
 
-def rank(name: str) -> Info:
+def rank(name: str) -> RankInfo:
     """Return what is known about the rank function `name`."""
     return _find("rank function", name, _ranks())
 
 
-def _find(what: str, name: str, infos: tuple[Info, ...]) -> Info:
+def _find(what: str, name: str, infos: tuple[AnyInfo, ...]) -> AnyInfo:
     for info in infos:
         if info.name == name:
             return info

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pifolab import twin
+from pifolab import info, twin
 from pifolab.errors import InputError
 from pifolab.twin import Twin
 
@@ -172,9 +172,9 @@ def table(results: Results) -> str:
             rows.append([f"{time.mean:.3f} [{max(time.low, 0):.3f}, {time.high:.3f}]", str(unfinished)])
     else:
         flows = results.summary["flows"]
-        stfq = results.summary["rank"] == "stfq"
+        computed = any(about.name == results.summary["rank"] for about in info.ranks())
         names = [
-            f"flow {number + 1}" + ("" if stfq else f" (rank {flow['rank']})") for number, flow in enumerate(flows)
+            f"flow {number + 1}" + ("" if computed else f" (rank {flow['rank']})") for number, flow in enumerate(flows)
         ]
         head = ["scheduler", "data plane", *names, "delivered (Mb/s)"]
         rows = []
@@ -305,7 +305,7 @@ def _fair_shares(results: Results) -> list[Verdict]:
     fair = [share / rate for share in _max_min([flow["offered_bps"] for flow in results.summary["flows"]], rate)]
     verdicts = []
     for scheduler in results.schedulers:
-        if scheduler == "fifo":
+        if info.scheduler(scheduler).traits.tail_drop:
             continue
         shares = [results.share(scheduler, -1, flow) for flow in range(len(fair))]
         off = [abs(share.mean / ideal - 1) for share, ideal in zip(shares, fair, strict=True)]

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pifolab import info
 from pifolab.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _udp(summary: Mapping[str, Any]) -> list[str]:
         "[link]",
         f"rate_bps = {int(summary['rate_bps'])}",
     ]
-    computed = summary["rank"] == "stfq"
+    computed = any(about.name == summary["rank"] for about in info.ranks())
     for flow in summary["flows"]:
         lines += [
             "",
@@ -98,7 +99,7 @@ def _udp(summary: Mapping[str, Any]) -> list[str]:
             f"start_s = {flow['start_s']:g}",
         ]
         lines += [] if computed else [f'ranks = {{ distribution = "constant", value = {flow["rank"]} }}']
-    lines += ["", "[rank]", 'name = "stfq"'] if computed else []
+    lines += ["", "[rank]", f'name = "{summary["rank"]}"'] if computed else []
     return [*lines, "", "[metrics]", f"throughput_interval_ms = {1000 * float(summary['bin_s']):g}"]
 
 
@@ -153,7 +154,8 @@ def _tcp(summary: Mapping[str, Any]) -> list[str]:
 
 def _scaled(scheduler: str, parameters: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters with those that are ranks in the unit of the simulated ranks."""
-    ranks = {"r_min": "1"} if scheduler == "exp-pifo" else {}
+    rows = [param for param in info.scheduler(scheduler).params if param.name in _IN_RANKS]
+    ranks = {param.name: param.default for param in rows if param.default not in (None, "0")}
     ranks |= {key: value for key, value in parameters.items() if key in _IN_RANKS}
     scaled = {
         key: ",".join(str(int(rank) * _BYTES_PER_RANK) for rank in value.split(",")) for key, value in ranks.items()

@@ -20,16 +20,30 @@ use std::path::PathBuf;
 /// What is known about every scheduler.
 #[pyfunction]
 fn schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let tables =
-        registry::SCHEDULERS.iter().map(|entry| values::show_info(py, entry.info)).collect::<PyResult<Vec<_>>>()?;
-    PyList::new(py, tables)
+    let tables = registry::SCHEDULERS.iter().map(|entry| values::show_scheduler(py, entry));
+    PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// What is known about every rank function.
 #[pyfunction]
 fn ranks(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let tables = registry::RANKS.iter().map(|entry| values::show_info(py, entry.info)).collect::<PyResult<Vec<_>>>()?;
-    PyList::new(py, tables)
+    let tables = registry::RANKS.iter().map(|entry| values::show_rank(py, entry));
+    PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// What the scheduler `name` keeps in a switch: registers, bytes of tables, and how they were counted; None where no
+/// switch has it.
+#[pyfunction]
+fn switch_cost(
+    py: Python<'_>,
+    name: &str,
+    parameters: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Option<(u64, f64, String)>> {
+    let args = values::read_args(name, parameters)?;
+    guard(py, || {
+        let cost = registry::find_scheduler(name).map_err(Fault::Input)?.cost_of(&args)?;
+        Ok(cost.map(|cost| (cost.registers, cost.table_bytes, cost.counted)))
+    })
 }
 
 /// Replays the scheduler vector in `file`.
@@ -65,6 +79,7 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<custom::PyWindow>()?;
     module.add_function(wrap_pyfunction!(schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(ranks, module)?)?;
+    module.add_function(wrap_pyfunction!(switch_cost, module)?)?;
     module.add_function(wrap_pyfunction!(replay_vector, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_network, module)?)?;

@@ -1,5 +1,7 @@
 //! Python values and the library's: parameters inwards, tables of parameters outwards.
 
+use pifolab_scenario::registry::{Look, RankEntry, SchedulerEntry, Traits};
+use pifolab_sched::Fact;
 use pifolab_sched::params::{Absent, Args, Info, Kind, Param, Value};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
@@ -60,8 +62,37 @@ pub fn show_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, Py
     }
 }
 
-/// What the library says about a scheduler or a rank function, as a `dict`.
-pub fn show_info<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
+/// What the library says about a scheduler, as a `dict`.
+pub fn show_scheduler<'py>(py: Python<'py>, entry: &SchedulerEntry) -> PyResult<Bound<'py, PyDict>> {
+    let table = show_info(py, entry.info)?;
+    let traits = PyDict::new(py);
+    let Traits { reads_ranks, reads_flows, reads_time, conserves_work, ideal, tail_drop, tests_when_idle } =
+        entry.traits;
+    traits.set_item("reads_ranks", reads_ranks)?;
+    traits.set_item("reads_flows", reads_flows)?;
+    traits.set_item("reads_time", reads_time)?;
+    traits.set_item("conserves_work", conserves_work)?;
+    traits.set_item("ideal", ideal)?;
+    traits.set_item("tail_drop", tail_drop)?;
+    traits.set_item("tests_when_idle", tests_when_idle)?;
+    table.set_item("traits", traits)?;
+    let Look { label, colour, dash, marker } = entry.look;
+    table
+        .set_item("look", (label, colour, dash.iter().map(|&length| u32::from(length)).collect::<Vec<_>>(), marker))?;
+    let advice = entry.advice.map(|axes| axes.iter().map(|(key, values)| (*key, values.to_vec())).collect::<Vec<_>>());
+    table.set_item("advice", advice)?;
+    Ok(table)
+}
+
+/// What the library says about a rank function, as a `dict`.
+pub fn show_rank<'py>(py: Python<'py>, entry: &RankEntry) -> PyResult<Bound<'py, PyDict>> {
+    let table = show_info(py, entry.info)?;
+    table.set_item("needs", entry.needs().iter().map(Fact::name).collect::<Vec<_>>())?;
+    Ok(table)
+}
+
+/// What the library says about either, as a `dict`.
+fn show_info<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     table.set_item("name", info.name)?;
     table.set_item("summary", info.summary)?;

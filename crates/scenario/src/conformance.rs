@@ -7,7 +7,7 @@
 mod names;
 mod vector;
 
-use crate::registry::{BoxedScheduler, SchedulerEntry};
+use crate::registry::{BoxedScheduler, SchedulerEntry, find_scheduler};
 use pifolab_sched::params::{Args, ParamError};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
@@ -163,7 +163,7 @@ impl Replay {
             mismatches: 0,
             first: None,
         };
-        let needs_flow = name == "afq";
+        let needs_flow = find_scheduler(name).is_ok_and(|entry| entry.traits.reads_flows);
         let needs_bytes = matches!(self.scheduler.capacity(), Capacity::Bytes(_));
         for (index, (op, expected)) in vector.steps.iter().enumerate() {
             let fault = |message: String| Fault::new(format!("ops[{index}]"), message);

@@ -23,6 +23,7 @@
 extern crate alloc;
 
 mod capacity;
+mod facts;
 mod outcome;
 mod packet;
 pub mod params;
@@ -33,6 +34,7 @@ pub mod schedulers;
 pub mod store;
 
 pub use capacity::{Capacity, Room};
+pub use facts::{Fact, Facts};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
 pub use packet::Packet;
 pub use ranked::{Hints, RankFn, Ranked};

@@ -1,6 +1,6 @@
 //! Joins any rank function to any scheduler: N + M files instead of N x M.
 
-use crate::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
+use crate::{Capacity, Dequeued, Enqueued, Facts, Packet, Scheduler};
 use pifolab_units::{Bytes, Rank, Span, Time};
 
 /// Facts about a packet that its 32-byte descriptor has no room for. They travel beside it, by packet id.
@@ -52,9 +52,12 @@ pub trait RankFn {
         let _ = (id, hints);
     }
 
-    /// Whether [`hint`](Self::hint) has any effect.
-    fn wants_hints(&self) -> bool {
-        false
+    /// What it must be told about every packet. Who runs it checks that the source of the packets knows all of it.
+    fn needs(&self) -> Facts;
+
+    /// What it looks at where it is known: at least what it [needs](Self::needs).
+    fn reads(&self) -> Facts {
+        self.needs()
     }
 }
 
@@ -74,8 +77,11 @@ impl<R: RankFn + ?Sized> RankFn for alloc::boxed::Box<R> {
     fn hint(&mut self, id: u64, hints: &Hints) {
         (**self).hint(id, hints);
     }
-    fn wants_hints(&self) -> bool {
-        (**self).wants_hints()
+    fn needs(&self) -> Facts {
+        (**self).needs()
+    }
+    fn reads(&self) -> Facts {
+        (**self).reads()
     }
 }
 
@@ -164,7 +170,7 @@ impl<R: RankFn, S: Scheduler> Scheduler for Ranked<R, S> {
         self.rank_fn.hint(id, hints);
     }
     fn wants_hints(&self) -> bool {
-        self.rank_fn.wants_hints()
+        self.rank_fn.reads().has_hints()
     }
     fn queues(&self) -> usize {
         self.scheduler.queues()

@@ -38,7 +38,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 def run_explain(arguments: argparse.Namespace) -> int:
     """Print all that is known about one scheduler or rank function."""
-    known = {about.name: ("rank function", about) for about in info.ranks()}
+    known: dict[str, tuple[str, info.Info]] = {about.name: ("rank function", about) for about in info.ranks()}
     known |= {about.name: ("scheduler", about) for about in info.schedulers()}
     if arguments.name not in known:
         raise InputError(_pifolab.unknown_name("scheduler or rank function", arguments.name, list(known)))

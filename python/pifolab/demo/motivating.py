@@ -69,9 +69,8 @@ def motivating_example() -> list[Course]:
     >>> fifo.sent, fifo.dropped
     ((1, 4, 5, 2), ((1, 'full'), (2, 'full')))
     """
-    names = [about.name for about in info.schedulers()]
-    first = [name for name in ("pifo", "fifo") if name in names]
-    return [_course(name) for name in first + [name for name in names if name not in first]]
+    ordered = sorted(info.schedulers(), key=lambda about: (not about.traits.ideal, not about.traits.tail_drop))
+    return [_course(about.name) for about in ordered]
 
 
 def _course(name: str) -> Course:

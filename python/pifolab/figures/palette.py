@@ -1,13 +1,14 @@
 """One colour, dash and marker per scheduler, the same in every figure and report.
 
-The colours are Okabe and Ito's (2008) for the schedulers that most figures compare, and Paul Tol's "muted" scheme for
-the others; both can be told apart with the common kinds of colour blindness. Dash and marker carry the same
-information for print without colour.
+Those of the library's schedulers come from its registry; their colours can be told apart with the common kinds of
+colour blindness. Dash and marker carry the same information for print without colour.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from pifolab.info import SchedulerInfo, schedulers
 
 __all__ = ["GREY", "INK", "Look", "flow_colours", "look", "rank_colour"]
 
@@ -25,22 +26,14 @@ class Look:
     marker: str = "o"
 
 
-_LOOKS = {
-    "pifo": Look("PIFO", "#000000", "-", "o"),
-    "fifo": Look("FIFO", "#8c8c8c", (0, (1, 1)), "s"),
-    "sp-pifo": Look("SP-PIFO", "#e69f00", (0, (5, 1)), "^"),
-    "aifo": Look("AIFO", "#0072b2", (0, (3, 1, 1, 1)), "v"),
-    "packs": Look("PACKS", "#d55e00", "-", "D"),
-    "rifo": Look("RIFO", "#009e73", (0, (5, 1, 1, 1)), "P"),
-    "exp-pifo": Look("Exp-PIFO", "#cc79a7", (0, (4, 1, 1, 1, 1, 1)), "X"),
-    "afq": Look("AFQ", "#56b4e9", (0, (2, 1)), "<"),
-    "pieo": Look("PIEO", "#882255", (0, (7, 1)), ">"),
-    "strict-priority": Look("Fixed bounds", "#332288", (0, (3, 1)), "h"),
-    "sp-pifo-greedy": Look("SP-PIFO greedy", "#999933", (0, (5, 1, 2, 1)), "p"),
-    "sp-pifo-optimal": Look("SP-PIFO optimal", "#aa4499", (0, (1, 2)), "*"),
-}
+def _look(about: SchedulerInfo) -> Look:
+    label, colour, dash, marker = about.look
+    return Look(label, colour, (0, dash) if dash else "-", marker)
 
-# For schedulers that this file does not know, such as a user's own, in the order in which a figure meets them.
+
+_LOOKS = {about.name: _look(about) for about in schedulers()}
+
+# For schedulers that the library does not know, such as a user's own, in the order in which a figure meets them.
 _OTHERS = ("#44aa99", "#117733", "#cc6677", "#ddaa33", "#0077bb", "#661100")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab import _pifolab
+from pifolab import _pifolab, info
 from pifolab.errors import InputError
 from pifolab.figures.palette import INK, look
 from pifolab.figures.style import PAGE_INCHES, figure_style, save, subplots
@@ -283,12 +283,18 @@ def page(card: Scorecard, folder: Path) -> str:
     return html.page("Scorecard: every scheduler on the same traffic", lead, sections)
 
 
+def _is_ideal(name: str) -> bool:
+    """Whether it is a scheduler of the library that no switch has."""
+    known = any(about.name == name for about in info.schedulers())
+    return known and hardware.cost(name, _SETTINGS.get(name)) is None
+
+
 def _best(card: Scorecard, heading: str) -> list[str]:
     """Return the schedulers with the best mean, without the ideal ones."""
     means = {
         name: one.value
         for name in card.schedulers
-        if name not in ("pifo", "pieo") and (one := card.cells.get((name, heading))) is not None
+        if not _is_ideal(name) and (one := card.cells.get((name, heading))) is not None
     }
     if not means:
         return []

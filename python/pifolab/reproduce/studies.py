@@ -71,8 +71,9 @@ def lowest_rank_batches(seed: int) -> dict[str, pl.DataFrame]:
             found[name] = _overtaken(_sent_in_batch(scheduler, ranks)[0], min(ranks))
             overtaken[name] += found[name]
         worse += found["packs"] > found["aifo"]
+    worse_than_other = {"packs": worse, "aifo": 0}
     rows = [
-        {"scheduler": name, "batches": batches, "overtaken": count, "worse": worse if name == "packs" else 0}
+        {"scheduler": name, "batches": batches, "overtaken": count, "worse": worse_than_other[name]}
         for name, count in overtaken.items()
     ]
     return {"schedulers": _frame(rows)}
@@ -138,6 +139,7 @@ def trickle(seed: int) -> dict[str, pl.DataFrame]:
 
     draw = random.Random(seed)
     totals = {"pifo": [0, 0], "burst-first": [0, 0]}
+    ahead = {"pifo": False, "burst-first": True}
     cases = 20
     for _ in range(cases):
         size_a = draw.randrange(5, 15)
@@ -155,7 +157,7 @@ def trickle(seed: int) -> dict[str, pl.DataFrame]:
                     index, rest = divmod(slot, gap)
                     if rest == 0 and index < size:
                         remaining = size - index
-                        rank = remaining if name == "pifo" else (remaining if flow == 1 else remaining + size_b)
+                        rank = remaining + size_b if ahead[name] and flow == 0 else remaining
                         scheduler.enqueue(pifolab.Packet(rank, flow=flow))
                 sent = scheduler.dequeue()
                 if isinstance(sent, pifolab.Packet):

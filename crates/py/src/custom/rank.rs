@@ -2,7 +2,7 @@
 
 use super::Slot;
 use crate::packets::PyPacket;
-use pifolab_sched::{Hints, Packet, RankFn};
+use pifolab_sched::{Fact, Facts, Hints, Packet, RankFn};
 use pifolab_units::{Rank, Time};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -80,7 +80,12 @@ impl RankFn for PythonRank {
         self.slot.call_untimed(|py| self.object.bind(py).setattr("facts", show_facts(py, hints)?));
     }
 
-    fn wants_hints(&self) -> bool {
-        self.wants_facts
+    fn needs(&self) -> Facts {
+        Facts::NONE
+    }
+
+    /// It may look at whatever there is.
+    fn reads(&self) -> Facts {
+        if self.wants_facts { Facts::ALL } else { Facts::one(Fact::CarriedRank) }
     }
 }

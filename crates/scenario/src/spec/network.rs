@@ -13,9 +13,9 @@ use super::schedulers::{
 use crate::error::{Error, Place, SpecError};
 use crate::extras::Extras;
 use crate::fields::{Field, Reader, What};
-use crate::registry::BoxedScheduler;
+use crate::registry::{BoxedScheduler, LiveWindow};
 use crate::text::Section;
-use pifolab_sched::Scheduler;
+use pifolab_sched::{Fact, Facts, Scheduler};
 use pifolab_sim::network::{
     Config, EqualTimes, Flow, IdlePort, LinkChange, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing, SharedBuffer,
 };
@@ -24,12 +24,13 @@ use pifolab_units::{Rounding, Span, Time};
 use serde_json::{Map, Value as Json};
 use std::sync::Mutex;
 
-/// Rank functions of the library that ask for what a network does not know, and what that is.
-const UNTOLD: [(&str, &str); 3] = [
-    ("edf", "flows have no deadlines: expected another rank function, such as remaining-size"),
-    ("lstf", "flows have no deadlines: expected another rank function, such as remaining-size"),
-    ("fifo-plus", "packets belong to no class with a mean delay: expected another rank function, such as fcfs"),
-];
+/// What ports of a network know about each packet.
+const FACTS: Facts = Facts::one(Fact::CarriedRank)
+    .with(Fact::FlowSize)
+    .with(Fact::Remaining)
+    .with(Fact::Unacknowledged)
+    .with(Fact::DelaySoFar)
+    .with(Fact::RemainingTransmission);
 
 /// A scenario on a network that can run.
 #[derive(Debug)]
@@ -140,7 +141,7 @@ impl NetworkSpec {
         if schedulers.is_empty() {
             return Err(top.fault("scheduler", "is an empty list: expected at least one").into());
         }
-        let drop_tail = rank.is_none() && schedulers.iter().all(|scheduler| scheduler.chosen.name == "fifo");
+        let drop_tail = rank.is_none() && schedulers.iter().all(|scheduler| scheduler.chosen.is_tail_drop());
         let (port, live_windows, shown) = read_port(optional_table(&mut top, "port", &file)?, &file, drop_tail)?;
         resolved.insert("port".to_owned(), shown);
         let host = optional_table(&mut top, "host_port", &file)?;
@@ -287,40 +288,20 @@ impl NetworkSpec {
     /// The ports whose windows follow their packets, where they are wanted and exist.
     fn live_window(&self, scheduler: &SchedulerSpec) -> Option<NetbenchAifoWfq> {
         let wanted = self.live_windows.unwrap_or(self.profile == Some(Profile::NetbenchAifo));
-        let rank = self.rank.as_ref().filter(|rank| rank.name == "stfq" && scheduler.chosen.name == "aifo")?;
         let like_switches = matches!(self.host_port.queue, HostQueue::AsSwitch);
         if !wanted || !like_switches || self.idle(&scheduler.chosen) != IdlePort::Admission {
             return None;
         }
-        let stfq = rank.has_only(&[("scale", &["1"]), ("virtual_time", &["follow"]), ("give_back", &["true", ""])]);
-        let aifo = scheduler.chosen.has_only(&[
-            ("update", &["after"]),
-            ("compare", &["lt"]),
-            ("arithmetic", &["netbench"]),
-            ("quantile", &["lt", ""]),
-            ("capacity_packets", &[]),
-            ("window", &[]),
-            ("sample", &[]),
-            ("k", &[]),
-        ]);
-        let number = |key, absent: f32| scheduler.chosen.text_of(key).map_or(Some(absent), |text| text.parse().ok());
-        let count = |key, absent| number(key, absent).map(|count| count as u32);
-        (stfq && aifo).then_some(())?;
-        Some(NetbenchAifoWfq {
-            packets: count("capacity_packets", 80.0)?,
-            window: count("window", 20.0)?,
-            sample: count("sample", 1.0)?,
-            k: number("k", 0.1)?,
-            hosts: self.layout.topology.hosts,
-        })
+        let LiveWindow { packets, window, sample, k } = self.rank.as_ref()?.live_window(&scheduler.chosen)?;
+        Some(NetbenchAifoWfq { packets, window, sample, k, hosts: self.layout.topology.hosts })
     }
 
     /// What a packet meets at an idle port of this scheduler.
     fn idle(&self, scheduler: &Chosen) -> IdlePort {
         self.port.idle.unwrap_or(match self.profile {
             None => IdlePort::Scheduler,
-            // In both simulators every port but AIFO's sends at once what arrives at an idle wire.
-            Some(_) if scheduler.name == "aifo" => IdlePort::Admission,
+            // In both simulators most ports send at once what arrives at an idle wire.
+            Some(_) if scheduler.traits().is_some_and(|traits| traits.tests_when_idle) => IdlePort::Admission,
             Some(_) => IdlePort::Bypass,
         })
     }
@@ -345,7 +326,7 @@ impl Port {
         ports: usize,
         extras: &dyn Extras,
     ) -> Result<PortConfig, String> {
-        let config = if scheduler.name == "fifo" && rank.is_none() {
+        let config = if scheduler.is_tail_drop() && rank.is_none() {
             PortConfig::drop_tail(build(scheduler, None, extras)?.capacity())
         } else {
             if is_renewable(scheduler, rank) {
@@ -450,7 +431,7 @@ fn read_host_port(
                 }
                 None => None,
             };
-            drop_tail = scheduler.name == "fifo" && rank.is_none();
+            drop_tail = scheduler.is_tail_drop() && rank.is_none();
             HostQueue::Own { scheduler, rank }
         }
     };
@@ -467,9 +448,13 @@ fn read_host_port(
 /// Reads a rank function, which must be one that a port of a network can tell all that it asks for.
 fn read_port_rank(section: Section, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
     let (place, key) = (section.place_of("name"), format!("{}.name", section.path));
-    let (rank, shown) = read_rank(section, file, extras)?;
-    let Some((name, missing)) = UNTOLD.iter().find(|(name, _)| *name == rank.name) else { return Ok((rank, shown)) };
-    let problem = format!("= {name:?}: has no effect on a network, where {missing}");
+    let (rank, shown, facts) = read_rank(section, file, extras)?;
+    let missing = match (facts.needs - FACTS).first() {
+        None => return Ok((rank, shown)),
+        Some(Fact::Deadline) => "flows have no deadlines: expected another rank function, such as remaining-size",
+        Some(_) => "packets belong to no class with a mean delay: expected another rank function, such as fcfs",
+    };
+    let problem = format!("= {:?}: has no effect on a network, where {missing}", rank.name);
     Err(SpecError { file: file.to_owned(), place, key, problem })
 }
 

@@ -9,6 +9,7 @@ use crate::fields::Reader;
 use crate::registry;
 use crate::text::Section;
 use pifolab_metrics::Sampling;
+use pifolab_sched::{Fact, Facts};
 use pifolab_sim::one_link::{End, OneLink, Tie};
 use pifolab_units::{Rounding, Span, Time};
 use serde_json::{Map, Value as Json, json};
@@ -46,22 +47,6 @@ pub(crate) struct Metrics {
     pub(crate) delta_to: Option<usize>,
 }
 
-/// What a rank function of the library must be told about packets that not every workload knows.
-const NEEDS: [(&str, Need); 5] = [
-    ("flow-size", Need::FlowSizes),
-    ("remaining-size", Need::FlowSizes),
-    ("unacknowledged", Need::Acknowledgements),
-    ("edf", Need::Deadlines),
-    ("lstf", Need::Deadlines),
-];
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
-    FlowSizes,
-    Deadlines,
-    Acknowledgements,
-}
-
 impl OneLinkSpec {
     pub(crate) fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
         let Spec { root, file, text, overrides } = spec;
@@ -86,24 +71,25 @@ impl OneLinkSpec {
         let mut resolved = Map::new();
         let rank = match top.table("rank")? {
             Some(section) => {
-                let (rank, shown) = read_rank(section, &file, extras)?;
+                let (rank, shown, facts) = read_rank(section, &file, extras)?;
                 resolved.insert("rank".to_owned(), shown);
-                Some(rank)
+                Some((rank, facts))
             }
             None => None,
         };
-        let built_in = |name: &str| registry::find_rank(name).is_ok();
+        let carried = |facts: Facts| facts.contains(Fact::CarriedRank);
         let context = Context {
             file: &file,
-            ranks_computed: rank.as_ref().is_some_and(|rank| built_in(&rank.name) && rank.name != "carried"),
-            ranks_optional: rank.as_ref().is_some_and(|rank| !built_in(&rank.name)),
+            ranks_computed: rank.as_ref().is_some_and(|(_, facts)| !carried(facts.reads)),
+            ranks_optional: rank.as_ref().is_some_and(|(_, facts)| carried(facts.reads - facts.needs)),
             end: arrivals_end,
         };
         let (workload, shown) = Workload::read(top.tables("workload")?, &context)?;
         resolved.insert("workload".to_owned(), shown);
-        if let Some(rank) = &rank {
-            check_needs(rank, &workload, &top)?;
+        if let Some((rank, facts)) = &rank {
+            check_needs(rank, facts.needs, &workload, &top)?;
         }
+        let rank = rank.map(|(rank, _)| rank);
         if duration.is_none() && packets.is_none() && !workload.ends() {
             let problem = "is missing: expected duration_s or packets, since the arrivals do not end by themselves";
             return Err(top.fault("duration_s", problem).into());
@@ -142,14 +128,16 @@ impl OneLinkSpec {
     }
 }
 
-fn check_needs(rank: &Chosen, workload: &Workload, top: &Reader<'_>) -> Result<(), Error> {
-    let Some((_, need)) = NEEDS.iter().find(|(name, _)| *name == rank.name) else { return Ok(()) };
-    let (met, missing) = match need {
-        Need::FlowSizes => (matches!(workload, Workload::Trace(_)), "the sizes of flows, which only a trace has"),
-        Need::Deadlines => (workload.has_deadlines(), "deadlines: give the workload a deadline_us"),
-        Need::Acknowledgements => (false, "acknowledgements, which no packet on a single link gets"),
+/// Refuses a rank function that needs what the workload does not know.
+fn check_needs(rank: &Chosen, needs: Facts, workload: &Workload, top: &Reader<'_>) -> Result<(), Error> {
+    let Some(fact) = (needs - workload.facts()).first() else { return Ok(()) };
+    let missing = match fact {
+        Fact::FlowSize | Fact::Remaining => "the sizes of flows, which only a trace has",
+        Fact::Deadline | Fact::RemainingTransmission => "deadlines: give the workload a deadline_us",
+        Fact::Unacknowledged => "acknowledgements, which no packet on a single link gets",
+        Fact::CarriedRank | Fact::DelaySoFar | Fact::MeanDelaySoFar => unreachable!("every workload knows it"),
     };
-    if met { Ok(()) } else { Err(top.fault("rank", format!("{} needs {missing}", rank.name)).into()) }
+    Err(top.fault("rank", format!("{} needs {missing}", rank.name)).into())
 }
 
 fn read_metrics(section: Option<Section>, file: &str, schedulers: &[SchedulerSpec]) -> Result<(Metrics, Json), Error> {
@@ -180,7 +168,7 @@ fn read_metrics(section: Option<Section>, file: &str, schedulers: &[SchedulerSpe
         return Err(reader.fault(&reader.written("throughput_interval"), problem).into());
     }
     let delta_to = match reader.text("delta_to")? {
-        None => schedulers.iter().position(|scheduler| scheduler.chosen.name == "pifo"),
+        None => schedulers.iter().position(|scheduler| scheduler.chosen.traits().is_some_and(|traits| traits.ideal)),
         Some(label) => {
             let found = schedulers.iter().position(|scheduler| scheduler.label == label);
             if found.is_none() {

@@ -3,10 +3,10 @@
 use crate::error::{SpecError, problem};
 use crate::extras::Extras;
 use crate::fields::Reader;
-use crate::registry::{self, BoxedRankFn, BoxedScheduler, RANKS, SCHEDULERS, unknown};
+use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHEDULERS, Settings, Traits, unknown};
 use crate::text::{Node, Section, join};
 use pifolab_sched::params::{Absent, Args, Info, ParamError, Value};
-use pifolab_sched::{Ranked, Scheduler};
+use pifolab_sched::{Facts, RankFn, Ranked, Scheduler};
 use pifolab_sim::network::Controllers;
 use serde_json::{Map, Value as Json, json};
 
@@ -39,27 +39,27 @@ impl Chosen {
         args
     }
 
-    /// What was written for `key`, as text.
-    pub(crate) fn text_of(&self, key: &str) -> Option<String> {
-        self.args.iter().find(|(name, _)| name == key).map(|(_, value)| match value {
-            Value::Text(text) | Value::Decimal(text) => text.clone(),
-            Value::Integer(integer) => integer.to_string(),
-            Value::Flag(flag) => flag.to_string(),
-            Value::List(_) => "a list".to_owned(),
-        })
-    }
-
-    /// Whether only these keys were written, each with one of these values (none listed: any; "": may be absent).
-    pub(crate) fn has_only(&self, keys: &[(&str, &[&str])]) -> bool {
-        self.args.iter().all(|(name, _)| keys.iter().any(|(key, _)| key == name))
-            && keys.iter().all(|(key, values)| {
-                values.is_empty() || values.contains(&self.text_of(key).unwrap_or_default().as_str())
-            })
+    /// The window of `scheduler` that follows its packets, if this rank function and it have the published settings.
+    pub(crate) fn live_window(&self, scheduler: &Self) -> Option<LiveWindow> {
+        let rank = registry::find_rank(&self.name).ok()?;
+        let entry = registry::find_scheduler(&scheduler.name).ok()?;
+        let published = (rank.live_window)(&Settings::new(rank.info, &self.args()));
+        published.then(|| (entry.live_window)(&Settings::new(entry.info, &scheduler.args())))?
     }
 
     /// Whether the library knows it, so that it can be built at any time, by any thread and without fail.
     pub(crate) fn is_known(&self) -> bool {
         self.info().is_some()
+    }
+
+    /// What the decisions of a scheduler of the library depend on.
+    pub(crate) fn traits(&self) -> Option<Traits> {
+        registry::find_scheduler(&self.name).ok().map(|entry| entry.traits)
+    }
+
+    /// Whether this scheduler is a plain tail-drop queue, which a port without a rank function needs no scheduler for.
+    pub(crate) fn is_tail_drop(&self) -> bool {
+        self.traits().is_some_and(|traits| traits.tail_drop)
     }
 
     fn info(&self) -> Option<&'static Info> {
@@ -178,13 +178,25 @@ pub(crate) fn read_scheduler(section: Section, file: &str, extras: &dyn Extras) 
     Ok((chosen, resolved.into()))
 }
 
+/// What ranks depend on: [`RankFn::needs`](pifolab_sched::RankFn::needs) and `reads`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RankFacts {
+    pub(crate) needs: Facts,
+    pub(crate) reads: Facts,
+}
+
 /// Reads `[rank]` and builds it once.
-pub(crate) fn read_rank(section: Section, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
+pub(crate) fn read_rank(
+    section: Section,
+    file: &str,
+    extras: &dyn Extras,
+) -> Result<(Chosen, Json, RankFacts), SpecError> {
     let (chosen, place) = read_chosen(section, file)?;
-    chosen.rank(extras).map_err(|fault| place.fault(file, fault))?;
+    let built = chosen.rank(extras).map_err(|fault| place.fault(file, fault))?;
+    let facts = RankFacts { needs: built.needs(), reads: built.reads() };
     let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
     resolved.extend(chosen.resolved());
-    Ok((chosen, resolved.into()))
+    Ok((chosen, resolved.into(), facts))
 }
 
 /// Reads `[transport.controller]` and asks for it once.

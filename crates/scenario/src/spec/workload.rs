@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::fields::{Absent, Field, Reader, What};
 use crate::text::{Node, Section};
 use pifolab_sched::params::{MAX_RANK, Value};
+use pifolab_sched::{Fact, Facts};
 use pifolab_units::{Rank, Rate, Ratio, Span, Time};
 use pifolab_workload::trace::{ByteOrder, OutOfOrder, RankWidth, TraceCounts, TraceOptions, TraceRank, TraceReader};
 use pifolab_workload::{
@@ -327,9 +328,17 @@ impl Workload {
         Ok((Self::Synthetic(sources), resolved))
     }
 
-    /// Whether packets have deadlines.
-    pub(crate) fn has_deadlines(&self) -> bool {
-        matches!(self, Self::Synthetic(sources) if sources.iter().any(|source| source.deadline.is_some()))
+    /// What a rank function can be told about each packet.
+    pub(crate) fn facts(&self) -> Facts {
+        // No queue came before this one: both delays are known to be 0.
+        let facts = Facts::one(Fact::CarriedRank).with(Fact::DelaySoFar).with(Fact::MeanDelaySoFar);
+        match self {
+            Self::Trace(_) => facts.with(Fact::FlowSize).with(Fact::Remaining),
+            Self::Synthetic(sources) if sources.iter().any(|source| source.deadline.is_some()) => {
+                facts.with(Fact::Deadline).with(Fact::RemainingTransmission)
+            }
+            Self::Synthetic(_) => facts,
+        }
     }
 
     /// Whether arrivals end by themselves.

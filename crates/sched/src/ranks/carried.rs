@@ -13,7 +13,7 @@
 //! References: `docs/ranks/carried.md`.
 
 use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Packet, RankFn};
+use crate::{Fact, Facts, Packet, RankFn};
 use pifolab_units::{Rank, Time};
 
 /// The rank that the packet carries.
@@ -24,6 +24,10 @@ impl RankFn for Carried {
     #[inline]
     fn rank(&mut self, packet: &Packet, _now: Time) -> Rank {
         packet.rank
+    }
+
+    fn needs(&self) -> Facts {
+        Facts::one(Fact::CarriedRank)
     }
 }
 
@@ -51,6 +55,6 @@ mod tests {
     fn the_packet_s_own_rank_is_kept() {
         let packet = Packet { id: 0, flow: 0, size: 1, rank: Rank::from(77), arrival: Time::ZERO };
         assert_eq!(Carried.rank(&packet, Time::ZERO), Rank::from(77));
-        assert!(!Carried.wants_hints());
+        assert!(!Carried.reads().has_hints());
     }
 }

@@ -14,7 +14,7 @@
 
 use super::Hinted;
 use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Hints, Packet, RankFn};
+use crate::{Fact, Facts, Hints, Packet, RankFn};
 use pifolab_units::{Rank, Time};
 
 /// Earliest deadline first.
@@ -41,8 +41,8 @@ impl RankFn for Edf {
         self.hinted.put(id, hints);
     }
 
-    fn wants_hints(&self) -> bool {
-        true
+    fn needs(&self) -> Facts {
+        Facts::one(Fact::Deadline)
     }
 }
 

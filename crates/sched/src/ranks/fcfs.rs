@@ -13,7 +13,7 @@
 //! References: `docs/ranks/fcfs.md`.
 
 use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Packet, RankFn};
+use crate::{Facts, Packet, RankFn};
 use pifolab_units::{Rank, Time};
 
 /// First come, first served.
@@ -35,6 +35,10 @@ impl RankFn for Fcfs {
         let rank = Rank::saturating(self.arrivals);
         self.arrivals += 1;
         rank
+    }
+
+    fn needs(&self) -> Facts {
+        Facts::NONE
     }
 }
 

@@ -16,7 +16,7 @@
 
 use super::Hinted;
 use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Hints, Packet, RankFn};
+use crate::{Fact, Facts, Hints, Packet, RankFn};
 use pifolab_units::{Rank, Time};
 
 /// FIFO+.
@@ -45,8 +45,8 @@ impl RankFn for FifoPlus {
         self.hinted.put(id, hints);
     }
 
-    fn wants_hints(&self) -> bool {
-        true
+    fn needs(&self) -> Facts {
+        Facts::one(Fact::DelaySoFar).with(Fact::MeanDelaySoFar)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::params::Info;
 rank_by_size!(
     /// The total size of the flow, in bytes.
     FlowSize,
+    FlowSize,
     flow_size,
     Info {
         name: "flow-size",

@@ -15,7 +15,7 @@
 
 use super::PerFlow;
 use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Packet, RankFn};
+use crate::{Facts, Packet, RankFn};
 use pifolab_units::{Rank, Time};
 
 /// Least attained service.
@@ -38,6 +38,10 @@ impl RankFn for Las {
         let before = *seen;
         *seen = before.saturating_add(u64::from(packet.size));
         Rank::saturating(before)
+    }
+
+    fn needs(&self) -> Facts {
+        Facts::NONE
     }
 }
 

@@ -18,7 +18,7 @@
 
 use super::Hinted;
 use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Hints, Packet, RankFn};
+use crate::{Fact, Facts, Hints, Packet, RankFn};
 use pifolab_units::{Rank, Time};
 
 /// Least slack time first.
@@ -49,8 +49,8 @@ impl RankFn for Lstf {
         self.hinted.put(id, hints);
     }
 
-    fn wants_hints(&self) -> bool {
-        true
+    fn needs(&self) -> Facts {
+        Facts::one(Fact::Deadline).with(Fact::RemainingTransmission)
     }
 }
 

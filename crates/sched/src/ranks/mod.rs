@@ -58,7 +58,7 @@ impl Hinted {
 /// A rank function that has no state and no parameters: the rank is a size, in bytes, that the sender tells of the
 /// packet's flow. A packet of which nothing was said ranks 0.
 macro_rules! rank_by_size {
-    ($(#[$doc:meta])* $name:ident, $size:ident, $info:expr) => {
+    ($(#[$doc:meta])* $name:ident, $fact:ident, $size:ident, $info:expr) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default)]
         pub struct $name {
@@ -83,8 +83,8 @@ macro_rules! rank_by_size {
                 self.hinted.put(id, hints);
             }
 
-            fn wants_hints(&self) -> bool {
-                true
+            fn needs(&self) -> $crate::Facts {
+                $crate::Facts::one($crate::Fact::$fact)
             }
         }
 
@@ -120,7 +120,7 @@ mod tests {
             (&mut Unacknowledged::new(), Rank::MAX),
         ];
         for (function, rank) in functions {
-            assert!(function.wants_hints());
+            assert!(function.reads().has_hints());
             function.hint(3, &hints);
             assert_eq!(function.rank(&packet, Time::ZERO), rank);
             assert_eq!(function.rank(&packet, Time::ZERO), Rank::ZERO);

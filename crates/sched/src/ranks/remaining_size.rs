@@ -18,6 +18,7 @@ use crate::params::Info;
 rank_by_size!(
     /// pFabric: flow size minus the first byte of the segment, in bytes.
     RemainingSize,
+    Remaining,
     remaining,
     Info {
         name: "remaining-size",

@@ -27,7 +27,7 @@
 
 use super::PerFlow;
 use crate::params::{Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::{Packet, RankFn};
+use crate::{Facts, Packet, RankFn};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Time};
@@ -142,6 +142,10 @@ impl RankFn for Stfq {
             let finish = self.finish.get_mut(packet.flow);
             *finish = finish.saturating_sub(increment);
         }
+    }
+
+    fn needs(&self) -> Facts {
+        Facts::NONE
     }
 }
 

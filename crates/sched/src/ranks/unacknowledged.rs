@@ -18,6 +18,7 @@ use crate::params::Info;
 rank_by_size!(
     /// Bytes of the flow not yet acknowledged (SRPT), in bytes.
     Unacknowledged,
+    Unacknowledged,
     unacknowledged,
     Info {
         name: "unacknowledged",

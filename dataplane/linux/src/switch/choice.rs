@@ -6,7 +6,7 @@ use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
 use pifolab_scenario::registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
 use pifolab_sched::params::{Args as Params, Info, Kind, Param, Value};
-use pifolab_sched::{Ranked, Scheduler};
+use pifolab_sched::{RankFn, Ranked, Scheduler};
 
 /// A scheduler's parameters as they were written on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -166,7 +166,7 @@ pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(BoxedSchedule
     }
     let rank_fn =
         (entry.build)(params(entry.info, &written)).map_err(|error| Error::Usage(format!("--rank: {error}")))?;
-    if rank_fn.wants_hints() || name == "carried" {
+    if !rank_fn.needs().is_empty() {
         return Err(Error::Usage(format!(
             "--rank {name}: frames do not carry what it needs; let the sender compute the rank and carry it: {RANK_FORMS}"
         )));

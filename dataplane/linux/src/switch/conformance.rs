@@ -8,7 +8,7 @@ use super::rank::RankSource;
 use crate::conformance::Verdict;
 use crate::{Error, Result};
 use pifolab_scenario::conformance::replay_through;
-use pifolab_scenario::registry::{BoxedScheduler, SchedulerEntry};
+use pifolab_scenario::registry::{BoxedScheduler, SchedulerEntry, Traits};
 use pifolab_sched::params::{Args as Params, ParamError};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler, Victims};
 use pifolab_units::{Bytes, Rank, Rate, Span, Time};
@@ -48,9 +48,9 @@ struct Wired {
 }
 
 impl Wired {
-    fn new(name: &str, scheduler: BoxedScheduler, reason: Reason) -> Self {
-        let fair = name == "afq";
-        let looks = Looks { at_flows: fair, at_bytes: fair || matches!(scheduler.capacity(), Capacity::Bytes(_)) };
+    fn new(traits: Traits, scheduler: BoxedScheduler, reason: Reason) -> Self {
+        let at_bytes = traits.reads_flows || matches!(scheduler.capacity(), Capacity::Bytes(_));
+        let looks = Looks { at_flows: traits.reads_flows, at_bytes };
         let config = PortConfig {
             rank: RankSource::Payload { offset: 0, width: 8 },
             rate: Rate::from_gbps(1),
@@ -176,7 +176,7 @@ pub fn replay_file(path: &Path) -> Result<Verdict> {
     let text = fs::read(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
     let reason = Reason::default();
     let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
-        Ok(Box::new(Wired::new(entry.info.name, (entry.build)(args)?, reason.clone())))
+        Ok(Box::new(Wired::new(entry.traits, (entry.build)(args)?, reason.clone())))
     };
     let outcome = replay_through(&file, &text, &build).map_err(|error| Error::Usage(error.to_string()))?;
     let reason = reason.lock().expect("no holder panics").take();
@@ -215,7 +215,7 @@ mod tests {
         let text = br#"{"scheduler":"fifo","config":{"capacity":1},
             "ops":[["enq",0,5],["enq",1,3],["deq"]],"expect":[["adm",0],["adm",0],["deq",0]]}"#;
         let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
-            Ok(Box::new(Wired::new(entry.info.name, (entry.build)(args)?, Reason::default())))
+            Ok(Box::new(Wired::new(entry.traits, (entry.build)(args)?, Reason::default())))
         };
         let outcome = replay_through("wrong", text, &build).expect("a valid vector");
         assert_eq!((outcome.operations, outcome.mismatches), (3, 1));

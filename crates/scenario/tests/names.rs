@@ -1,0 +1,154 @@
+//! What the rest of the project asks of a scheduler or a rank function, it asks of its row in the registry: no source
+//! file compares its name.
+
+use pifolab_scenario::registry::{RANKS, SCHEDULERS, SchedulerEntry};
+use pifolab_sched::params::Args;
+use pifolab_sched::{Dequeued, Enqueued, Packet, Scheduler};
+use pifolab_units::{Rank, Time};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn names() -> Vec<&'static str> {
+    let schedulers = SCHEDULERS.iter().map(|entry| entry.info.name);
+    schedulers.chain(RANKS.iter().map(|entry| entry.info.name)).collect()
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder of the tree") {
+        let path = entry.expect("a readable folder").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() && !["target", "tests", "benches", "examples"].contains(&name) {
+            sources(&path, found);
+        } else if (name.ends_with(".rs") && !name.ends_with("tests.rs")) || name.ends_with(".py") {
+            found.push(path);
+        }
+    }
+}
+
+/// Whether this line of code compares something with the quoted `name`, or looks something up by it.
+fn compares(line: &str, name: &str) -> bool {
+    let line = line.trim();
+    if ["//", "#", ">>>", "..."].iter().any(|start| line.starts_with(start)) {
+        return false;
+    }
+    let quoted = format!("\"{name}\"");
+    line.match_indices(&quoted).any(|(at, _)| {
+        let (before, after) = (line[..at].trim_end(), line[at + quoted.len()..].trim_start());
+        let membership = before.rsplit_once(['(', '{', '[']).is_some_and(|(head, members)| {
+            let loops = head.contains("for ");
+            !loops && head.trim_end().ends_with(" in") && members.chars().all(|c| c != ')' && c != '}' && c != ']')
+        });
+        let matched = before.contains("matches!(") || before.ends_with("case") || before.ends_with("filter(scheduler=");
+        ["==", "!="].iter().any(|operator| before.ends_with(operator) || after.starts_with(operator))
+            || after.starts_with("=>")
+            || (after.starts_with('|') && !after.starts_with("||"))
+            || membership
+            || matched
+    })
+}
+
+#[test]
+fn comparisons_with_a_name_are_found() {
+    for line in [
+        r#"let fair = name == "afq";"#,
+        r#"if "afq" != name {"#,
+        r#""afq" => 1,"#,
+        r#""fifo" | "afq" => 1,"#,
+        r#"if name in ("pifo", "afq"):"#,
+        r#"case "afq":"#,
+        r#"matches!(name, "afq")"#,
+        r#"table.filter(scheduler="afq")"#,
+    ] {
+        assert!(compares(line, "afq"), "{line}");
+    }
+    for line in [
+        r#"name: "afq","#,
+        r#"build("afq")"#,
+        r#"for name in names("afq"):"#,
+        r#"// name == "afq""#,
+        r#"f(x) for x in ("afq", "fifo")"#,
+    ] {
+        assert!(!compares(line, "afq"), "{line}");
+    }
+}
+
+#[test]
+fn no_source_file_compares_the_name_of_a_scheduler_or_a_rank_function() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for folder in ["crates", "dataplane/linux/src/switch", "python/pifolab"] {
+        sources(&root.join(folder), &mut files);
+    }
+    assert!(files.len() > 200, "only {} files were found", files.len());
+    let (names, mut found) = (names(), Vec::new());
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a readable file");
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate() {
+            if names.iter().any(|name| compares(line, name)) {
+                found.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "ask the row in the registry instead:\n{}", found.join("\n"));
+}
+
+/// The answers of a scheduler to packets whose rank, flow and time are drawn, or the same for all.
+fn answers(entry: &SchedulerEntry, vary: [bool; 3]) -> Vec<String> {
+    let mut args = Args::new(entry.info.name);
+    if entry.info.params.iter().any(|param| param.name == "weights") {
+        let weights = vec![pifolab_sched::params::Value::Integer(1); 100];
+        args.set("weights", pifolab_sched::params::Value::List(weights));
+    }
+    let mut scheduler = (entry.build)(args).expect("defaults build it");
+    let mut answers = Vec::new();
+    let (mut random, mut held) = (1_u64, 0);
+    for id in 0..3_000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let drawn = |vary: bool, bits: u32, below: u64| if vary { (random >> bits) % below } else { 0 };
+        let now = if vary[2] { Time::from_ns(id) } else { Time::ZERO };
+        let (rank, flow) = (Rank::from(drawn(vary[0], 20, 100) as u32), drawn(vary[1], 30, 50) as u32);
+        let packet = Packet { id, flow, size: 1000, rank, arrival: now };
+        let eligible = Time::from_ns(if entry.traits.reads_time { 50 * (random >> 60) } else { 0 });
+        match scheduler.enqueue_eligible(packet, eligible, now) {
+            Enqueued::Admitted { queue, .. } => {
+                held += 1;
+                answers.push(format!("+{queue}"));
+            }
+            Enqueued::Evicted { queue, victims, .. } => {
+                held += 1 - victims.iter().count();
+                answers.push(format!("{queue}!{:?}", victims.iter().map(|victim| victim.id).collect::<Vec<_>>()));
+            }
+            Enqueued::Dropped { reason, .. } => answers.push(format!("{reason}")),
+        }
+        if random >> 63 == 1 {
+            let answer = scheduler.dequeue(now);
+            match answer {
+                Dequeued::Packet { packet, .. } => {
+                    held -= 1;
+                    answers.push(format!("-{}", packet.id));
+                }
+                other => {
+                    let idle = held > 0;
+                    assert!(!(idle && entry.traits.conserves_work), "{} waits: {other:?}", entry.info.name);
+                    answers.push(if idle { "waits".to_owned() } else { "empty".to_owned() });
+                }
+            }
+        }
+    }
+    answers
+}
+
+#[test]
+fn what_a_row_declares_is_what_the_scheduler_does() {
+    for entry in SCHEDULERS {
+        let name = entry.info.name;
+        let base = answers(entry, [false; 3]);
+        let differs = |vary| answers(entry, vary) != base;
+        assert_eq!(differs([true, false, false]), entry.traits.reads_ranks, "{name}: ranks");
+        assert_eq!(differs([false, true, false]), entry.traits.reads_flows, "{name}: flows");
+        assert_eq!(differs([false, false, true]), entry.traits.reads_time, "{name}: time");
+        assert_eq!(base.contains(&"waits".to_owned()), !entry.traits.conserves_work, "{name}: conserves work");
+    }
+    assert_eq!(SCHEDULERS.iter().filter(|entry| entry.traits.ideal).count(), 1);
+}

@@ -1,0 +1,125 @@
+//! What a rank function must be told about a packet: a set, so that a source of packets can be checked against it
+//! before a run.
+
+use core::ops::Sub;
+
+/// One fact about a packet beside its flow, its size and the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fact {
+    /// The rank that the packet carries.
+    CarriedRank,
+    /// [`Hints::flow_size`](crate::Hints::flow_size).
+    FlowSize,
+    /// [`Hints::remaining`](crate::Hints::remaining).
+    Remaining,
+    /// [`Hints::unacknowledged`](crate::Hints::unacknowledged).
+    Unacknowledged,
+    /// [`Hints::deadline`](crate::Hints::deadline).
+    Deadline,
+    /// [`Hints::remaining_transmission`](crate::Hints::remaining_transmission).
+    RemainingTransmission,
+    /// [`Hints::delay_so_far`](crate::Hints::delay_so_far).
+    DelaySoFar,
+    /// [`Hints::mean_delay_so_far`](crate::Hints::mean_delay_so_far).
+    MeanDelaySoFar,
+}
+
+impl Fact {
+    /// Every fact, with its name in text.
+    pub const NAMES: [(Self, &'static str); 8] = [
+        (Self::CarriedRank, "carried-rank"),
+        (Self::FlowSize, "flow-size"),
+        (Self::Remaining, "remaining"),
+        (Self::Unacknowledged, "unacknowledged"),
+        (Self::Deadline, "deadline"),
+        (Self::RemainingTransmission, "remaining-transmission"),
+        (Self::DelaySoFar, "delay-so-far"),
+        (Self::MeanDelaySoFar, "mean-delay-so-far"),
+    ];
+
+    /// Its name in text.
+    ///
+    /// # Panics
+    /// Never: every fact has one.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(fact, _)| *fact == self).expect("every fact has a name").1
+    }
+}
+
+/// A set of [`Fact`]s.
+///
+/// ```
+/// use pifolab_sched::{Fact, Facts};
+///
+/// let needed = Facts::one(Fact::Deadline).with(Fact::RemainingTransmission);
+/// let told = Facts::one(Fact::RemainingTransmission);
+/// assert_eq!((needed - told).first(), Some(Fact::Deadline));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts(u8);
+
+impl Facts {
+    /// No fact.
+    pub const NONE: Self = Self(0);
+    /// Every fact.
+    pub const ALL: Self = Self(u8::MAX);
+
+    /// Only `fact`.
+    pub const fn one(fact: Fact) -> Self {
+        Self(1 << fact as u8)
+    }
+
+    /// These and `fact`.
+    #[must_use]
+    pub const fn with(self, fact: Fact) -> Self {
+        Self(self.0 | 1 << fact as u8)
+    }
+
+    /// Whether `fact` is among them.
+    pub const fn contains(self, fact: Fact) -> bool {
+        self.0 & 1 << fact as u8 != 0
+    }
+
+    /// Whether any of them travels beside the packet, as [`Hints`](crate::Hints).
+    pub const fn has_hints(self) -> bool {
+        self.0 & !Self::one(Fact::CarriedRank).0 != 0
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = Fact> {
+        Fact::NAMES.into_iter().map(|(fact, _)| fact).filter(move |fact| self.contains(*fact))
+    }
+
+    /// The first of them in the order of [`Fact`].
+    pub fn first(self) -> Option<Fact> {
+        self.iter().next()
+    }
+}
+
+impl Sub for Facts {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_set_of_all_holds_each_fact_and_every_fact_but_the_carried_rank_is_a_hint() {
+        assert_eq!(Facts::ALL.iter().count(), Fact::NAMES.len());
+        for fact in Facts::ALL.iter() {
+            assert_eq!(Facts::one(fact).iter().collect::<alloc::vec::Vec<_>>(), [fact]);
+            assert_eq!(Facts::one(fact).has_hints(), fact != Fact::CarriedRank);
+        }
+    }
+}
