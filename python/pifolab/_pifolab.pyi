@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, SupportsIndex, TypedDict, final
 
 __version__: str
+__revision__: str
 
 class ParamTable(TypedDict):
     name: str
@@ -89,6 +90,7 @@ def run_scenario(
     controllers: dict[str, Any] | None = None,
     observers: dict[str, Any] | None = None,
     progress: Callable[[int, float | None, int, int, tuple[float, float, int, int, int] | None], None] | None = None,
+    inputs: Mapping[str, str] | None = None,
 ) -> ScenarioResult: ...
 def resolve_scenario(
     text: str,
@@ -99,7 +101,16 @@ def resolve_scenario(
     schedulers: dict[str, Any] | None = None,
     ranks: dict[str, Any] | None = None,
     controllers: dict[str, Any] | None = None,
-) -> str: ...
+) -> tuple[str, dict[str, str]]: ...
+def scenario_tables(
+    text: str,
+    file: str,
+    overrides: Sequence[tuple[str, str]],
+    *,
+    schedulers: dict[str, Any] | None = None,
+    ranks: dict[str, Any] | None = None,
+    controllers: dict[str, Any] | None = None,
+) -> dict[str, dict[str, tuple[str, Any]]]: ...
 def scenario_flows(
     text: str,
     file: str,

@@ -14,6 +14,7 @@ from typing import Any
 
 from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError
+from pifolab.provenance import importable, only_sources
 
 __all__ = ["Plugins", "load_plugins"]
 
@@ -87,11 +88,13 @@ def _module(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InputError(f"{file}: expected a Python file, such as mine.py")
+    importable(file)
     module = importlib.util.module_from_spec(spec)
     # Data classes and pickles look their module up by name.
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with only_sources():
+            spec.loader.exec_module(module)
     except OSError as error:
         if error.filename is not None and Path(error.filename) == file.absolute():
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None

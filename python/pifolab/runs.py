@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.provenance import file_digest, module_digest, own_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -230,8 +231,12 @@ def run_text(
     observers: Mapping[str, type[PythonObserver] | Callable[[], PythonObserver]] | None = None,
     workers: int | None = None,
     progress: Watch | None = None,
+    inputs: Mapping[str, str] | None = None,
 ) -> Run:
     """Run a scenario given as TOML text; errors call it `file`. For the other parameters see `run`.
+
+    `inputs`, if given, has the SHA-256 of each file that the scenario names, by the key that names it
+    (``workload.trace``): on other files the run is refused with an `InputError`.
 
     Examples
     --------
@@ -293,6 +298,7 @@ def run_text(
             controllers=brought["controllers"],
             observers=brought["observers"],
             progress=watch,
+            inputs=None if inputs is None else dict(inputs),
         )
         return _Part(
             json.loads(result["manifest"]), json.loads(result["summary"]), result["tables"], result["observers"]
@@ -334,6 +340,7 @@ def _joined(parts: list[_Part], wanted: int) -> Run:
 
     partial = len(parts) < wanted or any(part.manifest["partial"] for part in parts)
     manifest = {key: value for key, value in parts[0].manifest.items() if key not in ("seed", "runs", "trace_hash")}
+    manifest["revision"], manifest["module_sha256"] = _pifolab.__revision__, module_digest()
     manifest["partial"] = partial
     manifest["seeds"] = [part.manifest["seed"] for part in parts]
     manifest["runs"] = [
@@ -389,17 +396,25 @@ def _refuse_taken_names(brought: Mapping[str, Mapping[str, Any]]) -> None:
                 raise InputError(f"{kind}: {name} is one of pifolab's own; give yours another name")
 
 
-def _described(brought: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, str | None]]]:
-    """Return, for the manifest, where each thing written in Python comes from, with its source where that is known."""
+def _described(brought: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return, for the manifest, where each thing written in Python comes from: class, source, and digests of its files.
+
+    `files` has the SHA-256 of the file ("") and of the modules that it imports from outside installed packages.
+    """
     import inspect
 
-    def described(made: Any) -> dict[str, str | None]:
+    def described(made: Any) -> dict[str, Any]:
         try:
-            source: str | None = inspect.getsource(made)
+            source, file = inspect.getsource(made), Path(inspect.getfile(made))
         except (OSError, TypeError):
-            source = None
-        where = f"{getattr(made, '__module__', '?')}.{getattr(made, '__qualname__', repr(made))}"
-        return {"from": where, "source": source}
+            # Typed in, or built in: there is no file.
+            return {"class": getattr(made, "__qualname__", repr(made)), "source": None, "files": {}}
+        files = own_files(file) if file.is_file() else {}
+        return {
+            "class": f"{file.name}:{made.__qualname__}",
+            "source": source,
+            "files": {name: file_digest(path) for name, path in files.items()},
+        }
 
     return {
         kind: {name: described(made) for name, made in makers.items()} for kind, makers in brought.items() if makers

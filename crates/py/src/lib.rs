@@ -69,6 +69,7 @@ fn unknown_name(what: &str, name: &str, names: Vec<String>) -> String {
 fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::keep_panics_quiet();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("__revision__", env!("PIFOLAB_REVISION"))?;
     module.add_class::<scheduler::PyScheduler>()?;
     module.add_class::<packets::PyPacket>()?;
     module.add_class::<packets::Admitted>()?;
@@ -87,6 +88,7 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(run::resolve_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_flows, module)?)?;
+    module.add_function(wrap_pyfunction!(run::scenario_tables, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_schema, module)?)?;
     module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
     Ok(())

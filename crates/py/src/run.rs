@@ -2,11 +2,12 @@
 
 use crate::custom::{PythonExtras, Slot};
 use crate::errors::{Fault, guard};
-use pifolab_metrics::Column;
-use pifolab_scenario::{Error, FlowFormat, NetworkProgress, Progress, Report, read_text};
+use pifolab_metrics::{Column, Table};
+use pifolab_scenario::{Error, FlowFormat, Input, NetworkProgress, Place, Progress, Report, SpecError, read_text};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -15,11 +16,11 @@ use std::path::PathBuf;
 /// `progress(arrived, expected, done, schedulers, network)` is called about ten times a second; `network` is None or
 /// (simulated_s, duration_s, events, flows_done, flows). Ctrl-C ends the run with what is complete. The file `flows`, if
 /// there is one, replaces the flows of a network. `schedulers`, `ranks`, `controllers` and `observers` map names to what
-/// makes one that is written in Python.
+/// makes one that is written in Python. `inputs` maps roles to the digests that the files must have, if they are known.
 #[pyfunction]
 #[pyo3(signature = (
     text, file, overrides, *, seed=None, workers=1, flows=None, schedulers=None, ranks=None, controllers=None,
-    observers=None, progress=None
+    observers=None, progress=None, inputs=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
 pub fn run_scenario<'py>(
@@ -35,6 +36,7 @@ pub fn run_scenario<'py>(
     controllers: Option<&Bound<'py, PyDict>>,
     observers: Option<&Bound<'py, PyDict>>,
     progress: Option<Py<PyAny>>,
+    inputs: Option<BTreeMap<String, String>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let slot = Slot::default();
     let extras = PythonExtras::read(schedulers, ranks, controllers, observers, slot.clone())?;
@@ -54,6 +56,9 @@ pub fn run_scenario<'py>(
     let result = guard(py, || {
         let run = || {
             let spec = read_text(text, file, &overrides, flows.as_deref(), &extras)?;
+            if let Some(inputs) = &inputs {
+                check_inputs(file, &spec.inputs(), inputs)?;
+            }
             let go_on = |state| if watch(state) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
             spec.run(seed.unwrap_or(spec.seeds()[0]), workers, &extras, &mut { go_on })
         };
@@ -75,7 +80,30 @@ pub fn run_scenario<'py>(
     Ok(shown)
 }
 
-/// Reads and checks the scenario without running it; returns what it means, every default filled in, as JSON.
+/// Refuses a run on other files than those that it was planned with.
+fn check_inputs(file: &str, found: &[Input], planned: &BTreeMap<String, String>) -> Result<(), Error> {
+    let fault = |role: &str, problem: String| {
+        let (file, key) = (file.to_owned(), role.to_owned());
+        Error::Spec(SpecError { file, place: Place::File, key, problem })
+    };
+    for Input { role, file, sha256 } in found {
+        let expected = planned.get(role).map_or("none", |digest| &digest[..digest.len().min(12)]);
+        if planned.get(role) != Some(sha256) {
+            let problem = format!(
+                "= \"{file}\": the file has changed since the run was planned: expected SHA-256 {expected}, got {}",
+                &sha256[..12]
+            );
+            return Err(fault(role, problem));
+        }
+    }
+    match planned.keys().find(|role| found.iter().all(|input| input.role != **role)) {
+        Some(role) => Err(fault(role, "names no file any more, but did when the run was planned".to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Reads and checks the scenario without running it; returns what it means, every default filled in, as JSON, and the digest
+/// of each file that it names, by the key that names it.
 ///
 /// The arguments are those of `run_scenario`.
 #[pyfunction]
@@ -90,16 +118,44 @@ pub fn resolve_scenario(
     schedulers: Option<&Bound<'_, PyDict>>,
     ranks: Option<&Bound<'_, PyDict>>,
     controllers: Option<&Bound<'_, PyDict>>,
-) -> PyResult<String> {
+) -> PyResult<(String, BTreeMap<String, String>)> {
     let slot = Slot::default();
     let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
     let resolved = guard(py, || {
         let read = || read_text(text, file, &overrides, flows.as_deref(), &extras);
-        py.detach(read).map(|spec| spec.resolved().to_string()).map_err(|error| Fault::Input(error.to_string()))
+        let spec = py.detach(read).map_err(|error| Fault::Input(error.to_string()))?;
+        let digests = spec.inputs().into_iter().map(|input| (input.role, input.sha256)).collect();
+        Ok((spec.resolved().to_string(), digests))
     });
     match slot.take() {
         Some(error) => Err(error),
         None => resolved,
+    }
+}
+
+/// The tables that a run of the scenario will have, as `run_scenario` gives them, but without rows: nothing has run.
+///
+/// The arguments are those of `run_scenario`.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, *, schedulers=None, ranks=None, controllers=None))]
+pub fn scenario_tables<'py>(
+    py: Python<'py>,
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    schedulers: Option<&Bound<'py, PyDict>>,
+    ranks: Option<&Bound<'py, PyDict>>,
+    controllers: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let slot = Slot::default();
+    let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
+    let tables = guard(py, || {
+        let read = || read_text(text, file, &overrides, None, &extras)?.tables(&extras);
+        py.detach(read).map_err(|error| Fault::Input(error.to_string()))
+    });
+    match slot.take() {
+        Some(error) => Err(error),
+        None => show_tables(py, &tables?),
     }
 }
 
@@ -132,19 +188,23 @@ pub fn scenario_schema() -> String {
     pifolab_scenario::schema::schema().to_string()
 }
 
-fn show_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
-    let tables = PyDict::new(py);
-    for table in &report.tables {
+fn show_tables<'py>(py: Python<'py>, tables: &[Table]) -> PyResult<Bound<'py, PyDict>> {
+    let shown = PyDict::new(py);
+    for table in tables {
         let columns = PyDict::new(py);
         for (name, column) in &table.columns {
             columns.set_item(name, show_column(py, column)?)?;
         }
-        tables.set_item(table.name, columns)?;
+        shown.set_item(table.name, columns)?;
     }
+    Ok(shown)
+}
+
+fn show_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("manifest", report.manifest.to_string())?;
     result.set_item("summary", report.summary.to_string())?;
-    result.set_item("tables", tables)?;
+    result.set_item("tables", show_tables(py, &report.tables)?)?;
     Ok(result)
 }
 

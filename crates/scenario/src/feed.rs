@@ -53,6 +53,11 @@ impl<'a> Feed<'a> {
         };
         Self { source, end: spec.arrivals_end, left: spec.packets, delivered: 0, progress, cancelled }
     }
+
+    /// The same, over before it begins.
+    pub(crate) fn without_arrivals(self) -> Self {
+        Self { left: 0, ..self }
+    }
 }
 
 impl Arrivals for Feed<'_> {

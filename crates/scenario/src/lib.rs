@@ -24,6 +24,7 @@ mod error;
 mod extras;
 mod feed;
 pub mod fields;
+mod inputs;
 mod memory;
 mod network;
 mod network_tables;
@@ -39,6 +40,7 @@ mod text;
 
 pub use error::{Error, Place, SpecError};
 pub use extras::{BoxedObserver, Extras};
+pub use inputs::Input;
 pub use report::{NetworkProgress, Progress, Report};
 pub use spec::network::NetworkSpec;
 pub use spec::one_link::OneLinkSpec;

@@ -135,6 +135,21 @@ impl NetworkSpec {
         Ok(network_tables::report(self, seed, &flows, &runs))
     }
 
+    /// The report of a run of the first scheduler that ends before any flow starts.
+    pub(crate) fn without_flows(&self, extras: &dyn Extras) -> Result<Report, Error> {
+        let seed = self.seeds[0];
+        let network = self.network(&self.schedulers[0], seed, extras)?;
+        let rates = self.layout.topology.links.iter().map(|link| link.rate);
+        let mut watch = self.metrics.watch_ports.then(|| PortWatch::new(rates, self.wire().0));
+        let mut recorded = recorders(self, 0);
+        let mut observers = (&mut watch, &mut recorded);
+        let simulation = network.simulation(&[], &mut observers).map_err(|error| self.failed(error))?;
+        let result = simulation.finish().map_err(|error| self.failed(error))?;
+        let (began, ended, ideal) = (None, None, Vec::new());
+        let run = NetworkRun { result, began, ended, ideal, watch, recorded, interrupted: false };
+        Ok(network_tables::report(self, seed, &[], &[Some(run)]))
+    }
+
     fn simulate(
         &self,
         network: &Network,

@@ -191,7 +191,7 @@ fn faults_of_topologies_and_recordings_name_the_key() {
         (DUMBBELL.replace("bottleneck", "fabric"), "topology.bottleneck_rate_gbps: is missing"),
         (format!("{LEAF_SPINE}fabric_rate_gbps = 4\n"), "topology.fabric_rate_gbps: has no effect beside the others"),
         (LEAF_SPINE.replace("oversubscription = 2\n", ""), "topology.fabric_rate_gbps: is missing"),
-        ("kind = \"file\"\nfile = \"no.toml\"\n".to_owned(), "no.toml: cannot be read: "),
+        ("kind = \"file\"\nfile = \"no.toml\"\n".to_owned(), "no.toml: cannot be opened: "),
     ] {
         let message = refused(&topology);
         assert!(message.contains(expected), "{message}");

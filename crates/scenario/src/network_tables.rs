@@ -1,5 +1,6 @@
 //! The report of a run on a network: flows, completion times by size class, ports, summary and manifest.
 
+use crate::inputs;
 use crate::network::NetworkRun;
 use crate::record;
 use crate::report::Report;
@@ -67,6 +68,7 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
         "text": spec.text,
         "overrides": overrides,
         "spec": spec.resolved,
+        "inputs": inputs::listed(&spec.resolved),
         "seed": seed,
         "runs": hashes,
         "trace_hash": hex(hash.value()),

@@ -286,3 +286,17 @@ fn rank_functions_that_a_network_tells_nothing_are_refused_at_every_port() {
         }
     }
 }
+
+#[test]
+fn the_tables_of_a_run_are_known_before_it() {
+    let text = format!("{FABRIC}\n[record]\nsample_interval_us = 100\nthroughput_interval_us = 100\n");
+    let spec = crate::read_text(&text, "net.toml", &[], None, &()).unwrap();
+    let shape = |tables: &[pifolab_metrics::Table]| -> Vec<_> {
+        let names = |table: &pifolab_metrics::Table| table.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        tables.iter().map(|table| (table.name, names(table))).collect()
+    };
+    let before = spec.tables(&()).unwrap();
+    let report = spec.run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    assert_eq!(shape(&before), shape(&report.tables));
+    assert_eq!(before.iter().find(|table| table.name == "flows").unwrap().rows(), 0, "no flow started");
+}

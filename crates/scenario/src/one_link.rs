@@ -80,6 +80,16 @@ impl OneLinkSpec {
         Ok(tables::report(self, seed, &measured))
     }
 
+    /// The report of a run of the first scheduler that ends before any packet comes.
+    pub(crate) fn without_packets(&self, extras: &dyn Extras) -> Result<Report, Error> {
+        let (seed, spec) = (self.seeds[0], &self.schedulers[0]);
+        let built = build(&spec.chosen, self.rank.as_ref(), extras);
+        let mut scheduler = built.map_err(|problem| Spec::fault(&self.file, &spec.label, problem))?;
+        let (arrived, cancelled) = (AtomicU64::new(0), AtomicBool::new(true));
+        let feed = Feed::new(self, seed, &arrived, &cancelled).without_arrivals();
+        Ok(tables::report(self, seed, &[Some(self.measure(feed, &mut scheduler, None))]))
+    }
+
     fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler, mut guest: Option<BoxedObserver>) -> Measured {
         let Metrics { sampling, max_samples, sample_window, unpifoness_window, throughput_interval, .. } = self.metrics;
         let mut standard = (

@@ -1,5 +1,6 @@
 //! The report of a run on one link: tables, summary and manifest from what the observers measured.
 
+use crate::inputs;
 use crate::one_link::Measured;
 use crate::report::Report;
 use crate::spec::one_link::OneLinkSpec;
@@ -55,6 +56,7 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
         "text": spec.text,
         "overrides": overrides,
         "spec": spec.resolved,
+        "inputs": inputs::listed(&spec.resolved),
         "seed": seed,
         "runs": runs,
         "trace_hash": hex(hash.value()),

@@ -338,3 +338,24 @@ fn schedulers_of_the_user_s_run_beside_the_others() {
         "t:19: scheduler.name: unknown scheduler \"minee\"; did you mean mine?"
     );
 }
+
+#[test]
+fn the_tables_of_a_run_are_known_before_it() {
+    let overrides = [("metrics.sample_window".to_owned(), "true".to_owned())];
+    let spec = read_text(PACKS, "test.toml", &overrides, None, &()).unwrap();
+    let shape = |tables: &[pifolab_metrics::Table]| -> Vec<_> {
+        let names = |table: &pifolab_metrics::Table| table.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        tables.iter().map(|table| (table.name, names(table))).collect()
+    };
+    let before = spec.tables(&()).unwrap();
+    let report = spec.run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    assert_eq!(shape(&before), shape(&report.tables));
+    assert!(before.iter().all(|table| table.rows() <= 1), "no packet came");
+}
+
+#[test]
+fn a_seed_stands_once() {
+    let text = PACKS.replace("seeds = [1, 2]", "seeds = [1, 2, 1]");
+    let message = read_text(&text, "test.toml", &[], None, &()).unwrap_err().to_string();
+    assert_eq!(message, "test.toml:4: seeds = [1, 2, 1]: seed 1 is a duplicate: expected each seed once");
+}

@@ -256,7 +256,7 @@ def _verify(store: Store) -> int:
 
 
 def _prune(store: Store, arguments: argparse.Namespace) -> int:
-    from pifolab.sweep.plan import code_version
+    from pifolab.provenance import code_version
 
     keys = store.keys()
     reasons = {key: problem for key in keys if (problem := store.problem(key)) is not None}

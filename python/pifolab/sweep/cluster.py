@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.provenance import code_version
 from pifolab.store import Store, StoreError, StoreFullError
 from pifolab.sweep.job import JobError, OverTimeError, described, execute
-from pifolab.sweep.plan import code_version
 from pifolab.sweep.pool import Engine
 
 __all__ = ["DaskEngine", "dask_engine", "slurm_engine"]

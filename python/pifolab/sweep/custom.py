@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.provenance import file_digest, importable, only_sources, own_files
 
-__all__ = ["KINDS", "Custom", "load", "load_all"]
+__all__ = ["KINDS", "Custom", "check_files", "load", "load_all"]
 
 #: The tables of a sweep that name classes; also the keywords of `pifolab.run`.
 KINDS = ("schedulers", "ranks", "controllers", "observers")
@@ -56,13 +59,39 @@ class Custom:
         """Return the classes themselves."""
         return load_all(self.named)
 
-    def digest(self) -> str:
-        """Return a hash of the files behind the names; empty without any."""
-        digest = hashlib.sha256()
-        members = [(name, one) for named in self.named.values() for name, one in named.items()]
-        for name, (file, maker) in members:
-            digest.update(f"{name}\0{maker}\0".encode() + Path(file).read_bytes())
-        return digest.hexdigest() if members else ""
+    def files(self) -> dict[str, str]:
+        """Return the digest of each file that is behind the names, or imported by one that is, by its absolute path."""
+        return {
+            str(path): file_digest(path)
+            for named in self.named.values()
+            for file, _ in named.values()
+            for path in own_files(Path(file)).values()
+        }
+
+    def contents(self) -> list[list[Any]]:
+        """Return what is behind the names: kind, name, class, and the digest of each module; paths decide nothing."""
+        return [
+            [kind, name, maker, {module: file_digest(path) for module, path in own_files(Path(file)).items()}]
+            for kind, named in self.named.items()
+            for name, (file, maker) in sorted(named.items())
+        ]
+
+
+def check_files(digests: Mapping[str, str]) -> None:
+    """Refuse to go on with other files than those that a run was planned with.
+
+    Raises
+    ------
+    InputError
+        A file has changed; the text names it.
+    """
+    for path, planned in digests.items():
+        found = file_digest(Path(path))
+        if found != planned:
+            raise InputError(
+                f"{path}: the file has changed since the run was planned: expected SHA-256 {planned[:12]}, "
+                f"got {found[:12]}"
+            )
 
 
 def load_all(named: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]:
@@ -78,24 +107,51 @@ def load(file: str, maker: str) -> Any:
     InputError
         There is no such file or name, or the file raises an exception.
     """
-    try:
-        content = Path(file).read_bytes()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    # A process that lives longer than one sweep must notice that the file has changed.
-    module_name = "pifolab_custom_" + hashlib.sha256(file.encode() + b"\0" + content).hexdigest()[:16]
-    module = sys.modules.get(module_name)
-    if module is None:
-        spec = importlib.util.spec_from_file_location(module_name, file)
-        if spec is None or spec.loader is None:
-            raise InputError(f"{file}: expected a Python file, with the ending .py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module
-        try:
-            spec.loader.exec_module(module)
-        except Exception as error:
-            del sys.modules[module_name]
-            raise InputError(f"{file}: {type(error).__name__}: {error}") from None
-    if not hasattr(module, maker):
+    loaded = _LOADED.get(file)
+    # A process that lives longer than one sweep must notice that a file has changed.
+    if loaded is None or loaded.digests != _digests(loaded.files):
+        loaded = _LOADED[file] = _load_anew(file, loaded)
+    if not hasattr(loaded.module, maker):
         raise InputError(f"{file}: has no {maker}")
-    return getattr(module, maker)
+    return getattr(loaded.module, maker)
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    module: ModuleType
+    files: dict[str, Path]
+    digests: dict[str, str]
+
+
+#: What was loaded in this process, by the file.
+_LOADED: dict[str, _Loaded] = {}
+
+
+def _load_anew(file: str, before: _Loaded | None) -> _Loaded:
+    # What it imported then is as old as itself.
+    for name in before.files if before is not None else ():
+        sys.modules.pop(name, None)
+    module_name = "pifolab_custom_" + hashlib.sha256(file.encode()).hexdigest()[:16]
+    spec = importlib.util.spec_from_file_location(module_name, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file}: expected a Python file, with the ending .py")
+    importable(Path(file))
+    # The cache of what folders hold does not notice a file that was written within the last second.
+    importlib.invalidate_caches()
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        with only_sources():
+            spec.loader.exec_module(module)
+    except FileNotFoundError as error:
+        del sys.modules[module_name]
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    except Exception as error:
+        del sys.modules[module_name]
+        raise InputError(f"{file}: {type(error).__name__}: {error}") from None
+    files = own_files(Path(file))
+    return _Loaded(module, files, _digests(files))
+
+
+def _digests(files: Mapping[str, Path]) -> dict[str, str]:
+    return {name: file_digest(path) for name, path in files.items()}

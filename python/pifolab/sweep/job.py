@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError, PifolabError
+from pifolab.provenance import code_version
 
 if TYPE_CHECKING:
     from pifolab.runs import Progress
@@ -61,8 +62,7 @@ def execute(
         It took longer than ``time_limit_s`` of the job.
     """
     from pifolab.runs import run_text
-    from pifolab.sweep.custom import load_all
-    from pifolab.sweep.plan import code_version
+    from pifolab.sweep.custom import check_files, load_all
 
     if job["code"] != code_version():
         raise JobError(f"this worker has pifolab {code_version()}, the sweep was started with {job['code']}")
@@ -75,6 +75,7 @@ def execute(
             progress(state.share)
 
     try:
+        check_files(job["python_files"])
         result = run_text(
             job["text"],
             job["file"],
@@ -83,7 +84,10 @@ def execute(
             **load_all(job["python"]),
             workers=1,
             progress=watch,
+            inputs=job["inputs"],
         )
+        # What is imported in the middle of a run is read only then.
+        check_files(job["python_files"])
     except _StopError:
         raise OverTimeError(f"took longer than the time limit of {limit:g} s") from None
     except InputError as error:

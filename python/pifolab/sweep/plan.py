@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError, ParameterError
+from pifolab.provenance import code_version
 from pifolab.sweep.spec import Setting, Sweep
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Plan", "PlannedRun", "Together", "code_version", "make_plan"]
+__all__ = ["Plan", "PlannedRun", "Together", "make_plan"]
 
 #: What a specification says about itself, not about the results.
 _NO_EFFECT = ("title", "description", "seeds")
@@ -38,6 +37,8 @@ class PlannedRun:
     key: str
     seed: int
     setting: Setting
+    #: The digests of the files that its scenario names, by the keys that name them.
+    inputs: dict[str, str]
 
     @property
     def name(self) -> str:
@@ -53,6 +54,10 @@ class Plan:
     settings: tuple[Setting, ...]
     digests: tuple[str, ...]
     code: str
+    #: Of each combination, as a run of it has them.
+    inputs: tuple[dict[str, str], ...]
+    #: The digests of the Python files that the sweep brings along, by absolute path.
+    python: dict[str, str]
 
     def runs(self, seeds: Sequence[int] | None = None) -> list[PlannedRun]:
         """Return the runs with `seeds`, by default those of the sweep."""
@@ -65,7 +70,8 @@ class Plan:
     def run(self, place: int, seed: int) -> PlannedRun:
         """Return the run of the combination at `place` with `seed`."""
         text = f"{self.digests[place]}\n{seed}\n{self.code}"
-        return PlannedRun(hashlib.sha256(text.encode()).hexdigest()[:32], seed, self.settings[place])
+        key = hashlib.sha256(text.encode()).hexdigest()[:32]
+        return PlannedRun(key, seed, self.settings[place], self.inputs[place])
 
     @property
     def identity(self) -> str:
@@ -111,6 +117,8 @@ class Plan:
                 kind: {name: list(one) for name, one in own.items()} for kind, own in sweep.custom.named.items()
             },
             "tables": None if sweep.tables is None else list(sweep.tables),
+            "python_files": self.python,
+            "inputs": run.inputs,
             "time_limit_s": sweep.time_limit_s,
             "name": run.name,
         }
@@ -159,43 +167,28 @@ def make_plan(sweep: Sweep) -> Plan:
         A combination is wrong; the text names the sweep, the combination, and what the scenario has against it.
     """
     code = code_version()
-    custom = sweep.custom.digest()
+    custom = sweep.custom.contents()
+    python = sweep.custom.files()
     makers = sweep.custom.makers()
     # Observers decide nothing.
     del makers["observers"]
     settings = sweep.settings()
-    digests = []
-    seen: dict[Path, str] = {}
+    digests, inputs = [], []
     for setting in settings:
         try:
-            resolved = json.loads(
-                _pifolab.resolve_scenario(
-                    sweep.scenario_text,
-                    str(sweep.scenario),
-                    list(setting.overrides),
-                    **makers,
-                )
+            # What a file contains stands in the specification beside the key that names it.
+            written, files = _pifolab.resolve_scenario(
+                sweep.scenario_text, str(sweep.scenario), list(setting.overrides), **makers
             )
         except (InputError, ParameterError) as error:
             # What the scenario calls --set is what the sweep sets.
             problem = str(error).replace(f"{sweep.scenario}: --set: ", f"{sweep.scenario}: ", 1)
             raise InputError(f"{sweep.file}: {setting.name}: {problem}{_own_classes(problem)}") from None
-        for name in _NO_EFFECT:
-            resolved.pop(name, None)
-        for path in _files(resolved, sweep.scenario.parent):
-            if path not in seen:
-                seen[path] = _digest(path)
-        inputs = sorted({seen[path] for path in _files(resolved, sweep.scenario.parent)})
-        decided = json.dumps([resolved, inputs, custom], sort_keys=True, ensure_ascii=False)
+        resolved = {name: value for name, value in json.loads(written).items() if name not in _NO_EFFECT}
+        decided = json.dumps([resolved, custom], sort_keys=True, ensure_ascii=False)
         digests.append(hashlib.sha256(decided.encode()).hexdigest())
-    return Plan(sweep, tuple(settings), tuple(digests), code)
-
-
-@lru_cache(maxsize=1)
-def code_version() -> str:
-    """Return the version and a hash of the compiled module: whatever it is made from may change results."""
-    module = Path(str(_pifolab.__file__))
-    return f"{_pifolab.__version__}+{hashlib.sha256(module.read_bytes()).hexdigest()[:12]}"
+        inputs.append(files)
+    return Plan(sweep, tuple(settings), tuple(digests), code, tuple(inputs), python)
 
 
 def _own_classes(problem: str) -> str:
@@ -204,25 +197,3 @@ def _own_classes(problem: str) -> str:
         if named in problem:
             return f"; classes of your own come from the table {kind} of the sweep"
     return ""
-
-
-def _files(value: Any, folder: Path) -> Iterator[Path]:
-    """Yield the files that a specification names: traces, flow lists, histograms."""
-    if isinstance(value, dict):
-        for member in value.values():
-            yield from _files(member, folder)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _files(member, folder)
-    elif isinstance(value, str) and 0 < len(value) < 1000 and "\0" not in value:
-        path = folder / value
-        if path.is_file():
-            yield path
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()

@@ -15,15 +15,18 @@ pub(crate) mod workload;
 
 use crate::error::{Error, Place, SpecError};
 use crate::extras::Extras;
-use crate::fields::{Absent, Field, What};
+use crate::fields::{Absent, Field, Reader, What};
+use crate::inputs::{Input, inputs_of};
 use crate::memory::{Estimate, available};
 use crate::report::{Progress, Report};
 use crate::text::Section;
 use network::NetworkSpec;
 use one_link::OneLinkSpec;
+use pifolab_metrics::Table;
 use pifolab_sched::params::Value;
 use pifolab_workload::flows::{write_flows, write_hpcc_flows};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -164,6 +167,27 @@ impl ValidSpec {
         Ok(out)
     }
 
+    /// The tables that a run will have, without rows: their names and columns, before anything has run. Tables of observers
+    /// that are not the library's are not known yet.
+    ///
+    /// # Errors
+    /// If a scheduler of the user's cannot be built any more.
+    ///
+    /// # Panics
+    /// If a scheduler breaks its contract.
+    pub fn tables(&self, extras: &dyn Extras) -> Result<Vec<Table>, Error> {
+        let report = match self {
+            Self::OneLink(spec) => spec.without_packets(extras),
+            Self::Network(spec) => spec.without_flows(extras),
+        };
+        report.map(|report| report.tables)
+    }
+
+    /// The files that it names, with the digests of what was read.
+    pub fn inputs(&self) -> Vec<Input> {
+        inputs_of(self.resolved())
+    }
+
     /// Everything that was written and every default, as the manifest shows it.
     pub fn resolved(&self) -> &Json {
         match self {
@@ -180,6 +204,17 @@ pub enum FlowFormat {
     Csv,
     /// The flow file of the HPCC simulator; ids are lost.
     Hpcc,
+}
+
+/// The seeds that a scenario lists, each once.
+pub(crate) fn read_seeds(top: &mut Reader<'_>) -> Result<Vec<u64>, SpecError> {
+    let seeds = top.integers("seeds")?.unwrap_or_else(|| vec![1]);
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = seeds.iter().find(|seed| !seen.insert(**seed)) {
+        return Err(top.fault("seeds", format!("= {seeds:?}: seed {twice} is a duplicate: expected each seed once")));
+    }
+    top.resolved.insert("seeds".to_owned(), seeds.clone().into());
+    Ok(seeds)
 }
 
 /// `path` as a file of the scenario `file`: beside it unless it is absolute.

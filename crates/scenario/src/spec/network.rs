@@ -1,6 +1,5 @@
 //! A scenario on a network: what was written becomes what [`run`](NetworkSpec::run) needs.
 
-use super::Spec;
 use super::network_fields::{ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
 use super::network_flows::{FlowContext, Flows, draw_flows, read_workload};
 use super::network_record::{Record, read_record};
@@ -10,6 +9,7 @@ use super::network_trouble::{read_failures, read_switch_buffer};
 use super::schedulers::{
     Chosen, SchedulerSpec, build, controllers, read_rank, read_scheduler, read_schedulers, take_schedulers,
 };
+use super::{Spec, read_seeds};
 use crate::error::{Error, Place, SpecError};
 use crate::extras::Extras;
 use crate::fields::{Field, Reader, What};
@@ -111,8 +111,7 @@ impl NetworkSpec {
         let mut top = Reader::new(root, &file, NETWORK)?;
         top.text("title")?;
         top.text("description")?;
-        let seeds = top.integers("seeds")?.unwrap_or_else(|| vec![1]);
-        top.resolved.insert("seeds".to_owned(), seeds.clone().into());
+        let seeds = read_seeds(&mut top)?;
         let duration = top.time("duration")?.expect("duration is required");
         if duration == Span::ZERO {
             return Err(top.fault(&top.written("duration"), "= 0: expected a time above 0").into());

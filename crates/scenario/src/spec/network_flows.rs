@@ -4,12 +4,13 @@ use super::beside;
 use super::network_fields::{FLOWS, WORKLOAD};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
+use crate::inputs::{note, read_digested};
 use crate::text::Section;
 use pifolab_units::{Rate, Time};
 use pifolab_workload::ParameterError;
 use pifolab_workload::flows::{
     CdfFile, Flow, FlowArrivals, FlowSizes, FlowSource, Interpolation, NetbenchFlows, NetbenchFork, Pairs, SizeUnit,
-    read_flows, read_hpcc_flows, starts_per_s_for_load,
+    flows_from, hpcc_flows_from, starts_per_s_for_load,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -111,10 +112,11 @@ pub(crate) fn read_workload(section: Section, context: &FlowContext<'_>) -> Resu
 fn read_list(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows, Error> {
     let path = beside(context.file, &reader.text("list")?.expect("it was written"));
     let hosts = Some(context.hosts);
-    let flows = match reader.given_choice("format")? {
-        0 => read_flows(&path, hosts)?,
-        _ => read_hpcc_flows(&path, hosts)?,
-    };
+    let hpcc = reader.given_choice("format")? != 0;
+    let (flows, digest) = read_digested(&path, |content, name| {
+        if hpcc { hpcc_flows_from(content, name, hosts) } else { flows_from(content, name, hosts) }
+    })?;
+    note(&mut reader.resolved, "list", digest);
     reader.resolved.insert("list_flows".to_owned(), flows.len().into());
     Ok(Flows::List(Arc::new(flows)))
 }
@@ -208,7 +210,10 @@ fn read_sizes(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flow
         (4, Some(interpolation)) => {
             let path = reader.text("file")?.expect("file is required");
             let unit = [SizeUnit::Bytes, SizeUnit::Packets1460][reader.given_choice("file_unit")?];
-            let file = CdfFile::read(&beside(context.file, &path), unit, interpolation)?;
+            let (file, digest) = read_digested(&beside(context.file, &path), |content, name| {
+                CdfFile::from_reader(content, name, unit, interpolation)
+            })?;
+            note(&mut reader.resolved, "file", digest);
             reader.resolved.insert("file_points".to_owned(), file.rows.into());
             reader.resolved.insert("file_percent".to_owned(), file.percent.into());
             Ok(file.sizes)
@@ -241,7 +246,11 @@ fn read_pairs(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Pair
         }
         _ => {
             let path = reader.text("pairs_file")?.expect("pairs_file is required");
-            Pairs::read(&beside(context.file, &path), context.hosts)?
+            let (pairs, digest) = read_digested(&beside(context.file, &path), |content, name| {
+                Pairs::from_reader(content, name, context.hosts)
+            })?;
+            note(&mut reader.resolved, "pairs_file", digest);
+            pairs
         }
     })
 }

@@ -2,12 +2,14 @@
 
 use super::beside;
 use super::network_topology_fields::TOPOLOGY;
-use super::network_topology_file::{read_edge_list, read_links};
+use super::network_topology_file::{read_edge_list, read_links, text_of};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
+use crate::inputs::{note, read_digested};
 use crate::text::Section;
 use pifolab_sim::network::{Dumbbell, FatTree, LeafSpine, Topology};
 use pifolab_units::Rate;
+use pifolab_workload::FileError;
 use serde_json::{Value as Json, json};
 
 /// The network, and what its nodes are called.
@@ -217,16 +219,19 @@ fn read_dumbbell(reader: &mut Reader<'_>) -> Result<Layout, Error> {
 
 fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Layout, Error> {
     let path = beside(file, &reader.text("file")?.expect("file is required"));
-    let topology = if path.extension().is_some_and(|extension| extension == "topology") {
+    let (topology, digest) = if path.extension().is_some_and(|extension| extension == "topology") {
         // Netbench's files have no rates and delays.
         let access = given_rate(reader, "access_rate")?;
         let fabric = if reader.has("fabric_rate") { given_rate(reader, "fabric_rate")? } else { access };
         reader.resolved.insert("fabric_rate_bps".to_owned(), fabric.as_bps().into());
         let delay = reader.time("delay")?.expect("delay is required");
-        read_edge_list(&path, access, fabric, delay)?
+        read_digested::<_, FileError>(&path, |content, name| {
+            read_edge_list(&text_of(content, name)?, name, access, fabric, delay)
+        })?
     } else {
-        read_links(&path)?
+        read_digested::<_, Error>(&path, |content, name| read_links(&text_of(content, name)?, name))?
     };
+    note(&mut reader.resolved, "file", digest);
     let tiers = vec![("host", topology.hosts), ("switch", topology.nodes - topology.hosts)];
     Ok(Layout::new(topology, tiers, None))
 }

@@ -9,30 +9,32 @@ use pifolab_sim::network::{Link, Topology};
 use pifolab_units::{Rate, Span};
 use pifolab_workload::{FileError, Place};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::io::Read;
 
 /// More nodes than this are no network that can be simulated.
 const MOST_NODES: u64 = 1 << 24;
 
-fn content(path: &Path) -> Result<(String, String), FileError> {
-    let file = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok((file, text)),
-        Err(error) => Err(FileError { file, place: Place::File, problem: format!("cannot be read: {error}") }),
+/// The text of a file that is called `file` in errors.
+pub(super) fn text_of(content: &mut impl Read, file: &str) -> Result<String, FileError> {
+    let mut text = String::new();
+    match content.read_to_string(&mut text) {
+        Ok(_) => Ok(text),
+        Err(error) => {
+            Err(FileError { file: file.to_owned(), place: Place::File, problem: format!("cannot be read: {error}") })
+        }
     }
 }
 
 /// Reads a network in TOML: numbers of hosts and switches, and links with their rates and delays.
-pub(super) fn read_links(path: &Path) -> Result<Topology, Error> {
-    let (file, text) = content(path)?;
-    let mut reader = Reader::new(Section::parse(&text, &file)?, &file, TOPOLOGY_FILE)?;
+pub(super) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
+    let mut reader = Reader::new(Section::parse(text, file)?, file, TOPOLOGY_FILE)?;
     reader.text("title")?;
     let hosts = reader.given_integer("hosts")? as u32;
     let nodes = hosts + reader.given_integer("switches")? as u32;
     let (rate, delay) = (reader.rate("rate")?, reader.time("delay")?);
     let mut topology = Topology { hosts, nodes, links: Vec::new() };
     for section in reader.tables("link")? {
-        let mut link = Reader::new(section, &file, FILE_LINK)?;
+        let mut link = Reader::new(section, file, FILE_LINK)?;
         let mut end = |name: &str| {
             let node = link.given_integer(name)?;
             if node < u64::from(nodes) {
@@ -54,19 +56,20 @@ pub(super) fn read_links(path: &Path) -> Result<Topology, Error> {
     }
     reader.finish()?;
     topology.check().map_err(|error| -> SpecError {
-        Spec::fault(&file, &error.key, format!("= {}: expected {}", error.value, error.expected))
+        Spec::fault(file, &error.key, format!("= {}: expected {}", error.value, error.expected))
     })?;
     Ok(topology)
 }
 
 /// Reads a `.topology` file of Netbench: `|V|`, `|E|`, the servers, and every direction of every link on a line of its own,
 /// whose order is the order of equal-cost next hops. Links of servers get the rate `access`, all others `fabric`.
-pub(super) fn read_edge_list(path: &Path, access: Rate, fabric: Rate, delay: Span) -> Result<Topology, Error> {
-    let (file, text) = content(path)?;
-    read_edges(&text, &file, access, fabric, delay).map_err(Error::from)
-}
-
-fn read_edges(text: &str, file: &str, access: Rate, fabric: Rate, delay: Span) -> Result<Topology, FileError> {
+pub(super) fn read_edge_list(
+    text: &str,
+    file: &str,
+    access: Rate,
+    fabric: Rate,
+    delay: Span,
+) -> Result<Topology, FileError> {
     let fault = |line: usize, problem: String| FileError {
         file: file.to_owned(),
         place: if line == 0 { Place::File } else { Place::Line(line as u64) },
@@ -161,7 +164,7 @@ mod tests {
 
     fn edges(text: &str) -> Result<Topology, String> {
         let (access, fabric) = (Rate::from_gbps(1), Rate::from_gbps(4));
-        read_edges(text, "f.topology", access, fabric, Span::from_ns(20)).map_err(|error| error.to_string())
+        read_edge_list(text, "f.topology", access, fabric, Span::from_ns(20)).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::schedulers::{Chosen, SchedulerSpec, read_rank, read_schedulers, take_schedulers};
 use super::workload::{Context, Workload};
-use super::{LINK, METRICS, Spec, TOP};
+use super::{LINK, METRICS, Spec, TOP, read_seeds};
 use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;
@@ -53,7 +53,7 @@ impl OneLinkSpec {
         let mut top = Reader::new(root, &file, TOP)?;
         top.text("title")?;
         top.text("description")?;
-        let seeds = top.integers("seeds")?.unwrap_or_else(|| vec![1]);
+        let seeds = read_seeds(&mut top)?;
         let duration = top.time("duration")?;
         if duration == Some(Span::ZERO) {
             return Err(top.fault(&top.written("duration"), "= 0: expected a time above 0").into());
@@ -105,7 +105,6 @@ impl OneLinkSpec {
         let metrics = top.table("metrics")?;
         let (metrics, shown) = read_metrics(metrics, &file, &schedulers)?;
         resolved.insert("metrics".to_owned(), shown);
-        top.resolved.insert("seeds".to_owned(), seeds.clone().into());
         let mut all = top.finish()?;
         all.insert("link".to_owned(), link.into());
         all.extend(resolved);

@@ -3,6 +3,7 @@
 use super::{MAX_PACKETS, beside};
 use crate::error::Error;
 use crate::fields::{Absent, Field, Reader, What};
+use crate::inputs::{note, read_digested};
 use crate::text::{Node, Section};
 use pifolab_sched::params::{MAX_RANK, Value};
 use pifolab_sched::{Fact, Facts};
@@ -513,7 +514,12 @@ pub(crate) fn read_distribution(reader: &mut Reader<'_>, file: &str, key: &str) 
         }
         6 => Distribution::constant(inner.given_integer("value")?),
         _ => match inner.text("file")? {
-            Some(path) => Ok(Distribution::read_histogram(&beside(file, &path))?),
+            Some(path) => {
+                let path = beside(file, &path);
+                let (read, digest) = read_digested(&path, |content, name| Distribution::histogram_from(content, name))?;
+                note(&mut inner.resolved, "file", digest);
+                Ok(read)
+            }
             None => {
                 let values = inner.integers("values")?.expect("values are required");
                 let weights = inner.integers("weights")?.expect("weights are required");
@@ -564,7 +570,8 @@ fn read_trace(mut reader: Reader<'_>, context: &Context<'_>) -> Result<(Trace, J
     let out_of_order = [OutOfOrder::Error, OutOfOrder::Sort][reader.given_choice("out_of_order")?];
     let mut resolved = reader.finish()?;
     let path = beside(context.file, &path);
-    let trace = load(&path, TraceOptions { rank, speed_up, out_of_order })?;
+    let (trace, digest) = load(&path, TraceOptions { rank, speed_up, out_of_order })?;
+    note(&mut resolved, "trace", digest);
     resolved.insert("trace_contents".to_owned(), summary_of(&trace));
     Ok((trace, resolved.into()))
 }
@@ -579,8 +586,11 @@ fn read_width(reader: &mut Reader<'_>) -> Result<RankWidth, Error> {
     }
 }
 
-fn load(path: &Path, options: TraceOptions) -> Result<Trace, Error> {
-    let mut reader = TraceReader::open(path, options)?;
+fn load(path: &Path, options: TraceOptions) -> Result<(Trace, String), Error> {
+    read_digested(path, |content, name| Ok(gathered(TraceReader::new(content, name, options)?)?))
+}
+
+fn gathered(mut reader: TraceReader<'_>) -> Result<Trace, pifolab_workload::FileError> {
     let mut arrivals = Vec::new();
     let mut flow_bytes: Vec<u64> = Vec::new();
     for arrival in &mut reader {

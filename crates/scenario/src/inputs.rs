@@ -1,0 +1,173 @@
+//! The files that a scenario names. Each is hashed while it is read, so that the digest is that of what was read, whatever
+//! becomes of the file before and after.
+//!
+//! The digest stands beside the key that names the file, under the same name with `_sha256` behind it: so a specification
+//! says which content plays which role.
+
+use pifolab_workload::{FileError, Place};
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What stands behind the name of a key that names a file.
+const SUFFIX: &str = "_sha256";
+
+/// A file that a scenario names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The key that names it, such as `workload.trace` or `workload.flows[1].list`.
+    pub role: String,
+    /// The file as it was written there.
+    pub file: String,
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Reads the file at `path` with `parse`, which gets its content and its name for errors; returns the digest as well.
+pub(crate) fn read_digested<T, E: From<FileError>>(
+    path: &Path,
+    parse: impl FnOnce(&mut Digested, &str) -> Result<T, E>,
+) -> Result<(T, String), E> {
+    let name = path.display().to_string();
+    let fault = |problem: &str, error: io::Error| FileError {
+        file: name.clone(),
+        place: Place::File,
+        problem: format!("cannot be {problem}: {error}"),
+    };
+    let file = File::open(path).map_err(|error| fault("opened", error))?;
+    let mut content = Digested { file, hasher: Sha256::new() };
+    let parsed = parse(&mut content, &name)?;
+    // What a parser leaves is content, too; of a pipe it would never end.
+    if content.file.metadata().is_ok_and(|about| about.is_file()) {
+        io::copy(&mut content, &mut io::sink()).map_err(|error| fault("read", error))?;
+    }
+    let digest = content.hasher.finalize();
+    Ok((parsed, digest.iter().map(|byte| format!("{byte:02x}")).collect()))
+}
+
+/// A file that is hashed while it is read.
+pub(crate) struct Digested {
+    file: File,
+    hasher: Sha256,
+}
+
+impl Read for Digested {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.file.read(buffer)?;
+        self.hasher.update(&buffer[..length]);
+        Ok(length)
+    }
+}
+
+/// Notes in `resolved` that the key `name` names a file with this digest.
+pub(crate) fn note(resolved: &mut serde_json::Map<String, Json>, name: &str, sha256: String) {
+    resolved.insert(format!("{name}{SUFFIX}"), sha256.into());
+}
+
+/// The files of a specification that was resolved, in the order of their roles.
+pub(crate) fn inputs_of(resolved: &Json) -> Vec<Input> {
+    let mut found = Vec::new();
+    gather(resolved, "", &mut found);
+    found.sort_by(|a, b| a.role.cmp(&b.role));
+    found
+}
+
+fn gather(value: &Json, path: &str, found: &mut Vec<Input>) {
+    match value {
+        Json::Object(members) => {
+            for (key, member) in members {
+                let role = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+                let named = key.strip_suffix(SUFFIX).and_then(|name| Some((name, members.get(name)?.as_str()?)));
+                match (named, member.as_str()) {
+                    (Some((name, file)), Some(sha256)) => {
+                        found.push(Input { role: role(name), file: file.to_owned(), sha256: sha256.to_owned() });
+                    }
+                    _ => gather(member, &role(key), found),
+                }
+            }
+        }
+        Json::Array(members) => {
+            for (number, member) in members.iter().enumerate() {
+                gather(member, &format!("{path}[{number}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The files of a specification as its manifest lists them.
+pub(crate) fn listed(resolved: &Json) -> Json {
+    let object = |Input { role, file, sha256 }| json!({ "role": role, "file": file, "sha256": sha256 });
+    inputs_of(resolved).into_iter().map(object).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_text;
+    use std::fs;
+
+    const LINK: &str = r#"
+        duration_s = 0.001
+        link = { rate_gbps = 10 }
+        scheduler = [{ name = "pifo" }]
+        [[workload]]
+        arrivals = "constant"
+        rate_gbps = 1
+        size_bytes = 1500
+        ranks = { distribution = "histogram", file = "a.csv" }
+        [[workload]]
+        arrivals = "constant"
+        rate_gbps = 2
+        size_bytes = 1500
+        ranks = { distribution = "histogram", file = "b.csv" }
+    "#;
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("pifolab-inputs-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_digest_says_which_content_plays_which_role() {
+        let folder = folder("roles");
+        let (one, two) = ("rank,weight\n1,1\n", "rank,weight\n2,1\n");
+        let read = |a: &str, b: &str| {
+            fs::write(folder.join("a.csv"), a).unwrap();
+            fs::write(folder.join("b.csv"), b).unwrap();
+            let file = folder.join("x.toml").display().to_string();
+            let spec = read_text(LINK, &file, &[], None, &()).unwrap();
+            (spec.inputs(), spec.resolved().clone())
+        };
+        let (inputs, resolved) = read(one, two);
+        let roles: Vec<_> = inputs.iter().map(|input| (input.role.as_str(), input.file.as_str())).collect();
+        assert_eq!(roles, [("workload[0].ranks.file", "a.csv"), ("workload[1].ranks.file", "b.csv")]);
+        // As sha256sum tells it.
+        assert_eq!(inputs[0].sha256, "29ad18ca8e38e96a6f7b9d43ef6f2fec63a019585dcdd4c2b6bff374b75433f5");
+        let (swapped, other) = read(two, one);
+        assert_eq!((&swapped[0].sha256, &swapped[1].sha256), (&inputs[1].sha256, &inputs[0].sha256));
+        assert_ne!(resolved, other, "swapped contents are another specification");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_a_parser_leaves_is_part_of_the_digest() {
+        let folder = folder("rest");
+        let path = folder.join("x");
+        fs::write(&path, "first and rest").unwrap();
+        let parse = |content: &mut Digested, _: &str| {
+            let mut start = [0; 5];
+            content.read_exact(&mut start).unwrap();
+            Ok::<_, FileError>(start)
+        };
+        let (start, digest) = read_digested(&path, parse).unwrap();
+        assert_eq!(
+            (&start, digest),
+            (b"first", "ecb49c12d0ea2ad9d13ddb071f1faa791adc02f276f5f119434da60be2335222".to_owned())
+        );
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,190 @@
+"""What a run is made of beside its scenario: the compiled module, and the user's own Python files."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import site
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+
+from pifolab import _pifolab
+from pifolab.errors import InputError
+
+__all__ = ["code_version", "file_digest", "importable", "module_digest", "only_sources", "own_files"]
+
+#: Calls that import what their first argument names.
+_IMPORTERS = ("import_module", "__import__")
+
+
+@lru_cache(maxsize=1)
+def module_digest() -> str:
+    """Return the SHA-256 of the compiled module, in hexadecimal digits."""
+    return file_digest(Path(str(_pifolab.__file__)))
+
+
+def code_version() -> str:
+    """Return the version and a hash of the compiled module: whatever it is made from may change results."""
+    return f"{_pifolab.__version__}+{module_digest()[:12]}"
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    return digest.hexdigest()
+
+
+def importable(file: Path) -> None:
+    """Let the Python file `file` import what lies beside it, after all that can be imported anyway."""
+    sys.path[:] = _search_path(file)
+    _FOLDERS.add(str(file.absolute().parent))
+
+
+@contextmanager
+def only_sources() -> Iterator[None]:
+    """Import from sources: a compiled file passes for new if its source changed within a second and kept its length."""
+    before = sys.pycache_prefix, sys.dont_write_bytecode
+    # Nothing is ever written there.
+    sys.pycache_prefix, sys.dont_write_bytecode = os.path.join(tempfile.gettempdir(), "pifolab-none"), True  # noqa: PTH118
+    try:
+        yield
+    finally:
+        sys.pycache_prefix, sys.dont_write_bytecode = before
+
+
+def own_files(file: Path) -> dict[str, Path]:
+    """Return a Python file and what it imports from outside installed packages, and what that imports.
+
+    Imports are read from the source, wherever they stand in it; one whose name is computed cannot be seen.
+
+    Parameters
+    ----------
+    file : Path
+        The file; its folder is searched after ``sys.path``, but before the folders of other such files.
+
+    Returns
+    -------
+    dict of str to Path
+        Files by the names of their modules; `file` itself is under ``""``.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read or is no Python, or a module of that name was loaded from elsewhere.
+    """
+    path = _search_path(file)
+    found = {"": file.absolute()}
+    seen: set[str] = set()
+    waiting = [("", file.absolute(), "")]
+    while waiting:
+        _, source, package = waiting.pop()
+        if source.suffix != ".py":
+            continue
+        for name in _imports(source, package):
+            for spec in _specs(name, path, seen):
+                seen.add(spec.name)
+                origin = Path(spec.origin) if spec.has_location and spec.origin else None
+                if origin is None or _is_installed(origin):
+                    continue
+                _check_origin(file, spec.name, origin)
+                found[spec.name] = origin.absolute()
+                inside = spec.name if spec.submodule_search_locations is not None else spec.name.rpartition(".")[0]
+                waiting.append((spec.name, origin, inside))
+    return dict(sorted(found.items()))
+
+
+def _imports(source: Path, package: str) -> Iterator[str]:
+    """Yield the full names that a file imports, some of which may be names in a module instead of modules."""
+    try:
+        tree = ast.parse(source.read_bytes(), str(source))
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror}") from None
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InputError(f"{source}: cannot be read as Python: {error}") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*filter(None, parents), *([node.module] if node.module else [])])
+            if base:
+                yield base
+                yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = getattr(node.func, "attr", getattr(node.func, "id", None))
+            if called in _IMPORTERS and isinstance(node.args[0].value, str):
+                yield node.args[0].value
+
+
+def _specs(name: str, path: Sequence[str], seen: set[str]) -> Iterator[ModuleSpec]:
+    """Yield what importing `name` runs and is not `seen`: packages first; nothing is run to find it."""
+    search: Sequence[str] | None = path
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        full = ".".join(parts[:count])
+        if full in sys.builtin_module_names:
+            return
+        spec = PathFinder.find_spec(full, search)
+        if spec is None or (spec.origin and _is_installed(Path(spec.origin))):
+            return
+        if full not in seen:
+            yield spec
+        if spec.submodule_search_locations is None:
+            return
+        search = list(spec.submodule_search_locations)
+
+
+#: Folders that `importable` added to ``sys.path``.
+_FOLDERS: set[str] = set()
+
+#: Where modules of users come from. In a process there is one module of a name.
+_ORIGINS: dict[str, Path] = {}
+
+
+def _search_path(file: Path) -> list[str]:
+    own = str(file.absolute().parent)
+    others = [folder for folder in sys.path if folder in _FOLDERS and folder != own]
+    first = [folder for folder in sys.path if folder not in _FOLDERS]
+    return [*first, *([] if own in first else [own]), *others]
+
+
+def _check_origin(file: Path, name: str, origin: Path) -> None:
+    loaded = getattr(sys.modules.get(name), "__file__", None)
+    other = _ORIGINS.get(name) if loaded is None else Path(loaded)
+    if other is not None and other.absolute() != origin.absolute() and other.exists():
+        raise InputError(f"{file}: imports {name} from {origin}, but {other} has this name too: rename one of them")
+    _ORIGINS[name] = origin
+
+
+@lru_cache(maxsize=1)
+def _installed() -> tuple[Path, ...]:
+    """Return the folders of installed packages, and of Python and pifolab themselves."""
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders |= {*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parent)}
+    return tuple(Path(folder).resolve() for folder in folders)
+
+
+def _is_installed(path: Path) -> bool:
+    whole = path.resolve()
+    return any(whole.is_relative_to(folder) for folder in _installed()) or bool(
+        {"site-packages", "dist-packages"} & set(whole.parts)
+    )

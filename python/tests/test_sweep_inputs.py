@@ -1,0 +1,243 @@
+"""What decides the results of a run decides its key: files by their roles, plug-ins with what they import."""
+
+import csv
+import hashlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sweeping import SCENARIO, sweep_of
+
+import pifolab
+from pifolab.errors import InputError
+from pifolab.provenance import own_files
+from pifolab.store import Store
+from pifolab.sweep import Sweep, make_plan, run_sweep
+from pifolab.sweep.job import JobError, execute
+
+#: Two sources whose ranks come from one file each: together the files contain the same when they are swapped.
+TWO_FILES = """
+duration_s = 0.002
+link = { rate_gbps = 10 }
+scheduler = [{ name = "pifo" }]
+
+[[workload]]
+arrivals = "constant"
+rate_gbps = 9
+size_bytes = 1500
+ranks = { distribution = "histogram", file = "one.csv" }
+
+[[workload]]
+arrivals = "constant"
+rate_gbps = 2
+size_bytes = 1500
+ranks = { distribution = "histogram", file = "two.csv" }
+"""
+
+LOW, HIGH = "rank,weight\n1,1\n2,1\n", "rank,weight\n80,1\n90,1\n"
+
+RANKED = """
+import pifolab
+{imports}
+class Mine(pifolab.PythonRank):
+    def rank(self, packet, now_ns):
+        {inside}
+        return {value}
+"""
+
+
+def keys_of(sweep: Sweep) -> list[str]:
+    return [run.key for run in make_plan(sweep).runs()]
+
+
+@pytest.fixture
+def two_files(tmp_path: Path) -> Sweep:
+    (tmp_path / "base.toml").write_text(TWO_FILES)
+    (tmp_path / "one.csv").write_text(LOW)
+    (tmp_path / "two.csv").write_text(HIGH)
+    return sweep_of(tmp_path / "base.toml", seeds=[1])
+
+
+def test_swapped_contents_of_two_inputs_are_another_run(two_files: Sweep, tmp_path: Path):
+    store = Store(tmp_path / "store")
+    before = run_sweep(two_files, store, workers=1).table("ranks")
+    (tmp_path / "one.csv").write_text(HIGH)
+    (tmp_path / "two.csv").write_text(LOW)
+    result = run_sweep(two_files, store, workers=1)
+    assert result.reused == 0
+    departures = [dict(frame.select("rank", "departures").iter_rows()) for frame in (before, result.table("ranks"))]
+    assert departures[0] != departures[1]
+
+
+def test_an_input_that_changes_after_the_plan_is_refused_when_it_is_opened(two_files: Sweep, tmp_path: Path):
+    plan = make_plan(two_files)
+    job = plan.job(plan.runs()[0])
+    assert set(job["inputs"]) == {"workload[0].ranks.file", "workload[1].ranks.file"}
+    execute(job)
+    (tmp_path / "two.csv").write_text(LOW)
+    with pytest.raises(
+        JobError, match=r'workload\[1\]\.ranks\.file = "two\.csv": the file has changed since the run was'
+    ):
+        execute(job)
+
+
+def test_a_sweep_stores_nothing_under_the_key_of_a_file_that_has_changed(two_files: Sweep, tmp_path: Path):
+    store = Store(tmp_path / "store")
+    sweep = two_files.with_seeds([1, 2, 3])
+
+    def change(event):
+        if event["event"] == "finished" and event["finished"] == 1:
+            (tmp_path / "one.csv").write_text(HIGH)
+
+    result = run_sweep(sweep, store, workers=1, progress=change)
+    assert len(result.failures) == 2
+    assert all("the file has changed since the run was planned" in failure.reason for failure in result.failures)
+    assert len(store.keys()) == 1
+
+
+def test_the_manifest_says_what_made_the_run(two_files: Sweep, tmp_path: Path):
+    result = pifolab.run(tmp_path / "base.toml")
+    digests = {role: hashlib.sha256(text.encode()).hexdigest() for role, text in (("0", LOW), ("1", HIGH))}
+    assert result.manifest["inputs"] == [
+        {"role": "workload[0].ranks.file", "file": "one.csv", "sha256": digests["0"]},
+        {"role": "workload[1].ranks.file", "file": "two.csv", "sha256": digests["1"]},
+    ]
+    module = Path(pifolab._pifolab.__file__)
+    assert result.manifest["module_sha256"] == hashlib.sha256(module.read_bytes()).hexdigest()
+    assert result.manifest["pifolab"] == pifolab.__version__
+    revision = result.manifest["revision"].removesuffix("+changes")
+    assert revision == "unknown" or (len(revision) == 40 and set(revision) <= set("0123456789abcdef"))
+    stored = run_sweep(two_files, Store(tmp_path / "store"), workers=1)
+    manifest = stored.store.manifest(stored.store.keys()[0])
+    for key in ("inputs", "module_sha256", "revision"):
+        assert manifest[key] == result.manifest[key]
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sweep]:
+    """A sweep with a rank function of one's own, in a folder whose modules no other test has."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    number = hashlib.sha256(str(tmp_path).encode()).hexdigest()[:8]
+    names: set[str] = set()
+
+    def make(imports: str = "", inside: str = "pass", value: str = "1", **modules: str) -> Sweep:
+        for name, text in modules.items():
+            file = tmp_path / f"{name}.py".replace("helper", f"helper_{number}")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text.replace("helper", f"helper_{number}"))
+        text = RANKED.format(imports=imports, inside=inside, value=value).replace("helper", f"helper_{number}")
+        (tmp_path / "mine.py").write_text(text)
+        (tmp_path / "base.toml").write_text(SCENARIO.replace('ranks = "uniform"', "") + '\n[rank]\nname = "mine"\n')
+        names.add(f"helper_{number}")
+        return sweep_of(tmp_path / "base.toml", seeds=[1], ranks={"mine": "mine.py:Mine"})
+
+    yield make
+    for name in list(sys.modules):
+        if name.partition(".")[0] in names:
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("imports", "inside", "value", "modules", "changed"),
+    [
+        ("import helper", "pass", "helper.RANK", {"helper": "RANK = 1\n"}, {"helper": "RANK = 2\n"}),
+        ("", "import helper", "helper.RANK", {"helper": "RANK = 1\n"}, {"helper": "RANK = 2\n"}),
+        ("from helper import RANK", "pass", "RANK", {"helper": "RANK = 1\n"}, {"helper": "RANK = 2\n"}),
+        (
+            "import importlib",
+            "helper = importlib.import_module('helper')",
+            "helper.RANK",
+            {"helper": "RANK = 1\n"},
+            {"helper": "RANK = 2\n"},
+        ),
+        (
+            "from helper.inner import rank",
+            "pass",
+            "rank()",
+            {"helper/__init__": "A = 1\n", "helper/inner": "from . import A\ndef rank():\n    return A\n"},
+            {"helper/__init__": "A = 2\n"},
+        ),
+        (
+            "from helper import inner",
+            "pass",
+            "inner.rank()",
+            {
+                "helper/__init__": "",
+                "helper/inner": "def rank():\n    from .deep.er import B\n    return B\n",
+                "helper/deep/er": "B = 1\n",
+            },
+            {"helper/deep/er": "B = 2\n"},
+        ),
+    ],
+    ids=["module", "inside a method", "from", "importlib", "package", "transitively"],
+)
+def test_what_a_plug_in_imports_is_part_of_the_key(plugin, imports, inside, value, modules, changed, tmp_path: Path):
+    store = Store(tmp_path / "store")
+    first = plugin(imports, inside, value, **modules)
+    run_sweep(first, store, workers=1)
+    assert run_sweep(first, store, workers=1).reused == 1
+    again = plugin(imports, inside, value, **changed)
+    result = run_sweep(again, store, workers=1)
+    assert result.reused == 0
+    # The new content ran, though it was written within the same second and is as long as the old one.
+    assert result.table("ranks")["rank"].unique().to_list() == [2]
+
+
+def test_installed_packages_are_no_part_of_the_key(plugin, tmp_path: Path):
+    sweep = plugin("import json, numpy, polars.selectors\nimport helper", value="helper.RANK", helper="RANK = 1\n")
+    files = own_files(tmp_path / "mine.py")
+    assert [path.name.partition("_")[0] for path in files.values()] == ["mine.py", "helper"]
+    assert keys_of(sweep) == keys_of(sweep)
+
+
+def test_a_plug_in_that_changes_after_the_plan_is_refused(plugin, tmp_path: Path):
+    sweep = plugin("import helper", value="helper.RANK", helper="RANK = 1\n")
+    plan = make_plan(sweep)
+    job = json.loads(json.dumps(plan.job(plan.runs()[0])))
+    execute(job)
+    plugin("import helper", value="helper.RANK", helper="RANK = 2\n")
+    with pytest.raises(JobError, match=r"helper_\w+\.py: the file has changed since the run was planned"):
+        execute(job)
+
+
+def test_two_plug_ins_never_share_a_module_by_accident(plugin, tmp_path: Path):
+    sweep = plugin("import helper", value="helper.RANK", helper="RANK = 1\n")
+    make_plan(sweep)
+    other = tmp_path / "other"
+    other.mkdir()
+    for file in tmp_path.glob("*.py"):
+        (other / file.name).write_text(file.read_text())
+    next(other.glob("helper*")).write_text("RANK = 2\n")
+    with pytest.raises(InputError, match=r"imports helper_\w+ from .*other/.* has this name too: rename one of them"):
+        Sweep.from_dict(
+            {"scenario": "base.toml", "ranks": {"mine": "other/mine.py:Mine"}}, file=str(tmp_path / "small.toml")
+        )
+
+
+def test_the_manifest_has_the_digests_of_what_is_written_in_python(plugin, tmp_path: Path):
+    sweep = plugin("import helper", value="helper.RANK", helper="RANK = 1\n")
+    store = run_sweep(sweep, Store(tmp_path / "store"), workers=1).store
+    about = store.manifest(store.keys()[0])["python"]["ranks"]["mine"]
+    assert about["class"] == "mine.py:Mine"
+    helper = next(tmp_path.glob("helper*.py"))
+    assert about["files"] == {
+        name: hashlib.sha256(file.read_bytes()).hexdigest()
+        for name, file in (("", tmp_path / "mine.py"), (helper.stem, helper))
+    }
+
+
+def test_a_trace_that_changes_between_runs_is_refused_by_its_key(tmp_path: Path):
+    with (tmp_path / "trace.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["time_us", "size_bytes", "rank", "flow"], [0, 1500, 1, "a"], [1, 1500, 2, "b"]])
+    (tmp_path / "base.toml").write_text(
+        'link = { rate_gbps = 10 }\nworkload = { trace = "trace.csv", trace_rank = "column" }\n'
+        'scheduler = [{ name = "pifo" }]\n'
+    )
+    plan = make_plan(sweep_of(tmp_path / "base.toml"))
+    job = plan.job(plan.runs()[0])
+    with (tmp_path / "trace.csv").open("a") as file:
+        file.write("2,1500,3,a\n")
+    with pytest.raises(JobError, match=r'workload\.trace = "trace\.csv": the file has changed'):
+        execute(job)
