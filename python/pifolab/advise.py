@@ -3,6 +3,9 @@
 Every scheduler gets the same buffer. The first half of the packets is replayed under every setting of a small grid, and
 the best setting of each scheduler is kept; these few are replayed on the second half, in five pieces one after the
 other, so that each score comes with an interval. PIFO, which no switch has, is shown as the mark to reach.
+
+A scheduler that loses packets has fewer left to serve badly. So what is lost is part of every score, as the worst that
+can become of a packet, and whoever loses clearly more than FIFO is ranked behind those who do not, whatever its score.
 """
 
 from __future__ import annotations
@@ -12,35 +15,50 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
+from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
 from pifolab.runs import run_text
 from pifolab.statistics import Estimate, mean_interval
+from pifolab.traces import trace_notes
 
 if TYPE_CHECKING:
     from pifolab import Packet
 
-__all__ = ["OBJECTIVES", "Advice", "Ranked", "advise"]
+__all__ = ["DELAY_US", "MOST_EXTRA_LOSS", "OBJECTIVES", "Advice", "Ranked", "advise"]
 
-#: What can be asked for, and in what a score is counted; less is better.
+#: What can be asked for, and what a score is; less is better.
 OBJECTIVES = {
-    "small-fct": "mean wait of the packets of small flows (us), a lost one counting as a retransmission timeout",
-    "inversions": "packets sent while a lower rank waited, per packet sent, plus Delta to PIFO (wrong packets sent)",
-    "fairness": "share of the bytes that fair queueing would have given to other flows in the same millisecond",
+    "small-fct": "mean wait of the packets of small flows (us), a lost one counting as the time-out; plus the time-out "
+    "times the share of the other packets that is lost beyond what PIFO loses",
+    "inversions": "per packet that arrived: 1 if it was sent while a lower rank waited, 1 if it was sent and PIFO "
+    "would have lost it, 2 if it was lost and PIFO would have sent it",
+    "fairness": "share of the bytes that fair queueing would have sent in each millisecond and that were lost, late, "
+    "or given to other flows",
 }
 
 #: Flows below this are small, as in the five papers.
 SMALL_BYTES = 100_000
 
-#: What a lost packet of a small flow costs: Linux's smallest retransmission timeout is 200 ms, data centres set 1 ms.
+#: The least time-out: Linux's smallest retransmission timeout is 200 ms, data centres set 1 ms.
 TIMEOUT_US = 1000.0
+
+#: What a packet counts for the objective inversions that is lost and should not be: as much as the worst that is sent.
+LOST_INVERSIONS = 2.0
+
+#: A scheduler that loses this much more of the packets than FIFO is not called best. What fits into the buffer is
+#: allowed beside it: at the end of a piece, one scheduler may hold what another has lost.
+MOST_EXTRA_LOSS = 0.05
+
+#: The base delay (round-trip time) that a buffer is compared with, unless it is given: that of a data centre.
+DELAY_US = 100.0
 
 #: The second half is replayed in so many pieces.
 PIECES = 5
@@ -62,23 +80,42 @@ class Ranked:
     tuned: float
     #: On the other half.
     score: Estimate
+    #: Packets sent while a lower rank waited, per packet sent.
     inversions_share: float
+    #: Packets lost, per packet that arrived.
     dropped_share: float
+    #: Whether it loses clearly more than FIFO, and so is ranked behind those who do not.
+    loses_more: bool
     registers: int | None
     table_bytes: float | None
+    #: The score on each piece of the second half.
+    pieces: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Advice:
     """Schedulers from the best to the worst, and what the ranking rests on."""
 
+    trace: str
     objective: str
     rank: str
     rate_bps: int
     packets: int
+    bytes: int
+    flows: int
+    span_ns: int
+    queues: int
+    buffer_packets: int
+    delay_us: float
+    #: What a lost packet counts for the objective small-fct.
+    timeout_us: float
     tried: int
     ranking: tuple[Ranked, ...]
     ideal: Estimate
+    #: Of PIFO.
+    ideal_dropped_share: float
+    #: What the reader has to know of the trace, the link and the buffer.
+    notes: tuple[str, ...]
 
     @property
     def winner(self) -> Ranked:
@@ -87,9 +124,37 @@ class Advice:
 
     @property
     def close(self) -> tuple[str, ...]:
-        """Those whose interval meets the winner's."""
+        """Those whose interval meets the winner's; whoever loses clearly more than FIFO is not among them."""
         best = self.winner.score
-        return tuple(one.scheduler for one in self.ranking[1:] if one.score.low <= best.high)
+        rest = [one for one in self.ranking[1:] if one.loses_more <= self.winner.loses_more]
+        return tuple(one.scheduler for one in rest if one.score.low <= best.high)
+
+    @property
+    def load(self) -> float:
+        """The mean rate of the trace over that of the link."""
+        return self.bytes * 8e9 / self.span_ns / self.rate_bps
+
+    @property
+    def objective_text(self) -> str:
+        """What a score is, in one line."""
+        text = OBJECTIVES[self.objective]
+        return f"{text}; the time-out is {self.timeout_us / 1000:.4g} ms" if self.objective == "small-fct" else text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it, for programs."""
+        return asdict(self) | {"winner": self.winner.scheduler, "close": list(self.close), "load": self.load}
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write advice.json, figures/ and report.html to `folder`, completely or not at all.
+
+        Raises
+        ------
+        InputError
+            The folder exists or cannot be made.
+        """
+        from pifolab.report.advice import write_report
+
+        return write_report(self, Path(folder))
 
 
 class _Recorder(PythonScheduler):
@@ -117,6 +182,9 @@ def advise(
     objective: str = "inversions",
     rank: str | None = None,
     rate_gbps: float | None = None,
+    delay_us: float = DELAY_US,
+    options: Mapping[str, Any] | None = None,
+    duration_s: float | str | None = None,
     workers: int | None = None,
 ) -> Advice:
     """Rank the schedulers on a trace.
@@ -130,10 +198,18 @@ def advise(
     objective : str
         One of `OBJECTIVES`.
     rank : str, optional
-        A rank function, or ``"column"`` or ``"dscp"`` for ranks that the trace carries. Default: ``flow-size`` for
-        small-fct, ``stfq`` for fairness; for inversions the column of a CSV file that has one, else ``flow-size``.
+        A rank function, or ``"column"``, ``"dscp"`` or ``"payload"`` for ranks that the trace carries. Default:
+        ``flow-size`` for small-fct, ``stfq`` for fairness; for inversions the column of a CSV file that has one, else
+        ``flow-size``.
     rate_gbps : float, optional
         The link's rate. Default: the trace's own mean rate is 110 % of it.
+    delay_us : float
+        The round-trip time of the traffic without queueing, in microseconds; a buffer below rate x delay is noted.
+    options : mapping, optional
+        Further keys of ``[workload]`` that say how the trace is replayed: ``speed_up``, ``out_of_order``,
+        ``payload_offset_bytes`` and so on.
+    duration_s : float, optional
+        Packets at or after this time, in seconds, are left out.
     workers : int, optional
         How many schedulers run side by side.
 
@@ -148,56 +224,116 @@ def advise(
         raise InputError(
             f"buffer_packets = {buffer_packets}: expected a multiple of the {queues} queues, at least one each"
         )
+    if not (0 < delay_us < math.inf):
+        raise InputError(f"delay_us = {delay_us}: expected a number above 0")
     path = Path(trace)
     if rank is None:
         rank = {"small-fct": "flow-size", "fairness": "stfq"}.get(objective) or _carried(path)
-    packets = _read(path, rank)
+    if objective == "small-fct" and rank not in ("flow-size", *_CARRIED):
+        raise InputError(
+            f"rank = {rank}: small-fct needs ranks that are the sizes of flows: expected flow-size, or column, dscp or "
+            "payload if the trace carries sizes"
+        )
+    packets, notes = _read(path, rank, dict(options or {}), duration_s)
     if len(packets) < FEWEST_PACKETS:
         raise InputError(f"{path}: has {len(packets)} packets; expected at least {FEWEST_PACKETS} to tune and to judge")
     span_ns = packets[-1][0] - packets[0][0]
     if span_ns == 0:
         raise InputError(f"{path}: all packets arrive at once; expected times that differ")
-    rate_bps = round(rate_gbps * 1e9) if rate_gbps else max(1, round(sum(p[1] for p in packets) * 8e9 / span_ns / LOAD))
+    total = sum(packet[1] for packet in packets)
+    rate_bps = round(rate_gbps * 1e9) if rate_gbps else max(1, round(total * 8e9 / span_ns / LOAD))
     if rate_bps < 1:
         raise InputError(f"rate_gbps = {rate_gbps}: expected a number above 0")
+    mean_bytes = total / len(packets)
+    # Longer than it takes to empty a full buffer no packet waits in a FIFO queue.
+    timeout_us = max(TIMEOUT_US, buffer_packets * mean_bytes * 8e6 / rate_bps)
     half = len(packets) // 2
     with tempfile.TemporaryDirectory(prefix="pifolab-advise-") as folder:
-        scene = _Scene(Path(folder), rank, rate_bps, objective, workers)
+        scene = _Scene(Path(folder), rank, rate_bps, objective, timeout_us, workers)
         ideal = info.ideal()
         candidates = dict(_candidates(queues, buffer_packets, objective))
         tuned = scene.scores(packets[:half], candidates)
+        fifo = next(label for label, (name, _) in candidates.items() if name == "fifo")
         best: dict[str, str] = {}
+
+        def key(label: str) -> tuple[bool, float]:
+            more = tuned[label]["dropped"] - tuned[fifo]["dropped"]
+            return more > MOST_EXTRA_LOSS + buffer_packets / half, tuned[label]["score"]
+
         for label, (name, _) in candidates.items():
-            if name != ideal and (name not in best or tuned[label]["score"] < tuned[best[name]]["score"]):
+            if name != ideal and (name not in best or key(label) < key(best[name])):
                 best[name] = label
         chosen = {label: candidates[label] for label in (ideal, *best.values())}
         rest = packets[half:]
         size = -(-len(rest) // PIECES)
         pieces = [scene.scores(rest[at : at + size], chosen) for at in range(0, len(rest), size)]
+
+    def mean(label: str, what: str) -> float:
+        return math.fsum(piece[label][what] for piece in pieces) / len(pieces)
+
     ranking = []
     for name, label in best.items():
         settings = candidates[label][1]
-        found = [piece[label] for piece in pieces]
+        scores = [piece[label]["score"] for piece in pieces]
         cost = hardware.cost(name, settings)
         ranking.append(
             Ranked(
                 name,
                 settings,
                 tuned[label]["score"],
-                mean_interval([one["score"] for one in found]),
-                math.fsum(one["inversions"] for one in found) / len(found),
-                math.fsum(one["dropped"] for one in found) / len(found),
+                mean_interval(scores),
+                mean(label, "inversions"),
+                mean(label, "dropped"),
+                mean(label, "dropped") - mean(fifo, "dropped") > MOST_EXTRA_LOSS + buffer_packets / size,
                 cost.registers if cost else None,
                 cost.table_bytes if cost else None,
+                tuple(scores),
             )
         )
-    mark = mean_interval([piece[ideal]["score"] for piece in pieces])
-    return Advice(objective, rank, rate_bps, len(packets), len(candidates), _in_order(ranking), mark)
+    advice = Advice(
+        trace=path.name,
+        objective=objective,
+        rank=rank,
+        rate_bps=rate_bps,
+        packets=len(packets),
+        bytes=total,
+        flows=len({packet[2] for packet in packets}),
+        span_ns=span_ns,
+        queues=queues,
+        buffer_packets=buffer_packets,
+        delay_us=delay_us,
+        timeout_us=timeout_us,
+        tried=len(candidates),
+        ranking=_in_order(ranking),
+        ideal=mean_interval([piece[ideal]["score"] for piece in pieces]),
+        ideal_dropped_share=mean(ideal, "dropped"),
+        notes=(*notes, *_buffer_notes(buffer_packets, mean_bytes, rate_bps, delay_us)),
+    )
+    lost = "; ".join(
+        f"{one.scheduler} loses {one.dropped_share:.1%} of the packets" for one in advice.ranking if one.loses_more
+    )
+    if not lost:
+        return advice
+    fifos = next(one.dropped_share for one in ranking if one.scheduler == "fifo")
+    note = f"{lost}; FIFO loses {fifos:.1%}: that is over {MOST_EXTRA_LOSS:.0%} of the packets more, so ranked last"
+    return replace(advice, notes=(*advice.notes, note))
 
 
 def _in_order(found: Sequence[Ranked]) -> tuple[Ranked, ...]:
     """Sort by score; where scores are the same to the last digit, the one with less state comes first."""
-    return tuple(sorted(found, key=lambda one: (one.score.value, one.registers or 0, one.scheduler)))
+    return tuple(sorted(found, key=lambda one: (one.loses_more, one.score.value, one.registers or 0, one.scheduler)))
+
+
+def _buffer_notes(buffer_packets: int, mean_bytes: float, rate_bps: int, delay_us: float) -> list[str]:
+    """Return a line if the buffer is below rate x delay: then no scheduler can keep the link full for one sender."""
+    held, needed = buffer_packets * mean_bytes, rate_bps / 8 * delay_us / 1e6
+    if held >= needed:
+        return []
+    return [
+        f"the buffer of {buffer_packets} packets ({size_text(held)} at the mean packet size) is below rate x delay "
+        f"({rate_text(rate_bps)} x {time_text(delay_us * 1e3)} = {size_text(needed)}): senders that slow down on loss "
+        "would leave the link idle at times, which a replay does not show"
+    ]
 
 
 def _carried(path: Path) -> str:
@@ -209,27 +345,47 @@ def _carried(path: Path) -> str:
             start = file.read(2)
         with gunzip(path, "rb") if start == b"\x1f\x8b" else path.open("rb") as file:
             header = file.readline(200)
+    except EOFError:
+        return "flow-size"
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return "column" if b"rank" in header.split(b",")[1:] or header.strip().endswith(b",rank") else "flow-size"
+    names = [name.strip() for name in header.split(b",")]
+    return "column" if len(names) > 1 and b"rank" in names else "flow-size"
 
 
-def _scenario(trace: Path, rank: str, rate_bps: int, extra: str = "") -> str:
+#: Ranks that the trace carries.
+_CARRIED = ("column", "dscp", "payload")
+
+
+def _scenario(trace: Path, rank: str, rate_bps: int, options: Mapping[str, Any], extra: str = "") -> str:
     lines = ["[link]", f"rate_bps = {rate_bps}", "[workload]", f"trace = {json.dumps(str(trace.absolute()))}"]
-    if rank in ("column", "dscp"):
+    lines += [f"{key} = {json.dumps(value)}" for key, value in options.items()]
+    if rank in _CARRIED:
         lines.append(f'trace_rank = "{rank}"')
     else:
         lines += ["[rank]", f"name = {json.dumps(rank)}"]
     return "\n".join([*lines, extra]) + "\n"
 
 
-def _read(trace: Path, rank: str) -> list[tuple[int, int, int, int]]:
-    """Return time (ns), bytes, flow and rank of every packet, as the simulator reads them."""
+def _read(
+    trace: Path, rank: str, options: dict[str, Any], duration_s: float | str | None
+) -> tuple[list[tuple[int, int, int, int]], list[str]]:
+    """Return time (ns), bytes, flow and rank of every packet, as the simulator reads them, and notes on the trace.
+
+    The rank ``flow-size`` is counted here, over the whole trace: its pieces hold less of a flow than it has.
+    """
     seen: list[tuple[int, int, int, int]] = []
-    carried = rank if rank in ("column", "dscp") else "fcfs"
-    text = _scenario(trace, carried, 1_000_000_000_000, '[[scheduler]]\nname = "recorder"')
-    run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1)
-    return seen
+    carried = rank if rank in _CARRIED else "fcfs"
+    text = _scenario(trace, carried, 1_000_000_000_000, options, '[[scheduler]]\nname = "recorder"')
+    if duration_s is not None:
+        text = f"duration_s = {duration_s}\n" + text
+    result = run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1)
+    if rank == "flow-size":
+        sizes: dict[int, int] = {}
+        for _, size, flow, _ in seen:
+            sizes[flow] = sizes.get(flow, 0) + size
+        seen = [(time, size, flow, sizes[flow]) for time, size, flow, _ in seen]
+    return seen, trace_notes(result.manifest["spec"])
 
 
 def _candidates(queues: int, room: int, objective: str) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
@@ -257,12 +413,15 @@ class _Scene:
     rank: str
     rate_bps: int
     objective: str
+    timeout_us: float
     workers: int | None
 
     def scores(
         self, packets: Sequence[tuple[int, int, int, int]], candidates: dict[str, tuple[str, dict[str, Any]]]
     ) -> dict[str, dict[str, float]]:
-        """Replay `packets` through the candidates: score, inversions per packet sent, share dropped."""
+        """Replay `packets` through the candidates: score, inversions per packet sent, share of the packets dropped."""
+        import polars as pl
+
         file = self.folder / "packets.csv"
         with file.open("w", encoding="ascii") as out:
             out.write("time_ns,size_bytes,flow,rank\n")
@@ -274,19 +433,20 @@ class _Scene:
         for label, (name, parameters) in candidates.items():
             extra += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"' if label != name else ""]
             extra += [f"{key} = {json.dumps(value)}" for key, value in parameters.items()]
-        tables = run_text(
-            _scenario(file, self.rank, self.rate_bps, "\n".join(extra)), "advise.toml", workers=self.workers
-        ).tables
+        rank = "column" if self.rank == "flow-size" or self.rank in _CARRIED else self.rank
+        text = _scenario(file, rank, self.rate_bps, {}, "\n".join(extra))
+        tables = run_text(text, "advise.toml", workers=self.workers).tables
         found = {}
+        ideal = tables["schedulers"].row(by_predicate=pl.col("scheduler") == info.ideal(), named=True)["sent_packets"]
         for row in tables["schedulers"].iter_rows(named=True):
-            sent = max(row["sent_packets"], 1)
+            sent, arrived = row["sent_packets"], max(row["arrived_packets"], 1)
             found[row["scheduler"]] = {
-                "inversions": row["inversions"] / sent,
-                "dropped": row["dropped_packets"] / max(row["arrived_packets"], 1),
-                "score": row["inversions"] / sent + (row["delta"] or 0.0),
+                "inversions": row["inversions"] / max(sent, 1),
+                "dropped": row["dropped_packets"] / arrived,
+                "score": _wrong(row["inversions"], sent, ideal, row["delta"] or 0.0) / arrived,
             }
         if self.objective == "small-fct":
-            for label, score in _waits(tables["ranks"]).items():
+            for label, score in _waits(tables["ranks"], self.timeout_us).items():
                 found[label]["score"] = score
         elif self.objective == "fairness":
             for label, score in _unfairness(tables["throughput"]).items():
@@ -294,22 +454,39 @@ class _Scene:
         return found
 
 
-def _waits(ranks: Any) -> dict[str, float]:
-    """Return for each scheduler the mean wait of packets of small flows in microseconds, losses included."""
+def _wrong(inversions: int, sent: int, ideal: int, delta: float) -> float:
+    """Return the score `inversions` summed over all packets.
+
+    `sent` and `ideal` are the packets that the scheduler and PIFO sent, `delta` the share of both that only one sent.
+    """
+    common = (sent + ideal) * (1 - delta) / 2
+    return inversions + (sent - common) + LOST_INVERSIONS * (ideal - common)
+
+
+def _waits(ranks: Any, timeout_us: float) -> dict[str, float]:
+    """Return for each scheduler the mean wait of packets of small flows in microseconds, losses of all flows included.
+
+    `ranks` are the sizes of flows; if none is small, the smallest that there are.
+    """
     import polars as pl
 
-    # Ranks are the sizes of flows; if none is small, the smallest that there are.
     border = max(SMALL_BYTES, int(ranks["rank"].min()) + 1)
-    small = ranks.filter(pl.col("rank") < border).with_columns(pl.col("sojourn_mean_ns").fill_null(0.0))
-    sums = small.group_by("scheduler").agg(
-        (pl.col("departures") * pl.col("sojourn_mean_ns") / 1000 + pl.col("dropped") * TIMEOUT_US).sum().alias("us"),
-        (pl.col("departures") + pl.col("dropped")).sum().alias("packets"),
+    small, lost = pl.col("rank") < border, pl.col("dropped")
+    sent, wait_us = pl.col("departures"), pl.col("sojourn_mean_ns").fill_null(0.0) / 1000
+    sums = ranks.group_by("scheduler").agg(
+        (sent * wait_us + lost * timeout_us).filter(small).sum().alias("us"),
+        (sent + lost).filter(small).sum().alias("packets"),
+        (lost.filter(~small).sum() / (sent + lost).filter(~small).sum()).fill_nan(0.0).alias("others_lost"),
     )
-    return {name: us / packets for name, us, packets in sums.iter_rows()}
+    ideal = sums.filter(scheduler=info.ideal())["others_lost"].item()
+    return {
+        name: us / packets + timeout_us * max(others_lost - ideal, 0.0)
+        for name, us, packets, others_lost in sums.iter_rows()
+    }
 
 
 def _unfairness(throughput: Any) -> dict[str, float]:
-    """Return for each scheduler the share of bytes that PIFO with the same ranks gave to other flows."""
+    """Return for each scheduler the share of the bytes that PIFO gave to a flow in a millisecond and it did not."""
     import polars as pl
 
     ideal = throughput.filter(scheduler=info.ideal()).select("start_ns", "flow", pl.col("bytes").alias("ideal"))
@@ -317,6 +494,6 @@ def _unfairness(throughput: Any) -> dict[str, float]:
     found = {}
     for name in throughput["scheduler"].unique(maintain_order=True):
         own = throughput.filter(scheduler=name).select("start_ns", "flow", "bytes")
-        both = own.join(ideal, on=["start_ns", "flow"], how="full", coalesce=True).fill_null(0)
-        found[name] = float((both["bytes"] - both["ideal"]).abs().sum()) / (2 * total)
+        both = ideal.join(own, on=["start_ns", "flow"], how="left").fill_null(0)
+        found[name] = float((both["ideal"] - both["bytes"]).clip(lower_bound=0).sum()) / total
     return found

@@ -39,6 +39,7 @@ def test_packs_wins_on_uniform_ranks_where_its_paper_says_so(uniform):
     by_name = {one.scheduler: one for one in found.ranking}
     assert by_name["sp-pifo"].inversions_share > 1.3 * by_name["packs"].inversions_share
     assert found.ideal.value == 0
+    assert 0 < found.ideal_dropped_share < 1 - 1 / 1.1
 
 
 def test_without_ranks_to_tell_apart_the_simplest_wins(tmp_path):
@@ -49,7 +50,7 @@ def test_without_ranks_to_tell_apart_the_simplest_wins(tmp_path):
 
 def test_where_one_flow_floods_the_link_fair_queueing_beats_fifo(tmp_path):
     draw = random.Random(2)
-    flows = [0 if draw.random() < 0.8 else 1 + draw.randrange(4) for _ in range(12_000)]
+    flows = [0 if draw.random() < 0.8 else 1 + draw.randrange(4) for _ in range(48_000)]
     trace = written(tmp_path / "flood.csv", [0] * len(flows), flows)
     found = advise(trace, objective="fairness", rate_gbps=8, workers=2)
     scores = {one.scheduler: one.score.value for one in found.ranking}
@@ -68,13 +69,133 @@ def test_small_flows_wait_less_where_ranks_are_served_in_order(tmp_path):
     assert scores[found.winner.scheduler] < scores["fifo"] / 2
 
 
-def test_the_command_prints_the_evidence_and_names_the_winner(uniform, capsys):
-    assert main(["advise", "--trace", str(uniform), "--queues", "8", "--buffer-packets", "80"]) == 0
+def test_the_command_prints_the_evidence_and_names_the_winner(uniform, tmp_path, capsys):
+    out = tmp_path / "advice"
+    assert main(["advise", "--trace", str(uniform), "--queues", "8", "--buffer-packets", "80", "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert said.rstrip().splitlines()[-1].startswith("packs serves this traffic best")
-    assert "20,000 packets, ranks by column, a link of 10 Gb/s" in said
-    assert main(["advise", "--trace", str(uniform), "--json", "--rate-gbps", "10"]) == 0
+    assert "uniform.csv: 20,000 packets of 7 flows, 30 MB in 21.8 ms" in said
+    assert "ranks by column, a link of 10 Gb/s, which the trace loads by 110%" in said
+    assert "score: per packet that arrived: 1 if it was sent while a lower rank waited" in said
+    json_out = ["--json", "--rate-gbps", "10", "--out", str(tmp_path / "json")]
+    assert main(["advise", "--trace", str(uniform), *json_out]) == 0
     assert json.loads(capsys.readouterr().out)["winner"] == "packs"
+
+
+def test_the_command_writes_a_report_with_figures(uniform, tmp_path, capsys):
+    out = tmp_path / "advice"
+    assert main(["advise", "--trace", str(uniform), "--out", str(out)]) == 0
+    assert f"report: {out / 'report.html'}" in capsys.readouterr().out
+    page = (out / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == 2
+    assert "packs serves this traffic best" in page[: page.index("<section>")]
+    assert "uniform.csv: 20,000 packets of 7 flows" in page
+    assert {file.name for file in (out / "figures").iterdir()} >= {"scores.svg", "scores.pdf", "losses.png"}
+    assert json.loads((out / "advice.json").read_text())["winner"] == "packs"
+    # A folder that exists is not written over, and nothing is computed first.
+    assert main(["advise", "--trace", str(uniform), "--out", str(out)]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def trains(tmp_path_factory):
+    """Bursts of 70 packets of one flow, which fit into one queue of 80 packets and not into one of 8 queues of 10."""
+    draw = random.Random(4)
+    lines = ["time_ns,size_bytes,flow,rank"]
+    for burst in range(150):
+        rank = draw.randrange(1000, 2000)
+        lines += [f"{burst * 100_000 + place * 100},1500,{burst},{rank}" for place in range(70)]
+    path = tmp_path_factory.mktemp("trains") / "trains.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("objective", ["inversions", "small-fct", "fairness"])
+def test_whoever_loses_clearly_more_than_fifo_is_not_called_best(objective, trains, tmp_path):
+    found = advise(trains, objective=objective, rate_gbps=10, buffer_packets=80, workers=2)
+    by_name = {one.scheduler: one for one in found.ranking}
+    assert by_name["fifo"].dropped_share == 0
+    # It is never in the wrong order: with half of the packets lost there is not much left to order.
+    assert by_name["sp-pifo"].inversions_share == 0
+    assert by_name["sp-pifo"].dropped_share > 0.4
+    losing = [one.scheduler for one in found.ranking if one.dropped_share > 0.4]
+    assert [one.scheduler for one in found.ranking[-len(losing) :]] == losing
+    assert found.winner.dropped_share == 0
+    assert not {*found.close} & {*losing}
+    assert f"{losing[0]} loses" in found.notes[-1]
+    assert "FIFO loses 0.0%: that is over 5% of the packets more, so ranked last" in found.notes[-1]
+
+
+def test_a_lost_packet_counts_as_the_worst_that_can_become_of_it():
+    import polars as pl
+
+    from pifolab.advise import _unfairness, _waits, _wrong
+
+    # 100 packets of which PIFO sends 80: to invert 10 and send 10 wrong ones instead, or to lose 10 right ones.
+    assert _wrong(0, 80, 80, 0.0) == 0
+    assert _wrong(10, 80, 80, 20 / 160) == pytest.approx(10 + 10 + 2 * 10)
+    assert _wrong(0, 70, 80, 10 / 150) == pytest.approx(2 * 10)
+    ranks = {"scheduler": ["pifo"] * 2 + ["a"] * 2, "rank": [1000, 10**7] * 2, "sojourn_mean_ns": [1e5] * 4}
+    served = {"departures": [100, 90, 100, 90], "dropped": [0, 10, 0, 10]}
+    assert _waits(pl.DataFrame({**ranks, **served}), 1000.0) == {"pifo": 100, "a": 100}
+    for small, large in ((10, 10), (0, 20)):
+        lost = {"departures": [100, 90, 100 - small, 100 - large], "dropped": [0, 10, small, large]}
+        scores = _waits(pl.DataFrame({**ranks, **lost}), 1000.0)
+        expected = 0.1 * 1000 + 0.9 * 100 if small else 100 + 0.1 * 1000
+        assert scores == {"pifo": 100, "a": pytest.approx(expected)}
+    columns = {"scheduler": ["pifo", "pifo", "a", "a", "b"], "flow": [0, 1, 0, 1, 1], "bytes": [50, 50, 60, 40, 40]}
+    throughput = pl.DataFrame({**columns, "start_ns": [0] * 5})
+    # Given to another flow: 10 of 100 bytes. Lost: 60 of 100.
+    assert _unfairness(throughput) == {"pifo": 0.0, "a": 0.1, "b": 0.6}
+
+
+def test_a_buffer_below_rate_times_delay_is_said(uniform, tmp_path, capsys):
+    held = advise(uniform, rate_gbps=10, delay_us=95, workers=2)
+    assert held.notes == ()
+    out = ["--rate-gbps", "10", "--out", str(tmp_path / "advice")]
+    assert main(["advise", "--trace", str(uniform), *out]) == 0
+    said = capsys.readouterr().err
+    assert "the buffer of 80 packets (120 kB at the mean packet size) is below rate x delay" in said
+    assert "(10 Gb/s x 100 us = 125 kB)" in said
+    assert "below rate x delay" in (tmp_path / "advice" / "report.html").read_text()
+
+
+def test_advise_takes_the_trace_options_of_compare(uniform, tmp_path, capsys):
+    late = tmp_path / "late.csv"
+    lines = uniform.read_text().splitlines()
+    lines[100], lines[101] = lines[101], lines[100]
+    late.write_text("\n".join(lines) + "\n")
+    assert main(["advise", "--trace", str(late)]) == 2
+    assert "sort the trace with --sort" in capsys.readouterr().err
+    options = ["--sort", "--speed-up", "2", "--duration-s", "0.005", "--json", "--out", str(tmp_path / "out")]
+    assert main(["advise", "--trace", str(late), "--rank", "column", *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["packets"] == pytest.approx(0.005e9 / (GAP_NS / 2), rel=0.001)
+    # Twice as fast, so the link that is loaded by 110 % is twice as fast too.
+    assert found["rate_bps"] == pytest.approx(20e9, rel=0.01)
+    assert main(["advise", "--trace", str(late), "--sort", "--set", "link.rate_gbps=1"]) == 2
+    assert "--set link.rate_gbps=1: expected a key of the trace" in capsys.readouterr().err
+    every = {action for name in ("compare", "advise") for action in _trace_flags(name)}
+    assert every == {"--trace", "--rank", "--rate-gbps", "--speed-up", "--sort", "--duration-s", "--set"}
+
+
+def _trace_flags(command: str) -> set[str]:
+    """Return the flags of `compare` that concern a trace, of which the command must have all."""
+    from pifolab.cli.parser import complete_parser
+
+    known = {flag for action in complete_parser()._commands[command]._actions for flag in action.option_strings}
+    wanted = {"--trace", "--rank", "--rate-gbps", "--speed-up", "--sort", "--duration-s", "--set"}
+    assert wanted <= known, command
+    return wanted
+
+
+def test_small_flows_are_told_by_their_size_in_the_whole_trace(tmp_path):
+    """A large flow that comes by every now and then is large in each piece, however little of it is there."""
+    flows = [0 if place % 50 == 0 else 1 + place // 20 for place in range(10_000)]
+    found = advise(written(tmp_path / "t.csv", [0] * len(flows), flows), objective="small-fct", workers=2)
+    assert found.flows == 501
+    with pytest.raises(InputError, match="small-fct needs ranks that are the sizes of flows"):
+        advise(tmp_path / "t.csv", objective="small-fct", rank="las")
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.run import add_trace_options, number, override
 from pifolab.errors import InputError
+from pifolab.report.advice import settings_text, setup, verdict
+
+if TYPE_CHECKING:
+    from pifolab.advise import Advice
 
 __all__ = ["add_to"]
+
+#: Rates in Gb/s and times in microseconds are below this.
+_MOST = 1e12
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -24,30 +33,46 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--trace", type=Path, required=True, metavar="FILE", help="pcap, pcapng or CSV (gzip allowed)")
     parser.add_argument(
+        "--rank",
+        metavar="NAME",
+        help="a rank function, or column, dscp or payload for ranks that the trace carries (default: by objective)",
+    )
+    parser.add_argument("--rate-gbps", metavar="R", help="the link (default: the trace loads it by 110 %%)")
+    add_trace_options(parser)
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="overrides",
+        help="change a key of the trace, such as workload.payload_offset_bytes=4; may be repeated",
+    )
+    parser.add_argument(
         "--queues", type=positive_integer, default=8, metavar="N", help="queues of the port (default: 8)"
     )
     parser.add_argument(
         "--buffer-packets", type=positive_integer, default=80, metavar="N", help="its buffer (default: 80)"
     )
+    parser.add_argument(
+        "--delay-us",
+        metavar="T",
+        help="round-trip time of the traffic without queueing, which the buffer is compared with (default: 100)",
+    )
     parser.add_argument("--objective", default="inversions", metavar="NAME", help="small-fct, inversions or fairness")
-    parser.add_argument("--rank", metavar="NAME", help="a rank function, or column or dscp (default: by objective)")
-    parser.add_argument("--rate-gbps", metavar="R", help="the link (default: the trace loads it by 110 %%)")
     parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the folder of the report; default out/advise")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Rank, and print the evidence."""
-    from pifolab.advise import OBJECTIVES, advise
+    """Rank, print the evidence, and write the report."""
+    from pifolab.advise import DELAY_US, advise
+    from pifolab.folder import check_absent
 
-    rate = None
-    if arguments.rate_gbps is not None:
-        try:
-            rate = float(arguments.rate_gbps)
-        except ValueError:
-            rate = 0.0
-        if not 0 < rate < 1e6:
-            raise InputError(f"--rate-gbps {arguments.rate_gbps}: expected a number above 0")
+    out: Path = arguments.out or Path("out/advise")
+    check_absent(out)
+    rate = None if arguments.rate_gbps is None else _positive("--rate-gbps", arguments.rate_gbps)
+    delay = DELAY_US if arguments.delay_us is None else _positive("--delay-us", arguments.delay_us)
     found = advise(
         arguments.trace,
         queues=arguments.queues,
@@ -55,24 +80,60 @@ def run(arguments: argparse.Namespace) -> int:
         objective=arguments.objective,
         rank=arguments.rank,
         rate_gbps=rate,
+        delay_us=delay,
+        options=_options(arguments),
+        duration_s=None if arguments.duration_s is None else number("--duration-s", arguments.duration_s),
     )
+    found.save(out)
+    for note in found.notes:
+        print(f"pifolab: note: {note}", file=sys.stderr)
     if arguments.json:
-        print(json.dumps(asdict(found) | {"winner": found.winner.scheduler, "close": list(found.close)}, indent=2))
+        print(json.dumps(found.as_dict(), indent=2))
         return 0
-    print(f"{found.packets:,} packets, ranks by {found.rank}, a link of {found.rate_bps / 1e9:.4g} Gb/s")
-    print(f"score: {OBJECTIVES[found.objective]}; less is better")
+    _print(found)
+    print(f"\nreport: {out / 'report.html'}")
+    print(verdict(found))
+    return 0
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the keys of ``[workload]`` that the options stand for."""
+    options: dict[str, Any] = {}
+    if arguments.speed_up is not None:
+        options["speed_up"] = arguments.speed_up
+        number("--speed-up", arguments.speed_up)
+    if arguments.sort:
+        options["out_of_order"] = "sort"
+    for text in arguments.overrides:
+        key, value = override(text)
+        table, _, name = key.partition(".")
+        if table != "workload" or not name or name in ("trace", "trace_rank"):
+            raise InputError(f"--set {text}: expected a key of the trace, such as workload.payload_offset_bytes")
+        options[name] = int(value) if value.isdecimal() else value.strip("\"'")
+    return options
+
+
+def _positive(flag: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < _MOST:
+        raise InputError(f"{flag} {text}: expected a number above 0")
+    return value
+
+
+def _print(found: Advice) -> None:
+    for line in setup(found):
+        print(line)
     print(f"{found.tried} settings tuned on the first half, the best of each scheduler ranked on the second\n")
-    headings = ["scheduler", "score", "tuned", "inversions", "dropped", "registers", "table bytes", "settings"]
+    headings = ["scheduler", "score", "tuned", "inverted", "lost", "registers", "table bytes", "settings"]
     rows = [headings]
     for one in found.ranking:
-        settings = ", ".join(f"{key} = {value}" for key, value in one.settings.items())
         state = [str(one.registers) if one.registers is not None else "-", f"{one.table_bytes or 0:g}"]
         shares = [f"{one.inversions_share:.2%}", f"{one.dropped_share:.2%}"]
-        rows.append([one.scheduler, str(one.score), f"{one.tuned:.4g}", *shares, *state, settings])
-    rows.append(["PIFO, the ideal", str(found.ideal), "", "", "", "", "", ""])
+        rows.append([one.scheduler, str(one.score), f"{one.tuned:.4g}", *shares, *state, settings_text(one)])
+    rows.append(["PIFO, the ideal", str(found.ideal), "", "0.00%", f"{found.ideal_dropped_share:.2%}", "", "", ""])
     widths = [max(len(row[place]) for row in rows) for place in range(len(headings))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    also = f"; {', '.join(found.close)} cannot be told apart from it on this trace" if found.close else ""
-    print(f"\n{found.winner.scheduler} serves this traffic best{also}")
-    return 0

@@ -43,7 +43,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_flows(arguments: argparse.Namespace) -> int:
     """Write the list."""
-    from pifolab.cli.run import _override, _seed
+    from pifolab.cli.run import _seed, override
     from pifolab.folder import check_absent, whole_file
 
     out: Path = arguments.out
@@ -58,7 +58,7 @@ def run_flows(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     seed = None if arguments.seed is None else _seed(arguments.seed)
-    overrides = list(map(_override, arguments.overrides))
+    overrides = list(map(override, arguments.overrides))
     check_absent(out)
     listed = _pifolab.scenario_flows(text, str(path), overrides, seed=seed, hpcc=out.suffix == ".txt")
     with whole_file(out) as file:

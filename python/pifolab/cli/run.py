@@ -19,7 +19,7 @@ from pifolab.traces import trace_notes
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["add_to", "add_trace_options"]
+__all__ = ["add_to", "add_trace_options", "number", "override"]
 
 INTERRUPTED = 130
 USAGE_ERROR = 2
@@ -139,7 +139,7 @@ def _run(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> i
     from pifolab.folder import check_absent
 
     check_absent(out)
-    keywords: dict[str, Any] = {"overrides": dict(map(_override, arguments.overrides))}
+    keywords: dict[str, Any] = {"overrides": dict(map(override, arguments.overrides))}
     if arguments.seed is not None:
         keywords["seeds"] = [_seed(arguments.seed)]
     try:
@@ -173,7 +173,8 @@ def _say_whose_fault(error: Exception) -> int:
     return USAGE_ERROR
 
 
-def _override(text: str) -> tuple[str, str]:
+def override(text: str) -> tuple[str, str]:
+    """Return key and value of `--set`."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise InputError(f"--set {text}: expected KEY=VALUE, such as link.rate_gbps=40")
@@ -192,15 +193,15 @@ def _scenario_text(arguments: argparse.Namespace) -> str:
     synthetic["--size-bytes"] = arguments.size_bytes
     lines = ['title = "Comparison of schedulers on one link"']
     if arguments.duration_s is not None:
-        lines.append(f"duration_s = {_number('--duration-s', arguments.duration_s)}")
-    lines += ["[link]", f"rate_gbps = {_number('--rate-gbps', arguments.rate_gbps)}", "[workload]"]
+        lines.append(f"duration_s = {number('--duration-s', arguments.duration_s)}")
+    lines += ["[link]", f"rate_gbps = {number('--rate-gbps', arguments.rate_gbps)}", "[workload]"]
     if arguments.trace is not None:
         for flag, value in synthetic.items():
             if value is not None:
                 raise InputError(f"{flag} has no effect on a trace: remove it")
         lines.append(f"trace = {json.dumps(str(arguments.trace.absolute()))}")
         if arguments.speed_up is not None:
-            lines.append(f"speed_up = {_number('--speed-up', arguments.speed_up)}")
+            lines.append(f"speed_up = {number('--speed-up', arguments.speed_up)}")
         if arguments.sort:
             lines.append('out_of_order = "sort"')
         if arguments.rank is None:
@@ -218,7 +219,7 @@ def _scenario_text(arguments: argparse.Namespace) -> str:
             if getattr(arguments, flag[2:].replace("-", "_")) is None:
                 raise InputError(f"--ranks needs {flag}")
         lines.append(f"arrivals = {json.dumps(arguments.arrivals or 'constant')}")
-        lines.append(f"rate_gbps = {_number('--arrival-gbps', arguments.arrival_gbps)}")
+        lines.append(f"rate_gbps = {number('--arrival-gbps', arguments.arrival_gbps)}")
         lines.append(f"size_bytes = {arguments.size_bytes or 1500}")
         lines.append(f"ranks = {json.dumps(arguments.ranks)}")
     if arguments.rank is not None and arguments.rank not in _TRACE_RANKS:
@@ -247,7 +248,7 @@ def _size(arguments: argparse.Namespace, name: str) -> list[str]:
     return lines
 
 
-def _number(flag: str, text: str) -> str:
+def number(flag: str, text: str) -> str:
     """Return `text` as TOML, if it is a positive number or fraction; whether it fits is checked with the scenario."""
     numerator, slash, denominator = text.partition("/")
     if slash and numerator.isdecimal() and denominator.isdecimal():

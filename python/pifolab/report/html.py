@@ -11,7 +11,7 @@ from typing import Any
 
 from pifolab.figures.palette import look
 
-__all__ = ["Section", "escape", "figure", "page", "preformatted", "scheduler_name", "table"]
+__all__ = ["Section", "escape", "figure", "page", "preformatted", "scheduler_name", "table", "words"]
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -31,6 +31,7 @@ figure { margin: 0; flex: 1 1 24rem; max-width: 30rem; }
 figure.page-wide { flex-basis: 100%; max-width: 100%; }
 figure img { width: 100%; max-width: 46rem; }
 figcaption { font-size: .85rem; color: #555; }
+.words { white-space: normal; text-align: left; min-width: 16rem; }
 .chip { display: inline-block; width: .7em; height: .7em; border-radius: 2px; margin-right: .45em; }
 pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; font-size: .8rem; border-radius: 4px; }
 summary { cursor: pointer; color: #555; }
@@ -75,6 +76,11 @@ def scheduler_name(name: str, others: list[str]) -> Html:
     """Return a scheduler's name with its colour, as a table's cell."""
     drawn = look(name, others)
     return Html(f'<span class="chip" style="background:{drawn.colour}"></span>{escape(name)}')
+
+
+def words(text: str) -> Html:
+    """Return a text as a table's cell that is broken into lines."""
+    return Html(f'<div class="words">{escape(text)}</div>')
 
 
 def figure(image: Path, caption: str, *, wide: bool = False) -> str:

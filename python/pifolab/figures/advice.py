@@ -1,0 +1,78 @@
+"""Figures of `pifolab advise`: the scores with their intervals, and what each scheduler loses and inverts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pifolab import info
+from pifolab.figures.palette import INK, look
+from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pifolab.advise import Advice
+
+__all__ = ["draw_losses", "draw_scores"]
+
+_MARKER_SIZE = 5
+
+
+def draw_scores(advice: Advice, label: str) -> Figure:
+    """Return the score of each scheduler with its interval and its pieces; a line for PIFO. `label` names the score."""
+    names = [info.ideal(), *(one.scheduler for one in advice.ranking)]
+    with figure_style():
+        figure, axes = subplots(figsize=(COLUMN_INCHES, 0.6 + 0.24 * len(advice.ranking)))
+        for place, one in enumerate(advice.ranking):
+            drawn = look(one.scheduler, names)
+            axes.plot(one.pieces, [place] * len(one.pieces), "|", color=drawn.colour, alpha=0.5)
+            if np.isfinite(one.score.low):
+                axes.plot([one.score.low, one.score.high], [place, place], color=drawn.colour, linewidth=1.5)
+            filled = "white" if one.loses_more else drawn.colour
+            axes.plot(one.score.value, place, "o", color=drawn.colour, markerfacecolor=filled, markersize=_MARKER_SIZE)
+        axes.axvline(advice.ideal.value, color=INK, linewidth=0.8, linestyle="--")
+        axes.annotate(
+            "PIFO",
+            (advice.ideal.value, 1),
+            (3, 0),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            fontsize=6.5,
+            color=INK,
+            va="top",
+        )
+        axes.set_yticks(range(len(advice.ranking)), [look(one.scheduler, names).label for one in advice.ranking])
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.set_xlabel(label)
+        axes.grid(visible=True, axis="x")
+        axes.grid(visible=False, axis="y")
+        return figure
+
+
+def draw_losses(advice: Advice) -> Figure:
+    """Return two bars for each scheduler: the packets that it lost and those that it inverted, in percent."""
+    names = [info.ideal(), *(one.scheduler for one in advice.ranking)]
+    columns = (
+        ("Lost (% of packets)", [100 * one.dropped_share for one in advice.ranking]),
+        ("Inverted (% of packets sent)", [100 * one.inversions_share for one in advice.ranking]),
+    )
+    with figure_style():
+        height = 0.55 + 0.24 * len(advice.ranking)
+        figure, panels = subplots(1, 2, figsize=(COLUMN_INCHES, height), sharey=True, layout="constrained")
+        for axes, (heading, values) in zip(panels, columns, strict=True):
+            top = max(*values, 0.0) or 1.0
+            for place, (one, value) in enumerate(zip(advice.ranking, values, strict=True)):
+                axes.barh(place, value, color=look(one.scheduler, names).colour, height=0.62)
+                axes.text(value + top * 0.03, place, f"{value:.3g}", va="center", fontsize=6.5, color=INK)
+            axes.set_xlim(0, top * 1.35)
+            axes.set_title(heading, loc="left", pad=4, fontsize=7)
+            axes.set_xticks([])
+            axes.spines["bottom"].set_visible(False)
+            axes.grid(visible=False)
+            axes.tick_params(left=False)
+        panels[0].set_yticks(range(len(advice.ranking)), [look(one.scheduler, names).label for one in advice.ranking])
+        panels[0].invert_yaxis()
+        return figure

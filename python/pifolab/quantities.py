@@ -1,0 +1,76 @@
+"""Times, sizes and rates as people write them: three or four digits and a unit that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["count_text", "rate_text", "size_text", "time_text", "time_unit"]
+
+_TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
+
+
+def time_unit(values_ns: Iterable[float | None]) -> tuple[str, float]:
+    """Return the unit that fits the largest of some times, and how many nanoseconds it has.
+
+    Examples
+    --------
+    >>> time_unit([900.0, 10_616_991.0, None]), time_unit([12.0]), time_unit([])
+    (('ms', 1000000.0), ('ns', 1.0), ('ns', 1.0))
+    """
+    largest = max((abs(value) for value in values_ns if value is not None), default=0.0)
+    return next(((unit, size) for unit, size in _TIMES if largest >= size), _TIMES[-1])
+
+
+def time_text(time_ns: float) -> str:
+    """Write a time.
+
+    Examples
+    --------
+    >>> time_text(3_730_129_040), time_text(96_000), time_text(0.8), time_text(0), time_text(200_000_000_000_000)
+    ('3.73 s', '96 us', '0.8 ns', '0 ns', '2 d 7.56 h')
+    """
+    if time_ns >= 3600e9:
+        hours = time_ns / 3600e9
+        days, hours = divmod(hours, 24)
+        return f"{days:.0f} d {hours:.3g} h" if days else f"{hours:.3g} h"
+    unit, size = time_unit([time_ns])
+    return f"{time_ns / size:.4g} {unit}" if unit == "s" and time_ns >= 1e12 else f"{time_ns / size:.3g} {unit}"
+
+
+def size_text(size_bytes: float) -> str:
+    """Write a number of bytes, in powers of a thousand as networks count.
+
+    Examples
+    --------
+    >>> size_text(35_017_524), size_text(120_000), size_text(64)
+    ('35 MB', '120 kB', '64 bytes')
+    """
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size_bytes >= size:
+            return f"{size_bytes / size:.3g} {unit}"
+    return f"{size_bytes:.3g} bytes"
+
+
+def rate_text(rate_bps: float) -> str:
+    """Write a rate.
+
+    Examples
+    --------
+    >>> rate_text(10_000_000_000), rate_text(70_000_000), rate_text(999)
+    ('10 Gb/s', '70 Mb/s', '999 b/s')
+    """
+    for unit, size in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+        if rate_bps >= size:
+            return f"{rate_bps / size:.4g} {unit}"
+    return f"{rate_bps:.4g} b/s"
+
+
+def count_text(count: int, what: str) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> count_text(1, "flow"), count_text(23_378, "packet")
+    ('1 flow', '23,378 packets')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
