@@ -150,7 +150,7 @@ for step, status in (
     ("testbed ended with", "0"),
     ("up ended with", "0"),
     ("down ended with", "0"),
-    ("up in the way of another ended with", "1"),
+    ("up in the way of another ended with", "2"),
     ("forced up ended with", "0"),
 ):
     if said(step) != status:

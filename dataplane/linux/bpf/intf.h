@@ -90,7 +90,8 @@ struct pf_config {
 	__u32 r_min_exponent;
 	__u32 ceil;
 	__u32 by_bounds;
-	__u32 spare2;
+
+	__u32 root_handle; /* of the qdisc that the program serves: 16 bits of major number above zeros */
 };
 
 enum pf_push_down { PUSH_COST, PUSH_QUEUE_BOUND, PUSH_QUEUE_BOUND_OLD, PUSH_RANK, PUSH_ONE };
@@ -136,10 +137,12 @@ struct pf_clock {
 	__u64 mean[MAX_QUEUES]; /* frame size */
 };
 
-/* Occupancy by reading the kernel: the leaf qdiscs found at the first packet. */
+/* Occupancy by reading the kernel: where in its table of classes the queues are. */
 struct pf_leaves {
 	__u64 root;
-	__u64 leaf[MAX_QUEUES];
+	__u64 table;
+	__u64 bucket[MAX_QUEUES]; /* the address of the head of the chain that the class begins */
+	__u64 class[MAX_QUEUES];  /* its node in that chain, if it is there */
 };
 
 /* Occupancy as user space tells it. */

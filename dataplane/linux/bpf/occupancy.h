@@ -10,50 +10,76 @@ struct pf_clock link_clock SEC(".data.clock");
 struct pf_leaves leaves SEC(".data.leaves");
 struct pf_harness harness SEC(".data.harness");
 
-/* HTB's handle 1: and the parent of a root qdisc. */
-#define ROOT_HANDLE 0x10000U
 #define ROOT_PARENT 0xFFFFFFFFU
 
 /* The longest chain of a class hash that the walk follows; HTB starts with 16 buckets and holds at most 33 classes. */
 #define MAX_CHAIN 16
 
-static __always_inline struct Qdisc *find_leaf(struct Qdisc *root, __u32 classid)
+/* The head of the chain in HTB's table of classes that a class is in. */
+static __always_inline struct hlist_head *bucket_of(struct htb_sched *htb, __u32 classid)
 {
-	struct htb_sched *htb = __builtin_preserve_access_index((void *)&root->privdata);
-	struct hlist_head *buckets = BPF_CORE_READ(htb, clhash.hash);
 	/* The kernel's qdisc_class_hash. */
 	__u32 bucket = classid ^ (classid >> 8);
-	struct hlist_node *node;
 
 	bucket ^= bucket >> 4;
-	bucket &= BPF_CORE_READ(htb, clhash.hashmask);
 	/* The buckets are pointers: their size needs no relocation. */
-	bpf_probe_read_kernel(&node, sizeof(node), buckets + bucket);
-	for (int i = 0; i < MAX_CHAIN && node; i++) {
-		struct htb_class *class = (void *)node - bpf_core_field_offset(struct htb_class, common) -
-					  bpf_core_field_offset(struct Qdisc_class_common, hnode);
+	return BPF_CORE_READ(htb, clhash.hash) + (bucket & BPF_CORE_READ(htb, clhash.hashmask));
+}
 
-		if (BPF_CORE_READ(class, common.classid) == classid)
-			return BPF_CORE_READ(class, leaf.q);
+static __always_inline struct htb_class *class_of(struct hlist_node *node)
+{
+	return (void *)node - bpf_core_field_offset(struct htb_class, common) -
+	       bpf_core_field_offset(struct Qdisc_class_common, hnode);
+}
+
+static __always_inline struct htb_sched *htb_of(__u64 root)
+{
+	return __builtin_preserve_access_index((void *)&((struct Qdisc *)root)->privdata);
+}
+
+/* Looks the class of `queue` up; 0 if somebody has removed it. */
+static __noinline __u64 find_class(__u32 queue)
+{
+	__u32 classid = config.root_handle + queue + 1;
+	struct hlist_node *node = 0;
+
+	bpf_probe_read_kernel(&node, sizeof(node), bucket_of(htb_of(leaves.root), classid));
+	for (int i = 0; i < MAX_CHAIN && node; i++) {
+		if (BPF_CORE_READ(class_of(node), common.classid) == classid)
+			return (__u64)node;
 		node = BPF_CORE_READ(node, next);
 	}
 	return 0;
 }
 
-/* The leaf qdiscs stay as long as the root does: they are looked up once. */
+/* Notes where the classes are, once for every table that HTB has: it gets a larger one when classes are added. */
 static __always_inline void find_leaves(struct Qdisc *root)
 {
-	if (leaves.root == (__u64)root)
+	__u64 table = (__u64)BPF_CORE_READ(htb_of((__u64)root), clhash.hash);
+
+	if (leaves.root == (__u64)root && leaves.table == table)
 		return;
 	leaves.root = (__u64)root;
-	for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++)
-		leaves.leaf[queue] = (__u64)find_leaf(root, ROOT_HANDLE + queue + 1);
+	leaves.table = table;
+	for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++) {
+		leaves.bucket[queue] = (__u64)bucket_of(htb_of((__u64)root), config.root_handle + queue + 1);
+		leaves.class[queue] = find_class(queue);
+	}
 }
 
-/* What the kernel's own leaf of `queue` holds. */
+/* What the kernel's own leaf of `queue` holds. Others may replace leaves and classes at any time, though not now, under the
+ * root's lock: nothing is read through a pointer that has not been found in the kernel's table now. */
 static __always_inline __u64 in_leaf(__u32 queue)
 {
-	struct Qdisc *leaf = (void *)leaves.leaf[queue & (MAX_QUEUES - 1)];
+	__u64 node = 0;
+
+	queue &= MAX_QUEUES - 1;
+	bpf_probe_read_kernel(&node, sizeof(node), (void *)leaves.bucket[queue]);
+	if (node != leaves.class[queue])
+		node = find_class(queue);
+	if (!node)
+		return 0;
+	struct Qdisc *leaf = BPF_CORE_READ(class_of((struct hlist_node *)node), leaf.q);
 
 	return config.in_bytes ? BPF_CORE_READ(leaf, qstats.backlog) : BPF_CORE_READ(leaf, q.qlen);
 }
@@ -131,7 +157,7 @@ static __always_inline void book(__u32 queue, __u32 bytes)
 /* Whether a tracepoint speaks of the qdisc that this program serves. */
 static __always_inline bool is_ours(struct Qdisc *qdisc, const struct netdev_queue *txq)
 {
-	return qdisc->parent == ROOT_PARENT && qdisc->handle == ROOT_HANDLE && txq->dev->ifindex == config.ifindex &&
+	return qdisc->parent == ROOT_PARENT && qdisc->handle == config.root_handle && txq->dev->ifindex == config.ifindex &&
 	       txq->dev->nd_net.net->ns.inum == config.netns;
 }
 

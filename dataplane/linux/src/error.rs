@@ -8,6 +8,8 @@ use std::process::ExitCode;
 pub enum Error {
     /// The command line or an input file is wrong: exit status 2.
     Usage(String),
+    /// Somebody else has what was asked for, and the message says who: exit status 2.
+    Held(String),
     /// What was asked for cannot be done here, and the message says why: exit status 3.
     Unsupported(String),
     /// This user lacks the right to do it, and the message says which: exit status 3.
@@ -24,7 +26,7 @@ impl Error {
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Failed(_) => 1,
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Held(_) => 2,
             Self::Unsupported(_) | Self::Denied(_) => 3,
         })
     }
@@ -37,7 +39,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Usage(message) | Self::Unsupported(message) | Self::Denied(message) | Self::Failed(message)) = self;
+        let (Self::Usage(message)
+        | Self::Held(message)
+        | Self::Unsupported(message)
+        | Self::Denied(message)
+        | Self::Failed(message)) = self;
         f.write_str(message)
     }
 }

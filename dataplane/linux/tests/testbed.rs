@@ -230,6 +230,42 @@ fn the_switch_command_carries_both_directions_with_delay_and_tells_what_it_did()
 }
 
 #[test]
+fn the_switch_ends_with_a_line_when_an_interface_is_removed() {
+    use pifolab_dataplane::testbed::namespace::Lab;
+    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for (removed, from_the_receiver) in [("r0", false), ("r1", true)] {
+        let lab = match Lab::new(false, 1500) {
+            Ok(lab) => lab,
+            Err(error) => {
+                let required = std::env::var("DATAPLANE_REQUIRE").is_ok_and(|tiers| tiers.contains('U'));
+                assert!(!required, "DATAPLANE_REQUIRE asks for the switch: {error}");
+                tell(&format!("skipped the switch command: {error}"));
+                return;
+            }
+        };
+        let arguments = "switch --in r0 --out r1 --scheduler fifo --interval-s 0.05";
+        let start = || command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = lab.router.enter(start).expect("the command can be started");
+        // It carries frames once it counts.
+        let mut lines = std::io::BufReader::new(child.stdout.take().expect("it is piped"));
+        std::io::BufRead::read_line(&mut lines, &mut String::new()).expect("a line");
+        let output = std::thread::scope(|scope| {
+            // The switch must be able to say all that it wants.
+            scope.spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+            // With one end of a pair goes the other.
+            match from_the_receiver {
+                false => lab.router.ip(&format!("link del {removed}")).expect("it is there"),
+                true => lab.receiver.ip("link del d0").expect("it is there"),
+            }
+            finish(child)
+        });
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert_eq!(said.trim(), format!("pifolab: {removed}: the interface is gone; the switch has ended"));
+    }
+}
+
+#[test]
 fn nothing_is_left_after_kill_nine() {
     let before = fs::read_to_string("/proc/net/dev").expect("a table of interfaces");
     let arguments = "testbed udp-four-flows --data-plane switch --scheduler pifo --repeat 1 --phase-s 10";

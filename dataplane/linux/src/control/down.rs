@@ -1,15 +1,15 @@
 //! `pifolab-dataplane down`: takes data planes down, also what a crash left behind.
 
-use crate::Result;
 use crate::net::interface::Interface;
 use crate::net::namespace::NetNamespace;
-use crate::net::tc::{self, Root};
-use crate::record::Record;
+use crate::net::root::RootQdisc;
+use crate::record::{Cleaned, Record};
+use crate::{Error, Result};
 
 /// The arguments of `pifolab-dataplane down`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Only this interface [default: all that are up in this network namespace]
+    /// Only this interface, by its name now or when it was put up [default: all that are up in this network namespace]
     #[arg(long, value_name = "IF")]
     dev: Option<String>,
 }
@@ -17,39 +17,49 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// No right to, or a process that does not end.
+/// No right to; a process that does not end; queues that are not provably ours.
 pub fn run(args: Args) -> Result<()> {
     let namespace = NetNamespace::current()?;
+    let records = Record::all()?;
+    // The interfaces of a namespace that is gone went with it.
+    for record in records.iter().filter(|record| !record.is_of(&namespace) && !record.is_alive()) {
+        record.forget_dead()?;
+    }
+    let mut wanted: Vec<Record> = records.into_iter().filter(|record| record.is_of(&namespace)).collect();
+    let mut named = None;
     if let Some(dev) = &args.dev {
-        Interface::find(dev)?;
-    }
-    let mut nothing = true;
-    for record in Record::all()? {
-        if record.namespace != namespace.inode() {
-            // The interfaces of a namespace that is gone went with it.
-            if !record.is_alive() {
-                record.forget()?;
+        match Interface::find(dev) {
+            Ok(interface) => {
+                wanted.retain(|record| record.index == interface.index);
+                named = Some(interface);
             }
-            continue;
+            // It may have another name by now, or be gone.
+            Err(error) => {
+                wanted.retain(|record| record.interface == *dev);
+                if wanted.is_empty() {
+                    return Err(error);
+                }
+            }
         }
-        if args.dev.as_ref().is_some_and(|dev| *dev != record.interface) {
-            continue;
-        }
-        record.stop()?;
-        record.clean(&namespace)?;
-        println!("{}: {} is down", record.interface, record.scheduler);
-        nothing = false;
     }
-    if let Some(dev) = args.dev.filter(|_| nothing) {
-        // Without a record (somebody emptied /run) the filter still tells whose the queues are.
-        if tc::root_of(&namespace, &dev)? == Root::Ours {
-            tc::remove_root(&namespace, &dev)?;
-            println!("{dev}: queues without an owner are removed");
-        } else {
-            println!("{dev}: nothing is up");
+    let nothing = wanted.is_empty();
+    let mut left = Vec::new();
+    for record in wanted {
+        let Record { interface, scheduler, .. } = &record;
+        let lock = record.take_over()?;
+        match record.clean(&namespace, &lock)? {
+            Cleaned::Down(now) if now == *interface => println!("{interface}: {scheduler} is down"),
+            Cleaned::Down(now) => println!("{now} (put up as {interface}): {scheduler} is down"),
+            Cleaned::Left(what) => left.push(format!("{interface}: left alone, since it is not ours: {what}")),
         }
-    } else if nothing {
-        println!("nothing is up in this network namespace");
     }
-    Ok(())
+    match named.filter(|_| nothing) {
+        Some(Interface { name, index, .. }) => match RootQdisc::of(&namespace, index)? {
+            Some(root) => println!("{name}: nothing of ours is up; its root qdisc is {root}"),
+            None => println!("{name}: nothing is up"),
+        },
+        None if nothing => println!("nothing is up in this network namespace"),
+        None => {}
+    }
+    if left.is_empty() { Ok(()) } else { Err(Error::Held(left.join("; "))) }
 }

@@ -1,7 +1,7 @@
 //! `pifolab-dataplane status`: what is up, what it holds and has done.
 
 use crate::ebpf::qdisc::QdiscSnapshot;
-use crate::ebpf::{Program, Snapshot};
+use crate::ebpf::{Program, Snapshot, name_now};
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;
 use crate::record::Record;
@@ -41,27 +41,34 @@ pub fn run(args: Args) -> Result<()> {
 fn show(args: &Args) -> Result<()> {
     let namespace = NetNamespace::current()?;
     let mut records = Record::all()?;
-    records.retain(|record| {
-        record.namespace == namespace.inode() && args.dev.as_ref().is_none_or(|dev| *dev == record.interface)
-    });
+    records.retain(|record| record.is_of(&namespace));
+    // The name that an interface has now, or had when it was put up if it is gone.
+    let mut named = Vec::new();
+    for record in records {
+        let name = record.interface_now(&namespace)?.map_or_else(|| record.interface.clone(), |found| found.name);
+        if args.dev.as_ref().is_none_or(|dev| *dev == name) {
+            named.push((name, record));
+        }
+    }
+    let records = named;
     if records.is_empty() {
         let on = args.dev.as_ref().map_or_else(String::new, |dev| format!(" on {dev}"));
         return Err(Error::Failed(format!("nothing is up{on} in this network namespace")));
     }
-    for record in records {
+    for (interface, record) in records {
+        let pid = record.process.pid;
         if !record.is_alive() {
-            let Record { pid, interface, scheduler, .. } = &record;
-            let say = format!("{interface}: {scheduler} was left by process {pid}, which is gone");
+            let say = format!("{interface}: {} was left by process {pid}, which is gone", record.scheduler);
             println!("{say}; `pifolab dataplane down` removes it");
             continue;
         }
         let (mut value, shown) = snapshot(&namespace, &record)?;
         if args.json {
-            value["interface"] = record.interface.clone().into();
-            value["pid"] = record.pid.into();
+            value["interface"] = interface.into();
+            value["pid"] = pid.into();
             println!("{value}");
         } else {
-            println!("{}: {} (process {})\n{shown}", record.interface, record.scheduler, record.pid);
+            println!("{interface}: {} (process {pid})\n{shown}", record.scheduler);
         }
     }
     Ok(())
@@ -70,13 +77,14 @@ fn show(args: &Args) -> Result<()> {
 /// For programs, and for people.
 fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<(serde_json::Value, String)> {
     let value = |snapshot: serde_json::Result<serde_json::Value>| snapshot.expect("plain data");
-    if record.qdisc.is_some() {
+    let interface = name_now(record, namespace)?;
+    if record.program.is_none() {
         let maps = record.maps.as_slice();
-        let snapshot = QdiscSnapshot::read(&record.scheduler, maps, namespace, &record.interface)?;
+        let snapshot = QdiscSnapshot::read(&record.scheduler, maps, namespace, &interface)?;
         return Ok((value(serde_json::to_value(&snapshot)), snapshot.to_string()));
     }
     let program = Program::find(&record.scheduler)?;
-    let leaves = tc::leaves(namespace, &record.interface, crate::ebpf::intf::MAX_QUEUES)?;
+    let leaves = tc::leaves(namespace, &interface, &record.root, crate::ebpf::intf::MAX_QUEUES)?;
     let snapshot = Snapshot::read(program, record.maps.as_slice(), &leaves)?;
     Ok((value(serde_json::to_value(&snapshot)), snapshot.to_string()))
 }

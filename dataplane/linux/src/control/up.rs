@@ -3,11 +3,15 @@
 use crate::ebpf::plane::best_occupancy;
 use crate::ebpf::{Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings};
 use crate::error::Trying;
+use crate::net::monitor::{Change, Monitor};
 use crate::switch::choice::{SchedulerOptions, params};
-use crate::{Error, Result};
+use crate::{Error, Result, say};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use pifolab_scenario::registry::find_scheduler;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -69,6 +73,51 @@ impl Up {
         match self {
             Self::Htb(plane) => plane.snapshot().map(|snapshot| snapshot.to_string()),
             Self::Bpf(plane) => plane.snapshot().map(|snapshot| snapshot.to_string()),
+        }
+    }
+
+    fn monitor(&self) -> Result<Monitor> {
+        match self {
+            Self::Htb(plane) => plane.monitor(),
+            Self::Bpf(plane) => plane.monitor(),
+        }
+    }
+
+    /// Waits for one of `ends`, and says what others do to the interface meanwhile.
+    ///
+    /// # Errors
+    /// The interface is gone, or its root qdisc another one: there is nothing left to hold.
+    fn wait(&self, args: &Args, ends: &SigSet) -> Result<()> {
+        let signals = SignalFd::with_flags(ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
+        let signals = signals.trying(|| "waiting for a signal".to_owned())?;
+        let mut monitor = self.monitor()?;
+        let Args { dev, scheduler, .. } = args;
+        loop {
+            if signals.read_signal().trying(|| "waiting for a signal".to_owned())?.is_some() {
+                return Ok(());
+            }
+            for change in monitor.poll()? {
+                match change {
+                    Change::Renamed(name) => say(&format!("{dev}: its name is {name} now; {scheduler} stays up")),
+                    Change::LeafReplaced(queue) => say(&format!(
+                        "{dev}: somebody changed the qdisc of queue {queue}; {scheduler} reads what is there now"
+                    )),
+                    Change::Gone => {
+                        return Err(Error::Failed(format!("{dev}: the interface is gone; {scheduler} has ended")));
+                    }
+                    Change::RootReplaced(root) => {
+                        let root = root.map_or_else(|| "the kernel's default".to_owned(), |root| root.to_string());
+                        return Err(Error::Failed(format!(
+                            "{dev}: somebody replaced the root qdisc (now {root}); {scheduler} has ended"
+                        )));
+                    }
+                }
+            }
+            let mut polled = [signals.as_fd(), monitor.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+            match poll(&mut polled, PollTimeout::NONE) {
+                Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+                Err(error) => return Err(Error::failed("waiting for a signal", error)),
+            }
         }
     }
 }
@@ -145,7 +194,7 @@ pub fn run(args: Args) -> Result<()> {
     );
     // Whoever started it may have stopped listening.
     let _ = said.and_then(|()| out.flush());
-    ends.wait().trying(|| "waiting for a signal".to_owned())?;
+    plane.wait(&args, &ends)?;
     let last = plane.snapshot();
     drop(plane);
     if let Ok(last) = last {
@@ -174,7 +223,11 @@ fn in_background() -> Result<()> {
         let output = child.wait_with_output().trying(|| "waiting for the background process".to_owned())?;
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim().trim_start_matches("pifolab: ").to_owned();
-        return Err(if output.status.code() == Some(3) { Error::Denied(said) } else { Error::Failed(said) });
+        return Err(match output.status.code() {
+            Some(2) => Error::Held(said),
+            Some(3) => Error::Denied(said),
+            _ => Error::Failed(said),
+        });
     }
     let at = line.find(';').unwrap_or(line.trim_end().len());
     println!("{} (process {})", &line[..at], child.id());

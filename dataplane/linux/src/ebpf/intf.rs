@@ -146,8 +146,8 @@ shared! {
         ceil: u32,
         /// Exp-PIFO: the mapping by bounds.
         by_bounds: u32,
-        /// No meaning.
-        spare2: u32,
+        /// Handle of the root qdisc that the program serves.
+        root_handle: u32,
     }
 
     /// `pf_stats`: what happened.

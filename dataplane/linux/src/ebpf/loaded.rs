@@ -56,7 +56,8 @@ pub(super) fn with_messages<T>(what: &str, action: impl FnOnce() -> libbpf_rs::R
         let said = MESSAGES.lock().map(|messages| messages.trim().to_owned()).unwrap_or_default();
         match error.kind() {
             // The verifier refuses with the same error, and a log. Without one, what libbpf supposes is beside the point.
-            libbpf_rs::ErrorKind::PermissionDenied if !said.contains("PROG LOAD LOG") => Error::Denied(format!(
+            // So does it without CAP_PERFMON, by rules for programs of users who are not root.
+            libbpf_rs::ErrorKind::PermissionDenied if !said.contains("PROG LOAD LOG") || said.contains("!root") => Error::Denied(format!(
                 "{what}: {error}: loading eBPF programs takes root (or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON); the \
                  user-space switch works without: pifolab dataplane switch"
             )),
@@ -141,6 +142,14 @@ impl Loaded {
         let fd = std::os::fd::AsRawFd::as_raw_fd(&program.as_fd());
         // SAFETY: the descriptor belongs to `self.object`, which outlives the borrow.
         unsafe { BorrowedFd::borrow_raw(fd) }
+    }
+
+    /// The kernel's number of the filter.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn filter_id(&self) -> Result<u32> {
+        libbpf_rs::Program::id_from_fd(self.filter()).trying(|| "asking the kernel about the filter".to_owned())
     }
 
     /// Facts about the program called `name` that the kernel keeps, with its translated instructions.

@@ -7,6 +7,7 @@ pub mod conformance;
 pub mod cost;
 pub mod count;
 pub mod harness;
+mod installed;
 pub mod intf;
 mod loaded;
 pub mod plane;
@@ -14,6 +15,7 @@ pub mod qdisc;
 pub mod settings;
 pub mod snapshot;
 
+pub(crate) use installed::name_now;
 pub use loaded::{Decision, Loaded};
 pub use plane::{Plane, PlaneConfig};
 pub use qdisc::{QdiscConfig, QdiscPlane};

@@ -1,13 +1,13 @@
 //! A program on an interface: the queues, the filter and the tracepoints come and go together.
 
+use super::installed::Installed;
 use super::loaded::Loaded;
 use super::settings::{Occupancy, Settings};
 use super::snapshot::Snapshot;
 use crate::net::filter;
 use crate::net::interface::Interface;
-use crate::net::namespace::NetNamespace;
-use crate::net::tc::{self, QueueTree, Root};
-use crate::record::Record;
+use crate::net::monitor::Monitor;
+use crate::net::tc::{self, QueueTree};
 use crate::{Error, Result};
 use libbpf_rs::Link;
 
@@ -35,13 +35,6 @@ pub struct Plane {
     installed: Installed,
 }
 
-/// What has to be removed.
-struct Installed {
-    namespace: NetNamespace,
-    interface: Interface,
-    record: Record,
-}
-
 impl Plane {
     /// Puts the program up, in the namespace of the calling thread. What an earlier, crashed run left on the interface
     /// is removed first.
@@ -50,29 +43,38 @@ impl Plane {
     /// No right to, no such interface, another data plane that lives, a foreign root qdisc; something that the kernel
     /// lacks.
     pub fn up(config: PlaneConfig) -> Result<Self> {
-        let namespace = NetNamespace::current()?;
         let interface = Interface::find(&config.interface)?;
         if !interface.ethernet {
             return Err(Error::Unsupported(format!("--dev {}: it has no Ethernet header", interface.name)));
         }
-        let settings = on_interface(config.settings, config.rate_bps, &interface, &namespace)?;
-        let replace = make_way(&namespace, &interface, config.force)?;
+        check_queues(&config.settings)?;
+        let mut settings = config.settings;
+        // From here on, dropping it removes everything.
+        let mut installed = Installed::claim(interface, settings.program.name(), "htb", config.force)?;
+        set_link(&mut settings, config.rate_bps, &installed);
         let queues = QueueTree {
             rate_bps: config.rate_bps,
             burst_bytes: settings.config.burst,
-            frame_bytes: interface.frame_bytes(),
+            frame_bytes: installed.interface.frame_bytes(),
             capacities: settings.config.capacity[..settings.capacities.len()].to_vec(),
             in_bytes: settings.in_bytes(),
         };
         let loaded = Loaded::load(settings)?;
-        let record = Record::new(&namespace, &interface, loaded.settings.program.name(), loaded.map_ids()?)?;
-        record.write()?;
-        // From here on, dropping it removes everything.
-        let installed = Installed { namespace, interface, record };
-        queues.install(&installed.namespace, &installed.interface.name, replace)?;
+        installed.note(Some(loaded.filter_id()?), loaded.map_ids()?)?;
+        installed.make_room()?;
+        let root = &installed.record.root;
+        queues.install(&installed.namespace, &installed.interface.name, root)?;
         let links = loaded.attach_tracepoints()?;
-        filter::attach(installed.interface.index, loaded.filter(), loaded.settings.program.name())?;
+        filter::attach(installed.interface.index, root.handle, loaded.filter(), loaded.settings.program.name())?;
         Ok(Self { loaded, _links: links, installed })
+    }
+
+    /// Watches what others do to the interface, in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn monitor(&self) -> Result<Monitor> {
+        self.installed.monitor()
     }
 
     /// What it holds and has done.
@@ -80,8 +82,9 @@ impl Plane {
     /// # Errors
     /// The kernel does not tell.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        let Installed { namespace, interface, .. } = &self.installed;
-        let leaves = tc::leaves(namespace, &interface.name, self.loaded.settings.capacities.len())?;
+        let Installed { namespace, record, .. } = &self.installed;
+        let queues = self.loaded.settings.capacities.len();
+        let leaves = tc::leaves(namespace, &self.installed.name_now()?, &record.root, queues)?;
         Snapshot::read(self.loaded.settings.program, &self.loaded, &leaves)
     }
 
@@ -91,13 +94,8 @@ impl Plane {
     }
 }
 
-/// Fills in what depends on the interface, and checks what HTB can do.
-fn on_interface(
-    mut settings: Settings,
-    rate_bps: u64,
-    interface: &Interface,
-    namespace: &NetNamespace,
-) -> Result<Settings> {
+/// Checks what HTB can do.
+fn check_queues(settings: &Settings) -> Result<()> {
     let queues = settings.capacities.len();
     if queues > HTB_PRIORITIES {
         return Err(Error::Unsupported(format!(
@@ -107,48 +105,18 @@ fn on_interface(
     if settings.config.capacity.iter().any(|capacity| *capacity > u64::from(u32::MAX)) {
         return Err(Error::Unsupported("the kernel's queues hold at most 2^32 - 1 bytes".to_owned()));
     }
-    set_link(&mut settings, rate_bps, interface, namespace);
-    Ok(settings)
+    Ok(())
 }
 
 /// Fills in the link and whose it is.
-pub(super) fn set_link(settings: &mut Settings, rate_bps: u64, interface: &Interface, namespace: &NetNamespace) {
-    settings.config.netns = namespace.inode();
-    settings.config.ifindex = interface.index;
+pub(super) fn set_link(settings: &mut Settings, rate_bps: u64, installed: &Installed) {
+    settings.config.netns = installed.namespace.inode();
+    settings.config.ifindex = installed.interface.index;
+    settings.config.root_handle = installed.record.root.handle;
     // Bytes per nanosecond with 20 fractional bits, for the virtual clock.
     settings.config.rate = ((u128::from(rate_bps) << 20) / 8_000_000_000) as u64;
     // Two frames, or what the link sends in 120 us, as long as one frame of 1500 bytes takes at 100 Mb/s.
-    settings.config.burst = (2 * u64::from(interface.frame_bytes())).max(rate_bps / 8 * 120 / 1_000_000);
-}
-
-/// Removes what a dead process left on the interface; says whether a root qdisc is in the way and may be removed.
-pub(super) fn make_way(namespace: &NetNamespace, interface: &Interface, force: bool) -> Result<bool> {
-    if let Some(record) = Record::find(namespace, interface)? {
-        if record.is_alive() {
-            return Err(Error::Failed(format!(
-                "{}: {} is up already (process {}); take it down first: pifolab dataplane down --dev {}",
-                interface.name, record.scheduler, record.pid, interface.name
-            )));
-        }
-        record.clean(namespace)?;
-    }
-    match tc::root_of(namespace, &interface.name)? {
-        Root::Default => Ok(false),
-        Root::Ours => Ok(true),
-        Root::Foreign(_) if force => Ok(true),
-        Root::Foreign(what) => Err(Error::Failed(format!(
-            "{}: it has a root qdisc that is not ours ({what}), and I leave it alone; --force removes it",
-            interface.name
-        ))),
-    }
-}
-
-impl Drop for Installed {
-    fn drop(&mut self) {
-        if let Err(error) = self.record.clean(&self.namespace) {
-            eprintln!("pifolab: {}: {error}", self.interface.name);
-        }
-    }
+    settings.config.burst = (2 * u64::from(installed.interface.frame_bytes())).max(rate_bps / 8 * 120 / 1_000_000);
 }
 
 /// The best way of knowing the occupancy that this machine has.

@@ -2,16 +2,17 @@
 //! strict-priority queues cannot be, and SP-PIFO. They hold the packets, order them, and keep the pace of the link; no
 //! HTB is needed.
 
+use super::installed::Installed;
 use super::intf::{Config, QdiscStats, Shared};
 use super::loaded::{self, CONFIG, STATE, STATS, Source, with_messages};
-use super::plane::{make_way, set_link};
+use super::plane::set_link;
 use super::settings::{Occupancy, RankSource, Settings};
 use super::snapshot::Maps;
 use crate::error::Trying;
 use crate::net::interface::Interface;
+use crate::net::monitor::Monitor;
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;
-use crate::record::Record;
 use crate::{Error, Result};
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use pifolab_scenario::registry::find_scheduler;
@@ -84,12 +85,6 @@ pub struct QdiscPlane {
     queues: usize,
 }
 
-struct Installed {
-    namespace: NetNamespace,
-    interface: Interface,
-    record: Record,
-}
-
 /// The configuration, checked by the library, and the registers as they start.
 fn settings(config: &QdiscConfig) -> Result<Settings> {
     let entry = find_scheduler(&config.scheduler).map_err(Error::Usage)?;
@@ -136,14 +131,13 @@ impl QdiscPlane {
     pub fn up(config: QdiscConfig) -> Result<Self> {
         let mut settings = settings(&config)?;
         supported().map_err(|reason| Error::Unsupported(format!("{reason}; --qdisc htb works here")))?;
-        let namespace = NetNamespace::current()?;
         let interface = Interface::find(&config.interface)?;
-        set_link(&mut settings, config.rate_bps, &interface, &namespace);
-        let replace = make_way(&namespace, &interface, config.force)?;
-
         let what = format!("loading the BPF qdisc of {}", config.scheduler);
         // Kinds are the kernel's, not the interface's: each process needs one of its own.
         let kind = format!("{}{:x}", tc::QDISC_PREFIX, std::process::id());
+        // From here on, dropping it removes everything.
+        let mut installed = Installed::claim(interface, &config.scheduler, &kind, config.force)?;
+        set_link(&mut settings, config.rate_bps, &installed);
         let mut builder = ObjectBuilder::default();
         builder.name(format!("qdisc_{}", config.scheduler.replace('-', "_"))).trying(|| what.clone())?;
         let object = object_of(&config.scheduler)?;
@@ -167,18 +161,15 @@ impl QdiscPlane {
             }
         }
         let mut object = with_messages(&what, || open.load())?;
-        let record =
-            Record::new(&namespace, &interface, &config.scheduler, loaded::ids_of(&object)?)?.of_qdisc(kind.clone());
+        installed.note(None, loaded::ids_of(&object)?)?;
         let mut links = Vec::new();
         for mut map in object.maps_mut() {
             if map.map_type() == libbpf_rs::MapType::StructOps {
                 links.push(with_messages(&what, || map.attach_struct_ops())?);
             }
         }
-        record.write()?;
-        // From here on, dropping it removes everything.
-        let installed = Installed { namespace, interface, record };
-        tc::install_qdisc(&installed.namespace, &installed.interface.name, &kind, replace)?;
+        installed.make_room()?;
+        tc::install_qdisc(&installed.namespace, &installed.interface.name, &installed.record.root)?;
         let queues = settings.capacities.len();
         Ok(Self { installed, _links: links, object, scheduler: config.scheduler, queues })
     }
@@ -188,21 +179,21 @@ impl QdiscPlane {
         self.queues
     }
 
+    /// Watches what others do to the interface, in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn monitor(&self) -> Result<Monitor> {
+        self.installed.monitor()
+    }
+
     /// What it holds and has done.
     ///
     /// # Errors
     /// The kernel does not tell.
     pub fn snapshot(&self) -> Result<QdiscSnapshot> {
-        let Installed { namespace, interface, .. } = &self.installed;
-        QdiscSnapshot::read(&self.scheduler, &Source(&self.object), namespace, &interface.name)
-    }
-}
-
-impl Drop for Installed {
-    fn drop(&mut self) {
-        if let Err(error) = self.record.clean(&self.namespace) {
-            eprintln!("pifolab: {}: {error}", self.interface.name);
-        }
+        let name = self.installed.name_now()?;
+        QdiscSnapshot::read(&self.scheduler, &Source(&self.object), &self.installed.namespace, &name)
     }
 }
 

@@ -1,8 +1,18 @@
-//! A network interface by name.
+//! A network interface by name or by index.
 
+use super::namespace::NetNamespace;
+use super::netlink::{Attributes, Message, Reply, Socket};
 use crate::error::Trying;
 use crate::{Error, Result};
 use std::ffi::CString;
+use std::io;
+
+/// linux/if_link.h
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_PERM_ADDRESS: u16 = 54;
+/// Length of `ifinfomsg`, and where its parts are.
+const IFINFOMSG: usize = 16;
 
 /// An interface of the namespace that the calling thread was in when it was looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +25,8 @@ pub struct Interface {
     pub mtu: u32,
     /// Whether frames on it have an Ethernet header.
     pub ethernet: bool,
+    /// The address that it was made with, in hexadecimal; empty where it has none.
+    pub permanent_address: String,
 }
 
 impl Interface {
@@ -30,19 +42,16 @@ impl Interface {
         if index == 0 || name.len() >= libc::IFNAMSIZ {
             return Err(missing());
         }
-        Ok(Self {
-            mtu: ask(name, libc::SIOCGIFMTU, |request| {
-                // SAFETY: the kernel has filled in the MTU.
-                unsafe { request.ifr_ifru.ifru_mtu as u32 }
-            })?,
-            ethernet: ask(name, libc::SIOCGIFHWADDR, |request| {
-                // SAFETY: the kernel has filled in the hardware address.
-                let family = unsafe { request.ifr_ifru.ifru_hwaddr.sa_family };
-                matches!(family, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK)
-            })?,
-            name: name.to_owned(),
-            index,
-        })
+        let found = ask(index).trying(|| format!("asking about {name}"))?;
+        found.filter(|found| found.name == name).ok_or_else(missing)
+    }
+
+    /// The interface of `index` in `namespace`, whatever its name is by now; `None` if it is gone.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn of_index(namespace: &NetNamespace, index: u32) -> Result<Option<Self>> {
+        namespace.within(|| ask(index)).trying(|| format!("asking about interface {index}"))
     }
 
     /// The longest frame.
@@ -51,19 +60,26 @@ impl Interface {
     }
 }
 
-fn ask<T>(name: &str, what: libc::Ioctl, answer: impl FnOnce(&libc::ifreq) -> T) -> Result<T> {
-    // SAFETY: an ifreq of zeros is valid; the socket is closed below; the name fits, as checked by the caller.
-    unsafe {
-        let mut request: libc::ifreq = std::mem::zeroed();
-        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from as libc::c_char;
-        }
-        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        let status = if socket < 0 { -1 } else { libc::ioctl(socket, what as _, &raw mut request) };
-        let error = std::io::Error::last_os_error();
-        if socket >= 0 {
-            libc::close(socket);
-        }
-        if status < 0 { Err(error).trying(|| format!("asking about {name}")) } else { Ok(answer(&request)) }
+fn ask(index: u32) -> io::Result<Option<Interface>> {
+    let mut body = [0; IFINFOMSG];
+    body[4..8].copy_from_slice(&index.to_ne_bytes());
+    let message = Message::new(libc::RTM_GETLINK, libc::NLM_F_ACK, &body);
+    match Socket::open()?.ask(message) {
+        Ok(replies) => Ok(replies.iter().find_map(read)),
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+        Err(error) => Err(error),
     }
+}
+
+fn read(reply: &Reply) -> Option<Interface> {
+    let attributes: Attributes<'_> = reply.attributes(IFINFOMSG);
+    let family = (reply.word(0) >> 16) as u16;
+    let address = attributes.find(IFLA_PERM_ADDRESS).unwrap_or_default();
+    Some(Interface {
+        name: attributes.text(IFLA_IFNAME)?,
+        index: reply.word(4),
+        mtu: attributes.number(IFLA_MTU)?,
+        ethernet: matches!(family, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK),
+        permanent_address: address.iter().map(|byte| format!("{byte:02x}")).collect(),
+    })
 }

@@ -2,5 +2,8 @@
 
 pub mod filter;
 pub mod interface;
+pub mod monitor;
 pub mod namespace;
+pub mod netlink;
+pub mod root;
 pub mod tc;

@@ -2,50 +2,101 @@
 
 use crate::Result;
 use crate::error::Trying;
-use std::fs::File;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+/// linux/socket.h, since Linux 5.14.
+const SO_NETNS_COOKIE: libc::c_int = 71;
+
+/// Which namespace it is. Inode numbers are used again; the cookie is not, as long as the kernel runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamespaceId {
+    /// Its number, as `lsns` shows it.
+    pub inode: u64,
+    /// The file system of that number.
+    device: u64,
+    /// The kernel's own count of namespaces; absent before Linux 5.14.
+    cookie: Option<u64>,
+    /// Which run of the kernel.
+    boot: String,
+}
+
+impl NamespaceId {
+    /// A name for files, which no other namespace of this kernel has.
+    pub fn file_stem(&self) -> String {
+        format!("{:x}-{:x}", self.inode, self.cookie.unwrap_or(0))
+    }
+}
+
 /// A network namespace, kept alive by an open file.
 #[derive(Debug)]
 pub struct NetNamespace {
     file: File,
-    inode: u64,
+    id: NamespaceId,
 }
 
 impl NetNamespace {
     /// The one that this thread is in.
     ///
     /// # Errors
-    /// No /proc.
+    /// /proc is not mounted.
     pub fn current() -> Result<Self> {
         let path = "/proc/thread-self/ns/net";
         let file = File::open(path).trying(|| format!("opening {path}"))?;
-        let inode = file.metadata().trying(|| format!("reading {path}"))?.ino();
-        Ok(Self { file, inode })
+        let metadata = file.metadata().trying(|| format!("reading {path}"))?;
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
+        let id = NamespaceId { inode: metadata.ino(), device: metadata.dev(), cookie: cookie(), boot };
+        Ok(Self { file, id })
     }
 
     /// Its number, as `lsns` shows it.
     pub const fn inode(&self) -> u64 {
-        self.inode
+        self.id.inode
+    }
+
+    /// Which namespace it is.
+    pub const fn id(&self) -> &NamespaceId {
+        &self.id
     }
 
     /// Lets `command` run in it, wherever the calling thread is by then.
     pub fn enter_before(&self, command: &mut Command) {
         let fd = self.file.as_raw_fd();
-        let enter = move || {
-            // SAFETY: a system call on a descriptor that `self` keeps open while commands are made and run.
-            match unsafe { libc::setns(fd, libc::CLONE_NEWNET) } {
-                0 => Ok(()),
-                // Without the right to enter any namespace, the one that we are in already is no error.
-                _ if same_namespace(fd) => Ok(()),
-                _ => Err(std::io::Error::last_os_error()),
-            }
-        };
         // SAFETY: after fork the closure only makes system calls.
-        unsafe { command.pre_exec(enter) };
+        unsafe { command.pre_exec(move || enter(fd)) };
+    }
+
+    /// Does `work` in it: on the calling thread if that is there, else on a thread of its own.
+    ///
+    /// # Errors
+    /// No right to enter it.
+    ///
+    /// # Panics
+    /// If `work` does.
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        let fd = self.file.as_raw_fd();
+        if same_namespace(fd) {
+            return work();
+        }
+        std::thread::scope(|scope| {
+            let entered = scope.spawn(move || enter(fd).and_then(|()| work()));
+            entered.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+fn enter(fd: i32) -> io::Result<()> {
+    // SAFETY: a system call on a descriptor that the namespace's owner keeps open.
+    match unsafe { libc::setns(fd, libc::CLONE_NEWNET) } {
+        0 => Ok(()),
+        // Without the right to enter any namespace, the one that we are in already is no error.
+        _ if same_namespace(fd) => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -56,5 +107,38 @@ fn same_namespace(fd: i32) -> bool {
         libc::stat(c"/proc/thread-self/ns/net".as_ptr(), &raw mut ours) == 0
             && libc::fstat(fd, &raw mut theirs) == 0
             && (ours.st_dev, ours.st_ino) == (theirs.st_dev, theirs.st_ino)
+    }
+}
+
+/// The cookie of the calling thread's namespace: every socket tells it.
+fn cookie() -> Option<u64> {
+    let socket = std::os::unix::net::UnixDatagram::unbound().ok()?;
+    let mut cookie = 0u64;
+    let mut length = size_of_val(&cookie) as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `cookie`.
+    let status = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut length,
+        )
+    };
+    (status == 0).then_some(cookie)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_itself_and_its_file_name_says_which() {
+        let (one, again) = (NetNamespace::current().expect("a namespace"), NetNamespace::current().expect("another"));
+        assert_eq!(one.id(), again.id());
+        assert_eq!(one.within(|| Ok(7)).expect("it is entered"), 7);
+        let reused = NamespaceId { cookie: Some(u64::MAX), ..one.id().clone() };
+        assert_ne!(one.id(), &reused, "another namespace of the same number");
+        assert_ne!(one.id().file_stem(), reused.file_stem());
     }
 }

@@ -1,14 +1,14 @@
 //! The command `tc`, in a namespace.
 
 use super::namespace::NetNamespace;
+use super::root::RootQdisc;
 use crate::{Error, Result};
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// HTB's handle, and the minor number of the class that all others hang on; queue i is class 1:(i+1).
-const HANDLE: &str = "1:";
-const ROOT_CLASS: &str = "1:fff0";
+/// The minor number of the class that all others hang on; queue i is class i + 1.
+const ROOT_CLASS: &str = "fff0";
 
 fn run(namespace: &NetNamespace, args: &[&str], input: &str) -> Result<Output> {
     let mut command = Command::new("tc");
@@ -60,33 +60,32 @@ pub struct QueueTree {
 }
 
 impl QueueTree {
-    /// Puts an HTB with one leaf class per queue on `dev`, in place of its root qdisc if `replace`.
+    /// Puts an HTB `root` with one leaf class per queue on `dev`.
     ///
     /// # Errors
-    /// No right to, no HTB, or a foreign root qdisc in the way.
-    pub fn install(&self, namespace: &NetNamespace, dev: &str, replace: bool) -> Result<()> {
+    /// No right to, no HTB, or another root qdisc in the way.
+    pub fn install(&self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
         let Self { rate_bps: rate, burst_bytes: burst, frame_bytes: frame, .. } = self;
+        let major = root.major();
         let mut batch = String::new();
         let mut line = |text: String| {
             batch.push_str(&text);
             batch.push('\n');
         };
-        if replace {
-            line(format!("qdisc del dev {dev} root"));
-        }
-        line(format!("qdisc add dev {dev} root handle {HANDLE} htb default 1"));
+        line(format!("qdisc add dev {dev} root handle {major:x}: htb default 1"));
         line(format!(
-            "class add dev {dev} parent {HANDLE} classid {ROOT_CLASS} htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum {frame}"
+            "class add dev {dev} parent {major:x}: classid {major:x}:{ROOT_CLASS} htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum {frame}"
         ));
         let fifo = if self.in_bytes { "bfifo" } else { "pfifo" };
         for (queue, capacity) in self.capacities.iter().enumerate() {
-            let class = format!("1:{:x}", queue + 1);
+            let class = format!("{major:x}:{:x}", queue + 1);
             // 8bit is the least rate that tc takes: a class of its own right sends next to nothing, the rest it borrows in
             // the order of prio.
             line(format!(
-                "class add dev {dev} parent {ROOT_CLASS} classid {class} htb rate 8bit ceil {rate}bit burst {frame} cburst {burst} prio {queue} quantum {frame}"
+                "class add dev {dev} parent {major:x}:{ROOT_CLASS} classid {class} htb rate 8bit ceil {rate}bit burst {frame} cburst {burst} prio {queue} quantum {frame}"
             ));
-            line(format!("qdisc add dev {dev} parent {class} handle {:x}: {fifo} limit {capacity}", queue + 0x10));
+            let handle = major as usize + 1 + queue;
+            line(format!("qdisc add dev {dev} parent {class} handle {handle:x}: {fifo} limit {capacity}"));
         }
         let output = run(namespace, &["-batch", "-"], &batch)?;
         expect(output, &format!("installing the queues on {dev}")).map(drop)
@@ -96,16 +95,13 @@ impl QueueTree {
 /// What the names of our own kinds of qdisc begin with.
 pub const QDISC_PREFIX: &str = "pifolab_";
 
-/// Puts a qdisc of our own `kind` on `dev`, in place of its root qdisc if `replace`.
+/// Puts a `root` qdisc of a kind of our own on `dev`.
 ///
 /// # Errors
-/// No right to, or a foreign root qdisc in the way.
-pub fn install_qdisc(namespace: &NetNamespace, dev: &str, kind: &str, replace: bool) -> Result<()> {
-    // tc's own `replace` refuses a qdisc of another kind under the same handle.
-    if replace {
-        remove_root(namespace, dev)?;
-    }
-    let output = run(namespace, &["qdisc", "add", "dev", dev, "root", "handle", HANDLE, kind], "")?;
+/// No right to, or another root qdisc in the way.
+pub fn install_qdisc(namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
+    let handle = format!("{:x}:", root.major());
+    let output = run(namespace, &["qdisc", "add", "dev", dev, "root", "handle", &handle, &root.kind], "")?;
     expect(output, &format!("installing the qdisc on {dev}")).map(drop)
 }
 
@@ -121,26 +117,6 @@ pub fn root_counters(namespace: &NetNamespace, dev: &str) -> Result<Leaf> {
     Ok(Leaf { packets: number("qlen"), bytes: number("backlog"), drops: number("drops") })
 }
 
-/// Removes the root qdisc of `dev`; the default one comes back.
-///
-/// # Errors
-/// No right to.
-pub fn remove_root(namespace: &NetNamespace, dev: &str) -> Result<()> {
-    expect(run(namespace, &["qdisc", "del", "dev", dev, "root"], "")?, &format!("removing the queues of {dev}"))
-        .map(drop)
-}
-
-/// The root qdisc of an interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Root {
-    /// What the kernel put there.
-    Default,
-    /// Ours.
-    Ours,
-    /// Somebody else's: its kind and handle.
-    Foreign(String),
-}
-
 fn json(namespace: &NetNamespace, args: &[&str], what: &str) -> Result<Vec<Value>> {
     let text = expect(run(namespace, args, "")?, what)?;
     // Without qdiscs or filters tc may print nothing at all.
@@ -154,37 +130,6 @@ fn json(namespace: &NetNamespace, args: &[&str], what: &str) -> Result<Vec<Value
     }
 }
 
-/// Whose root qdisc `dev` has.
-///
-/// # Errors
-/// tc fails.
-pub fn root_of(namespace: &NetNamespace, dev: &str) -> Result<Root> {
-    let what = format!("looking at the qdiscs of {dev}");
-    let qdiscs = json(namespace, &["-j", "qdisc", "show", "dev", dev, "root"], &what)?;
-    let root = qdiscs.iter().find(|qdisc| qdisc["root"] == true);
-    let Some(root) = root else { return Ok(Root::Default) };
-    let (kind, handle) = (root["kind"].as_str().unwrap_or("?"), root["handle"].as_str().unwrap_or("0:"));
-    if handle == "0:" {
-        return Ok(Root::Default);
-    }
-    if kind.starts_with(QDISC_PREFIX) {
-        return Ok(Root::Ours);
-    }
-    if kind == "htb" && handle == HANDLE && has_our_filter(namespace, dev)? {
-        return Ok(Root::Ours);
-    }
-    Ok(Root::Foreign(format!("{kind} {handle}")))
-}
-
-fn has_our_filter(namespace: &NetNamespace, dev: &str) -> Result<bool> {
-    let what = format!("looking at the filters of {dev}");
-    let filters = json(namespace, &["-j", "filter", "show", "dev", dev, "parent", HANDLE], &what)?;
-    Ok(filters.iter().any(|filter| {
-        let name = &filter["options"]["bpf_name"];
-        name.as_str().is_some_and(|name| name.starts_with(super::filter::NAME_PREFIX))
-    }))
-}
-
 /// What the kernel says of one leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leaf {
@@ -196,15 +141,15 @@ pub struct Leaf {
     pub drops: u64,
 }
 
-/// What the kernel says of the leaves, in the order of the queues.
+/// What the kernel says of the leaves under `root`, in the order of the queues.
 ///
 /// # Errors
 /// tc fails.
-pub fn leaves(namespace: &NetNamespace, dev: &str, queues: usize) -> Result<Vec<Leaf>> {
+pub fn leaves(namespace: &NetNamespace, dev: &str, root: &RootQdisc, queues: usize) -> Result<Vec<Leaf>> {
     let what = format!("reading the counters of {dev}");
     let qdiscs = json(namespace, &["-s", "-j", "qdisc", "show", "dev", dev], &what)?;
     let of = |queue: usize| {
-        let parent = format!("1:{:x}", queue + 1);
+        let parent = format!("{:x}:{:x}", root.major(), queue + 1);
         let leaf = qdiscs.iter().find(|qdisc| qdisc["parent"].as_str() == Some(&parent));
         let number = |key: &str| leaf.and_then(|leaf| leaf[key].as_u64()).unwrap_or(0);
         Leaf { packets: number("qlen"), bytes: number("backlog"), drops: number("drops") }

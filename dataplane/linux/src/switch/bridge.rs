@@ -147,8 +147,10 @@ impl<S: Scheduler> Bridge<S> {
         }
     }
 
-    /// Carries frames until `stop` is set; calls `tick` every `interval` (never if it is zero).
-    pub fn run(&mut self, stop: &AtomicBool, interval: Span, mut tick: impl FnMut(Snapshot)) {
+    /// Carries frames until `stop` is set or an interface is gone, which it returns the name of; calls `tick` every
+    /// `interval` (never if it is zero).
+    pub fn run(&mut self, stop: &AtomicBool, interval: Span, mut tick: impl FnMut(Snapshot)) -> Option<String> {
+        let (mut gone, mut had_error) = (None, false);
         let mut next_tick = if interval == Span::ZERO { Time::MAX } else { self.clock.now() + interval };
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
@@ -163,12 +165,21 @@ impl<S: Scheduler> Bridge<S> {
                 tick(self.snapshot());
             }
             if forwarded + reversed == 0 {
-                self.wait(now, next_tick);
+                // An interface that is removed goes down first, and its sockets say only that.
+                had_error |= self.wait(now, next_tick);
+                if had_error {
+                    let sockets = [&self.input, &self.output];
+                    gone = sockets.into_iter().find(|socket| socket.is_gone()).map(|socket| socket.name().to_owned());
+                    if gone.is_some() {
+                        break;
+                    }
+                }
             }
         }
         let now = self.clock.now();
         self.forward.advance(now);
         self.send_ready(now);
+        gone
     }
 
     fn forward_batch(&mut self, now: Time) -> usize {
@@ -203,19 +214,19 @@ impl<S: Scheduler> Bridge<S> {
         }
     }
 
-    /// Sleeps until the next thing to do.
-    fn wait(&self, now: Time, next_tick: Time) {
+    /// Sleeps until the next thing to do; says whether an interface has a problem.
+    fn wait(&self, now: Time, next_tick: Time) -> bool {
         let due = [self.forward.poll_timeout(), self.reverse.poll_timeout(), Some(next_tick), Some(now + LONGEST_WAIT)];
         let due = due.into_iter().flatten().min().unwrap_or(now).max(now);
         let busy = self.forward.busy_until() > now;
         let until = if busy { due.min(now + LONGEST_BUSY_WAIT) } else { due };
         let span = until.since(now);
         if span < SHORTEST_WAIT {
-            return;
+            return false;
         }
         // A busy link needs no arrivals: waking up for each would cost more than the switching itself.
         let fds = [self.output.raw_fd(), self.input.raw_fd()];
-        wait_for(if busy { &fds[..1] } else { &fds }, span);
+        wait_for(if busy { &fds[..1] } else { &fds }, span)
     }
 
     /// What happened so far.
@@ -234,8 +245,8 @@ impl<S: Scheduler> Bridge<S> {
     }
 }
 
-/// Sleeps until one of `fds` has a frame, or for `span`.
-fn wait_for(fds: &[RawFd], span: Span) {
+/// Sleeps until one of `fds` has a frame, or for `span`; says whether one of them has an error.
+fn wait_for(fds: &[RawFd], span: Span) -> bool {
     let mut polled = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 2];
     for (polled, fd) in polled.iter_mut().zip(fds) {
         polled.fd = *fd;
@@ -244,6 +255,7 @@ fn wait_for(fds: &[RawFd], span: Span) {
     let timeout = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
     // SAFETY: the pointers describe `polled` and `timeout`; a signal or an error only ends the sleep early.
     unsafe { libc::ppoll(polled.as_mut_ptr(), fds.len() as libc::nfds_t, &raw const timeout, std::ptr::null()) };
+    polled.iter().any(|polled| polled.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0)
 }
 
 /// Lets the calling thread run before others and wake up in time, as far as this user may. Returns whether it has

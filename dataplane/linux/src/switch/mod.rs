@@ -193,7 +193,7 @@ pub fn run(args: Args) -> Result<()> {
             STOP.store(true, Ordering::Relaxed);
         });
     }
-    switch.run(&STOP, interval, |snapshot| print(&snapshot));
+    let gone = switch.run(&STOP, interval, |snapshot| print(&snapshot));
     let snapshot = switch.snapshot();
     print(&snapshot);
     let oversized = snapshot.forward.oversized.packets + snapshot.reverse.oversized.packets;
@@ -203,5 +203,8 @@ pub fn run(args: Args) -> Result<()> {
              sides (ethtool -K IF tso off gso off gro off)"
         );
     }
-    Ok(())
+    match gone {
+        Some(interface) => Err(Error::Failed(format!("{interface}: the interface is gone; the switch has ended"))),
+        None => Ok(()),
+    }
 }

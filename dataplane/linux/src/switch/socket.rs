@@ -24,6 +24,8 @@ pub struct PacketSocket {
     ring: Ring,
     counters: InterfaceCounters,
     mtu: usize,
+    name: String,
+    index: u32,
 }
 
 struct Ring {
@@ -132,12 +134,33 @@ impl PacketSocket {
         if bound != 0 {
             return Err(failed("cannot bind the packet socket", interface));
         }
-        Ok(Self { fd, ring, counters: InterfaceCounters::default(), mtu })
+        Ok(Self { fd, ring, counters: InterfaceCounters::default(), mtu, name: interface.to_owned(), index })
     }
 
     /// The longest frame that the interface carries, with its header and a VLAN tag.
     pub const fn frame_bytes(&self) -> usize {
         self.mtu + ETHERNET_HEADER
+    }
+
+    /// The name that the interface had when it was opened.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the interface is gone: removed, or moved to another namespace. Takes the socket's pending error away, which
+    /// would end every wait at once.
+    pub fn is_gone(&self) -> bool {
+        let raw = self.fd.as_raw_fd();
+        let (mut error, mut length): (c_int, _) = (0, size_of::<c_int>() as libc::socklen_t);
+        // SAFETY: the pointers describe `error` and its length; ifreq is plain data, for which zeroes are valid, and
+        // SIOCGIFNAME reads its index and fills in its name, in the namespace of the socket.
+        unsafe {
+            libc::getsockopt(raw, libc::SOL_SOCKET, libc::SO_ERROR, (&raw mut error).cast(), &raw mut length);
+            let mut request: libc::ifreq = std::mem::zeroed();
+            request.ifr_ifru.ifru_ifindex = self.index as c_int;
+            libc::ioctl(raw, libc::SIOCGIFNAME as _, &raw mut request) != 0
+                && io::Error::last_os_error().raw_os_error() == Some(libc::ENODEV)
+        }
     }
 
     /// The descriptor, to wait for frames.

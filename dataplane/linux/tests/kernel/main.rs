@@ -6,6 +6,7 @@
 
 mod decisions;
 mod life;
+mod owners;
 mod ranks;
 mod traffic;
 

@@ -21,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 const ATTEMPTS: u32 = 5;
 
 /// A packet socket on interface `name` of the calling thread's namespace.
-fn packet_socket(name: &str) -> OwnedFd {
+pub fn packet_socket(name: &str) -> OwnedFd {
     let name = std::ffi::CString::new(name).expect("no zero inside");
     // SAFETY: plain system calls; the address is that of a local variable of the given size.
     unsafe {

@@ -1,0 +1,115 @@
+//! What a data plane has put on an interface, and the right to do so.
+
+use crate::net::interface::Interface;
+use crate::net::monitor::Monitor;
+use crate::net::namespace::NetNamespace;
+use crate::net::root::RootQdisc;
+use crate::net::{filter, tc};
+use crate::record::{Cleaned, DeviceLock, Record};
+use crate::{Error, Result, say};
+
+/// Removes what was put up when it is dropped.
+pub(super) struct Installed {
+    pub namespace: NetNamespace,
+    pub interface: Interface,
+    pub record: Record,
+    /// A foreign root qdisc that may be removed.
+    in_the_way: Option<RootQdisc>,
+    lock: DeviceLock,
+}
+
+impl Installed {
+    /// Takes the interface for `scheduler`, whose root qdisc is to be of `kind`, and removes what a crashed run left there.
+    /// A foreign root qdisc is left alone until [`make_room`](Self::make_room).
+    ///
+    /// # Errors
+    /// Another process has the interface; a foreign root qdisc, and not `force`; no right to.
+    pub fn claim(interface: Interface, scheduler: &str, kind: &str, force: bool) -> Result<Self> {
+        let namespace = NetNamespace::current()?;
+        let lock = DeviceLock::take(&namespace, &interface)?;
+        // Who wrote it held the lock, and holds it no more.
+        if let Some(record) = Record::find(&namespace, &interface)? {
+            record.clean(&namespace, &lock)?;
+        }
+        let in_the_way = RootQdisc::of(&namespace, interface.index)?;
+        if let Some(root) = in_the_way.as_ref().filter(|_| !force) {
+            let name = &interface.name;
+            let whose = if looks_like_ours(&namespace, &interface, root)? {
+                "looks like pifolab's, but /run/pifolab has no record of it (of another container?)"
+            } else {
+                "is not ours"
+            };
+            return Err(Error::Held(format!(
+                "{name}: it has a root qdisc that {whose} ({root}), and I leave it alone; --force removes it"
+            )));
+        }
+        let root = RootQdisc::tagged(kind)?;
+        let record = Record::new(&namespace, &interface, scheduler, root)?;
+        record.write()?;
+        Ok(Self { namespace, interface, record, in_the_way, lock })
+    }
+
+    /// Notes the filter's program and the maps, once they are loaded.
+    ///
+    /// # Errors
+    /// The record cannot be written.
+    pub fn note(&mut self, program: Option<u32>, maps: Vec<(String, u32)>) -> Result<()> {
+        self.record.program = program;
+        self.record.maps = maps;
+        self.record.write()
+    }
+
+    /// Removes the foreign root qdisc, which `force` allowed.
+    ///
+    /// # Errors
+    /// No right to; or it is another one by now.
+    pub fn make_room(&mut self) -> Result<()> {
+        match self.in_the_way.take() {
+            Some(root) => root.remove(&self.namespace, self.interface.index),
+            None => Ok(()),
+        }
+    }
+
+    /// Watches what others do to the interface, in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn monitor(&self) -> Result<Monitor> {
+        Monitor::open(&self.interface, self.record.root.clone())
+    }
+
+    /// The interface's name by now.
+    ///
+    /// # Errors
+    /// It is gone, or the kernel does not tell.
+    pub fn name_now(&self) -> Result<String> {
+        name_now(&self.record, &self.namespace)
+    }
+}
+
+/// The name, by now, of the interface that `record` speaks of.
+///
+/// # Errors
+/// It is gone, or the kernel does not tell.
+pub(crate) fn name_now(record: &Record, namespace: &NetNamespace) -> Result<String> {
+    let found = record.interface_now(namespace)?;
+    found.map(|found| found.name).ok_or_else(|| Error::Failed(format!("{}: the interface is gone", record.interface)))
+}
+
+/// Whether a root qdisc has the marks of one that pifolab installed. Anybody may set them: this is no proof.
+fn looks_like_ours(namespace: &NetNamespace, interface: &Interface, root: &RootQdisc) -> Result<bool> {
+    let filters = root.filters(namespace, interface.index)?;
+    Ok(root.kind.starts_with(tc::QDISC_PREFIX) || filters.iter().any(filter::Filter::has_our_name))
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        match self.record.clean(&self.namespace, &self.lock) {
+            Ok(Cleaned::Down(_)) => {}
+            Ok(Cleaned::Left(what)) => {
+                say(&format!("{}: left alone, since it is not ours: {what}", self.interface.name))
+            }
+            Err(error) => say(&format!("{}: {error}", self.interface.name)),
+        }
+    }
+}

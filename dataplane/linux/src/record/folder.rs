@@ -1,0 +1,306 @@
+//! The folder of the records, where nobody else can slip anything in: it and its files are opened without following
+//! links, their owners are checked, and their modes do not depend on the umask.
+
+use crate::error::Trying;
+use crate::{Error, Result};
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, open, openat, renameat};
+use nix::sys::stat::{Mode, SFlag, fchmod, fstat, fstatat};
+use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Where records are.
+pub const PATH: &str = "/run/pifolab";
+/// Everybody may see what is up; only its owner may change it.
+const FOLDER_MODE: Mode = Mode::from_bits_truncate(0o755);
+const FILE_MODE: Mode = Mode::from_bits_truncate(0o644);
+/// Who may open a lock may hold it.
+const LOCK_MODE: Mode = Mode::from_bits_truncate(0o600);
+/// More than any record has.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Folder {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+/// A lock that its process holds; it ends with the process, however that ends.
+#[derive(Debug)]
+pub struct Lock {
+    // Closed, and so released, after the file is removed.
+    _held: Flock<File>,
+}
+
+fn failed(path: &Path, what: &str, errno: Errno) -> Error {
+    let path = path.display();
+    match errno {
+        Errno::EPERM | Errno::EACCES | Errno::EROFS => Error::Denied(format!(
+            "{what} {path}: {}: it takes root, or a folder {path} of one's own; the user-space switch works without: \
+             pifolab dataplane switch",
+            errno.desc()
+        )),
+        Errno::ELOOP | Errno::ENOTDIR => Error::Failed(format!(
+            "{path}: it is a symbolic link or not a folder, and is not used; remove it if it is not needed"
+        )),
+        _ => Error::failed(format!("{what} {path}"), errno.desc()),
+    }
+}
+
+impl Folder {
+    /// Opens `path`, and makes it first if it is not there.
+    ///
+    /// # Errors
+    /// No right to; or others than root and this user own it or may write to it.
+    pub fn make(path: &Path) -> Result<Self> {
+        match fs::DirBuilder::new().mode(FOLDER_MODE.bits()).create(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(failed(path, "making", Errno::from_raw(error.raw_os_error().unwrap_or(0))));
+            }
+            _ => {}
+        }
+        let folder = Self::open(path)?;
+        let folder = folder.ok_or_else(|| Error::Failed(format!("{}: somebody removed it", path.display())))?;
+        let owner = fstat(&folder.fd).map_err(|errno| failed(path, "reading", errno))?.st_uid;
+        if owner == geteuid().as_raw() {
+            fchmod(&folder.fd, FOLDER_MODE).map_err(|errno| failed(path, "setting the mode of", errno))?;
+        }
+        Ok(folder)
+    }
+
+    /// Opens `path`; `None` if it is not there.
+    ///
+    /// # Errors
+    /// No right to; or others than root and this user own it or may write to it.
+    pub fn open(path: &Path) -> Result<Option<Self>> {
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let fd = match open(path, flags, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::ENOENT) => return Ok(None),
+            Err(errno) => return Err(failed(path, "opening", errno)),
+        };
+        let stat = fstat(&fd).map_err(|errno| failed(path, "reading", errno))?;
+        if !is_trusted(stat.st_uid) || (stat.st_mode & 0o022 != 0 && stat.st_uid != geteuid().as_raw()) {
+            return Err(Error::Failed(format!(
+                "{}: user {} owns it, mode {:o}: expected a folder of root's that others cannot write to; nothing in it is \
+                 trusted",
+                path.display(),
+                stat.st_uid,
+                stat.st_mode & 0o7777
+            )));
+        }
+        Ok(Some(Self { fd, path: path.to_owned() }))
+    }
+
+    fn child(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes a file as a whole: others see all of it or nothing.
+    ///
+    /// # Errors
+    /// No right to.
+    pub fn write(&self, name: &str, text: &[u8]) -> Result<()> {
+        let path = self.child(name);
+        let fresh = format!(".{name}.{}", std::process::id());
+        let wrong = |errno| failed(&path, "writing", errno);
+        // What a process of this number left when it was killed.
+        let _ = unlinkat(&self.fd, fresh.as_str(), UnlinkatFlags::NoRemoveDir);
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let file = openat(&self.fd, fresh.as_str(), flags, FILE_MODE).map_err(wrong)?;
+        fchmod(&file, FILE_MODE).map_err(wrong)?;
+        File::from(file).write_all(text).trying(|| format!("writing {}", path.display()))?;
+        renameat(&self.fd, fresh.as_str(), &self.fd, name).map_err(wrong)
+    }
+
+    /// Reads a file of root's or this user's; `None` if there is none, or something else of that name.
+    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        let file = File::from(openat(&self.fd, name, flags, Mode::empty()).ok()?);
+        let metadata = file.metadata().ok()?;
+        if !metadata.is_file() || !is_trusted(metadata.uid()) || metadata.mode() & 0o022 != 0 {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    /// The names of the files that end with `extension`, in order.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn names(&self, extension: &str) -> Result<Vec<String>> {
+        let entries = fs::read_dir(&self.path).trying(|| format!("reading {}", self.path.display()))?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(extension) && !name.starts_with('.')).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Removes a file, if there is one.
+    ///
+    /// # Errors
+    /// No right to.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        match unlinkat(&self.fd, name, UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => Ok(()),
+            Err(errno) => Err(failed(&self.child(name), "removing", errno)),
+        }
+    }
+
+    /// Takes the lock `name`; `None` if another process holds it.
+    ///
+    /// # Errors
+    /// No right to.
+    pub fn lock(&self, name: &str) -> Result<Option<Lock>> {
+        let path = self.child(name);
+        let wrong = |errno| failed(&path, "locking", errno);
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        loop {
+            let file = File::from(openat(&self.fd, name, flags, LOCK_MODE).map_err(wrong)?);
+            fchmod(&file, LOCK_MODE).map_err(wrong)?;
+            let held = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                Ok(held) => held,
+                Err((_, Errno::EWOULDBLOCK)) => return Ok(None),
+                Err((_, errno)) => return Err(wrong(errno)),
+            };
+            // Who held it before may have removed the file after this one opened it: then a third one holds another.
+            let ours = fstat(&*held).map_err(wrong)?;
+            match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+                Ok(there)
+                    if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+                        && SFlag::from_bits_truncate(there.st_mode).contains(SFlag::S_IFREG) =>
+                {
+                    return Ok(Some(Lock { _held: held }));
+                }
+                Ok(_) | Err(Errno::ENOENT) => {}
+                Err(errno) => return Err(wrong(errno)),
+            }
+        }
+    }
+}
+
+fn is_trusted(owner: u32) -> bool {
+    owner == 0 || owner == geteuid().as_raw()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// A path that goes with the test.
+    pub struct Scratch(pub PathBuf);
+
+    impl Scratch {
+        pub fn new() -> Self {
+            static NUMBER: AtomicU32 = AtomicU32::new(0);
+            let name = format!("pifolab-record-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir_all(&path).expect("a temporary folder");
+            Self(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("it is there").permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn modes_of_records_do_not_depend_on_the_umask() {
+        // The umask belongs to the whole process, in which other tests run: a child tries it.
+        let scratch = Scratch::new();
+        for umask in [0o000, 0o077] {
+            let path = scratch.0.join(format!("records-{umask:o}"));
+            // SAFETY: the child makes files and ends, without the destructors of this process.
+            match unsafe { nix::unistd::fork() }.expect("a child") {
+                nix::unistd::ForkResult::Child => {
+                    nix::sys::stat::umask(Mode::from_bits_truncate(umask));
+                    let made = Folder::make(&path).and_then(|folder| {
+                        folder.write("a.json", b"{}")?;
+                        folder.lock("a.lock")
+                    });
+                    // SAFETY: ends the child.
+                    unsafe { libc::_exit(i32::from(!matches!(made, Ok(Some(_))))) };
+                }
+                nix::unistd::ForkResult::Parent { child } => {
+                    let status = nix::sys::wait::waitpid(child, None).expect("it ends");
+                    assert_eq!(status, nix::sys::wait::WaitStatus::Exited(child, 0));
+                }
+            }
+            assert_eq!(mode(&path), 0o755, "umask {umask:o}");
+            assert_eq!(mode(&path.join("a.json")), 0o644, "umask {umask:o}");
+            assert_eq!(mode(&path.join("a.lock")), 0o600, "umask {umask:o}");
+        }
+    }
+
+    #[test]
+    fn links_in_the_place_of_records_are_not_followed() {
+        let scratch = Scratch::new();
+        let victim = scratch.0.join("victim");
+        fs::write(&victim, "theirs").expect("a file");
+        let path = scratch.0.join("records");
+        let folder = Folder::make(&path).expect("a folder");
+        symlink(&victim, path.join("a.json")).expect("a link");
+        symlink(&victim, path.join(format!(".a.json.{}", std::process::id()))).expect("a link");
+        symlink(&victim, path.join("a.lock")).expect("a link");
+        assert_eq!(folder.read("a.json"), None);
+        folder.lock("a.lock").expect_err("a link is no lock");
+        folder.write("a.json", b"ours").expect("the link is replaced");
+        assert_eq!(folder.read("a.json").as_deref(), Some(&b"ours"[..]));
+        assert_eq!(fs::read_to_string(&victim).expect("it is there"), "theirs");
+        let linked = scratch.0.join("linked");
+        symlink(&path, &linked).expect("a link");
+        let said = Folder::make(&linked).expect_err("a link is no folder").to_string();
+        assert!(said.contains("symbolic link"), "{said}");
+    }
+
+    #[test]
+    fn records_that_others_can_write_are_not_believed() {
+        let scratch = Scratch::new();
+        let folder = Folder::make(&scratch.0.join("records")).expect("a folder");
+        folder.write("a.json", b"{}").expect("a file");
+        let file = folder.child("a.json");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("it is ours");
+        assert_eq!(folder.read("a.json"), None);
+    }
+
+    #[test]
+    fn one_of_two_gets_a_lock_also_while_files_come_and_go() {
+        let scratch = Scratch::new();
+        let folder = Folder::make(&scratch.0.join("records")).expect("a folder");
+        let first = folder.lock("a.lock").expect("no error").expect("it is free");
+        assert!(folder.lock("a.lock").expect("no error").is_none());
+        folder.remove("a.lock").expect("it is ours");
+        drop(first);
+        let holders = std::sync::atomic::AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        if let Some(lock) = folder.lock("a.lock").expect("no error") {
+                            assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0, "two hold it");
+                            std::thread::yield_now();
+                            holders.fetch_sub(1, Ordering::SeqCst);
+                            folder.remove("a.lock").expect("it is ours");
+                            drop(lock);
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

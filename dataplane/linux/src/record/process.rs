@@ -1,0 +1,142 @@
+//! A process, known by more than its number, which another one may get.
+
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+/// How long a process may take to end, in milliseconds.
+const PATIENCE_MS: i32 = 10_000;
+
+/// A process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot.
+    started: u64,
+    /// In which PID namespace it has that number.
+    pid_namespace: u64,
+}
+
+/// The start time of a process; `None` if there is none of that number, or only what is left of one until somebody asks
+/// how it ended (in a container that may be never).
+fn start_of(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything; behind it stand the state and, as the 20th field, the start time.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+fn pid_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |metadata| metadata.ino())
+}
+
+impl Process {
+    /// This one.
+    ///
+    /// # Errors
+    /// /proc is not mounted.
+    pub fn this() -> Result<Self> {
+        let pid = std::process::id();
+        let started = start_of(pid).ok_or_else(|| Error::Failed("/proc does not show this process".to_owned()))?;
+        Ok(Self { pid, started, pid_namespace: pid_namespace() })
+    }
+
+    /// Whether it lives. One of another PID namespace cannot be seen from here: the lock tells.
+    pub fn is_alive(&self) -> bool {
+        self.is_elsewhere() || start_of(self.pid) == Some(self.started)
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        self.pid_namespace != pid_namespace()
+    }
+
+    /// Asks it to end, and waits until it has. No other process is ever signalled: the signal goes through a descriptor of
+    /// the process whose start time has been compared.
+    ///
+    /// # Errors
+    /// No right to; it does not end; its number is that of another PID namespace.
+    pub fn stop(&self) -> Result<()> {
+        let tried = || format!("ending process {}", self.pid);
+        if self.is_elsewhere() {
+            return Err(Error::Failed(format!(
+                "process {} belongs to another PID namespace (a container): end it there",
+                self.pid
+            )));
+        }
+        // SAFETY: system calls with plain numbers; a fresh descriptor that nothing else owns.
+        let fd = unsafe {
+            let fd = libc::syscall(libc::SYS_pidfd_open, self.pid as libc::pid_t, 0);
+            if fd < 0 {
+                let error = std::io::Error::last_os_error();
+                return if error.raw_os_error() == Some(libc::ESRCH) {
+                    Ok(())
+                } else {
+                    Err(Error::failed(tried(), error))
+                };
+            }
+            OwnedFd::from_raw_fd(fd as i32)
+        };
+        // The descriptor holds on to one process. If its start time is the one that was noted, it is ours.
+        if start_of(self.pid) != Some(self.started) {
+            return Ok(());
+        }
+        let mut ended = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: no signal information is given; the pointer describes `ended`.
+        let status = unsafe {
+            let null = std::ptr::null::<libc::siginfo_t>();
+            if libc::syscall(libc::SYS_pidfd_send_signal, fd.as_raw_fd(), libc::SIGTERM, null, 0) < 0 {
+                let error = std::io::Error::last_os_error();
+                return if error.raw_os_error() == Some(libc::ESRCH) {
+                    Ok(())
+                } else {
+                    Err(Error::failed(tried(), error))
+                };
+            }
+            libc::poll(&raw mut ended, 1, PATIENCE_MS)
+        };
+        if status > 0 { Ok(()) } else { Err(Error::Failed(format!("process {} does not end", self.pid))) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_killed_process_is_gone_also_before_anybody_asks_how_it_ended() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("a child");
+        let start = start_of(child.id()).expect("it runs");
+        assert!(start >= start_of(std::process::id()).expect("this process runs"));
+        child.kill().expect("it can be killed");
+        let gone = (0..500).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            start_of(child.id()).is_none()
+        });
+        child.wait().expect("it is there to be asked");
+        assert!(gone, "it counts as alive");
+    }
+
+    #[test]
+    fn a_process_that_got_the_number_of_another_is_not_signalled() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("a child");
+        let this = Process::this().expect("this process");
+        let started = start_of(child.id()).expect("it runs");
+        let other = Process { pid: child.id(), started: started - 1, ..this };
+        assert!(!other.is_alive());
+        other.stop().expect("there is nothing to end");
+        let elsewhere = Process { started, pid_namespace: 1, ..other };
+        let said = elsewhere.stop().expect_err("the number means another process there").to_string();
+        assert!(said.contains("another PID namespace"), "{said}");
+        assert!(child.try_wait().expect("a child").is_none(), "it was signalled");
+        let right = Process { pid_namespace: pid_namespace(), ..elsewhere };
+        right.stop().expect("it ends");
+        assert!(!child.wait().expect("a child").success());
+    }
+}

@@ -1,0 +1,325 @@
+//! A data plane beside other owners of its interface: other commands, people with `tc` and `ip`, other namespaces.
+
+use crate::can_run;
+use crate::life::{Lab, command, root_qdisc, run, tool, up, wait_until};
+use crate::traffic::packet_socket;
+use pifolab_dataplane::ebpf::harness::frame;
+use pifolab_dataplane::net::namespace::NetNamespace;
+use serde_json::Value;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Output, Stdio};
+
+fn tc(line: &str) {
+    let output = tool("tc", line);
+    assert!(output.status.success(), "tc {line}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn ip(line: &str) {
+    let output = tool("ip", line);
+    assert!(output.status.success(), "ip {line}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The major number of the root qdisc of v0.
+fn major() -> String {
+    let shown = root_qdisc("v0");
+    shown.split_ascii_whitespace().nth(2).expect("a handle").trim_end_matches(':').to_owned()
+}
+
+/// Waits for its end, and returns what it said.
+fn finish(mut child: Child) -> Output {
+    wait_until("the end of the command", || child.try_wait().expect("a child").is_some());
+    child.wait_with_output().expect("its output")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn one_of_two_ups_at_once_wins_and_the_other_changes_nothing() {
+    if !can_run("one_of_two_ups_at_once_wins_and_the_other_changes_nothing") {
+        return;
+    }
+    let _lab = Lab::new();
+    for round in 0..6 {
+        let lines =
+            ["sp-pifo", "aifo"].map(|name| format!("up --dev v0 --rate-mbps 20 --scheduler {name} --background"));
+        let children = lines.map(|line| {
+            let mut command = command(&line);
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("the program starts")
+        });
+        let outputs = children.map(finish);
+        let mut statuses = outputs.each_ref().map(|output| output.status.code());
+        statuses.sort_unstable();
+        assert_eq!(statuses, [Some(0), Some(2)], "round {round}: {outputs:?}");
+        let (winner, loser) = if outputs[0].status.success() { (0, 1) } else { (1, 0) };
+        let text = said(&outputs[loser]);
+        assert!(text.contains(&format!("{} is up already (process ", ["sp-pifo", "aifo"][winner])), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        // The winner's queues and filter are there.
+        assert!(root_qdisc("v0").contains("htb"), "round {round}: the loser removed the winner's queues");
+        let filters = tool("tc", &format!("filter show dev v0 parent {}:", major()));
+        let filters = String::from_utf8_lossy(&filters.stdout).into_owned();
+        assert!(filters.contains(&format!("pifolab:{}", ["sp-pifo", "aifo"][winner])), "round {round}: {filters}");
+        assert_eq!(run("down").0, Some(0));
+        assert!(!root_qdisc("v0").contains("htb"));
+    }
+}
+
+#[test]
+fn queues_in_a_new_namespace_with_the_number_of_an_old_one_are_not_taken_for_ours() {
+    if !can_run("queues_in_a_new_namespace_with_the_number_of_an_old_one_are_not_taken_for_ours") {
+        return;
+    }
+    // A killed command leaves its record; its namespace ends with the thread.
+    let old = std::thread::spawn(|| {
+        let _lab = Lab::new();
+        let mut child = up("up --dev v0 --rate-mbps 20 --scheduler fifo");
+        child.kill().expect("SIGKILL");
+        child.wait().expect("it ends");
+        NetNamespace::current().expect("a namespace").inode()
+    });
+    let old = old.join().expect("the thread ends well");
+    // The kernel gives the lowest free number, and frees that of an ended namespace after a while. Where something else got
+    // it, the test shows less, but what it asserts must hold all the same.
+    for _ in 0..200 {
+        let found = std::thread::spawn(move || {
+            let _lab = Lab::new();
+            if NetNamespace::current().expect("a namespace").inode() != old {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                return false;
+            }
+            tc("qdisc add dev v0 root handle 1: htb default 1");
+            assert_eq!(run("status").0, Some(1), "nothing is up here");
+            let (status, text) = run("down --dev v0");
+            assert_eq!(status, Some(0), "{text}");
+            assert!(root_qdisc("v0").contains("htb 1:"), "down removed what is not ours: {text}");
+            let (status, text) = run("up --dev v0 --rate-mbps 20 --scheduler fifo --background");
+            assert!(status == Some(2) && text.contains("not ours (htb 1:)"), "{text}");
+            true
+        });
+        if found.join().expect("the thread ends well") {
+            break;
+        }
+    }
+}
+
+#[test]
+fn down_leaves_alone_what_others_have_put_in_the_place_of_ours() {
+    if !can_run("down_leaves_alone_what_others_have_put_in_the_place_of_ours") {
+        return;
+    }
+    let _lab = Lab::new();
+    for theirs in ["htb", "htb default 1"] {
+        let mut child = up("up --dev v0 --rate-mbps 20 --scheduler aifo");
+        child.kill().expect("SIGKILL");
+        child.wait().expect("it ends");
+        tc("qdisc del dev v0 root");
+        tc(&format!("qdisc add dev v0 root handle 1: {theirs}"));
+        assert_eq!(run("down").0, Some(0));
+        assert!(root_qdisc("v0").contains("htb 1:"), "down removed what is not ours");
+        tc("qdisc del dev v0 root");
+    }
+    // With our own queues in place, but somebody's filter on them.
+    let mut child = up("up --dev v0 --rate-mbps 20 --scheduler aifo");
+    child.kill().expect("SIGKILL");
+    child.wait().expect("it ends");
+    let major = major();
+    tc(&format!("filter add dev v0 parent {major}: protocol ip prio 9 u32 match u32 0 0 classid {major}:1"));
+    let (status, text) = run("down");
+    assert!(status == Some(2) && text.contains("not ours") && text.contains("u32"), "{text}");
+    assert!(root_qdisc("v0").contains(&major));
+}
+
+#[test]
+fn a_renamed_interface_is_shown_and_cleaned_under_its_new_name() {
+    if !can_run("a_renamed_interface_is_shown_and_cleaned_under_its_new_name") {
+        return;
+    }
+    let _lab = Lab::new();
+    for (named, left_by_a_crash) in [("", false), (" --dev w0", false), (" --dev v0", false), ("", true)] {
+        let mut child = up("up --dev v0 --rate-mbps 20 --scheduler packs");
+        ip("link set v0 down");
+        ip("link set v0 name w0");
+        let (status, text) = run("status --dev w0");
+        assert!(status == Some(0) && text.contains("packs") && text.contains("w0"), "{text}");
+        if left_by_a_crash {
+            child.kill().expect("SIGKILL");
+        }
+        let (status, text) = run(&format!("down{named}"));
+        assert!(status == Some(0) && text.contains("packs is down") && text.contains("w0"), "down{named}: {text}");
+        assert!(!root_qdisc("w0").contains("htb"), "down{named}: {}", root_qdisc("w0"));
+        let output = finish(child);
+        assert!(left_by_a_crash || said(&output).contains("its name is w0 now"), "{}", said(&output));
+        ip("link set w0 name v0");
+        ip("link set v0 up");
+    }
+}
+
+#[test]
+fn up_ends_with_a_line_when_its_interface_or_its_queues_are_taken_away() {
+    if !can_run("up_ends_with_a_line_when_its_interface_or_its_queues_are_taken_away") {
+        return;
+    }
+    let _lab = Lab::new();
+    let child = up("up --dev v0 --rate-mbps 20 --scheduler rifo");
+    tc("qdisc replace dev v0 root handle 9: pfifo limit 5");
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("somebody replaced the root qdisc (now pfifo 9:)"), "{}", said(&output));
+    assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
+    assert!(root_qdisc("v0").contains("pfifo 9:"), "it removed what is not its own");
+    tc("qdisc del dev v0 root");
+
+    let child = up("up --dev v0 --rate-mbps 20 --scheduler rifo");
+    ip("link del v0");
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("v0: the interface is gone; rifo has ended"), "{}", said(&output));
+    assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
+    assert_eq!(run("status").0, Some(1), "it left no record");
+}
+
+/// What the leaf of the second queue holds, and what the program has let in there.
+fn held_and_admitted() -> (u64, u64) {
+    let (status, text) = run("status --json");
+    assert_eq!(status, Some(0), "{text}");
+    let shown: Value = serde_json::from_str(text.trim()).expect("JSON");
+    let number = |key: &str| shown["queues"][1][key].as_u64().expect("a count");
+    (number("occupancy"), number("admitted_packets"))
+}
+
+#[test]
+fn a_leaf_that_somebody_replaced_is_read_and_never_the_memory_of_the_old_one() {
+    if !can_run("a_leaf_that_somebody_replaced_is_read_and_never_the_memory_of_the_old_one") {
+        return;
+    }
+    let _lab = Lab::new();
+    // 8 kb/s: a frame of 1000 bytes lasts a second, so that hardly anything leaves while this test looks.
+    // Packets of one rank are all for the second queue.
+    let child = up("up --dev v0 --rate-mbps 0.008 --scheduler sp-pifo --queues 2 --queue-capacity-packets 10");
+    let sender = packet_socket("v0");
+    let mut long = frame(0, 7).to_vec();
+    long.resize(1000, 0);
+    long[16..18].copy_from_slice(&986u16.to_be_bytes());
+    let send = |packets: usize| {
+        for _ in 0..packets {
+            // A dropped frame is reported as an error.
+            // SAFETY: the frame is as long as said.
+            unsafe { libc::send(sender.as_raw_fd(), long.as_ptr().cast(), long.len(), 0) };
+        }
+    };
+    send(40);
+    assert_eq!(held_and_admitted().0, 10);
+    let major = major();
+    for change in [
+        format!("qdisc replace dev v0 parent {major}:2 handle 77: pfifo limit 1000"),
+        format!("qdisc replace dev v0 parent {major}:2 handle 78: bfifo limit 1000000"),
+    ] {
+        tc(&change);
+        let (held, before) = held_and_admitted();
+        // But for stray multicast of a fresh interface.
+        assert!(held <= 3, "the new qdisc holds {held}: {change}");
+        send(40);
+        let (held, after) = held_and_admitted();
+        // The new leaf would take all forty: that ten are let in, the program has read from the new one.
+        assert!((9..=10).contains(&held), "the program believes that a full queue is not: holds {held} ({change})");
+        assert!((5..=15).contains(&(after - before)), "admitted {} ({change})", after - before);
+    }
+    // Without its class, packets go where HTB sends them, and the program reads nothing that is gone.
+    tc(&format!("class del dev v0 classid {major}:2"));
+    send(20);
+    tc(&format!("class add dev v0 parent {major}:fff0 classid {major}:2 htb rate 8bit ceil 8000bit prio 1"));
+    tc(&format!("qdisc add dev v0 parent {major}:2 handle 79: pfifo limit 1000"));
+    send(40);
+    assert!((9..=10).contains(&held_and_admitted().0), "a class that was made anew is found again");
+    assert_eq!(run("down").0, Some(0));
+    let output = finish(child);
+    assert!(output.status.success());
+    assert!(said(&output).contains("somebody changed the qdisc of queue 1"), "{}", said(&output));
+}
+
+/// As root with nothing but the capabilities that docs/dataplane.md names, and as another user with them.
+#[test]
+fn up_and_down_need_the_capabilities_that_the_docs_name_and_no_other() {
+    if !can_run("up_and_down_need_the_capabilities_that_the_docs_name_and_no_other") {
+        return;
+    }
+    if tool("setpriv", "--version").status.code() != Some(0) {
+        eprintln!("not tried: the command setpriv is missing (Debian: util-linux)");
+        return;
+    }
+    let _lab = Lab::new();
+    let program = env!("CARGO_BIN_EXE_pifolab-dataplane");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dataplane.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    assert!(page.contains("CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON"), "the page names others than this test");
+    let named = "-all,+bpf,+net_admin,+perfmon";
+    let with = |capabilities: &str, line: &str| {
+        let bounds = format!("--bounding-set={capabilities} --inh-caps={capabilities} -- {program} {line}");
+        let output = tool("setpriv", &bounds);
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    for parameters in
+        ["sp-pifo", "aifo --occupancy-from counters", "sp-pifo --rank stfq", "rifo --occupancy-from clock"]
+    {
+        let (status, text) = with(named, &format!("up --dev v0 --rate-mbps 20 --scheduler {parameters} --background"));
+        assert_eq!(status, Some(0), "{parameters}: {text}");
+        // The kernel opens the maps of another process only for CAP_SYS_ADMIN.
+        let (status, text) = with(&format!("{named},+sys_admin"), "status");
+        assert!(status == Some(0) && text.contains("queue"), "{text}");
+        let (status, text) = with(named, "down");
+        assert_eq!(status, Some(0), "{parameters}: {text}");
+        assert!(!root_qdisc("v0").contains("htb"));
+    }
+    // Each of them is needed.
+    for fewer in ["-all,+bpf,+net_admin", "-all,+bpf,+perfmon", "-all,+net_admin,+perfmon"] {
+        let (status, text) = with(fewer, "up --dev v0 --rate-mbps 20 --scheduler sp-pifo --background");
+        assert_eq!(status, Some(3), "{fewer}: {text}");
+        assert!(!root_qdisc("v0").contains("htb"), "{fewer}");
+    }
+    // Another user, whose folder for records is in a mount namespace of its own.
+    let mut nobody = std::process::Command::new("setpriv");
+    let ambient = "+bpf,+net_admin,+perfmon";
+    let line = format!("--reuid=65534 --regid=65534 --clear-groups --inh-caps={ambient} --ambient-caps={ambient} --");
+    nobody.args(line.split(' ')).args([
+        "sh",
+        "-c",
+        "\"$0\" up --dev v0 --rate-mbps 20 --scheduler packs --background && \"$0\" down",
+    ]);
+    // Where this user may read it.
+    let copy = std::path::Path::new("/run/pifolab/program");
+    nobody.arg(copy);
+    let prepare = move || {
+        let mount = |what: &std::ffi::CStr, on: &std::ffi::CStr, kind: &std::ffi::CStr, flags| {
+            // SAFETY: C strings.
+            match unsafe { libc::mount(what.as_ptr(), on.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: system calls with plain numbers and C strings.
+        unsafe {
+            if libc::unshare(libc::CLONE_NEWNS) != 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE)?;
+            mount(c"none", c"/run", c"tmpfs", 0)?;
+            libc::mkdir(c"/run/pifolab".as_ptr(), 0o755);
+            libc::chown(c"/run/pifolab".as_ptr(), 65534, 65534);
+        }
+        std::fs::copy(program, copy).map(drop)
+    };
+    // SAFETY: between fork and exec it makes system calls, and copies a file.
+    unsafe { nobody.pre_exec(prepare) };
+    let output = nobody.stdin(Stdio::null()).output().expect("setpriv starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &said(&output);
+    assert!(output.status.success() && text.contains("packs is down"), "{text}");
+    assert!(!root_qdisc("v0").contains("htb"));
+}
