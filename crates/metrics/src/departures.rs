@@ -1,7 +1,7 @@
 //! Departures: what was sent, by rank; and which packets, to compare two schedulers on the same input.
 
 use crate::bins::{Bin, Binned};
-use pifolab_sched::Scheduler;
+use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::Time;
 
@@ -48,7 +48,7 @@ impl Departures {
 
 impl Observer for Departures {
     #[inline]
-    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, _: Time) {
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
         self.packets += 1;
         *self.by_rank.at(packet.rank) += 1;
         let word = (packet.id / 64) as usize;

@@ -1,7 +1,7 @@
 //! Drops: which ranks were lost, and why.
 
 use crate::bins::{Bin, Binned};
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Rank, Time};
 
@@ -59,15 +59,7 @@ impl Drops {
 }
 
 impl Observer for Drops {
-    fn on_drop(
-        &mut self,
-        _: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        _: Option<u32>,
-        _: &dyn Scheduler,
-        _: Time,
-    ) {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: Option<u32>, _: &dyn Inspect, _: Time) {
         self.total.by_reason[reason as usize] += 1;
         self.by_rank.at(packet.rank).by_reason[reason as usize] += 1;
         self.lowest = Some(self.lowest.map_or(packet.rank, |lowest| lowest.min(packet.rank)));

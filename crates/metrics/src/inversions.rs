@@ -2,7 +2,7 @@
 
 use crate::bins::{Bin, Binned};
 use crate::rank_multiset::RankMultiset;
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::Time;
 
@@ -50,26 +50,18 @@ impl Inversions {
 
 impl Observer for Inversions {
     #[inline]
-    fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, _: Time) {
+    fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
         self.waiting.insert(packet.rank);
     }
 
-    fn on_drop(
-        &mut self,
-        _: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        _: Option<u32>,
-        _: &dyn Scheduler,
-        _: Time,
-    ) {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: Option<u32>, _: &dyn Inspect, _: Time) {
         if reason == DropReason::PushedOut {
             self.waiting.remove(packet.rank);
         }
     }
 
     #[inline]
-    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, _: Time) {
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
         self.waiting.remove(packet.rank);
         let pairwise = self.waiting.below(packet.rank);
         if pairwise > 0 {

@@ -1,6 +1,6 @@
 //! Occupancy and queue bounds over time.
 
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Rank, Span, Time};
 
@@ -89,7 +89,7 @@ impl Samples {
     }
 
     #[inline]
-    fn arrival(&mut self, scheduler: &dyn Scheduler, now: Time) {
+    fn arrival(&mut self, scheduler: &dyn Inspect, now: Time) {
         if let Sampling::EveryPackets(n) = self.sampling {
             if self.countdown == 0 {
                 self.sample(scheduler, now);
@@ -101,7 +101,7 @@ impl Samples {
     }
 
     #[inline]
-    fn tick(&mut self, scheduler: &dyn Scheduler, now: Time) {
+    fn tick(&mut self, scheduler: &dyn Inspect, now: Time) {
         if let Sampling::Every(span) = self.sampling
             && now >= self.next
         {
@@ -110,7 +110,7 @@ impl Samples {
         }
     }
 
-    fn sample(&mut self, scheduler: &dyn Scheduler, now: Time) {
+    fn sample(&mut self, scheduler: &dyn Inspect, now: Time) {
         if self.samples.len() >= self.limit {
             self.skipped += 1;
             return;
@@ -133,7 +133,7 @@ impl Samples {
 
 impl Observer for Samples {
     #[inline]
-    fn on_admit(&mut self, _: PortId, _: PacketView, _: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, _: PortId, _: PacketView, _: u32, scheduler: &dyn Inspect, now: Time) {
         self.arrival(scheduler, now);
     }
 
@@ -144,7 +144,7 @@ impl Observer for Samples {
         _: PacketView,
         reason: DropReason,
         _: Option<u32>,
-        scheduler: &dyn Scheduler,
+        scheduler: &dyn Inspect,
         now: Time,
     ) {
         // A packet pushed out is no arrival; the one that pushed it out is reported beside it.
@@ -154,7 +154,7 @@ impl Observer for Samples {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, _: PortId, _: PacketView, _: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, _: PortId, _: PacketView, _: u32, scheduler: &dyn Inspect, now: Time) {
         self.tick(scheduler, now);
     }
 }
@@ -163,9 +163,9 @@ impl Observer for Samples {
 mod tests {
     use super::*;
     use crate::testing::{events, run};
-    use pifolab_sched::Packet;
     use pifolab_sched::params::{Args, FromArgs};
     use pifolab_sched::schedulers::{Rifo, SpPifo, SpPifoParams};
+    use pifolab_sched::{Packet, Scheduler};
 
     fn times(sampling: Sampling, limit: usize) -> (Vec<u64>, u64) {
         let mut samples = Samples::new(sampling, limit, false);

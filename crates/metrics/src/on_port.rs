@@ -1,6 +1,6 @@
 //! An observer that watches one port of many.
 
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::Time;
 
@@ -15,7 +15,7 @@ pub struct OnPort<O> {
 
 impl<O: Observer> Observer for OnPort<O> {
     #[inline]
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         if port == self.port {
             self.observer.on_admit(port, packet, queue, scheduler, now);
         }
@@ -28,7 +28,7 @@ impl<O: Observer> Observer for OnPort<O> {
         packet: PacketView,
         reason: DropReason,
         queue: Option<u32>,
-        scheduler: &dyn Scheduler,
+        scheduler: &dyn Inspect,
         now: Time,
     ) {
         if port == self.port {
@@ -37,13 +37,13 @@ impl<O: Observer> Observer for OnPort<O> {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         if port == self.port {
             self.observer.on_dequeue(port, packet, queue, scheduler, now);
         }
     }
 
-    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
         if port == self.port {
             self.observer.on_link_down(port, packet, scheduler, now);
         }

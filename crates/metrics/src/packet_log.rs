@@ -1,6 +1,6 @@
 //! What happens to each packet at some ports, one row per event.
 
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{EndView, Flags, Observer, PacketView, PortId, Segment};
 use pifolab_units::{Rank, Time};
 
@@ -111,7 +111,7 @@ impl Observer for PacketLog {
     }
 
     #[inline]
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, _: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, _: &dyn Inspect, now: Time) {
         self.log(port, packet, PacketEvent::Enqueue(queue), now);
     }
 
@@ -121,7 +121,7 @@ impl Observer for PacketLog {
         packet: PacketView,
         reason: DropReason,
         queue: Option<u32>,
-        _: &dyn Scheduler,
+        _: &dyn Inspect,
         now: Time,
     ) {
         let event = if reason == DropReason::PushedOut { PacketEvent::Evict } else { PacketEvent::Drop(reason, queue) };
@@ -129,11 +129,11 @@ impl Observer for PacketLog {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, _: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, _: &dyn Inspect, now: Time) {
         self.log(port, packet, PacketEvent::Dequeue(queue), now);
     }
 
-    fn on_link_down(&mut self, port: PortId, packet: PacketView, _: &dyn Scheduler, now: Time) {
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, _: &dyn Inspect, now: Time) {
         self.log(port, packet, PacketEvent::LinkDown, now);
     }
 }

@@ -5,7 +5,7 @@ use crate::drops::DropCount;
 use crate::inversions::InversionCount;
 use crate::queue_share::QueueShares;
 use crate::rank_multiset::RankMultiset;
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Rate, Rounding, Time};
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ impl WatchedPort {
 
 impl Observer for PortWatch {
     #[inline]
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         let id = packet.id as usize;
         if id >= self.queue_of.len() {
             self.queue_of.resize(id + 1, 0);
@@ -94,7 +94,7 @@ impl Observer for PortWatch {
         packet: PacketView,
         reason: DropReason,
         queue: Option<u32>,
-        scheduler: &dyn Scheduler,
+        scheduler: &dyn Inspect,
         now: Time,
     ) {
         let watched = &mut self.ports[port.0 as usize];
@@ -108,7 +108,7 @@ impl Observer for PortWatch {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         let watched = &mut self.ports[port.0 as usize];
         watched.waiting.remove(packet.rank);
         let pairwise = watched.waiting.below(packet.rank);
@@ -122,7 +122,7 @@ impl Observer for PortWatch {
         watched.shares.on_dequeue(port, packet, queue, scheduler, now);
     }
 
-    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
         let watched = &mut self.ports[port.0 as usize];
         watched.waiting.remove(packet.rank);
         watched.shares.on_link_down(port, packet, scheduler, now);

@@ -1,7 +1,7 @@
 //! Occupancy and queue bounds over time at some ports of a network.
 
 use crate::occupancy::{Samples, Sampling};
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Span, Time};
 
@@ -38,7 +38,7 @@ impl PortSamples {
 
 impl Observer for PortSamples {
     #[inline]
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         if let Some(samples) = &mut self.ports[port.0 as usize] {
             samples.on_admit(port, packet, queue, scheduler, now);
         }
@@ -51,7 +51,7 @@ impl Observer for PortSamples {
         packet: PacketView,
         reason: DropReason,
         queue: Option<u32>,
-        scheduler: &dyn Scheduler,
+        scheduler: &dyn Inspect,
         now: Time,
     ) {
         if let Some(samples) = &mut self.ports[port.0 as usize] {
@@ -60,7 +60,7 @@ impl Observer for PortSamples {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         if let Some(samples) = &mut self.ports[port.0 as usize] {
             samples.on_dequeue(port, packet, queue, scheduler, now);
         }

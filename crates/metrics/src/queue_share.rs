@@ -1,7 +1,7 @@
 //! What each queue does: how much it takes in, loses and sends, how long it holds the wire, how full it is.
 
 use crate::drops::DropCount;
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 
@@ -87,7 +87,7 @@ impl QueueShares {
     }
 
     /// A resident is gone; from which queue is not said.
-    fn look_again(&mut self, scheduler: &dyn Scheduler, now: Time) {
+    fn look_again(&mut self, scheduler: &dyn Inspect, now: Time) {
         for (number, queue) in self.queues.iter_mut().enumerate().take(scheduler.queues()) {
             queue.hold(scheduler.queue_len(number), now);
         }
@@ -96,7 +96,7 @@ impl QueueShares {
 
 impl Observer for QueueShares {
     #[inline]
-    fn on_admit(&mut self, _: PortId, _: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, _: PortId, _: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         let share = self.at(queue);
         share.admitted += 1;
         share.hold(scheduler.queue_len(queue as usize), now);
@@ -108,7 +108,7 @@ impl Observer for QueueShares {
         _: PacketView,
         reason: DropReason,
         queue: Option<u32>,
-        scheduler: &dyn Scheduler,
+        scheduler: &dyn Inspect,
         now: Time,
     ) {
         let dropped = match queue {
@@ -121,12 +121,12 @@ impl Observer for QueueShares {
         }
     }
 
-    fn on_link_down(&mut self, _: PortId, _: PacketView, scheduler: &dyn Scheduler, now: Time) {
+    fn on_link_down(&mut self, _: PortId, _: PacketView, scheduler: &dyn Inspect, now: Time) {
         self.look_again(scheduler, now);
     }
 
     #[inline]
-    fn on_dequeue(&mut self, _: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         if self.last_sent.0 != packet.size {
             let span = self.rate.serialisation(Bytes(u64::from(packet.size)), self.rounding);
             self.last_sent = (packet.size, span);
@@ -149,7 +149,7 @@ impl Observer for QueueShares {
 mod tests {
     use super::*;
     use pifolab_sched::schedulers::{SpPifo, SpPifoParams};
-    use pifolab_sched::{Dequeued, Enqueued, Packet};
+    use pifolab_sched::{Dequeued, Enqueued, Packet, Scheduler};
     use pifolab_units::Rank;
 
     #[test]

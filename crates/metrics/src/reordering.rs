@@ -1,6 +1,6 @@
 //! Reordering within flows: packets that leave after a later packet of their own flow.
 
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::Time;
 use std::collections::VecDeque;
@@ -97,7 +97,7 @@ impl Reordering {
 
 impl Observer for Reordering {
     #[inline]
-    fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, _: Time) {
+    fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
         let flow = packet.flow as usize;
         if flow >= self.flows.len() {
             self.flows.resize_with(flow + 1, Flow::default);
@@ -105,22 +105,14 @@ impl Observer for Reordering {
         self.flows[flow].admit((packet.arrival, packet.id));
     }
 
-    fn on_drop(
-        &mut self,
-        _: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        _: Option<u32>,
-        _: &dyn Scheduler,
-        _: Time,
-    ) {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: Option<u32>, _: &dyn Inspect, _: Time) {
         if reason == DropReason::PushedOut {
             self.flows[packet.flow as usize].leave((packet.arrival, packet.id), false);
         }
     }
 
     #[inline]
-    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, _: Time) {
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
         self.flows[packet.flow as usize].leave((packet.arrival, packet.id), true);
     }
 }

@@ -1,7 +1,7 @@
 //! Sojourn times: how long packets wait in the buffer.
 
 use crate::bins::{Bin, Binned};
-use pifolab_sched::Scheduler;
+use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Span, Time};
 
@@ -76,7 +76,7 @@ impl Sojourn {
 
 impl Observer for Sojourn {
     #[inline]
-    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, now: Time) {
         let wait = now.since(packet.arrival);
         self.total.add(wait);
         self.by_rank.at(packet.rank).add(wait);
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn quantiles_are_right_to_a_tenth_of_a_percent() {
         let mut sojourn = Sojourn::new();
-        let scheduler = pifolab_sched::schedulers::Fifo::new(pifolab_sched::schedulers::FifoParams {
+        let scheduler = <pifolab_sched::schedulers::Fifo>::new(pifolab_sched::schedulers::FifoParams {
             capacity: pifolab_sched::Capacity::Packets(1),
         })
         .unwrap();

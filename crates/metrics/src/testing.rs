@@ -43,7 +43,7 @@ pub(crate) fn events(text: &str) -> Vec<Event> {
 
 /// Shows the outcomes to an observer, then the end of the run.
 pub(crate) fn run(observer: &mut impl Observer, events: Vec<Event>) {
-    let scheduler = Fifo::new(FifoParams { capacity: Capacity::Packets(1) }).unwrap();
+    let scheduler = <Fifo>::new(FifoParams { capacity: Capacity::Packets(1) }).unwrap();
     let mut end = Time::ZERO;
     for Event { kind, packet, queue, time } in events {
         end = time;

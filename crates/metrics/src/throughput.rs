@@ -1,6 +1,6 @@
 //! What each flow gets of the link, interval by interval.
 
-use pifolab_sched::Scheduler;
+use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Span, Time};
 
@@ -51,7 +51,7 @@ impl Throughput {
 
 impl Observer for Throughput {
     #[inline]
-    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, now: Time) {
         let interval = now.as_ps() / self.interval.as_ps();
         if interval != self.current {
             self.close();

@@ -2,7 +2,7 @@
 
 use crate::bins::Binned;
 use crate::rank_multiset::RankMultiset;
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::Time;
 
@@ -36,7 +36,7 @@ impl Unpifoness {
 
 impl Observer for Unpifoness {
     #[inline]
-    fn on_admit(&mut self, _: PortId, packet: PacketView, queue: u32, _: &dyn Scheduler, _: Time) {
+    fn on_admit(&mut self, _: PortId, packet: PacketView, queue: u32, _: &dyn Inspect, _: Time) {
         let at = queue as usize;
         if at >= self.queues.len() {
             self.queues.resize_with(at + 1, RankMultiset::default);
@@ -47,15 +47,7 @@ impl Observer for Unpifoness {
         self.places.put(packet.id, queue);
     }
 
-    fn on_drop(
-        &mut self,
-        _: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        _: Option<u32>,
-        _: &dyn Scheduler,
-        _: Time,
-    ) {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: Option<u32>, _: &dyn Inspect, _: Time) {
         if reason == DropReason::PushedOut {
             let queue = self.places.take(packet.id);
             self.leave(&packet, queue);
@@ -63,7 +55,7 @@ impl Observer for Unpifoness {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, _: Time) {
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
         // The queue of the admission, not of the dequeue: a scheduler that turns its queues (AFQ) may rename them.
         let queue = self.places.take(packet.id);
         self.leave(&packet, queue);
@@ -150,7 +142,7 @@ fn pairs(counts: &Binned<u64>) -> u128 {
 
 impl Observer for MappingUnpifoness {
     #[inline]
-    fn on_admit(&mut self, _: PortId, packet: PacketView, queue: u32, _: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, _: PortId, packet: PacketView, queue: u32, _: &dyn Inspect, now: Time) {
         let queue = queue as usize;
         if queue >= self.queues.len() {
             self.queues.resize_with(queue + 1, Binned::new);

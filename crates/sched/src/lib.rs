@@ -23,10 +23,13 @@
 extern crate alloc;
 
 mod capacity;
+mod decider;
 mod facts;
+mod inspect;
 mod outcome;
 mod packet;
 pub mod params;
+mod queued;
 mod ranked;
 pub mod ranks;
 mod scheduler;
@@ -34,8 +37,11 @@ pub mod schedulers;
 pub mod store;
 
 pub use capacity::{Capacity, Room};
+pub use decider::{Arriving, Decider, FromParams};
 pub use facts::{Fact, Facts};
+pub use inspect::{Inspect, RankInterval};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
-pub use packet::Packet;
+pub use packet::{Item, Packet};
+pub use queued::Queued;
 pub use ranked::{Hints, RankFn, Ranked};
 pub use scheduler::Scheduler;

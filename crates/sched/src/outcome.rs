@@ -9,7 +9,7 @@ use pifolab_units::{Rank, Time};
 /// What became of an arriving packet (and of residents that had to leave for it).
 #[must_use = "the outcome says where the packet is; a refused packet comes back inside it"]
 #[derive(Debug, PartialEq, Eq)]
-pub enum Enqueued {
+pub enum Enqueued<T = Packet> {
     /// Stored.
     Admitted {
         /// The queue that holds it; 0 has the highest priority.
@@ -24,18 +24,18 @@ pub enum Enqueued {
         /// The rank with which it was stored.
         rank: Rank,
         /// Who had to leave.
-        victims: Victims,
+        victims: Victims<T>,
     },
     /// Refused: the packet comes back.
     Dropped {
         /// The refused packet.
-        packet: Packet,
+        packet: T,
         /// Why.
         reason: DropReason,
     },
 }
 
-impl Enqueued {
+impl<T> Enqueued<T> {
     /// Whether the packet was stored (with or without victims).
     pub fn is_admitted(&self) -> bool {
         !matches!(self, Self::Dropped { .. })
@@ -79,24 +79,24 @@ impl fmt::Display for DropReason {
 /// The residents that one arrival pushed out, in the order in which they left: one for a capacity in packets, perhaps
 /// several for a capacity in bytes. The common single victim needs no allocation.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Victims {
-    first: Packet,
-    rest: Vec<Packet>,
+pub struct Victims<T = Packet> {
+    first: T,
+    rest: Vec<T>,
 }
 
-impl Victims {
+impl<T> Victims<T> {
     /// A single victim.
-    pub const fn one(packet: Packet) -> Self {
+    pub const fn one(packet: T) -> Self {
         Self { first: packet, rest: Vec::new() }
     }
 
     /// Adds a victim that left after the ones so far.
-    pub fn push(&mut self, packet: Packet) {
+    pub fn push(&mut self, packet: T) {
         self.rest.push(packet);
     }
 
     /// The victims by reference, first to leave first.
-    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
         core::iter::once(&self.first).chain(&self.rest)
     }
 
@@ -107,9 +107,9 @@ impl Victims {
     }
 }
 
-impl IntoIterator for Victims {
-    type Item = Packet;
-    type IntoIter = core::iter::Chain<core::iter::Once<Packet>, alloc::vec::IntoIter<Packet>>;
+impl<T> IntoIterator for Victims<T> {
+    type Item = T;
+    type IntoIter = core::iter::Chain<core::iter::Once<T>, alloc::vec::IntoIter<T>>;
 
     fn into_iter(self) -> Self::IntoIter {
         core::iter::once(self.first).chain(self.rest)
@@ -119,18 +119,18 @@ impl IntoIterator for Victims {
 /// What a scheduler hands out when the link asks for a packet.
 #[must_use = "the packet is inside"]
 #[derive(Debug, PartialEq, Eq)]
-pub enum Dequeued {
+pub enum Dequeued<T = Packet> {
     /// The next packet to send.
     Packet {
         /// The packet.
-        packet: Packet,
+        packet: T,
         /// The queue that held it; 0 has the highest priority.
         queue: u32,
     },
     /// A packet that the scheduler gives up at dequeue; ask again.
     Dropped {
         /// The packet.
-        packet: Packet,
+        packet: T,
         /// Why.
         reason: DropReason,
     },

@@ -1,11 +1,11 @@
-//! The descriptor that schedulers move around.
+//! The descriptor that schedulers move around, and what they may know of whatever stands for it.
 
 use pifolab_units::{Rank, Time};
 
 /// A packet as a scheduler sees it: a move-only descriptor of 32 bytes, not a buffer.
 ///
 /// It is neither `Clone` nor `Copy`: a packet is owned by one place at a time.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Names the packet; unique among those that a scheduler holds. Side tables (deadlines, delays) use it as a key.
     pub id: u64,
@@ -20,3 +20,103 @@ pub struct Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() == 32);
+
+/// What schedulers store and hand back: a [`Packet`], or any smaller handle of one.
+///
+/// Containers and schedulers are generic in it, so that a simulator stores a few bytes for each packet and a search over
+/// packet traces a single one, under the very same algorithms. The default value fills places that hold nothing.
+///
+/// ```
+/// use pifolab_sched::{Capacity, Item, Scheduler, schedulers::{Pifo, PifoParams}};
+/// use pifolab_units::{Rank, Time};
+///
+/// /// A packet of size 1 that is nothing but its rank.
+/// #[derive(Clone, Copy, Default)]
+/// struct Bare(u8);
+///
+/// impl Item for Bare {
+///     fn size(&self) -> u32 {
+///         1
+///     }
+///     fn rank(&self) -> Rank {
+///         Rank::from(u32::from(self.0))
+///     }
+///     fn set_rank(&mut self, rank: Rank) {
+///         self.0 = rank.get() as u8;
+///     }
+///     fn duplicate(&self) -> Self {
+///         *self
+///     }
+/// }
+///
+/// let mut pifo = Pifo::new(PifoParams::packets(4)).unwrap();
+/// for rank in [3, 1, 2] {
+///     assert!(pifo.enqueue(Bare(rank), Time::ZERO).is_admitted());
+/// }
+/// let before = pifo.clone();
+/// assert!(matches!(pifo.dequeue(Time::ZERO), pifolab_sched::Dequeued::Packet { packet: Bare(1), .. }));
+/// assert!(matches!(before.clone().dequeue(Time::ZERO), pifolab_sched::Dequeued::Packet { packet: Bare(1), .. }));
+/// ```
+pub trait Item: Default {
+    /// Its size in bytes, the same as long as it is stored.
+    fn size(&self) -> u32;
+
+    /// Its rank.
+    fn rank(&self) -> Rank;
+
+    /// Gives it another rank; called before it is stored, never while it is.
+    fn set_rank(&mut self, rank: Rank);
+
+    /// Its flow; 0 where nothing depends on flows.
+    fn flow(&self) -> u32 {
+        0
+    }
+
+    /// Its name, for side tables; 0 where there are none.
+    fn id(&self) -> u64 {
+        0
+    }
+
+    /// The same once more. Containers write an item before it is certain that they keep it; one of the two is then
+    /// forgotten, so no packet is ever in two places.
+    #[must_use]
+    fn duplicate(&self) -> Self;
+
+    /// The packet that it stands for, as rank functions see it at time `now`.
+    #[inline(always)]
+    fn describe(&self, now: Time) -> Packet {
+        Packet { id: self.id(), flow: self.flow(), size: self.size(), rank: self.rank(), arrival: now }
+    }
+}
+
+impl Item for Packet {
+    #[inline(always)]
+    fn size(&self) -> u32 {
+        self.size
+    }
+    #[inline(always)]
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+    #[inline(always)]
+    fn set_rank(&mut self, rank: Rank) {
+        self.rank = rank;
+    }
+    #[inline(always)]
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+    #[inline(always)]
+    fn id(&self) -> u64 {
+        self.id
+    }
+    #[inline(always)]
+    fn duplicate(&self) -> Self {
+        let Self { id, flow, size, rank, arrival } = *self;
+        Self { id, flow, size, rank, arrival }
+    }
+    #[inline(always)]
+    fn describe(&self, _now: Time) -> Packet {
+        self.duplicate()
+    }
+}

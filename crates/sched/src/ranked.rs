@@ -1,6 +1,7 @@
 //! Joins any rank function to any scheduler: N + M files instead of N x M.
 
-use crate::{Capacity, Dequeued, Enqueued, Facts, Packet, Scheduler};
+use crate::{Capacity, Dequeued, Enqueued, Facts, Inspect, Item, Packet, RankInterval, Scheduler};
+use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank, Span, Time};
 
 /// Facts about a packet that its 32-byte descriptor has no room for. They travel beside it, by packet id.
@@ -86,13 +87,13 @@ impl<R: RankFn + ?Sized> RankFn for alloc::boxed::Box<R> {
 }
 
 /// A scheduler whose packets get their ranks from a rank function.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ranked<R, S> {
     rank_fn: R,
     scheduler: S,
 }
 
-impl<R: RankFn, S: Scheduler> Ranked<R, S> {
+impl<R, S> Ranked<R, S> {
     /// Joins the two.
     ///
     /// ```
@@ -119,41 +120,54 @@ impl<R: RankFn, S: Scheduler> Ranked<R, S> {
     }
 }
 
-impl<R: RankFn, S: Scheduler> Scheduler for Ranked<R, S> {
-    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
+    #[inline]
+    fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T> {
         self.enqueue_eligible(packet, Time::ZERO, now)
     }
 
-    fn enqueue_eligible(&mut self, mut packet: Packet, eligible: Time, now: Time) -> Enqueued {
-        packet.rank = self.rank_fn.rank(&packet, now);
-        let eligible = eligible.max(self.rank_fn.eligible(&packet, now));
+    fn enqueue_eligible(&mut self, mut packet: T, eligible: Time, now: Time) -> Enqueued<T> {
+        let mut described = packet.describe(now);
+        described.rank = self.rank_fn.rank(&described, now);
+        packet.set_rank(described.rank);
+        let eligible = eligible.max(self.rank_fn.eligible(&described, now));
         let outcome = self.scheduler.enqueue_eligible(packet, eligible, now);
         match &outcome {
             Enqueued::Admitted { .. } => {}
             Enqueued::Evicted { victims, .. } => {
                 for victim in victims.iter() {
-                    self.rank_fn.on_drop(victim, now);
+                    self.rank_fn.on_drop(&victim.describe(now), now);
                 }
             }
-            Enqueued::Dropped { packet, .. } => self.rank_fn.on_drop(packet, now),
+            Enqueued::Dropped { packet, .. } => self.rank_fn.on_drop(&packet.describe(now), now),
         }
         outcome
     }
 
-    fn dequeue(&mut self, now: Time) -> Dequeued {
+    fn dequeue(&mut self, now: Time) -> Dequeued<T> {
         let outcome = self.scheduler.dequeue(now);
         match &outcome {
-            Dequeued::Packet { packet, .. } => self.rank_fn.on_dequeue(packet, now),
-            Dequeued::Dropped { packet, .. } => self.rank_fn.on_drop(packet, now),
+            Dequeued::Packet { packet, .. } => self.rank_fn.on_dequeue(&packet.describe(now), now),
+            Dequeued::Dropped { packet, .. } => self.rank_fn.on_drop(&packet.describe(now), now),
             Dequeued::NotBefore(_) | Dequeued::Empty => {}
         }
         outcome
     }
 
-    fn dequeue_unqueued(&mut self, now: Time) -> Dequeued {
+    fn dequeue_unqueued(&mut self, now: Time) -> Dequeued<T> {
         self.scheduler.dequeue_unqueued(now)
     }
 
+    fn hint(&mut self, id: u64, hints: &Hints) {
+        self.rank_fn.hint(id, hints);
+    }
+
+    fn wants_hints(&self) -> bool {
+        self.rank_fn.reads().has_hints()
+    }
+}
+
+impl<R, S: Inspect> Inspect for Ranked<R, S> {
     fn len(&self) -> usize {
         self.scheduler.len()
     }
@@ -166,20 +180,23 @@ impl<R: RankFn, S: Scheduler> Scheduler for Ranked<R, S> {
     fn is_empty(&self) -> bool {
         self.scheduler.is_empty()
     }
-    fn hint(&mut self, id: u64, hints: &Hints) {
-        self.rank_fn.hint(id, hints);
-    }
-    fn wants_hints(&self) -> bool {
-        self.rank_fn.reads().has_hints()
-    }
     fn queues(&self) -> usize {
         self.scheduler.queues()
     }
     fn queue_len(&self, queue: usize) -> usize {
         self.scheduler.queue_len(queue)
     }
+    fn queue_ranks(&self, queue: usize) -> RankInterval {
+        self.scheduler.queue_ranks(queue)
+    }
     fn queue_bound(&self, queue: usize) -> Option<i64> {
         self.scheduler.queue_bound(queue)
+    }
+    fn path(&self, queue: usize) -> Vec<u32> {
+        self.scheduler.path(queue)
+    }
+    fn queue_at(&self, path: &[u32]) -> Option<usize> {
+        self.scheduler.queue_at(path)
     }
     fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
         self.scheduler.refused_at(flow, size, rank)

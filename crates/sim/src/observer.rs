@@ -3,7 +3,7 @@
 //! Observers measure; they change nothing. Inversions, drops and sojourn times are measured here and never inside a
 //! scheduler. The unit type `()` observes nothing and costs nothing.
 
-use pifolab_sched::{DropReason, Packet, Scheduler};
+use pifolab_sched::{DropReason, Inspect, Packet};
 use pifolab_units::Time;
 
 pub use pifolab_transport::{Flags, Segment};
@@ -26,7 +26,7 @@ pub trait Observer {
     }
 
     /// `packet` was stored in `queue` (0 = highest priority); `scheduler` already holds it.
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         let _ = (port, packet, queue, scheduler, now);
     }
 
@@ -40,19 +40,19 @@ pub trait Observer {
         packet: PacketView,
         reason: DropReason,
         queue: Option<u32>,
-        scheduler: &dyn Scheduler,
+        scheduler: &dyn Inspect,
         now: Time,
     ) {
         let _ = (port, packet, reason, queue, scheduler, now);
     }
 
     /// `packet` left `queue` for the wire; `scheduler` no longer holds it.
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         let _ = (port, packet, queue, scheduler, now);
     }
 
     /// `packet` waited at `port` and is lost because the port's link failed; `scheduler` no longer holds it.
-    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
         let _ = (port, packet, scheduler, now);
     }
 
@@ -79,7 +79,7 @@ pub trait Observer {
 }
 
 /// The queue of a loss, as [`Observer::on_drop`] has it, directly after `scheduler` said that `packet` is lost.
-pub(crate) fn queue_of_loss(scheduler: &(impl Scheduler + ?Sized), packet: &Packet, reason: DropReason) -> Option<u32> {
+pub(crate) fn queue_of_loss(scheduler: &(impl Inspect + ?Sized), packet: &Packet, reason: DropReason) -> Option<u32> {
     match reason {
         _ if scheduler.queues() == 1 => Some(0),
         DropReason::PushedOut => None,
@@ -135,7 +135,7 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     fn watches(&self) -> bool {
         (**self).watches()
     }
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         (**self).on_admit(port, packet, queue, scheduler, now);
     }
     fn on_drop(
@@ -144,15 +144,15 @@ impl<O: Observer + ?Sized> Observer for &mut O {
         packet: PacketView,
         reason: DropReason,
         queue: Option<u32>,
-        scheduler: &dyn Scheduler,
+        scheduler: &dyn Inspect,
         now: Time,
     ) {
         (**self).on_drop(port, packet, reason, queue, scheduler, now);
     }
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         (**self).on_dequeue(port, packet, queue, scheduler, now);
     }
-    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
         (**self).on_link_down(port, packet, scheduler, now);
     }
     fn follows(&self) -> bool {
@@ -177,7 +177,7 @@ macro_rules! compose {
                 let ($($name,)+) = self;
                 false $(|| $name.watches())+
             }
-            fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+            fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
                 let ($($name,)+) = self;
                 $($name.on_admit(port, packet, queue, scheduler, now);)+
             }
@@ -187,7 +187,7 @@ macro_rules! compose {
                 packet: PacketView,
                 reason: DropReason,
                 queue: Option<u32>,
-                scheduler: &dyn Scheduler,
+                scheduler: &dyn Inspect,
                 now: Time,
             ) {
                 let ($($name,)+) = self;
@@ -198,13 +198,13 @@ macro_rules! compose {
                 port: PortId,
                 packet: PacketView,
                 queue: u32,
-                scheduler: &dyn Scheduler,
+                scheduler: &dyn Inspect,
                 now: Time,
             ) {
                 let ($($name,)+) = self;
                 $($name.on_dequeue(port, packet, queue, scheduler, now);)+
             }
-            fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+            fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
                 let ($($name,)+) = self;
                 $($name.on_link_down(port, packet, scheduler, now);)+
             }
@@ -241,7 +241,7 @@ impl<O: Observer> Observer for Option<O> {
     fn watches(&self) -> bool {
         self.as_ref().is_some_and(Observer::watches)
     }
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         if let Some(observer) = self {
             observer.on_admit(port, packet, queue, scheduler, now);
         }
@@ -252,19 +252,19 @@ impl<O: Observer> Observer for Option<O> {
         packet: PacketView,
         reason: DropReason,
         queue: Option<u32>,
-        scheduler: &dyn Scheduler,
+        scheduler: &dyn Inspect,
         now: Time,
     ) {
         if let Some(observer) = self {
             observer.on_drop(port, packet, reason, queue, scheduler, now);
         }
     }
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         if let Some(observer) = self {
             observer.on_dequeue(port, packet, queue, scheduler, now);
         }
     }
-    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Scheduler, now: Time) {
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
         if let Some(observer) = self {
             observer.on_link_down(port, packet, scheduler, now);
         }

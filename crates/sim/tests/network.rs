@@ -2,7 +2,7 @@
 
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
-use pifolab_sched::{Capacity, DropReason, Ranked, Scheduler};
+use pifolab_sched::{Capacity, DropReason, Inspect, Ranked, Scheduler};
 use pifolab_sim::network::{
     Config, Controllers, EqualTimes, Flow, IdlePort, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, Ranks,
     Routing, RunError, RunResult, Topology,
@@ -263,7 +263,7 @@ impl Inversions {
 }
 
 impl Observer for Inversions {
-    fn on_admit(&mut self, port: PortId, packet: PacketView, _: u32, scheduler: &dyn Scheduler, _: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, _: u32, scheduler: &dyn Inspect, _: Time) {
         *self.waiting.entry(port).or_default().entry(packet.rank.get()).or_default() += 1;
         assert!(!scheduler.is_empty());
     }
@@ -274,7 +274,7 @@ impl Observer for Inversions {
         packet: PacketView,
         reason: DropReason,
         _: Option<u32>,
-        _: &dyn Scheduler,
+        _: &dyn Inspect,
         _: Time,
     ) {
         if reason == DropReason::PushedOut {
@@ -282,7 +282,7 @@ impl Observer for Inversions {
         }
     }
 
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, _: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, _: u32, scheduler: &dyn Inspect, now: Time) {
         self.leave(port, packet.rank.get());
         let lowest = self.waiting[&port].first_key_value();
         self.inversions += u64::from(lowest.is_some_and(|(rank, _)| *rank < packet.rank.get()));
@@ -496,7 +496,7 @@ fn drawn_ranks_reach_data_and_acknowledgements() {
         seen: [u64; 2],
     }
     impl Observer for Ranks01 {
-        fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, _: Time) {
+        fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
             self.seen[packet.rank.get() as usize] += 1;
         }
     }
@@ -519,7 +519,7 @@ fn an_idle_port_treats_its_scheduler_as_told() {
     #[derive(Default)]
     struct AllRanks(Vec<u64>);
     impl Observer for AllRanks {
-        fn on_admit(&mut self, port: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, _: Time) {
+        fn on_admit(&mut self, port: PortId, packet: PacketView, _: u32, _: &dyn Inspect, _: Time) {
             if port == PortId(0) {
                 self.0.push(packet.rank.get());
             }
@@ -651,6 +651,8 @@ fn a_scheduler_that_loses_a_packet_stops_the_run() {
         fn dequeue(&mut self, now: Time) -> pifolab_sched::Dequeued {
             self.0.dequeue(now)
         }
+    }
+    impl Inspect for Leaky {
         fn len(&self) -> usize {
             self.0.len()
         }

@@ -4,8 +4,7 @@ use crate::case::cost;
 use crate::suite::{Line, Property};
 use crate::{Answer, Case, Op};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
-use pifolab_units::Rank;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// What the caller knows about a packet that the scheduler holds.
 struct Held {
@@ -21,20 +20,8 @@ struct Held {
 pub(crate) fn check(line: &Line, case: &Case) -> Result<(), String> {
     let mut scheduler = line.build(&case.settings)?;
     let mut twin = line.build(&case.settings)?;
-    let mut counter = Some(line.build(&case.settings)?).filter(|twin| twin.decides_on_arrival()).map(Counter::new);
     let mut held: BTreeMap<u64, Held> = BTreeMap::new();
     for (index, op) in case.ops.iter().enumerate() {
-        if let Op::Enqueue(offer, _) = op
-            && twin.is_empty()
-        {
-            let passed = pass_through(&mut *scheduler, &mut *twin, offer.packet(op.now()), op.now())
-                .map_err(|error| format!("{} before ops[{index}] = {op:?}: {error}", line.name))?;
-            if let Some(counter) = &mut counter
-                && counter.scheduler.pass(offer.size, Rank::saturating(offer.rank)) != passed
-            {
-                return Err(format!("{} before ops[{index}] = {op:?}: one twin lets it pass, one does not", line.name));
-            }
-        }
         let answer = step(line, &mut *scheduler, op, &mut held).and_then(|answer| {
             account(&*scheduler, &held)?;
             Ok(answer)
@@ -44,67 +31,8 @@ pub(crate) fn check(line: &Line, case: &Case) -> Result<(), String> {
         if answer != again {
             return Err(format!("{}: ops[{index}] = {op:?} gave {answer:?}, and to a twin {again:?}", line.name));
         }
-        if let Some(counter) = &mut counter {
-            let counted = counter.apply(op);
-            let account = (counter.scheduler.len(), counter.scheduler.backlog());
-            if answer != counted || account != (scheduler.len(), scheduler.backlog()) {
-                return Err(format!("{}: ops[{index}] = {op:?} gave {answer:?}, and {counted:?} counted", line.name));
-            }
-        }
     }
     Ok(())
-}
-
-/// Lets a packet pass the twin, which is empty, and sends it into the scheduler and out again; the answers that follow
-/// will tell whether the two are still alike.
-fn pass_through(
-    scheduler: &mut dyn Scheduler,
-    twin: &mut dyn Scheduler,
-    packet: Packet,
-    now: pifolab_units::Time,
-) -> Result<bool, String> {
-    if !twin.pass(packet.size, packet.rank) {
-        return Ok(false);
-    }
-    let expected = Packet { ..packet };
-    ensure(scheduler.enqueue(packet, now).is_admitted(), || format!("{expected:?} should have passed"))?;
-    match scheduler.dequeue(now) {
-        Dequeued::Packet { packet, .. } if packet == expected => Ok(true),
-        other => Err(format!("{expected:?} should have passed, but {other:?} came out")),
-    }
-}
-
-/// A scheduler that only counts the packets, which wait in lists here.
-struct Counter {
-    scheduler: Box<dyn Scheduler>,
-    lists: Vec<VecDeque<(u64, u32)>>,
-}
-
-impl Counter {
-    fn new(scheduler: Box<dyn Scheduler>) -> Self {
-        let lists = (0..scheduler.queues()).map(|_| VecDeque::new()).collect();
-        Self { scheduler, lists }
-    }
-
-    fn apply(&mut self, op: &Op) -> Answer {
-        match op {
-            Op::Enqueue(offer, _) => match self.scheduler.admit(offer.size, Rank::saturating(offer.rank)) {
-                Ok(queue) => {
-                    self.lists[queue as usize].push_back((offer.id, offer.size));
-                    Answer::admitted(queue as usize)
-                }
-                Err(reason) => Answer::Dropped(reason),
-            },
-            Op::Dequeue(_) => {
-                let first =
-                    self.lists.iter_mut().enumerate().find_map(|(queue, list)| Some((queue, list.pop_front()?)));
-                first.map_or(Answer::Empty, |(queue, (id, size))| {
-                    self.scheduler.release(queue as u32, size);
-                    Answer::Sent(id)
-                })
-            }
-        }
-    }
 }
 
 fn step(line: &Line, scheduler: &mut dyn Scheduler, op: &Op, held: &mut BTreeMap<u64, Held>) -> Result<Answer, String> {

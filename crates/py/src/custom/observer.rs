@@ -2,7 +2,7 @@
 
 use super::Slot;
 use crate::packets::PyPacket;
-use pifolab_sched::{DropReason, Scheduler};
+use pifolab_sched::{DropReason, Inspect};
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::Time;
 use pyo3::prelude::*;
@@ -43,7 +43,7 @@ impl PythonObserver {
 }
 
 impl Observer for PythonObserver {
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, _: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, _: &dyn Inspect, now: Time) {
         if self.admits && self.sees(port) {
             let arguments = (port.0, PyPacket::from(&packet), queue, now.as_ns());
             self.tell(now, |object| object.call_method1("on_admit", arguments).map(drop));
@@ -56,7 +56,7 @@ impl Observer for PythonObserver {
         packet: PacketView,
         reason: DropReason,
         _: Option<u32>,
-        _: &dyn Scheduler,
+        _: &dyn Inspect,
         now: Time,
     ) {
         if self.drops && self.sees(port) {
@@ -65,7 +65,7 @@ impl Observer for PythonObserver {
         }
     }
 
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, _: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, _: &dyn Inspect, now: Time) {
         if self.dequeues && self.sees(port) {
             let arguments = (port.0, PyPacket::from(&packet), queue, now.as_ns());
             self.tell(now, |object| object.call_method1("on_dequeue", arguments).map(drop));
@@ -81,7 +81,7 @@ impl Observer for PythonObserver {
 pub struct PythonObservers(pub Vec<PythonObserver>);
 
 impl Observer for PythonObservers {
-    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         self.0.iter_mut().for_each(|one| one.on_admit(port, packet, queue, scheduler, now));
     }
 
@@ -91,13 +91,13 @@ impl Observer for PythonObservers {
         packet: PacketView,
         reason: DropReason,
         queue: Option<u32>,
-        scheduler: &dyn Scheduler,
+        scheduler: &dyn Inspect,
         now: Time,
     ) {
         self.0.iter_mut().for_each(|one| one.on_drop(port, packet, reason, queue, scheduler, now));
     }
 
-    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         self.0.iter_mut().for_each(|one| one.on_dequeue(port, packet, queue, scheduler, now));
     }
 

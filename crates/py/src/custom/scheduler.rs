@@ -2,7 +2,7 @@
 
 use super::Slot;
 use crate::packets::{Dropped, NotBefore, PyPacket};
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler, Victims};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, RankInterval, Scheduler, Victims};
 use pifolab_units::{Bytes, Time};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -151,7 +151,9 @@ impl Scheduler for PythonScheduler {
             Ok(Dequeued::Packet { packet, queue })
         })
     }
+}
 
+impl Inspect for PythonScheduler {
     fn len(&self) -> usize {
         self.held.len()
     }
@@ -170,13 +172,14 @@ impl Scheduler for PythonScheduler {
     }
 
     fn queue_len(&self, queue: usize) -> usize {
-        self.lengths[queue]
+        self.lengths.get(queue).copied().unwrap_or(0)
     }
 
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.slot.call_untimed(|py| {
+    fn queue_ranks(&self, queue: usize) -> RankInterval {
+        let bound = self.slot.call_untimed(|py| {
             let bounds = self.object.bind(py).getattr("bounds")?;
             if bounds.is_none() { Ok(None) } else { bounds.get_item(queue)?.extract() }
-        })
+        });
+        RankInterval { lowest: bound, highest: None }
     }
 }

@@ -15,7 +15,7 @@ use crate::extras::Extras;
 use crate::fields::{Field, Reader, What};
 use crate::registry::{BoxedScheduler, LiveWindow};
 use crate::text::Section;
-use pifolab_sched::{Fact, Facts, Scheduler};
+use pifolab_sched::{Fact, Facts};
 use pifolab_sim::network::{
     Config, EqualTimes, Flow, IdlePort, LinkChange, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing, SharedBuffer,
 };

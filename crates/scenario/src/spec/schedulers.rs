@@ -6,7 +6,7 @@ use crate::fields::Reader;
 use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHEDULERS, Settings, Traits, unknown};
 use crate::text::{Node, Section, join};
 use pifolab_sched::params::{Absent, Args, Info, ParamError, Value};
-use pifolab_sched::{Facts, RankFn, Ranked, Scheduler};
+use pifolab_sched::{Facts, Inspect, RankFn, Ranked};
 use pifolab_sim::network::Controllers;
 use serde_json::{Map, Value as Json, json};
 

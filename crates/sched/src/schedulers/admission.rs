@@ -1,6 +1,5 @@
 //! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
 
-use crate::DropReason;
 use crate::params::{self, Absent, Args, Kind, Param, ParamError};
 use crate::store::RankWindow;
 use alloc::vec::Vec;
@@ -26,13 +25,8 @@ pub enum Update {
     After,
 }
 
-/// Why one queue behind a test refused a packet that passed the test, or did not.
-pub(super) const fn refusal(passed: bool) -> DropReason {
-    if passed { DropReason::Full } else { DropReason::Admission }
-}
-
 /// The sliding window and how it is asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Estimate {
     window: RankWindow,
     quantile: Quantile,
@@ -106,9 +100,15 @@ impl Estimate {
         rank.clamp(-1, i128::from(highest.get())) as i64
     }
 
-    /// The ranks held, oldest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Rank> {
-        self.window.iter()
+    /// Calls `visit` with the ranks held, oldest first.
+    pub(super) fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.window.iter().for_each(visit);
+    }
+
+    /// The number of ranks held, then the ranks, oldest first: all that the window remembers.
+    pub(super) fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        visit(self.window.len() as i64);
+        self.window.iter().for_each(|rank| visit(rank.signed()));
     }
 }
 

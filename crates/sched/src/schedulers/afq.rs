@@ -19,13 +19,10 @@
 //! Deviations: none from the paper's pseudo-code. Rounds advance only where a dequeue finds the current queue empty
 //! while others hold packets, so an idle link does not use up rounds. Bids saturate at 2^64 - 1 bytes.
 
-use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::PriorityQueues;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use pifolab_units::{Rank, Time};
 
 /// What happens to a packet exactly n rounds ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +44,7 @@ pub enum Counters {
     Sketch,
 }
 
-/// What an [`Afq`] is built from.
+/// What an [`Afq`](super::Afq) is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AfqParams {
     /// The capacity of each queue.
@@ -83,9 +80,10 @@ pub struct AfqParams {
 ///     assert_eq!(packet.id, expected);
 /// }
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Afq {
-    queues: PriorityQueues,
+    /// n.
+    count: usize,
     bids: Bids,
     bytes_per_round: u64,
     /// Packets this many rounds ahead, and more, are refused.
@@ -95,31 +93,83 @@ pub struct Afq {
     current: usize,
 }
 
-impl Afq {
-    /// Empty queues in round 0; every flow's last bid is 0.
-    ///
-    /// # Errors
-    /// No queue, too many, a capacity without room, or no bytes per round.
-    pub fn new(params: AfqParams) -> Result<Self, ParamError> {
-        params::check_queue_capacities(Self::INFO.name, &params.capacities)?;
-        BYTES_PER_ROUND.check(Self::INFO.name, params.bytes_per_round)?;
-        let count = params.capacities.len() as u64;
-        Ok(Self {
-            queues: PriorityQueues::new(&params.capacities),
+impl FromParams for Afq {
+    type Params = AfqParams;
+
+    /// Round 0; every flow's last bid is 0.
+    fn from_params(params: AfqParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        params::check_queue_capacities(AfqParams::INFO.name, &params.capacities)?;
+        BYTES_PER_ROUND.check(AfqParams::INFO.name, params.bytes_per_round)?;
+        let count = params.capacities.len();
+        let decider = Self {
+            count,
             bids: match params.counters {
                 Counters::Exact => Bids::Exact(Pages::default()),
                 Counters::Sketch => Bids::Sketch(Sketch::new()),
             },
             bytes_per_round: params.bytes_per_round,
             horizon: match params.horizon {
-                Horizon::Ge => count,
-                Horizon::Gt => count + 1,
+                Horizon::Ge => count as u64,
+                Horizon::Gt => count as u64 + 1,
             },
             round: 0,
             current: 0,
-        })
+        };
+        Ok((decider, params.capacities))
+    }
+}
+
+impl Decider for Afq {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        let bid = self.bid(packet.flow, packet.size);
+        let queue = self.queue_of(bid).ok_or(DropReason::Admission)?;
+        // The bid of a packet that finds its queue full is forgotten.
+        if queues[queue].fits(packet.size) {
+            self.bids.record(packet.flow, bid);
+        }
+        Ok(queue)
     }
 
+    /// The queue of this round, or of the next one that has packets: rounds pass over empty queues.
+    #[inline(always)]
+    fn serve(&mut self, _first: usize, queues: &[Room]) -> usize {
+        for _ in 0..self.count {
+            if queues[self.current].packets() > 0 {
+                break;
+            }
+            self.round += 1;
+            self.current += 1;
+            if self.current == self.count {
+                self.current = 0;
+            }
+        }
+        self.current
+    }
+
+    fn uses_flows(&self) -> bool {
+        true
+    }
+
+    fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
+        self.queue_of(self.bid(packet.flow, packet.size))
+    }
+
+    /// The queue being served, then of each flow (or each cell of the sketch) that bid ahead of the present round its number
+    /// and by how many bytes.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        visit(self.current as i64);
+        let start = self.round.saturating_mul(self.bytes_per_round);
+        self.bids.visit(&mut |number, bid| {
+            if bid > start {
+                visit(number as i64);
+                visit((bid - start) as i64);
+            }
+        });
+    }
+}
+
+impl Afq {
     /// The round being served.
     pub const fn round(&self) -> u64 {
         self.round
@@ -140,55 +190,14 @@ impl Afq {
         if ahead >= self.horizon {
             return None;
         }
-        let count = self.queues.count();
+        let count = self.count;
         let place = self.current + ahead as usize;
         Some(if place >= count { place - count } else { place })
     }
 }
 
-impl Scheduler for Afq {
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let (flow, rank) = (packet.flow, packet.rank);
-        let bid = self.bid(flow, packet.size);
-        let Some(queue) = self.queue_of(bid) else {
-            return Enqueued::Dropped { packet, reason: DropReason::Admission };
-        };
-        match self.queues.push(queue, packet) {
-            Ok(()) => {
-                self.bids.record(flow, bid);
-                Enqueued::Admitted { queue: queue as u32, rank }
-            }
-            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
-        }
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        if self.queues.is_empty() {
-            return Dequeued::Empty;
-        }
-        loop {
-            if let Some(packet) = self.queues.pop_from(self.current) {
-                return Dequeued::Packet { packet, queue: self.current as u32 };
-            }
-            self.round += 1;
-            self.current += 1;
-            if self.current == self.queues.count() {
-                self.current = 0;
-            }
-        }
-    }
-
-    in_queues::answer_for_queues!();
-
-    fn refused_at(&self, flow: u32, size: u32, _rank: Rank) -> Option<u32> {
-        self.queue_of(self.bid(flow, size)).map(|queue| queue as u32)
-    }
-}
-
 /// The last bid of each flow, in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Bids {
     Exact(Pages),
     Sketch(Sketch),
@@ -200,6 +209,21 @@ impl Bids {
         match self {
             Self::Exact(pages) => pages.get(flow),
             Self::Sketch(sketch) => sketch.get(flow),
+        }
+    }
+
+    /// Calls `visit` with the number of each flow or cell and its bid, in ascending order of numbers.
+    fn visit(&self, visit: &mut dyn FnMut(usize, u64)) {
+        match self {
+            Self::Exact(pages) => {
+                for (number, page) in pages.pages.iter().enumerate() {
+                    let bids = page.iter().flat_map(|page| page.iter());
+                    bids.enumerate().for_each(|(at, bid)| visit(number * PAGE + at, *bid));
+                }
+            }
+            Self::Sketch(sketch) => {
+                sketch.rows.iter().flatten().enumerate().for_each(|(number, bid)| visit(number, *bid));
+            }
         }
     }
 
@@ -216,7 +240,7 @@ const PAGE: usize = 4096;
 
 /// One counter per flow, in pages that appear with the first flow that needs them: flow numbers are dense, but one that
 /// is not must not cost gigabytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Pages {
     pages: Vec<Option<Box<[u64; PAGE]>>>,
 }
@@ -256,7 +280,7 @@ const SKETCH_BITS: u32 = 14;
 const MULTIPLIERS: [u64; 2] = [0x4f1b_bcdc_bfa5_3e0b, 0xddb3_d742_c265_539d];
 
 /// Two rows of 2^14 bids; a flow's bid is the smaller of its two cells.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Sketch {
     rows: [Vec<u64>; 2],
 }
@@ -315,7 +339,7 @@ const COUNTERS: Param = Param {
     doc: "How the last bid of each flow is kept.",
 };
 
-impl FromArgs for Afq {
+impl FromArgs for AfqParams {
     const INFO: Info = Info {
         name: "afq",
         summary: "Approximate fair queueing: a calendar of queues, one round of service each.",
@@ -335,7 +359,7 @@ impl FromArgs for Afq {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(AfqParams {
+        Ok(Self {
             capacities: params::read_queue_capacities(args)?,
             bytes_per_round: args.integer(&BYTES_PER_ROUND)?,
             horizon: [Horizon::Ge, Horizon::Gt][args.choice(&HORIZON)?],
@@ -347,6 +371,9 @@ impl FromArgs for Afq {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedulers::Afq;
+    use crate::{Dequeued, Enqueued, Inspect, Packet, Scheduler};
+    use pifolab_units::{Rank, Time};
 
     fn afq(bytes_per_round: u64, horizon: Horizon, counters: Counters) -> Afq {
         let capacities = alloc::vec![Capacity::Packets(4); 3];
@@ -393,9 +420,9 @@ mod tests {
         let mut afq = afq(1000, Horizon::Ge, Counters::Exact);
         assert_eq!(offer(&mut afq, 0, 2500), Ok(2));
         assert_eq!(serve(&mut afq), Some(2));
-        assert_eq!(afq.round(), 2);
+        assert_eq!(afq.decider().round(), 2);
         assert_eq!(serve(&mut afq), None);
-        assert_eq!(afq.round(), 2);
+        assert_eq!(afq.decider().round(), 2);
         assert_eq!(offer(&mut afq, 1, 100), Ok(2), "a new flow bids from the current round on");
     }
 

@@ -20,12 +20,11 @@
 //! Deviations: with `quantile = lt` the lowest rank passes the test on a full buffer; the physical limit then drops it
 //! ("full", not "admission"). All tests are exact, since k = 1/10 must not depend on rounding.
 
-use super::admission::{self, Admission, Estimate, Quantile, Update, refusal};
+use super::admission::{self, Admission, Estimate, Quantile, Update};
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::Queue;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use alloc::vec::Vec;
-use pifolab_units::{Bytes, Rank, Ratio, Time};
+use pifolab_units::{Rank, Ratio};
 
 /// How the quantile is compared with the threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +46,7 @@ pub enum Arithmetic {
     Netbench,
 }
 
-/// What an [`Aifo`] is built from.
+/// What an [`Aifo`](super::Aifo) is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AifoParams {
     /// The most that it holds.
@@ -108,9 +107,8 @@ impl AifoParams {
 /// let outcome = aifo.enqueue(packet(9), Time::ZERO);
 /// assert_eq!(outcome, Enqueued::Dropped { packet: packet(9), reason: DropReason::Admission });
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Aifo {
-    queue: Queue,
     estimate: Estimate,
     /// C, in the unit of the capacity.
     target: u64,
@@ -138,18 +136,16 @@ enum Test {
     },
 }
 
-impl Aifo {
-    /// An empty queue.
-    ///
-    /// # Errors
-    /// A capacity without room or without bound, or another parameter out of its range.
-    pub fn new(params: AifoParams) -> Result<Self, ParamError> {
-        let name = Self::INFO.name;
+impl FromParams for Aifo {
+    type Params = AifoParams;
+
+    fn from_params(params: AifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        let name = AifoParams::INFO.name;
         params::check_bounded_capacity(name, params.capacity)?;
-        let queue = Queue::new(params.capacity);
-        let limit = queue.room().total();
+        let room = Room::new(params.capacity);
+        let limit = room.total();
         let target = params.target.unwrap_or(limit);
-        let target_row = if queue.room().counts_bytes() { &TARGET_BYTES } else { &TARGET_PACKETS };
+        let target_row = if room.counts_bytes() { &TARGET_BYTES } else { &TARGET_PACKETS };
         target_row.check(name, target)?;
         K.check_fraction(name, params.k)?;
         SAMPLE.check(name, params.sample)?;
@@ -172,8 +168,7 @@ impl Aifo {
                 ((k * target as f32) as u64, Test::Netbench { scale: 1.0 / f64::from(1.0 - k), compare })
             }
         };
-        Ok(Self {
-            queue,
+        let decider = Self {
             plain: match test {
                 Test::AtMost(admission) if params.sample == 1 && params.update == Update::Before && limit <= target => {
                     Some(admission)
@@ -187,7 +182,39 @@ impl Aifo {
             update: params.update,
             sample: params.sample,
             unsampled: 0,
-        })
+        };
+        Ok((decider, alloc::vec![params.capacity]))
+    }
+}
+
+impl Decider for Aifo {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        if self.passes(packet.rank, queues[0].used()) { Ok(0) } else { Err(DropReason::Admission) }
+    }
+
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.estimate.visit_window(visit);
+    }
+
+    /// The window, then the packets until the next one that enters it.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.estimate.visit_state(visit);
+        visit(self.unsampled.into());
+    }
+}
+
+impl Aifo {
+    /// Shows the window an arriving rank, and says whether the admission test lets it pass at occupancy `used`.
+    #[inline(always)]
+    fn passes(&mut self, rank: Rank, used: u64) -> bool {
+        let Some(admission) = self.plain else { return self.passes_with_options(rank, used) };
+        if used <= self.headroom {
+            self.estimate.push(rank);
+            return true;
+        }
+        let quantile = self.estimate.push_and_quantile(rank);
+        admission.passes(quantile, self.target - used)
     }
 
     /// Whether an arriving rank enters the window: one in `sample` does.
@@ -198,24 +225,10 @@ impl Aifo {
         sampled
     }
 
-    /// Shows the window an arriving rank, and says whether the admission test lets it pass.
-    #[inline(always)]
-    fn passes(&mut self, rank: Rank) -> bool {
-        let Some(admission) = self.plain else { return self.passes_with_options(rank) };
-        let used = self.queue.room().used();
-        if used <= self.headroom {
-            self.estimate.push(rank);
-            return true;
-        }
-        let quantile = self.estimate.push_and_quantile(rank);
-        admission.passes(quantile, self.target - used)
-    }
-
     /// [`passes`](Self::passes) for whatever options.
     #[inline(never)]
-    fn passes_with_options(&mut self, rank: Rank) -> bool {
+    fn passes_with_options(&mut self, rank: Rank, used: u64) -> bool {
         let sampled = self.is_sampled();
-        let used = self.queue.room().used();
         // Beyond the target the threshold is negative.
         let free = self.target.checked_sub(used);
         let Some(free) = free.filter(|_| used > self.headroom) else {
@@ -246,67 +259,6 @@ impl Aifo {
                 }
             }
         }
-    }
-}
-
-impl Scheduler for Aifo {
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let rank = packet.rank;
-        let passes = self.passes(rank);
-        match self.queue.push_if(passes, packet) {
-            Ok(()) => Enqueued::Admitted { queue: 0, rank },
-            Err(packet) => Enqueued::Dropped { packet, reason: refusal(passes) },
-        }
-    }
-
-    fn decides_on_arrival(&self) -> bool {
-        true
-    }
-
-    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
-        let passes = self.passes(rank);
-        if self.queue.book_if(passes, size) { Ok(0) } else { Err(refusal(passes)) }
-    }
-
-    fn release(&mut self, _queue: u32, size: u32) {
-        self.queue.release(size);
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        match self.queue.pop() {
-            Some(packet) => Dequeued::Packet { packet, queue: 0 },
-            None => Dequeued::Empty,
-        }
-    }
-
-    /// No headroom is so small that an empty queue would test a rank.
-    #[inline]
-    fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        if !self.queue.room().fits(size) {
-            return false;
-        }
-        if self.plain.is_some() || self.is_sampled() {
-            self.estimate.push(rank);
-        }
-        true
-    }
-
-    fn len(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.queue.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.queue.capacity()
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.estimate.iter().for_each(visit);
     }
 }
 
@@ -361,7 +313,7 @@ const ARITHMETIC: Param = Param {
     doc: "In what numbers the test is done; netbench is for repeating published runs, with update = after and compare = lt.",
 };
 
-impl FromArgs for Aifo {
+impl FromArgs for AifoParams {
     const INFO: Info = Info {
         name: "aifo",
         summary: "One first-in first-out queue behind a test that compares the quantile of a rank with the free space.",
@@ -391,7 +343,7 @@ impl FromArgs for Aifo {
             Capacity::Bytes(_) => args.optional_integer(&TARGET_BYTES)?,
             Capacity::Packets(_) | Capacity::Unlimited => args.optional_integer(&TARGET_PACKETS)?,
         };
-        Self::new(AifoParams {
+        Ok(Self {
             capacity,
             target: target.map(|target| u64::try_from(target).expect("the table's range fits")),
             window: args.integer(&WINDOW)?,

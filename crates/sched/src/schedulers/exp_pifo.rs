@@ -27,13 +27,11 @@
 
 mod bounds;
 
-use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::PriorityQueues;
-use crate::{Capacity, DropReason, Enqueued, Packet, Scheduler};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use bounds::BoundTable;
-use pifolab_units::{Rank, Time};
+use pifolab_units::Rank;
 
 /// How log2(rank) - gamma is rounded for the exponent beta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +75,7 @@ pub enum Reset {
     Ge,
 }
 
-/// What an [`ExpPifo`] is built from.
+/// What an [`ExpPifo`](super::ExpPifo) is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpPifoParams {
     /// The capacity of each queue, highest priority first.
@@ -123,9 +121,10 @@ impl ExpPifoParams {
 /// // Rank 64 sets beta to 6; x = 6, 2 and 0 then give queues 3, 2 and 1.
 /// assert_eq!([64, 5, 1].map(&mut queue_of), [2, 1, 0]);
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ExpPifo {
-    queues: PriorityQueues,
+    /// M - 1, the last queue.
+    last: usize,
     beta: u32,
     counter: u64,
     /// The window ends when the counter reaches this: C or C + 1.
@@ -135,25 +134,24 @@ pub struct ExpPifo {
     map: Map,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Map {
     Comment(BetaZero),
     Bounds(BoundTable),
 }
 
-impl ExpPifo {
-    /// Empty queues, beta and the counter at 0.
-    ///
-    /// # Errors
-    /// No queue, too many, a capacity without room, C or r_min = 0 or too large, or more than 32 queues with `bounds`.
-    pub fn new(params: ExpPifoParams) -> Result<Self, ParamError> {
-        let name = Self::INFO.name;
+impl FromParams for ExpPifo {
+    type Params = ExpPifoParams;
+
+    /// Beta and the counter start at 0.
+    fn from_params(params: ExpPifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        let name = ExpPifoParams::INFO.name;
         params::check_queue_capacities(name, &params.capacities)?;
         WINDOW.check(name, params.window)?;
         R_MIN.check(name, params.r_min)?;
         let count = params.capacities.len();
-        Ok(Self {
-            queues: PriorityQueues::new(&params.capacities),
+        let decider = Self {
+            last: count - 1,
             beta: 0,
             counter: 0,
             window_end: match params.reset {
@@ -171,9 +169,39 @@ impl ExpPifo {
                 }
                 Mapping::Bounds => Map::Bounds(BoundTable::new(count, params.r_min)),
             },
-        })
+        };
+        Ok((decider, params.capacities))
+    }
+}
+
+impl Decider for ExpPifo {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+        Ok(self.select(packet.rank.get()))
     }
 
+    /// The largest rank of `queue` under the mapping by bounds, rounded down; the last queue has none.
+    fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
+        let bound = match &self.map {
+            Map::Comment(_) => None,
+            Map::Bounds(table) => table.bound(self.beta, queue).map(Rank::saturating).map(Rank::signed),
+        };
+        bound.map_or(RankInterval::default(), RankInterval::up_to)
+    }
+
+    fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
+        let rank = packet.rank.get();
+        Some(self.queue_of(self.log_floor(rank), rank))
+    }
+
+    /// Beta, then the counter.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        visit(self.beta.into());
+        visit(self.counter as i64);
+    }
+}
+
+impl ExpPifo {
     /// The exponent: the bounds reach r_min 2^beta.
     pub const fn beta(&self) -> u32 {
         self.beta
@@ -205,11 +233,6 @@ impl ExpPifo {
         }
     }
 
-    #[inline(always)]
-    fn choose(&mut self, _size: u32, rank: Rank) -> Result<usize, DropReason> {
-        Ok(self.select(rank.get()))
-    }
-
     /// Takes note of a rank and names its queue. A call costs less here than its code between that of other packets.
     #[inline(never)]
     fn select(&mut self, rank: u64) -> usize {
@@ -221,45 +244,13 @@ impl ExpPifo {
     /// The queue of `rank`, whose x is this, under the present exponent.
     #[inline]
     fn queue_of(&self, x: u32, rank: u64) -> usize {
-        let last = self.queues.count() - 1;
+        let last = self.last;
         match &self.map {
             Map::Comment(BetaZero::Last) if self.beta == 0 => last,
             Map::Comment(BetaZero::First) if self.beta == 0 => 0,
             Map::Comment(_) => (((x + 1) * last as u32 / self.beta) as usize).min(last),
             Map::Bounds(table) => table.queue(self.beta, rank),
         }
-    }
-}
-
-impl Scheduler for ExpPifo {
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let chosen = self.choose(packet.size, packet.rank);
-        in_queues::admit(&mut self.queues, chosen, packet)
-    }
-
-    #[inline]
-    fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        let passes = self.queues.fit_when_empty(size);
-        if passes {
-            self.move_exponent(self.log_floor(rank.get()), rank.get());
-        }
-        passes
-    }
-
-    in_queues::serve_by_priority!();
-    in_queues::answer_for_queues!();
-
-    /// The largest rank of `queue` under the mapping by bounds, rounded down; the last queue has none.
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        match &self.map {
-            Map::Comment(_) => None,
-            Map::Bounds(table) => table.bound(self.beta, queue).map(Rank::saturating).map(Rank::signed),
-        }
-    }
-
-    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
-        Some(self.queue_of(self.log_floor(rank.get()), rank.get()) as u32)
     }
 }
 
@@ -321,7 +312,7 @@ const RESET: Param = Param {
     doc: "When the window ends.",
 };
 
-impl FromArgs for ExpPifo {
+impl FromArgs for ExpPifoParams {
     const INFO: Info = Info {
         name: "exp-pifo",
         summary: "Strict-priority queues whose bounds grow exponentially up to the highest rank seen lately.",
@@ -344,7 +335,7 @@ impl FromArgs for ExpPifo {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(ExpPifoParams {
+        Ok(Self {
             capacities: params::read_queue_capacities(args)?,
             window: args.integer(&WINDOW)?,
             r_min: args.integer(&R_MIN)?,

@@ -9,83 +9,37 @@
 //! Departure from PIFO: it ignores ranks, both in order and in drops.
 
 use crate::params::{self, Args, FromArgs, Info, ParamError};
-use crate::store::Queue;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
-use pifolab_units::{Bytes, Rank, Time};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
+use alloc::vec::Vec;
 
-/// What a [`Fifo`] is built from.
+/// What a [`Fifo`](super::Fifo) is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FifoParams {
     /// The most that it holds.
     pub capacity: Capacity,
 }
 
-/// A first-in first-out queue with tail drop.
-#[derive(Debug)]
-pub struct Fifo {
-    queue: Queue,
-}
+/// One queue for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fifo;
 
-impl Fifo {
-    /// An empty queue.
-    ///
-    /// # Errors
-    /// A capacity without room.
-    pub fn new(params: FifoParams) -> Result<Self, ParamError> {
-        params::check_capacity(Self::INFO.name, params.capacity)?;
-        Ok(Self { queue: Queue::new(params.capacity) })
+impl FromParams for Fifo {
+    type Params = FifoParams;
+
+    fn from_params(params: FifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        params::check_capacity(FifoParams::INFO.name, params.capacity)?;
+        Ok((Self, alloc::vec![params.capacity]))
     }
 }
 
-impl Scheduler for Fifo {
+impl Decider for Fifo {
     #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let rank = packet.rank;
-        match self.queue.push(packet) {
-            Ok(()) => Enqueued::Admitted { queue: 0, rank },
-            Err(packet) => Enqueued::Dropped { packet, reason: DropReason::Full },
-        }
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        match self.queue.pop() {
-            Some(packet) => Dequeued::Packet { packet, queue: 0 },
-            None => Dequeued::Empty,
-        }
-    }
-
-    fn decides_on_arrival(&self) -> bool {
-        true
-    }
-
-    fn admit(&mut self, size: u32, _rank: Rank) -> Result<u32, DropReason> {
-        if self.queue.book_if(true, size) { Ok(0) } else { Err(DropReason::Full) }
-    }
-
-    fn release(&mut self, _queue: u32, size: u32) {
-        self.queue.release(size);
-    }
-
-    #[inline]
-    fn pass(&mut self, size: u32, _rank: Rank) -> bool {
-        self.queue.room().fits(size)
-    }
-
-    fn len(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.queue.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.queue.capacity()
+    fn decide(&mut self, _packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+        Ok(0)
     }
 }
 
-impl FromArgs for Fifo {
+impl FromArgs for FifoParams {
     const INFO: Info = Info {
         name: "fifo",
         summary: "First in, first out, with tail drop; ranks are ignored.",
@@ -97,14 +51,16 @@ impl FromArgs for Fifo {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(FifoParams { capacity: params::read_capacity(args)? })
+        Ok(Self { capacity: params::read_capacity(args)? })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_units::Rank;
+    use crate::schedulers::Fifo;
+    use crate::{Dequeued, Enqueued, Inspect, Packet, Scheduler};
+    use pifolab_units::{Bytes, Rank, Time};
 
     fn packet(id: u64, size: u32) -> Packet {
         Packet { id, flow: 0, size, rank: Rank::ZERO, arrival: Time::ZERO }

@@ -22,14 +22,13 @@
 //! (no more inversions of the highest priority than AIFO) holds for batches, not when dequeues interleave; the tests
 //! keep a counterexample.
 
-use super::admission::{self, Admission, Estimate, Quantile, Update, refusal};
-use super::in_queues;
+use super::admission::{self, Admission, Estimate, Quantile, Update};
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::{FreePlaces, PriorityQueues};
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
+use crate::store::FreePlaces;
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use pifolab_units::{Rank, Ratio, Time};
+use pifolab_units::{Rank, Ratio};
 
 /// What PACKS knows about its queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub enum Occupancy {
     Global,
 }
 
-/// What a [`Packs`] is built from.
+/// What a [`Packs`](super::Packs) is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacksParams {
     /// The capacity of each queue, highest priority first.
@@ -101,13 +100,11 @@ impl PacksParams {
 /// assert_eq!(queue_of(5), Some(0)); // no lower rank seen yet
 /// assert_eq!(queue_of(9), Some(1)); // one rank of two is lower: above 1/4, within 3/4
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Packs {
-    queues: PriorityQueues,
     estimate: Estimate,
     admission: Admission,
     update: Update,
-    below: bool,
     occupancy: Occupancy,
     fall_through: bool,
     /// For the test of Algorithm 1 as printed: at most eight queues that count packets, each for itself, and a full one is
@@ -118,7 +115,7 @@ pub struct Packs {
 }
 
 /// What makes the usual test short.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Plain {
     /// The free packets of the queues.
     free: FreePlaces,
@@ -130,50 +127,62 @@ impl Plain {
     /// Up to this many ranks what they ask for is worked out beforehand: 32 KB at most.
     const TABULATED: u32 = 1 << 12;
 
-    fn new(queues: &PriorityQueues, admission: &Admission, window: u32) -> Option<Self> {
-        let free = FreePlaces::new(queues.rooms().map(Room::total))?;
+    fn new(rooms: &[Room], admission: &Admission, window: u32) -> Option<Self> {
+        let free = FreePlaces::new(rooms.iter().map(Room::total))?;
         let counts = if window <= Self::TABULATED { window + 1 } else { 0 };
         Some(Self { free, least: (0..counts.into()).map(|count| admission.least((count, window.into()))).collect() })
     }
+
+    /// As [`Packs::scan`]: takes a place in the queue with which the free packets reach what the test asks for. That one has
+    /// a free packet itself; if the test asks for none, it is the first that has one.
+    #[inline(always)]
+    fn take(&mut self, admission: &Admission, quantile: (u64, u64)) -> (usize, bool) {
+        // Counts from 0 to the window's size are tabulated; the window is full if it holds as many ranks.
+        let (count, held) = quantile;
+        let least = match self.least.get(count as usize) {
+            Some(least_of_full) if held + 1 == self.least.len() as u64 => *least_of_full,
+            _ => admission.least(quantile),
+        };
+        (self.free.take(least), least == 0)
+    }
 }
 
-impl Packs {
-    /// Empty queues.
-    ///
-    /// # Errors
-    /// No queue, too many, a capacity without room, or another parameter out of its range.
-    pub fn new(params: PacksParams) -> Result<Self, ParamError> {
-        let name = Self::INFO.name;
+impl FromParams for Packs {
+    type Params = PacksParams;
+
+    fn from_params(params: PacksParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        let name = PacksParams::INFO.name;
         params::check_queue_capacities(name, &params.capacities)?;
         K.check_fraction(name, params.k)?;
         SHIFT.check(name, params.shift)?;
         let estimate = Estimate::new(name, params.window, params.shift, params.quantile, &params.start_window)?;
-        let queues = PriorityQueues::new(&params.capacities);
+        let rooms: Vec<Room> = params.capacities.iter().map(|capacity| Room::new(*capacity)).collect();
         let plain = params.occupancy == Occupancy::PerQueue
             && params.fall_through
             && !params.below
-            && !queues.rooms().any(Room::counts_bytes);
-        let total = (0..queues.count()).map(|queue| queues.room(queue).total()).sum();
+            && !rooms.iter().any(Room::counts_bytes);
         let parts = match params.occupancy {
             Occupancy::PerQueue => 1,
-            Occupancy::Global => queues.count() as u64,
+            Occupancy::Global => rooms.len() as u64,
         };
-        let admission = Admission::new(params.k, total, parts, params.window);
-        Ok(Self {
-            plain: if plain { Plain::new(&queues, &admission, params.window) } else { None },
-            queues,
+        let admission = Admission::new(params.k, rooms.iter().map(Room::total).sum(), parts, params.window);
+        let decider = Self {
+            plain: if plain { Plain::new(&rooms, &admission, params.window) } else { None },
             estimate,
             admission: if params.below { admission.strictly() } else { admission },
             update: params.update,
-            below: params.below,
             occupancy: params.occupancy,
             fall_through: params.fall_through,
             highest: params.start_window.iter().copied().max().unwrap_or(Rank::ZERO),
-        })
+        };
+        Ok((decider, params.capacities))
     }
+}
 
+impl Decider for Packs {
     #[inline(always)]
-    fn choose(&mut self, size: u32, rank: Rank) -> Result<usize, DropReason> {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        let rank = packet.rank;
         self.highest = self.highest.max(rank);
         let quantile = match self.update {
             Update::Before => self.estimate.push_and_quantile(rank),
@@ -184,130 +193,81 @@ impl Packs {
             }
         };
         let (queue, passed) = match &mut self.plain {
-            Some(Plain { free, least }) => {
-                // Counts from 0 to the window's size are tabulated; the window is full if it holds as many ranks.
-                let (count, held) = quantile;
-                let least = match least.get(count as usize) {
-                    Some(least_of_full) if held + 1 == least.len() as u64 => *least_of_full,
-                    _ => self.admission.least(quantile),
-                };
-                // The queue with which the free packets reach what the test asks for has a free packet itself, and takes
-                // the packet. If the test asks for none, it is the first that has one.
-                (free.take(least), least == 0)
-            }
-            None => self.choose_with_options(self.admission.least(quantile), size),
+            Some(plain) => plain.take(&self.admission, quantile),
+            None => self.scan(self.admission.least(quantile), packet.size, queues),
         };
-        if queue < self.queues.count() { Ok(queue) } else { Err(refusal(passed)) }
+        match queue {
+            queue if queue < queues.len() => Ok(queue),
+            _ if passed => Err(DropReason::Full),
+            _ => Err(DropReason::Admission),
+        }
     }
 
-    /// The queue, a number beyond all if there is none, and whether any queue passes a test that asks for `least` free
-    /// parts, for whatever options.
+    #[inline(always)]
+    fn serve(&mut self, first: usize, _queues: &[Room]) -> usize {
+        match &mut self.plain {
+            // What is free tells it sooner than the queues do, and is told of the departure.
+            Some(plain) => plain.free.give_back_first(),
+            None => first,
+        }
+    }
+
+    /// Equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
+    /// passes the test of `queue`; -1 if none does.
+    fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
+        let Some(free_parts) = self.free_parts(queues).nth(queue) else { return RankInterval::default() };
+        let count = self.admission.largest_count(self.estimate.held(), free_parts);
+        RankInterval::up_to(count.map_or(-1, |count| self.estimate.largest_rank_with(count, self.highest)))
+    }
+
+    /// The first queue whose test the packet passed. With update `after` its rank has changed the window since.
+    fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
+        if self.update == Update::After {
+            return None;
+        }
+        let first = self.refusing(self.admission.least(self.estimate.quantile(packet.rank)), queues);
+        (first < queues.len()).then_some(first)
+    }
+
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.estimate.visit_window(visit);
+    }
+
+    /// The window. What is free in the queues is known from their accounts, and the highest rank seen decides nothing.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.estimate.visit_state(visit);
+    }
+}
+
+impl Packs {
+    /// Algorithm 1 for whatever options: the first queue whose test passes, for a test that asks for `least` free parts, and
+    /// that has room; a number beyond all if there is none; and whether any queue passes.
     #[inline(never)]
-    fn choose_with_options(&self, least: u64, size: u32) -> (usize, bool) {
-        let (first, count) = (self.refusing(least), self.queues.count());
+    fn scan(&self, least: u64, size: u32, queues: &[Room]) -> (usize, bool) {
+        let (first, count) = (self.refusing(least, queues), queues.len());
         let last = if self.fall_through { count } else { count.min(first + 1) };
-        let queue = (first..last).find(|queue| self.queues.room(*queue).fits(size)).unwrap_or(usize::MAX);
+        let queue = (first..last).find(|queue| queues[*queue].fits(size)).unwrap_or(usize::MAX);
         (queue, first < count)
     }
 
     /// How many queues fail a test that asks for `least` free parts. Free space only adds up, so they are the first ones.
-    fn refusing(&self, least: u64) -> usize {
-        self.free_parts().filter(|free_parts| *free_parts < least).count()
-    }
-
-    /// The queue that is served next, of which a packet is given up; a number beyond all if all are empty.
-    #[inline(always)]
-    fn serve(&mut self) -> usize {
-        match &mut self.plain {
-            // What is free tells it sooner than the queues do.
-            Some(plain) => plain.free.give_back_first(),
-            None => self.queues.first().unwrap_or(usize::MAX),
-        }
+    fn refusing(&self, least: u64, queues: &[Room]) -> usize {
+        self.free_parts(queues).filter(|free_parts| *free_parts < least).count()
     }
 
     /// The free space that counts for each queue in turn, times the parts that the whole is cut into.
     #[inline]
-    fn free_parts(&self) -> impl Iterator<Item = u64> {
-        let free = |queue: usize| self.queues.room(queue).total() - self.queues.room(queue).used();
-        let count = self.queues.count();
+    fn free_parts(&self, queues: &[Room]) -> impl Iterator<Item = u64> {
+        let free = |room: &Room| room.total() - room.used();
         let whole = match self.occupancy {
             Occupancy::PerQueue => None,
-            Occupancy::Global => Some((0..count).map(free).sum::<u64>()),
+            Occupancy::Global => Some(queues.iter().map(free).sum::<u64>()),
         };
         let mut sum = 0;
-        (0..count).map(move |queue| {
-            sum += whole.unwrap_or_else(|| free(queue));
+        queues.iter().map(move |room| {
+            sum += whole.unwrap_or_else(|| free(room));
             sum
         })
-    }
-}
-
-impl Scheduler for Packs {
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let chosen = self.choose(packet.size, packet.rank);
-        in_queues::admit(&mut self.queues, chosen, packet)
-    }
-
-    /// Where all space is free every quantile passes, at the last queue if at no other, unless it must be below.
-    #[inline]
-    fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        let passes = !self.below && self.queues.fit_when_empty(size);
-        if passes {
-            self.highest = self.highest.max(rank);
-            self.estimate.push(rank);
-        }
-        passes
-    }
-
-    fn decides_on_arrival(&self) -> bool {
-        true
-    }
-
-    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
-        let queue = self.choose(size, rank)?;
-        if self.queues.book(queue, size) { Ok(queue as u32) } else { Err(DropReason::Full) }
-    }
-
-    fn release(&mut self, queue: u32, size: u32) {
-        let served = self.serve();
-        debug_assert_eq!(served, queue as usize, "the first queue that holds a packet is served");
-        self.queues.release(queue as usize, size);
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        let queue = self.serve();
-        if queue >= self.queues.count() {
-            return Dequeued::Empty;
-        }
-        match self.queues.pop_from(queue) {
-            Some(packet) => Dequeued::Packet { packet, queue: queue as u32 },
-            None => Dequeued::Empty,
-        }
-    }
-
-    in_queues::answer_for_queues!();
-
-    /// Equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
-    /// passes the test of `queue`; -1 if none does.
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        let free_parts = self.free_parts().nth(queue)?;
-        let count = self.admission.largest_count(self.estimate.held(), free_parts);
-        Some(count.map_or(-1, |count| self.estimate.largest_rank_with(count, self.highest)))
-    }
-
-    /// The first queue whose test the packet passed. With update `after` its rank has changed the window since.
-    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
-        if self.update == Update::After {
-            return None;
-        }
-        let first = self.refusing(self.admission.least(self.estimate.quantile(rank)));
-        (first < self.queues.count()).then_some(first as u32)
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.estimate.iter().for_each(visit);
     }
 }
 
@@ -354,7 +314,7 @@ const FALL_THROUGH: Param = Param {
     doc: "Whether a packet whose queue is full tries the next ones, or is dropped.",
 };
 
-impl FromArgs for Packs {
+impl FromArgs for PacksParams {
     const INFO: Info = Info {
         name: "packs",
         summary: "The quantile of a rank in a sliding window decides whether a packet enters and which queue it takes.",
@@ -379,7 +339,7 @@ impl FromArgs for Packs {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(PacksParams {
+        Ok(Self {
             capacities: params::read_queue_capacities(args)?,
             window: args.integer(&WINDOW)?,
             k: args.fraction(&K)?,

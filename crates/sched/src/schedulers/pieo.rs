@@ -20,7 +20,7 @@
 mod heap;
 
 use crate::params::{self, Args, FromArgs, Info, ParamError};
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler, Victims};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use heap::SlotHeap;
@@ -48,9 +48,9 @@ pub struct PieoParams {
 /// assert_eq!(packet.id, 1);
 /// assert_eq!(pieo.dequeue(Time::ZERO), Dequeued::NotBefore(soon));
 /// ```
-#[derive(Debug)]
-pub struct Pieo {
-    slots: Vec<Slot>,
+#[derive(Clone, Debug)]
+pub struct Pieo<T = Packet> {
+    slots: Vec<Slot<T>>,
     free: Vec<u32>,
     /// Packets that may leave: the lowest rank on top, the earliest arrival among equals.
     eligible: SlotHeap<(Rank, u64)>,
@@ -63,20 +63,20 @@ pub struct Pieo {
     arrivals: u64,
 }
 
-#[derive(Debug)]
-struct Slot {
-    packet: Option<Packet>,
+#[derive(Clone, Debug)]
+struct Slot<T> {
+    packet: Option<T>,
     order: (Rank, u64),
     waits: bool,
 }
 
-impl Pieo {
+impl<T: Item> Pieo<T> {
     /// An empty queue.
     ///
     /// # Errors
     /// A capacity without room.
     pub fn new(params: PieoParams) -> Result<Self, ParamError> {
-        params::check_capacity(Self::INFO.name, params.capacity)?;
+        params::check_capacity(PieoParams::INFO.name, params.capacity)?;
         let packets = match params.capacity {
             Capacity::Packets(packets) => packets.min(1024) as usize,
             Capacity::Bytes(_) | Capacity::Unlimited => 0,
@@ -92,9 +92,9 @@ impl Pieo {
         })
     }
 
-    fn store(&mut self, packet: Packet, eligible: Time, now: Time) {
-        self.room.take(packet.size);
-        let order = (packet.rank, self.arrivals);
+    fn store(&mut self, packet: T, eligible: Time, now: Time) {
+        self.room.take(packet.size());
+        let order = (packet.rank(), self.arrivals);
         self.arrivals += 1;
         let waits = eligible > now;
         let slot = Slot { packet: Some(packet), order, waits };
@@ -117,14 +117,14 @@ impl Pieo {
     }
 
     /// Takes the packet of a slot that no heap names any more.
-    fn release(&mut self, place: u32) -> Packet {
+    fn release(&mut self, place: u32) -> T {
         let packet = self.slots[place as usize].packet.take().expect("a heap named the slot");
         self.free.push(place);
-        self.room.release(packet.size);
+        self.room.release(packet.size());
         packet
     }
 
-    fn evict(&mut self) -> Packet {
+    fn evict(&mut self) -> T {
         let (_, place) = self.highest.pop().expect("only a full buffer evicts");
         if self.slots[place as usize].waits {
             self.waiting.remove(place);
@@ -135,28 +135,29 @@ impl Pieo {
     }
 
     /// Whether `packet` fits once every packet of higher rank has left.
-    fn can_make_room(&self, packet: &Packet) -> bool {
-        let higher = |slot: &&Slot| slot.packet.as_ref().is_some_and(|held| held.rank > packet.rank);
+    fn can_make_room(&self, packet: &T) -> bool {
+        let rank = packet.rank();
+        let higher = |slot: &&Slot<T>| slot.packet.as_ref().is_some_and(|held| held.rank() > rank);
         match self.room.capacity() {
             // The caller saw one of higher rank, and one is enough.
             Capacity::Packets(_) | Capacity::Unlimited => true,
             Capacity::Bytes(limit) => {
-                let size = |slot: &Slot| slot.packet.as_ref().map_or(0, |held| u64::from(held.size));
+                let size = |slot: &Slot<T>| slot.packet.as_ref().map_or(0, |held| u64::from(held.size()));
                 let freed: u64 = self.slots.iter().filter(higher).map(size).sum();
-                self.room.bytes().0 - freed + u64::from(packet.size) <= limit
+                self.room.bytes().0 - freed + u64::from(packet.size()) <= limit
             }
         }
     }
 }
 
-impl Scheduler for Pieo {
-    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+impl<T: Item> Scheduler<T> for Pieo<T> {
+    fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T> {
         self.enqueue_eligible(packet, Time::ZERO, now)
     }
 
-    fn enqueue_eligible(&mut self, packet: Packet, eligible: Time, now: Time) -> Enqueued {
-        let rank = packet.rank;
-        if self.room.fits(packet.size) {
+    fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
+        let rank = packet.rank();
+        if self.room.fits(packet.size()) {
             self.store(packet, eligible, now);
             return Enqueued::Admitted { queue: 0, rank };
         }
@@ -165,14 +166,14 @@ impl Scheduler for Pieo {
             return Enqueued::Dropped { packet, reason: DropReason::Full };
         }
         let mut victims = Victims::one(self.evict());
-        while !self.room.fits(packet.size) {
+        while !self.room.fits(packet.size()) {
             victims.push(self.evict());
         }
         self.store(packet, eligible, now);
         Enqueued::Evicted { queue: 0, rank, victims }
     }
 
-    fn dequeue(&mut self, now: Time) -> Dequeued {
+    fn dequeue(&mut self, now: Time) -> Dequeued<T> {
         while self.waiting.peek().is_some_and(|(time, _)| *time <= now) {
             let (_, place) = self.waiting.pop().expect("one was seen");
             let slot = &mut self.slots[place as usize];
@@ -190,7 +191,9 @@ impl Scheduler for Pieo {
             },
         }
     }
+}
 
+impl<T: Item> Inspect for Pieo<T> {
     fn len(&self) -> usize {
         self.room.packets()
     }
@@ -204,7 +207,15 @@ impl Scheduler for Pieo {
     }
 }
 
-impl FromArgs for Pieo {
+impl<T: Item> FromArgs for Pieo<T> {
+    const INFO: Info = PieoParams::INFO;
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Self::new(PieoParams::from_args(args)?)
+    }
+}
+
+impl FromArgs for PieoParams {
     const INFO: Info = Info {
         name: "pieo",
         summary: "Sends the lowest rank among the packets that may leave already.",
@@ -216,7 +227,7 @@ impl FromArgs for Pieo {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(PieoParams { capacity: params::read_capacity(args)? })
+        Ok(Self { capacity: params::read_capacity(args)? })
     }
 }
 

@@ -24,7 +24,7 @@
 
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
 use crate::store::{ArrayHeap, RankBuckets, Sorted};
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler, Victims};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
 use pifolab_units::{Bytes, Rank, Time};
 
 /// Which of several packets of equal rank leaves first, and which is pushed out.
@@ -67,30 +67,30 @@ impl PifoParams {
 /// let Enqueued::Evicted { victims, .. } = pifo.enqueue(packet(2, 3), Time::ZERO) else { panic!("it was full") };
 /// assert_eq!(victims.iter().next().unwrap().id, 1);
 /// ```
-#[derive(Debug)]
-pub struct Pifo {
-    order: Order,
+#[derive(Clone, Debug)]
+pub struct Pifo<T = Packet> {
+    order: Order<T>,
     room: Room,
 }
 
-#[derive(Debug)]
-enum Order {
-    Sorted(Sorted<Packet>),
-    Buckets(RankBuckets<Packet>),
-    Heap(ArrayHeap<Packet>),
+#[derive(Clone, Debug)]
+enum Order<T> {
+    Sorted(Sorted<T>),
+    Buckets(RankBuckets<T>),
+    Heap(ArrayHeap<T>),
 }
 
 /// Containers are allocated up front up to this many packets; larger ones grow once.
 const PREALLOCATED_PACKETS: u32 = 1024;
 
-impl Pifo {
+impl<T: Item> Pifo<T> {
     /// An empty queue.
     ///
     /// # Errors
     /// A capacity without room, a rank space that is empty or too large, or heap ties beside a capacity in bytes or a
     /// declared rank space.
     pub fn new(params: PifoParams) -> Result<Self, ParamError> {
-        let name = Self::INFO.name;
+        let name = PifoParams::INFO.name;
         params::check_capacity(name, params.capacity)?;
         if let Some(ranks) = params.ranks {
             RANKS.check(name, ranks)?;
@@ -115,63 +115,99 @@ impl Pifo {
     }
 }
 
-/// Packets in the order of their ranks, equal ranks in the order of arrival, open at both ends.
-trait DoubleEnded {
-    fn insert(&mut self, packet: Packet);
-    fn highest_rank(&self) -> Option<Rank>;
-    fn pop_lowest(&mut self) -> Option<Packet>;
-    fn pop_highest(&mut self) -> Option<Packet>;
-    fn iter_from_highest(&self) -> impl Iterator<Item = &Packet>;
+impl<T: Item> Pifo<T> {
+    /// Sends an item straight through, while nothing waits: what [`enqueue`](Scheduler::enqueue) and then
+    /// [`dequeue`](Scheduler::dequeue) at the same instant come to, since a PIFO remembers nothing of packets that have left. To be
+    /// called only while nothing waits.
+    ///
+    /// # Errors
+    /// Why the item is refused, as `enqueue` says it.
+    #[inline(always)]
+    pub fn pass(&mut self, item: &T) -> Result<(), DropReason> {
+        debug_assert!(self.is_empty(), "only what finds nothing waiting goes past the queue");
+        match &self.order {
+            Order::Buckets(order) if item.rank().get() >= order.buckets() as u64 => Err(DropReason::RankOutOfRange),
+            _ if !self.room.fits(item.size()) => Err(DropReason::Full),
+            _ => Ok(()),
+        }
+    }
+
+    /// Calls `visit` with every item held: sorted from the last to leave to the next one, or, with ties in heap order, as they
+    /// stand in the heap's array. Two PIFOs of the same parameters for which the items are the same go on alike.
+    pub fn visit_items(&self, visit: &mut dyn FnMut(&T)) {
+        match &self.order {
+            Order::Sorted(order) => order.iter_from_highest().for_each(visit),
+            Order::Buckets(order) => order.iter_from_highest().for_each(visit),
+            Order::Heap(order) => order.iter().for_each(|(_, item)| visit(item)),
+        }
+    }
 }
 
-impl DoubleEnded for Sorted<Packet> {
+/// Packets in the order of their ranks, equal ranks in the order of arrival, open at both ends.
+trait DoubleEnded<T> {
+    fn insert(&mut self, packet: T);
+    fn highest_rank(&self) -> Option<Rank>;
+    fn pop_lowest(&mut self) -> Option<T>;
+    fn pop_highest(&mut self) -> Option<T>;
+    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = &'a T>
+    where
+        T: 'a;
+}
+
+impl<T: Item> DoubleEnded<T> for Sorted<T> {
     #[inline(always)]
-    fn insert(&mut self, packet: Packet) {
-        Sorted::insert(self, packet.rank, packet);
+    fn insert(&mut self, packet: T) {
+        Sorted::insert(self, packet.rank(), packet);
     }
     #[inline(always)]
     fn highest_rank(&self) -> Option<Rank> {
         self.last_rank()
     }
     #[inline(always)]
-    fn pop_lowest(&mut self) -> Option<Packet> {
+    fn pop_lowest(&mut self) -> Option<T> {
         self.pop_first()
     }
     #[inline(always)]
-    fn pop_highest(&mut self) -> Option<Packet> {
+    fn pop_highest(&mut self) -> Option<T> {
         self.pop_last()
     }
-    fn iter_from_highest(&self) -> impl Iterator<Item = &Packet> {
+    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = &'a T>
+    where
+        T: 'a,
+    {
         self.iter_from_last().map(|(_, packet)| packet)
     }
 }
 
-impl DoubleEnded for RankBuckets<Packet> {
+impl<T: Item> DoubleEnded<T> for RankBuckets<T> {
     #[inline(always)]
-    fn insert(&mut self, packet: Packet) {
-        self.push(packet.rank.get() as usize, packet);
+    fn insert(&mut self, packet: T) {
+        self.push(packet.rank().get() as usize, packet);
     }
     #[inline(always)]
     fn highest_rank(&self) -> Option<Rank> {
         self.last_bucket().map(|bucket| Rank::saturating(bucket as u64))
     }
     #[inline(always)]
-    fn pop_lowest(&mut self) -> Option<Packet> {
+    fn pop_lowest(&mut self) -> Option<T> {
         self.pop_first()
     }
     #[inline(always)]
-    fn pop_highest(&mut self) -> Option<Packet> {
+    fn pop_highest(&mut self) -> Option<T> {
         self.pop_last()
     }
-    fn iter_from_highest(&self) -> impl Iterator<Item = &Packet> {
+    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = &'a T>
+    where
+        T: 'a,
+    {
         self.iter_from_last().map(|(_, packet)| packet)
     }
 }
 
 /// Stores a packet, pushing out others if it must and may, or drops it.
 #[inline(always)]
-fn enqueue(order: &mut impl DoubleEnded, room: &mut Room, packet: Packet) -> Enqueued {
-    let (rank, size) = (packet.rank, packet.size);
+fn enqueue<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room, packet: T) -> Enqueued<T> {
+    let (rank, size) = (packet.rank(), packet.size());
     if room.fits(size) {
         room.take(size);
         order.insert(packet);
@@ -195,11 +231,17 @@ fn enqueue(order: &mut impl DoubleEnded, room: &mut Room, packet: Packet) -> Enq
 
 /// Pushes out packets above `rank` until `size` bytes fit within `limit` bytes, if that helps.
 #[inline(never)]
-fn make_room(order: &mut impl DoubleEnded, room: &mut Room, rank: Rank, size: u32, limit: u64) -> Option<Victims> {
+fn make_room<T: Item>(
+    order: &mut impl DoubleEnded<T>,
+    room: &mut Room,
+    rank: Rank,
+    size: u32,
+    limit: u64,
+) -> Option<Victims<T>> {
     let needed = room.bytes().0 + u64::from(size) - limit;
-    let higher = order.iter_from_highest().take_while(|held| held.rank > rank);
+    let higher = order.iter_from_highest().take_while(|held| held.rank() > rank);
     let mut freed = higher.scan(0, |freed, held| {
-        *freed += u64::from(held.size);
+        *freed += u64::from(held.size());
         Some(*freed)
     });
     freed.find(|freed| *freed >= needed)?;
@@ -213,38 +255,38 @@ fn make_room(order: &mut impl DoubleEnded, room: &mut Room, rank: Rank, size: u3
 
 /// The packet joins the heap; if it does not fit the victim is then chosen among all.
 #[inline(always)]
-fn enqueue_in_heap(order: &mut ArrayHeap<Packet>, room: &mut Room, packet: Packet) -> Enqueued {
-    let (id, rank, size) = (packet.id, packet.rank, packet.size);
-    order.push(rank, packet);
+fn enqueue_in_heap<T: Item>(order: &mut ArrayHeap<T>, room: &mut Room, packet: T) -> Enqueued<T> {
+    let (rank, size) = (packet.rank(), packet.size());
+    let arrived = order.push(rank, packet);
     if room.fits(size) {
         room.take(size);
         return Enqueued::Admitted { queue: 0, rank };
     }
-    let victim = order.pop_last().expect("a packet was just stored");
-    if victim.id == id {
+    let (slot, victim) = order.pop_last().expect("a packet was just stored");
+    if slot == arrived {
         return Enqueued::Dropped { packet: victim, reason: DropReason::Full };
     }
-    room.release(victim.size);
+    room.release(victim.size());
     room.take(size);
     Enqueued::Evicted { queue: 0, rank, victims: Victims::one(victim) }
 }
 
 /// Takes out the packet that is pushed out first.
 #[inline(always)]
-fn evict(order: &mut impl DoubleEnded, room: &mut Room) -> Packet {
+fn evict<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room) -> T {
     let victim = order.pop_highest().expect("only a full buffer evicts");
-    room.release(victim.size);
+    room.release(victim.size());
     victim
 }
 
-impl Scheduler for Pifo {
+impl<T: Item> Scheduler<T> for Pifo<T> {
     #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
+    fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
         let Self { order, room } = self;
         match order {
             Order::Sorted(order) => enqueue(order, room, packet),
             Order::Buckets(order) => {
-                if packet.rank.get() >= order.buckets() as u64 {
+                if packet.rank().get() >= order.buckets() as u64 {
                     return Enqueued::Dropped { packet, reason: DropReason::RankOutOfRange };
                 }
                 enqueue(order, room, packet)
@@ -254,31 +296,19 @@ impl Scheduler for Pifo {
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
+    fn dequeue(&mut self, _now: Time) -> Dequeued<T> {
         let packet = match &mut self.order {
             Order::Sorted(order) => order.pop_lowest(),
             Order::Buckets(order) => order.pop_lowest(),
             Order::Heap(order) => order.pop_first(),
         };
         let Some(packet) = packet else { return Dequeued::Empty };
-        self.room.release(packet.size);
+        self.room.release(packet.size());
         Dequeued::Packet { packet, queue: 0 }
     }
+}
 
-    /// A PIFO remembers nothing of packets that have left.
-    #[inline]
-    fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        let ranked = match &self.order {
-            Order::Buckets(order) => rank.get() < order.buckets() as u64,
-            Order::Sorted(_) | Order::Heap(_) => true,
-        };
-        ranked && self.room.fits(size)
-    }
-
-    fn is_plain_pifo(&self) -> bool {
-        matches!(self.order, Order::Sorted(_))
-    }
-
+impl<T: Item> Inspect for Pifo<T> {
     fn len(&self) -> usize {
         self.room.packets()
     }
@@ -313,7 +343,15 @@ const TIES: Param = Param {
           needs a capacity in packets and no bounded rank space.",
 };
 
-impl FromArgs for Pifo {
+impl<T: Item> FromArgs for Pifo<T> {
+    const INFO: Info = PifoParams::INFO;
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Self::new(PifoParams::from_args(args)?)
+    }
+}
+
+impl FromArgs for PifoParams {
     const INFO: Info = Info {
         name: "pifo",
         summary: "Keeps the lowest ranks and sends the lowest first: the ideal that the others approximate.",
@@ -325,7 +363,7 @@ impl FromArgs for Pifo {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(PifoParams {
+        Ok(Self {
             capacity: params::read_capacity(args)?,
             ranks: args.optional_integer(&RANKS)?.map(|ranks| u32::try_from(ranks).expect("the table's range fits")),
             ties: [Ties::Fifo, Ties::Heap][args.choice(&TIES)?],

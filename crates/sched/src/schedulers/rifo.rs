@@ -24,11 +24,10 @@
 //! with a factor 0 is 0, and (1-k)B takes the nearest power of two (ties the lower one, at least 1). Where ranks or
 //! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
 
-use super::admission::refusal;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::Queue;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
-use pifolab_units::{Bytes, Rank, Ratio, Time};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
+use alloc::vec::Vec;
+use pifolab_units::{Rank, Ratio};
 
 /// The admission test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +51,7 @@ pub enum ResetCounter {
     Zero,
 }
 
-/// What a [`Rifo`] is built from.
+/// What a [`Rifo`](super::Rifo) is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RifoParams {
     /// B: the most that the queue holds; not unlimited.
@@ -92,11 +91,10 @@ impl RifoParams {
 /// // Ranks 1 to 9 were seen; rank 9 would need an empty queue, rank 5 a queue that is at most half full.
 /// assert!(!rifo.enqueue(packet(1, 9), Time::ZERO).is_admitted());
 /// assert!(rifo.enqueue(packet(2, 5), Time::ZERO).is_admitted());
-/// assert_eq!(rifo.range().map(|(min, max)| (min.get(), max.get())), Some((1, 9)));
+/// assert_eq!(rifo.decider().range().map(|(min, max)| (min.get(), max.get())), Some((1, 9)));
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rifo {
-    queue: Queue,
     /// Smallest and largest rank of the tracking range; `min > max` before the first packet.
     min: u64,
     max: u64,
@@ -107,7 +105,7 @@ pub struct Rifo {
 }
 
 /// The admission test, with what can be computed beforehand.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Test {
     /// l <= `guaranteed` passes whatever the rank: floor(kB).
     Alg1 { guaranteed: u64 },
@@ -117,20 +115,16 @@ enum Test {
     Pow2 { exponent: u32, shift: u32 },
 }
 
-impl Rifo {
-    /// An empty queue that has seen no rank.
-    ///
-    /// # Errors
-    /// A capacity without room or without bound, T = 0, or k not below 1.
-    pub fn new(params: RifoParams) -> Result<Self, ParamError> {
-        let name = Self::INFO.name;
+impl FromParams for Rifo {
+    type Params = RifoParams;
+
+    fn from_params(params: RifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        let name = RifoParams::INFO.name;
         params::check_bounded_capacity(name, params.capacity)?;
         TRACKING_RANGE.check(name, params.tracking_range)?;
         K.check_fraction(name, params.k)?;
-        let queue = Queue::new(params.capacity);
-        Ok(Self {
-            test: Test::new(params.mode, params.k, queue.room().total()),
-            queue,
+        let decider = Self {
+            test: Test::new(params.mode, params.k, Room::new(params.capacity).total()),
             min: u64::MAX,
             max: 0,
             counter: 0,
@@ -139,12 +133,39 @@ impl Rifo {
                 ResetCounter::One => 1,
                 ResetCounter::Zero => 0,
             },
-        })
+        };
+        Ok((decider, alloc::vec![params.capacity]))
+    }
+}
+
+impl Decider for Rifo {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        let rank = packet.rank.get();
+        self.track(rank);
+        if self.admits(rank, &queues[0]) { Ok(0) } else { Err(DropReason::Admission) }
     }
 
+    /// Its two registers stand for a window: Min, then Max.
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        if let Some((min, max)) = self.range() {
+            visit(min);
+            visit(max);
+        }
+    }
+
+    /// Min and Max (-1 and 0 before the first packet), then the counter.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        visit(self.min as i64);
+        visit(self.max as i64);
+        visit(self.counter as i64);
+    }
+}
+
+impl Rifo {
     /// Min and Max of the tracking range; `None` before the first packet.
-    pub fn range(&self) -> Option<(pifolab_units::Rank, pifolab_units::Rank)> {
-        let rank = pifolab_units::Rank::saturating;
+    pub fn range(&self) -> Option<(Rank, Rank)> {
+        let rank = Rank::saturating;
         (self.min <= self.max).then(|| (rank(self.min), rank(self.max)))
     }
 
@@ -162,10 +183,9 @@ impl Rifo {
 
     /// Whether a rank within the tracked range may enter.
     #[inline]
-    fn admits(&self, rank: u64) -> bool {
+    fn admits(&self, rank: u64, queue: &Room) -> bool {
         let range = self.max - self.min;
-        let (used, total) = (self.queue.room().used(), self.queue.room().total());
-        range == 0 || self.test.admits(rank - self.min, range, used, total)
+        range == 0 || self.test.admits(rank - self.min, range, queue.used(), queue.total())
     }
 }
 
@@ -226,73 +246,6 @@ const fn wide_product(a: u128, b: u64) -> (u128, u64) {
     ((a >> 64) * b as u128 + (low >> 64), low as u64)
 }
 
-impl Scheduler for Rifo {
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let rank = packet.rank;
-        self.track(rank.get());
-        let passes = self.admits(rank.get());
-        match self.queue.push_if(passes, packet) {
-            Ok(()) => Enqueued::Admitted { queue: 0, rank },
-            Err(packet) => Enqueued::Dropped { packet, reason: refusal(passes) },
-        }
-    }
-
-    fn decides_on_arrival(&self) -> bool {
-        true
-    }
-
-    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
-        self.track(rank.get());
-        let passes = self.admits(rank.get());
-        if self.queue.book_if(passes, size) { Ok(0) } else { Err(refusal(passes)) }
-    }
-
-    fn release(&mut self, _queue: u32, size: u32) {
-        self.queue.release(size);
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        match self.queue.pop() {
-            Some(packet) => Dequeued::Packet { packet, queue: 0 },
-            None => Dequeued::Empty,
-        }
-    }
-
-    /// Powers of two can refuse a rank even where the queue is empty.
-    #[inline]
-    fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        let before = (self.min, self.max, self.counter);
-        self.track(rank.get());
-        let passes = self.queue.room().fits(size) && self.admits(rank.get());
-        if !passes {
-            (self.min, self.max, self.counter) = before;
-        }
-        passes
-    }
-
-    fn len(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.queue.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.queue.capacity()
-    }
-
-    /// Its two registers stand for a window: Min, then Max.
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        if let Some((min, max)) = self.range() {
-            visit(min);
-            visit(max);
-        }
-    }
-}
-
 const TRACKING_RANGE: Param = Param {
     name: "tracking_range_packets",
     unit: "packets",
@@ -329,7 +282,7 @@ const RESET_COUNTER: Param = Param {
     doc: "What the packet counter restarts at: 1 as in Algorithm 1 (period T), 0 as in the paper's text (period T + 1).",
 };
 
-impl FromArgs for Rifo {
+impl FromArgs for RifoParams {
     const INFO: Info = Info {
         name: "rifo",
         summary: "One queue; a packet enters if its place in the range of recent ranks is below the free share.",
@@ -341,7 +294,7 @@ impl FromArgs for Rifo {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Self::new(RifoParams {
+        Ok(Self {
             capacity: params::read_capacity(args)?,
             tracking_range: args.integer(&TRACKING_RANGE)?,
             k: args.fraction(&K)?,
@@ -357,7 +310,9 @@ impl FromArgs for Rifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_units::Rank;
+    use crate::schedulers::Rifo;
+    use crate::{Enqueued, Packet, Scheduler};
+    use pifolab_units::Time;
 
     fn offer(rifo: &mut Rifo, rank: u32) -> Result<(), DropReason> {
         match rifo
@@ -393,7 +348,7 @@ mod tests {
             let mut rifo = rifo(100, 2, reset);
             let mut range_after = |rank| {
                 let _ = offer(&mut rifo, rank);
-                rifo.range().map(|(min, max)| (min.get(), max.get())).expect("a packet was offered")
+                rifo.decider().range().map(|(min, max)| (min.get(), max.get())).expect("a packet was offered")
             };
             assert_eq!([4, 5, 6, 7, 8].map(&mut range_after), [(4, 4), (4, 5), (6, 6), (6, 7), last]);
         }

@@ -23,12 +23,10 @@
 //! priority up reproduces Fig. 3. Bounds saturate at the smallest integer: every rank passes a bound at or below zero,
 //! so decisions are the same.
 
-use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::{Bounds, PriorityQueues};
-use crate::{Capacity, DropReason, Enqueued, Packet, Scheduler};
+use crate::store::Bounds;
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
-use pifolab_units::{Rank, Time};
 
 /// By how much the bounds of the lower-priority queues fall after an inversion in queue 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +74,7 @@ pub enum Order {
     PushDownFirst,
 }
 
-/// What an [`SpPifo`] is built from.
+/// What an [`SpPifo`](super::SpPifo) is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpPifoParams {
     /// The capacity of each queue, highest priority first.
@@ -107,7 +105,7 @@ impl SpPifoParams {
 /// SP-PIFO.
 ///
 /// ```
-/// use pifolab_sched::{Enqueued, Packet, Scheduler, schedulers::{SpPifo, SpPifoParams}};
+/// use pifolab_sched::{Enqueued, Inspect, Packet, Scheduler, schedulers::{SpPifo, SpPifoParams}};
 /// use pifolab_units::{Rank, Time};
 ///
 /// let mut scheduler = SpPifo::new(SpPifoParams::uniform(2, 10)).unwrap();
@@ -116,9 +114,8 @@ impl SpPifoParams {
 /// assert_eq!(outcome, Enqueued::Admitted { queue: 1, rank: Rank::from(3) });
 /// assert_eq!(scheduler.queue_bound(1), Some(3)); // pushed up to the rank that it let in
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SpPifo {
-    queues: PriorityQueues,
     /// q_1..q_n of the paper, q_1 first.
     bounds: Bounds,
     /// The bounds before a push-down that a drop may take back (`push-down-first` with `keep`).
@@ -130,17 +127,14 @@ pub struct SpPifo {
     order: Order,
 }
 
-impl SpPifo {
-    /// Empty queues with all bounds at 0.
-    ///
-    /// # Errors
-    /// No queue, too many, or a capacity without room.
-    pub fn new(params: SpPifoParams) -> Result<Self, ParamError> {
-        params::check_queue_capacities(Self::INFO.name, &params.capacities)?;
-        let count = params.capacities.len();
-        let bounds = Bounds::new(core::iter::repeat_n(0, count));
-        Ok(Self {
-            queues: PriorityQueues::new(&params.capacities),
+impl FromParams for SpPifo {
+    type Params = SpPifoParams;
+
+    /// All bounds start at 0.
+    fn from_params(params: SpPifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        params::check_queue_capacities(SpPifoParams::INFO.name, &params.capacities)?;
+        let bounds = Bounds::new(core::iter::repeat_n(0, params.capacities.len()));
+        let decider = Self {
             before: bounds.clone(),
             bounds,
             push_down: params.push_down,
@@ -150,17 +144,56 @@ impl SpPifo {
                 Clamp::AtLeast(floor) => floor,
             },
             order: params.order,
-        })
+        };
+        Ok((decider, params.capacities))
     }
+}
 
+impl Decider for SpPifo {
     #[inline(always)]
-    fn choose(&mut self, size: u32, rank: Rank) -> Result<usize, DropReason> {
-        Ok(match self.order {
-            Order::ScanFirst => self.select_and_adapt(rank.signed(), size),
-            Order::PushDownFirst => self.select_after_push_down(rank.signed(), size),
-        })
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        let rank = packet.rank.signed();
+        if self.order == Order::PushDownFirst {
+            return Ok(self.push_down_and_scan(rank, packet.size, queues));
+        }
+        // Scanned from the lowest priority up: the first queue whose bound the rank reaches, or queue 1.
+        let queue = self.bounds.last_reached(rank);
+        if self.on_full == OnFull::Update || queues[queue].fits(packet.size) {
+            // Push-up: the bound becomes the rank; push-down after an inversion in queue 1.
+            let before = core::mem::replace(&mut self.bounds.as_mut_slice()[queue], rank);
+            if queue == 0 && rank < before {
+                self.push_down(rank, before);
+            }
+        }
+        Ok(queue)
     }
 
+    fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
+        self.bounds.ranks_from(queue)
+    }
+
+    /// With on-full `update` an inversion may have moved the bound of another queue onto the packet's rank or below:
+    /// then nobody knows.
+    fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
+        let rank = packet.rank.signed();
+        let first = self.bounds.as_slice()[0];
+        let (bounds, certain) = match (self.order, self.on_full) {
+            // The drop put the bounds back, and `before` holds them as they had fallen.
+            (Order::PushDownFirst, OnFull::Keep) if rank < first => (&self.before, true),
+            (Order::ScanFirst, OnFull::Update) => (&self.bounds, first != rank),
+            _ => (&self.bounds, true),
+        };
+        let queue = bounds.last_reached(rank);
+        (certain || queue == 0).then_some(queue)
+    }
+
+    /// The bounds.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.bounds.as_slice().iter().copied().for_each(visit);
+    }
+}
+
+impl SpPifo {
     /// Lets every bound below queue 1 fall, for a packet of `rank` that found q_1 at `first`.
     #[inline(never)]
     fn push_down(&mut self, rank: i64, first: i64) {
@@ -192,8 +225,8 @@ impl SpPifo {
         };
     }
 
-    /// Chooses the queue after all bounds fell if the rank is below q_1, and moves its bound.
-    fn select_after_push_down(&mut self, rank: i64, size: u32) -> usize {
+    /// MetaOpt's order: all bounds fall if the rank is below q_1, then the queue is chosen and its bound moves.
+    fn push_down_and_scan(&mut self, rank: i64, size: u32, queues: &[Room]) -> usize {
         let falls = rank < self.bounds.as_slice()[0];
         if falls {
             if self.on_full == OnFull::Keep {
@@ -202,71 +235,12 @@ impl SpPifo {
             self.push_all_down(rank);
         }
         let queue = self.bounds.last_reached(rank);
-        if self.on_full == OnFull::Update || self.queues.room(queue).fits(size) {
+        if self.on_full == OnFull::Update || queues[queue].fits(size) {
             self.bounds.as_mut_slice()[queue] = rank;
         } else if falls {
             core::mem::swap(&mut self.bounds, &mut self.before);
         }
         queue
-    }
-
-    /// Chooses the queue and moves the bounds.
-    #[inline(always)]
-    fn select_and_adapt(&mut self, rank: i64, size: u32) -> usize {
-        let queue = self.bounds.last_reached(rank);
-        if self.on_full == OnFull::Update || self.queues.room(queue).fits(size) {
-            self.adapt(queue, rank);
-        }
-        queue
-    }
-
-    /// Push-up, and push-down after an inversion in queue 1.
-    #[inline(always)]
-    fn adapt(&mut self, queue: usize, rank: i64) {
-        let before = core::mem::replace(&mut self.bounds.as_mut_slice()[queue], rank);
-        if queue == 0 && rank < before {
-            self.push_down(rank, before);
-        }
-    }
-}
-
-impl Scheduler for SpPifo {
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let chosen = self.choose(packet.size, packet.rank);
-        in_queues::admit(&mut self.queues, chosen, packet)
-    }
-
-    #[inline]
-    fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        let passes = self.order == Order::ScanFirst && self.queues.fit_when_empty(size);
-        if passes {
-            let rank = rank.signed();
-            self.adapt(self.bounds.last_reached(rank), rank);
-        }
-        passes
-    }
-
-    in_queues::serve_by_priority!();
-    in_queues::answer_for_queues!();
-
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.bounds.as_slice().get(queue).copied()
-    }
-
-    /// With on-full `update` an inversion may have moved the bound of another queue onto the packet's rank or below:
-    /// then nobody knows.
-    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
-        let rank = rank.signed();
-        let first = self.bounds.as_slice()[0];
-        let (bounds, certain) = match (self.order, self.on_full) {
-            // The drop put the bounds back, and `before` holds them as they had fallen.
-            (Order::PushDownFirst, OnFull::Keep) if rank < first => (&self.before, true),
-            (Order::ScanFirst, OnFull::Update) => (&self.bounds, first != rank),
-            _ => (&self.bounds, true),
-        };
-        let queue = bounds.last_reached(rank) as u32;
-        (certain || queue == 0).then_some(queue)
     }
 }
 
@@ -315,7 +289,7 @@ const ORDER: Param = Param {
     doc: "Whether the queue is chosen before or after the bounds are pushed down.",
 };
 
-impl FromArgs for SpPifo {
+impl FromArgs for SpPifoParams {
     const INFO: Info = Info {
         name: "sp-pifo",
         summary: "Adaptive bounds map ranks to strict-priority queues; each bound follows the ranks that it sees.",
@@ -338,7 +312,7 @@ impl FromArgs for SpPifo {
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         const PUSH_DOWNS: [PushDown; 5] =
             [PushDown::Cost, PushDown::QueueBound, PushDown::QueueBoundOld, PushDown::Rank, PushDown::One];
-        Self::new(SpPifoParams {
+        Ok(Self {
             capacities: params::read_queue_capacities(args)?,
             push_down: PUSH_DOWNS[args.choice(&PUSH_DOWN)?],
             on_full: [OnFull::Keep, OnFull::Update][args.choice(&ON_FULL)?],

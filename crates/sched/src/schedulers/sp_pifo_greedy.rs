@@ -21,14 +21,12 @@
 //! optimum, which two bounds moved together would leave. Bounds move in the order n to 2, each seeing the moves of the ones before;
 //! they never cross, and q_1 never moves. The packet that completes a window is mapped with the new bounds.
 
-use super::in_queues;
 use super::strict_priority::{check_bounds, read_bounds, uniform_bounds};
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::PriorityQueues;
-use crate::{Capacity, DropReason, Enqueued, Packet, Scheduler};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use core::ops::Range;
-use pifolab_units::{Rank, Time};
+use pifolab_units::Rank;
 
 /// How often the bounds are swept after a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +42,7 @@ pub enum Steps {
     NextSeen,
 }
 
-/// What an [`SpPifoGreedy`] is built from.
+/// What an [`SpPifoGreedy`](super::SpPifoGreedy) is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpPifoGreedyParams {
     /// The capacity of each queue, highest priority first.
@@ -62,7 +60,7 @@ pub struct SpPifoGreedyParams {
 /// Greedy SP-PIFO.
 ///
 /// ```
-/// use pifolab_sched::{Capacity, Packet, Scheduler, schedulers::{SpPifoGreedy, SpPifoGreedyParams, Steps}};
+/// use pifolab_sched::{Capacity, Inspect, Packet, Scheduler, schedulers::{SpPifoGreedy, SpPifoGreedyParams, Steps}};
 /// use pifolab_units::{Rank, Time};
 ///
 /// let mut scheduler = SpPifoGreedy::new(SpPifoGreedyParams {
@@ -78,9 +76,8 @@ pub struct SpPifoGreedyParams {
 /// }
 /// assert_eq!(scheduler.queue_bound(1), Some(3)); // the paper's Fig. 4
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SpPifoGreedy {
-    queues: PriorityQueues,
     bounds: Vec<u64>,
     window: usize,
     ranks: Option<u64>,
@@ -93,53 +90,74 @@ pub struct SpPifoGreedy {
 /// The change of the risk by a move that would let bounds cross.
 const IMPOSSIBLE: i128 = i128::MAX;
 
-impl SpPifoGreedy {
-    /// Empty queues with the initial bounds.
-    ///
-    /// # Errors
-    /// No queue, too many, a capacity without room, an empty window, or bounds that are not one for each queue or
-    /// decrease.
-    pub fn new(params: SpPifoGreedyParams) -> Result<Self, ParamError> {
-        let name = Self::INFO.name;
+impl FromParams for SpPifoGreedy {
+    type Params = SpPifoGreedyParams;
+
+    fn from_params(params: SpPifoGreedyParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        let name = SpPifoGreedyParams::INFO.name;
         params::check_queue_capacities(name, &params.capacities)?;
         WINDOW.check(name, params.window)?;
         check_bounds(name, &INITIAL_BOUNDS, &params.initial_bounds, params.capacities.len())?;
         if let Some(ranks) = params.ranks {
             RANKS.check(name, ranks)?;
         }
-        Ok(Self {
-            queues: PriorityQueues::new(&params.capacities),
+        let decider = Self {
             bounds: params.initial_bounds.iter().map(|bound| bound.get()).collect(),
             window: params.window as usize,
             ranks: params.ranks,
             steps: params.steps,
             sample: Sample::with_capacity(params.window as usize),
             before: Vec::with_capacity(params.initial_bounds.len()),
-        })
+        };
+        Ok((decider, params.capacities))
     }
+}
 
-    /// The last queue whose bound the rank reaches; queue 1 if none.
+impl Decider for SpPifoGreedy {
     #[inline(always)]
-    fn queue_of(&self, rank: u64) -> usize {
-        self.bounds.partition_point(|bound| *bound <= rank).saturating_sub(1)
-    }
-
-    #[inline(always)]
-    fn choose(&mut self, size: u32, rank: Rank) -> Result<usize, DropReason> {
-        let rank = rank.get();
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        let rank = packet.rank.get();
         if self.ranks.is_some_and(|ranks| rank >= ranks) {
             return Err(DropReason::RankOutOfRange);
         }
         if self.steps == Steps::NextSeen {
             // The paper's simulator counts what it has enqueued.
             let queue = self.queue_of(rank);
-            if self.queues.room(queue).fits(size) {
+            if queues[queue].fits(packet.size) {
                 self.sample(rank);
             }
             return Ok(queue);
         }
         self.sample(rank);
         Ok(self.queue_of(rank))
+    }
+
+    fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
+        let bound = self.bounds.get(queue).map(|bound| Rank::saturating(*bound).signed());
+        bound.map_or(RankInterval::default(), RankInterval::from)
+    }
+
+    fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
+        let rank = packet.rank.get();
+        self.ranks.is_none_or(|ranks| rank < ranks).then(|| self.queue_of(rank))
+    }
+
+    /// The bounds, then how many ranks the window holds so far, then these in ascending order: their order of arrival has no
+    /// effect.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.bounds.iter().for_each(|bound| visit(*bound as i64));
+        visit(self.sample.ranks.len() as i64);
+        let mut ranks = self.sample.ranks.clone();
+        ranks.sort_unstable();
+        ranks.iter().for_each(|rank| visit(*rank as i64));
+    }
+}
+
+impl SpPifoGreedy {
+    /// The last queue whose bound the rank reaches; queue 1 if none.
+    #[inline(always)]
+    fn queue_of(&self, rank: u64) -> usize {
+        self.bounds.partition_point(|bound| *bound <= rank).saturating_sub(1)
     }
 
     /// Takes note of a rank; the last one of a window moves the bounds.
@@ -230,7 +248,7 @@ impl SpPifoGreedy {
 }
 
 /// The ranks of one window, sorted when it is complete, with running sums.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Sample {
     ranks: Vec<u64>,
     /// `sums[i]` is the sum of the `i` smallest ranks.
@@ -287,36 +305,6 @@ impl Sample {
     }
 }
 
-impl Scheduler for SpPifoGreedy {
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let chosen = self.choose(packet.size, packet.rank);
-        in_queues::admit(&mut self.queues, chosen, packet)
-    }
-
-    #[inline]
-    fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        let known = self.ranks.is_none_or(|ranks| rank.get() < ranks);
-        let passes = known && self.queues.fit_when_empty(size);
-        if passes {
-            self.sample(rank.get());
-        }
-        passes
-    }
-
-    in_queues::serve_by_priority!();
-    in_queues::answer_for_queues!();
-
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.bounds.get(queue).map(|bound| Rank::saturating(*bound).signed())
-    }
-
-    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
-        let rank = rank.get();
-        self.ranks.is_none_or(|ranks| rank < ranks).then(|| self.queue_of(rank) as u32)
-    }
-}
-
 const WINDOW: Param = Param {
     name: "window_packets",
     unit: "packets",
@@ -360,7 +348,7 @@ const STEPS: Param = Param {
     doc: "How often the bounds are swept after a window.",
 };
 
-impl FromArgs for SpPifoGreedy {
+impl FromArgs for SpPifoGreedyParams {
     const INFO: Info = Info {
         name: "sp-pifo-greedy",
         summary: "Counts ranks over a window, then moves each bound towards the least expected unpifoness.",
@@ -388,7 +376,7 @@ impl FromArgs for SpPifoGreedy {
             Some(bounds) => bounds,
             None => uniform_bounds(capacities.len(), ranks.unwrap_or(DEFAULT_RANKS)),
         };
-        Self::new(SpPifoGreedyParams {
+        Ok(Self {
             capacities,
             window: args.integer(&WINDOW)?,
             initial_bounds,
@@ -401,7 +389,10 @@ impl FromArgs for SpPifoGreedy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedulers::SpPifoGreedy;
+    use crate::{Enqueued, Inspect, Packet, Scheduler};
     use alloc::string::ToString;
+    use pifolab_units::Time;
 
     fn greedy(queues: &[u32], window: u32, steps: Steps) -> SpPifoGreedy {
         SpPifoGreedy::new(SpPifoGreedyParams {
@@ -433,24 +424,26 @@ mod tests {
         assert_eq!([4, 5, 3].map(risk), [9, 25, 8]);
 
         let mut scheduler = greedy(&[1, 4], 7, Steps::One);
-        scheduler.sample.ranks = sequence.to_vec();
-        scheduler.sample.sort();
-        assert_eq!(scheduler.increment(1), 25 - 9);
-        assert_eq!(scheduler.decrement(1), 8 - 9);
-        scheduler.adapt();
-        assert_eq!(scheduler.bounds, [1, 3]);
+        scheduler.decider.sample.ranks = sequence.to_vec();
+        scheduler.decider.sample.sort();
+        assert_eq!(scheduler.decider.increment(1), 25 - 9);
+        assert_eq!(scheduler.decider.decrement(1), 8 - 9);
+        scheduler.decider.adapt();
+        assert_eq!(scheduler.decider.bounds, [1, 3]);
     }
 
     #[test]
     fn predicted_changes_of_the_risk_are_the_changes() {
         let ranks: Vec<u64> = (0..200u64).map(|i| (i * i * 31 + i * 17) % 40).collect();
         let mut scheduler = greedy(&[0, 9, 20, 33], 1000, Steps::One);
-        scheduler.sample.ranks = ranks.clone();
-        scheduler.sample.sort();
-        let before = unpifoness(&ranks, &scheduler.bounds) as i128;
+        scheduler.decider.sample.ranks = ranks.clone();
+        scheduler.decider.sample.sort();
+        let before = unpifoness(&ranks, &scheduler.decider.bounds) as i128;
         for queue in 1..4 {
-            for (change, predicted) in [(1, scheduler.increment(queue)), (-1, scheduler.decrement(queue))] {
-                let mut bounds = scheduler.bounds.clone();
+            for (change, predicted) in
+                [(1, scheduler.decider.increment(queue)), (-1, scheduler.decider.decrement(queue))]
+            {
+                let mut bounds = scheduler.decider.bounds.clone();
                 bounds[queue] = bounds[queue].wrapping_add_signed(change);
                 assert_eq!(unpifoness(&ranks, &bounds) as i128 - before, predicted, "queue {queue} by {change}");
             }
@@ -465,7 +458,7 @@ mod tests {
         for i in 0..300u32 {
             assert!(offer(&mut scheduler, i * 7 % 60).is_admitted());
         }
-        assert_eq!(scheduler.bounds, [0, 19, 39]);
+        assert_eq!(scheduler.decider.bounds, [0, 19, 39]);
         let ranks: Vec<u64> = (0..60).collect();
         let risk = |bounds: [u64; 3]| unpifoness(&ranks, &bounds);
         for step in [[0, 18, 39], [0, 20, 39], [0, 19, 38], [0, 19, 40]] {
@@ -480,7 +473,7 @@ mod tests {
         for rank in [2, 5, 5, 9] {
             let _ = offer(&mut scheduler, rank);
         }
-        assert!(scheduler.bounds.is_sorted(), "{:?}", scheduler.bounds);
+        assert!(scheduler.decider.bounds.is_sorted(), "{:?}", scheduler.decider.bounds);
     }
 
     #[test]
@@ -493,7 +486,7 @@ mod tests {
             }
         }
         // Between 3 and 8 the risk does not change; at 8 a step up would raise it, a step down not.
-        assert_eq!((&strict.bounds[..], &literal.bounds[..]), (&[0, 5][..], &[0, 7][..]));
+        assert_eq!((&strict.decider.bounds[..], &literal.decider.bounds[..]), (&[0, 5][..], &[0, 7][..]));
     }
 
     #[test]
@@ -502,7 +495,7 @@ mod tests {
         for rank in [40, 50, 60, 70] {
             assert!(offer(&mut scheduler, rank).is_admitted());
         }
-        assert_eq!(scheduler.bounds, [0, 40]);
+        assert_eq!(scheduler.decider.bounds, [0, 40]);
     }
 
     #[test]
@@ -523,7 +516,7 @@ mod tests {
         assert!(offer(&mut scheduler, 7).is_admitted());
         assert_eq!(scheduler.refused_at(0, 100, Rank::from(7)), Some(1));
         params.window = 0;
-        let error = SpPifoGreedy::new(params).unwrap_err();
+        let error = <SpPifoGreedy>::new(params).unwrap_err();
         assert_eq!(
             error.to_string(),
             "sp-pifo-greedy: window_packets = 0: expected an integer from 1 to 16777216 (packets)"

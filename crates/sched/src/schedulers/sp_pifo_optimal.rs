@@ -21,9 +21,9 @@
 
 use super::strict_priority::{StrictPriority, StrictPriorityParams};
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
-use pifolab_units::{Bytes, Rank, Time};
+use pifolab_units::Rank;
 
 /// What a pair of ranks r < r' in one queue costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum PairCost {
     One,
 }
 
-/// What an [`SpPifoOptimal`] is built from.
+/// What an [`SpPifoOptimal`](super::SpPifoOptimal) is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpPifoOptimalParams {
     /// The capacity of each queue, highest priority first.
@@ -49,27 +49,25 @@ pub struct SpPifoOptimalParams {
 /// Strict-priority queues with the best fixed bounds for a rank distribution.
 ///
 /// ```
-/// use pifolab_sched::{Capacity, Scheduler, schedulers::{PairCost, SpPifoOptimal, SpPifoOptimalParams}};
+/// use pifolab_sched::{Capacity, Inspect, schedulers::{PairCost, SpPifoOptimal, SpPifoOptimalParams}};
 ///
-/// let scheduler = SpPifoOptimal::new(SpPifoOptimalParams {
+/// let scheduler: SpPifoOptimal = SpPifoOptimal::new(SpPifoOptimalParams {
 ///     capacities: vec![Capacity::Packets(10); 2],
 ///     weights: vec![0, 2, 1, 1, 2, 1], // the distribution of the paper's Fig. 4
 ///     cost: PairCost::Difference,
 /// }).unwrap();
 /// assert_eq!(scheduler.queue_bound(1), Some(3));
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SpPifoOptimal {
     fixed: StrictPriority,
 }
 
-impl SpPifoOptimal {
-    /// Empty queues with the optimal bounds.
-    ///
-    /// # Errors
-    /// No queue, too many, a capacity without room, or no weight above 0.
-    pub fn new(params: SpPifoOptimalParams) -> Result<Self, ParamError> {
-        let name = Self::INFO.name;
+impl FromParams for SpPifoOptimal {
+    type Params = SpPifoOptimalParams;
+
+    fn from_params(params: SpPifoOptimalParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        let name = SpPifoOptimalParams::INFO.name;
         params::check_queue_capacities(name, &params.capacities)?;
         if params.weights.len() > MAX_RANKS || params.weights.iter().all(|weight| *weight == 0) {
             let shown = alloc::format!("{} weights", params.weights.len());
@@ -77,8 +75,24 @@ impl SpPifoOptimal {
             return Err(WEIGHTS.error_because(name, shown, expected));
         }
         let bounds = optimal_bounds(&params.weights, params.capacities.len(), params.cost);
-        let fixed = StrictPriority::new(StrictPriorityParams { capacities: params.capacities, bounds })?;
-        Ok(Self { fixed })
+        let fixed = StrictPriorityParams { capacities: params.capacities, bounds };
+        let (fixed, capacities) = StrictPriority::from_params(fixed)?;
+        Ok((Self { fixed }, capacities))
+    }
+}
+
+impl Decider for SpPifoOptimal {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+        self.fixed.decide(packet, queues)
+    }
+
+    fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
+        self.fixed.ranks_of(queue, queues)
+    }
+
+    fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
+        self.fixed.refused_at(packet, queues)
     }
 }
 
@@ -186,63 +200,6 @@ impl Sums {
     }
 }
 
-impl Scheduler for SpPifoOptimal {
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
-        self.fixed.enqueue(packet, now)
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, now: Time) -> Dequeued {
-        self.fixed.dequeue(now)
-    }
-
-    fn decides_on_arrival(&self) -> bool {
-        self.fixed.decides_on_arrival()
-    }
-
-    fn admit(&mut self, size: u32, rank: Rank) -> Result<u32, DropReason> {
-        self.fixed.admit(size, rank)
-    }
-
-    fn release(&mut self, queue: u32, size: u32) {
-        self.fixed.release(queue, size);
-    }
-
-    #[inline]
-    fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        self.fixed.pass(size, rank)
-    }
-
-    fn len(&self) -> usize {
-        self.fixed.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.fixed.backlog()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.fixed.capacity()
-    }
-
-    fn queues(&self) -> usize {
-        self.fixed.queues()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.fixed.queue_len(queue)
-    }
-
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.fixed.queue_bound(queue)
-    }
-
-    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
-        self.fixed.refused_at(flow, size, rank)
-    }
-}
-
 /// The most ranks: 2^16 of the largest weights keep every product below 2^128.
 const MAX_RANKS: usize = 1 << 16;
 
@@ -265,7 +222,7 @@ const COST: Param = Param {
     doc: "What a pair of ranks in one queue costs.",
 };
 
-impl FromArgs for SpPifoOptimal {
+impl FromArgs for SpPifoOptimalParams {
     const INFO: Info = Info {
         name: "sp-pifo-optimal",
         summary: "The fixed bounds with the least expected unpifoness for a known rank distribution.",
@@ -279,7 +236,7 @@ impl FromArgs for SpPifoOptimal {
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         let weight = |weight: i128| u32::try_from(weight).expect("the table's range fits");
-        Self::new(SpPifoOptimalParams {
+        Ok(Self {
             capacities: params::read_queue_capacities(args)?,
             weights: match args.integers(&WEIGHTS)? {
                 Some(weights) => weights.into_iter().map(weight).collect(),
@@ -293,6 +250,7 @@ impl FromArgs for SpPifoOptimal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedulers::SpPifoOptimal;
     use alloc::string::ToString;
 
     fn bounds(weights: &[u32], queues: usize, cost: PairCost) -> Vec<u64> {
@@ -334,7 +292,7 @@ mod tests {
         for weights in [alloc::vec![], alloc::vec![0, 0]] {
             let capacities = alloc::vec![Capacity::Packets(1)];
             let params = SpPifoOptimalParams { capacities, weights, cost: PairCost::One };
-            let error = SpPifoOptimal::new(params).unwrap_err().to_string();
+            let error = <SpPifoOptimal>::new(params).unwrap_err().to_string();
             assert!(error.ends_with("expected 1 to 65536 weights, at least one above 0"), "{error}");
         }
     }

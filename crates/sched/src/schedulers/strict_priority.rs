@@ -14,15 +14,14 @@
 //!
 //! Deviations: none. A rank below q_1 goes to queue 1, one beyond R to queue n, as in SP-PIFO's mapping.
 
-use super::in_queues;
 use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
-use crate::store::{Bounds, PriorityQueues};
-use crate::{Capacity, DropReason, Enqueued, Packet, Scheduler};
+use crate::store::Bounds;
+use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::format;
 use alloc::vec::Vec;
-use pifolab_units::{Rank, Time};
+use pifolab_units::Rank;
 
-/// What a [`StrictPriority`] is built from.
+/// What a [`StrictPriority`](super::StrictPriority) is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrictPriorityParams {
     /// The capacity of each queue, highest priority first.
@@ -74,51 +73,35 @@ pub(super) fn read_bounds(args: &mut Args, param: &Param) -> Result<Option<Vec<R
 /// let outcome = scheduler.enqueue(packet, Time::ZERO);
 /// assert_eq!(outcome, Enqueued::Admitted { queue: 2, rank: Rank::from(50) });
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StrictPriority {
-    queues: PriorityQueues,
     bounds: Bounds,
 }
 
-impl StrictPriority {
-    /// Empty queues.
-    ///
-    /// # Errors
-    /// No queue, too many, a capacity without room, or bounds that are not one for each queue or decrease.
-    pub fn new(params: StrictPriorityParams) -> Result<Self, ParamError> {
-        params::check_queue_capacities(Self::INFO.name, &params.capacities)?;
-        check_bounds(Self::INFO.name, &BOUNDS, &params.bounds, params.capacities.len())?;
-        let bounds = Bounds::new(params.bounds.into_iter().map(Rank::signed));
-        Ok(Self { queues: PriorityQueues::new(&params.capacities), bounds })
-    }
+impl FromParams for StrictPriority {
+    type Params = StrictPriorityParams;
 
-    #[inline(always)]
-    fn choose(&self, _size: u32, rank: Rank) -> Result<usize, DropReason> {
-        Ok(self.bounds.last_reached_sorted(rank.signed()))
+    fn from_params(params: StrictPriorityParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        let name = StrictPriorityParams::INFO.name;
+        params::check_queue_capacities(name, &params.capacities)?;
+        check_bounds(name, &BOUNDS, &params.bounds, params.capacities.len())?;
+        let bounds = Bounds::new(params.bounds.into_iter().map(Rank::signed));
+        Ok((Self { bounds }, params.capacities))
     }
 }
 
-impl Scheduler for StrictPriority {
+impl Decider for StrictPriority {
     #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let chosen = self.choose(packet.size, packet.rank);
-        in_queues::admit(&mut self.queues, chosen, packet)
+    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+        Ok(self.bounds.last_reached_sorted(packet.rank.signed()))
     }
 
-    #[inline]
-    fn pass(&mut self, size: u32, _rank: Rank) -> bool {
-        self.queues.fit_when_empty(size)
+    fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
+        self.bounds.ranks_from(queue)
     }
 
-    in_queues::serve_by_priority!();
-    in_queues::answer_for_queues!();
-
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.bounds.as_slice().get(queue).copied()
-    }
-
-    fn refused_at(&self, _flow: u32, _size: u32, rank: Rank) -> Option<u32> {
-        Some(self.bounds.last_reached_sorted(rank.signed()) as u32)
+    fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
+        Some(self.bounds.last_reached_sorted(packet.rank.signed()))
     }
 }
 
@@ -138,7 +121,7 @@ const RANKS: Param = Param {
     doc: "The size of the rank space over which the bounds are spread evenly, unless they are given.",
 };
 
-impl FromArgs for StrictPriority {
+impl FromArgs for StrictPriorityParams {
     const INFO: Info = Info {
         name: "strict-priority",
         summary: "Each queue takes a fixed range of ranks.",
@@ -157,16 +140,18 @@ impl FromArgs for StrictPriority {
             Some(bounds) => bounds,
             None => uniform_bounds(capacities.len(), args.integer(&RANKS)?),
         };
-        Self::new(StrictPriorityParams { capacities, bounds })
+        Ok(Self { capacities, bounds })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dequeued;
     use crate::params::Value;
+    use crate::schedulers::StrictPriority;
+    use crate::{Dequeued, Enqueued, Packet, Scheduler};
     use alloc::string::ToString;
+    use pifolab_units::Time;
 
     fn queue_of(scheduler: &mut StrictPriority, rank: u32) -> Option<u32> {
         let packet = Packet { id: 0, flow: 0, size: 100, rank: Rank::from(rank), arrival: Time::ZERO };
@@ -226,7 +211,7 @@ mod tests {
             if let Some(ranks) = ranks {
                 args.set("ranks", Value::Integer(ranks));
             }
-            StrictPriority::build(args).unwrap_err()
+            <StrictPriority>::build(args).unwrap_err()
         };
         for (error, expected) in [
             (build(&[0], None), "bounds = [0]: expected 2 bounds, one for each queue"),

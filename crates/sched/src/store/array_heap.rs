@@ -10,14 +10,14 @@ use pifolab_units::Rank;
 ///
 /// It exists to repeat published runs exactly; [`Sorted`](super::Sorted) is the container for everything else. `push`
 /// and `pop_first` are O(log n), `pop_last` is O(n).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ArrayHeap<T> {
     /// Rank and slot; the children of entry i are 2i + 1 and 2i + 2.
     heap: Vec<(Rank, u32)>,
     slab: Slab<T>,
 }
 
-impl<T> ArrayHeap<T> {
+impl<T: Default> ArrayHeap<T> {
     /// Holds nothing; has room for `capacity` items without growing.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { heap: Vec::with_capacity(capacity), slab: Slab::with_capacity(capacity) }
@@ -35,12 +35,14 @@ impl<T> ArrayHeap<T> {
         self.heap.is_empty()
     }
 
-    /// Puts an item under the heap.
+    /// Puts an item under the heap, and tells its slot, which names it as long as it is held.
     #[inline]
-    pub fn push(&mut self, rank: Rank, item: T) {
-        let entry = (rank, self.slab.insert(item));
+    pub fn push(&mut self, rank: Rank, item: T) -> u32 {
+        let slot = self.slab.insert(item);
+        let entry = (rank, slot);
         self.heap.push(entry);
         self.sift_up(self.heap.len() - 1, entry);
+        slot
     }
 
     /// Takes the item at the top: one of the lowest rank.
@@ -55,12 +57,11 @@ impl<T> ArrayHeap<T> {
                 slot
             }
         };
-        // SAFETY: `push` got the slot from the slab, and it leaves the heap here.
-        Some(unsafe { self.slab.take(slot) })
+        Some(self.slab.take(slot))
     }
 
-    /// Takes the item that stands last in the array among those of the highest rank.
-    pub fn pop_last(&mut self) -> Option<T> {
+    /// Takes the item that stands last in the array among those of the highest rank, and tells the slot that it had.
+    pub fn pop_last(&mut self) -> Option<(u32, T)> {
         // A parent of the highest rank has only children of that rank, which stand behind it: the last one is a leaf.
         let leaves = self.heap.len() / 2..self.heap.len();
         let at = leaves.max_by_key(|at| self.heap[*at].0)?;
@@ -69,8 +70,12 @@ impl<T> ArrayHeap<T> {
         if at < self.heap.len() && self.sift_down(at, moved) == at {
             self.sift_up(at, moved);
         }
-        // SAFETY: `push` got the slot from the slab, and it leaves the heap here.
-        Some(unsafe { self.slab.take(slot) })
+        Some((slot, self.slab.take(slot)))
+    }
+
+    /// Ranks and items in the order of the array.
+    pub fn iter(&self) -> impl Iterator<Item = (Rank, &T)> {
+        self.heap.iter().map(|(rank, slot)| (*rank, self.slab.get(*slot)))
     }
 
     /// Lets `entry` rise from `at`.
@@ -132,8 +137,8 @@ mod tests {
     fn the_last_of_the_largest_in_the_array_is_the_victim() {
         // The array is a1 b3 c3 d9 e9 f3: e stands behind d; f takes e's place.
         let mut heap = heap_of(&[(1, 'a'), (3, 'b'), (3, 'c'), (9, 'd'), (9, 'e'), (3, 'f')]);
-        assert_eq!(heap.pop_last(), Some('e'));
-        assert_eq!(heap.pop_last(), Some('d'));
+        assert_eq!(heap.pop_last().map(|(_, item)| item), Some('e'));
+        assert_eq!(heap.pop_last().map(|(_, item)| item), Some('d'));
         assert_eq!(heap.len(), 4);
     }
 
@@ -141,7 +146,7 @@ mod tests {
     fn an_entry_that_cannot_sink_rises() {
         // 0 | 8 1 | 9 9 2 3: removing a 9 moves the 3 below the 8, where it must rise.
         let mut heap = heap_of(&[(0, 'a'), (8, 'b'), (1, 'c'), (9, 'd'), (9, 'e'), (2, 'f'), (3, 'g')]);
-        assert_eq!(heap.pop_last(), Some('e'));
+        assert_eq!(heap.pop_last().map(|(_, item)| item), Some('e'));
         let order: Vec<char> = core::iter::from_fn(|| heap.pop_first()).collect();
         assert_eq!(order, ['a', 'c', 'f', 'g', 'b', 'd']);
     }

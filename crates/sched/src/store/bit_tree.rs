@@ -13,7 +13,7 @@ const LEVELS: usize = 4;
 /// Level 0 has one bit for each number, each higher level one bit for each word of the level below that is not 0. The
 /// least and the greatest number are kept. When one of them leaves, its successor is found by going up to the first word
 /// that is not empty, and down from there: one find-first-set per level, and only as many levels as are needed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BitTree {
     /// All levels, level 0 first; each has at least one word.
     words: Box<[u64]>,

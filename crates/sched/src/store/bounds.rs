@@ -1,5 +1,6 @@
 //! The bounds of priority queues, and the queue that a rank belongs to.
 
+use crate::RankInterval;
 use alloc::vec::Vec;
 
 /// Bounds in a row of eight.
@@ -73,6 +74,11 @@ impl Bounds {
     pub fn as_slice(&self) -> &[i64] {
         let bounds = if self.rows.is_empty() { &self.row[..] } else { self.rows.as_flattened() };
         &bounds[..self.count]
+    }
+
+    /// The bound of `queue` as the lowest rank that it takes.
+    pub fn ranks_from(&self, queue: usize) -> RankInterval {
+        self.as_slice().get(queue).copied().map_or(RankInterval::default(), RankInterval::from)
     }
 
     /// The bounds, to be changed.

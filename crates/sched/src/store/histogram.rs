@@ -23,7 +23,7 @@ const END: i64 = lane(Rank::saturating(1 << 16));
 /// are held. The memory is 140 KB, of which few ranks use little.
 ///
 /// Nodes are read and written as whole vectors: reading one soon after a part of it was written would stall.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Histogram {
     nodes: Box<[Node; NODES]>,
 }

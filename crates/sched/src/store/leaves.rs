@@ -14,7 +14,7 @@ const FAN: usize = 16;
 /// vectors. An insertion or a removal changes one leaf and the look-ups behind it; exchanging a rank for another
 /// changes only the look-ups between the two. A full leaf splits at its median, an empty one goes. With leaves of about
 /// sqrt(n) ranks everything is O(sqrt n), and little of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Leaves {
     leaves: Vec<Leaf>,
     /// Ranks from `fences[i]` up to (not including) `fences[i + 1]` belong to leaf i; the first leaf takes whatever is
@@ -29,7 +29,7 @@ pub(super) struct Leaves {
 }
 
 /// Distinct ranks, and how often each is held.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Leaf {
     len: usize,
     ranks: Box<[i64]>,

@@ -21,7 +21,7 @@ pub use array_heap::ArrayHeap;
 pub use bounds::Bounds;
 pub use free_places::FreePlaces;
 pub use queue::Queue;
-pub use queues::PriorityQueues;
+pub use queues::{PriorityQueues, Queues};
 pub use rank_buckets::RankBuckets;
 pub use sorted::Sorted;
 pub use window::RankWindow;

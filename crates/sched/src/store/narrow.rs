@@ -15,7 +15,7 @@ const FILLER: i32 = i32::MAX;
 ///
 /// They need no vectors beyond those of every processor, so that the whole step is inlined into its caller: for a few
 /// ranks the call into code for wider vectors had cost more than those saved.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Narrow {
     rows: [Quad; ROWS],

@@ -1,39 +1,26 @@
-//! One first-in first-out queue of packets with its account.
+//! One first-in first-out queue with its account.
 
-use crate::{Capacity, Packet, Room};
+use super::queues::Queues;
+use crate::{Capacity, Item, Packet, Room};
 use alloc::boxed::Box;
-use core::mem::MaybeUninit;
+use core::slice;
 use pifolab_units::Bytes;
 
-/// Places are allocated up front up to this many packets; larger queues grow once.
-const PREALLOCATED_PACKETS: u32 = 1024;
-
-/// A first-in first-out queue of packets within a capacity: a ring that grows to its working size once and then
-/// allocates no more.
+/// A first-in first-out queue of items within a capacity: a ring that grows to its working size once and then allocates
+/// no more.
 ///
-/// The account numbers the packets: those that came and those that went are counted apart, and a packet's place follows
+/// The account numbers the items: those that came and those that went are counted apart, and an item's place follows
 /// from its number. Nothing is counted twice, and neither end waits for what the other has just written.
-///
-/// One cache line: an array of queues is walked by shifts, and a queue's whole state comes with one miss.
-#[derive(Debug)]
-#[repr(align(64))]
-pub struct Queue {
-    /// A power of two of places, or none.
-    places: Box<[MaybeUninit<Packet>]>,
+#[derive(Clone, Debug)]
+pub struct Queue<T = Packet> {
+    ring: Ring<T>,
     room: Room,
 }
 
-const _: () = assert!(size_of::<Queue>() == 64);
-
-impl Queue {
+impl<T: Item> Queue<T> {
     /// An empty queue.
     pub fn new(capacity: Capacity) -> Self {
-        let places = match capacity {
-            // One more than it holds, so that a refused packet finds a place to be written to, too.
-            Capacity::Packets(packets) => (packets + 1).min(PREALLOCATED_PACKETS).next_power_of_two(),
-            Capacity::Bytes(_) | Capacity::Unlimited => 0,
-        };
-        Self { places: uninit(places as usize), room: Room::new(capacity) }
+        Self { ring: Ring::new(capacity), room: Room::new(capacity) }
     }
 
     /// The account.
@@ -42,110 +29,39 @@ impl Queue {
         &self.room
     }
 
-    /// Puts a packet at the end if it fits; otherwise gives it back. O(1), amortised where the ring grows.
+    /// Puts an item at the end if it fits; otherwise gives it back. O(1), amortised where the ring grows.
     ///
     /// # Errors
-    /// The packet, if there is no room for it.
+    /// The item, if there is no room for it.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet) -> Result<(), Packet> {
-        if !self.room.fits(packet.size) {
-            return Err(packet);
+    pub fn push(&mut self, item: T) -> Result<(), T> {
+        if !self.room.fits(item.size()) {
+            return Err(item);
         }
-        let size = packet.size;
-        self.next_place().write(packet);
+        let size = item.size();
+        self.ring.put(&self.room, item);
         self.room.take(size);
         Ok(())
     }
 
-    /// Puts a packet at the end if it is `wanted` and fits; otherwise gives it back. As [`push`](Self::push), for
-    /// admissions that nothing could foresee.
-    ///
-    /// # Errors
-    /// The packet, if it is not wanted or there is no room for it.
+    /// The item that has waited longest. O(1).
     #[inline(always)]
-    pub fn push_if(&mut self, wanted: bool, packet: Packet) -> Result<(), Packet> {
-        if self.store_if(wanted, &packet) { Ok(()) } else { Err(packet) }
+    pub fn front(&self) -> Option<&T> {
+        self.ring.front(&self.room)
     }
 
-    /// Stores a packet if it is `wanted` and fits, and says whether it was: the caller gives up its own or keeps it. No
-    /// branch depends on the answer, since the packet is written in any case and only then counts or does not.
+    /// Takes the item that has waited longest. O(1).
     #[inline(always)]
-    pub(super) fn store_if(&mut self, wanted: bool, packet: &Packet) -> bool {
-        let Packet { id, flow, size, rank, arrival } = *packet;
-        let stored = wanted & self.room.fits(size);
-        self.next_place().write(Packet { id, flow, size, rank, arrival });
-        self.room.take_if(stored, size);
-        stored
+    pub fn pop(&mut self) -> Option<T> {
+        self.ring.pop(&mut self.room)
     }
 
-    /// Counts a packet that the caller keeps, if it is `wanted` and fits, and says whether it did.
-    #[inline(always)]
-    pub fn book_if(&mut self, wanted: bool, size: u32) -> bool {
-        let booked = wanted & self.room.fits(size);
-        self.room.take_if(booked, size);
-        booked
+    /// The items, the one that has waited longest first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.ring.iter(&self.room)
     }
 
-    /// Counts a packet out that was booked.
-    #[inline(always)]
-    pub fn release(&mut self, size: u32) {
-        self.room.release(size);
-    }
-
-    /// The place behind the last packet.
-    #[inline(always)]
-    fn next_place(&mut self) -> &mut MaybeUninit<Packet> {
-        if self.len() == self.places.len() {
-            self.grow();
-        }
-        let at = self.place(self.room.taken_packets());
-        // SAFETY: there is a place, and the mask keeps `at` among them.
-        unsafe { self.places.get_unchecked_mut(at) }
-    }
-
-    /// The packet that has waited longest. O(1).
-    #[inline(always)]
-    pub fn front(&self) -> Option<&Packet> {
-        if self.is_empty() {
-            return None;
-        }
-        let at = self.place(self.room.released_packets());
-        // SAFETY: the mask keeps `at` among the places; from the first packet that has not been released to the last that
-        // was taken all are initialised.
-        Some(unsafe { self.places.get_unchecked(at).assume_init_ref() })
-    }
-
-    /// Takes the packet that has waited longest. O(1).
-    #[inline(always)]
-    pub fn pop(&mut self) -> Option<Packet> {
-        // The size is read in place: read from the packet, it would cut the move into pieces that overlap and stall.
-        let size = self.front()?.size;
-        let at = self.place(self.room.released_packets());
-        self.room.release(size);
-        // SAFETY: as in `front`; released, it is no longer among those that are initialised.
-        Some(unsafe { self.places.get_unchecked(at).assume_init_read() })
-    }
-
-    /// The place of the packet with this running number.
-    #[inline(always)]
-    const fn place(&self, number: u64) -> usize {
-        number as usize & self.places.len().wrapping_sub(1)
-    }
-
-    /// Moves to twice as many places. Packets keep their numbers.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self) {
-        let mut places = uninit((2 * self.places.len()).max(4));
-        for age in 0..self.len() as u64 {
-            let number = self.room.released_packets().wrapping_add(age);
-            let to = number as usize & (places.len() - 1);
-            core::mem::swap(&mut places[to], &mut self.places[self.place(number)]);
-        }
-        self.places = places;
-    }
-
-    /// Packets held.
+    /// Items held.
     #[inline(always)]
     pub const fn len(&self) -> usize {
         self.room.packets()
@@ -169,8 +85,135 @@ impl Queue {
     }
 }
 
-fn uninit(places: usize) -> Box<[MaybeUninit<Packet>]> {
-    core::iter::repeat_with(MaybeUninit::uninit).take(places).collect()
+impl<T: Item> Queues<T> for Queue<T> {
+    fn with_capacities(capacities: &[Capacity]) -> Self {
+        Self::new(capacities.first().copied().unwrap_or(Capacity::Packets(0)))
+    }
+
+    #[inline(always)]
+    fn rooms(&self) -> &[Room] {
+        slice::from_ref(&self.room)
+    }
+
+    #[inline(always)]
+    fn push_if(&mut self, wanted: bool, _queue: usize, item: &T) -> bool {
+        self.ring.put_if(wanted, &mut self.room, item)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, _queue: usize, size: u32, look: impl FnOnce(&[Room])) -> bool {
+        let fits = self.room.fits(size);
+        if fits {
+            self.room.take(size);
+            look(self.rooms());
+            self.room.release(size);
+        }
+        fits
+    }
+
+    #[inline(always)]
+    fn first(&self) -> Option<usize> {
+        if self.is_empty() { None } else { Some(0) }
+    }
+
+    #[inline(always)]
+    fn pop_from(&mut self, _queue: usize) -> Option<T> {
+        self.pop()
+    }
+
+    fn iter<'a>(&'a self, queue: usize) -> impl Iterator<Item = &'a T>
+    where
+        T: 'a,
+    {
+        self.ring.iter(&self.room).filter(move |_| queue == 0)
+    }
+}
+
+/// The places of a queue. What is in use of them follows from the queue's account, and only from that.
+#[derive(Clone, Debug)]
+pub(super) struct Ring<T> {
+    /// A power of two of places, or none.
+    places: Box<[T]>,
+}
+
+/// Places are allocated up front up to this many; larger rings grow once.
+const PREALLOCATED: u32 = 1024;
+
+impl<T: Item> Ring<T> {
+    pub(super) fn new(capacity: Capacity) -> Self {
+        let places = match capacity {
+            // One more than it holds, so that a refused item finds a place to be written to, too.
+            Capacity::Packets(packets) => packets.saturating_add(1).min(PREALLOCATED).next_power_of_two(),
+            Capacity::Bytes(_) | Capacity::Unlimited => 0,
+        };
+        Self { places: vacant(places as usize) }
+    }
+
+    /// Writes an item behind the last one. The account counts it next.
+    #[inline(always)]
+    pub(super) fn put(&mut self, room: &Room, item: T) {
+        if room.packets() >= self.places.len() {
+            self.grow(room);
+        }
+        let at = self.place(room.taken_packets());
+        self.places[at] = item;
+    }
+
+    /// Stores an item if it is `wanted` and fits, and says whether it was: the caller gives up its own or keeps it. No
+    /// branch depends on the answer, since the item is written in any case and only then counts or does not.
+    #[inline(always)]
+    pub(super) fn put_if(&mut self, wanted: bool, room: &mut Room, item: &T) -> bool {
+        let size = item.size();
+        let stored = wanted & room.fits(size);
+        self.put(room, item.duplicate());
+        room.take_if(stored, size);
+        stored
+    }
+
+    #[inline(always)]
+    pub(super) fn front(&self, room: &Room) -> Option<&T> {
+        if room.packets() == 0 {
+            return None;
+        }
+        self.places.get(self.place(room.released_packets()))
+    }
+
+    #[inline(always)]
+    pub(super) fn pop(&self, room: &mut Room) -> Option<T> {
+        let front = self.front(room)?;
+        // The size is read in place: read from the item, it would cut the move into pieces that overlap and stall.
+        room.release(front.size());
+        Some(front.duplicate())
+    }
+
+    /// The items, the one that has waited longest first.
+    pub(super) fn iter<'a>(&'a self, room: &'a Room) -> impl Iterator<Item = &'a T> {
+        let first = room.released_packets();
+        (0..room.packets() as u64).map(move |age| &self.places[self.place(first.wrapping_add(age))])
+    }
+
+    /// The place of the item with this running number.
+    #[inline(always)]
+    const fn place(&self, number: u64) -> usize {
+        number as usize & self.places.len().wrapping_sub(1)
+    }
+
+    /// Moves to twice as many places. Items keep their numbers.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, room: &Room) {
+        let mut places = vacant((2 * self.places.len()).max(4));
+        for age in 0..room.packets() as u64 {
+            let number = room.released_packets().wrapping_add(age);
+            let to = number as usize & (places.len() - 1);
+            core::mem::swap(&mut places[to], &mut self.places[self.place(number)]);
+        }
+        self.places = places;
+    }
+}
+
+fn vacant<T: Item>(places: usize) -> Box<[T]> {
+    core::iter::repeat_with(T::default).take(places).collect()
 }
 
 #[cfg(test)]

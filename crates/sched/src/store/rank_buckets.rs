@@ -15,7 +15,7 @@ const DENSE: usize = 1 << 16;
 /// circle that leads from it to the oldest. Look-ups of 64 neighbouring buckets share a page. Up to 2^16 buckets each has
 /// its page for ever; beyond, a page is lent while one of its buckets holds something: a few items in a large rank space
 /// then touch little memory, which stays in the cache. The memory is a bit per bucket and 256 bytes for each page.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RankBuckets<T> {
     buckets: usize,
     occupied: BitTree,
@@ -28,7 +28,7 @@ pub struct RankBuckets<T> {
     slab: Slab<Node<T>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 struct Node<T> {
     item: T,
     /// The next older item; that of the oldest is the youngest.
@@ -37,7 +37,7 @@ struct Node<T> {
     after: u32,
 }
 
-impl<T> RankBuckets<T> {
+impl<T: Default> RankBuckets<T> {
     /// Holds nothing; has `buckets` buckets, and room for `capacity` items without growing.
     ///
     /// # Panics
@@ -81,15 +81,11 @@ impl<T> RankBuckets<T> {
         assert!(bucket < self.buckets, "there is no bucket {bucket}");
         if self.occupied.contains(bucket) {
             let last = *self.youngest(bucket);
-            // SAFETY: the slots of an occupied bucket's circle are in use.
-            let first = unsafe { self.slab.get(last) }.after;
+            let first = self.slab.get(last).after;
             let slot = self.slab.insert_with(|_| Node { item, before: last, after: first });
             *self.youngest(bucket) = slot;
-            // SAFETY: as above.
-            unsafe {
-                self.slab.get_mut(last).after = slot;
-                self.slab.get_mut(first).before = slot;
-            }
+            self.slab.get_mut(last).after = slot;
+            self.slab.get_mut(first).before = slot;
         } else {
             let slot = self.slab.insert_with(|slot| Node { item, before: slot, after: slot });
             if self.occupied.insert(bucket) == Neighbours::Absent {
@@ -158,16 +154,11 @@ impl<T> RankBuckets<T> {
     pub fn pop_first(&mut self) -> Option<T> {
         let bucket = self.first_bucket()?;
         let last = *self.youngest(bucket);
-        // SAFETY: the slots of an occupied bucket's circle are in use.
-        let first = unsafe { self.slab.get(last) }.after;
-        // SAFETY: as above; the oldest leaves the circle here.
-        let Node { item, after, .. } = unsafe { self.slab.take(first) };
+        let first = self.slab.get(last).after;
+        let Node { item, after, .. } = self.slab.take(first);
         if first != last {
-            // SAFETY: as above; these two are still in the circle.
-            unsafe {
-                self.slab.get_mut(last).after = after;
-                self.slab.get_mut(after).before = last;
-            }
+            self.slab.get_mut(last).after = after;
+            self.slab.get_mut(after).before = last;
         } else if self.occupied.remove_least() == Neighbours::Absent {
             self.return_page(bucket);
         }
@@ -179,15 +170,11 @@ impl<T> RankBuckets<T> {
     pub fn pop_last(&mut self) -> Option<T> {
         let bucket = self.last_bucket()?;
         let last = *self.youngest(bucket);
-        // SAFETY: the slots of an occupied bucket's circle are in use, and the youngest leaves it here.
-        let Node { item, before, after } = unsafe { self.slab.take(last) };
+        let Node { item, before, after } = self.slab.take(last);
         if before != last {
             *self.youngest(bucket) = before;
-            // SAFETY: as above; these two are still in the circle.
-            unsafe {
-                self.slab.get_mut(before).after = after;
-                self.slab.get_mut(after).before = before;
-            }
+            self.slab.get_mut(before).after = after;
+            self.slab.get_mut(after).before = before;
         } else if self.occupied.remove_greatest() == Neighbours::Absent {
             self.return_page(bucket);
         }
@@ -204,8 +191,7 @@ impl<T> RankBuckets<T> {
             let youngest = self.pages[self.page(bucket)][bucket % FAN];
             let mut next = Some(youngest);
             core::iter::from_fn(move || {
-                // SAFETY: the slots of an occupied bucket's circle are in use.
-                let node = unsafe { self.slab.get(next?) };
+                let node = self.slab.get(next?);
                 next = Some(node.before).filter(|slot| *slot != youngest);
                 Some((bucket, &node.item))
             })

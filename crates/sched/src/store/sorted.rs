@@ -16,7 +16,7 @@ const BLOCK: usize = 128;
 /// Taking the first or last item is O(1); inserting is a search among n/96 fences, one in a block, and a shift of at
 /// most half a block (usually less: the shorter side moves). A full block splits. Blocks shrink only at the two ends,
 /// so none has to be merged.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sorted<T> {
     order: Order,
     slab: Slab<T>,
@@ -24,7 +24,7 @@ pub struct Sorted<T> {
 
 /// Ranks in their order, with the slots of their items.
 #[expect(clippy::vec_box, reason = "a split inserts among the blocks: better eight bytes each than 1.5 KB")]
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Order {
     /// Blocks in ascending order. Never empty.
     blocks: Vec<Box<Block>>,
@@ -36,7 +36,7 @@ struct Order {
 }
 
 /// Ranks and the slots of their items, in the places `start..end`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Block {
     start: usize,
     end: usize,
@@ -74,7 +74,7 @@ impl Block {
     }
 }
 
-impl<T> Sorted<T> {
+impl<T: Default> Sorted<T> {
     /// Holds nothing; has room for `capacity` items without growing.
     pub fn with_capacity(capacity: usize) -> Self {
         let order = Order {
@@ -129,8 +129,7 @@ impl<T> Sorted<T> {
     #[inline(always)]
     pub fn first(&self) -> Option<&T> {
         let block = &*self.order.blocks[0];
-        // SAFETY: `insert` got the slot from the slab, and it is still in the blocks.
-        (!self.is_empty()).then(|| unsafe { self.slab.get(block.slots[block.start]) })
+        (!self.is_empty()).then(|| self.slab.get(block.slots[block.start]))
     }
 
     /// Takes the item of the lowest rank; among equals the one that came first.
@@ -145,8 +144,7 @@ impl<T> Sorted<T> {
         if block.start == block.end {
             self.order.retire(0);
         }
-        // SAFETY: `insert` got the slot from the slab, and it leaves the blocks here.
-        Some(unsafe { self.slab.take(slot) })
+        Some(self.slab.take(slot))
     }
 
     /// Takes the item of the highest rank; among equals the one that came last.
@@ -162,17 +160,13 @@ impl<T> Sorted<T> {
         if block.start == block.end {
             self.order.retire(index);
         }
-        // SAFETY: `insert` got the slot from the slab, and it leaves the blocks here.
-        Some(unsafe { self.slab.take(slot) })
+        Some(self.slab.take(slot))
     }
 
     /// Ranks and items from the last to the first.
     pub fn iter_from_last(&self) -> impl Iterator<Item = (Rank, &T)> {
         self.order.blocks.iter().rev().flat_map(move |block| {
-            (block.start..block.end).rev().map(move |at| {
-                // SAFETY: `insert` got the slot from the slab, and it is still in the blocks.
-                (rank_of(block.ranks[at]), unsafe { self.slab.get(block.slots[at]) })
-            })
+            (block.start..block.end).rev().map(move |at| (rank_of(block.ranks[at]), self.slab.get(block.slots[at])))
         })
     }
 }

@@ -18,7 +18,7 @@ const ALL_COMPARED: usize = 256;
 /// Small windows compare all ranks at once in vectors: up to 24 ranks in those of every processor until the first rank of
 /// 2^31 - 1 or more, others in the widest that there are. Larger windows keep an index beside the ring: a histogram until
 /// the first rank of 2^16 or more (a constant number of steps), from then on sorted leaves.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RankWindow {
     held: Held,
     len: usize,
@@ -29,7 +29,7 @@ pub struct RankWindow {
     lanes: Lanes,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Held {
     /// As long as every rank was small, in windows of few ranks.
     Narrow(Narrow),
@@ -41,7 +41,7 @@ enum Held {
 ///
 /// Consecutive ranks go to consecutive rows, not to consecutive lanes: a row is rewritten as a whole for each rank, and
 /// its next turn comes only after all others.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Rows {
     rows: Vec<Row>,
     /// The row and the place in it of every rank in the order of writing.
@@ -53,14 +53,14 @@ struct Rows {
 }
 
 /// The ranks in a ring, and the same ranks for counting.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Indexed {
     ring: Vec<i64>,
     next: usize,
     index: Index,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Index {
     /// As long as every rank was small, in windows that are not too large.
     Small(Histogram),

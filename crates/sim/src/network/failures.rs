@@ -107,7 +107,7 @@ impl<O: Observer> Net<'_, O> {
                 break;
             }
             if port.keeper != Keeper::Scheduler {
-                let (packet, size) = port.take_next();
+                let (packet, size) = port.ring_pop();
                 self.lose_waiting(number, packet, size);
                 continue;
             }

@@ -41,7 +41,6 @@ mod config;
 mod engine;
 mod failures;
 mod ideal;
-mod lanes;
 mod net;
 mod netbench_aifo_wfq;
 mod port;
@@ -49,7 +48,6 @@ mod profile;
 mod result;
 mod routing;
 mod shared_buffer;
-mod sorted;
 mod topology;
 
 pub use config::{

@@ -6,7 +6,6 @@ use super::port::{Keeper, Port, Queue};
 use super::result::{Counters, RunError};
 use super::routing::{Route, Routes};
 use super::shared_buffer::Pools;
-use super::sorted;
 use crate::event_queue::{EventId, EventQueue, TieOrder};
 use crate::observer::{EndView, Observer, PacketView, PortId, queue_of_loss};
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet};
@@ -373,7 +372,7 @@ impl<'a, O: Observer> Net<'a, O> {
         }
         let port = &mut self.ports[number as usize];
         let in_flight = &mut self.packets[packet as usize];
-        let (size, rank) = (in_flight.size, in_flight.segment.rank);
+        let size = in_flight.size;
         port.arrived_packets += 1;
         port.arrived_bytes += u64::from(size);
         let idle = if PLAIN || self.lazy { port.busy_until <= now } else { port.serving.is_none() };
@@ -389,45 +388,13 @@ impl<'a, O: Observer> Net<'a, O> {
             Keeper::Ring if !port.ring_fits(size) || (!idle && port.squeezed_out(size)) => {
                 return self.drop_packet(number, packet, size, DropReason::Full);
             }
-            Keeper::Ring | Keeper::Sorted => idle,
-            Keeper::Lanes => idle && port.lets_pass(size, rank),
+            Keeper::Ring => idle,
             Keeper::Scheduler => return self.offer_scheduler::<PLAIN>(number, packet, idle, now),
         };
         if passes {
             begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
-        } else if port.keeper == Keeper::Ring {
-            port.ring_push(packet, size);
         } else {
-            self.offer_ranked::<PLAIN>(number, packet, idle, now);
-        }
-    }
-
-    /// Offers a packet to a port that keeps its packets by rank and that the packet cannot just pass. Out of line, so that
-    /// rings need not save what this uses.
-    #[inline(never)]
-    fn offer_ranked<const PLAIN: bool>(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
-        let port = &mut self.ports[number as usize];
-        let InFlight { size, segment: Segment { rank, .. }, .. } = self.packets[packet as usize];
-        match &mut port.queue {
-            Queue::Sorted(_) if port.waiting >= sorted::MOST_PACKETS => {
-                port.hand_over(now);
-                self.offer_scheduler::<PLAIN>(number, packet, false, now);
-            }
-            Queue::Sorted(_) => {
-                if let Some((lost, lost_size)) = port.sorted_push(packet, size, rank) {
-                    let reason = if lost == packet { DropReason::Full } else { DropReason::PushedOut };
-                    self.drop_packet(number, lost, lost_size, reason);
-                }
-            }
-            Queue::Lanes(lanes) => match lanes.push(rank, (packet, size)) {
-                Ok(()) if idle => {
-                    lanes.pop();
-                    begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
-                }
-                Ok(()) => port.wait(size),
-                Err(reason) => self.drop_packet(number, packet, size, reason),
-            },
-            Queue::Ring | Queue::Fifo(_) | Queue::Other(_) => unreachable!("the caller saw who keeps the packets"),
+            port.ring_push(packet, size);
         }
     }
 
@@ -437,13 +404,7 @@ impl<'a, O: Observer> Net<'a, O> {
         let port = &mut self.ports[number as usize];
         let InFlight { segment, flow, size, .. } = self.packets[packet as usize];
         let descriptor = Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now };
-        let passes = port.waiting == 0
-            && idle
-            && match port.idle {
-                IdlePort::Bypass => true,
-                IdlePort::Scheduler => (PLAIN || !self.watched) && port.queue.pass(size, segment.rank),
-                IdlePort::Admission => false,
-            };
+        let passes = port.waiting == 0 && idle && port.idle == IdlePort::Bypass;
         if passes {
             if !PLAIN && self.watched {
                 let view = PacketView::from(&descriptor);
@@ -536,7 +497,7 @@ impl<'a, O: Observer> Net<'a, O> {
         }
         while port.waiting > 0 && port.busy_until <= now {
             let start = port.busy_until;
-            let (packet, size) = port.take_next();
+            let (packet, size) = port.ring_pop();
             begin(port, &mut self.events, number, packet, size, start, self.rounding, true);
         }
     }
@@ -557,7 +518,7 @@ impl<'a, O: Observer> Net<'a, O> {
     fn begin_next(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
         if port.keeper != Keeper::Scheduler {
-            let (packet, size) = port.take_next();
+            let (packet, size) = port.ring_pop();
             begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
         } else {
             self.begin_scheduled::<false>(number, false, now);

@@ -13,7 +13,7 @@
 use super::config::{IdlePort, PortConfig, PortInfo};
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 use pifolab_sched::schedulers::{Fifo, FifoParams};
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, RankFn, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, RankFn, Scheduler};
 use pifolab_units::{Bytes, Rank, Time};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -146,7 +146,9 @@ impl Scheduler for Queue {
     fn dequeue_unqueued(&mut self, now: Time) -> Dequeued {
         self.fifo.dequeue(now)
     }
+}
 
+impl Inspect for Queue {
     fn len(&self) -> usize {
         self.fifo.len()
     }

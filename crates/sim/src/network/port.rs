@@ -1,22 +1,16 @@
 //! An output port: a scheduler and a serialiser.
 
 use super::config::{ConfigError, Discipline, IdlePort, PortConfig, PortInfo};
-use super::lanes::Lanes;
 use super::result::PortResult;
-use super::sorted::Sorted;
 use super::topology::Link;
 use pifolab_sched::schedulers::{Fifo, FifoParams};
-use pifolab_sched::{Capacity, DropReason, Scheduler};
-use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
+use pifolab_sched::{Capacity, DropReason, Inspect, Scheduler};
+use pifolab_units::{Bytes, Rounding, Span, Time};
 
 /// What orders the packets of a port.
 pub(super) enum Queue {
     /// Drop-tail where nobody watches: a ring in the port itself, see [`Port::ring_fits`].
     Ring,
-    /// A PIFO where nobody watches, until it grows long.
-    Sorted(Sorted),
-    /// A scheduler that decides on arrival where nobody watches.
-    Lanes(Lanes),
     /// Drop-tail.
     Fifo(Box<Fifo>),
     /// Any other scheduler.
@@ -31,11 +25,7 @@ impl Queue {
                 let refused = |error| ConfigError::new("port", "capacity", capacity, &format!("{error}"));
                 Self::Fifo(Box::new(Fifo::new(FifoParams { capacity: *capacity }).map_err(refused)?))
             }
-            Discipline::Scheduler(make) if watched => Self::Other(make(info)),
-            Discipline::Scheduler(make) => match Sorted::new(make(info)).map_err(Lanes::new) {
-                Ok(sorted) => Self::Sorted(sorted),
-                Err(lanes) => lanes.map_or_else(Self::Other, Self::Lanes),
-            },
+            Discipline::Scheduler(make) => Self::Other(make(info)),
         })
     }
 
@@ -43,18 +33,9 @@ impl Queue {
     #[inline]
     pub(super) fn scheduler(&mut self) -> Option<&mut dyn Scheduler> {
         match self {
-            Self::Ring | Self::Sorted(_) | Self::Lanes(_) => None,
+            Self::Ring => None,
             Self::Fifo(fifo) => Some(&mut **fifo),
             Self::Other(scheduler) => Some(&mut **scheduler),
-        }
-    }
-
-    /// Lets a packet pass the scheduler, which is empty, if that allows it.
-    #[inline]
-    pub(super) fn pass(&mut self, size: u32, rank: Rank) -> bool {
-        match self {
-            Self::Other(scheduler) => scheduler.pass(size, rank),
-            Self::Ring | Self::Sorted(_) | Self::Lanes(_) | Self::Fifo(_) => false,
         }
     }
 
@@ -63,23 +44,19 @@ impl Queue {
     /// # Panics
     /// If nobody watches this port.
     #[inline]
-    pub(super) fn watched(&self) -> &dyn Scheduler {
+    pub(super) fn watched(&self) -> &dyn Inspect {
         match self {
-            Self::Ring | Self::Sorted(_) | Self::Lanes(_) => {
-                unreachable!("a port keeps its packets itself only where nobody watches")
-            }
+            Self::Ring => unreachable!("a port keeps its packets itself only where nobody watches"),
             Self::Fifo(fifo) => &**fifo,
             Self::Other(scheduler) => &**scheduler,
         }
     }
 }
 
-/// Who keeps the packets of a port: the port itself in three ways, or its scheduler.
+/// Who keeps the packets of a port: the port itself, or its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keeper {
     Ring,
-    Sorted,
-    Lanes,
     Scheduler,
 }
 
@@ -160,8 +137,6 @@ impl Port {
             ring: Box::default(),
             keeper: match queue {
                 Queue::Ring => Keeper::Ring,
-                Queue::Sorted(_) => Keeper::Sorted,
-                Queue::Lanes(_) => Keeper::Lanes,
                 Queue::Fifo(_) | Queue::Other(_) => Keeper::Scheduler,
             },
             idle: config.idle,
@@ -241,62 +216,9 @@ impl Port {
         self.most_waiting = self.most_waiting.max(self.waiting);
     }
 
-    /// Whether a packet that finds this port idle goes past its lanes.
-    #[inline]
-    pub(super) fn lets_pass(&mut self, size: u32, rank: Rank) -> bool {
-        let Queue::Lanes(lanes) = &mut self.queue else { unreachable!("the caller saw lanes") };
-        match self.idle {
-            IdlePort::Bypass => true,
-            IdlePort::Scheduler => lanes.pass(size, rank),
-            IdlePort::Admission => false,
-        }
-    }
-
-    /// Puts a packet in its place in the sorted queue; hands back the number and size of the one that has no room.
-    #[inline]
-    pub(super) fn sorted_push(&mut self, packet: u32, size: u32, rank: Rank) -> Option<(u32, u32)> {
-        let Queue::Sorted(sorted) = &mut self.queue else { unreachable!("the caller saw a sorted queue") };
-        let lost = sorted.push(rank, (packet, size));
-        if let Some((_, lost_size)) = lost {
-            self.backlog += u64::from(size);
-            self.backlog -= u64::from(lost_size);
-        } else {
-            self.wait(size);
-        }
-        lost
-    }
-
-    /// Takes the next packet of a port that keeps them itself: its number and size.
-    #[inline(always)]
-    pub(super) fn take_next(&mut self) -> (u32, u32) {
-        if self.keeper == Keeper::Ring { self.ring_pop() } else { self.ranked_pop() }
-    }
-
-    /// The sorted queue has grown long: its scheduler takes over for the rest of the run.
-    #[cold]
-    pub(super) fn hand_over(&mut self, now: Time) {
-        self.queue = match std::mem::replace(&mut self.queue, Queue::Ring) {
-            Queue::Sorted(sorted) => Queue::Other(sorted.hand_over(now)),
-            queue => queue,
-        };
-        self.keeper = Keeper::Scheduler;
-    }
-
-    #[inline(never)]
-    fn ranked_pop(&mut self) -> (u32, u32) {
-        let (packet, size) = match &mut self.queue {
-            Queue::Sorted(sorted) => sorted.pop(),
-            Queue::Lanes(lanes) => lanes.pop(),
-            Queue::Ring | Queue::Fifo(_) | Queue::Other(_) => unreachable!("the caller saw who keeps the packets"),
-        };
-        self.waiting -= 1;
-        self.backlog -= u64::from(size);
-        (packet, size)
-    }
-
     /// Takes the first packet of the ring: its number and size.
     #[inline]
-    fn ring_pop(&mut self) -> (u32, u32) {
+    pub(super) fn ring_pop(&mut self) -> (u32, u32) {
         let slot = self.head as usize & (self.ring.len() - 1);
         let entry = self.ring[slot];
         let (packet, size) = (entry as u32, (entry >> 32) as u32);
@@ -356,13 +278,7 @@ impl Port {
         let bytes = self.sent_bytes + self.dropped_bytes + self.backlog;
         let (held_packets, held_bytes) = match &self.queue {
             Queue::Ring => (self.waiting as usize, self.ring_sizes().sum()),
-            Queue::Sorted(sorted) => (sorted.len(), sorted.sizes().sum()),
-            Queue::Lanes(lanes) => lanes.account(),
             queue => (queue.watched().len(), queue.watched().backlog().0),
-        };
-        let counted = match &self.queue {
-            Queue::Lanes(lanes) => lanes.scheduler().len(),
-            _ => held_packets,
         };
         let problem = if self.arrived_packets != packets {
             format!("{} packets arrived, {packets} are accounted for", self.arrived_packets)
@@ -370,8 +286,6 @@ impl Port {
             format!("{} B arrived, {bytes} B are accounted for", self.arrived_bytes)
         } else if self.waiting as usize != held_packets {
             format!("{} packets should wait, the scheduler holds {held_packets}", self.waiting)
-        } else if counted != held_packets {
-            format!("{held_packets} packets wait, the scheduler counts {counted}")
         } else if self.backlog != held_bytes {
             format!("{} B should wait, the scheduler holds {held_bytes} B", self.backlog)
         } else {

@@ -1,6 +1,6 @@
 use super::*;
 use pifolab_sched::schedulers::{Fifo, FifoParams};
-use pifolab_sched::{Capacity, DropReason};
+use pifolab_sched::{Capacity, DropReason, Inspect};
 use pifolab_units::Rank;
 use pifolab_workload::{ArrivalProcess, Distribution, FlowAssignment, RankSource, Source};
 
@@ -23,13 +23,13 @@ fn arrivals(list: &[(u64, u32)]) -> impl Iterator<Item = Arrival> {
 struct Log(Vec<(u64, char, u64)>);
 
 impl Observer for Log {
-    fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, now: Time) {
+    fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, now: Time) {
         self.0.push((now.as_ns(), '+', packet.id));
     }
-    fn on_drop(&mut self, _: PortId, packet: PacketView, _: DropReason, _: Option<u32>, _: &dyn Scheduler, now: Time) {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, _: DropReason, _: Option<u32>, _: &dyn Inspect, now: Time) {
         self.0.push((now.as_ns(), 'x', packet.id));
     }
-    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, now: Time) {
         self.0.push((now.as_ns(), '-', packet.id));
     }
 }
@@ -104,6 +104,9 @@ impl Scheduler for Shaper {
             None => Dequeued::Empty,
         }
     }
+}
+
+impl Inspect for Shaper {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -179,7 +182,7 @@ struct Waits {
 }
 
 impl Observer for Waits {
-    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Scheduler, now: Time) {
+    fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, now: Time) {
         self.total += now.since(packet.arrival).as_ps() as f64 / 1e3;
         self.packets += 1.0;
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use pifolab_sched::params::Info;
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet};
 use pifolab_units::{Bytes, Time};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
@@ -20,7 +20,7 @@ const FORGETS_TO_SEND: u8 = 5;
 const GIVES_ANOTHER_REASON: u8 = 6;
 
 impl<const FAULT: u8> FromArgs for Faulty<FAULT> {
-    const INFO: Info = schedulers::Fifo::INFO;
+    const INFO: Info = <schedulers::Fifo>::INFO;
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         let _ = pifolab_sched::params::read_capacity(args)?;
@@ -49,7 +49,9 @@ impl<const FAULT: u8> Scheduler for Faulty<FAULT> {
         let place = if FAULT == SENDS_THE_LATEST { self.held.len() - 1 } else { 0 };
         Dequeued::Packet { packet: self.held.remove(place), queue: 0 }
     }
+}
 
+impl<const FAULT: u8> Inspect for Faulty<FAULT> {
     fn len(&self) -> usize {
         self.held.len()
     }

@@ -6,7 +6,7 @@ use super::loaded::Loaded;
 use super::settings::{Occupancy, RankSource, Settings};
 use crate::{Error, Result};
 use pifolab_sched::params::Args;
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, Room, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Room, Scheduler};
 use pifolab_units::{Bytes, Time};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -109,7 +109,9 @@ impl Scheduler for Harnessed {
         }
         Dequeued::Empty
     }
+}
 
+impl Inspect for Harnessed {
     fn len(&self) -> usize {
         self.queues.iter().map(|queue| queue.packets.len()).sum()
     }
@@ -132,6 +134,6 @@ impl Scheduler for Harnessed {
     }
 
     fn queue_len(&self, queue: usize) -> usize {
-        self.queues[queue].packets.len()
+        self.queues.get(queue).map_or(0, |queue| queue.packets.len())
     }
 }

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 use pifolab_scenario::registry::find_scheduler;
 use pifolab_sched::params::{self, Args, Info, Param};
 use pifolab_sched::schedulers::{BetaRounding, ExpPifo, ExpPifoParams, Mapping, Reset};
-use pifolab_sched::{Capacity, Packet, Scheduler};
+use pifolab_sched::{Capacity, Inspect, Packet, Scheduler};
 use pifolab_units::{Rank, Ratio, Time};
 use std::fmt;
 use std::str::FromStr;
@@ -430,7 +430,7 @@ fn fill_bounds(table: &mut ExpTable, queues: usize, r_min: u64) {
         let rank = Rank::new(rank).expect("at most the largest rank");
         let _ = scheduler.enqueue(Packet { id: 0, flow: 0, size: 1, rank, arrival: Time::ZERO }, Time::ZERO);
         // Exponents that no rank reaches are never looked up.
-        if scheduler.beta() as usize == beta {
+        if scheduler.decider().beta() as usize == beta {
             for (queue, bound) in row.iter_mut().enumerate().take(queues - 1) {
                 *bound = scheduler.queue_bound(queue).expect("a queue before the last has a bound") as u64;
             }

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 use pifolab_scenario::conformance::replay_through;
 use pifolab_scenario::registry::{BoxedScheduler, SchedulerEntry, Traits};
 use pifolab_sched::params::{Args as Params, ParamError};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler, Victims};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Inspect, Packet, RankInterval, Scheduler, Victims};
 use pifolab_units::{Bytes, Rank, Rate, Span, Time};
 use std::collections::HashMap;
 use std::fs;
@@ -143,7 +143,9 @@ impl Scheduler for Wired {
             other => other,
         }
     }
+}
 
+impl Inspect for Wired {
     fn len(&self) -> usize {
         self.port.scheduler().len()
     }
@@ -159,8 +161,8 @@ impl Scheduler for Wired {
     fn queue_len(&self, queue: usize) -> usize {
         self.port.scheduler().queue_len(queue)
     }
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.port.scheduler().queue_bound(queue)
+    fn queue_ranks(&self, queue: usize) -> RankInterval {
+        self.port.scheduler().queue_ranks(queue)
     }
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.port.scheduler().visit_window(visit);

@@ -283,6 +283,7 @@ impl<S: Scheduler> Port<S> {
 mod tests {
     use super::*;
     use crate::switch::frame::udp_frame;
+    use pifolab_sched::Inspect;
     use pifolab_sched::schedulers::{Fifo, FifoParams};
 
     /// 42 bytes of headers and 83 of payload: 1 us at 1 Gb/s.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::params::Value;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Ranked, Scheduler, Victims};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Ranked, Scheduler, Victims};
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use pifolab_units::Bytes;
@@ -45,6 +45,9 @@ impl Scheduler for PlainPifo {
     fn dequeue(&mut self, _now: Time) -> Dequeued {
         self.packets.pop_first().map_or(Dequeued::Empty, |(_, packet)| Dequeued::Packet { packet, queue: 0 })
     }
+}
+
+impl Inspect for PlainPifo {
     fn len(&self) -> usize {
         self.packets.len()
     }

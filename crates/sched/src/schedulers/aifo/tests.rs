@@ -1,7 +1,9 @@
 use super::*;
 use crate::params::Value;
-use crate::schedulers::{Pifo, PifoParams};
+use crate::schedulers::{Aifo, Pifo, PifoParams};
+use crate::{Dequeued, Enqueued, Inspect, Packet, Scheduler};
 use alloc::string::ToString;
+use pifolab_units::{Bytes, Time};
 
 fn packet(id: u64, rank: u32, size: u32) -> Packet {
     Packet { id, flow: 0, size, rank: Rank::from(rank), arrival: Time::ZERO }
@@ -78,7 +80,7 @@ fn reproduces_the_papers_figure_4() {
         };
         let mut scheduler = aifo(params);
         for _ in 0..queued {
-            scheduler.queue.push(packet(0, 5, 1)).unwrap();
+            scheduler.queues.push(packet(0, 5, 1)).unwrap();
         }
         assert_eq!(refusal(scheduler.enqueue(packet(0, 5, 1), Time::ZERO)), expected, "c = {queued}");
     }
@@ -151,7 +153,7 @@ fn published_arithmetic_differs_from_the_exact_one_where_it_rounds() {
     let at_17 = |arithmetic| {
         let mut scheduler = aifo(params(arithmetic));
         for _ in 0..17 {
-            scheduler.queue.push(packet(0, 5, 1)).unwrap();
+            scheduler.queues.push(packet(0, 5, 1)).unwrap();
         }
         scheduler.enqueue(packet(0, 5, 1), Time::ZERO).is_admitted()
     };
@@ -166,7 +168,7 @@ fn bad_parameters_are_named() {
         for (name, value) in entries {
             args.set(*name, value.clone());
         }
-        Aifo::build(args).unwrap_err().to_string()
+        <Aifo>::build(args).unwrap_err().to_string()
     };
     assert_eq!(
         refused(&[("window", Value::Integer(0))]),
@@ -185,7 +187,7 @@ fn bad_parameters_are_named() {
         refused(&[("capacity_bytes", Value::Integer(9)), ("target_packets", Value::Integer(9))]),
         "aifo: target_packets = 9: this key has no effect beside the others: remove it"
     );
-    let error = Aifo::new(AifoParams { capacity: Capacity::Unlimited, ..AifoParams::packets(1) }).unwrap_err();
+    let error = <Aifo>::new(AifoParams { capacity: Capacity::Unlimited, ..AifoParams::packets(1) }).unwrap_err();
     assert!(error.to_string().starts_with("aifo: capacity_packets = unlimited"), "{error}");
 }
 

@@ -11,7 +11,7 @@ pub(super) const MAX_QUEUES: usize = 32;
 const EXPONENTS: u32 = 64;
 
 /// For each exponent beta, floor(b_1) to floor(b_{M-1}).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BoundTable {
     bounds: Vec<u64>,
     per_exponent: usize,

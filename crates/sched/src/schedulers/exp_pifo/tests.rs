@@ -1,5 +1,8 @@
 use super::*;
+use crate::schedulers::ExpPifo;
+use crate::{Enqueued, Inspect, Packet, Scheduler};
 use alloc::string::ToString;
+use pifolab_units::Time;
 
 fn offer(scheduler: &mut ExpPifo, rank: u64) -> Option<u32> {
     let packet = Packet { id: 0, flow: 0, size: 100, rank: Rank::saturating(rank), arrival: Time::ZERO };
@@ -26,10 +29,10 @@ fn reproduces_the_papers_figure_2() {
     for rank in [1, 5, 8, 20, 32, 45] {
         assert!(offer(&mut scheduler, rank).is_some());
     }
-    assert_eq!(scheduler.beta(), 6, "2^6 = 64 is the first power of two above 45");
+    assert_eq!(scheduler.decider.beta(), 6, "2^6 = 64 is the first power of two above 45");
     assert_eq!([0, 1, 2].map(|queue| scheduler.queue_bound(queue)), [Some(1), Some(8), None]);
     assert_eq!(offer(&mut scheduler, 200), Some(2));
-    assert_eq!(scheduler.beta(), 8, "2^8 = 256");
+    assert_eq!(scheduler.decider.beta(), 8, "2^8 = 256");
     assert_eq!([0, 1, 2].map(|queue| scheduler.queue_bound(queue)), [Some(1), Some(16), None]);
     assert_eq!([1, 16, 17].map(|rank| offer(&mut scheduler, rank)), [0, 1, 2].map(Some));
 }
@@ -38,11 +41,11 @@ fn reproduces_the_papers_figure_2() {
 fn the_logarithm_is_exact_for_any_r_min() {
     for r_min in [1, 3, 1500, (1 << 40) + 1, Rank::MAX.get()] {
         let scheduler = build(|params| params.r_min = r_min);
-        assert_eq!(scheduler.log_floor(0), 0);
+        assert_eq!(scheduler.decider.log_floor(0), 0);
         for power in 0..63u32 {
             let Some(edge) = r_min.checked_mul(1 << power).filter(|edge| *edge <= Rank::MAX.get()) else { break };
-            assert_eq!(scheduler.log_floor(edge), power);
-            assert_eq!(scheduler.log_floor(edge - 1), power.saturating_sub(1));
+            assert_eq!(scheduler.decider.log_floor(edge), power);
+            assert_eq!(scheduler.decider.log_floor(edge - 1), power.saturating_sub(1));
         }
     }
 }
@@ -66,7 +69,7 @@ fn the_window_restarts_the_exponent_at_the_rank_of_the_packet_that_ends_it() {
         let mut scheduler = build(|params| (params.window, params.reset) = (2, reset));
         let betas = [64, 2, if reset == Reset::Gt { 2 } else { 8 }, 8].map(|rank| {
             let _ = offer(&mut scheduler, rank);
-            scheduler.beta()
+            scheduler.decider.beta()
         });
         assert_eq!(betas, expected);
     }
@@ -108,6 +111,6 @@ fn the_highest_rank_has_a_place_under_every_option() {
 fn bounds_for_too_many_queues_are_refused() {
     let mut params = ExpPifoParams::uniform(33, 1);
     params.mapping = Mapping::Bounds;
-    let error = ExpPifo::new(params).unwrap_err();
+    let error = <ExpPifo>::new(params).unwrap_err();
     assert_eq!(error.to_string(), "exp-pifo: queues = 33: expected at most 32 queues with mapping = bounds");
 }

@@ -1,8 +1,9 @@
 use super::*;
-use crate::Dequeued;
 use crate::params::Value;
-use crate::schedulers::{Aifo, AifoParams};
+use crate::schedulers::{Aifo, AifoParams, Packs};
+use crate::{Dequeued, Enqueued, Inspect, Packet, Queued, Scheduler};
 use alloc::string::ToString;
+use pifolab_units::Time;
 use proptest::prelude::*;
 
 fn packet(id: u64, rank: u32, size: u32) -> Packet {
@@ -42,6 +43,16 @@ fn static_bounds(batch: &[u32], capacities: &[usize]) -> Vec<u32> {
     capacities.iter().map(bound).collect()
 }
 
+/// Bounds that a known batch has: the highest rank of each queue.
+#[derive(Debug)]
+struct StaticBounds(Vec<u32>);
+
+impl Decider for StaticBounds {
+    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+        self.0.iter().position(|bound| packet.rank.get() <= u64::from(*bound)).ok_or(DropReason::Admission)
+    }
+}
+
 #[test]
 fn reproduces_the_papers_figures_2_and_5_with_static_bounds() {
     // The figures print the first packet on the right. A = |W| = 6, two queues of two packets.
@@ -49,17 +60,17 @@ fn reproduces_the_papers_figures_2_and_5_with_static_bounds() {
     let bounds = static_bounds(&batch, &[2, 2]);
     // Rank 3 does not occur: r_drop may be 3 as printed or 4.
     assert_eq!(bounds, [1, 3]);
-    let mut queues = PriorityQueues::new(&[Capacity::Packets(2); 2]);
+    let mut scheduler = <Queued<_>>::with_decider(StaticBounds(bounds), &[Capacity::Packets(2); 2]);
     let mut dropped = Vec::new();
     for (id, rank) in batch.into_iter().enumerate() {
-        match bounds.iter().position(|bound| rank <= *bound) {
-            Some(queue) => queues.push(queue, packet(id as u64, rank, 1)).expect("equation 10 leaves room"),
-            None => dropped.push(rank),
+        match scheduler.enqueue(packet(id as u64, rank, 1), Time::ZERO) {
+            Enqueued::Dropped { reason, .. } => dropped.push((rank, reason)),
+            outcome => assert!(outcome.is_admitted()),
         }
     }
-    let sent: Vec<u64> = core::iter::from_fn(|| queues.pop()).map(|(packet, _)| packet.rank.get()).collect();
+    let sent: Vec<u64> = core::iter::from_fn(|| next_rank(&mut scheduler)).collect();
     assert_eq!(sent, [1, 1, 2, 2]);
-    assert_eq!(dropped, [4, 5]);
+    assert_eq!(dropped, [(4, DropReason::Admission), (5, DropReason::Admission)]);
 }
 
 #[test]
@@ -159,7 +170,7 @@ fn bad_parameters_are_named() {
     let refused = |name: &str, value: Value| {
         let mut args = Args::new("packs");
         args.set(name, value);
-        Packs::build(args).unwrap_err().to_string()
+        <Packs>::build(args).unwrap_err().to_string()
     };
     assert_eq!(
         refused("window", Value::Integer(-5)),

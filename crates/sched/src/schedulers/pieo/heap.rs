@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 /// Slots under a binary min-heap on their keys; keys are unique. The place of each slot is known, so any slot can be
 /// removed in O(log n).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SlotHeap<K> {
     heap: Vec<(K, u32)>,
     /// Where in `heap` each slot stands; meaningless for slots that are not there.

@@ -139,7 +139,7 @@ fn parameters_that_contradict_each_other_are_refused() {
         for (name, value) in entries {
             args.set(*name, value.clone());
         }
-        Pifo::build(args).unwrap_err().to_string()
+        <Pifo>::build(args).unwrap_err().to_string()
     };
     let heap = ("ties", Value::Text("heap".into()));
     assert_eq!(

@@ -1,0 +1,201 @@
+//! Joins a decider to queues: a scheduler.
+
+use crate::decider::{Arriving, Decider, FromParams};
+use crate::params::{Args, FromArgs, Info, ParamError};
+use crate::store::{PriorityQueues, Queues};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, RankInterval, Scheduler};
+use alloc::boxed::Box;
+use core::marker::PhantomData;
+use pifolab_units::{Bytes, Rank, Time};
+
+/// First-in first-out queues of items `T`, and a decider `D` that names the queue of each arriving one. Queues are served in
+/// the order of their priority unless the decider serves them otherwise.
+///
+/// `Q` is what the queues are: [`PriorityQueues`], or a single [`Queue`](crate::store::Queue).
+#[derive(Clone, Debug)]
+pub struct Queued<D, T = Packet, Q = PriorityQueues<T>> {
+    pub(crate) queues: Q,
+    pub(crate) decider: D,
+    stores: PhantomData<T>,
+}
+
+impl<D: FromParams, T: Item, Q: Queues<T>> Queued<D, T, Q> {
+    /// Empty queues and a decider in its first state.
+    ///
+    /// # Errors
+    /// The first parameter that cannot be accepted.
+    pub fn new(params: D::Params) -> Result<Self, ParamError> {
+        let (decider, capacities) = D::from_params(params)?;
+        Ok(Self::with_decider(decider, &capacities))
+    }
+}
+
+impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
+    /// Empty queues with these capacities, highest priority first, and their decider. A single
+    /// [`Queue`](crate::store::Queue) takes the first capacity.
+    pub fn with_decider(decider: D, capacities: &[Capacity]) -> Self {
+        Self { queues: Q::with_capacities(capacities), decider, stores: PhantomData }
+    }
+
+    /// The decider.
+    pub const fn decider(&self) -> &D {
+        &self.decider
+    }
+
+    /// The queues.
+    pub const fn stored(&self) -> &Q {
+        &self.queues
+    }
+
+    /// Sends an item straight through, while nothing waits: decider and accounts are as [`enqueue`](Scheduler::enqueue) and
+    /// then [`dequeue`](Scheduler::dequeue) at the same instant leave them, but the item is not stored. To be called only
+    /// while nothing waits.
+    ///
+    /// # Errors
+    /// Why the item is refused, as `enqueue` says it.
+    #[inline(always)]
+    pub fn pass(&mut self, item: &T) -> Result<(), DropReason> {
+        debug_assert!(self.queues.first().is_none(), "only what finds nothing waiting goes past the queues");
+        let Self { queues, decider, .. } = self;
+        let queue = decider.decide(Arriving::of(item), queues.rooms())?;
+        let passed = queues.pass(queue, item.size(), |rooms| {
+            decider.serve(queue, rooms);
+        });
+        if passed { Ok(()) } else { Err(DropReason::Full) }
+    }
+}
+
+impl<D: Decider + 'static, T: Item, Q> Queued<D, T, Q> {
+    /// The same with a decider whose type is no longer known.
+    pub fn boxed(self) -> Queued<Box<dyn Decider>, T, Q> {
+        Queued { queues: self.queues, decider: Box::new(self.decider), stores: PhantomData }
+    }
+}
+
+impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
+    #[inline(always)]
+    fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
+        let rank = packet.rank();
+        // Whether it is refused no branch could foresee: it is written to a queue in any case, and counts there or not.
+        let (queue, wanted, reason) = match self.decider.decide(Arriving::of(&packet), self.queues.rooms()) {
+            Ok(queue) => (queue, true, DropReason::Full),
+            Err(reason) => (0, false, reason),
+        };
+        if self.queues.push_if(wanted, queue, &packet) {
+            Enqueued::Admitted { queue: queue as u32, rank }
+        } else {
+            Enqueued::Dropped { packet, reason }
+        }
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, _now: Time) -> Dequeued<T> {
+        let Some(first) = self.queues.first() else { return Dequeued::Empty };
+        let queue = self.decider.serve(first, self.queues.rooms());
+        match self.queues.pop_from(queue) {
+            Some(packet) => Dequeued::Packet { packet, queue: queue as u32 },
+            None => Dequeued::Empty,
+        }
+    }
+}
+
+impl<D: Decider, T: Item, Q: Queues<T>> Inspect for Queued<D, T, Q> {
+    fn len(&self) -> usize {
+        self.queues.rooms().iter().map(|room| room.packets()).sum()
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.queues.first().is_none()
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(self.queues.rooms().iter().map(|room| room.bytes().0).sum())
+    }
+
+    /// The sum of the capacities, in their unit.
+    fn capacity(&self) -> Capacity {
+        let rooms = self.queues.rooms();
+        let total = rooms.iter().map(|room| room.total()).fold(0u64, u64::saturating_add);
+        match rooms.first().map(|room| room.capacity()) {
+            Some(Capacity::Packets(_)) => Capacity::Packets(u32::try_from(total).unwrap_or(u32::MAX)),
+            Some(Capacity::Bytes(_)) => Capacity::Bytes(total),
+            Some(Capacity::Unlimited) | None => Capacity::Unlimited,
+        }
+    }
+
+    fn queues(&self) -> usize {
+        self.queues.rooms().len()
+    }
+
+    fn queue_len(&self, queue: usize) -> usize {
+        self.queues.rooms().get(queue).map_or(0, |room| room.packets())
+    }
+
+    fn queue_ranks(&self, queue: usize) -> RankInterval {
+        self.decider.ranks_of(queue, self.queues.rooms())
+    }
+
+    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
+        self.decider.refused_at(Arriving { size, rank, flow }, self.queues.rooms()).map(|queue| queue as u32)
+    }
+
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.decider.visit_window(visit);
+    }
+}
+
+impl<D: FromParams, T: Item, Q: Queues<T>> FromArgs for Queued<D, T, Q> {
+    const INFO: Info = D::Params::INFO;
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Self::new(D::Params::from_args(args)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Value;
+    use crate::schedulers::{ExpPifo, SpPifo, StrictPriority};
+
+    /// Offers packets of many ranks; each refused one must go to the queue that it was charged to once there is room.
+    fn charges_the_right_queue<S: FromArgs + Scheduler>(options: &[(&str, &str)]) {
+        let mut args = Args::new(S::INFO.name);
+        args.set("queues", Value::Integer(3));
+        args.set("queue_capacity_packets", Value::Integer(2));
+        for (name, value) in options {
+            args.set(*name, Value::Text((*value).into()));
+        }
+        let mut scheduler = S::build(args).unwrap();
+        let mut state = 1u64;
+        let offer = |scheduler: &mut S, rank: u32| {
+            let packet = Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(rank), arrival: Time::ZERO };
+            match scheduler.enqueue(packet, Time::ZERO) {
+                Enqueued::Admitted { queue, .. } => Ok(queue),
+                Enqueued::Dropped { packet, .. } => Err(scheduler.refused_at(0, packet.size, packet.rank)),
+                Enqueued::Evicted { .. } => panic!("queues push nobody out"),
+            }
+        };
+        let mut refused = 0;
+        for _ in 0..1000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let rank = (state >> 57) as u32;
+            if let Err(queue) = offer(&mut scheduler, rank) {
+                refused += 1;
+                while let Dequeued::Packet { .. } = scheduler.dequeue(Time::ZERO) {}
+                assert_eq!(offer(&mut scheduler, rank).ok(), queue, "rank {rank}");
+            }
+        }
+        assert!(refused > 100, "{refused} were refused");
+    }
+
+    #[test]
+    fn a_refused_packet_is_charged_to_the_queue_that_had_no_room() {
+        charges_the_right_queue::<StrictPriority>(&[]);
+        charges_the_right_queue::<SpPifo>(&[]);
+        charges_the_right_queue::<SpPifo>(&[("order", "push-down-first")]);
+        charges_the_right_queue::<ExpPifo>(&[]);
+        charges_the_right_queue::<ExpPifo>(&[("mapping", "bounds")]);
+    }
+}
