@@ -355,7 +355,7 @@ def _joined(parts: list[_Part], wanted: int) -> Run:
     frames: dict[str, list[pl.DataFrame]] = {}
     for part in parts:
         for name, columns in part.tables.items():
-            frame = _frame(columns)
+            frame = frame_of(columns)
             frames.setdefault(name, []).append(frame.insert_column(0, _constant("seed", part.manifest["seed"], frame)))
     tables = {name: pl.concat(several) for name, several in frames.items()}
     observers: dict[str, list[Observed]] = {}
@@ -428,7 +428,8 @@ def _constant(name: str, value: int, frame: pl.DataFrame) -> pl.Series:
     return column
 
 
-def _frame(columns: Mapping[str, tuple[str, Any]]) -> pl.DataFrame:
+def frame_of(columns: Mapping[str, tuple[str, Any]]) -> pl.DataFrame:
+    """Return the columns of a table, as the compiled part gives them, as a frame."""
     import numpy as np
     import polars as pl
 

@@ -11,6 +11,7 @@ from sweeping import SCENARIO
 
 from pifolab.cli import main
 from pifolab.store import Store
+from pifolab.store.sealed import seal
 from pifolab.sweep import Sweep, run_sweep
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -156,18 +157,18 @@ def test_verify_and_prune_find_damage(
     [
         (["nowhere"], "nowhere: does not exist (it has no pifolab-store.json)"),
         (["."], ".: is no store of results (it has no pifolab-store.json)"),
-        (["store", "--sweep", "fig9"], "store: has no sweep fig9; it has fig10"),
-        (["store", "--where", "widnow = 15"], "--where 'widnow = 15': unable to find column \"widnow\""),
+        (["store", "--sweep", "fig9"], 'store: unknown sweep "fig9"; did you mean fig10?'),
+        (["store", "--where", "widnow = 15"], "--where 'widnow = 15': unknown column \"widnow\"; did you mean window?"),
         (["store", "--where", "= 15"], "--where '= 15': "),
         (["store", "--export", "t.txt"], "--export t.txt: expected a name that ends in .csv or .parquet"),
-        (["store", "--export", "t.csv", "--table", "fct"], "store: no run has a table fct; there are ranks, schedulers"),
+        (["store", "--export", "t.csv", "--table", "fct"], 'store: unknown table "fct"; there are ranks, schedulers'),
         (["store", "--export", "t.csv", "--where", "seed = 9"], "store: no run to export"),
         (["store", "--table", "fct"], "--table has no effect without --export: remove it"),
         (["store", "--metric", "a"], "--metric has no effect without --statistics or --figures: remove it"),
         (["store", "--x", "a"], "--x has no effect without --figures: remove it"),
         (["store", "--yes"], "--yes has no effect without --prune: remove it"),
         (["store", "--verify", "--where", "seed = 1"], "--where has no effect with --verify, which checks all: remove it"),
-        (["store", "--statistics", "--metric", "invrsions"], "metric invrsions: "),
+        (["store", "--statistics", "--metric", "invrsions"], 'metric invrsions: table schedulers: unknown column "invrsions"; did you mean inversions?'),
         (["store", "--statistics", "--where", "seed = 9"], "store: none of the runs is finished"),
         (["store", "--figures", "f", "--x", "scheduler"], "--x scheduler: expected one of the axes window"),
     ],
@@ -184,7 +185,12 @@ def test_a_wrong_question_is_one_line(
 
 def test_damaged_notes_about_a_sweep_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     store = Store(tmp_path / "store")
-    for text, message in (("[", "cannot be read"), ("{}", "its metrics cannot be read")):
+    whole = seal({"runs_sha256": []}).decode()
+    for text, message in (
+        ("[", "s.json cannot be read"),
+        ("{}", "s.json is not what was written"),
+        (whole, "s.parquet is not what was written"),
+    ):
         (store.path / "sweeps/s.json").write_text(text)
         pl.DataFrame({"run": ["a"], "seed": [1]}).write_parquet(store.path / "sweeps/s.parquet")
         assert main(["results", str(store.path), "--statistics"]) == 2

@@ -189,7 +189,7 @@ def test_a_wrong_file_is_one_line_with_the_place(
         (["--store", "."], ".: is a folder with other things in it; give a new or empty one"),
         (["--store", "base.toml/x"], "base.toml"),
         (["--dask", "tcp://127.0.0.1:9"], "--dask tcp://127.0.0.1:9: no Dask scheduler answers"),
-        (["--dask", "nonsense://"], "--dask nonsense://: no Dask scheduler answers"),
+        (["--dask", "nonsense://"], "--dask nonsense://: expected the address of a scheduler"),
     ],
 )
 def test_a_wrong_flag_is_one_line(
@@ -208,7 +208,7 @@ def test_what_the_api_refuses(folder: Path):
         run_sweep(sweep, Store("store"), workers=0)
     (folder / "mark").mkdir()
     (folder / "mark/pifolab-store.json").write_text('{"format": 99}')
-    with pytest.raises(InputError, match="format 99, but this version of pifolab reads format 1"):
+    with pytest.raises(InputError, match="format 99, but this version of pifolab reads format 2"):
         Store("mark")
     (folder / "mark/pifolab-store.json").write_text("[")
     with pytest.raises(InputError, match=r"pifolab-store\.json: cannot be read"):
@@ -241,10 +241,94 @@ def test_a_failure_is_listed_with_the_command_that_repeats_it(
     assert "1 of 1 runs failed:\n  scheduler = bad, seed = 1: ValueError: out of ideas" in again.stderr
 
 
-def test_a_table_that_no_run_has_fails_with_its_name(folder: Path):
-    sweep = Sweep.from_dict({"scenario": "base.toml", "seeds": [1], "tables": ["schedulers", "fct"]}, file="s.toml")
-    result = run_sweep(sweep, Store("store"), workers=1)
-    assert [failure.reason.partition(";")[0] for failure in result.failures] == ["tables: the run has no table fct"]
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"tables": ["schedulers", "rank"]}, 's.toml: tables: unknown table "rank"; did you mean ranks?'),
+        (
+            {"metrics": ["inversion"]},
+            's.toml: metrics: metric inversion: table schedulers: unknown column "inversion"; did you mean inversions?',
+        ),
+        (
+            {"metrics": [{"name": "share", "value": "inversions / snt_packets"}]},
+            's.toml: metrics: metric share: table schedulers: unknown column "snt_packets"; did you mean sent_packets?',
+        ),
+        (
+            {"metrics": [{"name": "low", "table": "ranks", "value": "sum(dropped)", "where": "rnk < 5"}]},
+            's.toml: metrics: metric low: table ranks: unknown column "rnk"; did you mean rank?',
+        ),
+        ({"metrics": ["rank.dropped"]}, 's.toml: metrics: metric rank.dropped: unknown table "rank"; did you mean ranks?'),
+        ({"metrics": ["name"]}, "s.toml: metrics: metric name: name is no number"),
+        (
+            {"metrics": ["inversions"], "tables": ["ranks"]},
+            "s.toml: metrics: metric inversions: table schedulers is not kept: expected it among tables = ranks",
+        ),
+        (
+            {"compare": [{"metric": "inversions", "of": {"scheduler": "pifo"}, "to": {"scheduler": "nope"}}]},
+            's.toml: compare[0].to.scheduler: unknown scheduler "nope"; ',
+        ),
+        (
+            {"compare": [{"metric": "inversins", "of": {"scheduler": "pifo"}, "to": {"scheduler": "narrow"}}]},
+            's.toml: compare[0]: metric inversins: table schedulers: unknown column "inversins"; did you mean inversions?',
+        ),
+        (
+            {
+                "axis": {
+                    "scheduler": ["pifo", "narrow"],
+                    "window": {"key": "scheduler.window", "values": [5, 9], "where": {"scheduler": "narrow"}},
+                },
+                "compare": [
+                    {
+                        "metric": "inversions",
+                        "of": {"scheduler": "pifo", "window": 5},
+                        "to": {"scheduler": "narrow", "window": 5},
+                    }
+                ],
+            },
+            "s.toml: compare[0]: no combination of the sweep has both sides",
+        ),
+        (
+            {"axis": {"s": {"key": "scheduler", "range": {"from": 1, "to": 3, "step": 1}}}},
+            's.toml: axis.s.range: the key "scheduler" takes schedulers (names, labels, or tables with a name), got 1; ',
+        ),
+        ({"seeds": [1, 2, 1]}, "s.toml: seeds: 1 stands there twice"),
+    ],
+)  # fmt: skip
+def test_what_no_run_will_have_is_refused_before_the_first(folder: Path, keys: dict, message: str):
+    (folder / "base.toml").write_text(SCENARIO)
+    with pytest.raises(InputError) as caught:
+        run_sweep(Sweep.from_dict({"scenario": "base.toml", "seeds": [1], **keys}, file="s.toml"), Store("store"))
+    assert str(caught.value).startswith(message)
+    assert len(str(caught.value)) < 250
+    assert Store("store").keys() == []
+
+
+def test_the_table_of_an_observer_can_be_a_metric(folder: Path):
+    (folder / "base.toml").write_text(SCENARIO)
+    (folder / "mine.py").write_text(
+        "import pifolab\nclass Counts(pifolab.PythonObserver):\n    n = 0\n"
+        "    def on_dequeue(self, packet, now_ns, *rest):\n        self.n += 1\n"
+        "    def table(self):\n        return {'sent': [self.n]}\n"
+    )
+    keys = {"observers": {"mine": "mine.py:Counts"}, "metrics": ["mine.sent"], "seeds": [1, 2]}
+    result = run_sweep(Sweep.from_dict({"scenario": "base.toml", **keys}, file="s.toml"), Store("store"), workers=1)
+    assert [group.scheduler for group in result.groups] == ["pifo", "narrow"]
+
+
+def test_clusters_that_are_not_there_are_one_line(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", str(folder))
+    for flags, message in (
+        (["--slurm"], "--slurm: the command sbatch is not found: this machine cannot start SLURM jobs"),
+        (["--dask", "foo"], "--dask foo: expected the address of a scheduler, such as tcp://HOST:8786"),
+        (["--dask", "tcp://nowhere"], "--dask tcp://nowhere: expected the address of a scheduler"),
+        (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: no Dask scheduler answers"),
+    ):
+        assert main(["sweep", "s.toml", "--store", "store", *flags]) == 2
+        errors = capfd.readouterr().err
+        assert errors.startswith(f"pifolab: {message}")
+        assert errors.count("\n") == 1
 
 
 def test_dry_run_lists_runs_and_estimates_and_runs_nothing(folder: Path, capsys: pytest.CaptureFixture[str]):

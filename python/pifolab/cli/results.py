@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pifolab import _pifolab
 from pifolab.cli.parser import Parser
 from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
@@ -70,7 +71,7 @@ def run_results(arguments: argparse.Namespace) -> int:
     if arguments.export is not None:
         return _export(store, runs, arguments)
     if arguments.statistics:
-        return _statistics(store, name, runs, arguments.metric)
+        return _statistics(store, name, runs, arguments)
     if arguments.figures is not None:
         return _figures(store, name, runs, arguments)
     return _list(store, name, runs)
@@ -106,19 +107,22 @@ def _sweep_name(store: Store, asked: str | None) -> str | None:
 
 
 def _runs(store: Store, name: str | None) -> pl.DataFrame:
-    """Return the finished runs: run, seed, axes of the sweep, and what their records say."""
+    """Return the runs that can be used: run, seed, axes of the sweep, and what their records say.
+
+    Every file of each is read; runs that are damaged are named on standard error, and left out.
+    """
     import polars as pl
 
-    from pifolab.store import StoreError
-
+    listed = None if name is None else store.sweep_runs(name)
+    good, bad = store.sound(store.keys() if listed is None else listed["run"])
+    damaged = {key: problem for key, problem in bad.items() if problem != "absent"}
+    for key, problem in list(damaged.items())[:_MOST_WARNINGS]:
+        print(f"pifolab results: {store.run_folder(key)}: {problem}: the run is left out", file=sys.stderr)
+    if len(damaged) > _MOST_WARNINGS:
+        print(f"pifolab results: {len(damaged) - _MOST_WARNINGS} more damaged runs are left out", file=sys.stderr)
     rows = []
-    keys = store.keys()
-    for key in keys:
-        try:
-            record = store.record(key)
-        except StoreError:
-            # Damaged; --verify says how.
-            continue
+    for key in good:
+        record = store.record(key)
         rows.append({
             "run": key,
             "name": record.get("name"),
@@ -126,13 +130,13 @@ def _runs(store: Store, name: str | None) -> pl.DataFrame:
             "started": record.get("started"),
             "elapsed_s": record.get("elapsed_s"),
             "host": record.get("host"),
-            "bytes": sum(file.stat().st_size for file in store.run_folder(key).iterdir()),
+            "bytes": sum((store.run_folder(key) / file).stat().st_size for file in record["files"]),
         })  # fmt: skip
     kinds = {"run": pl.String, "name": pl.String, "code": pl.String, "started": pl.String, "elapsed_s": pl.Float64}
     frame = pl.DataFrame(rows, schema=kinds | {"host": pl.String, "bytes": pl.Int64})
-    if name is None:
+    if listed is None:
         return frame
-    return store.sweep_runs(name).join(frame.drop("name"), on="run", how="inner", maintain_order="left")
+    return listed.join(frame.drop("name"), on="run", how="inner", maintain_order="left")
 
 
 def _filtered(runs: pl.DataFrame, where: str | None) -> pl.DataFrame:
@@ -142,9 +146,12 @@ def _filtered(runs: pl.DataFrame, where: str | None) -> pl.DataFrame:
         return runs
     try:
         return runs.filter(pl.sql_expr(where))
+    except pl.exceptions.ColumnNotFoundError:
+        unknown = [column for column in pl.sql_expr(where).meta.root_names() if column not in runs.columns]
+        problem = _pifolab.unknown_name("column", unknown[0], runs.columns) if unknown else "a column is unknown"
+        raise InputError(f"--where {where!r}: {problem}") from None
     except pl.exceptions.PolarsError as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(f"--where {where!r}: {reason}") from None
+        raise InputError(f"--where {where!r}: {str(error).strip().splitlines()[0]}") from None
 
 
 def _list(store: Store, name: str | None, runs: pl.DataFrame) -> int:
@@ -163,7 +170,7 @@ def _list(store: Store, name: str | None, runs: pl.DataFrame) -> int:
 def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
     import io
 
-    from pifolab.store.store import write_whole
+    from pifolab.store.files import write_whole
     from pifolab.sweep.results import joined_table
 
     file: Path = arguments.export
@@ -182,20 +189,23 @@ def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> 
     return 0
 
 
-def _statistics(store: Store, name: str | None, runs: pl.DataFrame, metric: str | None) -> int:
-    from pifolab.sweep.report import print_comparisons, print_statistics, print_warnings
-    from pifolab.sweep.results import compared
+def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+    from pifolab.sweep.report import print_comparisons, print_left_out, print_statistics, print_warnings
+    from pifolab.sweep.results import compared, usable
     from pifolab.sweep.stored import stored_comparisons
 
-    found = _groups(store, name, runs, metric)
+    found = _groups(store, name, runs, arguments.metric)
     print_statistics(found, sys.stdout)
-    if metric is None:
+    if arguments.metric is None:
         index = _index(runs)
         ratios = [
             one for ratio in stored_comparisons(store, _named(store, name)) for one in compared(store, index, ratio)
         ]
         print_comparisons(ratios, sys.stdout)
     print_warnings(found, _WIDE, sys.stdout, _MOST_WARNINGS)
+    # A condition on what records say, such as elapsed_s, cannot be asked of runs that have none.
+    listed = store.sweep_runs(_named(store, name))
+    print_left_out(usable(store, listed)[1], listed.height, sys.stdout)
     return 0
 
 
@@ -244,15 +254,17 @@ def _named(store: Store, name: str | None) -> str:
 
 
 def _verify(store: Store) -> int:
-    keys = store.keys()
-    bad = [(key, problem) for key in keys if (problem := store.problem(key)) is not None]
-    for key, problem in bad:
-        print(f"{store.run_folder(key)}: {problem}")
+    found = list(store.problems())
+    for path, problem in found:
+        print(f"{path}: {problem}")
     left = len(list(store.leftovers()))
     if left:
         print(f"{store.path / 'partial'}: {left} runs that were never finished; the next sweep or --prune removes them")
-    print(f"{len(keys)} runs, {len(bad)} damaged")
-    return FAILED if bad else 0
+    runs = store.path / "runs"
+    damaged = sum(path.parent == runs for path, _ in found)
+    others = len(found) - damaged
+    print(f"{len(store.keys())} runs, {damaged} damaged" + (f"; {others} other faults" if others else ""))
+    return FAILED if found else 0
 
 
 def _prune(store: Store, arguments: argparse.Namespace) -> int:
@@ -260,6 +272,7 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
 
     keys = store.keys()
     reasons = {key: problem for key in keys if (problem := store.problem(key)) is not None}
+    strays = [(key, stray) for key in keys if key not in reasons for stray in store.strays(key)]
     runs = _runs(store, _sweep_name(store, arguments.sweep))
     if arguments.where is not None or arguments.sweep is not None:
         reasons |= {key: "chosen" for key in _filtered(runs, arguments.where)["run"] if key not in reasons}
@@ -270,9 +283,13 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
     left = len(list(store.leftovers()))
     for key, reason in reasons.items():
         print(f"{store.run_folder(key)}: {reason}")
+    for key, stray in strays:
+        print(f"{store.run_folder(key) / stray}: is no part of the run")
     removed = 0
     if arguments.yes:
         store.clean()
+        for key, stray in strays:
+            store.remove_stray(key, stray)
         for key in reasons:
             claim = store.claim(key)
             if claim is None:

@@ -146,7 +146,7 @@ def _end(result: SweepResult) -> dict[str, Any]:
 
 def show_result(result: SweepResult, out: Any) -> None:
     """Print statistics, comparisons, warnings and a last line."""
-    from pifolab.sweep.report import print_comparisons, print_statistics, print_warnings
+    from pifolab.sweep.report import print_comparisons, print_left_out, print_statistics, print_warnings
     from pifolab.sweep.watch import duration_text
 
     if result.runs.height > len(result.failures):
@@ -154,6 +154,7 @@ def show_result(result: SweepResult, out: Any) -> None:
             print_statistics(result.groups, out, _MOST_LINES)
         print_comparisons(result.compared, out)
         print_warnings(result.groups, _WIDE, out, _MOST_WARNINGS)
+    print_left_out(result.left_out, result.runs.height, out)
     end = _end(result)
     parts = [f"{end['ran']} run in {duration_text(result.wall_s)}"]
     parts += [f"{end['reused']} were there"] * bool(end["reused"]) + [f"{end['failed']} failed"] * bool(end["failed"])
@@ -178,7 +179,7 @@ def _dry_run(sweep: Sweep, arguments: argparse.Namespace) -> int:
     store: Store | None = Store(arguments.store, create=False) if arguments.store.exists() else None
     runs = plan.runs()
     workers = arguments.workers or os.cpu_count() or 1
-    problems = [store.problem(run.key, sweep.tables or ()) if store else "absent" for run in runs]
+    problems = [store.problem(run.key, plan.tables_of(run)) if store else "absent" for run in runs]
     places = [at % len(plan.settings) for at in range(len(runs))]
     missing = [place for place, problem in zip(places, problems, strict=True) if problem is not None]
     estimated = estimate(plan, store, missing, workers)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pifolab import _pifolab
 from pifolab.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["Metric", "metric_values"]
 
 _KEYS = ("name", "table", "value", "where")
+
+#: So much of an error of polars is shown.
+_LONGEST_LINE = 200
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,11 @@ def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     try:
         chosen = frame if metric.where is None else frame.filter(pl.sql_expr(metric.where))
         grouped = chosen.group_by(keys, maintain_order=True).agg(pl.sql_expr(metric.value).alias("value"))
+    except pl.exceptions.ColumnNotFoundError as error:
+        problem = _unknown_column([metric.value, metric.where], frame.columns) or _line(error)
+        raise InputError(f"metric {metric.name}: table {metric.table}: {problem}") from None
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"metric {metric.name}: {_line(error)} (table {metric.table})") from None
+        raise InputError(f"metric {metric.name}: table {metric.table}: {_line(error)}") from None
     if isinstance(grouped.schema["value"], pl.List):
         most = max(grouped["value"].list.len().to_list(), default=1)
         if most != 1:
@@ -109,7 +116,19 @@ def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     return grouped.with_columns(pl.col("value").cast(pl.Float64))
 
 
+def _unknown_column(expressions: Sequence[str | None], columns: Sequence[str]) -> str | None:
+    """Return what to say of the first column in SQL expressions that is none of `columns`."""
+    import polars as pl
+
+    for text in expressions:
+        for name in pl.sql_expr(text).meta.root_names() if text is not None else ():
+            if name not in columns:
+                return str(_pifolab.unknown_name("column", name, list(columns)))
+    return None
+
+
 def _line(error: Exception) -> str:
-    """Return the first line of an error's text."""
+    """Return the first line of an error's text, without what polars adds to it for programmers."""
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    line = (lines[0] if lines else type(error).__name__).partition("; valid columns:")[0]
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."

@@ -1,4 +1,4 @@
-"""The store: content-addressed run folders, written whole or not at all.
+"""The store: content-addressed run folders, written whole or not at all, and checked whenever they are read.
 
 ::
 
@@ -11,40 +11,43 @@
       claims/                runs that somebody is busy with
 
 KEY is a hash of all that decides the results. ``manifest.json`` and the tables are the same bytes whoever ran it;
-``record.json`` says who did, how long it took, and has a checksum of every other file, so that a run that is not what
-was written can be told.
+``record.json`` says who did, how long it took, and has a checksum of every other file and of itself. A run gains tables
+and never loses them: whoever wants other tables of a run that is there adds them.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import os
 import re
-import shutil
-import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pifolab import _pifolab
 from pifolab.errors import InputError, PifolabError
 from pifolab.store.claims import Claim
+from pifolab.store.files import bytes_of, checked_bytes, remove, sync_folder, table_of, write_synced, write_whole
+from pifolab.store.sealed import DamagedError, RunRecord, read_record, seal, unseal
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Store", "StoreError", "StoreFullError", "write_whole"]
+__all__ = ["Store", "StoreError", "StoreFullError"]
 
 _MARK = "pifolab-store.json"
-_FORMAT = 1
+_FORMAT = 2
 _RECORD = "record.json"
+_MANIFEST = "manifest.json"
 _KEY = re.compile(r"[0-9a-f]{32}")
-#: So many files of a run are synced at the same time.
-_SYNC_THREADS = 8
-
+_SWEEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+#: The key of a sweep's notes that has the digests of the table beside them.
+_RUNS_DIGESTS = "runs_sha256"
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -93,11 +96,15 @@ class Store:
         if not mark.exists():
             self._make(mark, create)
         try:
-            found = json.loads(mark.read_text(encoding="utf-8")).get("format")
-        except (OSError, ValueError, AttributeError) as error:
-            raise InputError(f"{mark}: cannot be read: {error}") from None
+            found = json.loads(mark.read_bytes()).get("format")
+        except OSError as error:
+            raise InputError(f"{mark}: cannot be read: {error.strerror}") from None
+        except (ValueError, AttributeError, RecursionError):
+            raise InputError(f'{mark}: cannot be read: expected {{"format": {_FORMAT}}}') from None
         if found != _FORMAT:
-            raise InputError(f"{mark}: format {found}, but this version of pifolab reads format {_FORMAT}")
+            raise InputError(
+                f"{mark}: format {found!r}, but this version of pifolab reads format {_FORMAT}: give another folder"
+            )
 
     def _make(self, mark: Path, create: bool) -> None:
         if not create:
@@ -124,48 +131,62 @@ class Store:
 
     def keys(self) -> list[str]:
         """Return the runs that are there, in order; whether they are sound is another question."""
-        return sorted(entry.name for entry in (self.path / "runs").iterdir() if _KEY.fullmatch(entry.name))
+        return [name for name in self._names("runs") if _KEY.fullmatch(name)]
 
-    def problem(self, key: str, tables: Iterable[str] = ()) -> str | None:
+    def problem(self, key: str, tables: Iterable[str] | None = ()) -> str | None:
         """Return why the run `key` cannot be used (``"absent"`` if there is none), or None if it can.
 
-        Every file is read and its checksum compared. `tables` names those that must be there.
+        Every file is read and its checksum compared. `tables` names those that must be there; None stands for all that
+        the run has.
         """
-        folder = self.run_folder(key)
-        if not folder.is_dir():
+        if not self.run_folder(key).exists():
             return "absent"
         try:
-            record = json.loads((folder / _RECORD).read_bytes())
-            files = dict(record["files"])
-        except FileNotFoundError:
-            return f"{_RECORD} is missing"
-        except (OSError, ValueError, KeyError, TypeError):
-            return f"{_RECORD} cannot be read"
-        if record.get("run") != key:
-            return f"{_RECORD} belongs to another run"
-        for name, digest in files.items():
-            try:
-                content = (folder / name).read_bytes()
-            except FileNotFoundError:
-                return f"{name} is missing"
-            except OSError as error:
-                return f"{name} cannot be read: {error.strerror}"
-            if hashlib.sha256(content).hexdigest() != digest:
-                return f"{name} is not what was written"
+            record = self._record(key)
+            for name in record.files:
+                self._content(key, name, record)
+        except DamagedError as damage:
+            return str(damage)
+        if tables is None:
+            return None if record.about.get("complete") is True else "not all of its tables were kept"
         for table in tables:
-            if f"{table}.parquet" not in files:
+            if f"{table}.parquet" not in record.files:
                 return f"table {table} was not kept"
         return None
+
+    def sound(self, keys: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+        """Return those of the runs `keys` that can be used, and why each of the others cannot.
+
+        Every file of every run is read.
+        """
+        problems = {key: self.problem(key) for key in dict.fromkeys(keys)}
+        good = [key for key, problem in problems.items() if problem is None]
+        return good, {key: problem for key, problem in problems.items() if problem is not None}
+
+    def strays(self, key: str) -> list[str]:
+        """Return what lies in the folder of the run `key` and is no part of it."""
+        try:
+            known = {*self._record(key).files, _RECORD}
+        except DamagedError:
+            return []
+        return [name for name in self._names("runs", key) if name not in known]
+
+    def remove_stray(self, key: str, name: str) -> None:
+        """Remove what lies in the folder of the run `key` under `name`, if it is no part of it."""
+        if name in self.strays(key):
+            remove(self.run_folder(key) / name)
 
     def claim(self, key: str) -> Claim | None:
         """Say that this process is busy with the run `key`; None if another one is."""
         try:
-            return Claim.take(self.path / "claims" / key)
+            return Claim.take(self._folder("claims") / key)
         except OSError as error:
             raise self._fault(error) from None
 
     def commit(self, key: str, files: Mapping[str, bytes], record: Mapping[str, Any]) -> bool:
         """Write a run: all of it, on the disk, or nothing.
+
+        If it is there already, it gains the tables that it does not have, and loses none.
 
         Parameters
         ----------
@@ -179,125 +200,201 @@ class Store:
         Returns
         -------
         bool
-            False if the run was there already, written by somebody else in the meantime.
+            False if all of it was there already, written by somebody else in the meantime.
 
         Raises
         ------
         StoreFullError
             No space is left; nothing of the run remains, and what was there before is untouched.
         StoreError
-            The disk refuses for another reason.
+            The disk refuses for another reason, or the run that is there has other results and tables that are not
+            among `files`.
         """
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
-        about = json.dumps({"run": key, **record, "files": digests}, indent=2, ensure_ascii=False) + "\n"
-        temporary: Path | None = None
         try:
-            temporary = self._partial(key)
-            _write_synced(temporary, {**files, _RECORD: about.encode()})
-            target = self.run_folder(key)
-            if target.exists() and self.problem(key) is not None:
-                self.remove(key)
-            try:
-                temporary.rename(target)
-            except OSError as error:
-                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                    return False
-                raise
-            temporary = None
-            _sync_folder(target.parent)
-            return True
+            there = self._record(key).files if self.problem(key) is None else {}
+            if there and all(there.get(name, digest) == digest for name, digest in digests.items()):
+                return self._add(key, there, digests, files, record)
+            if lost := sorted(there.keys() - digests.keys()):
+                raise StoreError(
+                    f"{self.run_folder(key)}: has other results than the same run now, which lacks {', '.join(lost)}: "
+                    "it cannot be repeated; pifolab results --prune removes it"
+                )
+            return self._replace(key, {**files, _RECORD: seal({"run": key, **record, "files": digests})})
         except OSError as error:
             raise self._fault(error) from None
+
+    def _replace(self, key: str, files: Mapping[str, bytes]) -> bool:
+        temporary, grave = self._partial(key), self._partial_path(key)
+        try:
+            write_synced(temporary, files)
+            target = self._folder("runs") / key
+            if target.exists():
+                # Whoever dies between these two lines leaves a whole run under partial/; `clean` puts it in its place.
+                target.rename(grave)
+            temporary.rename(target)
+            sync_folder(target.parent)
+            return True
+        except OSError:
+            if grave.exists() and not target.exists():
+                grave.rename(target)
+            raise
         finally:
-            if temporary is not None:
-                shutil.rmtree(temporary, ignore_errors=True)
+            remove(temporary)
+            remove(grave)
+
+    def _add(
+        self,
+        key: str,
+        there: Mapping[str, str],
+        digests: Mapping[str, str],
+        files: Mapping[str, bytes],
+        record: Mapping[str, Any],
+    ) -> bool:
+        """Add the files that are not `there`; one that the record does not list yet is no part of the run."""
+        fresh = {name: files[name] for name in digests if name not in there}
+        if not fresh:
+            return False
+        folder, temporary = self.run_folder(key), self._partial(key)
+        try:
+            write_synced(temporary, fresh)
+            for name in fresh:
+                (temporary / name).replace(folder / name)
+            sync_folder(folder)
+            everything = dict(sorted({**there, **digests}.items()))
+            write_whole(folder / _RECORD, seal({"run": key, **record, "files": everything}))
+            return True
+        finally:
+            remove(temporary)
 
     def remove(self, key: str) -> None:
         """Remove the run `key`; half of it is never seen under its name."""
-        grave = self._partial(key)
-        try:
-            self.run_folder(key).rename(grave / "removed")
-        except FileNotFoundError:
-            pass
-        finally:
-            shutil.rmtree(grave, ignore_errors=True)
+        grave = self._partial_path(key)
+        with suppress(FileNotFoundError):
+            self.run_folder(key).rename(grave)
+        remove(grave)
+
+    def _partial_path(self, key: str) -> Path:
+        return self._folder("partial") / f"{key}.{os.getpid()}.{os.urandom(4).hex()}"
 
     def _partial(self, key: str) -> Path:
-        folder = self.path / "partial" / f"{key}.{os.getpid()}.{os.urandom(4).hex()}"
+        folder = self._partial_path(key)
         folder.mkdir()
         return folder
 
     def leftovers(self) -> Iterator[Path]:
         """Yield what processes that died left half-written."""
-        for folder in sorted((self.path / "partial").iterdir()):
-            key = folder.name.partition(".")[0]
-            claim = self.claim(key)
+        for name in self._names("partial"):
+            claim = self.claim(name.partition(".")[0])
             # Whoever writes a run has claimed it.
             if claim is not None:
                 with claim:
-                    yield folder
+                    yield self.path / "partial" / name
 
     def clean(self) -> int:
-        """Remove what processes that died left half-written, and return how many runs that was."""
+        """Remove what processes that died left half-written, and return how many runs that was.
+
+        A run that is whole and of which there is no other takes its place instead.
+        """
         count = 0
         for folder in self.leftovers():
-            shutil.rmtree(folder, ignore_errors=True)
+            key = folder.name.partition(".")[0]
+            target = self.run_folder(key)
+            if _KEY.fullmatch(key) and not target.exists() and self._problem_in(folder, key) is None:
+                self._folder("runs")
+                folder.rename(target)
+            else:
+                remove(folder)
             count += 1
         return count
 
+    def _problem_in(self, folder: Path, key: str) -> str | None:
+        """Return why what lies in `folder` is not the run `key`."""
+        try:
+            record = _record_in(folder, key)
+            for name, digest in record.files.items():
+                checked_bytes(folder / name, digest)
+        except DamagedError as damage:
+            return str(damage)
+        return None
+
     def record(self, key: str) -> dict[str, Any]:
-        """Return when, where and how long the run `key` ran.
+        """Return when, where and how long the run `key` ran, and its ``files`` with their checksums.
 
         Raises
         ------
         StoreError
-            There is no such run, or its record cannot be read.
+            There is no such run, or its record is not what was written.
         """
-        return self._json(self.run_folder(key) / _RECORD)
+        try:
+            record = self._record(key)
+        except DamagedError as damage:
+            raise self._damaged(key, damage) from None
+        return {**record.about, "files": record.files}
 
     def manifest(self, key: str) -> dict[str, Any]:
-        """Return what the run `key` was: specification, seed, code version, trace hashes.
+        """Return what the run `key` was: specification, seed, code version, inputs, trace hashes.
 
         Raises
         ------
         StoreError
-            There is no such run, or its manifest cannot be read.
+            There is no such run, or its manifest is not what was written.
         """
-        return self._json(self.run_folder(key) / "manifest.json")
+        try:
+            return dict(json.loads(self._content(key, _MANIFEST, self._record(key))))
+        except DamagedError as damage:
+            raise self._damaged(key, damage) from None
 
     def tables(self, key: str) -> list[str]:
-        """Return the names of the tables of the run `key`."""
-        return sorted(file.stem for file in self.run_folder(key).glob("*.parquet"))
+        """Return the names of the tables of the run `key`; none if its record is not what was written."""
+        try:
+            files = self._record(key).files
+        except DamagedError:
+            return []
+        return sorted(name.removesuffix(".parquet") for name in files if name.endswith(".parquet"))
+
+    def tables_kept(self, key: str) -> list[str]:
+        """Return the names of the tables that a run in the place of `key` must have so that none is lost.
+
+        Of a run whose record is damaged these are the files that lie there.
+        """
+        known = self.tables(key)
+        lying = [name.removesuffix(".parquet") for name in self._names("runs", key) if name.endswith(".parquet")]
+        return known or [name for name in lying if not name.startswith(".")]
 
     def table(self, name: str, keys: Iterable[str] | None = None) -> pl.DataFrame:
         """Return the table `name` of the runs `keys` (default: all), one under the other; ``run`` tells them apart.
 
-        Runs without this table are left out.
+        Runs without this table are left out. What is read is compared with its checksum first.
 
         Raises
         ------
         StoreError
-            A file cannot be read, or no run has such a table.
+            A run is damaged, or no run has such a table.
         """
         import polars as pl
 
         wanted = self.keys() if keys is None else list(keys)
-        files = [file for key in wanted if (file := self.run_folder(key) / f"{name}.parquet").exists()]
-        if not files:
-            known = sorted({table for key in wanted for table in self.tables(key)})
-            hint = f"; there are {', '.join(known)}" if known else "; it has no finished runs"
-            raise StoreError(f"{self.path}: no run has a table {name}{hint}")
         frames = []
-        for file in files:
+        for key in wanted:
             try:
-                frames.append(pl.read_parquet(file))
-            except (pl.exceptions.PolarsError, OSError):
-                raise StoreError(f"{file}: cannot be read; pifolab results {self.path} --verify tells more") from None
+                record = self._record(key)
+                if f"{name}.parquet" in record.files:
+                    frames.append(table_of(self._content(key, f"{name}.parquet", record), f"{name}.parquet"))
+            except DamagedError as damage:
+                raise self._damaged(key, damage) from None
+        if not frames:
+            known = sorted({table for key in wanted for table in self.tables(key)})
+            if not known:
+                raise StoreError(f"{self.path}: has no finished runs")
+            raise StoreError(f"{self.path}: {_pifolab.unknown_name('table', name, known)}")
         return pl.concat(frames, how="diagonal_relaxed")
 
     def sweeps(self) -> list[str]:
         """Return the names of the sweeps that wrote to this store."""
-        return sorted(file.stem for file in (self.path / "sweeps").glob("*.json"))
+        names = self._names("sweeps")
+        stems = [name.removesuffix(".json") for name in names if name.endswith(".json")]
+        return [name for name in stems if _SWEEP_NAME.fullmatch(name)]
 
     def sweep(self, name: str) -> dict[str, Any]:
         """Return title, axes, metrics and comparisons of the sweep `name`.
@@ -305,13 +402,14 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such sweep, or its file cannot be read.
+            There is no such sweep, or its file is not what was written.
         """
-        file = self.path / "sweeps" / f"{name}.json"
-        if not file.exists():
-            known = ", ".join(self.sweeps()) or "none"
-            raise StoreError(f"{self.path}: has no sweep {name}; it has {known}")
-        return self._json(file)
+        self._check_sweep(name)
+        try:
+            about = self._notes(name)
+        except DamagedError as damage:
+            raise self._damaged_sweep(damage) from None
+        return {key: value for key, value in about.items() if key != _RUNS_DIGESTS}
 
     def sweep_runs(self, name: str) -> pl.DataFrame:
         """Return the runs of the sweep `name`, finished or not: ``run``, ``seed`` and a column for each axis.
@@ -319,48 +417,132 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such sweep.
+            There is no such sweep, or its file is not what was written.
         """
-        import polars as pl
+        self._check_sweep(name)
+        try:
+            return self._listed_runs(name)
+        except DamagedError as damage:
+            raise self._damaged_sweep(damage) from None
 
-        self.sweep(name)
-        return pl.read_parquet(self.path / "sweeps" / f"{name}.parquet")
-
-    def write_sweep(self, name: str, about: Mapping[str, Any], runs: pl.DataFrame) -> None:
+    def write_sweep(self, name: str, about: Mapping[str, Any], runs: pl.DataFrame) -> str | None:
         """Note that the sweep `name` consists of `runs`.
 
         Runs that an earlier start of the same sweep added (the same ``plan`` in `about`) stay on the list.
-        """
-        import io
 
+        Returns
+        -------
+        str or None
+            What was wrong with the notes of an earlier start, which then cannot be told which runs it added.
+        """
         import polars as pl
 
-        folder = self.path / "sweeps"
+        problem, before = None, None
         try:
             with self._wait_for_claim(f"sweep-{name}"):
-                if (folder / f"{name}.json").exists() and self.sweep(name).get("plan") == about.get("plan"):
-                    earlier = self.sweep_runs(name)
-                    if earlier.schema == runs.schema:
-                        runs = pl.concat([runs, earlier.join(runs, on="run", how="anti")])
+                folder = self._folder("sweeps")
+                if (folder / f"{name}.json").exists():
+                    try:
+                        before, earlier = self.sweep(name), self.sweep_runs(name)
+                        if before.get("plan") == about.get("plan") and earlier.schema == runs.schema:
+                            runs = pl.concat([runs, earlier.join(runs, on="run", how="anti")])
+                    except StoreError as error:
+                        problem, before = str(error), None
                 written = io.BytesIO()
                 runs.write_parquet(written, metadata={"pifolab": json.dumps(about, ensure_ascii=False)})
-                write_whole(folder / f"{name}.parquet", written.getvalue())
-                write_whole(folder / f"{name}.json", (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode())
+                content = written.getvalue()
+                digest = hashlib.sha256(content).hexdigest()
+                table, notes = folder / f"{name}.parquet", folder / f"{name}.json"
+                if before is not None:
+                    # Whoever dies in between leaves notes that fit the old table and the new one.
+                    old = hashlib.sha256(table.read_bytes()).hexdigest()
+                    write_whole(notes, seal({**before, _RUNS_DIGESTS: [old, digest]}))
+                write_whole(table, content)
+                write_whole(notes, seal({**about, _RUNS_DIGESTS: [digest]}))
+        except OSError as error:
+            raise self._fault(error) from None
+        return problem
+
+    def problems(self) -> Iterator[tuple[Path, str]]:
+        """Yield whatever in this store is not what was written, every file of it looked at, with what is wrong."""
+        for name in self._names("runs"):
+            folder = self.path / "runs" / name
+            if not _KEY.fullmatch(name):
+                yield folder, "is not a run"
+            elif (problem := self.problem(name)) is not None:
+                yield folder, problem
+            else:
+                yield from ((folder / stray, "is no part of the run") for stray in self.strays(name))
+        known = self.sweeps()
+        for name in known:
+            try:
+                self._listed_runs(name)
+            except DamagedError as damage:
+                yield self.path / "sweeps", str(damage)
+        for name in self._names("sweeps"):
+            if name not in {f"{sweep}.{ending}" for sweep in known for ending in ("json", "parquet")}:
+                yield self.path / "sweeps" / name, "is no part of a sweep"
+
+    def _check_sweep(self, name: str) -> None:
+        known = self.sweeps()
+        if name not in known:
+            hint = _pifolab.unknown_name("sweep", name, known) if known else f'unknown sweep "{name}": there is none'
+            raise StoreError(f"{self.path}: {hint}")
+
+    def _notes(self, name: str) -> dict[str, Any]:
+        """Read the notes about a sweep; raises `DamagedError`."""
+        file = self.path / "sweeps" / f"{name}.json"
+        content = bytes_of(file)
+        try:
+            return unseal(content)
+        except DamagedError as damage:
+            raise DamagedError(f"{file.name} {damage}") from None
+
+    def _listed_runs(self, name: str) -> pl.DataFrame:
+        """Read the runs of a sweep; raises `DamagedError`."""
+        digests = self._notes(name).get(_RUNS_DIGESTS)
+        file = self.path / "sweeps" / f"{name}.parquet"
+        content = bytes_of(file)
+        if not isinstance(digests, list) or hashlib.sha256(content).hexdigest() not in digests:
+            raise DamagedError(f"{file.name} is not what was written")
+        return table_of(content, file.name)
+
+    def _damaged_sweep(self, damage: DamagedError) -> StoreError:
+        return StoreError(f"{self.path / 'sweeps'}: {damage}; start the sweep again, which writes it anew")
+
+    def _record(self, key: str) -> RunRecord:
+        """Read the record of a run; raises `DamagedError`."""
+        return _record_in(self.run_folder(key), key)
+
+    def _content(self, key: str, name: str, record: RunRecord) -> bytes:
+        """Read a file of a run; raises `DamagedError` if it is not what was written."""
+        return checked_bytes(self.run_folder(key) / name, record.files[name])
+
+    def _damaged(self, key: str, damage: DamagedError) -> StoreError:
+        return StoreError(f"{self.run_folder(key)}: {damage}; start the sweep again, which repeats the run")
+
+    def _names(self, *folder: str) -> list[str]:
+        """Return the names in a folder of the store, in order; what does not exist is empty.
+
+        git, rsync and object stores drop empty folders.
+        """
+        try:
+            return sorted(entry.name for entry in self.path.joinpath(*folder).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
         except OSError as error:
             raise self._fault(error) from None
 
-    def _wait_for_claim(self, key: str) -> Claim:
-        import time
+    def _folder(self, name: str) -> Path:
+        """Return a folder of the store to write to."""
+        folder = self.path / name
+        folder.mkdir(exist_ok=True)
+        return folder
 
+    def _wait_for_claim(self, key: str) -> Claim:
         while (claim := self.claim(key)) is None:
             time.sleep(0.01)
         return claim
-
-    def _json(self, file: Path) -> dict[str, Any]:
-        try:
-            return dict(json.loads(file.read_bytes()))
-        except (OSError, ValueError, TypeError) as error:
-            raise StoreError(f"{file}: cannot be read: {error}") from None
 
     def _fault(self, error: OSError) -> StoreError:
         if error.errno in _NO_SPACE:
@@ -371,40 +553,10 @@ class Store:
 _FOLDERS = ("runs", "sweeps", "partial", "claims")
 
 
-def _write_synced(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write `files` to `folder`, and return when they and its list of names are on the disk."""
-    with ExitStack() as opened, ThreadPoolExecutor(_SYNC_THREADS) as pool:
-        descriptors = [os.open(folder, os.O_RDONLY | os.O_DIRECTORY)]
-        opened.callback(os.close, descriptors[0])
-        for name, content in files.items():
-            file = opened.enter_context((folder / name).open("xb"))
-            file.write(content)
-            file.flush()
-            descriptors.append(file.fileno())
-        # All at once: a journal writes what several wait for in one go, which takes a fraction of the time.
-        list(pool.map(os.fsync, descriptors))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file by way of a temporary one."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
+def _record_in(folder: Path, key: str) -> RunRecord:
+    """Read the record of the run `key`, which lies in `folder`; raises `DamagedError`."""
+    content = bytes_of(folder / _RECORD)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.rename(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return read_record(content, key)
+    except DamagedError as damage:
+        raise DamagedError(f"{_RECORD} {damage}") from None

@@ -85,6 +85,13 @@ class Axis:
                 raise InputError(f"{place('values')} = {values!r}: expected a list")
             if not values:
                 raise InputError(f"{place('values')} = []: expected at least one value")
+        for value in values if target == SCHEDULER else ():
+            if not isinstance(value, (str, Mapping)):
+                where = "range" if "range" in written else "values"
+                raise InputError(
+                    f'{place(where)}: the key "{SCHEDULER}" takes schedulers (names, labels, or tables with a name), '
+                    f"got {value}; for one of their parameters set key to scheduler.PARAMETER"
+                )
         labels = _labels(values, written.get("labels"), place)
         points = tuple(Point(label, value) for label, value in zip(labels, values, strict=True))
         return cls(name, target, points, _where(written.get("where", {}), place("where")))

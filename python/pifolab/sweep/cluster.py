@@ -8,6 +8,8 @@ with the job; files that a scenario names (traces, flow lists) must lie at the s
 from __future__ import annotations
 
 import queue
+import re
+import shutil
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -19,6 +21,9 @@ from pifolab.sweep.job import JobError, OverTimeError, described, execute
 from pifolab.sweep.pool import Engine
 
 __all__ = ["DaskEngine", "dask_engine", "slurm_engine"]
+
+#: What Dask takes for the address of a scheduler, with a protocol of its own.
+_ADDRESS = re.compile(r"(tcp|tls|ucx|ucxx|ws|wss)://[^\s/:]+:\d{1,5}/?|(tcp|tls)://\[[0-9a-fA-F:]+\]:\d{1,5}")
 
 #: So many runs are handed out for each thread of the cluster: one runs, one waits.
 _AHEAD = 2
@@ -36,10 +41,12 @@ def dask_engine(address: str) -> Callable[[Store], Engine]:
     InputError
         Dask is not installed, or there is no scheduler at `address`.
     """
+    if not _ADDRESS.fullmatch(address):
+        raise InputError(f"--dask {address}: expected the address of a scheduler, such as tcp://HOST:8786")
     distributed = _distributed("--dask")
     try:
         client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError, TimeoutError, RuntimeError, ImportError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"--dask {address}: no Dask scheduler answers: {reason}") from None
     return lambda store: DaskEngine(client, store, f"--dask {address}", _FIRST_WORKER_S)
@@ -53,6 +60,8 @@ def slurm_engine(jobs: int) -> Callable[[Store], Engine]:
     InputError
         dask-jobqueue is not installed, or its configuration lacks something.
     """
+    if shutil.which("sbatch") is None:
+        raise InputError("--slurm: the command sbatch is not found: this machine cannot start SLURM jobs")
     distributed = _distributed("--slurm")
     try:
         import dask_jobqueue

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
 from pifolab.store import Claim, Store, StoreError, StoreFullError
@@ -16,6 +16,9 @@ from pifolab.sweep.plan import Plan, PlannedRun, Together, make_plan
 from pifolab.sweep.pool import Engine, Pool
 from pifolab.sweep.results import Failure, SweepResult
 from pifolab.sweep.spec import Sweep
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Event", "UntilTight", "run_sweep", "run_together"]
 
@@ -97,7 +100,7 @@ def run_sweep(
     if until is not None and not sweep.metrics:
         raise InputError(f"{sweep.place('metrics')}: none are named, so that there is no interval to tighten")
     tell = progress or (lambda event: None)
-    store.write_sweep(sweep.name, sweep_card(plan), plan.frame(plan.runs()))
+    _note_sweep(plan, store, plan.frame(plan.runs()), tell)
     count = min(workers or os.cpu_count() or 1, max(len(wanted), 1))
     loop = _Loop(plan, store, tell, engine or (lambda store: Pool(count, store.path)))
     try:
@@ -145,12 +148,13 @@ def run_together(
         As of `run_sweep`.
     """
     together = Together(plans)
+    tell = progress or (lambda event: None)
     for plan in plans:
-        store.write_sweep(plan.sweep.name, sweep_card(plan), plan.frame(plan.runs()))
+        _note_sweep(plan, store, plan.frame(plan.runs()), tell)
     # Equally long ones keep the order of the plans.
     wanted = sorted(together.runs(), key=lambda run: -length(together.plan_of(run), run))
     count = min(workers or os.cpu_count() or 1, max(len(wanted), 1))
-    loop = _Loop(together, store, progress or (lambda event: None), lambda store: Pool(count, store.path))
+    loop = _Loop(together, store, tell, lambda store: Pool(count, store.path))
     try:
         loop.go(wanted)
     finally:
@@ -173,6 +177,12 @@ def sweep_card(plan: Plan) -> dict[str, Any]:
         "metrics": [vars(metric) for metric in sweep.metrics],
         "compare": [{**vars(one), "metric": vars(one.metric)} for one in sweep.comparisons],
     }
+
+
+def _note_sweep(plan: Plan, store: Store, runs: pl.DataFrame, tell: Callable[[Event], None]) -> None:
+    problem = store.write_sweep(plan.sweep.name, sweep_card(plan), runs)
+    if problem is not None:
+        tell({"event": "sweep-rewritten", "sweep": plan.sweep.name, "reason": problem})
 
 
 def _chosen(runs: list[PlannedRun], only: Sequence[str]) -> list[PlannedRun]:
@@ -252,7 +262,7 @@ class _Loop:
                 {"event": "more-seeds", "combinations": len({run.setting.name for run in more}), "runs": len(more)}
             )
             frame = self._plan.frame([*self._runs.values(), *more])
-            self._store.write_sweep(self._plan.sweep.name, sweep_card(self._plan), frame)
+            _note_sweep(self._plan, self._store, frame, self._tell)
             self.go(more)
 
     def close(self) -> None:
@@ -306,10 +316,8 @@ class _Loop:
                 claim.release()
                 self._finish(run, {"elsewhere": True})
                 continue
-            if problem != "absent":
-                self._store.remove(run.key)
             self._claims[run.key] = claim
-            self._engine.submit(self._plan.job(run))
+            self._engine.submit(self._plan.job(run) | {"keep": self._store.tables_kept(run.key)})
 
     def _look_elsewhere(self) -> None:
         """See whether others have finished what they claimed, or have given it up."""

@@ -102,12 +102,15 @@ def execute(
     written = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     files = {"manifest.json": written.encode()}
     compact = json.dumps(manifest, ensure_ascii=False)
+    # What the run has in the store already stays there.
+    wanted = None if job["tables"] is None else {*job["tables"], *job.get("keep", ())}
     for name, frame in result.tables.items():
-        if job["tables"] is None or name in job["tables"]:
+        if wanted is None or name in wanted:
             files[f"{name}.parquet"] = _parquet(frame, job["run"], compact)
     record = {
         "name": job["name"],
         "code": job["code"],
+        "complete": wanted is None or wanted >= set(result.tables),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         "elapsed_s": round(ran - clock, 6),
         "encoding_s": round(time.perf_counter() - ran, 6),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab
 from pifolab.errors import InputError, ParameterError
 from pifolab.provenance import code_version
+from pifolab.sweep.check import check_comparisons, check_results
 from pifolab.sweep.spec import Setting, Sweep
 
 if TYPE_CHECKING:
@@ -98,10 +99,10 @@ class Plan:
         del run
         return self
 
-    def tables_of(self, run: PlannedRun) -> tuple[str, ...]:
-        """Return the tables that are wanted of `run`; empty: all there are."""
+    def tables_of(self, run: PlannedRun) -> tuple[str, ...] | None:
+        """Return the tables that are wanted of `run`; None: all there are."""
         del run
-        return self.sweep.tables or ()
+        return self.sweep.tables
 
     def job(self, run: PlannedRun) -> dict[str, Any]:
         """Return what a worker needs to do `run`, as values that JSON can hold."""
@@ -129,14 +130,13 @@ class Together:
 
     def __init__(self, plans: Sequence[Plan]) -> None:
         self._runs: dict[str, tuple[Plan, PlannedRun]] = {}
-        self._tables: dict[str, tuple[str, ...]] = {}
+        self._tables: dict[str, tuple[str, ...] | None] = {}
         for plan in plans:
             for run in plan.runs():
                 wanted = plan.tables_of(run)
-                if run.key in self._runs and (not wanted or not self._tables[run.key]):
-                    wanted = ()
-                elif run.key in self._runs:
-                    wanted = tuple(dict.fromkeys((*self._tables[run.key], *wanted)))
+                if run.key in self._runs:
+                    others = self._tables[run.key]
+                    wanted = None if wanted is None or others is None else tuple(dict.fromkeys((*others, *wanted)))
                 self._runs.setdefault(run.key, (plan, run))
                 self._tables[run.key] = wanted
 
@@ -148,14 +148,14 @@ class Together:
         """Return the first plan that has `run`."""
         return self._runs[run.key][0]
 
-    def tables_of(self, run: PlannedRun) -> tuple[str, ...]:
-        """Return the tables that are wanted of `run`; empty: all there are."""
+    def tables_of(self, run: PlannedRun) -> tuple[str, ...] | None:
+        """Return the tables that are wanted of `run`; None: all there are."""
         return self._tables[run.key]
 
     def job(self, run: PlannedRun) -> dict[str, Any]:
         """Return what a worker needs to do `run`."""
         tables = self._tables[run.key]
-        return self.plan_of(run).job(run) | {"tables": list(tables) or None}
+        return self.plan_of(run).job(run) | {"tables": None if tables is None else list(tables)}
 
 
 def make_plan(sweep: Sweep) -> Plan:
@@ -173,7 +173,7 @@ def make_plan(sweep: Sweep) -> Plan:
     # Observers decide nothing.
     del makers["observers"]
     settings = sweep.settings()
-    digests, inputs = [], []
+    digests, inputs, schedulers = [], [], []
     for setting in settings:
         try:
             # What a file contains stands in the specification beside the key that names it.
@@ -188,6 +188,9 @@ def make_plan(sweep: Sweep) -> Plan:
         decided = json.dumps([resolved, custom], sort_keys=True, ensure_ascii=False)
         digests.append(hashlib.sha256(decided.encode()).hexdigest())
         inputs.append(files)
+        schedulers.append([one["label"] for one in resolved["scheduler"]])
+    check_comparisons(sweep, settings, schedulers)
+    check_results(sweep, settings, makers)
     return Plan(sweep, tuple(settings), tuple(digests), code, tuple(inputs), python)
 
 

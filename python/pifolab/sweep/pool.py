@@ -24,6 +24,9 @@ _GRACE_S = 2.0
 #: A worker that is not ready by then never will be.
 _START_LIMIT_S = 120.0
 
+#: So many workers in a row may end while they start; then something is wrong that trying does not mend.
+_START_TRIES = 5
+
 #: How often a run is tried whose process died under it, which may have been somebody else's fault.
 _TRIES = 2
 
@@ -121,6 +124,7 @@ class Pool:
         self._workers: dict[int, _Worker] = {}
         self._again: list[tuple[dict[str, Any], int]] = []
         self._selector = selectors.DefaultSelector()
+        self._failed_starts = 0
 
     def __enter__(self) -> Pool:
         for number in range(self._count):
@@ -172,6 +176,7 @@ class Pool:
     def _heard(self, worker: _Worker, answer: dict[str, Any]) -> dict[str, Any] | None:
         if "ready" in answer:
             worker.ready, worker.started = True, time.monotonic()
+            self._failed_starts = 0
             return None
         if "record" in answer or "failed" in answer or "elapsed_s" in answer:
             worker.job = None
@@ -180,15 +185,22 @@ class Pool:
     def _died(self, worker: _Worker) -> list[dict[str, Any]]:
         self._drop(worker)
         code = worker.process.returncode
+        cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         if not worker.ready:
-            raise JobError(f"a worker process could not be started (exit status {code}); its last words are above")
+            self._failed_starts += 1
+            if self._failed_starts >= _START_TRIES:
+                raise JobError(f"worker processes end while they start, {_START_TRIES} one after another ({cause})")
+            self._start(worker.number)
+            if worker.job is not None:
+                # It was not begun.
+                self._again.append((worker.job, worker.tries))
+            return []
         self._start(worker.number)
         if worker.job is None:
             return []
         if worker.tries < _TRIES:
             self._again.append((worker.job, worker.tries + 1))
             return []
-        cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         reason = f"its worker process died ({cause}), {_TRIES} times"
         return [_failure(worker, "died", reason)]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TextIO
 
 from pifolab.statistics.intervals import ENOUGH_SEEDS
-from pifolab.sweep.results import Compared, Group
+from pifolab.sweep.results import Compared, Group, LeftOut
 
-__all__ = ["print_comparisons", "print_statistics", "print_warnings"]
+__all__ = ["print_comparisons", "print_left_out", "print_statistics", "print_warnings"]
 
 
 def print_statistics(groups: list[Group], out: TextIO, most: int | None = None) -> None:
@@ -18,10 +18,31 @@ def print_statistics(groups: list[Group], out: TextIO, most: int | None = None) 
         width = max(len(group.name) for group in these)
         for group in these[:most]:
             seeds = group.estimate.seeds
-            print(f"  {group.name:{width}}  {group.estimate}  ({seeds} seed{'s' * (seeds != 1)})", file=out)
+            about = f"{seeds} seed{'s' * (seeds != 1)}"
+            if group.without_value:
+                about += (
+                    f"; {group.without_value} left out: {'they have' if group.without_value > 1 else 'it has'} no value"
+                )
+            print(f"  {group.name:{width}}  {group.estimate}  ({about})", file=out)
         if most is not None and len(these) > most:
             print(f"  and {len(these) - most} more: pifolab results STORE --statistics", file=out)
         print(file=out)
+
+
+def print_left_out(left: list[LeftOut], runs: int, out: TextIO, most: int = 10) -> None:
+    """Print which of `runs` runs the numbers do not come from, and why; at most `most` by name."""
+    if not left:
+        return
+    print(f"{len(left)} of {runs} runs are left out:", file=out)
+    unfinished = [one for one in left if one.reason == "not finished"]
+    others = [one for one in left if one.reason != "not finished"]
+    for one in others[:most]:
+        print(f"  {one.run[:12]} ({one.name}): {one.reason}", file=out)
+    if len(others) > most:
+        print(f"  and {len(others) - most} more: pifolab results STORE --verify", file=out)
+    if unfinished:
+        print(f"  {len(unfinished)} {'is' if len(unfinished) == 1 else 'are'} not finished", file=out)
+    print(file=out)
 
 
 def print_comparisons(compared: list[Compared], out: TextIO) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pifolab.sweep.spec import Sweep
 
-__all__ = ["Compared", "Failure", "Group", "SweepResult", "compared", "groups", "joined_table"]
+__all__ = ["Compared", "Failure", "Group", "LeftOut", "SweepResult", "compared", "groups", "joined_table", "usable"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Group:
     scheduler: str | None
     metric: str
     estimate: Estimate
+    #: Finished runs in which the metric has no value, such as the lowest dropped rank where nothing was dropped.
+    without_value: int = 0
 
     @property
     def name(self) -> str:
@@ -57,17 +59,31 @@ class Compared:
     axes: dict[str, Any]
     estimate: Estimate
     verdict: Verdict | None
+    #: Seeds of which only one side has a value.
+    unpaired: int = 0
 
     def __str__(self) -> str:
         settled = {**self.comparison.common, **self.axes}
         where = ", ".join(f"{axis} {label}" for axis, label in settled.items() if label is not None)
         text = f"{self.comparison.name} {self.estimate}" + (f" ({where})" if where else "")
+        if self.unpaired:
+            text += f" ({self.unpaired} seed{'s' * (self.unpaired != 1)} left out: only one side has a value)"
         if self.verdict is None:
             return text
         mark = ", provisional" if self.verdict.provisional else ""
         more = f", about {self.verdict.seeds_needed} seeds would decide" if self.verdict.seeds_needed else ""
         source = f" [{self.comparison.source}]" if self.comparison.source else ""
         return f"{text}: {self.verdict.verdict}{mark} ({self.verdict.reason}{more}){source}"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A run of a sweep that its tables and statistics do not have."""
+
+    run: str
+    name: str
+    #: ``not finished``, why it failed, or what is wrong with what is stored.
+    reason: str
 
 
 class _Tables(Mapping[str, "pl.DataFrame"]):
@@ -124,24 +140,35 @@ class SweepResult:
         return _Tables(self)
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return the table `name` of all finished runs, with the axes as columns.
+        """Return the table `name` of all runs but those `left_out`, with the axes as columns.
 
         Raises
         ------
         StoreError
             No run has such a table.
         """
-        return joined_table(self.store, name, self.runs)
+        return joined_table(self.store, name, self._usable[0])
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """The runs that tables and statistics do not have: not finished, failed, or damaged since."""
+        return self._usable[1]
+
+    @cached_property
+    def _usable(self) -> tuple[pl.DataFrame, list[LeftOut]]:
+        return usable(self.store, self.runs, {failure.run: failure.reason for failure in self.failures})
 
     @cached_property
     def groups(self) -> list[Group]:
         """Every metric of the sweep, for every combination and scheduler."""
-        return groups(self.store, self.runs, list(self.sweep.metrics))
+        return groups(self.store, self._usable[0], list(self.sweep.metrics))
 
     @cached_property
     def compared(self) -> list[Compared]:
         """Every comparison of the sweep."""
-        return [one for comparison in self.sweep.comparisons for one in compared(self.store, self.runs, comparison)]
+        return [
+            one for comparison in self.sweep.comparisons for one in compared(self.store, self._usable[0], comparison)
+        ]
 
     def statistics(self) -> pl.DataFrame:
         """Return the metrics as a frame: axes, scheduler, metric, mean, low, high, seeds."""
@@ -158,8 +185,39 @@ class SweepResult:
         return wide
 
 
+def usable(
+    store: Store, runs: pl.DataFrame, failed: Mapping[str, str] | None = None
+) -> tuple[pl.DataFrame, list[LeftOut]]:
+    """Return those of `runs` that are finished and sound, every file of them checked, and why the others are left out.
+
+    Parameters
+    ----------
+    store : Store
+        Where they are.
+    runs : polars.DataFrame
+        ``run``, ``seed`` and a column for each axis.
+    failed : mapping of str to str, optional
+        Why runs failed that are known to have.
+    """
+    good, bad = store.sound(runs["run"])
+    reasons = {key: "not finished" if problem == "absent" else problem for key, problem in bad.items()}
+    reasons |= {key: f"failed: {reason}" for key, reason in (failed or {}).items() if key in reasons}
+    left = [
+        LeftOut(row["run"], _run_name(row), reasons[row["run"]])
+        for row in runs.iter_rows(named=True)
+        if row["run"] in reasons
+    ]
+    return runs.filter(runs["run"].is_in(good)), left
+
+
+def _run_name(row: Mapping[str, Any]) -> str:
+    labels = [(axis, label) for axis, label in row.items() if axis not in ("run", "seed") and label is not None]
+    seed = [("seed", row["seed"])] if "seed" in row else []
+    return ", ".join(f"{axis} = {label}" for axis, label in [*labels, *seed])
+
+
 def joined_table(store: Store, name: str, runs: pl.DataFrame) -> pl.DataFrame:
-    """Return the table `name` of `runs`, with their axes behind ``run`` and ``seed``.
+    """Return the table `name` of `runs`, with their axes, if `runs` has any, behind ``run`` and ``seed``.
 
     An axis that is called like a column of the table gets ``_axis`` behind its name; the axis ``scheduler`` is the
     column ``scheduler`` itself.
@@ -167,14 +225,14 @@ def joined_table(store: Store, name: str, runs: pl.DataFrame) -> pl.DataFrame:
     Raises
     ------
     StoreError
-        No finished run has such a table.
+        No finished run has such a table, or one is damaged.
     """
     done = set(store.keys())
     frame = store.table(name, [key for key in runs["run"] if key in done])
     axes = [column for column in runs.columns if column not in ("run", "seed")]
     rename = {axis: f"{axis}_axis" for axis in axes if axis in frame.columns and axis != "scheduler"}
     dropped = [axis for axis in axes if axis == "scheduler" and axis in frame.columns]
-    side = runs.drop("seed", *dropped).rename(rename)
+    side = runs.drop(*(["seed"] if "seed" in runs.columns else []), *dropped).rename(rename)
     joined = frame.join(side, on="run", how="left", maintain_order="left")
     shown = [column for column in side.columns if column != "run"]
     rest = [column for column in joined.columns if column not in ("run", "seed", *shown)]
@@ -194,8 +252,10 @@ def groups(store: Store, runs: pl.DataFrame, metrics: list[Metric]) -> list[Grou
     found = []
     for metric in metrics:
         for (axes, scheduler), by_seed in _by_group(store, runs, metric).items():
-            estimate = mean_interval([value for _, value in sorted(by_seed.items())])
-            found.append(Group(dict(axes), scheduler, metric.name, estimate))
+            values = [value for _, value in sorted(by_seed.items()) if value is not None]
+            if values:
+                without = len(by_seed) - len(values)
+                found.append(Group(dict(axes), scheduler, metric.name, mean_interval(values), without))
     return found
 
 
@@ -212,6 +272,7 @@ def groups_frame(found: list[Group]) -> pl.DataFrame:
             "low": group.estimate.low,
             "high": group.estimate.high,
             "seeds": group.estimate.seeds,
+            "without_value": group.without_value,
         }
         for group in found
     ]
@@ -228,7 +289,8 @@ def compared(store: Store, runs: pl.DataFrame, comparison: Comparison) -> list[C
     """
     named = {*comparison.of, *comparison.to}
     sides: list[dict[tuple[tuple[str, Any], ...], dict[int, float]]] = [{}, {}]
-    for (axes, scheduler), by_seed in _by_group(store, runs, comparison.metric).items():
+    for (axes, scheduler), every_seed in _by_group(store, runs, comparison.metric).items():
+        by_seed = {seed: value for seed, value in every_seed.items() if value is not None}
         labels = {**dict(axes), "scheduler": scheduler}
         for side, wanted in zip(sides, (comparison.of, comparison.to), strict=True):
             if all(labels.get(axis) == label for axis, label in wanted.items()):
@@ -243,15 +305,19 @@ def compared(store: Store, runs: pl.DataFrame, comparison: Comparison) -> list[C
         estimate = ratio_interval(sides[0][key], sides[1][key])
         stated = (comparison.stated_low, comparison.stated_high)
         verdict = None if stated == (None, None) else judge(estimate, *stated, comparison.tolerance)
-        results.append(Compared(comparison, dict(key), estimate, verdict))
+        unpaired = len(sides[0][key].keys() ^ sides[1][key].keys())
+        results.append(Compared(comparison, dict(key), estimate, verdict, unpaired))
     return results
 
 
 _GroupKey = tuple[tuple[tuple[str, Any], ...], "str | None"]
 
 
-def _by_group(store: Store, runs: pl.DataFrame, metric: Metric) -> dict[_GroupKey, dict[int, float]]:
-    """Return the values of `metric` by seed, for each combination and scheduler, in the order of the sweep."""
+def _by_group(store: Store, runs: pl.DataFrame, metric: Metric) -> dict[_GroupKey, dict[int, float | None]]:
+    """Return the values of `metric` by seed, for each combination and scheduler, in the order of the sweep.
+
+    What does not exist (the lowest dropped rank of a run without drops) is None.
+    """
     done = set(store.keys())
     finished = runs.filter(runs["run"].is_in(list(done)))
     if finished.is_empty():
@@ -260,11 +326,9 @@ def _by_group(store: Store, runs: pl.DataFrame, metric: Metric) -> dict[_GroupKe
     by_run: dict[str, list[dict[str, Any]]] = {}
     for row in values.iter_rows(named=True):
         by_run.setdefault(row["run"], []).append(row)
-    found: dict[_GroupKey, dict[int, float]] = {}
+    found: dict[_GroupKey, dict[int, float | None]] = {}
     for run in finished.iter_rows(named=True):
         axes = tuple((axis, label) for axis, label in run.items() if axis not in ("run", "seed"))
         for row in by_run.get(run["run"], []):
-            # What does not exist (the lowest dropped rank of a run without drops) has no mean.
-            if row["value"] is not None:
-                found.setdefault((axes, row.get("scheduler")), {})[run["seed"]] = row["value"]
+            found.setdefault((axes, row.get("scheduler")), {})[run["seed"]] = row["value"]
     return found

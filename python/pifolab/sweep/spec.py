@@ -35,7 +35,7 @@ _AXIS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SWEEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _MAX_SEED = 2**63 - 1
 
-#: What statistics show unless the sweep says otherwise, for scenarios that have it.
+#: What statistics show unless the sweep says otherwise, for scenarios and kept tables that have it.
 DEFAULT_METRICS = ("inversions", "dropped_packets", "sojourn_mean_ns")
 
 
@@ -387,8 +387,9 @@ class _Reader:
     def _metrics(self, base: Mapping[str, Any]) -> tuple[Metric, ...]:
         written, place = self.written.get("metrics"), self.place("metrics")
         if written is None:
-            default = DEFAULT_METRICS if "link" in base else ()
-            return tuple(Metric.read(name, place) for name in default)
+            tables = self._tables()
+            has_them = "link" in base and (tables is None or "schedulers" in tables)
+            return tuple(Metric.read(name, place) for name in (DEFAULT_METRICS if has_them else ()))
         if not isinstance(written, list):
             raise InputError(f"{place} = {written!r}: expected a list of columns or tables")
         metrics = tuple(Metric.read(one, f"{place}[{at}]") for at, one in enumerate(written))

@@ -1,0 +1,94 @@
+"""JSON files with a checksum of themselves, so that no changed bit goes unnoticed; the record of a run is one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["DamagedError", "RunRecord", "read_record", "seal", "unseal"]
+
+#: The key of the checksum, which stands last.
+_CHECKSUM = "sha256"
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+#: A file of a run lies in its folder, under a name that is the same on every file system.
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+class DamagedError(Exception):
+    """Content that is not what was written; the text says in which way, without naming the file."""
+
+
+class RunRecord(NamedTuple):
+    """What ``record.json`` says."""
+
+    #: When, where and how long it ran; ``run`` is its key.
+    about: dict[str, Any]
+    #: The SHA-256 of every other file of the run, by name.
+    files: dict[str, str]
+
+
+def seal(about: Mapping[str, Any]) -> bytes:
+    """Return `about` as JSON with a checksum.
+
+    Examples
+    --------
+    >>> unseal(seal({"format": 2}))
+    {'format': 2}
+    """
+    return _written({**about, _CHECKSUM: hashlib.sha256(_written(about)).hexdigest()})
+
+
+def unseal(content: bytes) -> dict[str, Any]:
+    """Return what `seal` was given.
+
+    Raises
+    ------
+    DamagedError
+        It is not what was written.
+    """
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        raise DamagedError("cannot be read") from None
+    if not isinstance(found, dict):
+        raise DamagedError("cannot be read")
+    about = {key: value for key, value in found.items() if key != _CHECKSUM}
+    # Whatever the file says, it says in the very bytes that `seal` writes.
+    if found.get(_CHECKSUM) != hashlib.sha256(_written(about)).hexdigest() or _written(found) != content:
+        raise DamagedError("is not what was written")
+    return about
+
+
+def read_record(content: bytes, key: str) -> RunRecord:
+    """Return what the record of the run `key` says.
+
+    Raises
+    ------
+    DamagedError
+        It is not what was written, or not the record of such a run.
+    """
+    about = unseal(content)
+    if about.get("run") != key:
+        raise DamagedError("belongs to another run")
+    files = about.pop("files", None)
+    if not isinstance(files, dict) or "manifest.json" not in files:
+        raise DamagedError("does not list the files of a run")
+    for name, digest in files.items():
+        if not _FILE_NAME.fullmatch(name):
+            raise DamagedError(f"lists {name[:40]!r}, which is not the name of a file of a run")
+        if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+            raise DamagedError(f"has a checksum of {name} that is none")
+    return RunRecord(about, files)
+
+
+def _written(value: Mapping[str, Any]) -> bytes:
+    try:
+        return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+    except (UnicodeEncodeError, RecursionError):
+        # What JSON can say but UTF-8 cannot was not written by `seal`.
+        raise DamagedError("cannot be read") from None

@@ -1,0 +1,136 @@
+"""What a sweep asks of its results, checked before anything runs: tables, columns, and the two sides of comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pifolab import _pifolab
+from pifolab.errors import InputError
+from pifolab.statistics.metrics import Metric, metric_values
+from pifolab.sweep.axes import SCHEDULER
+from pifolab.sweep.comparison import Comparison
+from pifolab.sweep.spec import Setting, Sweep
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["check_comparisons", "check_results"]
+
+#: Where the first combinations do not have a column, this many others are looked at, spread over all.
+_MOST_LOOKED_AT = 20
+
+
+def check_results(sweep: Sweep, settings: Sequence[Setting], makers: Mapping[str, Any]) -> None:
+    """Refuse metrics and tables that no run will have.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        What will run.
+    settings : sequence of Setting
+        Its combinations.
+    makers : mapping
+        What it brings along in Python.
+
+    Raises
+    ------
+    InputError
+        A table or a column is unknown, or a metric needs a table that is not kept; the text suggests what was meant.
+    """
+    own = set(sweep.custom.named["observers"])
+
+    @cache
+    def tables(at: int) -> dict[str, pl.DataFrame]:
+        return _tables(sweep, settings[at], makers)
+
+    step = max(1, len(settings) // _MOST_LOOKED_AT)
+    places = range(0, len(settings), step)
+    for name in sweep.tables or ():
+        if name not in own and not any(name in tables(at) for at in places):
+            known = sorted({*tables(0), *own})
+            raise InputError(f"{sweep.place('tables')}: {_pifolab.unknown_name('table', name, known)}")
+    for place, metric in _metrics(sweep):
+        if sweep.tables is not None and metric.table not in sweep.tables:
+            kept = ", ".join(sweep.tables)
+            raise InputError(
+                f"{place}: metric {metric.name}: table {metric.table} is not kept: expected it among tables = {kept}"
+            )
+        if metric.table not in own:
+            _check_metric(place, metric, places, tables, own)
+
+
+def _check_metric(place: str, metric: Metric, places: Sequence[int], tables: Any, own: set[str]) -> None:
+    fault = ""
+    for at in places:
+        found = tables(at)
+        if metric.table not in found:
+            fault = fault or str(_pifolab.unknown_name("table", metric.table, sorted({*found, *own})))
+            continue
+        try:
+            metric_values(found[metric.table], metric)
+            return
+        except InputError as error:
+            # What the first combination says of it serves for all.
+            fault = fault or str(error).removeprefix(f"metric {metric.name}: ")
+    raise InputError(f"{place}: metric {metric.name}: {fault}")
+
+
+def _metrics(sweep: Sweep) -> Iterator[tuple[str, Metric]]:
+    yield from ((sweep.place("metrics"), metric) for metric in sweep.metrics)
+    for at, comparison in enumerate(sweep.comparisons):
+        yield f"{sweep.place('compare')}[{at}]", comparison.metric
+
+
+def _tables(sweep: Sweep, setting: Setting, makers: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """Return the tables that a run of `setting` will have, without what happens in it."""
+    import polars as pl
+
+    from pifolab.runs import frame_of
+
+    found = _pifolab.scenario_tables(sweep.scenario_text, str(sweep.scenario), list(setting.overrides), **makers)
+    keys = [pl.lit("").alias("run"), pl.lit(0, dtype=pl.Int64).alias("seed")]
+    return {name: frame_of(columns).select(*keys, pl.all()) for name, columns in found.items()}
+
+
+def check_comparisons(sweep: Sweep, settings: Sequence[Setting], schedulers: Sequence[Sequence[str]]) -> None:
+    """Refuse comparisons that no two runs make.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        What will run.
+    settings : sequence of Setting
+        Its combinations.
+    schedulers : sequence of sequence of str
+        The labels of the schedulers of each combination.
+
+    Raises
+    ------
+    InputError
+        A side names a scheduler that no run has, or no combination has both sides.
+    """
+    known = list(dict.fromkeys(label for labels in schedulers for label in labels))
+    for at, comparison in enumerate(sweep.comparisons):
+        place = f"{sweep.place('compare')}[{at}]"
+        for side, chosen in (("of", comparison.of), ("to", comparison.to)):
+            label = chosen.get(SCHEDULER)
+            if label is not None and label not in known:
+                problem = _pifolab.unknown_name("scheduler", str(label), known)
+                raise InputError(f"{place}.{side}.scheduler: {problem}; its label is meant, if it has one")
+        if not _has_pair(comparison, settings, schedulers):
+            raise InputError(f"{place}: no combination of the sweep has both sides")
+
+
+def _has_pair(comparison: Comparison, settings: Sequence[Setting], schedulers: Sequence[Sequence[str]]) -> bool:
+    named = {*comparison.of, *comparison.to}
+    sides: list[set[tuple[Any, ...]]] = [set(), set()]
+    for setting, labels in zip(settings, schedulers, strict=True):
+        open_axes = tuple((axis, label) for axis, label in setting.labels.items() if axis not in named)
+        for label in labels:
+            here = {**setting.labels, SCHEDULER: label}
+            for side, wanted in zip(sides, comparison.sides, strict=True):
+                if all(here.get(axis) == value for axis, value in wanted.items()):
+                    side.add(open_axes)
+    return bool(sides[0] & sides[1])
