@@ -36,9 +36,11 @@ test: build
 	$(BIN)/python -m pytest
 	scripts/test_dataplane.sh
 
-## Every published simulation run, flow by flow, and the traces of debug builds from release builds (minutes)
-test-slow:
+## Every published simulation run, flow by flow, the traces of debug builds from release builds, and the commands of the
+## pages that take long (half an hour)
+test-slow: build
 	cargo test --locked --release --package pifolab-sim --test netbench --test network -- --include-ignored
+	$(BIN)/python -m pytest -m slow
 
 ## Every test that docs/guarantees.md names, and that each of them exists and ran
 test-guarantees: build

@@ -82,6 +82,7 @@ def agree(
     *,
     scheduler: str | None = None,
     seed: int | None = None,
+    column: str = "fct_ns",
 ) -> Agreement:
     """Compare the run folder `run` with the CSV file `reference`.
 
@@ -92,10 +93,12 @@ def agree(
     run : path
         A folder that ``pifolab run`` wrote for a scenario on a network.
     reference : path
-        CSV (gzip allowed) with the columns ``flow``, ``src``, ``dst``, ``size_bytes``, ``start_ns`` and ``fct_ns``,
-        empty where a flow was unfinished; further columns are ignored.
+        CSV (gzip allowed) with the columns ``flow``, ``src``, ``dst``, ``size_bytes``, ``start_ns`` and `column`, empty
+        where a flow was unfinished; further columns are ignored.
     scheduler, seed : optional
         Which of several in the run. Default: the only one.
+    column : str
+        The completion times of the reference, in nanoseconds: a list may have those of several runs side by side.
 
     Raises
     ------
@@ -107,7 +110,7 @@ def agree(
     folder = Path(run)
     ours = _ours(folder, scheduler, seed)
     label = str(ours["scheduler"][0]) if ours.height else str(scheduler)
-    theirs = _read_reference(Path(reference))
+    theirs = _read_reference(Path(reference), column)
     key = ["src", "dst", "size_bytes", "start_ns"]
     place = pl.int_range(pl.len()).over(key).alias("place")
     ours = ours.select(*key, "fct_ns").with_columns(place)
@@ -157,25 +160,33 @@ def _ours(folder: Path, scheduler: str | None, seed: int | None) -> pl.DataFrame
     return frame
 
 
-def _read_reference(file: Path) -> pl.DataFrame:
+def _read_reference(file: Path, times: str) -> pl.DataFrame:
     import polars as pl
 
     try:
         frame = pl.read_csv(file, infer_schema=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{file}: cannot be read: {_reason(error)}") from None
-    missing = [column for column in _COLUMNS if column not in frame.columns]
+    keys = _COLUMNS[:-1]
+    missing = [name for name in keys if name not in frame.columns]
     if missing:
-        raise InputError(f"{file}:1: has no column {missing[0]}: expected {','.join(_COLUMNS)}")
-    for column in _COLUMNS:
-        numbers = frame[column].cast(pl.Int64, strict=False)
-        may_miss = column == "fct_ns"
-        wrong = numbers.is_null() & (frame[column].is_not_null() if may_miss else True)
+        raise InputError(f"{file}:1: has no column {missing[0]}: expected {','.join(keys)},{times}")
+    if times not in frame.columns or times in keys:
+        others = ", ".join(name for name in frame.columns if name not in keys) or "none"
+        raise InputError(
+            f"{file}:1: has no column {times} of completion times: name one with --column; it has {others}"
+        )
+    frame = frame.select(*keys, pl.col(times).alias("fct_ns"))
+    for name in _COLUMNS:
+        numbers = frame[name].cast(pl.Int64, strict=False)
+        may_miss = name == "fct_ns"
+        wrong = numbers.is_null() & (frame[name].is_not_null() if may_miss else True)
         wrong = wrong | (numbers < 0).fill_null(value=False)
         if wrong.any():
             line = int(wrong.arg_max() or 0)
-            value = frame[column][line] or ""
-            raise InputError(f"{file}:{line + 2}: {column}: {value!r}: expected an integer, 0 or above")
+            value = frame[name][line] or ""
+            shown = times if may_miss else name
+            raise InputError(f"{file}:{line + 2}: {shown}: {value!r}: expected an integer, 0 or above")
         frame = frame.with_columns(numbers)
     return frame
 

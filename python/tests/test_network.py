@@ -102,6 +102,29 @@ def test_a_list_replaces_the_flows_and_agrees_with_itself(pifolab_command: Run, 
     assert counts == [3, 2, 1, 1, 1]
 
 
+SHIPPED = sorted((Path(__file__).parents[2] / "crates" / "sim" / "tests" / "reference").glob("*.csv.gz"))
+
+
+@pytest.mark.parametrize("reference", SHIPPED, ids=lambda file: file.name)
+def test_the_lists_that_ship_can_be_compared_with(
+    pifolab_command: Run, scenario: Path, tmp_path: Path, reference: Path
+):
+    schemes = pl.read_csv(reference, n_rows=1).columns[5:]
+    assert schemes
+    one = ("--set", 'scheduler=[{name="pifo"}]')
+    assert pifolab_command("run", scenario, *one, "--out", tmp_path / "run").returncode == 0
+    done = pifolab_command("agree", tmp_path / "run", reference)
+    assert done.returncode == 2
+    assert (
+        f"has no column fct_ns of completion times: name one with --column; it has {', '.join(schemes)}" in done.stderr
+    )
+    for scheme in schemes:
+        # These are other flows than those of the list, and it is said so.
+        done = pifolab_command("agree", tmp_path / "run", reference, "--column", scheme)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert f"{pl.read_csv(reference).height} flows in the reference" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -70,6 +70,7 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
         "spec": spec.resolved,
         "inputs": inputs::listed(&spec.resolved),
         "seed": seed,
+        "random": spec.is_drawn(),
         "runs": hashes,
         "trace_hash": hex(hash.value()),
         "partial": partial,

@@ -58,6 +58,7 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
         "spec": spec.resolved,
         "inputs": inputs::listed(&spec.resolved),
         "seed": seed,
+        "random": spec.workload.is_drawn(),
         "runs": runs,
         "trace_hash": hex(hash.value()),
         "partial": partial,

@@ -55,6 +55,7 @@ fn a_trace_is_replayed_with_its_own_ranks_and_flow_names() {
     let names = report.table("flows").unwrap().column("flow_name").cloned();
     let expected = ["a", "b", "a", "b"].map(str::to_owned).to_vec();
     assert_eq!(names, Some(Column::Texts(expected)));
+    assert_eq!(report.manifest["random"], false);
     let contents = &report.manifest["spec"]["workload"]["trace_contents"];
     let numbers = ["bytes", "flows", "last_arrival_ns", "packets"].map(|key| contents[key].as_u64().unwrap());
     assert_eq!(numbers, [3100, 2, 3000, 4]);
@@ -162,4 +163,18 @@ fn faults_of_traces_name_file_line_and_key() {
         assert!(error.starts_with(expected), "{workload}\n     got {error}\nexpected {expected}");
         assert!(!error.contains('\n'), "{error}");
     }
+}
+
+#[test]
+fn the_manifest_says_whether_anything_depends_on_the_seed() {
+    let folder = Folder::new("drawn");
+    let random = |source: &str| {
+        let source = format!("rate_mbps = 9\n{source}");
+        folder.run(&source, "duration_ms = 2").unwrap().manifest["random"].as_bool().unwrap()
+    };
+    let fixed = "size_bytes = 100\nranks = { distribution = \"constant\", value = 3 }";
+    assert!(!random(&format!("arrivals = \"constant\"\n{fixed}")));
+    assert!(random(&format!("arrivals = \"poisson\"\n{fixed}")));
+    assert!(random("arrivals = \"constant\"\nsize_bytes = 100\nranks = \"uniform\""));
+    assert!(!random("arrivals = \"constant\"\nsize_bytes = 100\nrank_sequence = [1, 2, 3]\nrepeat_sequence = true"));
 }

@@ -33,6 +33,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     agree.add_argument("--scheduler", metavar="LABEL", help="which scheduler of the run, if it has several")
     agree.add_argument("--seed", type=int, metavar="N", help="which seed of the run, if it has several")
+    agree.add_argument(
+        "--column",
+        default="fct_ns",
+        metavar="NAME",
+        help="the reference's completion times in nanoseconds, where they are not in fct_ns",
+    )
     agree.add_argument("--json", action="store_true", help="print JSON instead of a table")
     agree.set_defaults(run=run_agree)
 
@@ -41,7 +47,13 @@ def run_agree(arguments: argparse.Namespace) -> int:
     """Compare, print, and say by the exit status whether all flows are identical."""
     from pifolab.agreement import agree
 
-    found = agree(arguments.run_folder, arguments.reference, scheduler=arguments.scheduler, seed=arguments.seed)
+    found = agree(
+        arguments.run_folder,
+        arguments.reference,
+        scheduler=arguments.scheduler,
+        seed=arguments.seed,
+        column=arguments.column,
+    )
     if arguments.json:
         print(json.dumps(asdict(found) | {"complete": found.complete}, indent=2))
     else:

@@ -13,6 +13,7 @@ from pifolab.figures.style import save
 from pifolab.folder import check_absent, whole_folder
 from pifolab.report import html
 from pifolab.report.run import pictures, results
+from pifolab.report.setup import what_was_run
 from pifolab.runs import Run, Watch, run
 
 __all__ = ["RUNS", "clear_earlier_demo", "run_scenario", "write_tour"]
@@ -58,7 +59,8 @@ def write_tour(folder: Path, courses: Sequence[Course], runs: dict[str, Run], to
         for name, result in runs.items():
             told(result.title)
             result.save(unfinished / name)
-            parts = [f"<p>{html.escape(result.description)}</p>", *results(result), pictures(result, unfinished / name)]
+            parts = [f"<p>{html.escape(result.description)}</p>", *what_was_run(result), *results(result)]
+            parts.append(pictures(result, unfinished / name))
             parts.append(f'<p><a href="{name}/report.html">Its own report</a>, with the manifest.</p>')
             sections.append(html.Section(result.title, parts))
         lead = "How schedulers that switches can build order and drop packets, beside PIFO, which they imitate."

@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 
 from pifolab.errors import InputError
-from pifolab.figures.one_link import quantity
 from pifolab.figures.palette import INK, look
-from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
+from pifolab.figures.style import COLUMN_INCHES, figure_style, quantity, readable_log, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,9 +37,6 @@ CDF_POINTS = 400
 
 #: Up to this many values each have their tick.
 _FEW_TICKS = 8
-
-#: A logarithmic axis of fewer decades has labels at even distances, one of a few at 1, 2 and 5 of each decade.
-_NARROW_DECADES, _FEW_DECADES = 0.7, 2.0
 
 #: Classes of flow sizes in a decade, and the fewest completed flows of which a class is drawn.
 _CLASSES_PER_DECADE, _FEWEST_FLOWS = 3, 5
@@ -116,7 +112,7 @@ def against(
             )
             axes.fill_between(at, low_end, high_end, color=drawn.colour, alpha=0.2, linewidth=0)
         if log_y:
-            axes.set_yscale("log")
+            readable_log(axes, "y")
         else:
             axes.set_ylim(bottom=0)
         values = frame[x].drop_nulls().unique().sort().to_list()
@@ -204,7 +200,7 @@ def cdf(
             drawn = look(name, names)
             axes.plot(np.quantile(values, shares), shares, color=drawn.colour, linestyle=drawn.dash, label=drawn.label)
         if log_x:
-            _log_x(axes)
+            readable_log(axes, "x")
         axes.set_xlabel(label)
         axes.set_ylabel(share)
         axes.set_ylim(0, 1)
@@ -255,10 +251,7 @@ def fct_by_size(flows: pl.DataFrame, statistic: Literal["mean", "p99"] = "mean",
     axes = figure.axes[0]
     if not classes.height:
         return figure
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.xaxis.set_minor_formatter(lambda _value, _: "")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    readable_log(axes, "x")
     return figure
 
 
@@ -334,23 +327,6 @@ def legend_above(axes: Axes, entries: int, most: int = 3) -> None:
         ncols=max(min(entries, most), 1),
         borderaxespad=0.2,
     )
-
-
-def _log_x(axes: Axes) -> None:
-    """Make the horizontal axis logarithmic, with labels that neither overlap nor are missing."""
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
-
-    axes.set_xscale("log")
-    low, high = axes.get_xlim()
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    decades = np.log10(high / low)
-    if decades < _NARROW_DECADES:
-        # Powers of ten, or simple multiples of them, may not even lie within the axis.
-        axes.xaxis.set_major_locator(MaxNLocator(4))
-        axes.xaxis.set_minor_locator(NullLocator())
-    elif decades < _FEW_DECADES:
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
 def _need(frame: pl.DataFrame, *columns: str) -> None:

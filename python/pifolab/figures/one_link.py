@@ -13,21 +13,32 @@ import numpy as np
 import polars as pl
 
 from pifolab.figures.palette import INK, Look, look
-from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, quantity, readable_log, subplots, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FEW_RANKS", "MAX_POINTS", "bounds_over_time", "comparison", "per_rank", "quantity"]
+__all__ = ["FEW_RANKS", "MAX_POINTS", "bounds_over_time", "comparison", "per_rank"]
 
-#: More ranks than this are gathered into bins of equal width (equal ratio, where they span over four decades).
+#: More ranks than this are gathered into bins of equal width; of equal ratio on a logarithmic axis.
 MAX_POINTS = 200
+#: Ranks that reach this many times as far as the smallest are drawn on a logarithmic axis, if half of them lie in the
+#: first tenth of what they span, as sizes do; ranks that are known to be sizes from a smaller ratio on.
+LOG_RATIO, LOG_RATIO_OF_SIZES = 100, 5
 #: Up to this many ranks are all marked, however far apart they lie.
 FEW_RANKS = 16
 
 
-def per_rank(frame: pl.DataFrame, value: str, label: str, order: Sequence[str] | None = None) -> Figure:
+def per_rank(
+    frame: pl.DataFrame,
+    value: str,
+    label: str,
+    order: Sequence[str] | None = None,
+    *,
+    rank_label: str = "Rank",
+    sizes: bool = False,
+) -> Figure:
     """Return a line for each scheduler: the sum of `value` against rank.
 
     Parameters
@@ -41,10 +52,15 @@ def per_rank(frame: pl.DataFrame, value: str, label: str, order: Sequence[str] |
         The label of the vertical axis, with its unit.
     order : sequence of str, optional
         The schedulers, also those without a row, in the order of the legend. Default: as they come.
+    rank_label : str
+        What a rank is, with its unit.
+    sizes : bool
+        Whether ranks are sizes, which are drawn on a logarithmic axis. Others are if they are spread like sizes.
     """
     names = list(order) if order is not None else _schedulers(frame)
     present = np.unique(frame["rank"].to_numpy())
-    edges, scale = _bins(present)
+    log = _is_log(present, sizes=sizes)
+    edges = _bins(present, log=log)
     # A few far ranks are drawn as they are; those between them occur nowhere.
     few = len(edges) - 1 == len(present)
     centres = present.astype(float) if few else (edges[:-1] + edges[1:] - 1) / 2
@@ -56,12 +72,13 @@ def per_rank(frame: pl.DataFrame, value: str, label: str, order: Sequence[str] |
                 ranks, values = of_seed["rank"].to_numpy(), of_seed[value].to_numpy()
                 lines.append(np.histogram(ranks, bins=edges, weights=values)[0])
             _line(axes, centres, np.vstack(lines or [np.zeros(len(centres))]), look(name, names))
-        axes.set_xscale(scale)
         binned = len(centres) < len(present)
-        axes.set_xlabel(f"Rank ({len(centres)} bins)" if binned else "Rank")
+        axes.set_xlabel(f"{rank_label} ({len(centres)} bins)" if binned else rank_label)
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
         axes.set_xlim(centres[0], centres[-1] if len(centres) > 1 else centres[0] + 1)
+        if log:
+            readable_log(axes, "x", from_zero=present[0] == 0)
         _legend(axes, len(names))
         return figure
 
@@ -93,7 +110,7 @@ def bounds_over_time(frame: pl.DataFrame) -> Figure:
             axes.set_ylabel("Bound (rank)")
             # Matplotlib would write a power of ten where the title is.
             axes.yaxis.set_major_formatter(lambda value, _: quantity(value))
-        panels[-1, 0].set_xlabel("Time (ms)")
+        time_axis(panels[-1, 0])
         if len(names) and queues > 1:
             scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, queues - 1), "viridis")
             bar = figure.colorbar(scale, ax=panels[:, 0].tolist(), fraction=0.05, pad=0.02, aspect=30)
@@ -143,22 +160,6 @@ def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figur
         return figure
 
 
-def quantity(value: float) -> str:
-    """Write a number in at most five digits.
-
-    Examples
-    --------
-    >>> quantity(0), quantity(916667), quantity(12.34), quantity(0.00123)
-    ('0', '917k', '12.3', '0.0012')
-    """
-    if value == int(value) and abs(value) < 10_000:
-        return str(int(value))
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= 10 * size or (abs(value) >= size and unit != "k"):
-            return f"{value / size:.3g}{unit}"
-    return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2g}"
-
-
 def _schedulers(frame: pl.DataFrame) -> list[str]:
     return frame["scheduler"].unique(maintain_order=True).to_list()
 
@@ -169,20 +170,30 @@ def _by_seed(frame: pl.DataFrame) -> list[tuple[Any, pl.DataFrame]]:
     return [(key, part) for key, part in frame.group_by("seed", maintain_order=True)]
 
 
-def _bins(ranks: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str]:
-    """Return the edges of bins that hold all of the sorted `ranks`, and the scale of the axis."""
+def _is_log(ranks: np.ndarray[Any, Any], *, sizes: bool) -> bool:
+    """Return whether the sorted `ranks` belong on a logarithmic axis."""
+    if len(ranks) < 2:
+        return False
+    low, high = int(ranks[0]), int(ranks[-1])
+    if sizes:
+        return high > LOG_RATIO_OF_SIZES * max(low, 1)
+    return high > LOG_RATIO * max(low, 1) and float(np.median(ranks)) < low + (high - low) / 10
+
+
+def _bins(ranks: np.ndarray[Any, Any], *, log: bool) -> np.ndarray[Any, Any]:
+    """Return the edges of bins that hold all of the sorted `ranks`."""
     if len(ranks) == 0:
-        return np.array([0.0, 1.0]), "linear"
+        return np.array([0.0, 1.0])
     low, high = int(ranks[0]), int(ranks[-1])
     if len(ranks) <= FEW_RANKS:
-        return np.append(ranks, high + 1).astype(float), "linear"
-    if high - low < MAX_POINTS:
-        return np.arange(low, high + 2, dtype=float), "linear"
-    if high > 10_000 * max(low, 1):
+        return np.append(ranks, high + 1).astype(float)
+    if log:
         edges = np.geomspace(max(low, 1), high + 1, MAX_POINTS // 4 + 1)
         edges[0] = low
-        return np.unique(np.round(edges)), "symlog"
-    return np.linspace(low, high + 1, MAX_POINTS + 1), "linear"
+        return np.unique(np.round(edges))
+    if high - low < MAX_POINTS:
+        return np.arange(low, high + 2, dtype=float)
+    return np.linspace(low, high + 1, MAX_POINTS + 1)
 
 
 def _line(axes: Axes, x: np.ndarray[Any, Any], lines: np.ndarray[Any, Any], drawn: Look) -> None:

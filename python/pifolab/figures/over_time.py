@@ -10,7 +10,7 @@ import polars as pl
 
 from pifolab.figures.curves import legend_above, schedulers_of
 from pifolab.figures.palette import INK, flow_colours, look
-from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def throughput_over_time(
             axes.set_title(look(name, schedulers).label, loc="left", pad=2)
             axes.set_ylabel("Rate (Gb/s)")
         _from_zero(panels)
-        panels[-1].set_xlabel("Time (ms)")
+        time_axis(panels[-1])
         _legend_of(figure, panels[0])
         return figure
 
@@ -131,7 +131,7 @@ def fairness_over_time(throughput: pl.DataFrame, interval_ns: int) -> Figure:
                 at, line["low"].to_numpy(), line["high"].to_numpy(), color=drawn.colour, alpha=0.2, linewidth=0
             )
         axes.set_ylim(0, 1.02)
-        axes.set_xlabel("Time (ms)")
+        time_axis(axes)
         axes.set_ylabel("Fairness (Jain's index)")
         legend_above(axes, len(schedulers))
         return figure
@@ -167,7 +167,7 @@ def occupancy_over_time(samples: pl.DataFrame, port: int | None = None) -> Figur
             axes.set_ylabel("Packets")
             axes.margins(x=0)
         _from_zero(panels)
-        panels[-1].set_xlabel("Time (ms)")
+        time_axis(panels[-1])
         if len(queues) > 1:
             scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, max(queues)), "viridis")
             bar = figure.colorbar(scale, ax=list(panels), fraction=0.05, pad=0.02, aspect=30)

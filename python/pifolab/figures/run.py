@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -42,12 +43,26 @@ CAPTIONS = {
     "arrival-order": "Which part of its flow each data packet brings, in order of arrival (first seed).",
 }
 
+#: What captions say of several seeds, and is not said of one.
+_OF_SEVERAL_SEEDS = re.compile(
+    r" \(first seed\)|, all seeds|[:,]? means over the seeds(?:, whiskers over all of them)?"
+    r"|(?<=\.) Means over the seeds, whiskers over all of them\."
+)
+
 _COMPARED = (
     ("inversions", "Inversions (packets)"),
     ("dropped_packets", "Drops (packets)"),
     ("lowest_dropped_rank", "Lowest dropped rank"),
     ("delta", "Delta to PIFO"),
 )
+
+#: Rank functions that count bytes, and what an axis calls their ranks.
+_SIZES = {
+    "flow-size": "Rank: flow size (bytes)",
+    "remaining-size": "Rank: remaining size (bytes)",
+    "unacknowledged": "Rank: unacknowledged (bytes)",
+    "las": "Rank: size so far (bytes)",
+}
 
 # More samples than a line of one column's width can show only blur it.
 _BOUND_SAMPLES = 120
@@ -65,8 +80,10 @@ def draw_run(run: Run) -> dict[str, Figure]:
     ranks = run.tables["ranks"]
     if ranks.height:
         order = schedulers["scheduler"].unique(maintain_order=True).to_list()
-        figures["inversions-per-rank"] = per_rank(ranks, "inversions", "Inversions (packets)", order)
-        figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order)
+        function = str((run.manifest["spec"].get("rank") or {}).get("name"))
+        of_rank: dict[str, Any] = {"sizes": function in _SIZES, "rank_label": _SIZES.get(function, "Rank")}
+        figures["inversions-per-rank"] = per_rank(ranks, "inversions", "Inversions (packets)", order, **of_rank)
+        figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order, **of_rank)
     figures.update(_by_queue(run.tables["queues"]))
     figures.update(_over_time(run, "queue_samples", None))
     return figures
@@ -74,12 +91,13 @@ def draw_run(run: Run) -> dict[str, Figure]:
 
 def captions(run: Run) -> dict[str, str]:
     """Return what each figure of this run shows, by the name of its file."""
+    texts = dict(CAPTIONS)
     samples = run.tables.get("port_queue_samples")
-    if samples is None or (port := _port_of_bounds(samples.filter(seed=run.seeds[0]))) is None:
-        return CAPTIONS
-    ends = run.tables["ports"].filter(port=port).select("from", "to").row(0)
-    place = f"Queue bounds of port {port}, from node {ends[0]} to node {ends[1]},"
-    return {**CAPTIONS, "bounds-over-time": f"{place} from when it is first used (first seed)."}
+    if samples is not None and (port := _port_of_bounds(samples.filter(seed=run.seeds[0]))) is not None:
+        ends = run.tables["ports"].filter(port=port).select("from", "to").row(0)
+        place = f"Queue bounds of port {port}, from node {ends[0]} to node {ends[1]},"
+        texts["bounds-over-time"] = f"{place} from when it is first used (first seed)."
+    return texts if len(run.seeds) > 1 else {name: _OF_SEVERAL_SEEDS.sub("", text) for name, text in texts.items()}
 
 
 def _draw_network(run: Run) -> dict[str, Figure]:

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from pifolab.quantities import time_unit
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLUMN_INCHES", "FORMATS", "PAGE_INCHES", "figure_style", "save", "subplots"]
+__all__ = [
+    "COLUMN_INCHES",
+    "FORMATS",
+    "PAGE_INCHES",
+    "figure_style",
+    "quantity",
+    "readable_log",
+    "save",
+    "subplots",
+    "time_axis",
+]
 
 # The width of one column, and of both, of a two-column paper.
 COLUMN_INCHES = 3.4
 PAGE_INCHES = 7.0
 
 FORMATS = ("png", "svg", "pdf")
+
+#: A logarithmic axis of fewer decades has labels at even distances, one of a few at 1, 2 and 5 of each decade.
+_NARROW_DECADES, _FEW_DECADES = 0.7, 2.0
+
+#: So many labels fit under a panel of one column.
+_MOST_LABELS = 6
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -74,6 +94,64 @@ def subplots(
     figure = Figure(figsize=figsize, layout=layout)
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, **grid)
+
+
+def readable_log(axes: Axes, which: Literal["x", "y"], *, from_zero: bool = False) -> None:
+    """Make an axis logarithmic, with labels as people write numbers, that neither overlap nor are missing.
+
+    To be called when the data are drawn: where labels stand depends on how far the axis reaches. With `from_zero` the
+    axis is linear from 0 to 1.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    set_scale, limits = (axes.set_xscale, axes.get_xlim) if which == "x" else (axes.set_yscale, axes.get_ylim)
+    if from_zero:
+        set_scale("symlog", linthresh=1)
+        _, high = limits()
+        step = 10 ** max(1, math.ceil(math.log10(max(high, 10)) / (_MOST_LABELS - 1)))
+        ticks = [0.0, 1.0]
+        while ticks[-1] * step <= high:
+            ticks.append(ticks[-1] * step)
+        axis.set_ticks(ticks, [quantity(tick) for tick in ticks])
+        axis.set_minor_locator(NullLocator())
+        return
+    set_scale("log")
+    low, high = limits()
+    axis.set_major_formatter(FuncFormatter(lambda value, _: quantity(value)))
+    axis.set_minor_formatter(NullFormatter())
+    decades = math.log10(high / low) if low > 0 else math.inf
+    if decades < _NARROW_DECADES:
+        # Powers of ten, or simple multiples of them, may not even lie within the axis.
+        axis.set_major_locator(MaxNLocator(4))
+        axis.set_minor_locator(NullLocator())
+    elif decades < _FEW_DECADES:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    else:
+        axis.set_major_locator(LogLocator(numticks=_MOST_LABELS + 1))
+
+
+def time_axis(axes: Axes) -> None:
+    """Label a horizontal axis of milliseconds, when the data are drawn, in the unit that fits how far it reaches."""
+    unit, size = time_unit([axes.get_xlim()[1] * 1e6])
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value * 1e6 / size:.6g}")
+    axes.set_xlabel(f"Time ({unit})")
+
+
+def quantity(value: float) -> str:
+    """Write a number in at most five digits.
+
+    Examples
+    --------
+    >>> quantity(0), quantity(916667), quantity(12.34), quantity(0.00123)
+    ('0', '917k', '12.3', '0.0012')
+    """
+    if value == int(value) and abs(value) < 10_000:
+        return str(int(value))
+    for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= 10 * size or (abs(value) >= size and unit != "k"):
+            return f"{value / size:.3g}{unit}"
+    return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2g}"
 
 
 def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = FORMATS) -> list[Path]:

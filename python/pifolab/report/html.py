@@ -21,7 +21,7 @@ h1 { font-size: 1.5rem; margin: 0 0 .2rem; }
 h2 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem; }
 .lead { color: #555; margin: 0 0 1rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; margin-bottom: 1rem; }
 th, td { padding: .25rem .8rem .25rem 0; text-align: right; white-space: nowrap; }
 th { font-weight: 600; color: #555; border-bottom: 1px solid #bbb; vertical-align: bottom; white-space: normal; }
 th:first-child, td:first-child { text-align: left; }

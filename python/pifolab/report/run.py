@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.run import captions
+from pifolab.quantities import time_unit
 from pifolab.report import html
+from pifolab.report.setup import what_was_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,46 +35,61 @@ _COLUMNS = (
     ("lowest_dropped_rank", "lowest dropped rank"),
     ("inversions", "inversions (packets)"),
     ("delta", "Delta to PIFO"),
-    ("sojourn_mean_ns", "mean wait (ns)"),
-    ("sojourn_p99_ns", "p99 wait (ns)"),
+    ("sojourn_mean_ns", "mean wait"),
+    ("sojourn_p99_ns", "p99 wait"),
     ("reordered_packets", "reordered (packets)"),
     ("utilisation", "utilisation"),
 )
 
 
 def summary_rows(schedulers: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
-    """Return headings and a row for each scheduler: means over the seeds, whole where they are counts."""
+    """Return headings and a row for each scheduler: means over the seeds, whole where they are counts.
+
+    Times have the unit that fits the largest of their column, which stands in the heading.
+    """
     import polars as pl
 
     known = [(column, heading) for column, heading in _COLUMNS if column in schedulers.columns]
     known = [(column, heading) for column, heading in known if schedulers[column].null_count() < schedulers.height]
     means = schedulers.group_by("scheduler", maintain_order=True).agg(pl.col(column).mean() for column, _ in known)
+    headings = []
+    for column, heading in known:
+        if column.endswith("_ns"):
+            unit, size = time_unit(means[column])
+            means = means.with_columns(pl.col(column) / size)
+            heading = f"{heading} ({unit})"
+        headings.append(heading)
     rows: list[list[Any]] = []
     for row in means.iter_rows(named=True):
         cells: list[Any] = [row["scheduler"]]
         for column, _ in known:
             value = row[column]
-            cells.append(round(value) if value is not None and (abs(value) >= 1000 or value == int(value)) else value)
+            whole = value is not None and not column.endswith("_ns") and (abs(value) >= 1000 or value == int(value))
+            cells.append(round(value) if whole else value)
         rows.append(cells)
-    return ["scheduler", *(heading for _, heading in known)], rows
+    return ["scheduler", *headings], rows
 
 
 def fct_rows(fct: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
-    """Return headings and a row for each scheduler and class of flow sizes: means over the seeds, in milliseconds."""
+    """Return headings and a row for each scheduler and class of flow sizes: means over the seeds."""
     import polars as pl
 
     means = fct.group_by("scheduler", "class", maintain_order=True).agg(
         pl.col("flows", "completed").mean(),
-        pl.col("mean_ns", "p99_ns").mean() / 1e6,
+        pl.col("mean_ns", "p99_ns").mean(),
         pl.col("mean_slowdown", "p99_slowdown").mean(),
     )
-    headings = ["scheduler", "flow size", "flows", "complete", "mean FCT (ms)", "p99 FCT (ms)", "mean slowdown", "p99"]
+    # One unit for both, so that they can be compared.
+    unit, size = time_unit(means["p99_ns"])
+    means = means.with_columns(pl.col("mean_ns", "p99_ns") / size)
+    times = [f"mean FCT ({unit})", f"p99 FCT ({unit})"]
+    headings = ["scheduler", "flow size", "flows", "complete", *times, "mean slowdown", "p99"]
     rows = [[*row[:2], *(round(value) for value in row[2:4]), *row[4:]] for row in means.iter_rows()]
     return headings, rows
 
 
 def results(run: Run) -> list[str]:
-    """Return the table of the schedulers' main numbers, and what it is a mean over."""
+    """Return the tables of the schedulers' main numbers."""
     headings, rows = summary_rows(run.tables["schedulers"])
     names = [row[0] for row in rows]
     table = html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows])
@@ -80,8 +97,7 @@ def results(run: Run) -> list[str]:
     if "fct" in run.tables:
         headings, rows = fct_rows(run.tables["fct"])
         parts.append(html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows]))
-    seeds = ", ".join(map(str, run.seeds))
-    return [*parts, f"<p>Seed {seeds}.</p>" if len(run.seeds) == 1 else f"<p>Means over the seeds {seeds}.</p>"]
+    return parts
 
 
 def pictures(run: Run, folder: Path) -> str:
@@ -94,6 +110,7 @@ def pictures(run: Run, folder: Path) -> str:
 def write_report(run: Run, folder: Path) -> Path:
     """Write `report.html` into the run folder `folder`, whose figures are drawn already."""
     sections = [
+        html.Section("What was run", what_was_run(run)),
         html.Section("Results", results(run)),
         html.Section("Figures", [pictures(run, folder)]),
         html.Section("How to repeat it", _repeat(run)),

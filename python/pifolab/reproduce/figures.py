@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.palette import INK, flow_colours, look, rank_colour
-from pifolab.figures.style import PAGE_INCHES, figure_style, save, subplots
+from pifolab.figures.style import PAGE_INCHES, figure_style, readable_log, save, subplots
 from pifolab.reproduce.execute import Measured
 from pifolab.reproduce.marks import Mark, marks_of
 from pifolab.reproduce.registry import Claim
@@ -126,7 +126,7 @@ def _fct(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> Figur
         for name in names:
             _curve(axes, frame.filter(scheduler=name, size=size), plot["x"], column, name, names, 1e-6)
         stated = [one for one in marks if one.function == "fct" and one.about == {"size": size, "column": column}]
-        axes.set_yscale("log")
+        readable_log(axes, "y")
         _brackets(axes, frame.filter(size=size), stated, plot["x"], column, names, 1e-6)
         axes.set_xlabel("load")
         axes.set_ylabel(f"{size} flows, {'mean' if column == 'mean_ns' else 'p99'} (ms)")
@@ -274,7 +274,7 @@ def _over_time(one: Measured, plot: Mapping[str, Any], _marks: Sequence[Mark]) -
     axes.set_xlabel("time (ms)")
     axes.set_ylabel(plot["label"])
     if column == "unpifoness":
-        axes.set_yscale("log")
+        readable_log(axes, "y")
     _legend(figure, axes)
     return figure
 
@@ -321,8 +321,8 @@ def _by_size(one: Measured, plot: Mapping[str, Any], marks: Sequence[Mark]) -> F
     figure, (axes,) = _panels(1)
     for name in names:
         _curve(axes, means.filter(scheduler=name), "size_bytes", "fct_ns", name, names, 1e-6)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    readable_log(axes, "x")
+    readable_log(axes, "y")
     stated = [one for one in marks if one.function == "size_fct_ns"]
     _brackets(axes, means, stated, "size_bytes", "fct_ns", names, 1e-6)
     axes.set_xlabel("flow size (bytes)")

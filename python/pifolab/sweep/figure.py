@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
 from pifolab.figures.palette import look
-from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
+from pifolab.figures.style import COLUMN_INCHES, figure_style, readable_log, subplots
 from pifolab.sweep.results import Group
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _draw_lines(plot: Axes, groups: list[Group], x: str | None, panel: str | Non
         plot.fill_between(at, low, high, color=style.colour, alpha=0.2, lw=0)
     values = [group.axes[x] for group in groups if group.axes[x] is not None]
     if values and min(values) > 0 and max(values) / min(values) >= _LOGARITHMIC:
-        plot.set_xscale("log")
+        readable_log(plot, "x")
     plot.set_xlabel(x.replace("_", " "))
     plot.set_ylim(bottom=min(0.0, *(group.estimate.value for group in groups)))
 

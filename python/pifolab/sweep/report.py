@@ -14,7 +14,10 @@ def print_statistics(groups: list[Group], out: TextIO, most: int | None = None) 
     """Print mean, interval and seeds of each metric; at most `most` lines for each."""
     for metric in dict.fromkeys(group.metric for group in groups):
         these = [group for group in groups if group.metric == metric]
-        print(f"{metric}: mean [95 % interval]", file=out)
+        random = any(group.random for group in these)
+        print(
+            f"{metric}: mean [95 % interval]" if random else f"{metric} (not random: the same for every seed)", file=out
+        )
         width = max(len(group.name) for group in these)
         for group in these[:most]:
             seeds = group.estimate.seeds
@@ -23,7 +26,8 @@ def print_statistics(groups: list[Group], out: TextIO, most: int | None = None) 
                 about += (
                     f"; {group.without_value} left out: {'they have' if group.without_value > 1 else 'it has'} no value"
                 )
-            print(f"  {group.name:{width}}  {group.estimate}  ({about})", file=out)
+            shown = f"{group.estimate}  ({about})" if random else f"{group.estimate.value:.6g}"
+            print(f"  {group.name:{width}}  {shown}", file=out)
         if most is not None and len(these) > most:
             print(f"  and {len(these) - most} more: pifolab results STORE --statistics", file=out)
         print(file=out)
@@ -54,7 +58,11 @@ def print_comparisons(compared: list[Compared], out: TextIO) -> None:
 
 
 def print_warnings(groups: list[Group], wide: float, out: TextIO, most: int | None = None) -> None:
-    """Print where seeds are too few or intervals wider than `wide`, the widest first, with how many would do."""
+    """Print where seeds are too few or intervals wider than `wide`, the widest first, with how many would do.
+
+    Where nothing is random one seed is enough, and nothing is printed.
+    """
+    groups = [group for group in groups if group.random]
     few = [group.estimate.seeds for group in groups if group.estimate.seeds < ENOUGH_SEEDS]
     if few:
         # One line for all of them: with few seeds there are few for every combination.

@@ -43,6 +43,8 @@ class Group:
     estimate: Estimate
     #: Finished runs in which the metric has no value, such as the lowest dropped rank where nothing was dropped.
     without_value: int = 0
+    #: False if nothing in these runs depends on the seed: then there is nothing to be uncertain of.
+    random: bool = True
 
     @property
     def name(self) -> str:
@@ -250,13 +252,25 @@ def groups(store: Store, runs: pl.DataFrame, metrics: list[Metric]) -> list[Grou
         A metric does not fit its table.
     """
     found = []
+    random = _random(store, runs)
     for metric in metrics:
         for (axes, scheduler), by_seed in _by_group(store, runs, metric).items():
             values = [value for _, value in sorted(by_seed.items()) if value is not None]
             if values:
                 without = len(by_seed) - len(values)
-                found.append(Group(dict(axes), scheduler, metric.name, mean_interval(values), without))
+                found.append(Group(dict(axes), scheduler, metric.name, mean_interval(values), without, random))
     return found
+
+
+def _random(store: Store, runs: pl.DataFrame) -> bool:
+    """Return whether anything in any of the runs depends on its seed: mostly the first to be asked says so."""
+    done = set(store.keys())
+
+    def drawn(key: str) -> bool:
+        manifest = store.manifest(key)
+        return bool(manifest.get("random", True) or manifest.get("python"))
+
+    return any(drawn(key) for key in runs["run"] if key in done)
 
 
 def groups_frame(found: list[Group]) -> pl.DataFrame:

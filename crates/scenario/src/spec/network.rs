@@ -193,6 +193,12 @@ impl NetworkSpec {
         Ok(spec)
     }
 
+    /// Whether anything depends on the seed of the run.
+    pub(crate) fn is_drawn(&self) -> bool {
+        let flows = self.flows.iter().any(|source| matches!(source, Flows::Drawn(_)));
+        flows || self.transport.packet_ranks.as_ref().is_some_and(|ranks| ranks.min() != ranks.max())
+    }
+
     /// The flows of the run with seed `seed`.
     pub(crate) fn flows(&self, seed: u64) -> Vec<Flow> {
         draw_flows(&self.flows, seed)

@@ -36,6 +36,23 @@ pub(crate) struct SyntheticSource {
 }
 
 impl SyntheticSource {
+    /// Whether anything of it depends on the seed.
+    fn is_drawn(&self) -> bool {
+        let Source { process, sizes, ranks, flows, .. } = &self.source;
+        let arrivals = match process {
+            ArrivalProcess::ConstantBitRate { .. } | ArrivalProcess::Batches { .. } => false,
+            ArrivalProcess::Jittered { jitter, .. } => *jitter != Ratio::ZERO,
+            ArrivalProcess::OnOff { periods, .. } => *periods == Periods::Exponential,
+            ArrivalProcess::Poisson { .. } => true,
+        };
+        let several = |distribution: &Distribution| distribution.min() != distribution.max();
+        let ranks = match ranks {
+            RankSource::Sequence { .. } => false,
+            RankSource::Drawn(phases) => phases.iter().any(|phase| several(&phase.ranks)),
+        };
+        arrivals || ranks || several(sizes) || matches!(flows, FlowAssignment::Drawn(_))
+    }
+
     /// About how many packets it sends; `None` if it does not end by itself.
     pub(crate) fn expected_packets(&self) -> Option<f64> {
         let Source { process, sizes, ranks, start, end, .. } = &self.source;
@@ -339,6 +356,14 @@ impl Workload {
                 facts.with(Fact::Deadline).with(Fact::RemainingTransmission)
             }
             Self::Synthetic(_) => facts,
+        }
+    }
+
+    /// Whether anything depends on the seed.
+    pub(crate) fn is_drawn(&self) -> bool {
+        match self {
+            Self::Trace(_) => false,
+            Self::Synthetic(sources) => sources.iter().any(SyntheticSource::is_drawn),
         }
     }
 

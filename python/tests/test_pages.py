@@ -1,0 +1,163 @@
+"""Every command that README.md, CONTRIBUTING.md and docs show is run as it stands (`page_commands` says how)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from page_commands import ROOT, Command, File, hidden, pages, steps
+
+#: What is never run, and why. Whoever adds to the pages a command that cannot be run adds it here as well.
+_OTHER_TESTS = "the tests of dataplane/linux do the same between interfaces of their own"
+_SWITCH = (
+    "pifolab-dataplane switch --in eth1 --out eth2 --rate-mbps 100 --scheduler pifo --capacity-packets 80 --rank dscp"
+)
+NEVER = {
+    "make build": "make test begins with it",
+    "make test": "it is what runs this test",
+    "make check": "it compiles the whole workspace again, and is run beside make test",
+    "scripts/install_dataplane_deps.sh": "it installs packages of the system",
+    **{
+        f"pifolab dataplane {command}": f"it takes over the interface eth1, {reason}"
+        for command, reason in {
+            "up --dev eth1 --rate-mbps 100 --scheduler packs --queues 8 --window 20 --k 0.1": _OTHER_TESTS,
+            "status --watch-s 1": _OTHER_TESTS,
+            "down": _OTHER_TESTS,
+            "up --dev eth1 --rate-mbps 100 --scheduler pifo --qdisc bpf --capacity-packets 80": (
+                "make guest-test does the same in a virtual machine"
+            ),
+        }.items()
+    },
+    _SWITCH: f"it takes over the interfaces eth1 and eth2, {_OTHER_TESTS}",
+}
+
+#: A page's commands end within this, or the test fails: nothing may wait for ever.
+LIMIT_S = 3600
+
+PAGES = {page.relative_to(ROOT).as_posix(): steps(page) for page in pages()}
+
+
+def commands(*, slow: bool | None = None) -> list[Command]:
+    """Return all commands of all pages."""
+    found = [step for page in PAGES.values() for step in page if isinstance(step, Command)]
+    return [step for step in found if slow is None or step.slow == slow]
+
+
+def sandbox(folder: Path) -> None:
+    """Make `folder` look like the source tree; what is written there stays there."""
+    for entry in ROOT.iterdir():
+        if entry.name not in (".git", "out"):
+            (folder / entry.name).symlink_to(entry)
+
+
+def run_page(name: str, folder: Path, report, *, slow: bool) -> None:
+    """Run the commands of a page in order; with `slow` all of them, otherwise those that are quick."""
+    sandbox(folder)
+    scripts = Path(sys.executable).parent
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PIFOLAB", "PYTEST"))}
+    environment |= {"PATH": f"{scripts}{os.pathsep}{environment['PATH']}", "COLUMNS": "100"}
+    for step in PAGES[name]:
+        if isinstance(step, File):
+            (folder / step.name).write_text(step.text, encoding="utf-8")
+            continue
+        where = f"{name}:{step.line}: {step.shell}"
+        if step.never or (step.slow and not slow):
+            continue
+        if step.needs and shutil.which(step.needs) is None:
+            report(f"not run: {where}: {step.needs} is not installed")
+            continue
+        ended = subprocess.run(
+            ["bash", "-c", step.shell],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LIMIT_S,
+        )
+        assert ended.returncode == 0, f"{where}: exit status {ended.returncode}\n{ended.stdout[-4000:]}"
+
+
+@pytest.fixture
+def report(capsys):
+    def say(line: str) -> None:
+        with capsys.disabled():
+            print(f"\n{line}", end="")
+
+    return say
+
+
+def with_commands(*, slow: bool) -> list[str]:
+    """Return the pages that have a command to run, quick or slow."""
+    return [name for name in PAGES if any(c.page == name and not c.never for c in commands(slow=slow))]
+
+
+@pytest.mark.parametrize("name", with_commands(slow=False))
+def test_the_quick_commands_of_a_page_run(name, tmp_path, report):
+    run_page(name, tmp_path, report, slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", with_commands(slow=True))
+def test_all_commands_of_a_page_run(name, tmp_path, report):
+    run_page(name, tmp_path, report, slow=True)
+
+
+def test_what_is_not_run_is_pinned_with_its_reason(report):
+    found = {command.text: command.never for command in commands() if command.never}
+    for text, reason in found.items():
+        report(f"never run: {text}: {reason}")
+    assert found == NEVER
+
+
+def test_no_command_stands_where_no_test_finds_it():
+    for page in pages():
+        assert hidden(page) == [], f"{page}: put commands into a block that begins with ```sh"
+
+
+def test_every_page_with_commands_is_found():
+    # README, CONTRIBUTING and these pages have commands; a page that loses all of them was read wrongly.
+    assert {"README.md", "CONTRIBUTING.md", "docs/sweeps.md", "docs/network.md", "docs/testbed.md"} <= {
+        command.page for command in commands()
+    }
+    assert len(commands()) > 40
+
+
+@pytest.mark.parametrize(
+    ("page", "problem"),
+    [
+        ("<!-- run: 2 slow -->\n```sh\nmake\n```\n", "the block has 1 commands"),
+        ("<!-- run: sometimes -->\n```sh\nmake\n```\n", "expected [NUMBER] with, slow, needs or never"),
+        ("<!-- run: never -->\n```sh\nmake\n```\n", "expected arguments, a program or a reason"),
+        ("<!-- run: slow -->\n", "a comment without a block below it"),
+    ],
+)
+def test_a_comment_that_is_not_of_the_form_is_an_error(page, problem, tmp_path, monkeypatch):
+    import page_commands
+
+    monkeypatch.setattr(page_commands, "ROOT", tmp_path)
+    file = tmp_path / "page.md"
+    file.write_text(page)
+    with pytest.raises(ValueError) as raised:
+        page_commands.steps(file)
+    assert problem in str(raised.value)
+
+
+def test_a_command_is_read_with_what_its_comment_says(tmp_path, monkeypatch):
+    import page_commands
+
+    monkeypatch.setattr(page_commands, "ROOT", tmp_path)
+    file = tmp_path / "page.md"
+    text = "<!-- file: a.toml: toml -->\n```toml\nx = 1\n```\n<!-- run: 1 with --quick; 2 slow; 3 never it is odd -->\n"
+    file.write_text(text + "```sh\na b   # comment\n\nc '#d'\ne\n```\n")
+    assert page_commands.steps(file) == [
+        File("page.md", "a.toml", "x = 1\n"),
+        Command("page.md", 7, "a b", "--quick"),
+        Command("page.md", 9, "c '#d'", slow=True),
+        Command("page.md", 10, "e", never="it is odd"),
+    ]

@@ -1,0 +1,160 @@
+"""Reports say what was run, in units that people read, and nothing about chance where nothing is random."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sweeping import sweep_of
+
+import pifolab
+from pifolab.cli import main
+from pifolab.figures.one_link import per_rank
+from pifolab.figures.style import readable_log, subplots
+from pifolab.report.run import fct_rows, summary_rows
+from pifolab.report.setup import setup_lines
+from pifolab.store import Store
+from pifolab.sweep import run_sweep
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPTURE = ROOT / "python" / "pifolab" / "data" / "tcp-mix.pcap.gz"
+
+DRAWN = """
+duration_s = 0.001
+link = { rate_gbps = 10 }
+workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }
+scheduler = [{ name = "aifo" }, { name = "packs" }]
+"""
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory) -> Path:
+    """The folder of a comparison on the capture that ships."""
+    out = tmp_path_factory.mktemp("reports") / "run"
+    options = ["--rate-gbps", "0.07", "--rank", "flow-size", "--schedulers", "pifo,aifo,packs", "--out", str(out)]
+    assert main(["compare", "--trace", str(CAPTURE), *options]) == 0
+    return out
+
+
+def first_section(page: str) -> str:
+    start = page.index("<section>")
+    return page[start : page.index("</section>", start)]
+
+
+def test_a_report_says_what_was_run_in_its_first_lines(compared):
+    first = first_section((compared / "report.html").read_text())
+    assert "<h2>What was run</h2>" in first
+    assert "trace tcp-mix.pcap.gz: 23,378 packets of 60 flows, 35 MB in 3.73 s" in first
+    assert "a link of 70 Mb/s, which the trace loads by 107% on average" in first
+    assert "ranks: flow-size" in first
+    # What AIFO and PACKS do not have in common, defaults all: the buffer's queues, k, and the window.
+    headings = re.findall(r"<th>(.*?)</th>", first)
+    assert headings == ["scheduler", "buffer", "queues", "k", "window", "further settings"]
+    rows = [re.findall(r"<td>(.*?)</td>", row)[1:5] for row in re.findall(r"<tr>(.*?)</tr>", first, re.DOTALL)[1:]]
+    assert rows == [
+        ["80 packets", "1", "-", "-"],
+        ["80 packets", "1", "0.1", "20"],
+        ["80 packets", "8", "0", "1&#8239;000"],
+    ]
+
+
+def test_nothing_is_said_of_seeds_where_nothing_is_random(compared):
+    page = (compared / "report.html").read_text()
+    shown = page[: page.index("How to repeat it")]
+    assert "nothing here is drawn at random: every seed gives the same result" in shown
+    assert not re.search(
+        r"over the seeds|first seed|all seeds|[Ss]eed 1\b|interval", re.sub(r'base64,[^"]*', "", shown)
+    )
+    drawn = pifolab.run_text(DRAWN, seeds=[3])
+    assert setup_lines(drawn)[-1] == "seed 3"
+    assert setup_lines(pifolab.run_text(DRAWN, seeds=[3, 4]))[-1] == "2 seeds (3, 4): tables show means"
+
+
+def test_a_sweep_in_which_nothing_is_random_has_no_intervals_and_no_advice_about_seeds(tmp_path, capsys):
+    from pifolab.cli.sweep import show_result
+
+    (tmp_path / "t.csv").write_text(
+        "time_ns,size_bytes,rank\n" + "".join(f"{at * 1000},1500,{at % 7}\n" for at in range(300))
+    )
+    base = tmp_path / "small.toml"
+    base.write_text(
+        'link = { rate_gbps = 10 }\nworkload = { trace = "t.csv", trace_rank = "column" }\n'
+        'scheduler = [{ name = "fifo" }, { name = "packs" }]\n'
+    )
+    keys = {"axis": {"rate": {"key": "link.rate_gbps", "values": [9, 11]}}, "metrics": ["inversions"]}
+    for seeds in ([1], [1, 2]):
+        store = Store(tmp_path / f"store{len(seeds)}")
+        result = run_sweep(sweep_of(base, seeds=seeds, **keys), store, workers=1)
+        import sys
+
+        show_result(result, sys.stdout)
+        said = capsys.readouterr().out
+        assert "inversions (not random: the same for every seed)" in said
+        assert "interval" not in said
+        assert "warning" not in said
+        assert "[" not in said
+
+
+def test_times_have_units_that_fit(compared):
+    headings, rows = summary_rows(pl.read_parquet(compared / "schedulers.parquet"))
+    wait = headings.index("mean wait (ms)")
+    assert "p99 wait (ms)" in headings
+    assert 1 < rows[0][wait] < 100
+    headings, rows = summary_rows(pifolab.run_text(DRAWN).tables["schedulers"])
+    assert "mean wait (us)" in headings
+    fct = pl.DataFrame(
+        {"scheduler": "a", "class": "all", "flows": 3, "completed": 3, "mean_ns": 2_500.0, "p99_ns": 9_000.0}
+        | {"mean_slowdown": 1.0, "p99_slowdown": 2.0}
+    )
+    headings, rows = fct_rows(fct)
+    assert headings[4:6] == ["mean FCT (us)", "p99 FCT (us)"]
+    assert rows[0][4:6] == [2.5, 9.0]
+
+
+def test_ranks_that_are_sizes_stand_on_a_logarithmic_axis(compared):
+    from pifolab.figures.run import draw_run
+    from pifolab.runs import Run
+
+    sizes = np.unique(np.geomspace(700, 3_000_000, 60).astype(int))
+    frame = pl.DataFrame({"scheduler": "fifo", "rank": sizes, "dropped": np.arange(len(sizes))})
+    (axes,) = per_rank(frame, "dropped", "Drops", sizes=True).axes
+    assert axes.get_xscale() == "log"
+    tables = {file.stem: pl.read_parquet(file) for file in compared.glob("*.parquet")}
+    import json
+
+    manifest = json.loads((compared / "manifest.json").read_text())
+    summary = json.loads((compared / "summary.json").read_text())
+    (axes,) = draw_run(Run(manifest, summary, tables))["drops-per-rank"].axes
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlabel().startswith("Rank: flow size (bytes)")
+    # Ranks that are drawn evenly are not sizes.
+    even = pl.DataFrame({"scheduler": "fifo", "rank": np.arange(1, 500), "dropped": 1})
+    assert per_rank(even, "dropped", "Drops").axes[0].get_xscale() == "linear"
+
+
+@pytest.mark.parametrize("which", ["x", "y"])
+@pytest.mark.parametrize("from_zero", [False, True])
+@pytest.mark.parametrize("spread", [1.05, 1.5, 3, 8, 30, 5000, 1e7, 1e11])
+def test_the_labels_of_a_logarithmic_axis_can_be_read(which, from_zero, spread):
+    if from_zero and spread < 30:
+        pytest.skip("from 0 only axes of decades are drawn")
+    figure, axes = subplots(figsize=(3.4, 2.2))
+    first = 1 if from_zero else 630
+    values = np.geomspace(first, first * spread, 50)
+    axes.plot(values, values)
+    readable_log(axes, which, from_zero=from_zero)
+    figure.canvas.draw()
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+    shown = [tick.label1 for tick in ticks if low <= tick.get_loc() <= high and tick.label1.get_text()]
+    boxes = [label.get_window_extent() for label in shown]
+    ends = sorted((box.x0, box.x1) if which == "x" else (box.y0, box.y1) for box in boxes)
+    assert len(ends) > 1
+    assert all(before[1] < after[0] for before, after in pairwise(ends))
+    # As people write numbers: no powers of ten, no "1e+06".
+    assert all(re.fullmatch(r"\d+(\.\d+)?[kMGT]?", label.get_text()) for label in shown), [*map(str, shown)]
