@@ -267,7 +267,11 @@ def _random(store: Store, runs: pl.DataFrame) -> bool:
     done = set(store.keys())
 
     def drawn(key: str) -> bool:
-        manifest = store.manifest(key)
+        try:
+            manifest = store.manifest(key)
+        except StoreError:
+            # A damaged run counts for nothing; whoever reads its tables says so.
+            return False
         return bool(manifest.get("random", True) or manifest.get("python"))
 
     return any(drawn(key) for key in runs["run"] if key in done)
