@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -161,3 +162,13 @@ def test_a_command_is_read_with_what_its_comment_says(tmp_path, monkeypatch):
         Command("page.md", 9, "c '#d'", slow=True),
         Command("page.md", 10, "e", never="it is odd"),
     ]
+
+
+def test_every_file_that_contributing_names_exists():
+    """What a newcomer is to add (`lifo`, `my_rank`, a page of theirs) does not; all that they start from does."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:crates|docs|fuzz|python|scripts|conformance)/[\w./-]+)`", text))
+    named |= {f"crates/sched/src/schedulers/{name}" for name in re.findall(r"start from `(\w+\.rs)`", text)}
+    added = [name for name in named if re.search(r"lifo|my_rank|my-rank", name)]
+    assert added
+    assert sorted(name for name in named if name not in added and not (ROOT / name).exists()) == []
