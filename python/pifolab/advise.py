@@ -229,7 +229,7 @@ def advise(
     path = Path(trace)
     if rank is None:
         rank = {"small-fct": "flow-size", "fairness": "stfq"}.get(objective) or _carried(path)
-    if objective == "small-fct" and rank not in ("flow-size", *_CARRIED):
+    if objective == "small-fct" and rank not in (_WHOLE_SIZE, *_CARRIED):
         raise InputError(
             f"rank = {rank}: small-fct needs ranks that are the sizes of flows: expected flow-size, or column, dscp or "
             "payload if the trace carries sizes"
@@ -253,7 +253,7 @@ def advise(
         ideal = info.ideal()
         candidates = dict(_candidates(queues, buffer_packets, objective))
         tuned = scene.scores(packets[:half], candidates)
-        fifo = next(label for label, (name, _) in candidates.items() if name == "fifo")
+        fifo = next(label for label, (name, _) in candidates.items() if info.scheduler(name).traits.tail_drop)
         best: dict[str, str] = {}
 
         def key(label: str) -> tuple[bool, float]:
@@ -314,7 +314,7 @@ def advise(
     )
     if not lost:
         return advice
-    fifos = next(one.dropped_share for one in ranking if one.scheduler == "fifo")
+    fifos = next(one.dropped_share for one in ranking if info.scheduler(one.scheduler).traits.tail_drop)
     note = f"{lost}; FIFO loses {fifos:.1%}: that is over {MOST_EXTRA_LOSS:.0%} of the packets more, so ranked last"
     return replace(advice, notes=(*advice.notes, note))
 
@@ -353,6 +353,9 @@ def _carried(path: Path) -> str:
     return "column" if len(names) > 1 and b"rank" in names else "flow-size"
 
 
+#: The rank that is counted over the whole trace, and goes to its pieces as a column.
+_WHOLE_SIZE = "flow-size"
+
 #: Ranks that the trace carries.
 _CARRIED = ("column", "dscp", "payload")
 
@@ -380,7 +383,7 @@ def _read(
     if duration_s is not None:
         text = f"duration_s = {duration_s}\n" + text
     result = run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1)
-    if rank == "flow-size":
+    if rank == _WHOLE_SIZE:
         sizes: dict[int, int] = {}
         for _, size, flow, _ in seen:
             sizes[flow] = sizes.get(flow, 0) + size
@@ -433,7 +436,7 @@ class _Scene:
         for label, (name, parameters) in candidates.items():
             extra += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"' if label != name else ""]
             extra += [f"{key} = {json.dumps(value)}" for key, value in parameters.items()]
-        rank = "column" if self.rank == "flow-size" or self.rank in _CARRIED else self.rank
+        rank = "column" if self.rank == _WHOLE_SIZE or self.rank in _CARRIED else self.rank
         text = _scenario(file, rank, self.rate_bps, {}, "\n".join(extra))
         tables = run_text(text, "advise.toml", workers=self.workers).tables
         found = {}
