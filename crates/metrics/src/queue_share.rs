@@ -134,7 +134,8 @@ impl Observer for QueueShares {
         let share = &mut self.queues[queue as usize];
         share.sent += 1;
         share.sent_bytes += u64::from(packet.size);
-        share.wire += self.last_sent.1;
+        // The last packet of a run counts in full, also beyond the last instant that a time can hold.
+        share.wire = share.wire.saturating_add(self.last_sent.1);
         share.hold(scheduler.queue_len(queue as usize), now);
     }
 

@@ -1,6 +1,6 @@
 //! What `pifolab bench` measures: the loops are the library's, the clock is here.
 
-use crate::errors::{Fault, guard};
+use crate::errors::{Fault, interruptible};
 use pifolab_scenario::bench::{self, Load};
 use pifolab_scenario::registry;
 use pifolab_sim::bench::{Case, Prepared};
@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Measures every scheduler: some seconds.
 #[pyfunction]
 pub fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let measurements = guard(py, || Ok(py.detach(bench::schedulers)))?;
+    let measurements = interruptible(py, || Ok(bench::schedulers()))?;
     let rows = measurements.iter().map(|measurement| {
         let row = PyDict::new(py);
         row.set_item("name", &measurement.name)?;
@@ -34,19 +34,19 @@ pub fn network_cases() -> [&'static str; Case::ALL.len()] {
 /// Runs the network of `case` for `simulated_ms`, and takes the time of the run alone, without making network and flows.
 #[pyfunction]
 pub fn bench_network<'py>(py: Python<'py>, case: &str, simulated_ms: u64) -> PyResult<Bound<'py, PyDict>> {
-    let (prepared, result, wall_s) = guard(py, || {
+    let name = case.to_owned();
+    let (prepared, result, wall_s) = interruptible(py, move || {
+        let case = name.as_str();
         let known = Case::ALL.into_iter().find(|known| known.name() == case);
         let known = known
             .ok_or_else(|| Fault::Input(registry::unknown("case", case, || Case::ALL.into_iter().map(Case::name))))?;
         if !(1..=1_000_000).contains(&simulated_ms) {
             return Err(Fault::Input(format!("simulated_ms = {simulated_ms}: expected an integer from 1 to 1000000")));
         }
-        Ok(py.detach(|| {
-            let prepared = Prepared::new(known, Span::from_us(1_000 * simulated_ms));
-            let start = Instant::now();
-            let result = prepared.run();
-            (prepared, result, start.elapsed().as_secs_f64())
-        }))
+        let prepared = Prepared::new(known, Span::from_us(1_000 * simulated_ms));
+        let start = Instant::now();
+        let result = prepared.run();
+        Ok((prepared, result, start.elapsed().as_secs_f64()))
     })?;
     let row = PyDict::new(py);
     row.set_item("case", case)?;

@@ -19,15 +19,49 @@ use pifolab_scenario::{BoxedObserver, Extras};
 use pifolab_sched::params::Value;
 use pifolab_sim::network::Controllers;
 use pifolab_units::Time;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rank::PythonRank;
 use scheduler::PythonScheduler;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ffi::{c_long, c_ulong};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The first exception of a run.
 #[derive(Clone, Default)]
 pub struct Slot(Arc<Mutex<Option<PyErr>>>);
+
+/// The threads of a run, by what the interpreter calls them.
+#[derive(Clone, Default)]
+struct Threads(Arc<Mutex<Vec<c_ulong>>>);
+
+impl Threads {
+    /// Runs `work` on this thread, which can be [interrupted](Self::interrupt) meanwhile.
+    fn enter(&self, py: Python<'_>, work: &mut (dyn FnMut() + Send)) {
+        // SAFETY: the function has no conditions.
+        let own = unsafe { pyo3::ffi::PyThread_get_thread_ident() };
+        self.lock().push(own);
+        py.detach(work);
+        self.lock().retain(|thread| *thread != own);
+    }
+
+    /// Raises `KeyboardInterrupt` in whatever Python code the threads are at. Signals reach the main thread alone, so that
+    /// a loop on another one would never hear of Ctrl-C.
+    fn interrupt(&self) {
+        Python::attach(|py| {
+            let interrupt = py.get_type::<PyKeyboardInterrupt>();
+            for thread in self.lock().iter() {
+                // SAFETY: the interpreter is attached, and the exception is a class that lives as long as it does. A
+                // thread that is unknown by now is passed over.
+                unsafe { pyo3::ffi::PyThreadState_SetAsyncExc(*thread as c_long, interrupt.as_ptr()) };
+            }
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<c_ulong>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Slot {
     /// Takes the exception, if there is one.
@@ -90,6 +124,7 @@ pub struct PythonExtras {
     /// The observers of this run: name, scheduler's label, object.
     watched: Mutex<Vec<(String, String, Py<PyAny>)>>,
     slot: Slot,
+    threads: Threads,
 }
 
 fn read_makers(makers: Option<&Bound<'_, PyDict>>) -> PyResult<Makers> {
@@ -110,10 +145,6 @@ fn one_line(error: &PyErr) -> String {
     })
 }
 
-fn made(maker: &Maker, args: &[(String, Value)]) -> Result<Py<PyAny>, String> {
-    Python::attach(|py| maker.call(py, args)).map_err(|error| one_line(&error))
-}
-
 impl PythonExtras {
     /// Reads dictionaries, from names to classes (or whatever else makes one when called).
     pub fn read(
@@ -130,6 +161,19 @@ impl PythonExtras {
             observers: read_makers(observers)?,
             watched: Mutex::default(),
             slot,
+            threads: Threads::default(),
+        })
+    }
+
+    /// What `maker` makes; Ctrl-C meanwhile is kept as what it is.
+    fn made(&self, maker: &Maker, args: &[(String, Value)]) -> Result<Py<PyAny>, String> {
+        Python::attach(|py| {
+            maker.call(py, args).map_err(|error| {
+                if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                    self.slot.keep(error.clone_ref(py));
+                }
+                one_line(&error)
+            })
         })
     }
 
@@ -141,14 +185,14 @@ impl PythonExtras {
 
 impl Extras for PythonExtras {
     fn scheduler(&self, name: &str, args: &[(String, Value)]) -> Option<Result<BoxedScheduler, String>> {
-        let object = made(find(&self.schedulers, name)?, args);
+        let object = self.made(find(&self.schedulers, name)?, args);
         let scheduler =
             object.and_then(|object| PythonScheduler::new(object, self.slot.clone()).map_err(|error| one_line(&error)));
         Some(scheduler.map(|scheduler| Box::new(scheduler) as BoxedScheduler))
     }
 
     fn rank(&self, name: &str, args: &[(String, Value)]) -> Option<Result<BoxedRankFn, String>> {
-        let object = made(find(&self.ranks, name)?, args);
+        let object = self.made(find(&self.ranks, name)?, args);
         let rank =
             object.and_then(|object| PythonRank::new(object, self.slot.clone()).map_err(|error| one_line(&error)));
         Some(rank.map(|rank| Box::new(rank) as BoxedRankFn))
@@ -157,7 +201,7 @@ impl Extras for PythonExtras {
     /// One is made at once, so that wrong arguments are told before the run.
     fn controllers(&self, name: &str, args: &[(String, Value)]) -> Option<Result<Controllers, String>> {
         let maker = Arc::clone(find(&self.controllers, name)?);
-        if let Err(problem) = made(&maker, args) {
+        if let Err(problem) = self.made(&maker, args) {
             return Some(Err(problem));
         }
         let (args, slot) = (args.to_vec(), self.slot.clone());
@@ -168,7 +212,7 @@ impl Extras for PythonExtras {
     fn observer(&self, _seed: u64, label: &str) -> Result<Option<BoxedObserver>, String> {
         let mut watching = Vec::with_capacity(self.observers.len());
         for (name, maker) in &self.observers {
-            let object = made(maker, &[])?;
+            let object = self.made(maker, &[])?;
             let (kept, observer) = Python::attach(|py| {
                 let kept = object.clone_ref(py);
                 PythonObserver::new(py, object, self.slot.clone()).map(|observer| (kept, observer))
@@ -183,7 +227,15 @@ impl Extras for PythonExtras {
 
     /// A thread that the interpreter does not know would be made known, and forgotten, at every single call.
     fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
-        Python::attach(|py| py.detach(work));
+        Python::attach(|py| self.threads.enter(py, work));
+    }
+
+    fn interrupted(&self) -> bool {
+        Python::attach(|py| py.check_signals().map_err(|error| self.slot.keep(error)).is_err())
+    }
+
+    fn interrupt(&self) {
+        self.threads.interrupt();
     }
 
     fn controller_names(&self) -> Vec<String> {

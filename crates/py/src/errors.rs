@@ -6,6 +6,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Mutex;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 /// Where the last panic happened and what it said; written by the hook, read when the panic is caught. Panics end
 /// whatever ran, so one slot serves the whole process.
@@ -34,6 +36,27 @@ pub fn guard<T>(py: Python<'_>, body: impl FnOnce() -> Result<T, Fault>) -> PyRe
         Err(_) => {
             let message = LAST_PANIC.lock().map(|text| text.clone()).unwrap_or_default();
             Err(exception(py, "InternalError", (message,)))
+        }
+    }
+}
+
+/// Runs `body` on a thread of its own while this one looks for Ctrl-C: if it comes, the exception is raised at once and what
+/// `body` would have returned is forgotten. As [`guard`] otherwise.
+pub fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    body: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+) -> PyResult<T> {
+    let (send, mut receive) = mpsc::channel();
+    std::thread::spawn(move || send.send(catch_unwind(AssertUnwindSafe(body))));
+    loop {
+        // Only who owns the receiver may wait at it without the interpreter.
+        let answer;
+        (answer, receive) = py.detach(move || (receive.recv_timeout(Duration::from_millis(50)), receive));
+        match answer {
+            Ok(Ok(done)) => return guard(py, || done),
+            Ok(Err(panic)) => return guard(py, || std::panic::resume_unwind(panic)),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends before it ends"),
         }
     }
 }

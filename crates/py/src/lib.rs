@@ -11,7 +11,7 @@ mod run;
 mod scheduler;
 mod values;
 
-use errors::{Fault, guard};
+use errors::{Fault, guard, interruptible};
 use pifolab_scenario::{conformance, registry};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -49,7 +49,8 @@ fn switch_cost(
 /// Replays the scheduler vector in `file`.
 #[pyfunction]
 fn replay_vector<'py>(py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-    let outcome = guard(py, || conformance::replay_file(&file).map_err(|e| Fault::Input(e.to_string())))?;
+    let replay = move || conformance::replay_file(&file).map_err(|error| Fault::Input(error.to_string()));
+    let outcome = interruptible(py, replay)?;
     let result = PyDict::new(py);
     result.set_item("scheduler", outcome.scheduler)?;
     result.set_item("operations", outcome.operations)?;
@@ -89,6 +90,7 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::resolve_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_flows, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(run::scenario_memory, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_schema, module)?)?;
     module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
     Ok(())

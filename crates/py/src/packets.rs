@@ -245,6 +245,11 @@ pub struct NotBefore {
 
 #[pymethods]
 impl NotBefore {
+    #[new]
+    fn new(py: Python<'_>, time_ns: Whole<'_>) -> PyResult<Self> {
+        guard(py, || Ok(Self { time_ns: time_ns.time("time_ns")?.as_ns() }))
+    }
+
     #[classattr]
     fn __match_args__() -> (&'static str,) {
         ("time_ns",)

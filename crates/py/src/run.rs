@@ -1,9 +1,11 @@
 //! Runs a scenario for Python: text in, manifest, summary and columns out.
 
 use crate::custom::{PythonExtras, Slot};
-use crate::errors::{Fault, guard};
+use crate::errors::{Fault, guard, interruptible};
 use pifolab_metrics::{Column, Table};
-use pifolab_scenario::{Error, FlowFormat, Input, NetworkProgress, Place, Progress, Report, SpecError, read_text};
+use pifolab_scenario::{
+    Error, FlowFormat, Input, Memory, NetworkProgress, Place, Progress, Report, SpecError, read_text,
+};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -159,6 +161,40 @@ pub fn scenario_tables<'py>(
     }
 }
 
+/// About how many bytes of memory a run of the scenario with one seed needs: a dictionary of `input`, `state` and `records`.
+///
+/// The arguments are those of `run_scenario`.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, *, workers=1, flows=None, schedulers=None, ranks=None, controllers=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
+pub fn scenario_memory<'py>(
+    py: Python<'py>,
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+    workers: usize,
+    flows: Option<PathBuf>,
+    schedulers: Option<&Bound<'py, PyDict>>,
+    ranks: Option<&Bound<'py, PyDict>>,
+    controllers: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let slot = Slot::default();
+    let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
+    let memory = guard(py, || {
+        let read = || read_text(text, file, &overrides, flows.as_deref(), &extras);
+        py.detach(read).map(|spec| spec.memory(workers)).map_err(|error| Fault::Input(error.to_string()))
+    });
+    if let Some(error) = slot.take() {
+        return Err(error);
+    }
+    let Memory { input, state, records } = memory?;
+    let shown = PyDict::new(py);
+    for (name, bytes) in [("input", input), ("state", state), ("records", records)] {
+        shown.set_item(name, bytes)?;
+    }
+    Ok(shown)
+}
+
 /// The flows that a run of the scenario with `seed` (default: its first) would send, as the bytes of a list: CSV, or with
 /// `hpcc` the flow file of the HPCC simulator.
 #[pyfunction]
@@ -171,15 +207,14 @@ pub fn scenario_flows<'py>(
     seed: Option<u64>,
     hpcc: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let listed = guard(py, || {
-        let list = || {
-            let spec = read_text(text, file, &overrides, None, &())?;
-            let format = if hpcc { FlowFormat::Hpcc } else { FlowFormat::Csv };
-            spec.flow_list(seed.unwrap_or(spec.seeds()[0]), format)
-        };
-        py.detach(list).map_err(|error| Fault::Input(error.to_string()))
-    })?;
-    Ok(PyBytes::new(py, &listed))
+    let (text, file) = (text.to_owned(), file.to_owned());
+    let list = move || {
+        let spec = read_text(&text, &file, &overrides, None, &()).map_err(|error| Fault::Input(error.to_string()))?;
+        let format = if hpcc { FlowFormat::Hpcc } else { FlowFormat::Csv };
+        let listed = spec.flow_list(seed.unwrap_or(spec.seeds()[0]), format);
+        listed.map_err(|error| Fault::Input(error.to_string()))
+    };
+    Ok(PyBytes::new(py, &interruptible(py, list)?))
 }
 
 /// The JSON Schema of scenarios.

@@ -46,6 +46,16 @@ pub trait Extras: Sync {
         work();
     }
 
+    /// Whether to give up what takes long before the run itself: reading a trace, drawing flows. Asked some ten times a
+    /// second at most, on the thread that reads the scenario.
+    fn interrupted(&self) -> bool {
+        false
+    }
+
+    /// The run was cancelled: whatever the extras do on their threads should end. Called about ten times a second from
+    /// then on until it has.
+    fn interrupt(&self) {}
+
     /// The names of congestion controllers it knows, for "did you mean".
     fn controller_names(&self) -> Vec<String> {
         Vec::new()

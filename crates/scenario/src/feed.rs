@@ -1,11 +1,14 @@
 //! The arrivals of one run, with what rank functions may want to know about each packet.
 
+use crate::error::Error;
 use crate::spec::one_link::OneLinkSpec;
-use crate::spec::workload::{SyntheticSource, Trace, Workload};
+use crate::spec::trace::{Replay, Trace};
+use crate::spec::workload::{SyntheticSource, Workload};
 use pifolab_sched::Hints;
 use pifolab_sim::one_link::Arrivals;
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 use pifolab_workload::{Arrival, ArrivalStream, Merged};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Progress is told this often.
@@ -17,9 +20,25 @@ pub(crate) struct Feed<'a> {
     end: Time,
     left: u64,
     delivered: u64,
-    /// How many arrivals were handed over, for whoever watches.
-    progress: &'a AtomicU64,
-    cancelled: &'a AtomicBool,
+    shared: &'a Shared,
+}
+
+/// What the feeds of a run and whoever watches it have in common.
+#[derive(Default)]
+pub(crate) struct Shared {
+    /// How many arrivals were handed over.
+    pub(crate) arrived: AtomicU64,
+    /// The run is to end; what was handed over so far is not complete.
+    pub(crate) cancelled: AtomicBool,
+    /// Why the run is to end, if its input is at fault.
+    pub(crate) fault: Mutex<Option<Error>>,
+}
+
+impl Shared {
+    fn fail(&self, fault: Error) {
+        self.fault.lock().expect("nobody panics with it").get_or_insert(fault);
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
 }
 
 #[expect(
@@ -29,11 +48,17 @@ pub(crate) struct Feed<'a> {
 enum Source<'a> {
     One(ArrivalStream, Deadlines),
     Several(Merged, Deadlines),
-    Trace { trace: &'a Trace, at: usize, flows: Option<FlowSizes> },
+    Trace {
+        trace: &'a Trace,
+        replay: Replay<'a>,
+        flows: Option<FlowSizes>,
+    },
+    /// Its file cannot be opened any more.
+    Nothing,
 }
 
 impl<'a> Feed<'a> {
-    pub(crate) fn new(spec: &'a OneLinkSpec, seed: u64, progress: &'a AtomicU64, cancelled: &'a AtomicBool) -> Self {
+    pub(crate) fn new(spec: &'a OneLinkSpec, seed: u64, shared: &'a Shared) -> Self {
         let source = match &spec.workload {
             Workload::Synthetic(sources) => {
                 let deadlines = Deadlines::new(sources, spec.link.rate, spec.link.rounding);
@@ -48,10 +73,16 @@ impl<'a> Feed<'a> {
             }
             Workload::Trace(trace) => {
                 let flows = FlowSizes { seen: vec![0; trace.flow_bytes.len()], hints: Hints::default() };
-                Source::Trace { trace, at: 0, flows: spec.rank.is_some().then_some(flows) }
+                match trace.replay() {
+                    Ok(replay) => Source::Trace { trace, replay, flows: spec.rank.is_some().then_some(flows) },
+                    Err(fault) => {
+                        shared.fail(fault);
+                        Source::Nothing
+                    }
+                }
             }
         };
-        Self { source, end: spec.arrivals_end, left: spec.packets, delivered: 0, progress, cancelled }
+        Self { source, end: spec.arrivals_end, left: spec.packets, delivered: 0, shared }
     }
 
     /// The same, over before it begins.
@@ -69,21 +100,27 @@ impl Arrivals for Feed<'_> {
         let arrival = match &mut self.source {
             Source::One(stream, deadlines) => deadlines.note(stream.next()),
             Source::Several(merged, deadlines) => deadlines.note(merged.next()),
-            Source::Trace { trace, at, flows } => {
-                let arrival = trace.arrivals.get(*at).copied();
-                *at += 1;
+            Source::Trace { trace, replay, flows } => {
+                let arrival = match replay.next() {
+                    Ok(arrival) => arrival,
+                    Err(fault) => {
+                        self.shared.fail(fault);
+                        None
+                    }
+                };
                 if let (Some(flows), Some(arrival)) = (flows, &arrival) {
                     flows.note(arrival, trace);
                 }
                 arrival
             }
+            Source::Nothing => None,
         }
         .filter(|arrival| arrival.time < self.end)?;
         self.left -= 1;
         self.delivered += 1;
         if self.delivered.is_multiple_of(REPORT_EVERY) {
-            self.progress.fetch_add(REPORT_EVERY, Ordering::Relaxed);
-            if self.cancelled.load(Ordering::Relaxed) {
+            self.shared.arrived.fetch_add(REPORT_EVERY, Ordering::Relaxed);
+            if self.shared.cancelled.load(Ordering::Relaxed) {
                 self.left = 0;
             }
         }
@@ -93,6 +130,7 @@ impl Arrivals for Feed<'_> {
     fn hints(&self) -> Hints {
         match &self.source {
             Source::One(_, deadlines) | Source::Several(_, deadlines) => deadlines.hints,
+            Source::Nothing => Hints::default(),
             Source::Trace { flows, .. } => flows.as_ref().map_or_else(Hints::default, |flows| flows.hints),
         }
     }
@@ -110,7 +148,8 @@ impl FlowSizes {
     fn note(&mut self, arrival: &Arrival, trace: &Trace) {
         let flow = arrival.flow as usize;
         let size = trace.flow_bytes[flow];
-        let remaining = Bytes(size - self.seen[flow]);
+        // A file that was changed while it is read may hold more; that is noticed at its end.
+        let remaining = Bytes(size.saturating_sub(self.seen[flow]));
         self.seen[flow] += u64::from(arrival.bytes);
         self.hints = Hints { flow_size: Bytes(size), remaining, ..Hints::default() };
     }

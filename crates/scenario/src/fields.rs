@@ -100,7 +100,9 @@ impl Field {
             What::Positive => "expected a number above 0".to_owned(),
             What::Share => "expected a fraction from 0 to 1, such as 0.1 or \"1/10\"".to_owned(),
             What::Time => "expected a time in whole picoseconds, at most 213 days".to_owned(),
-            What::Rate => "expected a rate in whole bits per second, above 0 and below 2^64".to_owned(),
+            What::Rate => "expected a rate in whole bits per second, from 1 b/s to 8000 Gb/s, at which a byte takes a \
+                           picosecond"
+                .to_owned(),
             What::Text => "expected a text".to_owned(),
             What::Texts => "expected a list of texts".to_owned(),
             What::Flag => "expected true or false".to_owned(),
@@ -369,7 +371,8 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         // A time of zero is a time; a rate of zero is none.
-        let quantity = quantity.filter(|quantity| matches!(field.what, What::Time) || *quantity > 0);
+        let is_rate = |quantity: u64| (1..=Rate::FASTEST_LINK.as_bps()).contains(&quantity);
+        let quantity = quantity.filter(|quantity| matches!(field.what, What::Time) || is_rate(*quantity));
         quantity.map(Some).ok_or_else(|| self.misfit(field, key, &value))
     }
 

@@ -41,6 +41,7 @@ mod text;
 pub use error::{Error, Place, SpecError};
 pub use extras::{BoxedObserver, Extras};
 pub use inputs::Input;
+pub use memory::Memory;
 pub use report::{NetworkProgress, Progress, Report};
 pub use spec::network::NetworkSpec;
 pub use spec::one_link::OneLinkSpec;
@@ -91,6 +92,24 @@ pub fn read_text(
         spec.set(path, value)?;
     }
     spec.validate(extras)
+}
+
+/// The network in a text that errors call `file`: hosts, switches and links in TOML, or with `edges` an edge list of
+/// Netbench, whose links get the rates `access` and `fabric` and this delay.
+///
+/// # Errors
+/// The first fault of the text.
+pub fn read_topology(
+    text: &str,
+    file: &str,
+    edges: Option<(pifolab_units::Rate, pifolab_units::Rate, pifolab_units::Span)>,
+) -> Result<pifolab_sim::network::Topology, Error> {
+    match edges {
+        None => spec::network_topology_file::read_links(text, file),
+        Some((access, fabric, delay)) => {
+            Ok(spec::network_topology_file::read_edge_list(text, file, access, fabric, delay)?)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,38 +1,66 @@
-//! How much memory a run on a network will need, and whether there is as much.
+//! How much memory a run will need, and whether there is as much.
 //!
 //! An estimate from the scenario alone, before flows are drawn: right to a factor of about two, which is enough to refuse what
-//! would end in swapping or with a killed process.
+//! would end in swapping or with a killed process. One estimate for every kind of run: what comes in (flows, or a trace),
+//! what holds packets (ports and the state of their schedulers), and what is recorded.
 
 use crate::error::SpecError;
 use crate::spec::Spec;
 use crate::spec::network::NetworkSpec;
+use crate::spec::one_link::OneLinkSpec;
+use crate::spec::schedulers::SchedulerSpec;
+use crate::spec::workload::Workload;
+use pifolab_metrics::Sampling;
+use pifolab_sched::Capacity;
+use pifolab_units::Span;
 use std::fs;
 
 /// Bytes for a flow: in the list, with its ideal time.
 const FLOW: f64 = 64.0;
-/// Bytes for a flow under one scheduler: its state, its result, and its row in the tables.
-const FLOW_RUN: f64 = 280.0;
+/// Bytes for a flow under one scheduler: its state, its result, and its row in the tables, which is there twice while it is
+/// handed over to Python.
+const FLOW_RUN: f64 = 900.0;
+/// Bytes for a flow of a trace: its name, its number under that name, and its size.
+const FLOW_NAME: f64 = 200.0;
+/// Bytes for a packet of a trace that is kept; vectors grow by doubling.
+const KEPT_PACKET: f64 = 2.0 * 24.0;
+/// Bytes to decode a trace: buffers of the file and of what is unpacked.
+const DECODER: f64 = 1e6;
 /// Bytes for a port under one scheduler: itself, its observers, and its row in the tables.
 const PORT_RUN: f64 = 1_500.0;
 /// Bytes for what a host has under way: packets and their events.
 const HOST: f64 = 64.0 * 1024.0;
+/// Bytes of a scheduler besides its queues: a window of ranks, counters.
+const SCHEDULER: f64 = 4.0 * 1024.0;
+/// Bytes of a queue without packets, and of a place for a packet.
+const QUEUE: f64 = 64.0;
+const PLACE: f64 = 32.0;
+/// Places that a queue has from the start at most.
+const FIRST_PLACES: f64 = 1024.0;
+/// Bytes of the observers of one link: arrays over the bins of all ranks and waits.
+const OBSERVERS: f64 = 8e6;
 /// Bytes for a row of each record, in the observer and in the tables.
 const SAMPLE: f64 = 144.0;
 const QUEUE_SAMPLE: f64 = 136.0;
 const LOGGED: f64 = 400.0;
 const ARRIVAL: f64 = 150.0;
 const INTERVAL: f64 = 120.0;
+const WINDOW: f64 = 72.0;
 
 /// What a run will need, in bytes, by what needs it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Estimate {
-    flows: f64,
-    network: f64,
-    records: f64,
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// The flows, or the trace.
+    pub input: f64,
+    /// Ports, packets and the state of schedulers.
+    pub state: f64,
+    /// What is recorded, in the observers and in the tables.
+    pub records: f64,
 }
 
-impl Estimate {
-    pub(crate) fn of(spec: &NetworkSpec) -> Self {
+impl Memory {
+    /// What a run with one seed of a scenario on a network needs.
+    pub(crate) fn of_network(spec: &NetworkSpec) -> Self {
         let schedulers = spec.schedulers.len() as f64;
         let (flows, bytes) = spec.expected_flows();
         let topology = &spec.layout.topology;
@@ -43,7 +71,9 @@ impl Estimate {
         let gates: std::collections::BTreeSet<u32> =
             topology.links.iter().filter(|link| link.from < topology.hosts).map(|link| link.to).collect();
         let routes = f64::from(topology.nodes) * gates.len() as f64 * 8.0;
-        let network = schedulers * (ports * PORT_RUN + f64::from(topology.hosts) * HOST + routes);
+        let hosts = f64::from(topology.hosts);
+        let queues: f64 = spec.schedulers.iter().map(state_of).sum();
+        let state = schedulers * (ports * PORT_RUN + hosts * HOST + routes) + (ports - hosts).max(0.0) * queues;
         let records = spec.record.as_ref().map_or(0.0, |record| {
             let rows = record.max_rows as f64;
             let length = spec.end.as_ps() as f64;
@@ -55,37 +85,81 @@ impl Estimate {
             let segments = bytes / f64::from(spec.segment_bytes()) + flows;
             let share = |part: usize, all: f64| (part as f64 / all.max(1.0)).min(1.0);
             let logged = rows.min(24.0 * segments * share(record.log.len(), ports)) * LOGGED;
-            let hosts = f64::from(topology.hosts);
             let arrivals = rows.min(segments * share(record.arrivals.len(), hosts)) * ARRIVAL;
             let throughput = record.throughput.map_or(0.0, |_| rows.min(segments) * INTERVAL + segments / 8.0);
             schedulers * (samples + logged + arrivals + throughput)
         });
-        Self { flows: flows * (FLOW + schedulers * FLOW_RUN), network, records }
+        Self { input: flows * (FLOW + schedulers * FLOW_RUN), state, records }
     }
 
-    fn total(&self) -> f64 {
-        self.flows + self.network + self.records
+    /// What a run with one seed of a scenario on one link needs, on so many threads.
+    pub(crate) fn of_one_link(spec: &OneLinkSpec, workers: usize) -> Self {
+        let schedulers = spec.schedulers.len() as f64;
+        let packets = spec.expected_arrivals();
+        let (input, flows) = match &spec.workload {
+            Workload::Synthetic(sources) => (0.0, sources.iter().map(|source| f64::from(source.flows())).sum()),
+            Workload::Trace(trace) => {
+                let flows = trace.flow_bytes.len() as f64;
+                let at_once = schedulers.min(workers.max(1) as f64);
+                let replay = if trace.is_kept() {
+                    trace.packets as f64 * KEPT_PACKET
+                } else {
+                    at_once * (DECODER + flows * FLOW_NAME)
+                };
+                (DECODER + flows * FLOW_NAME + replay, flows)
+            }
+        };
+        // Of what may have any number of packets nothing more is known than the limits of its records.
+        let most = packets.unwrap_or(f64::MAX);
+        let length = spec.expected_length().unwrap_or(Span::MAX).as_ps() as f64;
+        let metrics = &spec.metrics;
+        let samples = match metrics.sampling {
+            Sampling::EveryPackets(packets) => most / packets as f64 + 1.0,
+            Sampling::Every(span) => (length / span.as_ps() as f64 + 1.0).min(2.0 * most),
+        };
+        let samples = samples.min(metrics.max_samples as f64);
+        let windows = metrics.unpifoness_window.map_or(0.0, |packets| most / packets as f64 * WINDOW);
+        let intervals = metrics
+            .throughput_interval
+            .map_or(0.0, |interval| (flows * (length / interval.as_ps() as f64 + 1.0)).min(most) * INTERVAL);
+        let queues = |scheduler: &SchedulerSpec| scheduler.resolved["built"]["queues"].as_f64().unwrap_or(1.0);
+        let rows = spec.schedulers.iter().map(|scheduler| samples * (SAMPLE + queues(scheduler) * QUEUE_SAMPLE));
+        let records = rows.sum::<f64>() + schedulers * (OBSERVERS + flows * FLOW_RUN + windows + intervals);
+        Self { input, state: spec.schedulers.iter().map(state_of).sum(), records }
     }
 
-    /// Refuses a run that needs more than is `available`, in bytes; `None` if that is not known.
-    pub(crate) fn check(&self, spec: &NetworkSpec, available: Option<u64>) -> Result<(), SpecError> {
+    /// All of it.
+    pub fn total(&self) -> f64 {
+        self.input + self.state + self.records
+    }
+
+    /// Refuses a run of the scenario in `file` that needs more than is `available`, in bytes; `None` if that is not known.
+    pub(crate) fn check(&self, file: &str, available: Option<u64>) -> Result<(), SpecError> {
         let Some(available) = available.map(|bytes| bytes as f64).filter(|available| self.total() > *available) else {
             return Ok(());
         };
         let problem = format!(
-            "would need about {} of memory ({} for flows, {} for the network, {} for records), where {} are available: expected \
-             a shorter or smaller run, or fewer records",
+            "would need about {} of memory ({} for the input, {} for ports and schedulers, {} for records), where {} are \
+             available: expected a shorter or smaller run, or fewer records",
             size(self.total()),
-            size(self.flows),
-            size(self.network),
+            size(self.input),
+            size(self.state),
             size(self.records),
             size(available)
         );
-        Err(Spec::fault(&spec.file, "the run", problem))
+        Err(Spec::fault(file, "the run", problem))
     }
 }
 
-fn size(bytes: f64) -> String {
+/// Bytes of the state of one scheduler: its queues with the places that they have from the start.
+fn state_of(scheduler: &SchedulerSpec) -> f64 {
+    let Some(Capacity::Packets(packets)) = scheduler.capacity() else { return SCHEDULER };
+    let queues = scheduler.resolved["built"]["queues"].as_f64().unwrap_or(1.0);
+    let places = (f64::from(packets) / queues + 1.0).log2().ceil().exp2();
+    SCHEDULER + queues * (QUEUE + places.min(FIRST_PLACES) * PLACE)
+}
+
+pub(crate) fn size(bytes: f64) -> String {
     let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6)];
     let (unit, scale) = units.into_iter().find(|(_, scale)| bytes >= *scale).unwrap_or(("KB", 1e3));
     format!("{:.3} {unit}", bytes / scale)
@@ -142,26 +216,60 @@ mod tests {
     #[test]
     fn an_estimate_follows_flows_schedulers_and_records() {
         let spec = network(&[]);
-        let estimate = Estimate::of(&spec);
-        assert_eq!(estimate.flows, 1e6 * (FLOW + 2.0 * FLOW_RUN));
+        let estimate = Memory::of_network(&spec);
+        assert_eq!(estimate.input, 1e6 * (FLOW + 2.0 * FLOW_RUN));
         // Eight queues once per microsecond, but no more than the limit.
         assert_eq!(estimate.records, 2.0 * 1e6 * (SAMPLE + 8.0 * QUEUE_SAMPLE));
-        let few = Estimate::of(&network(&[("workload.flows.max_flows", "10"), ("record.max_rows", "5")]));
-        assert_eq!((few.flows, few.network), (10.0 * (FLOW + 2.0 * FLOW_RUN), estimate.network));
+        let few = Memory::of_network(&network(&[("workload.flows.max_flows", "10"), ("record.max_rows", "5")]));
+        assert_eq!((few.input, few.state), (10.0 * (FLOW + 2.0 * FLOW_RUN), estimate.state));
         assert_eq!(few.records, 2.0 * 5.0 * (SAMPLE + 8.0 * QUEUE_SAMPLE));
     }
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_estimate_and_the_limit() {
-        let spec = network(&[]);
-        let estimate = Estimate { flows: 3e9, network: 2e6, records: 1e9 };
-        assert_eq!(estimate.check(&spec, Some(5_000_000_000)), Ok(()));
-        assert_eq!(estimate.check(&spec, None), Ok(()));
+        let estimate = Memory { input: 3e9, state: 2e6, records: 1e9 };
+        assert_eq!(estimate.check("x.toml", Some(5_000_000_000)), Ok(()));
+        assert_eq!(estimate.check("x.toml", None), Ok(()));
         assert_eq!(
-            estimate.check(&spec, Some(2_500_000_000)).unwrap_err().to_string(),
-            "x.toml: the run: would need about 4.002 GB of memory (3.000 GB for flows, 2.000 MB for the network, 1.000 GB \
-             for records), where 2.500 GB are available: expected a shorter or smaller run, or fewer records"
+            estimate.check("x.toml", Some(2_500_000_000)).unwrap_err().to_string(),
+            "x.toml: the run: would need about 4.002 GB of memory (3.000 GB for the input, 2.000 MB for ports and schedulers, \
+             1.000 GB for records), where 2.500 GB are available: expected a shorter or smaller run, or fewer records"
         );
+    }
+
+    #[test]
+    fn the_state_of_a_thousand_queues_at_each_port_is_counted() {
+        let wide = [("scheduler.0.queues", "1024"), ("scheduler.0.queue_capacity_packets", "10")];
+        let few = [("scheduler.0.queues", "8"), ("scheduler.0.queue_capacity_packets", "10")];
+        let [wide, few] = [&wide, &few].map(|keys| Memory::of_network(&network(keys)).state);
+        // Four ports of the switch; a queue for ten packets has sixteen places.
+        assert_eq!(wide - few, 4.0 * 1016.0 * (QUEUE + 16.0 * PLACE));
+    }
+
+    #[test]
+    fn one_link_is_estimated_by_its_records_and_its_trace() {
+        let text = "link = { rate_gbps = 10 }\nduration_s = 1\nmetrics = { sample_every_packets = 100 }\n\
+                    scheduler = [{ name = \"sp-pifo\", queues = 1024 }]\n\
+                    workload = { arrivals = \"constant\", rate_gbps = 12, size_bytes = 1500, ranks = \"uniform\" }";
+        let of = |overrides: &[(&str, &str)]| {
+            let keys: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            read_text(text, "x.toml", &keys, None, &()).unwrap().memory(1)
+        };
+        // A million packets, 10,000 samples of 1024 queues.
+        let rows = 10_001.0 * (SAMPLE + 1024.0 * QUEUE_SAMPLE);
+        assert_eq!(of(&[]).records, rows + OBSERVERS + FLOW_RUN);
+        assert_eq!(of(&[("metrics.max_samples", "0")]).records, OBSERVERS + FLOW_RUN);
+        let error = read_text(
+            text,
+            "x.toml",
+            &[("duration_s".to_owned(), "1e6".to_owned()), ("metrics.max_samples".to_owned(), "100000000".to_owned())],
+            None,
+            &(),
+        )
+        .unwrap()
+        .run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(()));
+        let message = error.unwrap_err().to_string();
+        assert!(message.starts_with("x.toml: the run: would need about 13.9"), "{message}");
     }
 
     #[test]
@@ -169,6 +277,6 @@ mod tests {
         let spec = network(&[("workload.flows.starts_per_s", "1e15")]);
         let run = spec.run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(()));
         let message = run.unwrap_err().to_string();
-        assert!(message.starts_with("x.toml: the run: would need about 624000.00"), "{message}");
+        assert!(message.starts_with("x.toml: the run: would need about 1864000.00"), "{message}");
     }
 }

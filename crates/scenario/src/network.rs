@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::extras::{BoxedObserver, Extras};
-use crate::memory::{Estimate, available};
+use crate::memory::{Memory, available};
 use crate::network_tables;
 use crate::pool::work_through;
 use crate::record::{Recorders, recorders};
@@ -76,7 +76,7 @@ impl NetworkSpec {
         extras: &dyn Extras,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
-        Estimate::of(self).check(self, available())?;
+        Memory::of_network(self).check(&self.file, available())?;
         let flows = self.flows(seed);
         let mut networks = Vec::with_capacity(self.schedulers.len());
         for scheduler in &self.schedulers {
@@ -92,8 +92,10 @@ impl NetworkSpec {
             let run = || {
                 let mut run = self.simulate(&network, &flows, guest, &reached[index], &cancelled)?;
                 if renewable[index] {
-                    let ideal = network.ideal_fcts(&flows, completed(&run.result));
+                    let done = completed(&run.result);
+                    let ideal = network.ideal_fcts(&flows, |flow| done(flow) && !cancelled.load(Ordering::Relaxed));
                     run.ideal = ideal.map_err(|error| self.failed(error))?;
+                    run.interrupted |= cancelled.load(Ordering::Relaxed);
                 }
                 Ok::<NetworkRun, Error>(run)
             };

@@ -384,3 +384,57 @@ fn a_size_table_that_falls_is_refused_with_its_line() {
     assert!(message.ends_with(".cdf:3: the size falls from 2000 to 1500 bytes: sizes must ascend"), "{message}");
     std::fs::remove_file(&file).unwrap();
 }
+
+#[test]
+fn times_that_a_run_cannot_hold_are_refused_with_the_limit() {
+    let two_hosts = |more: &str| with(&format!("kind = \"two-hosts\"\n{more}"));
+    let refused = |text: &str, overrides: &[(&str, &str)]| run(text, overrides).unwrap_err();
+    assert_eq!(
+        refused(&two_hosts("rate_gbps = 1\ndelay_s = 10_000_000"), &[]),
+        "net.toml:2: topology: a packet of 1500 bytes takes more than 106 days over host0-host1, with 1 Gb/s and a delay of \
+         10000000 s: expected a faster or shorter link"
+    );
+    // A year is longer than a run can be; 213 days are not, but leave no time for the last packet.
+    let message = refused(&two_hosts("rate_gbps = 1\ndelay_us = 1"), &[("duration_ms", "31536000000")]);
+    assert_eq!(
+        message,
+        "net.toml: --set: duration_ms = 31536000000: expected a time in whole picoseconds, at most 213 days"
+    );
+    let message = refused(&two_hosts("rate_gbps = 1\ndelay_us = 1"), &[("duration_ms", "18446744073.709551615")]);
+    let expected = "net.toml: --set: duration_ms = 18446744073709551615 ps: expected at most 18446744073696551615 ps, so that \
+                    the last packet is over its link within 213 days";
+    assert_eq!(message, expected);
+    // One bit per second is slow, and all the same a rate: a segment takes three hours and twenty minutes.
+    let slow = run(&two_hosts("rate_bps = 1\ndelay_us = 1"), &[("duration_ms", "100_000_000")]).unwrap();
+    assert_eq!(integers(&slow, "schedulers", "completed_flows"), [1]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_network_from_a_file_without_end_is_refused_at_the_limit() {
+    for file in ["/dev/zero", "/proc/self/fd/0.topology"] {
+        let text = with(&format!("kind = \"file\"\nfile = {file:?}"));
+        let error = run(&text, &[]).unwrap_err();
+        assert!(!error.contains('\n') && error.len() < 200, "{error}");
+    }
+    let error = run(&with("kind = \"file\"\nfile = \"/dev/zero\""), &[]).unwrap_err();
+    assert_eq!(error, "/dev/zero: has over 64 MiB: expected a text of at most that size");
+}
+
+#[test]
+fn a_manifest_has_a_hash_for_each_ingredient_of_a_run() {
+    let ranks = |seed: &str| {
+        let text = with("kind = \"single-switch\"\nhosts = 2\nrate_gbps = 1\ndelay_us = 1")
+            .replace("name = \"newreno\"", "name = \"rank-per-packet\"\npacket_ranks = \"uniform\"");
+        let report = run_text(&text, "net.toml", &[], Some(seed.parse().unwrap()), 1, &(), &mut |_| true).unwrap();
+        let hashes = report.manifest["runs"][0]["trace_hashes"].clone();
+        assert_eq!(hashes["events"], report.manifest["runs"][0]["trace_hash"]);
+        hashes
+    };
+    // First in, first out: another seed draws other ranks, and nothing else changes.
+    let (one, other) = (ranks("1"), ranks("2"));
+    for ingredient in ["events", "packets", "drops"] {
+        assert_eq!(one[ingredient], other[ingredient], "{ingredient}");
+    }
+    assert_ne!(one["ranks"], other["ranks"]);
+}

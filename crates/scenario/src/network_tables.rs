@@ -8,7 +8,7 @@ use crate::spec::network::NetworkSpec;
 use crate::tables::{Cell, DROPPED, hex, queue_columns};
 use pifolab_metrics::{Bin, Column, PortWatch, QueueShare, RankCount, Table, WatchedPort, whole};
 use pifolab_sched::DropReason;
-use pifolab_sim::network::{Flow, FlowResult, PortResult, RunResult};
+use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult};
 use pifolab_sim::trace_hash::TraceHash;
 use pifolab_units::{Span, Time};
 use serde_json::{Map, Value as Json, json};
@@ -26,6 +26,7 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
             "scheduler": scheduler.label,
             "events": result.counters.events,
             "trace_hash": hex(result.trace_hash),
+            "trace_hashes": trace_hashes(result),
             "rows_left_out": recorded.as_ref().map(record::left_out),
         }));
         let row = scalars(spec, flows, run);
@@ -73,10 +74,17 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
         "random": spec.is_drawn(),
         "runs": hashes,
         "trace_hash": hex(hash.value()),
+        "warnings": [],
         "partial": partial,
     });
     let summary = json!({"seed": seed, "partial": partial, "schedulers": summaries});
     Report { manifest, summary, tables, partial }
+}
+
+/// A hash for each ingredient of a run.
+fn trace_hashes(result: &RunResult) -> Json {
+    let hashes = Ingredient::ALL.map(|one| (one.as_str().to_owned(), json!(hex(result.trace_hashes.of(one)))));
+    Json::Object(Map::from_iter(hashes))
 }
 
 /// What the published simulators count, under their names.

@@ -3,7 +3,8 @@
 
 use crate::error::Error;
 use crate::extras::{BoxedObserver, Extras};
-use crate::feed::Feed;
+use crate::feed::{Feed, Shared};
+use crate::memory::{Memory, available};
 use crate::pool::work_through;
 use crate::registry::BoxedScheduler;
 use crate::report::{Progress, Report};
@@ -16,8 +17,9 @@ use pifolab_metrics::{
     Departures, Drops, Inversions, MappingUnpifoness, QueueShares, Reordering, Samples, Sojourn, Throughput, Unpifoness,
 };
 use pifolab_sim::one_link::Totals;
+use pifolab_units::{Span, Time};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// What was measured of one scheduler.
 pub(crate) struct Measured {
@@ -52,28 +54,32 @@ impl OneLinkSpec {
         extras: &dyn Extras,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
+        Memory::of_one_link(self, workers).check(&self.file, available())?;
         let mut schedulers = Vec::with_capacity(self.schedulers.len());
         for spec in &self.schedulers {
             let built = build(&spec.chosen, self.rank.as_ref(), extras);
             let fault = |problem: String| Spec::fault(&self.file, &spec.label, problem);
             schedulers.push((built.map_err(fault)?, extras.observer(seed, &spec.label).map_err(fault)?));
         }
-        let (arrived, cancelled) = (AtomicU64::new(0), AtomicBool::new(false));
+        let shared = Shared::default();
         let work = |_, (mut scheduler, guest): (BoxedScheduler, Option<BoxedObserver>)| {
-            let measured = self.measure(Feed::new(self, seed, &arrived, &cancelled), &mut scheduler, guest);
-            (!cancelled.load(Ordering::Relaxed)).then_some(measured)
+            let measured = self.measure(Feed::new(self, seed, &shared), &mut scheduler, guest);
+            (!shared.cancelled.load(Ordering::Relaxed)).then_some(measured)
         };
         let (count, expected) = (schedulers.len(), self.expected_arrivals());
         let mut tell = |done| {
             progress(Progress {
                 schedulers_done: done,
                 schedulers: count,
-                arrived: arrived.load(Ordering::Relaxed),
+                arrived: shared.arrived.load(Ordering::Relaxed),
                 expected: expected.map(|arrivals| arrivals * count as f64),
                 network: None,
             })
         };
-        let measured = work_through(schedulers, workers, &cancelled, extras, work, &mut tell);
+        let measured = work_through(schedulers, workers, &shared.cancelled, extras, work, &mut tell);
+        if let Some(fault) = shared.fault.into_inner().expect("nobody panics with it") {
+            return Err(fault);
+        }
         if measured.iter().all(Option::is_none) {
             return Err(Error::Cancelled);
         }
@@ -85,8 +91,8 @@ impl OneLinkSpec {
         let (seed, spec) = (self.seeds[0], &self.schedulers[0]);
         let built = build(&spec.chosen, self.rank.as_ref(), extras);
         let mut scheduler = built.map_err(|problem| Spec::fault(&self.file, &spec.label, problem))?;
-        let (arrived, cancelled) = (AtomicU64::new(0), AtomicBool::new(true));
-        let feed = Feed::new(self, seed, &arrived, &cancelled).without_arrivals();
+        let shared = Shared::default();
+        let feed = Feed::new(self, seed, &shared).without_arrivals();
         Ok(tables::report(self, seed, &[Some(self.measure(feed, &mut scheduler, None))]))
     }
 
@@ -124,12 +130,18 @@ impl OneLinkSpec {
         }
     }
 
+    /// About how long the run is, where that is known before.
+    pub(crate) fn expected_length(&self) -> Option<Span> {
+        match &self.workload {
+            Workload::Trace(trace) => Some(trace.last.since(Time::ZERO)),
+            Workload::Synthetic(_) if self.arrivals_end < Time::MAX => Some(self.arrivals_end.since(Time::ZERO)),
+            Workload::Synthetic(_) => None,
+        }
+    }
+
     /// About how many packets arrive at each scheduler, for progress bars.
-    fn expected_arrivals(&self) -> Option<f64> {
-        let packets = match &self.workload {
-            Workload::Trace(trace) => Some(trace.arrivals.len() as f64),
-            Workload::Synthetic(sources) => sources.iter().map(|source| source.expected_packets()).sum::<Option<f64>>(),
-        };
+    pub(crate) fn expected_arrivals(&self) -> Option<f64> {
+        let packets = self.workload.expected_packets();
         let limit = (self.packets < u64::MAX).then_some(self.packets as f64);
         match (packets, limit) {
             (Some(packets), Some(limit)) => Some(packets.min(limit)),

@@ -5,10 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often whoever waits for the jobs is told how far they are.
 const TELL_EVERY: Duration = Duration::from_millis(100);
+
+/// Jobs that were cancelled may take so long to end by themselves.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Does all `jobs` on up to `workers` threads and returns what `work` made of each, in their order.
 ///
@@ -49,7 +52,7 @@ pub(crate) fn work_through<J: Send, R: Send>(
             })
             .collect();
         drop(done_one);
-        let mut done = 0;
+        let (mut done, mut since) = (0, None);
         loop {
             match done_ones.recv_timeout(TELL_EVERY) {
                 Ok(()) => done += 1,
@@ -58,6 +61,9 @@ pub(crate) fn work_through<J: Send, R: Send>(
             }
             if tell(done).is_break() {
                 cancelled.store(true, Ordering::Relaxed);
+            }
+            if cancelled.load(Ordering::Relaxed) && since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                extras.interrupt();
             }
         }
         for thread in threads {

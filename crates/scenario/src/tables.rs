@@ -7,6 +7,7 @@ use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
 use pifolab_metrics::{Bin, Column, DropCount, InversionCount, QueueShare, Table, Waits, whole};
 use pifolab_sched::DropReason;
+use pifolab_sim::one_link::End;
 use pifolab_sim::trace_hash::TraceHash;
 use pifolab_units::{Span, Time};
 use serde_json::{Map, Value as Json, json};
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>]) -> Report {
     let reference = spec.metrics.delta_to.and_then(|place| measured[place].as_ref());
     let mut tables: Vec<Table> = Vec::new();
-    let (mut summaries, mut runs) = (Vec::new(), Vec::new());
+    let (mut summaries, mut runs, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     let mut hash = TraceHash::new();
     for (scheduler, measured) in spec.schedulers.iter().zip(measured) {
         let Some(measured) = measured else { continue };
@@ -26,6 +27,12 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
         summary.extend(row.iter().map(|(name, cell)| ((*name).to_owned(), cell.json())));
         summaries.push(Json::Object(summary));
         hash.fold(measured.totals.trace_hash);
+        if spec.link.end == End::Drain && !measured.totals.is_drained() {
+            warnings.push(format!(
+                "{}: not drained within 213 days, the longest run: {} packets ({} bytes) wait",
+                scheduler.label, measured.totals.waiting.packets, measured.totals.waiting.bytes,
+            ));
+        }
         runs.push(json!({
             "scheduler": scheduler.label,
             "events": measured.totals.events,
@@ -61,6 +68,7 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
         "random": spec.workload.is_drawn(),
         "runs": runs,
         "trace_hash": hex(hash.value()),
+        "warnings": warnings,
         "partial": partial,
     });
     let summary = json!({"seed": seed, "partial": partial, "schedulers": summaries});

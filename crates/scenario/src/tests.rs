@@ -359,3 +359,49 @@ fn a_seed_stands_once() {
     let message = read_text(&text, "test.toml", &[], None, &()).unwrap_err().to_string();
     assert_eq!(message, "test.toml:4: seeds = [1, 2, 1]: seed 1 is a duplicate: expected each seed once");
 }
+
+/// What a scenario on one link says of a link of `rate_bps` and packets of `size_bytes`.
+fn slow_link(rate_bps: &str, size_bytes: &str) -> Result<Report, Error> {
+    let text = format!(
+        "packets = 3\nend = \"drain\"\n[link]\nrate_bps = {rate_bps}\n[workload]\narrivals = \"constant\"\n\
+         rate_gbps = 1\nsize_bytes = {size_bytes}\nranks = \"uniform\"\n[[scheduler]]\nname = \"fifo\"\n"
+    );
+    run_text(&text, "x.toml", &[], None, 1, &(), &mut |_| true)
+}
+
+#[test]
+fn a_packet_that_takes_longer_than_time_can_hold_is_refused_with_the_least_rate() {
+    let message = |rate, size| slow_link(rate, size).unwrap_err().to_string();
+    assert_eq!(
+        message("1", "4294967295"),
+        "x.toml:4: link.rate_bps = 1 b/s: a packet of 4294967295 bytes would take more than 213 days: expected at least \
+         1863 b/s, or smaller packets"
+    );
+    // The rate that it names is right: nothing slower is, and nothing else is wrong with it.
+    assert!(message("1862", "4294967295").contains("expected at least 1863 b/s"));
+    let report = slow_link("1863", "4294967295").unwrap();
+    assert_eq!(report.summary["schedulers"][0]["waiting_packets"], json!(1));
+}
+
+#[test]
+fn a_drain_that_reaches_the_end_of_time_says_what_still_waits() {
+    let drained = slow_link("1000", "1500").unwrap();
+    assert_eq!(drained.manifest["warnings"], json!([]));
+    // Each packet takes 139 days: the third one never begins.
+    let report = slow_link("1", "1500000").unwrap();
+    assert_eq!(
+        report.manifest["warnings"],
+        json!(["fifo: not drained within 213 days, the longest run: 1 packets (1500000 bytes) wait"])
+    );
+}
+
+#[test]
+fn rates_that_time_cannot_tell_apart_are_refused() {
+    for rate in ["9223372036854775808", "8000000000001", "0"] {
+        let error = slow_link(rate, "1500").unwrap_err().to_string();
+        let expected =
+            "expected a rate in whole bits per second, from 1 b/s to 8000 Gb/s, at which a byte takes a picosecond";
+        assert_eq!(error, format!("x.toml:4: link.rate_bps = {rate}: {expected}"));
+    }
+    assert!(slow_link("8000000000000", "1500").is_ok());
+}

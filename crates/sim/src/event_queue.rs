@@ -7,6 +7,8 @@
 use pifolab_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
@@ -24,11 +26,22 @@ pub enum TieOrder {
     Batch,
 }
 
-/// Names a scheduled event, for [`EventQueue::cancel`].
+/// Names a scheduled event, for [`EventQueue::cancel`] of the queue that it was scheduled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventId {
     node: u32,
     generation: u32,
+    queue: NonZeroU32,
+}
+
+/// Tells queues apart, so that no queue takes the id of another for one of its own. Not part of any result.
+fn next_queue() -> NonZeroU32 {
+    static QUEUES: AtomicU32 = AtomicU32::new(1);
+    loop {
+        if let Some(number) = NonZeroU32::new(QUEUES.fetch_add(1, Ordering::Relaxed)) {
+            return number;
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +96,8 @@ pub struct EventQueue<E> {
     len: usize,
     ties: TieOrder,
     batch: Vec<E>,
+    /// What the ids of its events carry.
+    number: NonZeroU32,
 }
 
 impl<E: Copy> EventQueue<E> {
@@ -105,6 +120,7 @@ impl<E: Copy> EventQueue<E> {
             len: 0,
             ties,
             batch: Vec::new(),
+            number: next_queue(),
         }
     }
 
@@ -130,7 +146,7 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn schedule(&mut self, time: Time, event: E) -> EventId {
         let node = self.push(time, event);
-        EventId { node, generation: self.nodes.at(node).generation }
+        EventId { node, generation: self.nodes.at(node).generation, queue: self.number }
     }
 
     /// Adds an event that nobody will take back; returns its node.
@@ -161,9 +177,11 @@ impl<E: Copy> EventQueue<E> {
         self.fetch_at = self.fetch_at.min(slot - (BUCKETS as u64 - 1));
     }
 
-    /// Takes an event back; `false` if it has already popped or been cancelled.
+    /// Takes an event back; `false` if it has already popped or been cancelled, or was scheduled in another queue.
     pub fn cancel(&mut self, id: EventId) -> bool {
-        // Checked, unlike elsewhere: the number may come from another queue.
+        if id.queue != self.number {
+            return false;
+        }
         let Some(node) = self.nodes.nodes.get_mut(id.node as usize).filter(|node| node.generation == id.generation)
         else {
             return false;
@@ -444,6 +462,17 @@ mod tests {
         assert_eq!(queue.pop_until(Time::MAX), Some((Time::from_ns(3), 0)));
         assert_eq!(queue.pop_until(Time::MAX), Some((Time::from_ns(5_000_000), 1)));
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn the_id_of_another_queue_cancels_nothing() {
+        let mut queues = [0, 1].map(|_| EventQueue::new(Span::from_us(1), TieOrder::Insertion));
+        let [own, other] = queues.each_mut().map(|queue| queue.schedule(Time::from_ns(1), "event"));
+        assert!(!queues[0].cancel(other));
+        assert_eq!(queues[0].len(), 1);
+        assert_eq!(queues[0].pop_until(Time::MAX), Some((Time::from_ns(1), "event")));
+        assert!(queues[1].cancel(other));
+        assert!(!queues[1].cancel(own));
     }
 
     #[test]

@@ -45,7 +45,8 @@ pub enum Tie {
 pub enum End {
     /// Before the first event at or after this time; packets may still wait in the buffer.
     Horizon(Time),
-    /// When arrivals have ended and the buffer is empty.
+    /// When arrivals have ended and the buffer is empty, or at the last instant that a time can hold: see
+    /// [`Totals::is_drained`].
     Drain,
 }
 
@@ -96,6 +97,14 @@ pub struct Count {
     pub bytes: u64,
 }
 
+impl Totals {
+    /// Whether nothing waits any more. A run that ends when it has [drained](End::Drain) is not if it reached the last
+    /// instant of time before.
+    pub const fn is_drained(&self) -> bool {
+        self.waiting.packets == 0
+    }
+}
+
 impl Count {
     #[inline]
     fn add(&mut self, size: u32) {
@@ -111,7 +120,7 @@ impl OneLink {
     /// from 0.
     ///
     /// # Panics
-    /// If arrivals go back in time, or the scheduler breaks its contract: it holds packets, says that it is empty, and
+    /// If arrivals go back in time, if a packet takes more than 213 days on the wire, or if the scheduler breaks its contract: it holds packets, says that it is empty, and
     /// the like.
     pub fn run<S, O, A>(&self, mut arrivals: A, scheduler: &mut S, observer: &mut O) -> Totals
     where
@@ -257,9 +266,9 @@ impl<S: Scheduler, O: Observer> Port<'_, S, O> {
                         let bytes = Bytes(u64::from(packet.size));
                         self.last_sent = (packet.size, self.link.rate.serialisation(bytes, self.link.rounding));
                     }
-                    let span = self.last_sent.1;
-                    self.totals.busy += span;
-                    break Wire::Busy(now.saturating_add(span));
+                    let until = now.saturating_add(self.last_sent.1);
+                    self.totals.busy += until.since(now);
+                    break Wire::Busy(until);
                 }
                 Dequeued::Dropped { packet, reason } => {
                     assert_eq!(reason, DropReason::PushedOut, "a resident packet is lost as pushed out");

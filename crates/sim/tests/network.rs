@@ -4,8 +4,8 @@ use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
 use pifolab_sched::{Capacity, DropReason, Inspect, Ranked, Scheduler};
 use pifolab_sim::network::{
-    Config, Controllers, EqualTimes, Flow, IdlePort, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, Ranks,
-    Routing, RunError, RunResult, Topology,
+    Config, Controllers, EqualTimes, Flow, IdlePort, Ingredient, LeafSpine, NetbenchTransport, Network, PortConfig,
+    Profile, Ranks, Routing, RunError, RunResult, Topology,
 };
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_transport::dctcp::{Dctcp, DctcpParams};
@@ -385,9 +385,33 @@ fn the_trace_of_a_given_run_never_changes_unnoticed() {
     let found = [pfabric, cubic].map(|config| {
         let result = run(config, &flows);
         assert!(result.counters.dropped > 0 && result.counters.fast_retransmissions > 0);
-        result.trace_hash
+        result.trace_hashes
     });
-    assert_eq!(found.map(|hash| format!("{hash:016x}")), ["3e144a3a8b0dcd0c", "b24156b5f4e8c10e"]);
+    let of = |ingredient| found.map(|hashes| format!("{:016x}", hashes.of(ingredient)));
+    assert_eq!(of(Ingredient::Events), ["3e144a3a8b0dcd0c", "b24156b5f4e8c10e"]);
+    assert_eq!(of(Ingredient::Packets), ["91a594d694dc2813", "e2b77372af0990ec"]);
+    assert_eq!(of(Ingredient::Ranks), ["d6d0e2707a27779d", "31af1bcc53d8e2f9"]);
+    assert_eq!(of(Ingredient::Drops), ["ada22b9b0e789e8b", "9667c76404ebc4a7"]);
+}
+
+#[test]
+fn the_hashes_say_in_what_two_runs_differ() {
+    let flows = web_search(Span::from_us(3_000));
+    let end = Time::from_ns(3_000_000);
+    let ranks = |seed| {
+        let ports = PortConfig::drop_tail(Capacity::Packets(20));
+        let mut config = Config::new(fabric(), TransportParams::new_reno(), ports, end);
+        config.ranks = Ranks::Drawn { distribution: Arc::new(Distribution::uniform(0, 99).unwrap()), seed };
+        run(config, &flows).trace_hashes
+    };
+    // Drop-tail ports look at no rank.
+    assert_eq!(ranks(1).differences(&ranks(2)), [Ingredient::Ranks]);
+    assert_eq!(ranks(1), ranks(1));
+    let capacity = |packets| {
+        let ports = PortConfig::drop_tail(Capacity::Packets(packets));
+        run(Config::new(fabric(), TransportParams::new_reno(), ports, end), &flows).trace_hashes
+    };
+    assert_eq!(capacity(20).differences(&capacity(21)), Ingredient::ALL);
 }
 
 #[test]

@@ -35,7 +35,8 @@ impl RttEstimator {
             self.variation_ns = 0.75 * self.variation_ns + 0.25 * error_ns;
             self.smoothed_ns = 0.875 * self.smoothed_ns + 0.125 * rtt_ns;
         }
-        let rto = Span::from_ns((self.smoothed_ns + 4.0 * self.variation_ns) as u64);
+        // Round trips of a hundred days would make more than a span can hold.
+        let rto = Span::from_ns(((self.smoothed_ns + 4.0 * self.variation_ns) as u64).min(Span::MAX.as_ns()));
         self.rto = rto.max(self.floor).min(self.ceiling);
     }
 
@@ -83,5 +84,14 @@ mod tests {
             estimator.back_off();
         }
         assert_eq!(estimator.rto(), Span::from_us(5_000));
+    }
+
+    #[test]
+    fn round_trips_of_months_give_the_longest_timeout() {
+        let mut estimator = RttEstimator::new(Span::from_us(300), Span::ZERO, Span::from_s(60));
+        for rtt in [Span::MAX, Span::from_ps(1), Span::MAX] {
+            estimator.sample(rtt);
+            assert_eq!(estimator.rto(), Span::from_s(60));
+        }
     }
 }

@@ -18,6 +18,11 @@ impl Flags {
     /// The network met congestion on the way (set by a queue, not by an end point).
     pub const CE: Self = Self(16);
 
+    /// All bits as a number.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Whether all bits of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0

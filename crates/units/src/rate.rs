@@ -18,6 +18,10 @@ pub enum Rounding {
 }
 
 impl Rate {
+    /// The fastest link that time can tell apart: a byte takes a picosecond. On a faster one packets of different sizes
+    /// would take the same time.
+    pub const FASTEST_LINK: Self = Self(8_000_000_000_000);
+
     /// A rate of `bps` bits per second; `None` for zero.
     pub const fn from_bps(bps: u64) -> Option<Self> {
         if bps == 0 { None } else { Some(Self(bps)) }
@@ -42,15 +46,20 @@ impl Rate {
     /// The time that `bytes` take on the wire.
     ///
     /// # Panics
-    /// If the time exceeds [`Span::MAX`] (213 days).
+    /// If the time exceeds [`Span::MAX`] (213 days); [`checked_serialisation`](Self::checked_serialisation) asks first.
     pub fn serialisation(self, bytes: Bytes, rounding: Rounding) -> Span {
+        self.checked_serialisation(bytes, rounding).expect("a serialisation time exceeds 213 days")
+    }
+
+    /// The time that `bytes` take on the wire; `None` if it exceeds [`Span::MAX`].
+    pub fn checked_serialisation(self, bytes: Bytes, rounding: Rounding) -> Option<Span> {
         const PS_PER_S: u128 = 1_000_000_000_000;
         let numerator = u128::from(bytes.0) * 8 * PS_PER_S;
         let ps = match rounding {
             Rounding::UpToPicosecond => numerator.div_ceil(u128::from(self.0)),
             Rounding::DownToNanosecond => numerator / u128::from(self.0) / 1_000 * 1_000,
         };
-        Span::from_ps(u64::try_from(ps).expect("a serialisation time exceeds 213 days"))
+        u64::try_from(ps).ok().map(Span::from_ps)
     }
 }
 
@@ -80,5 +89,15 @@ mod tests {
         let rate = Rate::from_gbps(11);
         assert_eq!(rate.serialisation(Bytes(1500), Rounding::UpToPicosecond), Span::from_ps(1_090_910));
         assert_eq!(rate.serialisation(Bytes(1500), Rounding::DownToNanosecond), Span::from_ns(1_090));
+    }
+
+    #[test]
+    fn a_serialisation_time_that_does_not_fit_is_none() {
+        let rate = Rate::from_bps(1).unwrap();
+        let bytes = Bytes(u64::from(u32::MAX));
+        assert_eq!(rate.checked_serialisation(bytes, Rounding::UpToPicosecond), None);
+        assert_eq!(rate.checked_serialisation(Bytes(1), Rounding::UpToPicosecond), Some(Span::from_s(8)));
+        let one = Rate::FASTEST_LINK.checked_serialisation(Bytes(1), Rounding::UpToPicosecond);
+        assert_eq!(one, Some(Span::from_ps(1)));
     }
 }

@@ -9,10 +9,14 @@ const PS_PER_NS: u64 = 1_000;
 const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// A point in time: picoseconds since the start of the run. Holds 213 days.
+///
+/// Sums and differences are checked in every build: one that does not fit panics and never wraps. Whoever takes times
+/// from outside checks them first, so that no sum of a run can be too large; where "never" is a sound answer,
+/// [`saturating_add`](Self::saturating_add) gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
-/// A span of time in picoseconds.
+/// A span of time in picoseconds. Sums and differences are checked as those of [`Time`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(u64);
 
@@ -53,9 +57,10 @@ impl Time {
     /// The span since `earlier`.
     ///
     /// # Panics
-    /// In debug builds, if `earlier` is later than `self`.
+    /// If `earlier` is later than `self`.
+    #[inline]
     pub const fn since(self, earlier: Self) -> Span {
-        Span(self.0 - earlier.0)
+        Span(difference(self.0, earlier.0))
     }
 
     /// `self + span`, or [`Time::MAX`] if that does not fit.
@@ -108,6 +113,11 @@ impl Span {
         }
     }
 
+    /// `self + other`, or [`Span::MAX`] if that does not fit.
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
     /// Picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
@@ -124,43 +134,79 @@ impl Span {
     }
 }
 
+/// The sum of two counts of picoseconds.
+#[inline]
+const fn sum(a: u64, b: u64) -> u64 {
+    match a.checked_add(b) {
+        Some(sum) => sum,
+        None => beyond(),
+    }
+}
+
+/// The difference of two counts of picoseconds.
+#[inline]
+const fn difference(a: u64, b: u64) -> u64 {
+    match a.checked_sub(b) {
+        Some(difference) => difference,
+        None => before(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+const fn beyond() -> ! {
+    panic!("a time exceeds 2^64 ps, 213 days")
+}
+
+#[cold]
+#[inline(never)]
+const fn before() -> ! {
+    panic!("a span of time would be negative")
+}
+
 impl Add<Span> for Time {
     type Output = Self;
+    #[inline]
     fn add(self, span: Span) -> Self {
-        Self(self.0 + span.0)
+        Self(sum(self.0, span.0))
     }
 }
 
 impl AddAssign<Span> for Time {
+    #[inline]
     fn add_assign(&mut self, span: Span) {
-        self.0 += span.0;
+        *self = *self + span;
     }
 }
 
 impl Sub<Span> for Time {
     type Output = Self;
+    #[inline]
     fn sub(self, span: Span) -> Self {
-        Self(self.0 - span.0)
+        Self(difference(self.0, span.0))
     }
 }
 
 impl Add for Span {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(sum(self.0, other.0))
     }
 }
 
 impl AddAssign for Span {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 
 impl Sub for Span {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
-        Self(self.0 - other.0)
+        Self(difference(self.0, other.0))
     }
 }
 
@@ -203,5 +249,21 @@ mod tests {
         assert_eq!(end.since(start), Span::from_ps(1));
         assert_eq!(end.as_ns(), 20);
         assert_eq!(Time::MAX.saturating_add(Span::from_ps(1)), Time::MAX);
+    }
+
+    #[test]
+    fn no_sum_or_difference_wraps_in_any_build() {
+        let panics = |body: fn() -> u64| std::panic::catch_unwind(body).is_err();
+        assert!(panics(|| (Time::MAX + Span::from_ps(1)).as_ps()));
+        assert!(panics(|| (Span::MAX + Span::from_ps(1)).as_ps()));
+        assert!(panics(|| (Time::ZERO - Span::from_ps(1)).as_ps()));
+        assert!(panics(|| (Span::ZERO - Span::from_ps(1)).as_ps()));
+        assert!(panics(|| Time::ZERO.since(Time::from_ps(1)).as_ps()));
+        assert!(panics(|| {
+            let mut time = Time::MAX;
+            time += Span::from_ps(1);
+            time.as_ps()
+        }));
+        assert_eq!(Span::MAX.saturating_add(Span::from_ps(1)), Span::MAX);
     }
 }

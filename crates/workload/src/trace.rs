@@ -150,7 +150,7 @@ impl TraceReader<'static> {
     /// If the file cannot be opened, is empty, or neither a capture nor a CSV trace; if `options` do not fit it; with
     /// [`OutOfOrder::Sort`] also if any packet is at fault.
     pub fn open(path: &Path, options: TraceOptions) -> Result<Self, FileError> {
-        Self::from_input(input::open(path)?, options)
+        Self::from_input(input::open(path)?, options, u64::MAX)
     }
 }
 
@@ -160,10 +160,24 @@ impl<'a> TraceReader<'a> {
     /// # Errors
     /// As for [`TraceReader::open`].
     pub fn new(content: impl Read + Send + 'a, file: &str, options: TraceOptions) -> Result<Self, FileError> {
-        Self::from_input(input::from_reader(content, file)?, options)
+        Self::within(content, file, options, u64::MAX)
     }
 
-    fn from_input(input: Input<'a>, options: TraceOptions) -> Result<Self, FileError> {
+    /// As [`new`](Self::new); with [`OutOfOrder::Sort`] a trace of more than `most_sorted` packets, all of which have to be
+    /// in memory at once, is an error.
+    ///
+    /// # Errors
+    /// As for [`open`](TraceReader::open), or if there are more packets.
+    pub fn within(
+        content: impl Read + Send + 'a,
+        file: &str,
+        options: TraceOptions,
+        most_sorted: u64,
+    ) -> Result<Self, FileError> {
+        Self::from_input(input::from_reader(content, file)?, options, most_sorted)
+    }
+
+    fn from_input(input: Input<'a>, options: TraceOptions, most_sorted: u64) -> Result<Self, FileError> {
         if options.speed_up == Ratio::ZERO {
             return Err(FileError::new(&input.file, Place::File, "speed-up 0: expected a factor above 0"));
         }
@@ -172,6 +186,13 @@ impl<'a> TraceReader<'a> {
         if options.out_of_order == OutOfOrder::Sort {
             let mut all = Vec::new();
             while let Some((at, arrival)) = reader.records.next()? {
+                if all.len() as u64 >= most_sorted {
+                    let problem = format!(
+                        "has over {most_sorted} packets, more than fit into memory to be sorted: sort it beforehand, \
+                         such as with editcap or reordercap"
+                    );
+                    return Err(FileError::new(&reader.clock.file, Place::File, problem));
+                }
                 all.push((at.time_ps, arrival));
             }
             all.sort_by_key(|(time_ps, _)| *time_ps);

@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use std::collections::HashMap;
+use std::fmt;
 
 /// A scheduler written in Python: see `pifolab.PythonScheduler`.
 pub struct PythonScheduler {
@@ -38,8 +39,7 @@ impl PythonScheduler {
     fn keep(&mut self, packet: Packet, queue: u32) -> PyResult<()> {
         let queues = self.lengths.len();
         let Some(length) = self.lengths.get_mut(queue as usize) else {
-            let problem = format!("enqueue returned queue {queue}: expected one from 0 to {}", queues - 1);
-            return Err(PyValueError::new_err(problem));
+            return Err(no_queue(queue, queues));
         };
         *length += 1;
         self.backlog += u64::from(packet.size);
@@ -68,12 +68,17 @@ enum Answer {
     Left(Vec<PyPacket>),
 }
 
-fn read_answer(answer: &Bound<'_, PyAny>, arriving: u64) -> PyResult<Answer> {
+/// The number of a queue that there is not.
+fn no_queue(queue: impl fmt::Display, queues: usize) -> PyErr {
+    PyValueError::new_err(format!("enqueue returned queue {queue}: expected one from 0 to {}", queues - 1))
+}
+
+fn read_answer(answer: &Bound<'_, PyAny>, arriving: u64, queues: usize) -> PyResult<Answer> {
     if answer.is_none() {
         return Ok(Answer::Kept(0));
     }
     if let Ok(queue) = answer.cast_exact::<PyInt>() {
-        return queue.extract().map(Answer::Kept);
+        return queue.extract().map(Answer::Kept).map_err(|_| no_queue(queue, queues));
     }
     if let Ok(dropped) = answer.cast::<Dropped>() {
         let dropped = dropped.get();
@@ -100,7 +105,7 @@ impl Scheduler for PythonScheduler {
         let shown = PyPacket::from(&packet);
         let answer = slot.call(now, |py| {
             let answer = self.object.bind(py).call_method1("enqueue", (shown, now.as_ns()))?;
-            read_answer(&answer, id)
+            read_answer(&answer, id, self.lengths.len())
         });
         let (left, queue) = match answer {
             Answer::Refused(reason) => return Enqueued::Dropped { packet, reason },
@@ -141,7 +146,14 @@ impl Scheduler for PythonScheduler {
                 };
             }
             if let Ok(later) = answer.cast::<NotBefore>() {
-                return Ok(Dequeued::NotBefore(Time::from_ns(later.get().time_ns)));
+                let time = later.get().time_ns;
+                // Beyond what a time can hold, nothing leaves any more.
+                let later = Time::from_ps(time.saturating_mul(1_000));
+                if later <= now {
+                    let problem = format!("dequeue returned NotBefore(time_ns={time}) at {now}: expected a later time");
+                    return Err(PyValueError::new_err(problem));
+                }
+                return Ok(Dequeued::NotBefore(later));
             }
             let packet = answer.cast::<PyPacket>().map_err(|_| {
                 let kind = answer.get_type();
@@ -178,7 +190,14 @@ impl Inspect for PythonScheduler {
     fn queue_ranks(&self, queue: usize) -> RankInterval {
         let bound = self.slot.call_untimed(|py| {
             let bounds = self.object.bind(py).getattr("bounds")?;
-            if bounds.is_none() { Ok(None) } else { bounds.get_item(queue)?.extract() }
+            if bounds.is_none() {
+                return Ok(None);
+            }
+            let bound = bounds.get_item(queue)?;
+            bound.extract().map_err(|_| {
+                let expected = "expected None or an integer from -2^63 to 2^63 - 1";
+                PyValueError::new_err(format!("bounds[{queue}] = {bound}: {expected}"))
+            })
         });
         RankInterval { lowest: bound, highest: None }
     }

@@ -6,18 +6,19 @@ mod network_flows;
 mod network_record;
 pub(crate) mod network_topology;
 mod network_topology_fields;
-mod network_topology_file;
+pub(crate) mod network_topology_file;
 mod network_transport;
 mod network_trouble;
 pub(crate) mod one_link;
 pub(crate) mod schedulers;
+pub(crate) mod trace;
 pub(crate) mod workload;
 
 use crate::error::{Error, Place, SpecError};
 use crate::extras::Extras;
 use crate::fields::{Absent, Field, Reader, What};
 use crate::inputs::{Input, inputs_of};
-use crate::memory::{Estimate, available};
+use crate::memory::{Memory, available};
 use crate::report::{Progress, Report};
 use crate::text::Section;
 use network::NetworkSpec;
@@ -120,6 +121,14 @@ impl ValidSpec {
         }
     }
 
+    /// About how much memory a run with one seed on up to `workers` threads needs.
+    pub fn memory(&self, workers: usize) -> Memory {
+        match self {
+            Self::OneLink(spec) => Memory::of_one_link(spec, workers),
+            Self::Network(spec) => Memory::of_network(spec),
+        }
+    }
+
     /// Runs it with `seed` on up to `workers` threads; the results do not depend on how many.
     ///
     /// `progress` is called about ten times a second on this thread; if it breaks, what is not done is given up and the
@@ -156,7 +165,7 @@ impl ValidSpec {
             Self::OneLink(spec) => return Err(Spec::fault(&spec.file, "flows", network::NO_FLOWS).into()),
             Self::Network(spec) => spec,
         };
-        Estimate::of(spec).check(spec, available())?;
+        Memory::of_network(spec).check(&spec.file, available())?;
         let flows = spec.flows(seed);
         let mut out = Vec::new();
         let written = match format {

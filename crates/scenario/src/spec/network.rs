@@ -17,7 +17,8 @@ use crate::registry::{BoxedScheduler, LiveWindow};
 use crate::text::Section;
 use pifolab_sched::{Fact, Facts};
 use pifolab_sim::network::{
-    Config, EqualTimes, Flow, IdlePort, LinkChange, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing, SharedBuffer,
+    Config, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing,
+    SharedBuffer,
 };
 use pifolab_transport::Congestion;
 use pifolab_units::{Rounding, Span, Time};
@@ -148,6 +149,7 @@ impl NetworkSpec {
         resolved.insert("host_port".to_owned(), shown);
         let (engine, shown) = read_engine(optional_table(&mut top, "engine", &file)?, &file, profile)?;
         resolved.insert("engine".to_owned(), shown);
+        check_times(&layout, payload_bytes(&transport) + engine.header_bytes, engine.rounding, end, &top)?;
         let (switch_buffer, shown) = read_switch_buffer(top.table("switch_buffer")?, &file)?;
         resolved.insert("switch_buffer".to_owned(), shown);
         let (link_changes, shown) = read_failures(top.tables("link_failure")?, &file, &layout, end)?;
@@ -227,10 +229,7 @@ impl NetworkSpec {
 
     /// Payload bytes of a full segment.
     pub(crate) const fn segment_bytes(&self) -> u32 {
-        match &self.transport.params.congestion {
-            Congestion::Udp(udp) => udp.payload_bytes,
-            Congestion::NewReno | Congestion::Dctcp(_) | Congestion::Cubic => self.transport.params.tcp.mss_bytes,
-        }
+        payload_bytes(&self.transport)
     }
 
     /// Whether the [`config`](Self::config) of a scheduler serves any number of runs, or a single one because its ports
@@ -320,6 +319,33 @@ impl NetworkSpec {
         }
         shown
     }
+}
+
+/// Payload bytes of a full segment.
+const fn payload_bytes(transport: &Transport) -> u32 {
+    match &transport.params.congestion {
+        Congestion::Udp(udp) => udp.payload_bytes,
+        Congestion::NewReno | Congestion::Dctcp(_) | Congestion::Cubic => transport.params.tcp.mss_bytes,
+    }
+}
+
+/// Refuses links and durations under which a time of the run would be too large.
+fn check_times(layout: &Layout, bytes: u32, rounding: Rounding, end: Time, top: &Reader<'_>) -> Result<(), SpecError> {
+    let slowest = layout.topology.slowest_link(bytes, rounding).map_err(|link| {
+        let (from, to) = (layout.name(link.from), layout.name(link.to));
+        let Link { rate, delay, .. } = link;
+        let problem = format!(
+            "a packet of {bytes} bytes takes more than 106 days over {from}-{to}, with {rate} and a delay of {delay}: \
+             expected a faster or shorter link"
+        );
+        top.fault("topology", problem)
+    })?;
+    let last = Time::MAX - slowest;
+    if end <= last {
+        return Ok(());
+    }
+    let problem = format!("= {end}: expected at most {last}, so that the last packet is over its link within 213 days");
+    Err(top.fault(&top.written("duration"), problem))
 }
 
 impl Port {

@@ -172,9 +172,14 @@ fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Layout, Error> {
     let fabric_rate = match reader.positive("oversubscription")? {
         Some(factor) => {
             let bps = access_rate.as_bps() as f64 * f64::from(hosts_per_leaf) / (f64::from(spines.max(1)) * factor);
-            let rate = if bps >= 1.0 && bps < u64::MAX as f64 { Rate::from_bps(bps.round() as u64) } else { None };
+            let rate = if bps >= 1.0 && bps <= Rate::FASTEST_LINK.as_bps() as f64 {
+                Rate::from_bps(bps.round() as u64)
+            } else {
+                None
+            };
             rate.ok_or_else(|| {
-                reader.fault("oversubscription", format!("= {factor}: leaves no rate for the links to the spines"))
+                let problem = format!("= {factor}: the links to the spines would have {bps:.3e} b/s");
+                reader.fault("oversubscription", format!("{problem}: expected 1 b/s to 8000 Gb/s"))
             })?
         }
         None => given_rate(reader, "fabric_rate")?,

@@ -11,22 +11,31 @@ use pifolab_workload::{FileError, Place};
 use std::collections::BTreeSet;
 use std::io::Read;
 
+/// A network in a file has no more bytes: that is enough for half a million links in TOML.
+const LONGEST_TEXT: u64 = 64 << 20;
+
 /// More nodes than this are no network that can be simulated.
 const MOST_NODES: u64 = 1 << 24;
 
 /// The text of a file that is called `file` in errors.
 pub(super) fn text_of(content: &mut impl Read, file: &str) -> Result<String, FileError> {
-    let mut text = String::new();
-    match content.read_to_string(&mut text) {
-        Ok(_) => Ok(text),
-        Err(error) => {
-            Err(FileError { file: file.to_owned(), place: Place::File, problem: format!("cannot be read: {error}") })
+    let fault = |place, problem: String| Err(FileError { file: file.to_owned(), place, problem });
+    let mut bytes = Vec::new();
+    match content.take(LONGEST_TEXT + 1).read_to_end(&mut bytes) {
+        Ok(length) if length as u64 > LONGEST_TEXT => {
+            fault(Place::File, "has over 64 MiB: expected a text of at most that size".to_owned())
         }
+        Ok(_) => String::from_utf8(bytes).or_else(|error| {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count() as u64;
+            fault(Place::Line(line), "not UTF-8 text".to_owned())
+        }),
+        Err(error) => fault(Place::File, format!("cannot be read: {error}")),
     }
 }
 
 /// Reads a network in TOML: numbers of hosts and switches, and links with their rates and delays.
-pub(super) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
+pub(crate) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
     let mut reader = Reader::new(Section::parse(text, file)?, file, TOPOLOGY_FILE)?;
     reader.text("title")?;
     let hosts = reader.given_integer("hosts")? as u32;
@@ -63,7 +72,7 @@ pub(super) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
 
 /// Reads a `.topology` file of Netbench: `|V|`, `|E|`, the servers, and every direction of every link on a line of its own,
 /// whose order is the order of equal-cost next hops. Links of servers get the rate `access`, all others `fabric`.
-pub(super) fn read_edge_list(
+pub(crate) fn read_edge_list(
     text: &str,
     file: &str,
     access: Rate,

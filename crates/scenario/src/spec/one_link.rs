@@ -3,7 +3,7 @@
 use super::schedulers::{Chosen, SchedulerSpec, read_rank, read_schedulers, take_schedulers};
 use super::workload::{Context, Workload};
 use super::{LINK, METRICS, Spec, TOP, read_seeds};
-use crate::error::Error;
+use crate::error::{Error, SpecError};
 use crate::extras::Extras;
 use crate::fields::Reader;
 use crate::registry;
@@ -11,7 +11,7 @@ use crate::text::Section;
 use pifolab_metrics::Sampling;
 use pifolab_sched::{Fact, Facts};
 use pifolab_sim::one_link::{End, OneLink, Tie};
-use pifolab_units::{Rounding, Span, Time};
+use pifolab_units::{Bytes, Rounding, Span, Time};
 use serde_json::{Map, Value as Json, json};
 
 /// A scenario on one link that can run.
@@ -66,6 +66,8 @@ impl OneLinkSpec {
         let rate = link.rate("rate")?.expect("rate is required");
         let rounding = [Rounding::UpToPicosecond, Rounding::DownToNanosecond][link.given_choice("rounding")?];
         let tie = [Tie::DepartureFirst, Tie::ArrivalFirst][link.given_choice("tie")?];
+        let rate_key = link.written("rate");
+        let too_slow = link.fault(&rate_key, String::new());
         let link = link.finish()?;
 
         let mut resolved = Map::new();
@@ -83,9 +85,19 @@ impl OneLinkSpec {
             ranks_computed: rank.as_ref().is_some_and(|(_, facts)| !carried(facts.reads)),
             ranks_optional: rank.as_ref().is_some_and(|(_, facts)| carried(facts.reads - facts.needs)),
             end: arrivals_end,
+            extras,
         };
         let (workload, shown) = Workload::read(top.tables("workload")?, &context)?;
         resolved.insert("workload".to_owned(), shown);
+        let largest = workload.largest_packet();
+        if rate.checked_serialisation(Bytes(largest.into()), rounding).is_none() {
+            let least = (u128::from(largest) * 8_000_000_000_000).div_ceil(u64::MAX.into());
+            let problem = format!(
+                "= {rate}: a packet of {largest} bytes would take more than 213 days: expected at least {least} b/s, or \
+                 smaller packets"
+            );
+            return Err(SpecError { problem, ..too_slow }.into());
+        }
         if let Some((rank, facts)) = &rank {
             check_needs(rank, facts.needs, &workload, &top)?;
         }

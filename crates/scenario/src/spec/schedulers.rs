@@ -6,7 +6,7 @@ use crate::fields::Reader;
 use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHEDULERS, Settings, Traits, unknown};
 use crate::text::{Node, Section, join};
 use pifolab_sched::params::{Absent, Args, Info, ParamError, Value};
-use pifolab_sched::{Facts, Inspect, RankFn, Ranked};
+use pifolab_sched::{Capacity, Facts, Inspect, RankFn, Ranked};
 use pifolab_sim::network::Controllers;
 use serde_json::{Map, Value as Json, json};
 
@@ -29,6 +29,14 @@ pub(crate) struct SchedulerSpec {
 
 /// Why something could not be built: at which key, if it is one, and in words.
 pub(crate) type Fault = (Option<String>, String);
+
+impl SchedulerSpec {
+    /// What it may hold; `None` if it is the user's own, which is not built only to ask that.
+    pub(crate) fn capacity(&self) -> Option<Capacity> {
+        let entry = registry::find_scheduler(&self.chosen.name).ok()?;
+        (entry.build)(self.chosen.args()).ok().map(|scheduler| scheduler.capacity())
+    }
+}
 
 impl Chosen {
     fn args(&self) -> Args {

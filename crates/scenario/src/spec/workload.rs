@@ -1,19 +1,20 @@
 //! `[workload]`: synthetic sources, or a trace.
 
+use super::trace::Trace;
 use super::{MAX_PACKETS, beside};
 use crate::error::Error;
+use crate::extras::Extras;
 use crate::fields::{Absent, Field, Reader, What};
 use crate::inputs::{note, read_digested};
 use crate::text::{Node, Section};
 use pifolab_sched::params::{MAX_RANK, Value};
 use pifolab_sched::{Fact, Facts};
 use pifolab_units::{Rank, Rate, Ratio, Span, Time};
-use pifolab_workload::trace::{ByteOrder, OutOfOrder, RankWidth, TraceCounts, TraceOptions, TraceRank, TraceReader};
+use pifolab_workload::trace::{ByteOrder, OutOfOrder, RankWidth, TraceOptions, TraceRank};
 use pifolab_workload::{
-    Arrival, ArrivalProcess, Distribution, FlowAssignment, ParameterError, Periods, RankPhase, RankSource, Source,
+    ArrivalProcess, Distribution, FlowAssignment, ParameterError, Periods, RankPhase, RankSource, Source,
 };
-use serde_json::{Value as Json, json};
-use std::path::Path;
+use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// Where the packets of a run come from.
@@ -53,6 +54,15 @@ impl SyntheticSource {
         arrivals || ranks || several(sizes) || matches!(flows, FlowAssignment::Drawn(_))
     }
 
+    /// How many flows it has.
+    pub(crate) fn flows(&self) -> u32 {
+        match &self.source.flows {
+            FlowAssignment::One(_) => 1,
+            FlowAssignment::RoundRobin { count, .. } => *count,
+            FlowAssignment::Drawn(flows) => (flows.max() - flows.min() + 1) as u32,
+        }
+    }
+
     /// About how many packets it sends; `None` if it does not end by itself.
     pub(crate) fn expected_packets(&self) -> Option<f64> {
         let Source { process, sizes, ranks, start, end, .. } = &self.source;
@@ -77,18 +87,6 @@ impl SyntheticSource {
             };
         Some(by_ranks.map_or(by_time, |packets| packets.min(by_time)))
     }
-}
-
-/// A trace in memory, 24 bytes for each packet, read once for all schedulers.
-#[derive(Debug)]
-pub(crate) struct Trace {
-    pub(crate) arrivals: Vec<Arrival>,
-    /// Bytes of each flow in the whole trace.
-    pub(crate) flow_bytes: Vec<u64>,
-    pub(crate) flow_names: Vec<String>,
-    pub(crate) counts: TraceCounts,
-    /// What is to be said of a last packet that is not whole.
-    left_out: Option<String>,
 }
 
 const MAX_FLOWS: u64 = 1 << 24;
@@ -317,6 +315,8 @@ pub(crate) struct Context<'a> {
     /// Whether a rank function of the user's may look at carried ranks as well.
     pub(crate) ranks_optional: bool,
     pub(crate) end: Time,
+    /// Whom to ask whether to go on with a long trace.
+    pub(crate) extras: &'a dyn Extras,
 }
 
 impl Workload {
@@ -364,6 +364,25 @@ impl Workload {
         match self {
             Self::Trace(_) => false,
             Self::Synthetic(sources) => sources.iter().any(SyntheticSource::is_drawn),
+        }
+    }
+
+    /// The size of the largest packet that it may send.
+    pub(crate) fn largest_packet(&self) -> u32 {
+        match self {
+            Self::Synthetic(sources) => {
+                let largest = sources.iter().map(|source| source.source.sizes.max()).max().unwrap_or(0);
+                u32::try_from(largest).expect("sizes were checked")
+            }
+            Self::Trace(trace) => trace.largest,
+        }
+    }
+
+    /// About how many packets it has; `None` if it does not end by itself.
+    pub(crate) fn expected_packets(&self) -> Option<f64> {
+        match self {
+            Self::Trace(trace) => Some(trace.packets as f64),
+            Self::Synthetic(sources) => sources.iter().map(SyntheticSource::expected_packets).sum(),
         }
     }
 
@@ -595,9 +614,9 @@ fn read_trace(mut reader: Reader<'_>, context: &Context<'_>) -> Result<(Trace, J
     let out_of_order = [OutOfOrder::Error, OutOfOrder::Sort][reader.given_choice("out_of_order")?];
     let mut resolved = reader.finish()?;
     let path = beside(context.file, &path);
-    let (trace, digest) = load(&path, TraceOptions { rank, speed_up, out_of_order })?;
+    let (trace, digest) = Trace::read(path, TraceOptions { rank, speed_up, out_of_order }, context.extras)?;
     note(&mut resolved, "trace", digest);
-    resolved.insert("trace_contents".to_owned(), summary_of(&trace));
+    resolved.insert("trace_contents".to_owned(), trace.summary());
     Ok((trace, resolved.into()))
 }
 
@@ -609,40 +628,4 @@ fn read_width(reader: &mut Reader<'_>) -> Result<RankWidth, Error> {
         8 => Ok(RankWidth::Eight),
         other => Err(reader.fault("payload_width_bytes", format!("= {other}: expected 1, 2, 4 or 8")).into()),
     }
-}
-
-fn load(path: &Path, options: TraceOptions) -> Result<(Trace, String), Error> {
-    read_digested(path, |content, name| Ok(gathered(TraceReader::new(content, name, options)?)?))
-}
-
-fn gathered(mut reader: TraceReader<'_>) -> Result<Trace, pifolab_workload::FileError> {
-    let mut arrivals = Vec::new();
-    let mut flow_bytes: Vec<u64> = Vec::new();
-    for arrival in &mut reader {
-        let arrival = arrival?;
-        let flow = arrival.flow as usize;
-        if flow >= flow_bytes.len() {
-            flow_bytes.resize(flow + 1, 0);
-        }
-        flow_bytes[flow] += u64::from(arrival.bytes);
-        arrivals.push(arrival);
-    }
-    let (flow_names, counts, left_out) = (reader.flow_names(), reader.counts(), reader.left_out());
-    Ok(Trace { arrivals, flow_bytes, flow_names, counts, left_out })
-}
-
-fn summary_of(trace: &Trace) -> Json {
-    let bytes: u64 = trace.flow_bytes.iter().sum();
-    let last = trace.arrivals.last().map_or(Time::ZERO, |arrival| arrival.time);
-    json!({
-        "packets": trace.arrivals.len(),
-        "bytes": bytes,
-        "flows": trace.flow_bytes.len(),
-        "last_arrival_ns": last.as_ns(),
-        "not_ip_packets": trace.counts.not_ip,
-        "unread_tunnel_packets": trace.counts.tunnels,
-        "fragment_packets": trace.counts.fragments,
-        "unranked_packets": trace.counts.unranked,
-        "left_out": trace.left_out,
-    })
 }

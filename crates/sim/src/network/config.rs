@@ -4,7 +4,7 @@ use super::failures::{self, LinkChange};
 use super::net::NUMBERS;
 use super::routing::Routing;
 use super::shared_buffer::SharedBuffer;
-use super::topology::Topology;
+use super::topology::{Link, Topology};
 use pifolab_sched::schedulers::{Pifo, PifoParams, Ties};
 use pifolab_sched::{Capacity, Scheduler};
 use pifolab_transport::{BoxedController, Congestion, TransportParams};
@@ -182,6 +182,24 @@ impl Config {
             if let Discipline::DropTail(capacity @ (Capacity::Packets(0) | Capacity::Bytes(0))) = port.discipline {
                 return Err(ConfigError::new(owner, "capacity", capacity, "above 0"));
             }
+        }
+        Ok(())
+    }
+
+    /// Checks that no time of a run can be too large: all are sums of an instant of the run and one passage of a link.
+    pub(super) fn check_times(&self, segment_bytes: u32) -> Result<(), ConfigError> {
+        let bytes = segment_bytes + self.header_bytes;
+        let slowest = match self.topology.slowest_link(bytes, self.rounding) {
+            Ok(slowest) => slowest,
+            Err(Link { from, to, rate, delay }) => {
+                let value = format!("{rate} and a delay of {delay} for packets of {bytes} bytes");
+                let expected = format!("passed within {} s", Topology::LONGEST_PASSAGE.as_ps() / 1_000_000_000_000);
+                return Err(ConfigError::new("topology", &format!("link {from} -> {to}"), value, &expected));
+            }
+        };
+        let last = Time::MAX - slowest;
+        if self.end > last {
+            return Err(ConfigError::new("network", "end", self.end, &format!("at most {last}")));
         }
         Ok(())
     }

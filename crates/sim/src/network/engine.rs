@@ -5,6 +5,7 @@ use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, Trip};
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 use super::routing::{Route, Routes};
 use super::topology::{Link, Topology};
+use super::trace_hashes::Ingredient;
 use crate::observer::Observer;
 use pifolab_transport::{Congestion, Progress, Receiver, SackLog, Sender, ValidParams};
 use pifolab_units::{Span, Time};
@@ -59,6 +60,7 @@ impl Network {
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         let transport = config.transport.validated()?;
+        config.check_times(transport.segment_bytes())?;
         let routes = Routes::new(&config.topology, config.routing);
         Ok(Self { config, transport, routes })
     }
@@ -280,7 +282,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
             flows: self.results,
             ports: self.net.ports.iter().map(|port| port.result(end)).collect(),
             counters: self.net.counters,
-            trace_hash: self.net.trace_hash,
+            trace_hash: self.net.trace_hashes.of(Ingredient::Events),
+            trace_hashes: self.net.trace_hashes,
             end,
         })
     }

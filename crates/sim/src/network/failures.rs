@@ -9,6 +9,7 @@ use super::config::ConfigError;
 use super::net::Net;
 use super::port::Keeper;
 use super::topology::Topology;
+use super::trace_hashes::loss::{ON_WIRE, UNREACHABLE, WAITING};
 use crate::observer::{Observer, PortId};
 use pifolab_sched::Dequeued;
 use pifolab_units::Time;
@@ -139,6 +140,7 @@ impl<O: Observer> Net<'_, O> {
     }
 
     fn lose_waiting(&mut self, number: u32, packet: u32, size: u32) {
+        self.note_loss(packet, u64::from(number) << 8 | WAITING);
         let port = &mut self.ports[number as usize];
         port.link_down_packets += 1;
         port.dropped_bytes += u64::from(size);
@@ -161,6 +163,7 @@ impl<O: Observer> Net<'_, O> {
         }
         port.lost_on_wire_packets += 1;
         self.counters.lost_on_wire += 1;
+        self.note_loss(packet, u64::from(number) << 8 | ON_WIRE);
         self.free_packets.push(packet);
         true
     }
@@ -169,6 +172,7 @@ impl<O: Observer> Net<'_, O> {
     #[cold]
     pub(super) fn lose_unreachable(&mut self, packet: u32) {
         self.counters.unreachable += 1;
+        self.note_loss(packet, UNREACHABLE);
         self.free_packets.push(packet);
     }
 }

@@ -49,6 +49,7 @@ mod result;
 mod routing;
 mod shared_buffer;
 mod topology;
+mod trace_hashes;
 
 pub use config::{
     Config, ConfigError, Controllers, Discipline, EqualTimes, IdlePort, MakeController, MakeScheduler, PortConfig,
@@ -63,3 +64,4 @@ pub use result::{Counters, FlowResult, PortResult, RunError, RunResult, Snapshot
 pub use routing::Routing;
 pub use shared_buffer::SharedBuffer;
 pub use topology::{Dumbbell, FatTree, LeafSpine, Link, Topology};
+pub use trace_hashes::{Ingredient, TraceHashes};

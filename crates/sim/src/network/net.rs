@@ -6,6 +6,7 @@ use super::port::{Keeper, Port, Queue};
 use super::result::{Counters, RunError};
 use super::routing::{Route, Routes};
 use super::shared_buffer::Pools;
+use super::trace_hashes::{Ingredient, TraceHashes};
 use crate::event_queue::{EventId, EventQueue, TieOrder};
 use crate::observer::{EndView, Observer, PacketView, PortId, queue_of_loss};
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet};
@@ -140,7 +141,7 @@ pub(super) struct Net<'a, O> {
     port_bits: u32,
     pub(super) observer: &'a mut O,
     pub(super) counters: Counters,
-    pub(super) trace_hash: u64,
+    pub(super) trace_hashes: TraceHashes,
     recent: [(Time, Packed); REMEMBERED],
     hosts: u32,
     header_bytes: u32,
@@ -201,7 +202,7 @@ impl<'a, O: Observer> Net<'a, O> {
             routes,
             observer,
             counters: Counters::default(),
-            trace_hash: 0,
+            trace_hashes: TraceHashes::default(),
             recent: [(Time::ZERO, Packed(0)); REMEMBERED],
             hosts,
             header_bytes: config.header_bytes,
@@ -242,8 +243,7 @@ impl<'a, O: Observer> Net<'a, O> {
     pub(super) fn note(&mut self, now: Time, event: Packed) {
         self.recent[self.counters.events as usize % REMEMBERED] = (now, event);
         self.counters.events += 1;
-        let word = now.as_ps() ^ event.0.rotate_left(9);
-        self.trace_hash = (self.trace_hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.trace_hashes.fold(Ingredient::Events, now.as_ps() ^ event.0.rotate_left(9));
     }
 
     /// Keeps the event queue informed about a timer: one event that is moved lazily, or one for every setting.
@@ -296,6 +296,7 @@ impl<'a, O: Observer> Net<'a, O> {
             }
         };
         self.counters.created += 1;
+        self.note_packet(flow, &segment);
         if !PLAIN && self.followed {
             let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment };
             self.observer.on_create(view, now);
@@ -454,6 +455,7 @@ impl<'a, O: Observer> Net<'a, O> {
 
     #[inline]
     fn admitted<const PLAIN: bool>(&mut self, number: u32, packet: u32, queue: u32, rank: Rank, now: Time) {
+        self.note_rank(number, packet, rank);
         if !PLAIN && self.watched {
             let InFlight { flow, size, .. } = self.packets[packet as usize];
             let view = PacketView { id: u64::from(packet), flow, size, rank, arrival: now };
@@ -474,6 +476,7 @@ impl<'a, O: Observer> Net<'a, O> {
     /// Books a drop and forgets the packet.
     #[inline(never)]
     pub(super) fn drop_packet(&mut self, number: u32, packet: u32, size: u32, reason: DropReason) {
+        self.note_loss(packet, u64::from(number) << 8 | reason as u64);
         let port = &mut self.ports[number as usize];
         port.dropped_packets[reason as usize] += 1;
         port.dropped_bytes += u64::from(size);
@@ -614,7 +617,8 @@ impl<'a, O: Observer> Net<'a, O> {
         let mut next = number;
         loop {
             let port = &self.ports[next as usize];
-            on_wires += port.serialisation(size, self.rounding) + port.delay;
+            // Each link is checked, the way as a whole is not.
+            on_wires = on_wires.saturating_add(port.serialisation(size, self.rounding) + port.delay);
             if port.to < self.hosts {
                 break;
             }

@@ -1,6 +1,7 @@
 //! What a run leaves behind.
 
 use super::config::ConfigError;
+use super::trace_hashes::TraceHashes;
 use pifolab_sched::DropReason;
 use pifolab_units::{Span, Time};
 use pifolab_workload::flows::Flow;
@@ -96,8 +97,10 @@ pub struct RunResult {
     pub ports: Vec<PortResult>,
     /// Sums.
     pub counters: Counters,
-    /// A hash over every event with its time: equal runs have equal hashes.
+    /// A hash over every event with its time: that of [`Ingredient::Events`](super::Ingredient::Events).
     pub trace_hash: u64,
+    /// A hash for each ingredient of the run: equal runs have equal hashes.
+    pub trace_hashes: TraceHashes,
     /// Up to when the run went.
     pub end: Time,
 }

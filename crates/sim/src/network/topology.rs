@@ -2,7 +2,7 @@
 
 use super::ConfigError;
 use super::net::NUMBERS;
-use pifolab_units::{Rate, Span};
+use pifolab_units::{Bytes, Rate, Rounding, Span};
 
 /// One direction of a link: an output port of `from` that leads to `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +182,29 @@ impl Dumbbell {
 }
 
 impl Topology {
+    /// A packet may take no longer than this over a link: half of what a time can hold, 106 days.
+    pub const LONGEST_PASSAGE: Span = Span::from_ps(u64::MAX / 2);
+
+    /// The longest time that a packet of `bytes` takes over a link, serialisation and delay.
+    ///
+    /// # Errors
+    /// The first link over which it takes longer than [`LONGEST_PASSAGE`](Self::LONGEST_PASSAGE).
+    pub fn slowest_link(&self, bytes: u32, rounding: Rounding) -> Result<Span, Link> {
+        let bytes = Bytes(bytes.into());
+        let mut slowest = Span::ZERO;
+        let mut before = None;
+        for link in &self.links {
+            // Links of one kind stand together.
+            if before == Some((link.rate, link.delay)) {
+                continue;
+            }
+            let time = link.rate.checked_serialisation(bytes, rounding).map(|time| time.saturating_add(link.delay));
+            slowest = slowest.max(time.filter(|time| *time <= Self::LONGEST_PASSAGE).ok_or(*link)?);
+            before = Some((link.rate, link.delay));
+        }
+        Ok(slowest)
+    }
+
     /// `hosts` hosts around one switch.
     ///
     /// # Errors

@@ -1,0 +1,305 @@
+//! The packets of a trace: in memory if they are few, else read anew for each scheduler.
+
+use crate::error::{Error, Place};
+use crate::extras::Extras;
+use crate::inputs::{Digested, read_digested};
+use crate::memory::{available, size};
+use crate::spec::Spec;
+use pifolab_units::Time;
+use pifolab_workload::Arrival;
+use pifolab_workload::trace::{OutOfOrder, TraceCounts, TraceOptions, TraceReader};
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A trace that has been read once, so that whatever is wrong with it is known before the run.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    path: PathBuf,
+    options: TraceOptions,
+    /// Its packets, 24 bytes for each, unless they are more than [`KEPT`].
+    kept: Option<Vec<Arrival>>,
+    /// Packets.
+    pub(crate) packets: u64,
+    /// Bytes of the largest packet.
+    pub(crate) largest: u32,
+    /// When the last one arrives.
+    pub(crate) last: Time,
+    /// Bytes of each flow in the whole trace.
+    pub(crate) flow_bytes: Vec<u64>,
+    pub(crate) flow_names: Vec<String>,
+    counts: TraceCounts,
+    /// What is to be said of a last packet that is not whole.
+    left_out: Option<String>,
+    /// What the file was when it was read.
+    stamp: Option<Stamp>,
+}
+
+/// Length and time of the last change of a file: another content has another one.
+type Stamp = (u64, Option<SystemTime>);
+
+fn stamp_of(path: &Path) -> Option<Stamp> {
+    let about = path.metadata().ok()?;
+    Some((about.len(), about.modified().ok()))
+}
+
+/// A trace of more packets than this (100 MB) is not kept in memory but read anew for each scheduler, unless it had to be
+/// sorted or is no file that can be read twice.
+pub(crate) const KEPT: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
+
+/// Between two looks at the memory that is left and at whether to go on.
+const LOOK_EVERY: u64 = 1 << 16;
+
+/// What must stay free while a trace is read.
+const RESERVE: u64 = 256 << 20;
+
+/// So many packets can be sorted anywhere.
+const FEW: u64 = 1 << 20;
+
+/// Bytes of a flow: its name, its number under that name, and its size.
+const FLOW: u64 = 200;
+
+/// Bytes of a packet while a trace is sorted: time, packet and the room to sort in.
+const SORTED: u64 = 2 * 48;
+
+impl Trace {
+    /// Reads the trace at `path`; returns the digest of the file as well.
+    ///
+    /// # Errors
+    /// If something is wrong with it, if what has to be kept of it does not fit into the memory, or if `extras` says not to
+    /// go on.
+    pub(crate) fn read(path: PathBuf, options: TraceOptions, extras: &dyn Extras) -> Result<(Self, String), Error> {
+        let stamp = stamp_of(&path);
+        let empty = Self {
+            path: path.clone(),
+            options,
+            kept: None,
+            packets: 0,
+            largest: 0,
+            last: Time::ZERO,
+            flow_bytes: Vec::new(),
+            flow_names: Vec::new(),
+            counts: TraceCounts::default(),
+            left_out: None,
+            stamp,
+        };
+        read_digested(&path, |content, name| empty.gathered(content, name, extras))
+    }
+
+    /// Itself with what is in `content`.
+    fn gathered(mut self, content: &mut Digested, name: &str, extras: &dyn Extras) -> Result<Self, Error> {
+        let room = available().map_or(u64::MAX, |bytes| (bytes.saturating_sub(RESERVE) / SORTED).max(FEW));
+        let mut reader = TraceReader::within(content, name, self.options, room)?;
+        // A pipe has gone by once it was read.
+        let must_keep = self.options.out_of_order == OutOfOrder::Sort || !self.path.is_file();
+        let mut kept = Some(Vec::new());
+        for arrival in &mut reader {
+            let arrival = arrival?;
+            let flow = arrival.flow as usize;
+            if flow >= self.flow_bytes.len() {
+                self.flow_bytes.resize(flow + 1, 0);
+            }
+            self.flow_bytes[flow] += u64::from(arrival.bytes);
+            self.packets += 1;
+            self.largest = self.largest.max(arrival.bytes);
+            self.last = arrival.time;
+            if let Some(all) = &mut kept {
+                all.push(arrival);
+                if all.len() > KEPT && !must_keep {
+                    kept = None;
+                }
+            }
+            if self.packets.is_multiple_of(LOOK_EVERY) {
+                if extras.interrupted() {
+                    return Err(Error::Cancelled);
+                }
+                self.check_room(kept.as_ref().map_or(0, Vec::len))?;
+            }
+        }
+        (self.flow_names, self.counts, self.left_out) = (reader.flow_names(), reader.counts(), reader.left_out());
+        self.kept = kept;
+        Ok(self)
+    }
+
+    /// Refuses to go on if memory runs out and it is the trace that takes it.
+    fn check_room(&self, kept: usize) -> Result<(), Error> {
+        let held = kept as u64 * 24 + self.flow_bytes.len() as u64 * FLOW;
+        let Some(left) = available().filter(|left| held > RESERVE && *left < RESERVE) else { return Ok(()) };
+        let problem = format!(
+            "has {} flows in its first {} packets, and {} of memory are left: expected a shorter trace, or one with fewer flows",
+            self.flow_bytes.len(),
+            self.packets,
+            size(left as f64)
+        );
+        let file = self.path.display().to_string();
+        Err(crate::error::SpecError { file, place: Place::File, key: String::new(), problem }.into())
+    }
+
+    /// Whether its packets are in memory.
+    pub(crate) const fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Its packets from the first on.
+    ///
+    /// # Errors
+    /// If the file cannot be opened any more.
+    pub(crate) fn replay(&self) -> Result<Replay<'_>, Error> {
+        Ok(match &self.kept {
+            Some(arrivals) => Replay::Kept(arrivals.iter()),
+            None => {
+                let reader = TraceReader::open(&self.path, self.options)?;
+                Replay::Streamed { reader: Box::new(reader), left: self.packets, trace: self }
+            }
+        })
+    }
+
+    /// For the manifest.
+    pub(crate) fn summary(&self) -> Json {
+        json!({
+            "packets": self.packets,
+            "bytes": self.flow_bytes.iter().sum::<u64>(),
+            "flows": self.flow_bytes.len(),
+            "last_arrival_ns": self.last.as_ns(),
+            "not_ip_packets": self.counts.not_ip,
+            "unread_tunnel_packets": self.counts.tunnels,
+            "fragment_packets": self.counts.fragments,
+            "unranked_packets": self.counts.unranked,
+            "left_out": self.left_out,
+        })
+    }
+}
+
+/// The packets of a trace, one after the other.
+pub(crate) enum Replay<'a> {
+    /// From memory.
+    Kept(std::slice::Iter<'a, Arrival>),
+    /// From the file.
+    Streamed {
+        /// Decodes it once more.
+        reader: Box<TraceReader<'static>>,
+        /// Packets that are still to come.
+        left: u64,
+        /// What was read the first time.
+        trace: &'a Trace,
+    },
+}
+
+impl Replay<'_> {
+    /// The next packet.
+    ///
+    /// # Errors
+    /// If the file is not any more what it was when the scenario was read.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Arrival>, Error> {
+        match self {
+            Self::Kept(arrivals) => Ok(arrivals.next().copied()),
+            Self::Streamed { reader, left, trace } => {
+                let next = reader.next().transpose()?;
+                let known = next.is_none_or(|arrival| (arrival.flow as usize) < trace.flow_bytes.len());
+                let over = next.is_none() && stamp_of(&trace.path) != trace.stamp;
+                if next.is_some() != (*left > 0) || !known || over {
+                    let file = trace.path.display().to_string();
+                    return Err(Spec::fault(&file, "", "was changed while the run read it").into());
+                }
+                *left -= u64::from(next.is_some());
+                Ok(next)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Extras, ValidSpec, read_text, run_text};
+    use std::fmt::Write;
+    use std::path::Path;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// A folder that goes with the test.
+    struct Folder(std::path::PathBuf);
+
+    impl Folder {
+        fn new() -> Self {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("pifolab-traces-{}-{number}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const PACKETS: usize = 4 * super::KEPT;
+
+    fn scenario(trace: &Path, more: &str) -> String {
+        format!(
+            "link = {{ rate_gbps = 10 }}\nworkload = {{ trace = {:?}, trace_rank = \"column\"{more} }}\n\
+             scheduler = [{{ name = \"pifo\" }}, {{ name = \"fifo\" }}]",
+            trace.display().to_string()
+        )
+    }
+
+    fn csv(folder: &Path, packets: usize) -> std::path::PathBuf {
+        let mut text = "time_ns,size_bytes,rank,flow\n".to_owned();
+        for at in 0..packets {
+            writeln!(text, "{},{},{},f{}", at * 1_000, 1_000 + at % 500, at * 7 % 100, at % 10).unwrap();
+        }
+        let file = folder.join("trace.csv");
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_long_trace_is_streamed_and_gives_what_a_kept_one_gives() {
+        let folder = Folder::new();
+        let file = csv(&folder.0, PACKETS);
+        // A trace that is sorted is kept.
+        let run = |more: &str| {
+            let report = run_text(&scenario(&file, more), "x.toml", &[], None, 2, &(), &mut |_| true).unwrap();
+            (report.manifest["trace_hash"].clone(), report.tables)
+        };
+        assert_eq!(run(""), run(", out_of_order = \"sort\""));
+        for (more, kept) in [("", false), (", out_of_order = \"sort\"", true)] {
+            let Ok(ValidSpec::OneLink(spec)) = read_text(&scenario(&file, more), "x.toml", &[], None, &()) else {
+                panic!("one link")
+            };
+            let crate::spec::workload::Workload::Trace(trace) = &spec.workload else { panic!("a trace") };
+            assert_eq!((trace.is_kept(), trace.packets), (kept, PACKETS as u64));
+        }
+    }
+
+    #[test]
+    fn a_trace_that_changes_between_its_two_readings_ends_the_run_with_one_line() {
+        let folder = Folder::new();
+        let file = csv(&folder.0, PACKETS);
+        for packets in [PACKETS - 1, PACKETS + 1] {
+            let spec = read_text(&scenario(&csv(&folder.0, PACKETS), ""), "x.toml", &[], None, &()).unwrap();
+            csv(&folder.0, packets);
+            let error = spec.run(1, 2, &(), &mut |_| std::ops::ControlFlow::Continue(())).unwrap_err();
+            assert_eq!(error.to_string(), format!("{}: was changed while the run read it", file.display()));
+        }
+    }
+
+    struct Impatient(AtomicU32);
+    impl Extras for Impatient {
+        fn interrupted(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed) > 0
+        }
+    }
+
+    #[test]
+    fn reading_a_long_trace_can_be_interrupted() {
+        let folder = Folder::new();
+        let file = csv(&folder.0, 200_000);
+        let asked = Impatient(AtomicU32::new(0));
+        let error = read_text(&scenario(&file, ""), "x.toml", &[], None, &asked).unwrap_err();
+        assert_eq!(error, crate::Error::Cancelled);
+        assert_eq!(asked.0.into_inner(), 2);
+    }
+}
