@@ -111,6 +111,17 @@ def scenario_tables(
     ranks: dict[str, Any] | None = None,
     controllers: dict[str, Any] | None = None,
 ) -> dict[str, dict[str, tuple[str, Any]]]: ...
+def scenario_memory(
+    text: str,
+    file: str,
+    overrides: Sequence[tuple[str, str]],
+    *,
+    workers: int = 1,
+    flows: str | None = None,
+    schedulers: dict[str, Any] | None = None,
+    ranks: dict[str, Any] | None = None,
+    controllers: dict[str, Any] | None = None,
+) -> dict[Literal["input", "state", "records"], float]: ...
 def scenario_flows(
     text: str,
     file: str,
@@ -209,9 +220,16 @@ class Dropped:
 
 @final
 class NotBefore:
-    """Packets wait, but none may leave before `time_ns`."""
+    """Packets wait, but none may leave before `time_ns`.
+
+    Raises
+    ------
+    InputError
+        `time_ns` is no integer from 0 to 2^64 / 1000.
+    """
 
     __match_args__: Final = ("time_ns",)
+    def __new__(cls, time_ns: SupportsIndex) -> NotBefore: ...
     @property
     def time_ns(self) -> int: ...
     def __hash__(self) -> int: ...

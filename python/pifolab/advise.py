@@ -25,7 +25,7 @@ from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
-from pifolab.runs import run_text
+from pifolab.runs import complete, run_text
 from pifolab.statistics import Estimate, mean_interval
 from pifolab.traces import trace_notes
 
@@ -382,7 +382,7 @@ def _read(
     text = _scenario(trace, carried, 1_000_000_000_000, options, '[[scheduler]]\nname = "recorder"')
     if duration_s is not None:
         text = f"duration_s = {duration_s}\n" + text
-    result = run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1)
+    result = complete(run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1))
     if rank == _WHOLE_SIZE:
         sizes: dict[int, int] = {}
         for _, size, flow, _ in seen:
@@ -438,7 +438,7 @@ class _Scene:
             extra += [f"{key} = {json.dumps(value)}" for key, value in parameters.items()]
         rank = "column" if self.rank == _WHOLE_SIZE or self.rank in _CARRIED else self.rank
         text = _scenario(file, rank, self.rate_bps, {}, "\n".join(extra))
-        tables = run_text(text, "advise.toml", workers=self.workers).tables
+        tables = complete(run_text(text, "advise.toml", workers=self.workers)).tables
         found = {}
         ideal = tables["schedulers"].row(by_predicate=pl.col("scheduler") == info.ideal(), named=True)["sent_packets"]
         for row in tables["schedulers"].iter_rows(named=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from pifolab.errors import InputError
 
-__all__ = ["check_absent", "whole_file", "whole_folder"]
+__all__ = ["check_absent", "whole_file", "whole_folder", "writing"]
 
 
 def check_absent(folder: Path) -> None:
@@ -62,13 +63,43 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         temporary.rename(folder)
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        # Nobody asked for the temporary folder: the fault is that of the one that was.
-        if error.filename is not None and Path(os.fsdecode(error.filename)).is_relative_to(temporary):
-            raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
+        # Nobody asked for the temporary folder: the fault is that of the one that was, and of the file in it.
+        if error.filename is not None and (failed := Path(os.fsdecode(error.filename))).is_relative_to(temporary):
+            place = folder / failed.relative_to(temporary)
+            raise InputError(f"{place}: cannot be written: {error.strerror}") from None
         raise
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[Path]:
+    """Yield `file`, and see to it that an error while it is written names it.
+
+    Python knows the file that it cannot open, but not the one that it cannot write to any more, and polars has errors
+    of its own for that.
+
+    Raises
+    ------
+    OSError
+        With the name of the file: the disk is full, for one.
+    """
+    try:
+        yield file
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise OSError(error.errno, error.strerror, os.fspath(file)) from None
+        raise
+    except Exception as error:
+        if found := _OS_ERROR.search(str(error)):
+            number = int(found[1])
+            raise OSError(number, os.strerror(number), os.fspath(file)) from None
+        raise
+
+
+#: How polars passes on what the system said.
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
 @contextmanager

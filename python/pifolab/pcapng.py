@@ -8,13 +8,15 @@ of the packet are in its comment. A file has two interfaces: what the port sent,
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from pifolab.folder import writing
+from pifolab.text import file_name
 
 __all__ = ["captures_of", "write_captures"]
 
@@ -29,6 +31,8 @@ _FIRST_PORT, _PORTS = 1024, 60_000
 
 def write_captures(log: pl.DataFrame, flows: pl.DataFrame, folder: Path, *, udp: bool = False) -> list[Path]:
     """Write a file for each seed, scheduler and port of `log` to `folder`, and return the files.
+
+    In its name a scheduler's label stands as `pifolab.text.file_name` writes it, so that no two labels share a file.
 
     Parameters
     ----------
@@ -48,9 +52,9 @@ def write_captures(log: pl.DataFrame, flows: pl.DataFrame, folder: Path, *, udp:
     )
     written = []
     for (seed, scheduler, port), rows in packets.group_by("seed", "scheduler", "port", maintain_order=True):
-        label = re.sub(r"[^A-Za-z0-9.-]+", "_", str(scheduler))
-        target = folder / f"{label}-seed{seed}-port{port}.pcapng"
-        target.write_bytes(b"".join(captures_of(rows.sort("time_ns", maintain_order=True), int(port), udp=udp)))
+        target = folder / f"{file_name(str(scheduler))}-seed{seed}-port{port}.pcapng"
+        with writing(target):
+            target.write_bytes(b"".join(captures_of(rows.sort("time_ns", maintain_order=True), int(port), udp=udp)))
         written.append(target)
     return written
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.provenance import file_digest, module_digest, own_files
+from pifolab.text import read_text
 
 if TYPE_CHECKING:
     import polars as pl
 
     from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 
-__all__ = ["Observed", "Progress", "Run", "Watch", "run", "run_text"]
+__all__ = ["Observed", "Progress", "Run", "Watch", "complete", "run", "run_text"]
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,38 @@ class Run:
         return [int(one["seed"]) for one in self.summary["runs"]]
 
     @property
+    def warnings(self) -> list[str]:
+        """What is right but may not be what was meant, such as a buffer that was not drained in time."""
+        return [str(warning) for warning in self.manifest["warnings"]]
+
+    def trace_hashes(self, *ingredients: str) -> dict[tuple[int, str], dict[str, str]]:
+        """Return the hashes of a run on a network, by seed and scheduler: where two runs differ, these say in what.
+
+        Parameters
+        ----------
+        *ingredients : str
+            Some of ``"events"`` (times, and slots of packets: the `trace_hash`), ``"packets"`` (flows, sequence
+            numbers, flags, payloads), ``"ranks"`` and ``"drops"`` (where, why, and which packet). Default: all.
+
+        Raises
+        ------
+        InputError
+            The run is one on a single link, or an ingredient is unknown.
+        """
+        if self.manifest["kind"] != "network":
+            raise InputError("trace_hashes: only runs on a network have them; one link has trace_hash alone")
+        found = {}
+        for run in self.manifest["runs"]:
+            for one in run["schedulers"]:
+                hashes: dict[str, str] = one["trace_hashes"]
+                for name in ingredients:
+                    if name not in hashes:
+                        raise InputError(_pifolab.unknown_name("ingredient", name, list(hashes)))
+                chosen = {name: value for name, value in hashes.items() if not ingredients or name in ingredients}
+                found[run["seed"], str(one["scheduler"])] = chosen
+        return found
+
+    @property
     def title(self) -> str:
         """The scenario's title, or the name of its file."""
         return str(self.manifest["spec"].get("title") or Path(self.manifest["file"]).stem)
@@ -116,8 +149,17 @@ class Run:
         """What the scenario says that it is about."""
         return str(self.manifest["spec"].get("description") or "")
 
-    def save(self, folder: str | os.PathLike[str], *, figures: bool = True) -> Path:
+    def save(self, folder: str | os.PathLike[str], *, figures: bool = True, report: bool | None = None) -> Path:
         """Write manifest.json, summary.json, a Parquet file per table, figures/ and report.html to `folder`.
+
+        Parameters
+        ----------
+        folder : path
+            Where to write; it does not exist yet, or is empty.
+        figures : bool
+            Whether to draw figures, which takes seconds.
+        report : bool, optional
+            Whether to write report.html, with the figures that there are. Default: with figures.
 
         A packet log is also written as captures, packets/*.pcapng, one for each scheduler, seed and port.
 
@@ -128,7 +170,7 @@ class Run:
         InputError
             The folder exists or cannot be made.
         """
-        from pifolab.folder import whole_folder
+        from pifolab.folder import whole_folder, writing
         from pifolab.report.run import write_report
 
         target = Path(folder)
@@ -136,7 +178,8 @@ class Run:
             _write_json(unfinished / "manifest.json", self.manifest)
             _write_json(unfinished / "summary.json", self.summary)
             for name, frame in self.tables.items():
-                frame.write_parquet(unfinished / f"{name}.parquet", metadata={"pifolab": json.dumps(self.manifest)})
+                with writing(unfinished / f"{name}.parquet") as file:
+                    frame.write_parquet(file, metadata={"pifolab": json.dumps(self.manifest)})
             log = self.tables.get("packet_log")
             if log is not None and log.height:
                 from pifolab.pcapng import write_captures
@@ -150,6 +193,7 @@ class Run:
                 (unfinished / "figures").mkdir()
                 for name, figure in draw_run(self).items():
                     save(figure, unfinished / "figures" / name)
+            if figures if report is None else report:
                 write_report(self, unfinished)
         return target
 
@@ -197,14 +241,8 @@ def run(
         The file cannot be read, or something in it is wrong; the text names file, line, key and what would be right.
     """
     path = Path(scenario)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: no UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     return run_text(
-        text,
+        read_text(path),
         os.fspath(path),
         seeds=seeds,
         overrides=overrides,
@@ -335,6 +373,19 @@ class _Part:
         return sum(row["arrived_packets"] for row in self.summary["schedulers"])
 
 
+def complete(result: Run) -> Run:
+    """Return `result`, for whoever can do nothing with a part of it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The run was interrupted.
+    """
+    if result.partial:
+        raise KeyboardInterrupt
+    return result
+
+
 def _joined(parts: list[_Part], wanted: int) -> Run:
     import polars as pl
 
@@ -342,6 +393,11 @@ def _joined(parts: list[_Part], wanted: int) -> Run:
     manifest = {key: value for key, value in parts[0].manifest.items() if key not in ("seed", "runs", "trace_hash")}
     manifest["revision"], manifest["module_sha256"] = _pifolab.__revision__, module_digest()
     manifest["partial"] = partial
+    manifest["warnings"] = [
+        f"seed {part.manifest['seed']}: {warning}" if wanted > 1 else warning
+        for part in parts
+        for warning in part.manifest["warnings"]
+    ]
     manifest["seeds"] = [part.manifest["seed"] for part in parts]
     manifest["runs"] = [
         {"seed": part.manifest["seed"], "trace_hash": part.manifest["trace_hash"], "schedulers": part.manifest["runs"]}
@@ -467,4 +523,7 @@ def _quoted(value: Any) -> str:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    from pifolab.folder import writing
+
+    with writing(path):
+        path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

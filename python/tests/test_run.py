@@ -203,7 +203,7 @@ def test_what_cannot_be_written_is_told_of_the_folder_that_was_asked_for(
     def refuse(**_: object) -> str:
         raise OSError(30, "Read-only file system", "/somewhere/.run.partial-x")
 
-    with pytest.raises(pifolab.InputError, match=r"run: cannot be written: No such file"):  # noqa: SIM117
+    with pytest.raises(pifolab.InputError, match=r"run/no/such: cannot be written: No such file"):  # noqa: SIM117
         with whole_folder(tmp_path / "run") as folder:
             (folder / "no" / "such").write_text("")
     assert list(tmp_path.iterdir()) == []

@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from pifolab.cli.parser import Parser, complete_parser
 from pifolab.errors import InternalError, PifolabError
+from pifolab.text import shown
 
 __all__ = ["main"]
 
@@ -22,10 +24,15 @@ USAGE_ERROR = 2
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
 
+_LINE_ENDS = "\n"
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit status."""
     parser = complete_parser()
+    if not sys.warnoptions:
+        # What a library thinks of our use of it, such as a letter that a font does not have, is no news for the user.
+        warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab)(\.|$)")
     try:
         arguments = parser.parse(sys.argv[1:] if argv is None else list(argv))
         status = arguments.run(arguments)
@@ -61,4 +68,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(parser: Parser, message: str) -> None:
-    print(f"{parser.prog}: {message}", file=sys.stderr)
+    # A name or a line of the user's in the message is shown and not obeyed.
+    print(f"{parser.prog}: {shown(message, keep=_LINE_ENDS)}", file=sys.stderr)

@@ -45,18 +45,14 @@ def run_flows(arguments: argparse.Namespace) -> int:
     """Write the list."""
     from pifolab.cli.run import _seed, override
     from pifolab.folder import check_absent, whole_file
+    from pifolab.text import read_text
 
     out: Path = arguments.out
     packed = out.name.endswith(".csv.gz")
     if not packed and out.suffix not in (".csv", ".txt"):
         raise InputError(f"--out {out}: expected a name that ends in .csv, .csv.gz, or .txt (the format of HPCC)")
     path: Path = arguments.scenario
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: no UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    text = read_text(path)
     seed = None if arguments.seed is None else _seed(arguments.seed)
     overrides = list(map(override, arguments.overrides))
     check_absent(out)

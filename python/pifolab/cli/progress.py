@@ -1,4 +1,4 @@
-"""A line of progress on the terminal for whatever takes longer than two seconds."""
+"""Progress of whatever takes longer than two seconds: a bar on a terminal, and lines where there is none."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ if TYPE_CHECKING:
 
     from pifolab.runs import Progress
 
-__all__ = ["ProgressBar", "described"]
+__all__ = ["ProgressBar", "described", "duration"]
 
 PATIENCE_S = 2.0
+
+#: Where there is no terminal: seconds until the first line, and between two lines at most.
+FIRST_LINE_S, LINES_S = 10.0, 600.0
+
+#: A run that takes longer than this is announced with the time that it will take.
+LONG_S = 600.0
 
 #: How wide the bar is, and from which width of the terminal on there is room for one.
 _BAR, _WIDE = 20, 110
@@ -52,6 +58,21 @@ def described(state: Progress, elapsed_s: float, width: int = 1000) -> str:
     return ", ".join(parts)
 
 
+def duration(seconds: float) -> str:
+    """Return a span of time as people say it.
+
+    Examples
+    --------
+    >>> duration(45), duration(1500), duration(9000), duration(400_000)
+    ('45 seconds', '25 minutes', '2.5 hours', '4.6 days')
+    """
+    for unit, size, above in (("days", 86_400.0, 172_800.0), ("hours", 3_600.0, 7_200.0), ("minutes", 60.0, 120.0)):
+        if seconds >= above:
+            count = seconds / size
+            return f"{count:.1f} {unit}" if unit != "minutes" else f"{count:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
 def _rate(value: float) -> str:
     for unit, size in ((" G", 1e9), (" M", 1e6), (" k", 1e3)):
         if value >= size:
@@ -62,14 +83,18 @@ def _rate(value: float) -> str:
 class ProgressBar:
     """A context manager whose `update` is what `pifolab.run` wants as `progress`.
 
-    Nothing is drawn before `PATIENCE_S`, nor where standard error is no terminal.
+    Nothing is shown before `PATIENCE_S`. A terminal gets a bar. Elsewhere, such as in the log of a batch job, there is
+    a line after `FIRST_LINE_S`, and then one each time that the time so far
+    has doubled, at least once in `LINES_S`.
     """
 
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._bar: Bar | None = None
-        self._enabled = sys.stderr.isatty()
+        self._on_terminal = sys.stderr.isatty()
         self._room = 0
+        self._next_line_s = FIRST_LINE_S
+        self._warned = False
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -77,7 +102,13 @@ class ProgressBar:
     def update(self, state: Progress) -> None:
         """Show how far the run is."""
         elapsed_s = time.monotonic() - self._started
-        if not self._enabled or elapsed_s < PATIENCE_S:
+        if elapsed_s < PATIENCE_S:
+            return
+        self._warn(state, elapsed_s)
+        if not self._on_terminal:
+            if elapsed_s >= self._next_line_s:
+                self._next_line_s = elapsed_s + min(elapsed_s, LINES_S)
+                print(f"pifolab: {described(state, elapsed_s)}", file=sys.stderr, flush=True)
             return
         if self._bar is None:
             self._bar = self._draw()
@@ -89,6 +120,15 @@ class ProgressBar:
             total=None if state.share is None else 1.0,
             words=described(state, elapsed_s, self._room),
         )
+
+    def _warn(self, state: Progress, elapsed_s: float) -> None:
+        """Say once, as soon as that can be told, that the run will take hours."""
+        if self._warned or not state.share or self._bar is not None:
+            return
+        self._warned = True
+        whole_s = elapsed_s / state.share
+        if whole_s >= LONG_S:
+            print(f"pifolab: note: the run will take about {duration(whole_s)}", file=sys.stderr, flush=True)
 
     @staticmethod
     def _draw() -> Bar:

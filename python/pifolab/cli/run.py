@@ -14,6 +14,7 @@ from pifolab import _pifolab, info
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.table import print_table
 from pifolab.errors import InputError
+from pifolab.text import shown
 from pifolab.traces import trace_notes
 
 if TYPE_CHECKING:
@@ -149,14 +150,17 @@ def _run(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> i
         if not hasattr(error, "simulated_time_ns"):
             raise
         return _say_whose_fault(error)
-    result.save(out)
+    # Whoever has pressed Ctrl-C does not want to wait for figures.
+    result.save(out, figures=not result.partial, report=True)
     print_table(result)
     for note in trace_notes(result.manifest["spec"]):
-        print(f"pifolab: note: {note}", file=sys.stderr)
-    print(f"\nreport: {out / 'report.html'}")
+        print(f"pifolab: note: {shown(note)}", file=sys.stderr)
+    for warning in result.warnings:
+        print(f"pifolab: warning: {shown(warning)}", file=sys.stderr)
     if result.partial:
-        print("pifolab: interrupted; the folder has what was complete, marked partial", file=sys.stderr)
+        print(f"pifolab: interrupted; {out} has what was complete, marked partial, without figures", file=sys.stderr)
         return INTERRUPTED
+    print(f"\nreport: {out / 'report.html'}")
     return 0
 
 

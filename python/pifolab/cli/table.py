@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pifolab.text import shown
+
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
@@ -36,4 +38,4 @@ def _print_rows(headings: list[str], rows: list[list[Any]]) -> None:
 def _shown(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else shown(str(value))

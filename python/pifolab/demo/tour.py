@@ -10,11 +10,11 @@ from pifolab.demo.motivating import Course
 from pifolab.errors import InputError
 from pifolab.figures.motivating import draw_motivating_example
 from pifolab.figures.style import save
-from pifolab.folder import check_absent, whole_folder
+from pifolab.folder import check_absent, whole_folder, writing
 from pifolab.report import html
 from pifolab.report.run import pictures, results
 from pifolab.report.setup import what_was_run
-from pifolab.runs import Run, Watch, run
+from pifolab.runs import Run, Watch, complete, run
 
 __all__ = ["RUNS", "clear_earlier_demo", "run_scenario", "write_tour"]
 
@@ -44,8 +44,8 @@ def clear_earlier_demo(folder: Path) -> None:
 
 
 def run_scenario(name: str, progress: Watch) -> Run:
-    """Run one of `RUNS`."""
-    return run(RUNS[name], progress=progress)
+    """Run one of `RUNS`; all of it, or the interrupt goes on to the caller."""
+    return complete(run(RUNS[name], progress=progress))
 
 
 def write_tour(folder: Path, courses: Sequence[Course], runs: dict[str, Run], told: Callable[[str], None]) -> Path:
@@ -65,5 +65,6 @@ def write_tour(folder: Path, courses: Sequence[Course], runs: dict[str, Run], to
             sections.append(html.Section(result.title, parts))
         lead = "How schedulers that switches can build order and drop packets, beside PIFO, which they imitate."
         text = html.page("pifolab: the demo", lead, sections)
-        (unfinished / "report.html").write_text(text, encoding="utf-8")
+        with writing(unfinished / "report.html") as file:
+            file.write_text(text, encoding="utf-8")
     return folder / "report.html"

@@ -119,6 +119,12 @@ def bounds_over_time(frame: pl.DataFrame) -> Figure:
         return figure
 
 
+def _mean(values: pl.Series) -> float:
+    """Return the mean of what was measured; NaN if nothing was."""
+    known = values.drop_nulls()
+    return float(known.mean()) if known.len() else float("nan")  # type: ignore[arg-type]
+
+
 def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figure:
     """Return a table drawn as bars: a row for each scheduler, a column for each metric, the numbers beside the bars.
 
@@ -141,7 +147,7 @@ def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figur
         )
         places = np.arange(len(names))
         for axes, (column, heading) in zip(panels[0], columns, strict=True):
-            means = [float(np.mean(frame.filter(scheduler=name)[column].drop_nulls().to_numpy())) for name in names]
+            means = [_mean(frame.filter(scheduler=name)[column]) for name in names]
             top = max([value for value in means if np.isfinite(value)], default=0.0) or 1.0
             for place, name, value in zip(places, names, means, strict=True):
                 if not np.isfinite(value):

@@ -11,6 +11,7 @@ import polars as pl
 from pifolab.figures.curves import legend_above, schedulers_of
 from pifolab.figures.palette import INK, flow_colours, look
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots, time_axis
+from pifolab.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,7 @@ def throughput_over_time(
             mine = throughput.filter(pl.col("scheduler") == name)
             for place, flow in enumerate(flows):
                 gbps = _bytes_of(mine, flow, interval_ns, len(times)) * 8 / interval_ns
-                label = names[place] if place < len(names) else f"flow {flow}"
+                label = drawn(names[place]) if place < len(names) else f"flow {flow}"
                 # The last interval ends where it ends, not where it begins.
                 ends = np.append(times, len(times)) * interval_ns / 1e6
                 axes.step(ends, np.append(gbps, gbps[-1]), where="post", color=colours[place], label=label)

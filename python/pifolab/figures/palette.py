@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pifolab.info import SchedulerInfo, schedulers
+from pifolab.text import drawn
 
 __all__ = ["GREY", "INK", "Look", "flow_colours", "look", "rank_colour"]
 
@@ -18,7 +19,7 @@ GREY = "#8c8c8c"
 
 @dataclass(frozen=True)
 class Look:
-    """How a scheduler is drawn, and the name that a reader knows it by."""
+    """How a scheduler is drawn, and the name that a reader knows it by, as a figure takes it."""
 
     label: str
     colour: str
@@ -58,7 +59,7 @@ def look(name: str, others: list[str] | None = None) -> Look:
         return _LOOKS[name]
     unknown = [other for other in others or [] if other not in _LOOKS]
     place = unknown.index(name) if name in unknown else 0
-    return Look(name, _OTHERS[place % len(_OTHERS)], (0, (6, 2)), "d")
+    return Look(drawn(name), _OTHERS[place % len(_OTHERS)], (0, (6, 2)), "d")
 
 
 #: Of flows: Okabe and Ito's colours again, in an order in which neighbours differ most.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pifolab.folder import writing
 from pifolab.quantities import time_unit
 
 if TYPE_CHECKING:
@@ -157,11 +159,14 @@ def quantity(value: float) -> str:
 def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = FORMATS) -> list[Path]:
     """Write `figure` as `path` with each of the `formats` as its ending, and return the files."""
     written = []
-    with figure_style():
+    with figure_style(), warnings.catch_warnings():
+        # A letter that the font does not have stays text in SVG, and a box in the others.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         for ending in formats:
             target = Path(path).with_suffix(f".{ending}")
             # Without a date: the same data give the same file.
             metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending, {})
-            figure.savefig(target, metadata=metadata)
+            with writing(target):
+                figure.savefig(target, metadata=metadata)
             written.append(target)
     return written

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from pifolab.figures.palette import look
+from pifolab.text import shown
 
 __all__ = ["Section", "escape", "figure", "page", "preformatted", "scheduler_name", "table", "words"]
 
@@ -37,6 +38,17 @@ pre { background: #f6f6f6; padding: .7rem .9rem; overflow-x: auto; font-size: .8
 summary { cursor: pointer; color: #555; }
 @media print { body { max-width: none; padding: 0; } section { break-inside: avoid; } }
 """
+
+
+def escape(text: str, keep: str = "\n\t") -> str:
+    r"""Return `text` as HTML that shows it as it was typed; what is in `keep` stays as it is.
+
+    Examples
+    --------
+    >>> print(escape("<b>\x07 & co"))
+    &lt;b&gt;\x07 &amp; co
+    """
+    return html.escape(shown(text, keep))
 
 
 @dataclass
@@ -75,7 +87,7 @@ class Html(str):
 def scheduler_name(name: str, others: list[str]) -> Html:
     """Return a scheduler's name with its colour, as a table's cell."""
     drawn = look(name, others)
-    return Html(f'<span class="chip" style="background:{drawn.colour}"></span>{escape(name)}')
+    return Html(f'<span class="chip" style="background:{drawn.colour}"></span>{escape(name, "")}')
 
 
 def words(text: str) -> Html:
@@ -107,4 +119,4 @@ def _cell(value: Any) -> str:
         return f"{value:,}".replace(",", "&#8239;")
     if isinstance(value, float):
         return f"{value:.4g}"
-    return escape(str(value))
+    return escape(str(value), "")

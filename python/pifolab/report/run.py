@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.figures.run import captions
+from pifolab.folder import writing
 from pifolab.quantities import time_unit
 from pifolab.report import html
 from pifolab.report.setup import what_was_run
@@ -97,7 +98,7 @@ def results(run: Run) -> list[str]:
     if "fct" in run.tables:
         headings, rows = fct_rows(run.tables["fct"])
         parts.append(html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows]))
-    return parts
+    return [*parts, *(f"<p>Warning: {html.escape(warning)}.</p>" for warning in run.warnings)]
 
 
 def pictures(run: Run, folder: Path) -> str:
@@ -120,7 +121,8 @@ def write_report(run: Run, folder: Path) -> Path:
     if run.partial:
         lead = f"PARTIAL: the run was interrupted; what is shown is complete. {lead}"
     target = folder / "report.html"
-    target.write_text(html.page(run.title, lead, sections), encoding="utf-8")
+    with writing(target):
+        target.write_text(html.page(run.title, lead, sections), encoding="utf-8")
     return target
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pifolab.reproduce import hardware
+from pifolab.runs import complete
 
 if TYPE_CHECKING:
     import polars as pl
@@ -256,7 +257,7 @@ def rank_exponents(seed: int) -> dict[str, pl.DataFrame]:
     mss, queues, r_min = 1460, 6, 1500
     rows = []
     for sizes in ("web-search", "data-mining", "hadoop"):
-        run = pifolab.run_text(_SIZES_ONLY.format(sizes=sizes), f"{sizes}.toml", seeds=[seed], workers=1)
+        run = complete(pifolab.run_text(_SIZES_ONLY.format(sizes=sizes), f"{sizes}.toml", seeds=[seed], workers=1))
         flows = run.tables["flows"]["size_bytes"]
         largest = int(flows.max())  # type: ignore[arg-type]
         beta = max(0, (largest // r_min).bit_length() - 1)

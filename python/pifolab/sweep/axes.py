@@ -199,7 +199,9 @@ def _range(written: Any, place: Callable[..., str]) -> list[int | Decimal]:
 
 def _check_count(count: int, place: str) -> None:
     if count > _MOST_VALUES:
-        raise InputError(f"{place}: gives {count} values; expected at most {_MOST_VALUES}")
+        # Python refuses to write out a number of thousands of digits.
+        shown = count if count < 10**18 else "over 10^18"
+        raise InputError(f"{place}: gives {shown} values; expected at most {_MOST_VALUES}")
 
 
 def _exact(value: Fraction) -> int | Decimal:

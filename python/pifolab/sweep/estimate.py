@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pifolab.errors import PifolabError
 from pifolab.store import Store
 from pifolab.sweep.plan import Plan
 from pifolab.sweep.pool import Pool
@@ -16,6 +17,9 @@ _MOST_SAMPLES, _SAMPLE_S = 6, 0.4
 
 #: What a run costs beside itself (tables, files), and what starting the workers costs; measured, see docs/sweeps.md.
 _OVERHEAD_S, _START_S = 0.02, 1.0
+
+#: What a worker takes before its first run: the interpreter, polars, the compiled module.
+_PROCESS_BYTES = 160 * 2**20
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ def estimate(plan: Plan, store: Store | None, missing: list[int], workers: int) 
             known[place] = sum(float(record["elapsed_s"]) for record in records) / len(records)
             peaks += [int(record["peak_memory_bytes"]) for record in records]
     finished = len(known)
+    needed = max((_needed(plan, place) for place in sorted(set(missing))), default=0.0)
     unknown = [place for place in sorted(set(missing)) if place not in known]
     step = max(1, -(-len(unknown) // _MOST_SAMPLES))
     failed = ""
@@ -64,7 +69,26 @@ def estimate(plan: Plan, store: Store | None, missing: list[int], workers: int) 
         work = sum(time + _OVERHEAD_S for time in times if time is not None)
         wall = (_START_S + work / workers) if times else 0.0
     source = f"{finished} combinations measured before, {len(known) - finished} sampled for {_SAMPLE_S} s{failed}"
-    return Estimated(run_s, wall, max(peaks) * workers if peaks else None, source)
+    # A run that was cut short has not shown all that it needs, and one with other settings may need more.
+    peak = max([*peaks, _PROCESS_BYTES + round(needed)]) if peaks or needed else None
+    return Estimated(run_s, wall, peak * workers if peak else None, source)
+
+
+def _needed(plan: Plan, place: int) -> float:
+    """Return about how many bytes a run of the combination needs beside its process; 0 if that cannot be told."""
+    from pifolab import _pifolab
+    from pifolab.runs import _as_toml
+    from pifolab.sweep.custom import load_all
+
+    job = plan.job(plan.run(place, plan.sweep.seeds[0]))
+    makers = {kind: made for kind, made in load_all(job["python"]).items() if kind != "observers"}
+    overrides = [(key, _as_toml(value)) for key, value in dict(job["overrides"]).items()]
+    try:
+        memory = _pifolab.scenario_memory(job["text"], job["file"], overrides, **makers)
+    except PifolabError:
+        # The sample says what is wrong with it.
+        return 0.0
+    return sum(memory.values())
 
 
 def _record(plan: Plan, store: Store | None, place: int, seed: int) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from pifolab.errors import InputError
 from pifolab.figures.palette import look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, readable_log, subplots
 from pifolab.sweep.results import Group
+from pifolab.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,11 +69,11 @@ def draw_metric(groups: Sequence[Group], x: str | None = None, panel: str | None
             here = [group for group in groups if panel is None or group.axes[panel] == label]
             (_draw_points if x is None else _draw_lines)(plot, here, x, panel)
             if panel is not None:
-                plot.set_title(f"{panel} {label}")
+                plot.set_title(drawn(f"{panel} {label}"))
         for plot in plots[len(panels) :]:
             plot.set_visible(False)
         for row in grid:
-            row[0].set_ylabel(groups[0].metric.replace("_", " "))
+            row[0].set_ylabel(drawn(groups[0].metric.replace("_", " ")))
         if x is not None:
             handles = dict(pair for plot in plots for pair in zip(*plot.get_legend_handles_labels()[::-1], strict=True))
             figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=min(len(handles), 5))
@@ -87,7 +88,7 @@ def _draw_lines(plot: Axes, groups: list[Group], x: str | None, panel: str | Non
     # Where the axis does not apply (SP-PIFO has no window) the line goes from end to end.
     for name, members in series.items():
         style = look(members[0].scheduler or name, list(series))
-        label = style.label if name == members[0].scheduler else name
+        label = style.label if name == members[0].scheduler else drawn(name)
         flat = all(group.axes[x] is None for group in members)
         if flat:
             estimate = members[0].estimate
@@ -106,7 +107,7 @@ def _draw_lines(plot: Axes, groups: list[Group], x: str | None, panel: str | Non
     values = [group.axes[x] for group in groups if group.axes[x] is not None]
     if values and min(values) > 0 and max(values) / min(values) >= _LOGARITHMIC:
         readable_log(plot, "x")
-    plot.set_xlabel(x.replace("_", " "))
+    plot.set_xlabel(drawn(x.replace("_", " ")))
     plot.set_ylim(bottom=min(0.0, *(group.estimate.value for group in groups)))
 
 
@@ -119,7 +120,7 @@ def _draw_points(plot: Axes, groups: list[Group], x: str | None, panel: str | No
         if math.isfinite(estimate.low):
             error = [[estimate.value - estimate.low], [estimate.high - estimate.value]]
         plot.errorbar([at], [estimate.value], yerr=error, color=style.colour, marker=style.marker, ls="none", capsize=2)
-    plot.set_xticks(range(len(names)), names, rotation=60, ha="right")
+    plot.set_xticks(range(len(names)), [drawn(name) for name in names], rotation=60, ha="right")
     plot.set_ylim(bottom=min(0.0, *(group.estimate.value for group in groups)))
 
 

@@ -20,6 +20,7 @@ from pifolab.sweep.comparison import Comparison
 from pifolab.sweep.custom import KINDS, Custom
 from pifolab.sweep.derive import Expression, unknown_axis
 from pifolab.sweep.text import line_of, parse_toml, to_toml
+from pifolab.text import read_text
 
 __all__ = ["Setting", "Sweep"]
 
@@ -125,7 +126,7 @@ class Sweep:
             It cannot be read, or something in it is wrong; the text names file, line and key.
         """
         file = Path(path)
-        text = _read(file)
+        text = read_text(file)
         return cls.from_dict(parse_toml(text, str(file)), file=str(file), text=text)
 
     @classmethod
@@ -238,7 +239,7 @@ class _Reader:
             if key not in _KEYS:
                 raise InputError(f"{self.place(key)}: {_pifolab.unknown_name('key', key, list(_KEYS))}")
         scenario = self._scenario()
-        scenario_text = _read(scenario)
+        scenario_text = read_text(scenario)
         base = parse_toml(scenario_text, str(scenario))
         axes = self._axes()
         zips = self._zips(axes)
@@ -458,12 +459,3 @@ def _checked_seeds(written: Any, place: str) -> tuple[int, ...]:
         if seed in set(written[:at]):
             raise InputError(f"{place}: {seed} stands there twice")
     return tuple(written)
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: no UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from None

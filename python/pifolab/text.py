@@ -1,0 +1,96 @@
+"""Texts of the user's: read from files within limits, and shown as they were typed wherever they appear."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+from pifolab.errors import InputError
+
+__all__ = ["MOST_BYTES", "drawn", "file_name", "read_text", "shown"]
+
+#: A text that is read as a whole has no more bytes than this.
+MOST_BYTES = 64 * 2**20
+
+#: Categories of characters that do something instead of showing something: control characters, marks that turn the
+#: direction of text around, halves of characters, and ends of lines and paragraphs.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def read_text(path: Path) -> str:
+    """Return the UTF-8 text in the file at `path`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is not UTF-8, or has more than `MOST_BYTES`.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{path}: has over 64 MiB: expected a text of at most that size")
+    try:
+        # As text files are read everywhere: all ends of lines are the same.
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: no UTF-8 text (byte {error.start})") from None
+
+
+def shown(text: str, keep: str = "") -> str:
+    r"""Return `text` with the characters written out that a terminal or a browser would obey instead of showing them.
+
+    Examples
+    --------
+    >>> print(shown("red: \x1b[31m, α"))
+    red: \x1b[31m, α
+    >>> shown("two\nlines", keep="\n") == "two\nlines"
+    True
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(repr(one)[1:-1] if unicodedata.category(one) in _UNSEEN and one not in keep else one for one in text)
+
+
+def drawn(text: str) -> str:
+    r"""Return `text` for a figure: a dollar is a dollar and no formula, and a legend shows it whatever it begins with.
+
+    Examples
+    --------
+    >>> print(drawn("$k$"))
+    \$k\$
+    """
+    escaped = shown(text).replace("$", r"\$")
+    # Matplotlib leaves names that begin with an underscore out of legends; a space of no width goes before it.
+    return f"\u200b{escaped}" if escaped.startswith("_") else escaped
+
+
+def file_name(text: str) -> str:
+    """Return a part of a file's name for `text`: readable, safe, and another one for another text.
+
+    Examples
+    --------
+    >>> file_name("sp-pifo"), file_name("a/b"), file_name("a_b"), file_name("a_2fb")
+    ('sp-pifo', 'a_2fb', 'a_5fb', 'a_5f2fb')
+    """
+    safe = "".join(
+        one if one.isascii() and (one.isalnum() or one in ".-") else "".join(f"_{byte:02x}" for byte in _bytes(one))
+        for one in text
+    )
+    # A name that begins with a dot is hidden, and "." is a folder.
+    safe = f"_2e{safe[1:]}" if safe.startswith(".") else safe or "_"
+    if len(safe) <= _LONGEST_NAME:
+        return safe
+    import hashlib
+
+    return f"{safe[: _LONGEST_NAME - 17]}_{hashlib.sha256(_bytes(text)).hexdigest()[:16]}"
+
+
+#: File systems allow 255 bytes; the rest is for what goes around the text.
+_LONGEST_NAME = 160
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

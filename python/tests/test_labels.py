@@ -1,0 +1,137 @@
+"""Labels are text: they appear as typed in figures, pages and on the terminal, and no two of them share a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import pifolab
+from pifolab.figures.palette import look
+from pifolab.text import drawn, file_name, shown
+
+#: What a formula, a page, a terminal and a legend would each take for something else.
+AWKWARD = [
+    "$k$ = 1",
+    r"\alpha",
+    r"\$5",
+    "<b>&amp;</b>",
+    "red \x1b[31m",
+    "bell\x07",
+    "_hidden",
+    "a/b",
+    "a_b",
+    "100 %",
+    "two\nlines",
+]
+
+
+def awkward_run() -> pifolab.Run:
+    labels = "".join(f'[[scheduler]]\nname = "fifo"\nlabel = {_toml(label)}\n' for label in AWKWARD)
+    return pifolab.run_text(
+        "duration_ms = 1\nlink = { rate_gbps = 10 }\n"
+        'workload = { arrivals = "constant", rate_gbps = 20, size_bytes = 1500, ranks = "uniform" }\n' + labels
+    )
+
+
+def _toml(text: str) -> str:
+    escaped = "".join(f"\\u{ord(one):04x}" if one < " " or one in '"\\' else one for one in text)
+    return f'"{escaped}"'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return awkward_run().save(tmp_path_factory.mktemp("labels") / "run")
+
+
+@pytest.mark.parametrize("label", AWKWARD)
+def test_every_label_is_in_the_figure_as_it_was_typed(folder: Path, label: str):
+    # A file that is not well-formed does not parse; a formula would be no text, and a hidden name would be missing.
+    tree = ElementTree.parse(folder / "figures" / "comparison.svg")
+    texts = ["".join(text.itertext()) for text in tree.iter("{http://www.w3.org/2000/svg}text")]
+    assert shown(label) in [text.replace("\u200b", "") for text in texts], texts
+    legend = ElementTree.parse(folder / "figures" / "inversions-per-rank.svg")
+    texts = ["".join(text.itertext()) for text in legend.iter("{http://www.w3.org/2000/svg}text")]
+    assert shown(label) in [text.replace("\u200b", "") for text in texts], texts
+
+
+def test_every_label_is_in_the_page_as_it_was_typed(folder: Path):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f]", page)
+    assert "<b>&amp;</b>" not in page
+    for label in AWKWARD:
+        escaped = shown(label).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        assert f"</span>{escaped}</td>" in page, label
+
+
+def test_the_terminal_shows_what_it_would_obey(capsys: pytest.CaptureFixture[str]):
+    from pifolab.cli.table import print_table
+
+    print_table(awkward_run())
+    lines = capsys.readouterr().out.splitlines()
+    for label in AWKWARD:
+        assert any(line.startswith(shown(label)) for line in lines), label
+    assert not any(re.search(r"[\x00-\x1f]", line) for line in lines)
+
+
+def test_no_warning_of_a_library_reaches_the_user(pifolab_command, tmp_path: Path):
+    # A letter that no font of ours has, and a run without a single departure, of which there is no mean.
+    (tmp_path / "x.toml").write_text(
+        "duration_us = 2\nlink = { rate_bps = 1 }\n"
+        'workload = { arrivals = "constant", rate_gbps = 20, size_bytes = 1500, ranks = "uniform" }\n'
+        '[[scheduler]]\nname = "pifo"\nlabel = "😀 日本"\n'
+        '[[scheduler]]\nname = "aifo"\n'
+    )
+    ran = pifolab_command("run", "x.toml")
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_messages_show_what_the_terminal_would_obey(pifolab_command, tmp_path: Path):
+    file = tmp_path / "x.toml"
+    file.write_text('[link]\nrate_gbps = "\\u001b[31m"\n')
+    ran = pifolab_command("run", str(file))
+    assert ran.returncode == 2
+    assert "\x1b" not in ran.stderr
+    # As TOML and Rust write it, or as Python does.
+    assert re.search(r"\\(x1b|u\{1b\})\[31m", ran.stderr)
+
+
+def test_no_two_labels_share_a_file():
+    labels = {*AWKWARD, *map(file_name, AWKWARD), "", "_", ".", "..", "a_2fb"}
+    names = [file_name(label) for label in labels]
+    assert len(set(names)) == len(labels)
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) and not name.startswith(".") for name in names)
+    long = ["x" * 300 + end for end in "ab"]
+    assert len({file_name(label) for label in long}) == 2
+    assert all(len(file_name(label)) < 200 for label in long)
+
+
+def test_two_labels_have_two_captures(tmp_path: Path):
+    text = """
+        duration_us = 50
+        topology = { kind = "two-hosts", rate_gbps = 1, delay_us = 1 }
+        transport = { name = "newreno" }
+        record = { packet_log = ["all"] }
+        [workload.flows]
+        arrivals = "periodic"
+        period_us = 10
+        max_flows = 1
+        sizes = "fixed"
+        size_bytes = 1460
+        pairs = "incast"
+        senders = 1
+        receiver = 0
+    """
+    for label in ("a/b", "a_b"):
+        text += f'\n[[scheduler]]\nname = "fifo"\nlabel = "{label}"\n'
+    folder = pifolab.run_text(text).save(tmp_path / "run", figures=False)
+    # Two labels, two ports.
+    assert len(list((folder / "packets").iterdir())) == 4
+
+
+def test_a_dollar_is_no_formula():
+    assert look("$k$", ["$k$"]).label == r"\$k\$"
+    assert drawn("_x").endswith("_x")
+    assert not drawn("_x").startswith("_")
