@@ -8,7 +8,7 @@ OUT    ?= out
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow test-guarantees check bench demo docs stubs fuzz dataplane test-dataplane bench-switch guest-test clean
+.PHONY: build test test-slow test-guarantees miri check bench demo docs stubs fuzz dataplane test-dataplane bench-switch guest-test clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -36,11 +36,23 @@ test: build
 	$(BIN)/python -m pytest
 	scripts/test_dataplane.sh
 
-## Every published simulation run, flow by flow, the traces of debug builds from release builds, and the commands of the
-## pages that take long (half an hour)
+## Every published simulation run, flow by flow, the traces of debug builds from release builds, the commands of the pages
+## that take long, and Miri (an hour)
 test-slow: build
 	cargo test --locked --release --package pifolab-sim --test netbench --test network -- --include-ignored
 	$(BIN)/python -m pytest -m slow
+	$(MAKE) miri
+
+## The unit tests of the schedulers' containers and orders under Miri, which sees every undefined behaviour (minutes; needs
+## nightly Rust with its component miri). What draws millions of packets would take hours there and is left out.
+MIRI_TESTS ?= store:: capacity outcome packet schedulers::fifo schedulers::pifo schedulers::pieo schedulers::afq
+miri:
+	@if cargo +nightly miri --version > /dev/null 2>&1; then \
+		MIRIFLAGS="-Zmiri-disable-isolation" PROPTEST_CASES=4 PROPTEST_MAX_SHRINK_ITERS=0 \
+			cargo +nightly miri test --locked --package pifolab-sched --lib -- $(MIRI_TESTS); \
+	else \
+		echo "make miri checks nothing: it needs rustup toolchain install nightly --component miri"; exit 1; \
+	fi
 
 ## Every test that docs/guarantees.md names, and that each of them exists and ran
 test-guarantees: build
@@ -54,6 +66,7 @@ check: build
 	$(BIN)/ruff check python scripts
 	$(BIN)/mypy
 	$(BIN)/python -m pytest python/tests/test_imports.py
+	$(MAKE) docs
 
 ## Criterion benchmarks of the library and the measured loop of the command
 bench: build
