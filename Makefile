@@ -67,6 +67,7 @@ check: build
 	$(BIN)/mypy
 	$(BIN)/python -m pytest python/tests/test_imports.py
 	$(MAKE) docs
+	scripts/test_dataplane.sh check
 
 ## Criterion benchmarks of the library and the measured loop of the command
 bench: build

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests the Linux data plane as far as this machine can; what it cannot is skipped, and said in a line. With
 # DATAPLANE_REQUIRE in the environment a skip is a failure: U (the user-space switch), K (eBPF in the kernel), or UK.
+# With the argument `check`: its formatting and lints instead.
 # With arguments only the tests by these names run, and each is listed with its result.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,6 +30,13 @@ fi
 how=(--quiet)
 if [ $# -gt 0 ]; then
     how=(--no-fail-fast --tests)
+fi
+
+if [ "${1:-}" = check ]; then
+    cargo fmt --manifest-path dataplane/linux/Cargo.toml --check
+    cargo clippy --locked --quiet --manifest-path dataplane/linux/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" \
+        --all-targets "${features[@]}" -- -D warnings
+    exit 0
 fi
 
 # One folder for both workspaces, and one set of compiled dependencies.

@@ -15,8 +15,8 @@ cd "$(dirname "$0")/.."
 tests=${*:-qdiscs instructions}
 folder=${GUEST_FOLDER:-target/guest}
 program=${PIFOLAB_DATAPLANE:-${CARGO_TARGET_DIR:-target}/debug/pifolab-dataplane}
-# Slow enough for an emulated processor.
-rate_mbps=1
+# Slow enough for an emulated processor: a hundred packets a second.
+rate_mbps=0.3
 limit_s=${GUEST_LIMIT_S:-480}
 
 skip() {
@@ -93,8 +93,8 @@ echo "guest: Linux \$(busybox uname -r)"
 # The kernel hands over what it does not know of its command line.
 case \$pifolab in
 qdiscs)
-    pifolab-dataplane testbed udp-four-flows --data-plane qdisc --scheduler pifo,sp-pifo --repeat 1 --phase-s 2 \
-        --rate-mbps $rate_mbps --attempts 2 --out /tmp/out
+    pifolab-dataplane testbed udp-four-flows --data-plane qdisc --scheduler pifo,sp-pifo --repeat 1 --phase-s 3 \
+        --rate-mbps $rate_mbps --attempts 5 --out /tmp/out
     echo "guest: testbed ended with \$?"
     echo "guest: summary \$(busybox tr -d '\n' < /tmp/out/summary.json)"
     # By hand (with paths: busybox has commands of these names, too), in the guest's own namespace: what is up is shown, what a killed process leaves is removed.
@@ -137,10 +137,11 @@ boot() { # test, kernel options, ...
 
 if [[ $tests == *qdiscs* ]]; then
     boot qdiscs "" -smp 2
-    python3 - "$folder/qdiscs.log" << 'CHECK'
+    python3 - "$folder/qdiscs.log" "$rate_mbps" << 'CHECK'
 import json, re, sys
 
 text = open(sys.argv[1], encoding="utf-8", errors="replace").read()
+rate_mbps = float(sys.argv[2])
 def said(words):
     found = re.search(rf"^guest: {words}(.*)$", text, re.MULTILINE)
     if not found:
@@ -159,11 +160,15 @@ runs = json.loads(said("summary"))["runs"]
 for run in runs:
     share = run["phases"][-1]["share"]
     print(f"guest: {run['scheduler']}: shares of the last phase {[round(one, 3) for one in share]}, {run['counters']}")
-    # An emulated processor may not carry the sender: then the newest flow must get what it offers.
+    # A sender that an emulated processor does not carry tests nothing.
+    if run["starved"] or run["lost_outside"]:
+        sys.exit(f"guest: {run['scheduler']}: the senders were starved, or packets lost outside the scheduler "
+                 f"({run['losses']}): nothing was tested; try again when the machine has less to do")
     last = run["phases"][-1]
-    due = min(sum(last["delivered_mbps"]), last["offered_mbps"][3])
-    if last["delivered_mbps"][3] < 0.85 * due or due <= 0:
-        sys.exit(f"guest: {run['scheduler']}: the newest flow got {last['delivered_mbps'][3]:.2f} of {due:.2f} Mb/s")
+    total = sum(last["delivered_mbps"])
+    if last["delivered_mbps"][3] < 0.85 * total or total < 0.8 * rate_mbps:
+        sys.exit(f"guest: {run['scheduler']}: the newest flow got {last['delivered_mbps'][3]:.2f} of {total:.2f} Mb/s, on a "
+                 f"link of {rate_mbps} Mb/s")
 if [run["scheduler"] for run in runs] != ["pifo", "sp-pifo"] or not runs[0]["counters"]["evicted_packets"]:
     sys.exit("guest: PIFO and SP-PIFO should both have run, and PIFO have pushed packets out")
 if "pifolab" in said("left "):

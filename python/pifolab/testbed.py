@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ _T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2
 _NORMAL95 = 1.960
 # Fewer repeats than this give a provisional verdict, on the range of the repeats.
 _ENOUGH = 3
+
+# More flows than this get a line each in a table, not a column.
+_WIDEST = 12
 
 # "Almost the whole link": what the project asks of every approximation and of PIFO itself.
 _MOST = 0.85
@@ -86,7 +90,7 @@ class Verdict:
     statement: str
     """The claim in words, with the range and its tolerance."""
     verdict: str
-    """`reproduced`, `partly` or `not reproduced`."""
+    """`reproduced`, `partly`, `not reproduced`, or `withheld`: the runs say nothing about the claim."""
     provisional: bool
     """Whether there were fewer than three repeats."""
     measured: str
@@ -176,6 +180,8 @@ def table(results: Results) -> str:
         names = [
             f"flow {number + 1}" + ("" if computed else f" (rank {flow['rank']})") for number, flow in enumerate(flows)
         ]
+        if len(flows) > _WIDEST:
+            return _tall_table(results, names)
         head = ["scheduler", "data plane", *names, "delivered (Mb/s)"]
         rows = []
         for scheduler in results.schedulers:
@@ -185,8 +191,25 @@ def table(results: Results) -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for scheduler, row in zip(results.schedulers, rows, strict=True):
         planes = ", ".join(sorted({run["data_plane"] for run in results.runs(scheduler)}))
-        starved = any(run["starved"] for run in results.runs(scheduler))
-        lines.append("| " + " | ".join([scheduler + (" (starved)" if starved else ""), planes, *row]) + " |")
+        lines.append("| " + " | ".join([scheduler + _marks(results, scheduler), planes, *row]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _marks(results: Results, scheduler: str) -> str:
+    """Return what a reader must know of a scheduler's runs before their numbers."""
+    runs = results.runs(scheduler)
+    lost = max((100 * run["losses"]["share"] for run in runs if run.get("lost_outside")), default=0.0)
+    starved = " (starved)" if any(run["starved"] for run in runs) else ""
+    return starved + (f" ({lost:.1f} % lost outside)" if lost else "")
+
+
+def _tall_table(results: Results, names: Sequence[str]) -> str:
+    """Return the shares of the last phase with a line for each of many flows."""
+    head = ["flow", *(name + _marks(results, name) for name in results.schedulers)]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for flow, name in enumerate(names):
+        shares = [_percent(results.share(scheduler, -1, flow)) for scheduler in results.schedulers]
+        lines.append("| " + " | ".join([name, *shares]) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -194,13 +217,14 @@ def side_by_side(results: Results, simulated: Twin) -> str:
     """Return a Markdown table of the last phase's shares, measured and simulated, and how far apart they ever are."""
     flows = range(len(results.summary["flows"]))
     phases = range(len(results.summary["phases_s"]))
-    head = ["scheduler", "data plane", *(f"flow {flow + 1}" for flow in flows), "largest difference in any phase"]
+    shown = flows if len(flows) <= _WIDEST else range(0)
+    head = ["scheduler", "data plane", *(f"flow {flow + 1}" for flow in shown), "largest difference in any phase"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for scheduler in results.schedulers:
         planes = ", ".join(sorted({run["data_plane"] for run in results.runs(scheduler)}))
         measured = [[results.share(scheduler, phase, flow).mean for flow in flows] for phase in phases]
         expected = [simulated.shares(scheduler, phase) for phase in phases]
-        cells = [f"{100 * measured[-1][flow]:.1f} / {100 * expected[-1][flow]:.1f} %" for flow in flows]
+        cells = [f"{100 * measured[-1][flow]:.1f} / {100 * expected[-1][flow]:.1f} %" for flow in shown]
         apart = max(abs(measured[phase][flow] - expected[phase][flow]) for phase in phases for flow in flows)
         lines.append("| " + " | ".join([scheduler, planes, *cells, f"{100 * apart:.1f} points"]) + " |")
     return "\n".join(lines) + "\n"
@@ -327,9 +351,60 @@ _JUDGES: dict[str, Callable[[Results], list[Verdict]]] = {
 
 
 def verdicts(results: Results) -> list[Verdict]:
-    """Judge the papers' claims on this experiment; claims whose schedulers did not run are left out."""
+    """Judge the papers' claims on this experiment; claims whose schedulers did not run are left out.
+
+    A verdict is withheld if a run lost more than 0.1 % of its packets outside the scheduler, if its senders did not get
+    the processor, or if the flows have ranks of which the claim does not speak.
+    """
     judge = _JUDGES.get(results.experiment)
-    return judge(results) if judge else []
+    return [_withheld(results, verdict) for verdict in judge(results)] if judge else []
+
+
+def _judged_schedulers(claim: str) -> set[str]:
+    """Return the schedulers whose runs a verdict is about."""
+    named = {name: {"fifo", *schedulers} for name, _, schedulers in _FOUR_FLOWS}
+    named |= {"sp18": {"sp-pifo"}, "ai9": {"aifo"}, "sp19": {"fifo", "sp-pifo"}}
+    return named.get(claim) or {claim.removeprefix("fair-shares/")}
+
+
+def _ranks_problem(results: Results, schedulers: set[str]) -> str | None:
+    """Say why the ranks of the flows make a claim about the newest flow meaningless; None if they do not."""
+    if results.experiment not in ("udp-four-flows", "udp-eight-flows", "tcp-four-flows"):
+        return None
+    ranks = [int(flow["rank"]) for flow in results.summary["flows"]]
+    shown = ", ".join(map(str, ranks))
+    if any(later >= earlier for earlier, later in pairwise(ranks)):
+        return f"the claim is about flows each of which has a lower rank than those before it; the ranks are {shown}"
+    # Exp-PIFO sorts ranks into powers of two, and the two largest in use share its last queue.
+    gaps = [earlier.bit_length() - later.bit_length() for earlier, later in pairwise(ranks)]
+    if "exp-pifo" in schedulers and (gaps[0] < 2 or min(gaps) < 1):
+        return (
+            "Exp-PIFO tells ranks apart by their powers of two, and not the two largest of these; "
+            f"the ranks are {shown}"
+        )
+    return None
+
+
+def _withheld(results: Results, verdict: Verdict) -> Verdict:
+    """Return the verdict, or one that says why there is none."""
+    schedulers = _judged_schedulers(verdict.claim)
+    runs = [run for run in results.summary["runs"] if run["scheduler"] in schedulers]
+    reasons = []
+    lost = [run["losses"]["share"] for run in runs if run.get("lost_outside")]
+    if lost:
+        reasons.append(
+            f"{len(lost)} of {len(runs)} runs lost more than 0.1 % of their packets outside the scheduler "
+            f"(up to {100 * max(lost):.1f} %)"
+        )
+    starved = sum(bool(run["starved"]) for run in runs)
+    if starved:
+        reasons.append(f"in {starved} of {len(runs)} runs the senders did not get the processor")
+    problem = _ranks_problem(results, schedulers)
+    if problem:
+        reasons.append(problem)
+    if not reasons:
+        return verdict
+    return replace(verdict, verdict="withheld", measured=f"{verdict.measured}. Withheld: {'; '.join(reasons)}")
 
 
 def draw(results: Results, simulated: Twin | None = None) -> list[Path]:
@@ -389,8 +464,10 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
         named = dict(zip(*reversed(grid[0][0].get_legend_handles_labels()), strict=True))
         if simulated is not None:
             named["simulated"] = named.pop("simulated")
-        labels = list(named)
-        figure.legend(list(named.values()), labels, loc="upper center", ncols=len(labels), bbox_to_anchor=(0.5, 1.03))
+        labels = list(named) if len(flows) <= _WIDEST else []
+        if labels:
+            handles, columns = list(named.values()), len(labels)
+            figure.legend(handles, labels, loc="upper center", ncols=columns, bbox_to_anchor=(0.5, 1.03))
         figure.tight_layout(rect=(0, 0, 1, 0.97))
     return figure
 
@@ -427,7 +504,7 @@ def report(folder: str | Path) -> Path:
     """
     results = read(folder)
     simulated = None
-    if results.experiment in twin.simulated_experiments():
+    if twin.has_twin(results.summary):
         simulated = twin.simulate(results.summary)
         (results.folder / "simulation.toml").write_text(twin.scenario(results.summary), encoding="utf-8")
     figures = draw(results, simulated)

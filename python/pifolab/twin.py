@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
     from pifolab.runs import Run
 
-__all__ = ["Twin", "scenario", "simulate", "simulated_experiments"]
+__all__ = ["Twin", "has_twin", "scenario", "simulate", "simulated_experiments"]
 
-# An Ethernet frame that carries an IP packet of 1500 bytes: what the testbed's senders send and what it counts.
+# What the testbed counts of a frame beside the IP packet: Ethernet's header.
+_ETHERNET_BYTES = 14
+# An Ethernet frame that carries an IP packet of 1500 bytes: what the testbed's TCP senders send.
 _FRAME_BYTES = 1514
 _SEEDS = (1, 2, 3, 4, 5)
 
@@ -56,6 +58,30 @@ def simulated_experiments() -> tuple[str, ...]:
     return ("udp-four-flows", "udp-eight-flows", "tcp-four-flows", "fair-shares")
 
 
+def has_twin(summary: Mapping[str, Any]) -> bool:
+    """Say whether the simulator can repeat what `summary` describes.
+
+    It cannot repeat a sender of the user's own, flows whose packets have several sizes, nor custom TCP flows.
+    """
+    if summary["experiment"] in simulated_experiments():
+        return all(len(_packets(flow)) == 1 for flow in summary["flows"])
+    if summary["experiment"] != "custom" or summary.get("sender"):
+        return False
+    ranks = summary["rank"] in ("dscp", "payload:4:4") or _is_computed(summary)
+    paced = all(flow["offered_bps"] is not None and len(_packets(flow)) == 1 for flow in summary["flows"])
+    return bool(ranks and paced)
+
+
+def _is_computed(summary: Mapping[str, Any]) -> bool:
+    """Say whether the ranks are those of one of the library's rank functions."""
+    return any(about.name == summary["rank"] for about in info.ranks())
+
+
+def _packets(flow: Mapping[str, Any]) -> list[list[int]]:
+    """Return the sizes of a flow's IP packets with their weights."""
+    return list(flow.get("packets", [[_FRAME_BYTES - _ETHERNET_BYTES, 1]]))
+
+
 def scenario(summary: Mapping[str, Any]) -> str:
     """Return the scenario, as TOML, that repeats in the simulator what the testbed's `summary` describes.
 
@@ -65,8 +91,9 @@ def scenario(summary: Mapping[str, Any]) -> str:
         The experiment has no twin.
     """
     name = summary["experiment"]
-    if name not in simulated_experiments():
-        raise InputError(f"{name}: no simulated twin; expected one of {', '.join(simulated_experiments())}")
+    if not has_twin(summary):
+        known = ", ".join(simulated_experiments())
+        raise InputError(f"{name}: no simulated twin; expected one of {known} with packets of one size")
     tcp = all(flow["offered_bps"] is None for flow in summary["flows"])
     lines = [f'title = "The testbed\'s {name}, simulated"', *(_tcp(summary) if tcp else _udp(summary))]
     for scheduler, parameters in _schedulers(summary).items():
@@ -87,7 +114,7 @@ def _udp(summary: Mapping[str, Any]) -> list[str]:
         "[link]",
         f"rate_bps = {int(summary['rate_bps'])}",
     ]
-    computed = any(about.name == summary["rank"] for about in info.ranks())
+    computed = _is_computed(summary)
     for flow in summary["flows"]:
         lines += [
             "",
@@ -95,7 +122,7 @@ def _udp(summary: Mapping[str, Any]) -> list[str]:
             'arrivals = "jittered"',
             "jitter = 0.5",
             f"rate_bps = {int(flow['offered_bps'])}",
-            f"size_bytes = {_FRAME_BYTES}",
+            f"size_bytes = {_packets(flow)[0][0] + _ETHERNET_BYTES}",
             f"start_s = {flow['start_s']:g}",
         ]
         lines += [] if computed else [f'ranks = {{ distribution = "constant", value = {flow["rank"]} }}']

@@ -130,6 +130,62 @@ def test_fewer_than_three_repeats_are_provisional(tmp_path: Path) -> None:
     assert all(verdict.provisional for verdict in testbed.verdicts(four(tmp_path, repeats=2)))
 
 
+def test_runs_that_lost_packets_outside_the_scheduler_give_no_verdict(tmp_path: Path) -> None:
+    results = four(tmp_path)
+    for run in results.runs("aifo"):
+        run.update(lost_outside=True, losses={"share": 0.31})
+    found = {verdict.claim: verdict for verdict in testbed.verdicts(results)}
+    assert found["ai8"].verdict == "withheld"
+    assert "3 of 9 runs lost more than 0.1 %" in found["ai8"].measured
+    assert "31.0 %" in found["ai8"].measured
+    assert found["pk13"].verdict == "reproduced"
+    assert "aifo (31.0 % lost outside)" in testbed.table(results)
+
+
+def test_starved_senders_give_no_verdict(tmp_path: Path) -> None:
+    results = four(tmp_path)
+    results.runs("fifo")[0]["starved"] = True
+    assert set(verdict_of(results).values()) == {"withheld"}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "withheld"),
+    [
+        ((32, 8, 4, 2), set()),
+        ((9, 8, 7, 6), {"ex11"}),
+        ((16, 8, 4, 2), {"ex11"}),
+        ((2, 4, 8, 32), {"ai8", "ri2", "ex11", "pk13"}),
+        ((5, 5, 5, 5), {"ai8", "ri2", "ex11", "pk13"}),
+    ],
+)
+def test_ranks_of_which_a_claim_does_not_speak_give_no_verdict(
+    tmp_path: Path, ranks: tuple[int, ...], withheld: set[str]
+) -> None:
+    results = four(tmp_path)
+    for one, rank in zip(results.summary["flows"], ranks, strict=True):
+        one["rank"] = rank
+    found = verdict_of(results)
+    assert {claim for claim, verdict in found.items() if verdict == "withheld"} == withheld
+
+
+def test_many_flows_of_the_user_s_own_have_a_line_each_and_a_twin(tmp_path: Path) -> None:
+    flows = [flow(1 + place % 4, offered_bps=RATE_BPS // 10, packets=[[500, 1]]) for place in range(20)]
+    runs = [{"scheduler": "pifo", "phases": [phase([0.05] * 20)]} for _ in range(3)]
+    more = {"rate_bps": RATE_BPS, "length_s": 1.0, "phases_s": [[0.25, 1.0]], "sender": None}
+    results = testbed.read(write(tmp_path, "custom", runs, flows, **more))
+    table = testbed.table(results).splitlines()
+    assert table[0] == "| flow | pifo |"
+    assert len(table) == 22
+    assert table[21].startswith("| flow 20 (rank 4) | 5.0 % [")
+    text = testbed.report(tmp_path).read_text()
+    assert "## Beside the simulator" in text
+    assert "size_bytes = 514" in (tmp_path / "simulation.toml").read_text()
+    # Packets of several sizes, or a sender of the user's own, have none.
+    assert not twin.has_twin({**results.summary, "sender": "mine"})
+    flows[3]["packets"] = [[64, 7], [1500, 1]]
+    assert not twin.has_twin(results.summary)
+
+
 def test_eight_flows_must_share_beyond_four(tmp_path: Path) -> None:
     flows = [flow(2 << (8 - number)) for number in range(8)]
     sharing = newest_first(8, 0.99)[:4] + newest_first(8, 0.3)[4:]

@@ -122,6 +122,104 @@ fn newest_flow_takes_the_link(shares: &[(String, Vec<f64>)]) {
     }
 }
 
+/// Whatever did not arrive and was not dropped by the scheduler has a counter that says where it was lost.
+fn no_packet_vanishes(summary: &Value) {
+    for run in summary["runs"].as_array().expect("runs") {
+        let losses = &run["losses"];
+        let packets = |key: &str| losses[key].as_u64().unwrap_or_else(|| panic!("{key}: {losses}"));
+        let lost = packets("before_scheduler_packets") + packets("after_scheduler_packets");
+        let told = packets("switch_packets") + packets("wire_packets") + packets("receiver_socket_packets");
+        assert!(packets("sent_packets") > 0 && lost <= told, "{losses} {}", run["counters"]);
+    }
+}
+
+#[test]
+fn a_run_that_loses_packets_outside_the_scheduler_says_so_and_gives_no_verdict() {
+    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let folder = Folder::new();
+    let out = folder.0.join("out");
+    // Room for a packet or two, between wake-ups of a millisecond in which eight come.
+    let mut command = command(
+        "testbed udp-four-flows --data-plane switch --scheduler fifo --repeat 1 --phase-s 0.4 --attempts 2 \
+         --receiver-buffer-kb 2",
+    );
+    let output = run({
+        command.arg("--out").arg(&out);
+        command
+    });
+    if skipped("losses", 'U', &output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("attempt 1: ") && said.contains("were lost outside the scheduler"), "{said}");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("lost outside the scheduler, more than 0.1 %: no verdict"), "{table}");
+    let text = fs::read_to_string(out.join("summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_str(&text).expect("JSON");
+    no_packet_vanishes(&summary);
+    let run = &summary["runs"][0];
+    assert_eq!((&run["lost_outside"], &run["attempts"]), (&Value::Bool(true), &Value::from(2)));
+    let by_sockets = run["losses"]["receiver_socket_packets"].as_u64().expect("a count");
+    let by_flow = run["udp"].as_array().expect("flows").iter().map(|flow| flow["receiver_lost_packets"].as_u64());
+    assert!(by_sockets > 0);
+    assert_eq!(by_flow.sum::<Option<u64>>(), Some(by_sockets));
+}
+
+#[test]
+fn flows_of_the_user_s_own_have_the_rates_and_sizes_that_they_were_given() {
+    let arguments = "custom --data-plane switch --scheduler pifo --rate-mbps 20 --repeat 1 --phase-s 1 --attempts 6 \
+                     --flow rank=9,rate-mbps=30,start-s=0.5 --flow rank=1,rate-mbps=0.2,packet-bytes=64:7/576:4/1500:1,count=40";
+    let Some(summary) = testbed("flows of one's own", 'U', arguments) else { return };
+    no_packet_vanishes(&summary);
+    assert_eq!(summary["flows"].as_array().expect("flows").len(), 41);
+    let run = &summary["runs"][0];
+    let counts = run["udp"].as_array().expect("counts");
+    // 64:7, 576:4, 1500:1 have 353.3 bytes on average, and 14 more on the wire: 68 packets a second at 0.2 Mb/s.
+    let small: u64 = counts[..40].iter().map(|flow| flow["sent_packets"].as_u64().expect("a count")).sum();
+    let due: u64 = counts[..40]
+        .iter()
+        .map(|flow| flow["sent_packets"].as_u64().unwrap_or(0) + flow["given_up_packets"].as_u64().unwrap_or(0))
+        .sum();
+    assert!((3400..4800).contains(&due), "{due} packets of 40 flows in 1.5 s");
+    assert!(small > 0);
+    // PIFO gives them what they ask for, 8 of 20 Mb/s, before the flow of rank 9.
+    let share = run["phases"][1]["share"].as_array().expect("shares");
+    let own: f64 = share[..40].iter().map(|share| share.as_f64().expect("a share")).sum();
+    assert!(run["starved"] == true || (0.3..0.5).contains(&own), "{own}");
+}
+
+#[test]
+fn a_sender_of_the_user_s_own_is_run_and_what_arrives_is_counted_by_port() {
+    let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let folder = Folder::new();
+    let out = folder.0.join("out");
+    let script = "exec bash -c 'for n in {1..50}; do echo hello > \
+                  /dev/udp/$PIFOLAB_RECEIVER/$((PIFOLAB_FIRST_PORT + PIFOLAB_FLOWS - 1)); done; sleep 60'";
+    let mut command =
+        command("testbed custom --data-plane switch --scheduler fifo --repeat 1 --phase-s 0.5 --rank dscp");
+    command.args(["--flow", "rank=3", "--flow", "rank=2", "--sender", script]).arg("--out").arg(&out);
+    let start = Instant::now();
+    let output = run(command);
+    if skipped("a sender of one's own", 'U', &output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(start.elapsed() < Duration::from_secs(50), "it is ended after the experiment");
+    let text = fs::read_to_string(out.join("summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_str(&text).expect("JSON");
+    let counts = &summary["runs"][0]["udp"];
+    assert_eq!(counts[0]["received_packets"], 0);
+    assert!((1..=50).contains(&counts[1]["received_packets"].as_u64().expect("a count")), "{counts}");
+    // One that fails fails the experiment.
+    let arguments = ["testbed", "custom", "--data-plane", "switch", "--scheduler", "fifo", "--repeat", "1"];
+    let mut wrong = Command::new(env!("CARGO_BIN_EXE_pifolab-dataplane"));
+    wrong.args(arguments).args(["--flow", "rank=3", "--sender", "exit 3"]).stdin(Stdio::null());
+    let output = run(wrong);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("--sender exit 3: it ended with"), "{said}");
+}
+
 #[test]
 fn the_switch_gives_the_link_to_the_newest_of_four_udp_flows() {
     let arguments = "udp-four-flows --data-plane switch --repeat 1 --phase-s 0.6 --attempts 6";
@@ -129,6 +227,7 @@ fn the_switch_gives_the_link_to_the_newest_of_four_udp_flows() {
     let shares = last_shares(&summary);
     assert_eq!(shares.len(), 7);
     newest_flow_takes_the_link(&shares);
+    no_packet_vanishes(&summary);
     for run in summary["runs"].as_array().expect("runs") {
         let forward = &run["counters"]["forward"];
         let packets = |key: &str| forward[key]["packets"].as_u64().expect("a count");
@@ -145,6 +244,7 @@ fn the_kernel_gives_the_link_to_the_newest_of_four_udp_flows() {
         format!("udp-four-flows --data-plane ebpf --scheduler {schedulers} --repeat 1 --phase-s 0.6 --attempts 6");
     let Some(summary) = testbed("the kernel's data plane", 'K', &arguments) else { return };
     newest_flow_takes_the_link(&last_shares(&summary));
+    no_packet_vanishes(&summary);
 }
 
 #[test]
@@ -340,7 +440,12 @@ fn wrong_command_lines_are_told_in_one_line() {
         ("testbed udp-four-flows --scheduler sp-pifi", vec!["sp-pifi", "sp-pifo"]),
         ("testbed udp-four-flows --rate-mbps 0", vec!["--rate-mbps 0", "from 1"]),
         ("testbed udp-four-flows --scheduler fifo --queues 4", vec!["--queues", "none of the schedulers"]),
-        ("testbed fct --flows 64", vec!["--flows 64", "63"]),
+        ("testbed fct --flows 1001", vec!["--flows 1001", "1000"]),
+        ("testbed custom", vec!["at least one --flow"]),
+        ("testbed custom --flow rank=1", vec!["--flow rank=1", "rate-mbps is missing"]),
+        ("testbed udp-four-flows --flow rank=1,rate-mbps=1", vec!["--flow", "only on custom"]),
+        ("testbed udp-four-flows --packet-bytes 9", vec!["--packet-bytes 9", "from 52"]),
+        ("testbed udp-four-flows --offered-mbps 1,2", vec!["--offered-mbps 1,2", "4 rates"]),
         ("testbed udp-four-flows --repeat 0", vec!["--repeat", "1 or more"]),
         ("switch --in lo --out lo", vec!["--in lo --out lo", "two interfaces"]),
         ("switch --in lo --out lo --rate-mbps 0", vec!["--rate-mbps 0", "0.001"]),

@@ -2,6 +2,8 @@
 
 pub mod down;
 #[cfg(feature = "ebpf")]
+mod metrics;
+#[cfg(feature = "ebpf")]
 pub mod status;
 #[cfg(feature = "ebpf")]
 pub mod up;

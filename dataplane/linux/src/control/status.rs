@@ -1,5 +1,6 @@
 //! `pifolab-dataplane status`: what is up, what it holds and has done.
 
+use super::metrics::Metrics;
 use crate::ebpf::qdisc::QdiscSnapshot;
 use crate::ebpf::{Program, Snapshot, name_now};
 use crate::net::namespace::NetNamespace;
@@ -17,6 +18,9 @@ pub struct Args {
     /// One line of JSON for each data plane
     #[arg(long)]
     json: bool,
+    /// All data planes in the text format of Prometheus; it is no error if there is none
+    #[arg(long, conflicts_with_all = ["json", "watch_s"])]
+    metrics: bool,
     /// Again every so many seconds, until Ctrl-C
     #[arg(long, value_name = "SECONDS")]
     watch_s: Option<f64>,
@@ -51,6 +55,16 @@ fn show(args: &Args) -> Result<()> {
         }
     }
     let records = named;
+    if args.metrics {
+        let mut metrics = Metrics::default();
+        metrics.count(records.len());
+        for (interface, record) in &records {
+            let shown = record.is_alive().then(|| snapshot(&namespace, record)).transpose()?;
+            metrics.plane(interface, &record.scheduler, shown.as_ref().map(|(value, _)| value));
+        }
+        print!("{}", metrics.text());
+        return Ok(());
+    }
     if records.is_empty() {
         let on = args.dev.as_ref().map_or_else(String::new, |dev| format!(" on {dev}"));
         return Err(Error::Failed(format!("nothing is up{on} in this network namespace")));

@@ -6,12 +6,15 @@ use crate::error::Trying;
 use crate::net::monitor::{Change, Monitor};
 use crate::switch::choice::{SchedulerOptions, params};
 use crate::{Error, Result, say};
+use nix::fcntl::{FcntlArg, OFlag};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use pifolab_scenario::registry::find_scheduler;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -39,6 +42,9 @@ pub struct Args {
     /// Remove a root qdisc that pifolab did not make
     #[arg(long)]
     force: bool,
+    /// Turn the interface's segmentation offloads off while it is up
+    #[arg(long)]
+    offloads_off: bool,
     /// Return when it is up; `down` ends it
     #[arg(long)]
     background: bool,
@@ -73,6 +79,13 @@ impl Up {
         match self {
             Self::Htb(plane) => plane.snapshot().map(|snapshot| snapshot.to_string()),
             Self::Bpf(plane) => plane.snapshot().map(|snapshot| snapshot.to_string()),
+        }
+    }
+
+    fn look_at_offloads(&mut self, off: bool) -> Result<()> {
+        match self {
+            Self::Htb(plane) => plane.look_at_offloads(off),
+            Self::Bpf(plane) => plane.look_at_offloads(off),
         }
     }
 
@@ -181,7 +194,8 @@ pub fn run(args: Args) -> Result<()> {
         ends.add(signal);
     }
     ends.thread_block().trying(|| "blocking signals".to_owned())?;
-    let plane = wanted.up()?;
+    let mut plane = wanted.up()?;
+    plane.look_at_offloads(args.offloads_off)?;
     let mut out = std::io::stdout();
     let said = writeln!(
         out,
@@ -194,6 +208,7 @@ pub fn run(args: Args) -> Result<()> {
     );
     // Whoever started it may have stopped listening.
     let _ = said.and_then(|()| out.flush());
+    notify_ready();
     plane.wait(&args, &ends)?;
     let last = plane.snapshot();
     drop(plane);
@@ -201,6 +216,19 @@ pub fn run(args: Args) -> Result<()> {
         let _ = writeln!(out, "{last}");
     }
     Ok(())
+}
+
+/// Tells the service manager, if one started this process (systemd's `Type=notify`).
+fn notify_ready() {
+    let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let address = match name.as_encoded_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(&name),
+    };
+    let sent = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(b"READY=1", &address));
+    if let Err(error) = sent {
+        say(&format!("NOTIFY_SOCKET {}: {error}", name.display()));
+    }
 }
 
 /// Starts the same command again in a session of its own, and returns when it says that it is up.
@@ -228,6 +256,14 @@ fn in_background() -> Result<()> {
             Some(3) => Error::Denied(said),
             _ => Error::Failed(said),
         });
+    }
+    // What it had to say before.
+    if let Some(mut said) = child.stderr.take() {
+        nix::fcntl::fcntl(&said, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).trying(|| "listening to it".to_owned())?;
+        let mut text = Vec::new();
+        // It ends with an error when there is no more to be read now.
+        let _ = said.read_to_end(&mut text);
+        let _ = std::io::stderr().write_all(&text);
     }
     let at = line.find(';').unwrap_or(line.trim_end().len());
     println!("{} (process {})", &line[..at], child.id());

@@ -1,8 +1,10 @@
 //! What a data plane has put on an interface, and the right to do so.
 
+use crate::error::Trying;
 use crate::net::interface::Interface;
 use crate::net::monitor::Monitor;
 use crate::net::namespace::NetNamespace;
+use crate::net::offload::{self, Offload};
 use crate::net::root::RootQdisc;
 use crate::net::{filter, tc};
 use crate::record::{Cleaned, DeviceLock, Record};
@@ -68,6 +70,33 @@ impl Installed {
             Some(root) => root.remove(&self.namespace, self.interface.index),
             None => Ok(()),
         }
+    }
+
+    /// Looks for offloads that make bundles of what should be packets; turns them off if `off`, until the data plane is taken
+    /// down, and else says what to do.
+    ///
+    /// # Errors
+    /// The kernel does not tell; no right to; the driver refuses.
+    pub fn look_at_offloads(&mut self, off: bool) -> Result<()> {
+        let name = &self.interface.name;
+        let on = self.namespace.within(|| offload::enabled(name, &Offload::OUTGOING));
+        let on = on.trying(|| format!("asking about the offloads of {name}"))?;
+        if on.is_empty() {
+            return Ok(());
+        }
+        let words = offload::in_words(&on);
+        if !off {
+            say(&format!(
+                "{name}: {words} on: what a queue takes for a packet may be a bundle of up to 64 kB; --offloads-off turns them off \
+                 while it is up (for good: ethtool -K {name} {}; where packets come in: gro off)",
+                offload::as_off(&on)
+            ));
+            return Ok(());
+        }
+        // Noted first: whoever cleans up after a crash turns them on again.
+        self.record.offloads.clone_from(&on);
+        self.record.write()?;
+        offload::set_in(&self.namespace, name, &on, false).trying(|| format!("turning {words} of {name} off"))
     }
 
     /// Watches what others do to the interface, in the calling thread's namespace.

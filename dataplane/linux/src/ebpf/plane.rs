@@ -69,6 +69,15 @@ impl Plane {
         Ok(Self { loaded, _links: links, installed })
     }
 
+    /// Looks for offloads that make bundles of what should be packets; turns them off if `off`, until this is dropped, and else
+    /// says what to do.
+    ///
+    /// # Errors
+    /// The kernel does not tell; no right to; the driver refuses.
+    pub fn look_at_offloads(&mut self, off: bool) -> Result<()> {
+        self.installed.look_at_offloads(off)
+    }
+
     /// Watches what others do to the interface, in the calling thread's namespace.
     ///
     /// # Errors

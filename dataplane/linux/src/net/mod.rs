@@ -5,5 +5,6 @@ pub mod interface;
 pub mod monitor;
 pub mod namespace;
 pub mod netlink;
+pub mod offload;
 pub mod root;
 pub mod tc;

@@ -4,8 +4,10 @@
 mod folder;
 mod process;
 
+use crate::error::Trying;
 use crate::net::interface::Interface;
 use crate::net::namespace::{NamespaceId, NetNamespace};
+use crate::net::offload::{self, Offload};
 use crate::net::root::RootQdisc;
 use crate::{Error, Result};
 use folder::{Folder, Lock};
@@ -38,6 +40,8 @@ pub struct Record {
     pub root: RootQdisc,
     /// The kernel's number of the filter's program; none if the scheduler is the qdisc itself.
     pub program: Option<u32>,
+    /// The interface's offloads that were turned off, to be turned on again.
+    pub offloads: Vec<Offload>,
 }
 
 /// The right to an interface: as long as it is held, no other process puts anything up there or takes it down.
@@ -122,6 +126,7 @@ impl Record {
             maps: Vec::new(),
             root,
             program: None,
+            offloads: Vec::new(),
         })
     }
 
@@ -218,6 +223,10 @@ impl Record {
                     Some(filter) => cleaned = Cleaned::Left(format!("{root} with a filter {}", filter.kind)),
                     None => root.remove(namespace, self.index)?,
                 }
+            }
+            if let Cleaned::Down(name) = &cleaned {
+                let tried = || format!("turning {} of {name} on again", offload::in_words(&self.offloads));
+                offload::set_in(namespace, name, &self.offloads, true).trying(tried)?;
             }
         }
         self.forget()?;

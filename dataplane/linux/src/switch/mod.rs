@@ -18,7 +18,9 @@ pub mod port;
 pub mod rank;
 pub mod socket;
 
-use crate::{Error, Result};
+use crate::error::Trying;
+use crate::net::offload::{self, Offload, TurnedOff};
+use crate::{Error, Result, say};
 use bridge::{Bridge, Snapshot, prefer_this_thread};
 use choice::{SchedulerOptions, build_scheduler, join_rank};
 use pifolab_units::{Bytes, Rate, Span};
@@ -48,6 +50,9 @@ pub struct Args {
     rank: String,
     #[command(flatten)]
     link: LinkArgs,
+    /// Turn receive offloads of both interfaces off while it runs
+    #[arg(long)]
+    offloads_off: bool,
     /// Print the counters as a JSON line every so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     interval_s: f64,
@@ -169,6 +174,30 @@ fn span(key: &str, seconds: f64) -> Result<Span> {
     Err(Error::Usage(format!("--{key} {seconds}: expected from 0 to 1000000 seconds")))
 }
 
+/// Looks for offloads that make bundles of received frames, which are longer than any frame may be; turns them off if `off`,
+/// as long as what it returns lives, and else says what to do.
+fn look_at_offloads(config: &SwitchConfig, off: bool) -> Result<Vec<TurnedOff>> {
+    let mut turned = Vec::new();
+    for name in [&config.input, &config.output] {
+        if off {
+            let off = TurnedOff::new(name, &Offload::INCOMING);
+            turned.push(off.trying(|| format!("turning the receive offloads of {name} off"))?);
+            continue;
+        }
+        let on = offload::enabled(name, &Offload::INCOMING);
+        let on = on.trying(|| format!("asking about the offloads of {name}"))?;
+        if !on.is_empty() {
+            say(&format!(
+                "{name}: {} on: frames that are put together are too long for the switch, and lost; --offloads-off turns them \
+                 off while it runs (for good: ethtool -K {name} {})",
+                offload::in_words(&on),
+                offload::as_off(&on)
+            ));
+        }
+    }
+    Ok(turned)
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -186,6 +215,7 @@ pub fn run(args: Args) -> Result<()> {
     };
     let mut switch = open(&config)?;
     stop_on_signals();
+    let _off = look_at_offloads(&config, args.offloads_off)?;
     prefer_this_thread();
     if duration != Span::ZERO {
         std::thread::spawn(move || {

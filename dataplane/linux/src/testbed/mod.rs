@@ -2,9 +2,11 @@
 //! process, joined by virtual Ethernet; the bottleneck is the router's interface to the receiver.
 
 pub mod experiments;
+pub mod losses;
 pub mod namespace;
 pub mod plane;
 pub mod report;
+mod sender;
 pub mod tcp;
 pub mod traffic;
 pub mod udp;
@@ -12,7 +14,8 @@ pub mod udp;
 use crate::error::Trying;
 use crate::switch::{self, LinkArgs, STOP, choice::SchedulerOptions};
 use crate::{Error, Result};
-use experiments::{Changes, Experiment, Name};
+use experiments::{Changes, ETHERNET_HEADER, Experiment, Name};
+use losses::Losses;
 use namespace::{Lab, RECEIVER, gain_network_rights};
 use plane::{Bottleneck, DataPlane};
 use report::{FORMAT, Folder, Machine, Run, Series, Summary};
@@ -26,12 +29,10 @@ use udp::{Timetable, UdpCounts};
 
 /// The schedulers of the five papers, the baseline, and the ideal.
 const ALL: &str = "fifo,sp-pifo,aifo,packs,rifo,exp-pifo,pifo";
-const BIN_NS: u64 = 50_000_000;
 /// Between the last preparation and the first packet.
 const LEAD_NS: u64 = 50_000_000;
-/// An Ethernet frame of 1514 bytes.
-const MTU: u32 = 1500;
-const UDP_PAYLOAD: usize = MTU as usize - 28;
+/// How long nothing must come before the data plane counts as empty.
+const QUIET: Duration = Duration::from_millis(200);
 /// A port where nothing but [`wait_until_connected`] listens.
 const PROBE_PORT: u16 = 4999;
 
@@ -56,9 +57,12 @@ pub struct Args {
     /// One-way delay that the switch adds in each direction
     #[arg(long, default_value_t = 0)]
     delay_us: u64,
-    /// How often a run is made again if the senders did not get the processor
+    /// How often a run is made if the senders did not get the processor, or packets were lost outside the scheduler
     #[arg(long, default_value_t = 3)]
     attempts: u32,
+    /// Memory of the receiver for each UDP flow: what comes while the receiver does not run must fit
+    #[arg(long, default_value_t = 32_768)]
+    receiver_buffer_kb: u32,
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
@@ -97,12 +101,13 @@ pub fn run(args: Args) -> Result<()> {
         // Found out before anything runs.
         drop(switch::choice::build_scheduler(scheduler, &parameters)?);
         let plane = args.data_plane.unwrap_or_else(|| DataPlane::best_for(scheduler, link.delay_us));
-        let rank = experiment.rank.to_owned();
+        let rank = experiment.rank.clone();
         bottlenecks.push(Bottleneck { plane, scheduler: scheduler.clone(), parameters, rank, link });
     }
     let folder = args.out.as_deref().map(Folder::create).transpose()?;
     let unprivileged = gain_network_rights()?;
     switch::stop_on_signals();
+    raise_limit_of_open_files();
     let mut summary = Summary {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION"),
@@ -110,8 +115,10 @@ pub fn run(args: Args) -> Result<()> {
         rate_bps: (experiment.rate_mbps * 1e6) as u64,
         delay_us: args.delay_us,
         length_s: experiment.length_s,
-        bin_s: BIN_NS as f64 / 1e9,
-        rank: experiment.rank,
+        bin_s: experiment.bin_ns() as f64 / 1e9,
+        rank: experiment.rank.clone(),
+        mtu_bytes: experiment.mtu,
+        sender: experiment.sender.clone(),
         flows: experiment.flows.clone(),
         phases_s: experiment.phases(),
         machine: Machine::this(unprivileged),
@@ -119,7 +126,7 @@ pub fn run(args: Args) -> Result<()> {
     };
     for repeat in 0..args.repeat {
         for bottleneck in &bottlenecks {
-            let run = run_often(&experiment, bottleneck, repeat, args.attempts, folder.as_ref())?;
+            let run = run_often(&experiment, bottleneck, repeat, &args, folder.as_ref())?;
             summary.runs.push(run);
             // After each run, so that an interrupted command leaves what it has.
             if let Some(folder) = &folder {
@@ -131,32 +138,54 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// Runs until the senders kept to their timetable, at most `attempts` times.
+/// Two sockets for each flow.
+fn raise_limit_of_open_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls read or fill in `limit`. If they fail, opening a socket fails, and says so.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+    }
+}
+
+/// Runs until the senders kept to their timetable and hardly anything was lost outside the scheduler, at most so often as
+/// `args` say.
 fn run_often(
     experiment: &Experiment,
     bottleneck: &Bottleneck,
     repeat: u32,
-    attempts: u32,
+    args: &Args,
     folder: Option<&Folder>,
 ) -> Result<Run> {
     let (scheduler, plane) = (&bottleneck.scheduler, bottleneck.plane.as_str());
     let mut attempt = 1;
     loop {
-        let (outcome, counters) = run_once(experiment, bottleneck, u64::from(repeat * 100 + attempt))?;
-        let phases = report::phases(experiment, &outcome.series);
-        let starved = report::starved(experiment, &phases);
-        eprintln!(
-            "{} {scheduler} ({plane}) repeat {repeat}{}",
-            experiment.name.as_str(),
-            if starved { format!(", attempt {attempt}: the senders did not get the processor") } else { String::new() }
-        );
-        if starved && attempt < attempts {
+        let (outcome, counters) = run_once(experiment, bottleneck, u64::from(repeat * 100 + attempt), args)?;
+        let Outcome { series, udp, completion_s, sent, received, wires } = outcome;
+        let phases = report::phases(experiment, &series);
+        let starved = report::starved(experiment, &series);
+        let by_sockets = udp.iter().flatten().map(|flow| flow.receiver_lost_packets).sum();
+        let losses = Losses::new(&counters, wires, sent, received, by_sockets);
+        let mut problems = Vec::new();
+        if starved {
+            problems.push("the senders did not get the processor".to_owned());
+        }
+        if losses.too_many() {
+            problems.push(format!("{:.1} % were lost outside the scheduler", losses.share * 100.0));
+        }
+        let problem = match problems.is_empty() {
+            true => String::new(),
+            false => format!(", attempt {attempt}: {}", problems.join(", ")),
+        };
+        eprintln!("{} {scheduler} ({plane}) repeat {repeat}{problem}", experiment.name.as_str());
+        if !problems.is_empty() && attempt < args.attempts {
             attempt += 1;
             continue;
         }
         let name = format!("{scheduler}-{plane}-{repeat}");
         let series = match folder {
-            Some(folder) => folder.write_series(&name, experiment, BIN_NS as f64 / 1e9, &outcome.series)?,
+            Some(folder) => folder.write_series(&name, experiment, experiment.bin_ns() as f64 / 1e9, &series)?,
             None => String::new(),
         };
         return Ok(Run {
@@ -166,26 +195,46 @@ fn run_often(
             parameters: bottleneck.parameters.written().iter().cloned().collect(),
             attempts: attempt,
             starved,
+            lost_outside: losses.too_many(),
+            losses,
             phases,
-            udp: outcome.udp,
-            completion_s: outcome.completion_s,
+            udp,
+            completion_s,
             counters,
             series,
         });
     }
 }
 
+/// What senders and receivers counted.
 struct Outcome {
     series: Vec<Series>,
     udp: Option<Vec<UdpCounts>>,
     completion_s: Option<Vec<Option<f64>>>,
+    /// Packets sent, where they are counted.
+    sent: Option<u64>,
+    /// Packets received.
+    received: u64,
+    /// Packets that the wires dropped.
+    wires: u64,
 }
 
-fn run_once(experiment: &Experiment, bottleneck: &Bottleneck, seed: u64) -> Result<(Outcome, serde_json::Value)> {
-    let lab = Lab::new(bottleneck.plane != DataPlane::Switch, MTU)?;
+fn run_once(
+    experiment: &Experiment,
+    bottleneck: &Bottleneck,
+    seed: u64,
+    args: &Args,
+) -> Result<(Outcome, serde_json::Value)> {
+    let lab = Lab::new(bottleneck.plane != DataPlane::Switch, experiment.mtu)?;
     let result = bottleneck.carry(&lab, || {
-        wait_until_connected(&lab)?;
-        if experiment.name.is_tcp() { run_tcp(experiment, &lab) } else { run_udp(experiment, &lab, seed) }
+        let probe = wait_until_connected(&lab)?;
+        let mut outcome =
+            if experiment.is_tcp() { run_tcp(experiment, &lab) } else { run_udp(experiment, &lab, seed, args) }?;
+        // The datagrams that tried the path went through the scheduler, too.
+        outcome.sent = outcome.sent.map(|sent| sent + probe.sent);
+        outcome.received += probe.received();
+        outcome.wires = losses::dropped_by_wires(&lab);
+        Ok(outcome)
     })?;
     if STOP.load(Ordering::Relaxed) {
         return Err(Error::Failed("interrupted; finished runs are kept".to_owned()));
@@ -193,44 +242,86 @@ fn run_once(experiment: &Experiment, bottleneck: &Bottleneck, seed: u64) -> Resu
     Ok(result)
 }
 
+/// The datagrams that tried the path.
+struct Probe {
+    sent: u64,
+    received: u64,
+    receiver: UdpSocket,
+}
+
+impl Probe {
+    /// Those that have arrived by now.
+    fn received(&self) -> u64 {
+        // Without this nothing else would be wrong: a time-out only waits.
+        let _ = self.receiver.set_nonblocking(true);
+        self.received + std::iter::from_fn(|| self.receiver.recv(&mut [0; 32]).ok()).count() as u64
+    }
+}
+
 /// Sends datagrams until one arrives: addresses are resolved then, and the data plane works.
-fn wait_until_connected(lab: &Lab) -> Result<()> {
-    let trouble = || "cannot try the path".to_owned();
-    let receiver = lab.receiver.enter(|| UdpSocket::bind((RECEIVER, PROBE_PORT))).trying(trouble)?;
-    receiver.set_read_timeout(Some(Duration::from_millis(50))).trying(trouble)?;
-    let sender = lab.sender.enter(|| UdpSocket::bind("0.0.0.0:0")).trying(trouble)?;
-    for _ in 0..100 {
-        sender.send_to(&[0; 32], (RECEIVER, PROBE_PORT)).trying(trouble)?;
+fn wait_until_connected(lab: &Lab) -> Result<Probe> {
+    let failed = || "cannot try the path".to_owned();
+    let receiver = lab.receiver.enter(|| UdpSocket::bind((RECEIVER, PROBE_PORT))).trying(failed)?;
+    receiver.set_read_timeout(Some(Duration::from_millis(50))).trying(failed)?;
+    let sender = lab.sender.enter(|| UdpSocket::bind("0.0.0.0:0")).trying(failed)?;
+    for sent in 1..=100 {
+        sender.send_to(&[0; 32], (RECEIVER, PROBE_PORT)).trying(failed)?;
         if receiver.recv(&mut [0; 32]).is_ok() {
-            return Ok(());
+            return Ok(Probe { sent, received: 1, receiver });
         }
     }
     Err(Error::Failed("nothing arrives through the data plane within five seconds".to_owned()))
 }
 
 fn timetable(experiment: &Experiment) -> Timetable {
-    Timetable { origin_ns: now_ns() + LEAD_NS, length_ns: (experiment.length_s * 1e9) as u64, bin_ns: BIN_NS }
+    Timetable {
+        origin_ns: now_ns() + LEAD_NS,
+        length_ns: (experiment.length_s * 1e9) as u64,
+        bin_ns: experiment.bin_ns(),
+    }
 }
 
-fn run_udp(experiment: &Experiment, lab: &Lab, seed: u64) -> Result<Outcome> {
-    let receivers = lab.receiver.enter(|| udp::receiver_sockets(experiment.flows.len()))?;
-    let senders = lab.sender.enter(|| udp::sender_sockets(&experiment.flows))?;
+fn run_udp(experiment: &Experiment, lab: &Lab, seed: u64, args: &Args) -> Result<Outcome> {
+    let flows = &experiment.flows;
+    let buffer = args.receiver_buffer_kb.saturating_mul(1024);
+    let receivers = lab.receiver.enter(|| udp::receiver_sockets(flows.len(), buffer))?;
+    let senders = match experiment.sender {
+        Some(_) => Vec::new(),
+        None => lab.sender.enter(|| udp::sender_sockets(flows))?,
+    };
+    // A slow link may take longer for one packet.
+    let packet_s = f64::from(experiment.mtu + ETHERNET_HEADER) * 8e-6 / experiment.rate_mbps;
+    let quiet = QUIET.max(Duration::from_secs_f64(4.0 * packet_s)) + 2 * Duration::from_micros(args.delay_us);
     let table = timetable(experiment);
     let done = AtomicBool::new(false);
     let (sent, received) = thread::scope(|scope| {
-        let receiving = scope.spawn(|| udp::receive(&receivers, table, &done));
-        let sending = scope.spawn(|| udp::send(&senders, &experiment.flows, UDP_PAYLOAD, table, seed, &STOP));
-        let sent = sending.join().expect("the sender does not panic");
+        let receiving = scope.spawn(|| udp::receive(&receivers, table, quiet, &done));
+        let sent = match &experiment.sender {
+            Some(command) => sender::run(command, flows.len(), lab, table, &STOP).map(|()| None),
+            None => {
+                let sending = scope.spawn(|| udp::send(&senders, flows, table, seed, &STOP));
+                Ok(Some(sending.join().expect("the sender does not panic")))
+            }
+        };
         done.store(true, Ordering::Relaxed);
-        (sent, receiving.join().expect("the receiver does not panic"))
-    });
-    let mut series = Vec::new();
-    let mut counts = Vec::new();
-    for ((sent, given), (received, taken)) in sent.into_iter().zip(received) {
-        series.push(Series { sent: Some(sent), received });
-        counts.push(UdpCounts { sent_packets: given.sent_packets, given_up_packets: given.given_up_packets, ..taken });
+        sent.map(|sent| (sent, receiving.join().expect("the receiver does not panic")))
+    })?;
+    let total_received = received.iter().map(|(_, counts)| counts.received_packets).sum();
+    let total_sent = sent.as_ref().map(|sent| sent.iter().map(|flow| flow.packets).sum());
+    let mut sent = sent.into_iter().flatten();
+    let (mut series, mut counts) = (Vec::new(), Vec::new());
+    for (received, taken) in received {
+        let sent = sent.next();
+        counts.push(UdpCounts {
+            sent_packets: sent.as_ref().map_or(0, |sent| sent.packets),
+            given_up_packets: sent.as_ref().map_or(0, |sent| sent.given_up_packets),
+            ..taken
+        });
+        let (sent, given_up) = sent.map(|flow| (flow.sent, flow.given_up)).unzip();
+        series.push(Series { sent, given_up, received });
     }
-    Ok(Outcome { series, udp: Some(counts), completion_s: None })
+    let (sent, received) = (total_sent, total_received);
+    Ok(Outcome { series, udp: Some(counts), completion_s: None, sent, received, wires: 0 })
 }
 
 fn run_tcp(experiment: &Experiment, lab: &Lab) -> Result<Outcome> {
@@ -259,6 +350,8 @@ fn run_tcp(experiment: &Experiment, lab: &Lab) -> Result<Outcome> {
     })?;
     let sized = flows.iter().any(|flow| flow.size_bytes.is_some());
     let completion = received.iter().map(|flow| flow.completion_ns.map(|ns| ns as f64 / 1e9)).collect();
-    let series = received.into_iter().map(|flow| Series { sent: None, received: flow.received }).collect();
-    Ok(Outcome { series, udp: None, completion_s: sized.then_some(completion) })
+    let series =
+        received.into_iter().map(|flow| Series { sent: None, given_up: None, received: flow.received }).collect();
+    let completion_s = sized.then_some(completion);
+    Ok(Outcome { series, udp: None, completion_s, sent: None, received: 0, wires: 0 })
 }

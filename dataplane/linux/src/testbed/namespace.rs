@@ -5,6 +5,7 @@
 //! from a shell by the path that [`Namespace::path`] gives (`nsenter --net=/proc/PID/fd/N`).
 
 use crate::error::Trying;
+use crate::net::offload::{self, Offload};
 use crate::{Error, Result};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::{self, File};
@@ -124,23 +125,8 @@ impl Namespace {
 }
 
 fn offloads_off(interface: &str) -> io::Result<()> {
-    /// `ETHTOOL_STXCSUM`, `ETHTOOL_STSO`, `ETHTOOL_SGSO`, `ETHTOOL_SGRO` of linux/ethtool.h.
-    const COMMANDS: [u32; 4] = [0x17, 0x1f, 0x24, 0x2c];
-    let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
-    for command in COMMANDS {
-        let mut value = [command, 0];
-        // SAFETY: ifreq is plain data, for which zeroes are valid.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
-            *to = from as libc::c_char;
-        }
-        request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
-        // SAFETY: SIOCETHTOOL reads the two words of `value` behind ifru_data, which live through the call.
-        if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
+    offload::checksums_off(interface)?;
+    offload::set(interface, &[Offload::Tso, Offload::Gso, Offload::Gro], false)
 }
 
 /// Makes sure that this process may make network namespaces: as root it may; otherwise it enters a user namespace of its

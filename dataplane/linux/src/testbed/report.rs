@@ -1,6 +1,7 @@
 //! The results of an experiment: a JSON summary, a CSV time series per run, and a table for the terminal.
 
 use super::experiments::Experiment;
+use super::losses::{Losses, MOST_LOST_OUTSIDE};
 use super::traffic::{Bins, Flow};
 use super::udp::UdpCounts;
 use crate::Result;
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// The layout of the summary; counts up when a field changes its meaning.
 pub const FORMAT: &str = "pifolab-testbed/1";
+
+/// Flows that fit on a line of the terminal's table.
+const SHOWN_FLOWS: usize = 12;
 
 /// Everything about one command.
 #[derive(Debug, Serialize)]
@@ -32,7 +36,11 @@ pub struct Summary {
     /// Bin width of the time series.
     pub bin_s: f64,
     /// How ranks travel.
-    pub rank: &'static str,
+    pub rank: String,
+    /// The longest IP packet.
+    pub mtu_bytes: u32,
+    /// The user's command that sends the flows.
+    pub sender: Option<String>,
     /// Who sends.
     pub flows: Vec<Flow>,
     /// The intervals that are judged: from, until.
@@ -79,6 +87,10 @@ pub struct Run {
     pub starved: bool,
     /// One entry per phase.
     pub phases: Vec<Phase>,
+    /// Packets lost outside the scheduler.
+    pub losses: Losses,
+    /// Whether so many were lost there, also in the last attempt, that the run gives no verdict.
+    pub lost_outside: bool,
     /// UDP: one entry per flow.
     pub udp: Option<Vec<UdpCounts>>,
     /// fct: one entry per flow, in seconds from its start; null if it did not end in time.
@@ -105,13 +117,15 @@ pub struct Phase {
 pub struct Series {
     /// UDP: bytes sent.
     pub sent: Option<Bins>,
+    /// UDP: bytes that the timetable had and the sender gave up.
+    pub given_up: Option<Bins>,
     /// Bytes received.
     pub received: Bins,
 }
 
 /// Sums the series up over each phase.
 pub fn phases(experiment: &Experiment, series: &[Series]) -> Vec<Phase> {
-    let mbps = |bins: &Bins, (from, until): (f64, f64)| bins.between(from, until) as f64 * 8e-6 / (until - from);
+    let mbps = |bins: &Bins, (from, until): (f64, f64)| bins.mbps(from, until);
     let phase = |interval| {
         let delivered: Vec<f64> = series.iter().map(|flow| mbps(&flow.received, interval)).collect();
         let total: f64 = delivered.iter().sum();
@@ -122,13 +136,14 @@ pub fn phases(experiment: &Experiment, series: &[Series]) -> Vec<Phase> {
     experiment.phases().into_iter().map(phase).collect()
 }
 
-/// Whether a sender fell behind its timetable by more than a tenth in some phase.
-pub fn starved(experiment: &Experiment, phases: &[Phase]) -> bool {
-    phases.iter().zip(experiment.phases()).any(|(phase, (from, _))| {
-        let offered = phase.offered_mbps.iter().flatten();
-        offered.zip(&experiment.flows).any(|(offered, flow)| {
-            let active = flow.start_s <= from;
-            active && flow.offered_bps.is_some_and(|bps| *offered < bps as f64 * 0.9e-6)
+/// Whether a sender gave up more than a tenth of what its timetable had in some phase, because it was late. What was due is
+/// counted, not what the rate would come to: a slow flow has few packets in a phase, and rightly now more and now fewer.
+pub fn starved(experiment: &Experiment, series: &[Series]) -> bool {
+    experiment.phases().into_iter().any(|(from, until)| {
+        series.iter().any(|flow| {
+            let bytes = |bins: &Option<Bins>| bins.as_ref().map_or(0, |bins| bins.between(from, until));
+            let (sent, given_up) = (bytes(&flow.sent), bytes(&flow.given_up));
+            given_up * 10 > sent + given_up
         })
     })
 }
@@ -211,12 +226,50 @@ pub fn table(summary: &Summary) -> String {
             )
         } else {
             let phase = run.phases.last().map(|phase| phase.share.as_slice()).unwrap_or_default();
-            let shares: Vec<_> = phase.iter().map(|share| format!("{:5.1} %", share * 100.0)).collect();
+            let mut shares: Vec<_> = phase.iter().map(|share| format!("{:5.1} %", share * 100.0)).collect();
+            if shares.len() > SHOWN_FLOWS {
+                shares.truncate(SHOWN_FLOWS);
+                shares.push(format!("and {} flows more", phase.len() - SHOWN_FLOWS));
+            }
             let total: f64 = run.phases.last().map_or(0.0, |phase| phase.delivered_mbps.iter().sum());
             format!("{} of {total:.1} Mb/s", shares.join(" "))
         };
-        let note = if run.starved { "  (senders starved of processor time)" } else { "" };
+        let mut note = String::new();
+        if run.starved {
+            note += "  (senders starved of processor time)";
+        }
+        if run.lost_outside {
+            let (lost, most) = (run.losses.share * 100.0, MOST_LOST_OUTSIDE * 100.0);
+            write!(note, "  ({lost:.1} % lost outside the scheduler, more than {most} %: no verdict)")
+                .expect("a string takes all");
+        }
         writeln!(text, "{numbers}{note}").expect("a string takes all");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::experiments::{Changes, Name};
+    use super::*;
+
+    #[test]
+    fn senders_are_starved_by_what_they_gave_up_not_by_what_chance_gave_them() {
+        let changes = Changes { phase_s: Some(0.3), mtu: 1500, ..Changes::default() };
+        let experiment = Experiment::new(Name::UdpFourFlows, &changes).expect("valid");
+        let bins = |bytes: u64| {
+            let mut bins = Bins::new(50_000_000, 1_200_000_000);
+            (0..24).for_each(|bin| bins.add(bin * 50_000_000, bytes));
+            Some(bins)
+        };
+        let flow = |sent, given_up| Series {
+            sent: bins(sent),
+            given_up: bins(given_up),
+            received: Bins::new(50_000_000, 1_200_000_000),
+        };
+        // Less than its rate by the clock, but all that was due.
+        assert!(!starved(&experiment, &[flow(1000, 0), flow(700, 0)]));
+        assert!(!starved(&experiment, &[flow(1000, 100)]));
+        assert!(starved(&experiment, &[flow(1000, 0), flow(1000, 200)]));
+    }
 }

@@ -1,6 +1,8 @@
 //! What the experiments send, and what of it arrives: shared by the UDP and the TCP generators.
 
+use crate::Error;
 use serde::Serialize;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One flow of an experiment.
@@ -14,6 +16,65 @@ pub struct Flow {
     pub offered_bps: Option<u64>,
     /// TCP: what it has to send; `None` for as much as it can.
     pub size_bytes: Option<u64>,
+    /// UDP: the sizes of its packets.
+    pub packets: PacketMix,
+}
+
+/// Sizes of IP packets with their weights: how many of each there are, on average.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct PacketMix(Vec<(u32, u32)>);
+
+/// The headers of IPv4 and UDP, and what the sender writes into each datagram.
+pub const SMALLEST_PACKET: u32 = 28 + 24;
+
+impl PacketMix {
+    /// Packets of one size.
+    pub fn of(bytes: u32) -> Self {
+        Self(vec![(bytes, 1)])
+    }
+
+    /// The largest size.
+    pub fn largest(&self) -> u32 {
+        self.0.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0)
+    }
+
+    /// The size of the next packet.
+    pub fn draw(&self, jitter: &mut Jitter) -> u32 {
+        if let [(bytes, _)] = self.0[..] {
+            return bytes;
+        }
+        let total: u64 = self.0.iter().map(|(_, weight)| u64::from(*weight)).sum();
+        let mut place = (jitter.bits() * total) >> 32;
+        for (bytes, weight) in &self.0 {
+            match place.checked_sub(u64::from(*weight)) {
+                Some(rest) => place = rest,
+                None => return *bytes,
+            }
+        }
+        self.largest()
+    }
+}
+
+impl FromStr for PacketMix {
+    type Err = Error;
+
+    /// `1500`, or sizes with their weights as in `64:7/576:4/1500:1`.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = || {
+            Error::Usage(format!(
+                "--packet-bytes {text}: expected sizes of IP packets from {SMALLEST_PACKET} to 65535 bytes, with weights from 1 \
+                 to 1000000 if there are several, as in 1500 or 64:7/576:4/1500:1"
+            ))
+        };
+        let part = |part: &str| {
+            let (bytes, weight) = part.split_once(':').unwrap_or((part, "1"));
+            let bytes = bytes.parse().ok().filter(|bytes| (SMALLEST_PACKET..=65_535).contains(bytes));
+            let weight = weight.parse().ok().filter(|weight| (1..=1_000_000).contains(weight));
+            bytes.zip(weight)
+        };
+        text.split('/').map(part).collect::<Option<Vec<_>>>().map(Self).ok_or_else(wrong)
+    }
 }
 
 /// Bytes per time bin.
@@ -41,12 +102,25 @@ impl Bins {
         &self.bytes
     }
 
+    /// The bins that lie within the interval: the first, and the one behind the last.
+    fn within(&self, from_s: f64, until_s: f64) -> (usize, usize) {
+        let bin = |seconds: f64| seconds * 1e9 / self.width_ns as f64;
+        let from = (bin(from_s) - 1e-6).ceil() as usize;
+        let until = ((bin(until_s) + 1e-6).floor() as usize).min(self.bytes.len());
+        (from.min(until), until)
+    }
+
     /// Bytes in the bins that lie within the interval.
     pub fn between(&self, from_s: f64, until_s: f64) -> u64 {
-        let bin = |seconds: f64| seconds * 1e9 / self.width_ns as f64;
-        let from = bin(from_s).ceil() as usize;
-        let until = (bin(until_s) + 1e-6).floor() as usize;
-        self.bytes.iter().take(until).skip(from).sum()
+        let (from, until) = self.within(from_s, until_s);
+        self.bytes[from..until].iter().sum()
+    }
+
+    /// Their rate in Mb/s, over the time of those bins: the interval may begin or end inside a bin.
+    pub fn mbps(&self, from_s: f64, until_s: f64) -> f64 {
+        let (from, until) = self.within(from_s, until_s);
+        let seconds = (until - from) as f64 * self.width_ns as f64 / 1e9;
+        if seconds > 0.0 { self.between(from_s, until_s) as f64 * 8e-6 / seconds } else { 0.0 }
     }
 }
 
@@ -85,11 +159,16 @@ impl Jitter {
 
     /// A factor between 0.5 and 1.5, in units of 2^-32.
     pub const fn factor(&mut self) -> u64 {
+        self.bits() + (1 << 31)
+    }
+
+    /// 32 bits.
+    pub const fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 32) + (1 << 31)
+        (z ^ (z >> 31)) >> 32
     }
 }
 
@@ -107,6 +186,38 @@ mod tests {
         assert_eq!(bins.between(0.0, 0.3), 0b111);
         assert_eq!(bins.between(0.25, 0.5), 0b11000);
         assert_eq!(bins.between(0.7, 5.0), 0b11_1000_0000);
+    }
+
+    #[test]
+    fn rates_are_over_the_time_that_the_bins_cover() {
+        let mut bins = Bins::new(50_000_000, 300_000_000);
+        for bin in 0..6 {
+            bins.add(bin * 50_000_000, 625_000);
+        }
+        // Whatever the interval, the rate is 100 Mb/s: 0.075 to 0.3 s has four whole bins, not four and a half.
+        for (from, until) in [(0.075, 0.3), (0.0, 0.3), (0.051, 0.299), (0.1, 0.15)] {
+            let rate = bins.mbps(from, until);
+            assert!((rate - 100.0).abs() < 1e-9, "{from} to {until}: {rate}");
+        }
+        assert_eq!(bins.mbps(0.11, 0.12), 0.0);
+    }
+
+    #[test]
+    fn packet_mixes_are_drawn_by_their_weights() {
+        let mix: PacketMix = "64:7/576:4/1500:1".parse().expect("a mix");
+        let mut jitter = Jitter::new(9);
+        let mut drawn = std::collections::BTreeMap::new();
+        for _ in 0..12_000 {
+            *drawn.entry(mix.draw(&mut jitter)).or_insert(0u32) += 1;
+        }
+        for (bytes, expected) in [(64, 7000), (576, 4000), (1500, 1000)] {
+            assert!(drawn[&bytes].abs_diff(expected) < 300, "{drawn:?}");
+        }
+        assert_eq!("1500".parse::<PacketMix>().expect("a size"), PacketMix::of(1500));
+        for wrong in ["", "51", "65536", "64:0", "64:x", "64/", "1500 "] {
+            let said = wrong.parse::<PacketMix>().expect_err("wrong").to_string();
+            assert!(said.contains("--packet-bytes") && said.contains("64:7/576:4"), "{said}");
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! late wake-up is caught up with, up to [`CATCH_UP_NS`]; beyond that the packets are given up and the flow's offered
 //! bytes show it.
 //!
-//! The receiver takes the kernel's arrival stamp of each datagram, so that its own wake-ups do not matter.
+//! The receiver takes the kernel's arrival stamp of each datagram, so that its own wake-ups do not matter; and it counts
+//! what its sockets had no room for.
 
 use super::namespace::RECEIVER;
 use super::traffic::{Bins, Flow, Jitter, UDP_HEADERS, now_ns};
@@ -13,31 +14,24 @@ use crate::Result;
 use crate::error::Trying;
 use crate::switch::bridge::prefer_this_thread;
 use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What begins each datagram: a mark, the rank (`payload:4:4`), the sequence number, and the time of sending.
 const HEADER: usize = 24;
+const IP_UDP_HEADERS: usize = 28;
 const MARK: u32 = 0x5049_464f;
 /// Where the rank stands, as the `--rank` option has it.
 pub const RANK_PLACE: &str = "payload:4:4";
-const FIRST_PORT: u16 = 5001;
+/// The port of the first flow; those of the others follow.
+pub const FIRST_PORT: u16 = 10_001;
 /// How much of its timetable a flow catches up with after a pause.
 const CATCH_UP_NS: u64 = 4_000_000;
-
-/// What one flow sent and what of it arrived.
-#[derive(Clone, Debug)]
-pub struct UdpOutcome {
-    /// Frame bytes sent.
-    pub sent: Bins,
-    /// Frame bytes received.
-    pub received: Bins,
-    /// The rest.
-    pub counts: UdpCounts,
-}
 
 /// Counts of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -48,6 +42,8 @@ pub struct UdpCounts {
     pub given_up_packets: u64,
     /// Datagrams received.
     pub received_packets: u64,
+    /// Datagrams that the receiver's socket had no room for.
+    pub receiver_lost_packets: u64,
     /// Datagrams that arrived after one that was sent later.
     pub reordered_packets: u64,
     /// Mean time from sending to arrival, in microseconds.
@@ -97,28 +93,40 @@ pub struct Timetable {
     pub bin_ns: u64,
 }
 
-/// Sends all flows from one thread until the timetable ends or `stop` is set. Datagrams carry `payload` bytes.
-pub fn send(
-    sockets: &[UdpSocket],
-    flows: &[Flow],
-    payload: usize,
-    table: Timetable,
-    repeat: u64,
-    stop: &AtomicBool,
-) -> Vec<(Bins, UdpCounts)> {
+/// What one flow sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Frame bytes sent.
+    pub sent: Bins,
+    /// Frame bytes that the timetable had and the sender gave up.
+    pub given_up: Bins,
+    /// Datagrams sent.
+    pub packets: u64,
+    /// Datagrams given up.
+    pub given_up_packets: u64,
+}
+
+/// Sends all flows from one thread until the timetable ends or `stop` is set.
+pub fn send(sockets: &[UdpSocket], flows: &[Flow], table: Timetable, repeat: u64, stop: &AtomicBool) -> Vec<Sent> {
     prefer_this_thread();
-    let mut datagram = vec![0; payload.max(HEADER)];
+    let largest = flows.iter().map(|flow| flow.packets.largest() as usize).max().unwrap_or(0);
+    let mut datagram = vec![0; largest.saturating_sub(IP_UDP_HEADERS).max(HEADER)];
     datagram[..4].copy_from_slice(&MARK.to_be_bytes());
-    let frame = datagram.len() as u64 + UDP_HEADERS;
     let mut jitter: Vec<_> = (0..flows.len() as u64).map(|flow| Jitter::new(1 + flow + 1000 * repeat)).collect();
-    let gap: Vec<u64> = flows.iter().map(|flow| frame * 8_000_000_000 / flow.offered_bps.unwrap_or(1)).collect();
-    let mut due: Vec<u64> =
-        flows.iter().zip(&gap).map(|(flow, gap)| table.origin_ns + (flow.start_s * 1e9) as u64 + gap / 2).collect();
-    let mut sent = vec![(Bins::new(table.bin_ns, table.length_ns), UdpCounts::default()); flows.len()];
+    let empty = || Bins::new(table.bin_ns, table.length_ns);
+    let mut all: Vec<Sent> =
+        flows.iter().map(|_| Sent { sent: empty(), given_up: empty(), packets: 0, given_up_packets: 0 }).collect();
+    // Nanoseconds that a byte takes at the flow's rate, with 20 fractional bits.
+    let byte: Vec<u64> = flows.iter().map(|flow| (8_000_000_000 << 20) / flow.offered_bps.unwrap_or(1)).collect();
+    let start = |(number, flow): (usize, &Flow)| {
+        let first = ((u64::from(flow.packets.largest()) + 14) * byte[number]) >> 21;
+        Reverse((table.origin_ns + (flow.start_s * 1e9) as u64 + first, number))
+    };
+    // The next datagram of each flow, the earliest first.
+    let mut due: BinaryHeap<_> = flows.iter().enumerate().map(start).collect();
     let end = table.origin_ns + table.length_ns;
-    while !stop.load(Ordering::Relaxed) {
-        let (flow, at) = due.iter().copied().enumerate().min_by_key(|(_, at)| *at).expect("there are flows");
-        if at >= end {
+    while let Some(Reverse((at, flow))) = due.peek().copied() {
+        if at >= end || stop.load(Ordering::Relaxed) {
             break;
         }
         let now = now_ns();
@@ -126,73 +134,106 @@ pub fn send(
             std::thread::sleep(Duration::from_nanos((at - now).min(20_000_000)));
             continue;
         }
-        let (bins, counts) = &mut sent[flow];
-        due[flow] = at + ((gap[flow] * jitter[flow].factor()) >> 32);
-        if now - at > CATCH_UP_NS {
-            counts.given_up_packets += 1;
-            continue;
+        let packet = flows[flow].packets.draw(&mut jitter[flow]) as usize;
+        let frame = packet as u64 + 14;
+        let gap = (frame * byte[flow]) >> 20;
+        due.pop();
+        due.push(Reverse((at + ((gap * jitter[flow].factor()) >> 32), flow)));
+        let one = &mut all[flow];
+        if now - at <= CATCH_UP_NS {
+            datagram[4..8].copy_from_slice(&flows[flow].rank.to_be_bytes());
+            datagram[8..16].copy_from_slice(&one.packets.to_be_bytes());
+            datagram[16..24].copy_from_slice(&now.to_be_bytes());
+            // A full socket buffer cannot happen on these wires; if it did, the packet counts as not offered.
+            if sockets[flow].send(&datagram[..packet - IP_UDP_HEADERS]).is_ok() {
+                one.packets += 1;
+                one.sent.add(now - table.origin_ns, frame);
+                continue;
+            }
         }
-        datagram[4..8].copy_from_slice(&flows[flow].rank.to_be_bytes());
-        datagram[8..16].copy_from_slice(&counts.sent_packets.to_be_bytes());
-        datagram[16..24].copy_from_slice(&now.to_be_bytes());
-        // A full socket buffer cannot happen on these wires; if it did, the packet counts as not offered.
-        if sockets[flow].send(&datagram).is_ok() {
-            counts.sent_packets += 1;
-            bins.add(now - table.origin_ns, frame);
-        } else {
-            counts.given_up_packets += 1;
-        }
+        one.given_up_packets += 1;
+        one.given_up.add(at - table.origin_ns, frame);
     }
-    sent
+    all
 }
 
 /// Sockets of all flows at the receiver. To be called inside its namespace.
 ///
 /// # Errors
 /// A port is taken.
-pub fn receiver_sockets(flows: usize) -> Result<Vec<UdpSocket>> {
+pub fn receiver_sockets(flows: usize, buffer_bytes: u32) -> Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
     for number in 0..flows {
         let port = FIRST_PORT + number as u16;
         let socket = UdpSocket::bind((RECEIVER, port)).trying(|| format!("cannot listen at port {port}"))?;
         let fd = socket.as_raw_fd();
-        // Holds half a second of a fast flow while the receiver does not run. The plain option is limited by a sysctl.
-        set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, 8 << 20);
-        set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 8 << 20);
+        // For what arrives while the receiver does not run. The plain option is limited by a sysctl.
+        let buffer = buffer_bytes.min(i32::MAX as u32 / 2) as libc::c_int;
+        set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, buffer);
+        set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, buffer);
         set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
         sockets.push(socket);
     }
     Ok(sockets)
 }
 
-/// Receives until `stop` is set, and then what is still waiting.
-pub fn receive(sockets: &[UdpSocket], table: Timetable, stop: &AtomicBool) -> Vec<(Bins, UdpCounts)> {
+/// Receives until `stop` is set and nothing has come for `quiet`: then the data plane is empty.
+pub fn receive(sockets: &[UdpSocket], table: Timetable, quiet: Duration, stop: &AtomicBool) -> Vec<(Bins, UdpCounts)> {
+    // Above all else: what the sockets have no room for is lost.
+    prefer_this_thread();
     let mut flows = vec![(Bins::new(table.bin_ns, table.length_ns), UdpCounts::default()); sockets.len()];
     let mut expected = vec![0; sockets.len()];
-    let mut delays = vec![0.0; sockets.len()];
-    loop {
-        let last = stop.load(Ordering::Relaxed);
-        for (flow, socket) in sockets.iter().enumerate() {
-            while let Ok(datagram) = receive_one(socket.as_raw_fd()) {
+    let mut delays = vec![(0.0, 0_u64); sockets.len()];
+    let mut polled: Vec<_> = sockets
+        .iter()
+        .map(|socket| libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 })
+        .collect();
+    let mut last_arrival = Instant::now();
+    while !stop.load(Ordering::Relaxed) || last_arrival.elapsed() < quiet {
+        // SAFETY: the pointer and the number describe `polled`.
+        let ready = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, 20) };
+        if ready <= 0 {
+            continue;
+        }
+        last_arrival = Instant::now();
+        let readable = polled.iter().enumerate().filter(|(_, polled)| polled.revents != 0);
+        for (flow, _) in readable {
+            while let Ok(datagram) = receive_one(sockets[flow].as_raw_fd()) {
                 let (bins, counts) = &mut flows[flow];
                 bins.add(datagram.at_ns.saturating_sub(table.origin_ns), datagram.bytes + UDP_HEADERS);
                 counts.received_packets += 1;
+                // A sender of the user's own writes what it likes.
+                if !datagram.is_ours {
+                    continue;
+                }
                 counts.reordered_packets += u64::from(datagram.sequence < expected[flow]);
                 expected[flow] = expected[flow].max(datagram.sequence);
                 let delay = datagram.at_ns.saturating_sub(datagram.sent_ns) as f64 / 1e3;
-                delays[flow] += delay;
+                delays[flow].0 += delay;
+                delays[flow].1 += 1;
                 counts.max_delay_us = counts.max_delay_us.max(delay);
             }
         }
-        if last {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(2));
+        // One wake-up for many datagrams: they carry their times.
+        std::thread::sleep(Duration::from_millis(1));
     }
-    for ((_, counts), delay) in flows.iter_mut().zip(delays) {
-        counts.mean_delay_us = delay / counts.received_packets.max(1) as f64;
+    for (((_, counts), (delay, number)), socket) in flows.iter_mut().zip(delays).zip(sockets) {
+        counts.mean_delay_us = delay / number.max(1) as f64;
+        counts.receiver_lost_packets = lost_by(socket.as_raw_fd());
     }
     flows
+}
+
+/// Datagrams that the kernel dropped because the socket had no room.
+fn lost_by(fd: RawFd) -> u64 {
+    /// linux/socket.h and linux/sock_diag.h.
+    const SO_MEMINFO: libc::c_int = 55;
+    const SK_MEMINFO_DROPS: usize = 8;
+    let mut info = [0u32; SK_MEMINFO_DROPS + 1];
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `info`.
+    unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, SO_MEMINFO, info.as_mut_ptr().cast(), &raw mut length) };
+    info[SK_MEMINFO_DROPS].into()
 }
 
 struct Datagram {
@@ -200,6 +241,8 @@ struct Datagram {
     at_ns: u64,
     sent_ns: u64,
     sequence: u64,
+    /// Whether this program sent it.
+    is_ours: bool,
 }
 
 /// Takes one waiting datagram with its arrival stamp; only the header is copied.
@@ -230,5 +273,6 @@ fn receive_one(fd: RawFd) -> io::Result<Datagram> {
             stamp.tv_sec as u64 * 1_000_000_000 + stamp.tv_nsec as u64
         }
     };
-    Ok(Datagram { bytes: length as u64, at_ns, sent_ns: word(16), sequence: word(8) })
+    let is_ours = length as usize >= HEADER && header[..4] == MARK.to_be_bytes();
+    Ok(Datagram { bytes: length as u64, at_ns, sent_ns: word(16), sequence: word(8), is_ours })
 }

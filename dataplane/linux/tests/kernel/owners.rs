@@ -5,6 +5,7 @@ use crate::life::{Lab, command, root_qdisc, run, tool, up, wait_until};
 use crate::traffic::packet_socket;
 use pifolab_dataplane::ebpf::harness::frame;
 use pifolab_dataplane::net::namespace::NetNamespace;
+use pifolab_dataplane::net::offload::{self, Offload};
 use serde_json::Value;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
@@ -168,7 +169,7 @@ fn up_ends_with_a_line_when_its_interface_or_its_queues_are_taken_away() {
         return;
     }
     let _lab = Lab::new();
-    let child = up("up --dev v0 --rate-mbps 20 --scheduler rifo");
+    let child = up("up --dev v0 --rate-mbps 20 --scheduler rifo --offloads-off");
     tc("qdisc replace dev v0 root handle 9: pfifo limit 5");
     let output = finish(child);
     assert_eq!(output.status.code(), Some(1));
@@ -177,13 +178,113 @@ fn up_ends_with_a_line_when_its_interface_or_its_queues_are_taken_away() {
     assert!(root_qdisc("v0").contains("pfifo 9:"), "it removed what is not its own");
     tc("qdisc del dev v0 root");
 
-    let child = up("up --dev v0 --rate-mbps 20 --scheduler rifo");
+    let child = up("up --dev v0 --rate-mbps 20 --scheduler rifo --offloads-off");
     ip("link del v0");
     let output = finish(child);
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("v0: the interface is gone; rifo has ended"), "{}", said(&output));
     assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
     assert_eq!(run("status").0, Some(1), "it left no record");
+}
+
+#[test]
+fn offloads_are_told_of_and_turned_off_as_long_as_is_asked_for() {
+    if !can_run("offloads_are_told_of_and_turned_off_as_long_as_is_asked_for") {
+        return;
+    }
+    let _lab = Lab::new();
+    let on = || offload::enabled("v0", &Offload::OUTGOING).expect("it is told");
+    offload::set("v0", &Offload::OUTGOING, true).expect("veth has both");
+    let line = "up --dev v0 --rate-mbps 20 --scheduler fifo --background";
+    let (status, text) = run(line);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("tso and gso on") && text.contains("ethtool -K v0 tso off gso off"), "{text}");
+    assert_eq!(on(), Offload::OUTGOING, "nobody asked for a change");
+    assert_eq!(run("down").0, Some(0));
+    // One of them is off already, and stays so.
+    offload::set("v0", &[Offload::Tso], false).expect("veth has both");
+    let (status, text) = run(&format!("{line} --offloads-off"));
+    assert!(status == Some(0) && !text.contains("gso"), "{text}");
+    assert!(on().is_empty(), "it was asked for");
+    assert_eq!(run("down").0, Some(0));
+    assert_eq!(on(), [Offload::Gso], "as it was");
+    // Also after a crash.
+    let mut child = up("up --dev v0 --rate-mbps 20 --scheduler fifo --offloads-off");
+    wait_until("the offloads", || on().is_empty());
+    child.kill().expect("SIGKILL");
+    child.wait().expect("it ends");
+    assert_eq!(run("down").0, Some(0));
+    assert_eq!(on(), [Offload::Gso], "as it was");
+    // The switch looks at what comes in.
+    offload::set("v0", &[Offload::Gro], true).expect("veth has it");
+    let (_, text) = run("switch --in v0 --out v1 --scheduler fifo --duration-s 0.1");
+    assert!(text.contains("v0: gro on") && text.contains("--offloads-off"), "{text}");
+    let (status, text) = run("switch --in v0 --out v1 --scheduler fifo --duration-s 0.1 --offloads-off");
+    assert!(status == Some(0) && !text.contains("gro"), "{text}");
+    assert_eq!(offload::enabled("v0", &Offload::INCOMING).expect("it is told"), [Offload::Gro], "as it was");
+}
+
+#[test]
+fn metrics_are_in_the_prometheus_text_format() {
+    if !can_run("metrics_are_in_the_prometheus_text_format") {
+        return;
+    }
+    let _lab = Lab::new();
+    let (status, text) = run("status --metrics");
+    assert_eq!((status, text.lines().last()), (Some(0), Some("pifolab_data_planes 0")));
+    for (dev, scheduler) in [("v0", "packs --queues 4"), ("v1", "aifo")] {
+        let (status, text) = run(&format!("up --dev {dev} --rate-mbps 20 --scheduler {scheduler} --background"));
+        assert_eq!(status, Some(0), "{text}");
+    }
+    let (status, text) = run("status --metrics");
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("pifolab_up{interface=\"v0\",scheduler=\"packs\"} 1"), "{text}");
+    assert_eq!(text.matches("\npifolab_queue_capacity{interface=\"v0\"").count(), 4, "{text}");
+    assert!(text.contains(
+        "pifolab_queue_dropped_packets_total{interface=\"v1\",scheduler=\"aifo\",queue=\"0\",reason=\"full\"} "
+    ));
+    // The format: HELP, then TYPE, then the samples of each metric, once.
+    let mut seen = std::collections::BTreeSet::new();
+    let mut current = String::new();
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("# HELP ") {
+            current = rest.split(' ').next().expect("a name").to_owned();
+            assert!(seen.insert(current.clone()), "{current} comes twice");
+        } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').expect("a name and a type");
+            assert!(
+                name == current
+                    && (kind == "counter") == name.ends_with("_total")
+                    && ["counter", "gauge"].contains(&kind)
+            );
+        } else {
+            let (sample, value) = line.rsplit_once(' ').expect("a sample");
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+            assert_eq!(sample.split('{').next(), Some(current.as_str()), "{line}");
+        }
+    }
+    assert_eq!(run("down").0, Some(0));
+}
+
+#[test]
+fn a_service_manager_is_told_when_it_is_up() {
+    if !can_run("a_service_manager_is_told_when_it_is_up") {
+        return;
+    }
+    let _lab = Lab::new();
+    let path = std::env::temp_dir().join(format!("pifolab-notify-{}", std::process::id()));
+    let socket = std::os::unix::net::UnixDatagram::bind(&path).expect("a socket");
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).expect("a time-out");
+    let mut command = command("up --dev v0 --rate-mbps 20 --scheduler fifo");
+    command.env("NOTIFY_SOCKET", &path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the program starts");
+    let mut buffer = [0; 32];
+    let received = socket.recv(&mut buffer);
+    std::fs::remove_file(&path).expect("it is there");
+    assert_eq!(&buffer[..received.expect("a message")], b"READY=1");
+    assert!(root_qdisc("v0").contains("htb"));
+    assert_eq!(run("down").0, Some(0));
+    assert!(child.wait().expect("it ends").success());
 }
 
 /// What the leaf of the second queue holds, and what the program has let in there.

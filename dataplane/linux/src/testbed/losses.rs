@@ -1,0 +1,172 @@
+//! Packets that are lost anywhere but in the scheduler: the wires, the sockets and the rings of a testbed that is asked for
+//! more than its processors can do. A run that loses more than a few that way says nothing about the scheduler.
+
+use super::namespace::{Lab, Namespace};
+use serde::Serialize;
+use serde_json::Value;
+use std::fs;
+
+/// The share of lost packets beyond which a run gives no verdict.
+pub const MOST_LOST_OUTSIDE: f64 = 0.001;
+
+/// What was lost outside the scheduler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Losses {
+    /// Packets that were sent; those that reached the scheduler where nobody counts what is sent.
+    pub sent_packets: u64,
+    /// Packets that were sent and did not reach the scheduler.
+    pub before_scheduler_packets: u64,
+    /// Packets that left the scheduler and were not received.
+    pub after_scheduler_packets: u64,
+    /// Of all these, those that the receiver's sockets had no room for.
+    pub receiver_socket_packets: u64,
+    /// Of all these, those that the switch's rings or memory had no room for, or the kernel did not send for it.
+    pub switch_packets: u64,
+    /// Of all these, those that the virtual wires dropped.
+    pub wire_packets: u64,
+    /// Lost before or after the scheduler, as a share of those sent.
+    pub share: f64,
+}
+
+/// What the scheduler's own counters say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Scheduler {
+    /// Packets with a rank that came to it.
+    seen: u64,
+    /// Packets that it dropped or pushed out.
+    dropped: u64,
+    /// Packets that it still holds.
+    held: u64,
+    /// Packets lost around it.
+    lost: u64,
+}
+
+impl Scheduler {
+    /// From the counters of any data plane.
+    fn read(counters: &Value) -> Self {
+        let number = |value: &Value| value.as_u64().unwrap_or(0);
+        if let Some(forward) = counters.get("forward") {
+            let packets = |key: &str| number(&forward[key]["packets"]);
+            let refused = packets("dropped_admission") + packets("dropped_full") + packets("dropped_rank_out_of_range");
+            let dropped = packets("evicted") + packets("dropped_at_dequeue");
+            return Self {
+                seen: packets("admitted") + refused,
+                dropped: refused + dropped,
+                held: packets("admitted").saturating_sub(packets("dequeued") + dropped),
+                lost: number(&counters["input"]["ring_dropped"])
+                    + number(&counters["output"]["send_failed"])
+                    + packets("oversized")
+                    + packets("no_slot"),
+            };
+        }
+        if counters["qdisc"] == "bpf" {
+            let dropped = number(&counters["dropped_packets"]);
+            return Self {
+                seen: number(&counters["admitted_packets"]) + dropped,
+                dropped: dropped + number(&counters["evicted_packets"]),
+                held: number(&counters["occupancy_packets"]),
+                lost: 0,
+            };
+        }
+        let queues = counters["queues"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let sum = |key: &str| queues.iter().map(|queue| number(&queue[key])).sum::<u64>();
+        let refused = number(&counters["dropped_admission"]) + sum("dropped_full");
+        Self {
+            seen: sum("admitted_packets") + refused,
+            dropped: refused + sum("dropped_by_leaf"),
+            held: if counters["unit"] == "packets" { sum("occupancy") } else { 0 },
+            lost: 0,
+        }
+    }
+}
+
+impl Losses {
+    /// From the data plane's `counters`, what the `wires` dropped, and what the senders and receivers counted: packets sent
+    /// (`None` if nobody counts them), received, and lost by the receiver's sockets.
+    pub fn new(counters: &Value, wires: u64, sent: Option<u64>, received: u64, by_sockets: u64) -> Self {
+        let scheduler = Scheduler::read(counters);
+        let (before, after) = match sent {
+            // Whatever is not accounted for is lost, whoever lost it.
+            Some(sent) => {
+                let left = scheduler.seen.saturating_sub(scheduler.dropped + scheduler.held);
+                (sent.saturating_sub(scheduler.seen), left.saturating_sub(received))
+            }
+            None => (scheduler.lost + wires, by_sockets),
+        };
+        let sent = sent.unwrap_or(scheduler.seen);
+        Self {
+            sent_packets: sent,
+            before_scheduler_packets: before,
+            after_scheduler_packets: after,
+            receiver_socket_packets: by_sockets,
+            switch_packets: scheduler.lost,
+            wire_packets: wires,
+            share: (before + after) as f64 / sent.max(1) as f64,
+        }
+    }
+
+    /// Whether so many were lost that the run gives no verdict.
+    pub fn too_many(&self) -> bool {
+        self.share > MOST_LOST_OUTSIDE
+    }
+}
+
+/// Packets that the interfaces of `lab` dropped so far, in both directions.
+pub fn dropped_by_wires(lab: &Lab) -> u64 {
+    let table = |namespace: &Namespace| {
+        namespace.enter(|| fs::read_to_string("/proc/thread-self/net/dev")).map_or(0, |table| dropped_in(&table))
+    };
+    table(&lab.sender) + table(&lab.router) + table(&lab.receiver)
+}
+
+/// The columns `drop` of /proc/net/dev, the fourth of each direction, of all interfaces but the loopback.
+fn dropped_in(table: &str) -> u64 {
+    let line = |line: &str| {
+        let (name, numbers) = line.split_once(':')?;
+        let numbers: Vec<u64> = numbers.split_ascii_whitespace().filter_map(|number| number.parse().ok()).collect();
+        (name.trim() != "lo").then(|| numbers.get(3).unwrap_or(&0) + numbers.get(11).unwrap_or(&0))
+    };
+    table.lines().filter_map(line).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_accounted_for_is_lost_before_or_after_the_scheduler() {
+        let tally = |packets: u64| json!({ "packets": packets, "bytes": 0 });
+        let switch = json!({
+            "forward": {
+                "admitted": tally(700), "dropped_admission": tally(100), "dropped_full": tally(50),
+                "dropped_rank_out_of_range": tally(0), "evicted": tally(20), "dropped_at_dequeue": tally(0),
+                "dequeued": tally(680), "oversized": tally(0), "no_slot": tally(0),
+            },
+            "input": { "ring_dropped": 140 }, "output": { "send_failed": 3 },
+        });
+        let losses = Losses::new(&switch, 5, Some(1000), 600, 70);
+        assert_eq!((losses.before_scheduler_packets, losses.after_scheduler_packets), (150, 80));
+        assert_eq!((losses.switch_packets, losses.receiver_socket_packets), (143, 70));
+        assert!((losses.share - 0.23).abs() < 1e-9 && losses.too_many());
+        // Nobody counts what a sender of the user's own sends.
+        let losses = Losses::new(&switch, 5, None, 600, 70);
+        assert_eq!((losses.sent_packets, losses.before_scheduler_packets), (850, 148));
+
+        let queue = json!({ "admitted_packets": 400, "dropped_full": 50, "dropped_by_leaf": 2, "occupancy": 8 });
+        let ebpf = json!({ "queues": [queue, queue], "dropped_admission": 100, "unit": "packets" });
+        let losses = Losses::new(&ebpf, 0, Some(1000), 780, 0);
+        assert_eq!((losses.before_scheduler_packets, losses.after_scheduler_packets), (0, 0));
+        assert!(!losses.too_many());
+        let qdisc = json!({
+            "qdisc": "bpf", "admitted_packets": 900, "dropped_packets": 100, "evicted_packets": 100, "occupancy_packets": 0,
+        });
+        assert_eq!(Losses::new(&qdisc, 0, Some(1000), 799, 1).after_scheduler_packets, 1);
+    }
+
+    #[test]
+    fn drops_of_interfaces_are_those_of_both_directions() {
+        let table = "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    lo:    1 1 0 9 0 0 0 0 1 1 0 9 0 0 0 0\n    r0:    1 1 0 3 0 0 0 0 1 1 0 4 0 0 0 0\n";
+        assert_eq!(dropped_in(table), 7);
+    }
+}

@@ -1,0 +1,37 @@
+"""The service file of the data plane."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UNIT = ROOT / "dataplane" / "linux" / "systemd" / "pifolab-dataplane@.service"
+PROGRAM = "/usr/local/bin/pifolab-dataplane"
+
+
+def test_systemd_accepts_the_service_file(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is not installed")
+    # systemd asks that the programs exist.
+    text = UNIT.read_text(encoding="utf-8")
+    assert text.count(PROGRAM) == 2
+    unit = tmp_path / "pifolab-dataplane@eth1.service"
+    unit.write_text(text.replace(PROGRAM, "/bin/true"), encoding="utf-8")
+    command = [analyze, "verify", "--man=no", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert str(unit.name) not in said, said
+
+
+def test_the_service_has_the_capabilities_that_the_page_names() -> None:
+    text = UNIT.read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "dataplane.md").read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith("CapabilityBoundingSet="))
+    assert ", ".join(line.partition("=")[2].split()) in page
+    assert UNIT.name in page
