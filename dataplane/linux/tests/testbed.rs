@@ -438,7 +438,7 @@ fn an_unprivileged_user_gets_the_switch_or_a_clear_message() {
 fn wrong_command_lines_are_told_in_one_line() {
     for (arguments, words) in [
         ("testbed udp-four-flows --scheduler sp-pifi", vec!["sp-pifi", "sp-pifo"]),
-        ("testbed udp-four-flows --rate-mbps 0", vec!["--rate-mbps 0", "from 1"]),
+        ("testbed udp-four-flows --rate-mbps 0", vec!["--rate-mbps 0", "from 0.1"]),
         ("testbed udp-four-flows --scheduler fifo --queues 4", vec!["--queues", "none of the schedulers"]),
         ("testbed fct --flows 1001", vec!["--flows 1001", "1000"]),
         ("testbed custom", vec!["at least one --flow"]),
