@@ -182,7 +182,7 @@ def test_many_flows_of_the_user_s_own_have_a_line_each_and_a_twin(tmp_path: Path
     assert "size_bytes = 514" in (tmp_path / "simulation.toml").read_text()
     # Packets of several sizes, or a sender of the user's own, have none.
     assert not twin.has_twin({**results.summary, "sender": "mine"})
-    flows[3]["packets"] = [[64, 7], [1500, 1]]
+    results.summary["flows"][3]["packets"] = [[64, 7], [1500, 1]]
     assert not twin.has_twin(results.summary)
 
 
