@@ -8,7 +8,7 @@ OUT    ?= out
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow test-guarantees miri check bench demo docs stubs fuzz dataplane test-dataplane bench-switch guest-test clean
+.PHONY: build test test-slow test-guarantees miri check bench demo docs stubs worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -85,6 +85,10 @@ docs:
 ## What editors see of the scheduler classes; to be run after a parameter table has changed
 stubs: build
 	$(BIN)/python scripts/generate_stubs.py
+
+## docs/worst-cases.md: the worst case of every scheduler against every other one
+worst-cases: build
+	$(BIN)/python -m pifolab.adversary.worst_cases docs/worst-cases.md
 
 ## Every fuzz target for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60

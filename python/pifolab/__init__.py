@@ -35,6 +35,7 @@ from pifolab._pifolab import (
     Window,
     __version__,
 )
+from pifolab.adversary import attack
 from pifolab.custom import Facts, Flow, PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, InternalError, ParameterError, PifolabError
 from pifolab.info import Info, Param, ranks, schedulers
@@ -65,6 +66,7 @@ __all__ = [
     "Scheduler",
     "Window",
     "__version__",
+    "attack",
     "ranked",
     "ranks",
     "run",

@@ -48,6 +48,31 @@ class ReplayOutcome(TypedDict):
 
 def replay_vector(file: str) -> ReplayOutcome: ...
 
+class Attacked(TypedDict):
+    gap: tuple[int, int]
+    bound: tuple[int, int] | None
+    proven: bool
+    trace: list[int]
+    departures: list[int]
+    start_window: list[int] | None
+    evaluations: int
+    interrupted: bool
+
+def attack(
+    question: dict[str, Any], effort: dict[str, Any], progress: Callable[[int, int, int], None] | None = None
+) -> Attacked: ...
+def attack_metrics() -> list[tuple[str, str]]: ...
+def attack_shrink(
+    question: dict[str, Any],
+    ranks: list[int],
+    departures: list[int],
+    window: list[int] | None,
+    least: tuple[int, int],
+) -> tuple[list[int], list[int], tuple[int, int]] | None: ...
+def attack_story(
+    question: dict[str, Any], ranks: list[int], departures: list[int], window: list[int] | None
+) -> dict[str, Any]: ...
+
 class Measurement(TypedDict):
     name: str
     occupancy: int

@@ -17,8 +17,9 @@ ALLOWED = {
     "sim": {"units", "sched", "transport", "workload"},
     "metrics": {"units", "sched", "sim"},
     "scenario": {"units", "sched", "transport", "workload", "sim", "metrics"},
+    "adversary": {"units", "sched", "workload"},
     "testkit": {"units", "sched"},
-    "py": {"units", "sched", "transport", "sim", "metrics", "scenario"},
+    "py": {"units", "sched", "transport", "sim", "metrics", "scenario", "adversary"},
 }
 
 # What a user of the scheduler library compiles, and nothing more.

@@ -81,7 +81,7 @@ impl Slot {
     }
 
     /// The same for what happens at no particular time.
-    fn call_untimed<T>(&self, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
+    pub fn call_untimed<T>(&self, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
         match Python::attach(body) {
             Ok(value) => value,
             Err(error) => {
@@ -143,6 +143,11 @@ fn one_line(error: &PyErr) -> String {
         let kind = kind.name().map(|name| name.to_string()).unwrap_or_default();
         format!("{kind}: {}", error.value(py))
     })
+}
+
+/// The scheduler `object`, written in Python; what goes wrong in it is kept in `slot`.
+pub fn python_scheduler(object: Py<PyAny>, slot: Slot) -> PyResult<BoxedScheduler> {
+    Ok(Box::new(PythonScheduler::new(object, slot)?))
 }
 
 impl PythonExtras {

@@ -3,6 +3,7 @@
 //! `pifolab._pifolab` is private; the package `pifolab` around it is what users import. What goes wrong passes through
 //! one place, `errors::guard`, which knows three exceptions: a wrong parameter, wrong input, and a mistake of ours.
 
+mod attack;
 mod bench;
 mod custom;
 mod errors;
@@ -83,6 +84,10 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ranks, module)?)?;
     module.add_function(wrap_pyfunction!(switch_cost, module)?)?;
     module.add_function(wrap_pyfunction!(replay_vector, module)?)?;
+    module.add_function(wrap_pyfunction!(attack::attack, module)?)?;
+    module.add_function(wrap_pyfunction!(attack::attack_metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(attack::attack_shrink, module)?)?;
+    module.add_function(wrap_pyfunction!(attack::attack_story, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_network, module)?)?;
     module.add_function(wrap_pyfunction!(bench::network_cases, module)?)?;

@@ -12,11 +12,23 @@ use pifolab_units::{Bytes, Rank, Time};
 /// the order of their priority unless the decider serves them otherwise.
 ///
 /// `Q` is what the queues are: [`PriorityQueues`], or a single [`Queue`](crate::store::Queue).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Queued<D, T = Packet, Q = PriorityQueues<T>> {
     pub(crate) queues: Q,
     pub(crate) decider: D,
     stores: PhantomData<T>,
+}
+
+impl<D: Clone, T, Q: Clone> Clone for Queued<D, T, Q> {
+    fn clone(&self) -> Self {
+        Self { queues: self.queues.clone(), decider: self.decider.clone(), stores: PhantomData }
+    }
+
+    /// Who goes back to an earlier state again and again does so without allocating queues.
+    fn clone_from(&mut self, source: &Self) {
+        self.queues.clone_from(&source.queues);
+        self.decider.clone_from(&source.decider);
+    }
 }
 
 impl<D: FromParams, T: Item, Q: Queues<T>> Queued<D, T, Q> {

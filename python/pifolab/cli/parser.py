@@ -69,6 +69,7 @@ def complete_parser() -> Parser:
     from pifolab.cli import (
         advise,
         agree,
+        attack,
         bench,
         catalogue,
         conformance,
@@ -90,7 +91,7 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    first = (run, flows, agree, sweep, results, reproduce, scorecard, advise)
+    first = (run, flows, agree, sweep, results, reproduce, scorecard, advise, attack)
     for module in (*first, catalogue, conformance, bench, demo, dataplane, testbed):
         module.add_to(commands)
     return parser

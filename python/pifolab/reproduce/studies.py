@@ -311,6 +311,86 @@ def switch_state(seed: int) -> dict[str, pl.DataFrame]:
     return {"schedulers": _frame(rows)}
 
 
+def worst_cases(seed: int) -> dict[str, pl.DataFrame]:
+    """PACKS Fig. 16 to 23: the optimal traces, two rows for each figure; `seed` plays no part.
+
+    The row ``16-a`` is the scheduler that the trace of Fig. 16 hurts, ``16-b`` the other one.
+    """
+    from pifolab.adversary.explain import names
+    from pifolab.adversary.figures import FIGURES, rank_1_dropped, rank_1_inversions, worst
+    from pifolab.adversary.question import number
+
+    rows = []
+    for figure in FIGURES:
+        answer = worst(figure.number)
+        story = answer.story()
+        for side in names(answer):
+            rows.append(
+                {
+                    "scheduler": f"{figure.number}-{side}",
+                    "gap": number(answer.gap),
+                    "proven": int(answer.proven),
+                    "rank_1_dropped": rank_1_dropped(answer.trace, story[side]),
+                    "rank_1_inversions": rank_1_inversions(answer.trace, story[side]),
+                    "empty_share": _empty_share(story[side]["moments"], 12),
+                }
+            )
+    return {"schedulers": _frame(rows)}
+
+
+def rising_adversary(seed: int) -> dict[str, pl.DataFrame]:
+    """SP-PIFO B.3: the worst trace whose ranks rise within each of three flows, and benign random packets between them.
+
+    The gap is the weighted inversions against PIFO. `rising`: the worst trace of twelve packets, proven. `disturbed`:
+    the same trace with a benign packet of a random rank after every third one, mean of 50. `foreseen`: the worst trace
+    of an adversary that knows the benign packets, proven, mean of three. `random`: mean of 400 random traces of twelve
+    packets.
+    """
+    import pifolab
+    from pifolab.adversary.question import number
+
+    draw = random.Random(seed)
+    ranks, packets, room = (1, 6), 12, {"queues": 3, "queue_capacity_packets": 16}
+
+    def search(packets: int, **constraint: Any) -> pifolab.adversary.Answer:
+        return pifolab.attack(
+            "sp-pifo", "pifo", metric="WI", packets=packets, ranks=ranks, a_options=room,
+            b_options={"capacity_packets": 48}, time_limit_s=None, workers=1, **constraint,
+        )  # fmt: skip
+
+    def gap_of(trace: Sequence[int]) -> float:
+        return float(number(search(len(trace), benign=dict(enumerate(trace))).gap))
+
+    def mean(gaps: Sequence[float]) -> float:
+        return sum(gaps) / len(gaps)
+
+    def benign() -> dict[int, int]:
+        return {place: draw.randint(*ranks) for place in range(3, 16, 4)}
+
+    def disturbed(trace: Sequence[int]) -> list[int]:
+        own = iter(trace)
+        between = benign()
+        return [between[place] if place in between else next(own) for place in range(16)]
+
+    rising = search(packets, flows=3)
+    gaps = {
+        "rising": float(number(rising.gap)),
+        "disturbed": mean([gap_of(disturbed(rising.trace)) for _ in range(50)]),
+        "foreseen": mean([float(number(search(16, flows=3, benign=benign()).gap)) for _ in range(3)]),
+        "random": mean([gap_of([draw.randint(*ranks) for _ in range(packets)]) for _ in range(400)]),
+    }
+    return {"schedulers": _frame([{"scheduler": name, "gap": gap} for name, gap in gaps.items()])}
+
+
+def _empty_share(moments: Sequence[Mapping[str, Any]], room: int) -> float:
+    """Return the share of the buffer that was empty when a packet was last dropped; 0 if none was."""
+    empty = 0.0
+    for moment in moments:
+        if moment["event"] == "dropped":
+            empty = 1 - sum(map(len, moment["queues"])) / room
+    return empty
+
+
 #: What an experiment can name as its study.
 STUDIES: Mapping[str, Study] = {
     function.__name__.replace("_", "-"): function
@@ -321,5 +401,7 @@ STUDIES: Mapping[str, Study] = {
         orders,
         rank_exponents,
         switch_state,
+        worst_cases,
+        rising_adversary,
     )
 }

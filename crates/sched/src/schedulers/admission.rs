@@ -29,6 +29,7 @@ pub enum Update {
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
     window: RankWindow,
+    size: usize,
     quantile: Quantile,
 }
 
@@ -54,7 +55,7 @@ impl Estimate {
         for rank in start {
             window.push(*rank);
         }
-        Ok(Self { window, quantile })
+        Ok(Self { window, size: size as usize, quantile })
     }
 
     /// Takes in a rank.
@@ -105,10 +106,12 @@ impl Estimate {
         self.window.iter().for_each(visit);
     }
 
-    /// The number of ranks held, then the ranks, oldest first: all that the window remembers.
-    pub(super) fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+    /// The number of ranks held, then the ranks, oldest first: all that the window remembers. If the next rank enters it
+    /// before a quantile is taken, the oldest rank of a full window is about to leave unseen, and is left out.
+    pub(super) fn visit_state(&self, enters_first: bool, visit: &mut dyn FnMut(i64)) {
         visit(self.window.len() as i64);
-        self.window.iter().for_each(|rank| visit(rank.signed()));
+        let leaving = usize::from(enters_first && self.window.len() == self.size);
+        self.window.iter().skip(leaving).for_each(|rank| visit(rank.signed()));
     }
 }
 

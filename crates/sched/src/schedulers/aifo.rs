@@ -199,7 +199,7 @@ impl Decider for Aifo {
 
     /// The window, then the packets until the next one that enters it.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(visit);
+        self.estimate.visit_state(self.sample == 1 && self.update == Update::Before, visit);
         visit(self.unsampled.into());
     }
 }

@@ -235,7 +235,7 @@ impl Decider for Packs {
 
     /// The window. What is free in the queues is known from their accounts, and the highest rank seen decides nothing.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(visit);
+        self.estimate.visit_state(self.update == Update::Before, visit);
     }
 }
 

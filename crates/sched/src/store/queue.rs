@@ -11,10 +11,22 @@ use pifolab_units::Bytes;
 ///
 /// The account numbers the items: those that came and those that went are counted apart, and an item's place follows
 /// from its number. Nothing is counted twice, and neither end waits for what the other has just written.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Queue<T = Packet> {
     ring: Ring<T>,
     room: Room,
+}
+
+impl<T: Clone> Clone for Queue<T> {
+    fn clone(&self) -> Self {
+        Self { ring: self.ring.clone(), room: self.room.clone() }
+    }
+
+    /// Allocates nothing if both have as many places.
+    fn clone_from(&mut self, source: &Self) {
+        self.ring.clone_from(&source.ring);
+        self.room.clone_from(&source.room);
+    }
 }
 
 impl<T: Item> Queue<T> {
@@ -130,10 +142,20 @@ impl<T: Item> Queues<T> for Queue<T> {
 }
 
 /// The places of a queue. What is in use of them follows from the queue's account, and only from that.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Ring<T> {
     /// A power of two of places, or none.
     places: Box<[T]>,
+}
+
+impl<T: Clone> Clone for Ring<T> {
+    fn clone(&self) -> Self {
+        Self { places: self.places.clone() }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.places.clone_from(&source.places);
+    }
 }
 
 /// Places are allocated up front up to this many; larger rings grow once.

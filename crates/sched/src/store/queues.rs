@@ -39,7 +39,7 @@ pub trait Queues<T> {
 ///
 /// `push_if` and `pop_from` are O(1), `first` is O(1) for up to 64 queues (a bit mask tells which hold items), O(queues / 64)
 /// beyond.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct PriorityQueues<T = Packet> {
     rooms: Box<[Room]>,
     rings: Box<[Ring<T>]>,
@@ -47,6 +47,25 @@ pub struct PriorityQueues<T = Packet> {
     occupied: u64,
     /// The same for the others, 64 in a word.
     beyond: Vec<u64>,
+}
+
+impl<T: Clone> Clone for PriorityQueues<T> {
+    fn clone(&self) -> Self {
+        Self {
+            rooms: self.rooms.clone(),
+            rings: self.rings.clone(),
+            occupied: self.occupied,
+            beyond: self.beyond.clone(),
+        }
+    }
+
+    /// Allocates nothing if both have as many queues and places.
+    fn clone_from(&mut self, source: &Self) {
+        self.rooms.clone_from(&source.rooms);
+        self.rings.clone_from(&source.rings);
+        self.occupied = source.occupied;
+        self.beyond.clone_from(&source.beyond);
+    }
 }
 
 impl<T: Item> PriorityQueues<T> {

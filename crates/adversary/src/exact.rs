@@ -1,0 +1,488 @@
+//! The exact search: all traces at once, layer by layer, over joint canonical states.
+//!
+//! After each arrival a *node* is a joint state of both schedulers, the kinds of the packets that arrived (the queues
+//! that they took, and their rank) as far as pairs with later packets still have a price, and the gap so far. Of nodes
+//! with equal state and kinds the one with the largest gap is kept. A node goes if what it may still gain does not
+//! lead beyond the best trace known, or if another node of the same state is ahead by at least what this one may catch
+//! up. The passes take ever more nodes; one that had to cut none has proven its result.
+
+use crate::automaton::Mix;
+use crate::joint::{Graph, Pairs, bit};
+use crate::problem::Limits;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::hash::Hasher;
+use std::sync::Mutex;
+
+/// The largest gap found, how, and what no trace exceeds.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// The gap, and the trace by numbers of ranks; `None` if no trace is allowed.
+    pub best: Option<(i64, Vec<u8>, usize)>,
+    /// No trace has a larger gap.
+    pub bound: i64,
+    /// Joint steps taken.
+    pub steps: u64,
+}
+
+/// No kind: the packet's pairs with later packets have no price.
+const NONE: u16 = u16::MAX;
+/// A fixed number of parts in which nodes are merged, so that the result does not depend on the number of workers.
+const SHARDS: usize = 64;
+/// Of the nodes of one state, each is compared with so many that are ahead.
+const COMPARED: usize = 48;
+const FIRST_WIDTH: usize = 1_000;
+const WIDER: usize = 8;
+
+/// Searches `graph` in ever wider passes until the result is proven or the limits are reached.
+pub(crate) fn search(graph: &dyn Graph, pairs: &Pairs, limits: &Limits, told: &mut dyn FnMut(i64, u64)) -> Found {
+    let starts = graph.start();
+    let roots: Vec<(usize, u64)> = starts.iter().copied().enumerate().filter(|(_, state)| *state != u64::MAX).collect();
+    let Some(bound) = roots.iter().map(|(_, state)| graph.future(0, *state)).max() else {
+        return Found { best: None, bound: i64::MIN, steps: 0 };
+    };
+    let mut found = Found { best: None, bound, steps: 0 };
+    let stride = if pairs.matter() { graph.packets() } else { 0 };
+    // A node's child takes its own size, its kinds, and about as much again while it is sorted.
+    let child = size_of::<Child>() * 2 + stride * 4;
+    let widest = (limits.memory / 3 / child / graph.symbols().max(1)).max(FIRST_WIDTH);
+    let mut width = FIRST_WIDTH;
+    loop {
+        let mut pass = Pass { graph, pairs, limits, stride, width, maps: Maps::default(), steps: 0, cut: i64::MIN };
+        let result = pass.run(&roots, found.best.as_ref().map(|best| best.0));
+        found.steps += pass.steps;
+        if let Some(best) = result.best {
+            told(best.0, found.steps);
+            found.best = Some(best);
+        }
+        if !result.complete {
+            return found;
+        }
+        let best = found.best.as_ref().map_or(i64::MIN, |best| best.0);
+        found.bound = found.bound.min(pass.cut.max(best));
+        if found.bound <= best || width >= widest {
+            return found;
+        }
+        width = (width * WIDER).min(widest);
+    }
+}
+
+struct Pass<'a> {
+    graph: &'a dyn Graph,
+    pairs: &'a Pairs,
+    limits: &'a Limits,
+    /// Kinds of each node: one for each packet, if pairs matter.
+    stride: usize,
+    width: usize,
+    maps: Maps,
+    steps: u64,
+    /// The most that a node promised that was cut.
+    cut: i64,
+}
+
+struct PassResult {
+    best: Option<(i64, Vec<u8>, usize)>,
+    complete: bool,
+}
+
+/// Nodes of one layer.
+#[derive(Default)]
+struct Nodes {
+    state: Vec<u64>,
+    gap: Vec<i64>,
+    /// Sorted, `NONE` last.
+    kinds: Vec<u16>,
+}
+
+#[derive(Clone, Copy)]
+struct Child {
+    state: u64,
+    hash: u64,
+    gap: i64,
+    /// The gap plus what may still come.
+    promise: i64,
+    parent: u32,
+    symbol: u8,
+    /// The place of its kinds in its batch.
+    kinds: u32,
+}
+
+impl Child {
+    /// The order in which children are merged: alike ones side by side, the best first, and no two equal.
+    fn order(&self) -> (u64, Reverse<i64>, u64, u32, u8) {
+        (self.state, Reverse(self.gap), self.hash, self.parent, self.symbol)
+    }
+}
+
+#[derive(Default)]
+struct Batch {
+    children: Vec<Child>,
+    kinds: Vec<u16>,
+}
+
+/// For each set of open places: by which kind each kind may be replaced.
+#[derive(Default)]
+struct Maps {
+    maps: Mutex<HashMap<u64, std::sync::Arc<Vec<u16>>>>,
+}
+
+impl Maps {
+    /// Kinds with the same effect on every packet that may still come become one; those without any effect, `NONE`.
+    fn get(&self, open: u64, pairs: &Pairs) -> std::sync::Arc<Vec<u16>> {
+        let mut maps = self.maps.lock().expect("no holder panics");
+        maps.entry(open)
+            .or_insert_with(|| {
+                let mut known: HashMap<Vec<i32>, u16> = HashMap::new();
+                let kinds = 0..pairs.kinds() as u16;
+                let map = kinds.map(|kind| {
+                    let effects = effects(kind, open, pairs);
+                    if effects.iter().all(|effect| *effect == 0) { NONE } else { *known.entry(effects).or_insert(kind) }
+                });
+                std::sync::Arc::new(map.collect())
+            })
+            .clone()
+    }
+}
+
+fn effects(kind: u16, open: u64, pairs: &Pairs) -> Vec<i32> {
+    let later = (0..pairs.kinds() as u16).map(|later| (later, pairs.parts(later)));
+    let open = later.filter(|(later, _)| open & bit(usize::from(*later) / pairs.symbols) != 0);
+    open.map(|(_, later)| pairs.effect(kind, later)).collect()
+}
+
+impl Pass<'_> {
+    fn run(&mut self, roots: &[(usize, u64)], known: Option<i64>) -> PassResult {
+        let packets = self.graph.packets();
+        let mut nodes = Nodes::default();
+        for (_, state) in roots {
+            nodes.state.push(*state);
+            nodes.gap.push(0);
+        }
+        nodes.kinds = vec![NONE; roots.len() * self.stride];
+        let mut backs: Vec<Vec<(u32, u8)>> = Vec::with_capacity(packets);
+        for layer in 0..packets {
+            let batches = self.expand(layer, &nodes, known);
+            let Some(batches) = batches else { return PassResult { best: None, complete: false } };
+            self.steps += (nodes.state.len() * self.graph.symbols()) as u64;
+            let (following, back) = self.merge(layer + 1, batches);
+            nodes = following;
+            backs.push(back);
+            if nodes.state.is_empty() {
+                return PassResult { best: None, complete: true };
+            }
+        }
+        let best = (0..nodes.gap.len()).max_by_key(|node| (nodes.gap[*node], Reverse(*node)));
+        let best = best.map(|node| {
+            let mut trace = vec![0; packets];
+            let mut place = node as u32;
+            for (layer, back) in backs.iter().enumerate().rev() {
+                let (parent, symbol) = back[place as usize];
+                trace[layer] = symbol;
+                place = parent;
+            }
+            (nodes.gap[node], trace, roots[place as usize].0)
+        });
+        PassResult { best, complete: true }
+    }
+
+    /// The children of all nodes, in batches; `None` if time is over.
+    fn expand(&self, layer: usize, nodes: &Nodes, known: Option<i64>) -> Option<Vec<Batch>> {
+        const CHUNK: usize = 4096;
+        let chunks = nodes.state.len().div_ceil(CHUNK);
+        let batches: Vec<Mutex<Batch>> = (0..chunks).map(|_| Mutex::default()).collect();
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        let over = std::sync::atomic::AtomicBool::new(false);
+        let work = || {
+            let mut bench = Bench::new(self.pairs, self.stride);
+            loop {
+                let chunk = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                if chunk >= chunks {
+                    return;
+                }
+                if self.limits.is_over() {
+                    over.store(true, std::sync::atomic::Ordering::Relaxed);
+                    return;
+                }
+                let mut batch = Batch::default();
+                for node in chunk * CHUNK..((chunk + 1) * CHUNK).min(nodes.state.len()) {
+                    self.expand_node(layer, nodes, node, known, &mut bench, &mut batch);
+                }
+                *batches[chunk].lock().expect("no holder panics") = batch;
+            }
+        };
+        run_on(self.limits.workers.min(chunks), &work);
+        if over.into_inner() {
+            return None;
+        }
+        Some(batches.into_iter().map(|batch| batch.into_inner().expect("no holder panics")).collect())
+    }
+
+    fn expand_node(
+        &self,
+        layer: usize,
+        nodes: &Nodes,
+        node: usize,
+        known: Option<i64>,
+        bench: &mut Bench,
+        batch: &mut Batch,
+    ) {
+        let (graph, stride) = (self.graph, self.stride);
+        let kinds = &nodes.kinds[node * stride..(node + 1) * stride];
+        let held = kinds.iter().position(|kind| *kind == NONE).unwrap_or(stride);
+        bench.lay_out(&kinds[..held]);
+        for symbol in 0..graph.symbols() {
+            let Some((state, both)) = graph.step(layer, nodes.state[node], symbol) else { continue };
+            let mut gap = nodes.gap[node] + i64::from(both.gain);
+            let mut promise = 0;
+            let mut hash = Mix::default();
+            let place = batch.kinds.len();
+            if stride > 0 {
+                gap += i64::from(bench.effect(both, symbol, self.pairs));
+                let open = graph.open(layer + 1, state);
+                let map = bench.map(open, &self.maps, self.pairs);
+                let added = map[usize::from(self.pairs.kind(both, symbol))];
+                let alive = kinds[..held].iter().map(|kind| map[usize::from(*kind)]).chain([added]);
+                batch.kinds.extend(alive.filter(|kind| *kind != NONE));
+                batch.kinds[place..].sort_unstable();
+                let mut interaction = 0;
+                for kind in &batch.kinds[place..] {
+                    hash.write_u64(u64::from(*kind));
+                    interaction += graph.interaction(layer + 1, state, *kind);
+                }
+                batch.kinds.resize(place + stride, NONE);
+                promise = interaction;
+            }
+            promise += gap + graph.future(layer + 1, state);
+            if stride > 0 && known.is_none_or(|known| promise > known) {
+                let free = bench.unbound(both, symbol, layer + 1, state, self);
+                promise = promise.min(free.map_or(i64::MAX, |free| gap + free));
+            }
+            if known.is_some_and(|known| promise <= known) {
+                batch.kinds.truncate(place);
+                continue;
+            }
+            batch.children.push(Child {
+                state,
+                hash: hash.finish(),
+                gap,
+                promise,
+                parent: node as u32,
+                symbol: symbol as u8,
+                kinds: place as u32,
+            });
+        }
+    }
+
+    /// Merges children, drops those that are behind, and cuts what is beyond the width.
+    fn merge(&mut self, layer: usize, batches: Vec<Batch>) -> (Nodes, Vec<(u32, u8)>) {
+        let mut shards: Vec<Mutex<Vec<(u32, Child)>>> = (0..SHARDS).map(|_| Mutex::default()).collect();
+        for (number, batch) in batches.iter().enumerate() {
+            for child in &batch.children {
+                let mut mix = Mix::default();
+                mix.write_u64(child.state);
+                let shard = (mix.finish() >> 20) as usize % SHARDS;
+                shards[shard].get_mut().expect("no holder panics").push((number as u32, *child));
+            }
+        }
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        let (this, shards_ref, batches_ref) = (&*self, &shards, &batches);
+        let work = || {
+            let mut bench = Bench::new(this.pairs, this.stride);
+            loop {
+                let shard = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let Some(shard) = shards_ref.get(shard) else { return };
+                let mut shard = shard.lock().expect("no holder panics");
+                shard.sort_unstable_by_key(|(_, child)| child.order());
+                this.thin(layer, &mut shard, batches_ref, &mut bench);
+            }
+        };
+        run_on(self.limits.workers, &work);
+        let mut kept: Vec<(u32, Child)> = Vec::new();
+        for shard in shards {
+            kept.append(&mut shard.into_inner().expect("no holder panics"));
+        }
+        if kept.len() > self.width {
+            // What promises most stays; among equals what is ahead.
+            let order = |(_, child): &(u32, Child)| (Reverse(child.promise), child.order());
+            kept.select_nth_unstable_by_key(self.width, order);
+            let most = kept[self.width..].iter().map(|(_, child)| child.promise).max();
+            self.cut = self.cut.max(most.unwrap_or(i64::MIN));
+            kept.truncate(self.width);
+            kept.sort_unstable_by_key(|(_, child)| child.order());
+        }
+        let mut nodes = Nodes::default();
+        let mut back = Vec::with_capacity(kept.len());
+        for (batch, child) in kept {
+            nodes.state.push(child.state);
+            nodes.gap.push(child.gap);
+            let kinds = child.kinds as usize..child.kinds as usize + self.stride;
+            nodes.kinds.extend_from_slice(&batches[batch as usize].kinds[kinds]);
+            back.push((child.parent, child.symbol));
+        }
+        (nodes, back)
+    }
+
+    /// Keeps of each state the children that no other one is sure to beat. They are sorted, the best of a state first.
+    fn thin(&self, layer: usize, children: &mut Vec<(u32, Child)>, batches: &[Batch], bench: &mut Bench) {
+        let kinds = |(batch, child): &(u32, Child)| {
+            &batches[*batch as usize].kinds[child.kinds as usize..child.kinds as usize + self.stride]
+        };
+        let mut kept = 0;
+        let mut first = 0;
+        // Hash and kinds of what this state has kept, to see duplicates at once.
+        let mut seen: HashMap<u64, u32, crate::automaton::Plain> = HashMap::default();
+        for place in 0..children.len() {
+            let candidate = children[place];
+            if kept == 0 || children[first].1.state != candidate.1.state {
+                first = kept;
+                seen.clear();
+            } else if self.stride == 0 {
+                continue;
+            } else {
+                if seen.get(&candidate.1.hash).is_some_and(|twin| {
+                    let twin = children[*twin as usize];
+                    kinds(&twin) == kinds(&candidate)
+                }) {
+                    continue;
+                }
+                let ahead = &children[first..kept.min(first + COMPARED)];
+                let beaten = ahead.iter().any(|other| {
+                    let lead = other.1.gap - candidate.1.gap;
+                    bench.catches_up(kinds(&candidate), kinds(other), layer, candidate.1.state, self) <= lead
+                });
+                if beaten {
+                    continue;
+                }
+            }
+            seen.entry(candidate.1.hash).or_insert(kept as u32);
+            children[kept] = candidate;
+            kept += 1;
+        }
+        children.truncate(kept);
+    }
+}
+
+/// A worker's own tables.
+struct Bench {
+    /// Effects of each kind on each place and rank, in rows of `places * symbols`.
+    effects: Vec<i32>,
+    row: usize,
+    difference: Vec<i32>,
+    gains: Vec<(i32, u32)>,
+    best: Vec<i32>,
+    sums: Vec<i64>,
+    map: (u64, std::sync::Arc<Vec<u16>>),
+}
+
+impl Bench {
+    fn new(pairs: &Pairs, stride: usize) -> Self {
+        let row = if stride > 0 { pairs.kinds() } else { 0 };
+        let mut effects = Vec::with_capacity(row * row);
+        for kind in 0..row as u16 {
+            effects.extend((0..row as u16).map(|later| pairs.effect(kind, pairs.parts(later))));
+        }
+        Self {
+            effects,
+            row,
+            difference: vec![0; row],
+            gains: Vec::new(),
+            best: Vec::new(),
+            sums: Vec::new(),
+            map: (u64::MAX, std::sync::Arc::default()),
+        }
+    }
+
+    /// Adds up what pairs with packets of these kinds would cost each scheduler.
+    fn lay_out(&mut self, kinds: &[u16]) {
+        self.difference.fill(0);
+        for kind in kinds {
+            let row = &self.effects[usize::from(*kind) * self.row..][..self.row];
+            for (sum, effect) in self.difference.iter_mut().zip(row) {
+                *sum += effect;
+            }
+        }
+    }
+
+    fn effect(&self, both: crate::joint::Both, symbol: usize, pairs: &Pairs) -> i32 {
+        self.difference[usize::from(pairs.kind(both, symbol))]
+    }
+
+    /// The most that may still be gained after a packet of rank `symbol` has taken its place beside those laid out, whatever
+    /// the schedulers decide: [`Pairs::unbound`].
+    fn unbound(
+        &mut self,
+        both: crate::joint::Both,
+        symbol: usize,
+        layer: usize,
+        state: u64,
+        pass: &Pass<'_>,
+    ) -> Option<i64> {
+        let (graph, pairs) = (pass.graph, pass.pairs);
+        let open = graph.open(layer, state);
+        let row = &self.effects[usize::from(pairs.kind(both, symbol)) * self.row..][..self.row];
+        let stored = 0..pairs.qa * (pairs.qb + 1);
+        self.best.clear();
+        self.best.resize(pairs.symbols, 0);
+        for place in stored.filter(|place| open & bit(*place) != 0) {
+            let range = place * pairs.symbols..(place + 1) * pairs.symbols;
+            let sums = self.difference[range.clone()].iter().zip(&row[range]);
+            for (best, (held, own)) in self.best.iter_mut().zip(sums) {
+                *best = (*best).max(held + own);
+            }
+        }
+        let best = &self.best;
+        pairs.unbound(graph.stored(layer, state) as usize, |rank| best[rank], &mut self.sums)
+    }
+
+    fn map(&mut self, open: u64, maps: &Maps, pairs: &Pairs) -> std::sync::Arc<Vec<u16>> {
+        if self.map.0 != open || self.map.1.is_empty() {
+            self.map = (open, maps.get(open, pairs));
+        }
+        self.map.1.clone()
+    }
+
+    /// At most by so much packets of the kinds `behind` gain more from what is still to come than those `ahead`.
+    fn catches_up(&mut self, behind: &[u16], ahead: &[u16], layer: usize, state: u64, pass: &Pass<'_>) -> i64 {
+        let (graph, pairs) = (pass.graph, pass.pairs);
+        self.difference.fill(0);
+        for (kinds, sign) in [(behind, 1), (ahead, -1)] {
+            for kind in kinds.iter().take_while(|kind| **kind != NONE) {
+                let row = &self.effects[usize::from(*kind) * self.row..][..self.row];
+                for (sum, effect) in self.difference.iter_mut().zip(row) {
+                    *sum += sign * effect;
+                }
+            }
+        }
+        let remaining = (graph.packets() - layer) as u32;
+        self.gains.clear();
+        for place in 0..pairs.places() {
+            let most = self.difference[place * pairs.symbols..][..pairs.symbols].iter().copied().max().unwrap_or(0);
+            if most > 0 {
+                let uses = graph.uses(layer, state, place);
+                if uses > 0 {
+                    self.gains.push((most, uses));
+                }
+            }
+        }
+        self.gains.sort_unstable_by_key(|gain| Reverse(gain.0));
+        let (mut left, mut sum) = (remaining, 0);
+        for (most, uses) in &self.gains {
+            let uses = (*uses).min(left);
+            sum += i64::from(*most) * i64::from(uses);
+            left -= uses;
+        }
+        sum
+    }
+}
+
+/// Runs `work` on `workers` threads.
+pub(crate) fn run_on(workers: usize, work: &(dyn Fn() + Sync)) {
+    if workers <= 1 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(work);
+        }
+    });
+}

@@ -1,0 +1,251 @@
+//! The guided search, for traces that are too long for a proof: several islands, each with its own strategy and random
+//! stream, that exchange their best traces after each round. A round is a fixed number of evaluations, so that the answer
+//! depends on the seed and on the number of rounds, not on the number of workers.
+
+use crate::meter::Judge;
+use crate::metric::Amount;
+use crate::problem::{Limits, Problem};
+use crate::solve::{Answer, Error, Progress};
+use crate::variation::Variation;
+use pifolab_workload::Stream;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How an island searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Small changes of one trace; a change for the worse is accepted up to a threshold that falls during the round.
+    Local,
+    /// A population of traces that are crossed and changed.
+    Evolution,
+    /// Traces grown packet by packet, of which those with the largest gap so far are kept.
+    Beam,
+}
+
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: [Self; 3] = [Self::Local, Self::Evolution, Self::Beam];
+
+    /// The word on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Evolution => "evolution",
+            Self::Beam => "beam",
+        }
+    }
+}
+
+/// How to search.
+#[derive(Clone, Debug)]
+pub struct Guidance {
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// The search ends after the round in which so many evaluations are reached.
+    pub evaluations: u64,
+    /// The strategies; islands take them in turn.
+    pub strategies: Vec<Strategy>,
+    /// A trace, with the ranks that windows start with, to begin with.
+    pub initial: Option<(Vec<u64>, Option<Vec<u64>>)>,
+}
+
+/// A trace under search: the ranks of the adversary's own packets, and the start window if it is searched.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub own: Vec<u64>,
+    pub window: Option<Vec<u64>>,
+    pub gap: Amount,
+}
+
+const ISLANDS: usize = 6;
+/// Packets that an island runs through each scheduler in one round, about.
+const ROUND: u64 = 1 << 20;
+const POPULATION: usize = 24;
+const BEAM: usize = 8;
+
+/// Searches for a trace with a large gap.
+///
+/// # Errors
+/// No trace that satisfies the constraints was found.
+pub fn guide(
+    problem: &Problem<'_>,
+    guidance: &Guidance,
+    limits: &Limits,
+    progress: &mut Progress<'_>,
+) -> Result<Answer, Error> {
+    let variation = Variation::new(problem);
+    let islands: Vec<Mutex<Island>> = (0..ISLANDS)
+        .map(|number| {
+            let strategy = guidance.strategies[number % guidance.strategies.len()];
+            let stream = Stream::named(guidance.seed, &format!("adversary island {number}"));
+            Mutex::new(Island { strategy, stream, population: Vec::new(), grown: false })
+        })
+        .collect();
+    let mut best: Option<Candidate> = None;
+    if let Some((ranks, window)) = &guidance.initial {
+        let own = variation.own_of(ranks);
+        let mut judge = Judge::new(problem);
+        let gap = judge.gap(&variation.trace(&own), window.as_deref());
+        best = gap.map(|gap| Candidate { own, window: window.clone(), gap });
+    }
+    let (mut evaluations, mut told) = (0, None);
+    loop {
+        let share = (guidance.evaluations / ISLANDS as u64).saturating_add(1);
+        let quota = (ROUND / problem.packets.max(1) as u64).clamp(64, 1 << 16).min(share);
+        let next = AtomicUsize::new(0);
+        let spent = Mutex::new(0);
+        let (shared, variation_ref) = (&best, &variation);
+        let work = || {
+            let mut judge = Judge::new(problem);
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(island) = islands.get(number) else { break };
+                let mut island = island.lock().expect("no holder panics");
+                island.round(variation_ref, &mut judge, shared.as_ref(), quota, limits);
+            }
+            *spent.lock().expect("no holder panics") += judge.evaluations;
+        };
+        crate::exact::run_on(limits.workers.min(ISLANDS), &work);
+        evaluations += spent.into_inner().expect("no holder panics");
+        // Islands in their order: the first of equal traces wins, whoever finished first.
+        for island in &islands {
+            let island = island.lock().expect("no holder panics");
+            if let Some(candidate) = island.population.first()
+                && best.as_ref().is_none_or(|best| candidate.gap > best.gap)
+            {
+                best = Some(candidate.clone());
+            }
+        }
+        if let Some(best) = &best {
+            progress(best.gap, evaluations);
+            told = Some(best.gap);
+        }
+        if limits.is_over() || evaluations >= guidance.evaluations || (told.is_none() && evaluations > 1 << 22) {
+            break;
+        }
+    }
+    let best = best.ok_or(Error::Impossible)?;
+    Ok(Answer {
+        gap: best.gap,
+        bound: None,
+        proven: false,
+        trace: variation.trace(&best.own),
+        start_window: best.window,
+        evaluations,
+    })
+}
+
+struct Island {
+    strategy: Strategy,
+    stream: Stream,
+    /// The best first.
+    population: Vec<Candidate>,
+    /// Whether a beam has been grown.
+    grown: bool,
+}
+
+impl Island {
+    fn round(
+        &mut self,
+        variation: &Variation<'_>,
+        judge: &mut Judge<'_>,
+        shared: Option<&Candidate>,
+        quota: u64,
+        limits: &Limits,
+    ) {
+        let end = judge.evaluations + quota;
+        if let Some(shared) = shared
+            && self.population.first().is_none_or(|own| own.gap < shared.gap)
+        {
+            self.add(shared.clone());
+        }
+        while self.population.len() < self.size() && judge.evaluations < end && !limits.is_over() {
+            let (own, window) = variation.random(&mut self.stream);
+            self.judge(variation, judge, own, window);
+        }
+        match self.strategy {
+            Strategy::Beam if !self.grown => {
+                self.grown = true;
+                for own in variation.beam(judge, BEAM, &mut self.stream, limits) {
+                    self.judge(variation, judge, own, None);
+                }
+                self.local(variation, judge, end, limits);
+            }
+            Strategy::Local | Strategy::Beam => self.local(variation, judge, end, limits),
+            Strategy::Evolution => {
+                while judge.evaluations < end && !self.population.is_empty() && !limits.is_over() {
+                    let (mut own, mut window) = {
+                        let (mother, father) = (self.pick(), self.pick());
+                        let own = variation.cross(&mother.own, &father.own, &mut self.stream);
+                        (own, mother.window)
+                    };
+                    variation.change(&mut own, &mut window, &mut self.stream);
+                    self.judge(variation, judge, own, window);
+                }
+            }
+        }
+    }
+
+    fn size(&self) -> usize {
+        if self.strategy == Strategy::Evolution { POPULATION } else { 1 }
+    }
+
+    /// The better of two.
+    fn pick(&mut self) -> Candidate {
+        let mut draw = || self.stream.below(self.population.len() as u64) as usize;
+        let place = draw().min(draw());
+        self.population[place].clone()
+    }
+
+    fn judge(&mut self, variation: &Variation<'_>, judge: &mut Judge<'_>, own: Vec<u64>, window: Option<Vec<u64>>) {
+        if let Some(gap) = judge.gap(&variation.trace(&own), window.as_deref()) {
+            self.add(Candidate { own, window, gap });
+        }
+    }
+
+    fn add(&mut self, candidate: Candidate) {
+        if self.population.iter().any(|known| known.own == candidate.own && known.window == candidate.window) {
+            return;
+        }
+        let place = self.population.partition_point(|known| known.gap >= candidate.gap);
+        self.population.insert(place, candidate);
+        self.population.truncate(self.size().max(1));
+    }
+
+    fn local(&mut self, variation: &Variation<'_>, judge: &mut Judge<'_>, end: u64, limits: &Limits) {
+        let Some(mut current) = self.population.first().cloned() else { return };
+        let start = judge.evaluations;
+        let span = end.saturating_sub(start).max(1) as f64;
+        // Half of the rounds begin at another place.
+        if self.stream.below(2) == 0 {
+            let (own, window) = variation.random(&mut self.stream);
+            if let Some(gap) = judge.gap(&variation.trace(&own), window.as_deref()) {
+                current = Candidate { own, window, gap };
+            }
+        }
+        let heat = 0.05 * (1 + self.stream.below(4)) as f64;
+        let mut trace = variation.trace(&current.own);
+        let mut own = current.own.clone();
+        let mut window = current.window.clone();
+        while judge.evaluations < end {
+            if judge.evaluations.is_multiple_of(64) && limits.is_over() {
+                return;
+            }
+            own.clone_from(&current.own);
+            window.clone_from(&current.window);
+            variation.change(&mut own, &mut window, &mut self.stream);
+            variation.write(&own, &mut trace);
+            let Some(gap) = judge.gap(&trace, window.as_deref()) else { continue };
+            let left = end.saturating_sub(judge.evaluations) as f64 / span;
+            let scale = current.gap.to_f64().abs().max(1.0);
+            if gap.to_f64() >= current.gap.to_f64() - heat * left * left * scale {
+                std::mem::swap(&mut current.own, &mut own);
+                std::mem::swap(&mut current.window, &mut window);
+                current.gap = gap;
+                if self.population.first().is_none_or(|best| gap > best.gap) {
+                    self.add(current.clone());
+                }
+            }
+        }
+    }
+}

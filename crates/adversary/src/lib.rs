@@ -1,0 +1,37 @@
+//! The worst packet trace for a scheduler: found, proven, shrunk and explained.
+//!
+//! A [`Problem`] asks for the trace with the largest gap between what a [`Metric`] says of two schedulers. The searches run
+//! the schedulers of the library themselves, through a narrow contract ([`Machine`]): offer a packet, take one, snapshot,
+//! restore, a canonical key of the state. None of them models a scheduler.
+
+mod automaton;
+mod constraint;
+mod exact;
+mod guided;
+mod joint;
+mod library;
+mod machine;
+mod meter;
+mod metric;
+mod outcome;
+mod problem;
+mod replayed;
+mod shrink;
+mod solve;
+mod story;
+mod trace;
+mod variation;
+
+pub use constraint::{Constraint, Trend};
+pub use guided::{Guidance, Strategy, guide};
+pub use library::{library, library_names};
+pub use machine::{Machine, Order, Probe, Subject};
+pub use meter::Judge;
+pub use metric::{Amount, METRICS, Metric, Ranks, find_metric};
+pub use outcome::{Fate, Outcome};
+pub use problem::{Limits, Problem};
+pub use replayed::Replayed;
+pub use shrink::shrink;
+pub use solve::{Answer, Error, Method, Progress, attack, gap_of, solve};
+pub use story::{Event, Moment, tell};
+pub use trace::Trace;

@@ -1,0 +1,28 @@
+//! Mean rank-weighted delay.
+
+use super::{Amount, Metric, Ranks};
+
+/// The mean over sent packets of R - r times the packets sent while it waited.
+pub struct WeightedDelay;
+
+impl Metric for WeightedDelay {
+    fn name(&self) -> &'static str {
+        "delay"
+    }
+
+    fn summary(&self) -> &'static str {
+        "The mean over sent packets of R - r times the packets sent between its arrival and its departure"
+    }
+
+    fn overtake_price(&self, _first: u64, later: u64, ranks: &Ranks) -> i64 {
+        ranks.weight(later)
+    }
+
+    fn is_additive(&self) -> bool {
+        false
+    }
+
+    fn finish(&self, sum: i64, sent: u64) -> Amount {
+        if sent == 0 { Amount::ZERO } else { Amount::new(sum, sent as i64) }
+    }
+}

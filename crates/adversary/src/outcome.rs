@@ -1,0 +1,103 @@
+//! What became of each packet of a trace.
+
+use crate::machine::{Machine, Probe, Subject};
+use crate::trace::Trace;
+use pifolab_sched::{Dequeued, DropReason, Enqueued};
+
+/// What became of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Sent; the place counts departures from 0.
+    Sent {
+        /// How many packets left before it.
+        place: u32,
+    },
+    /// Refused on arrival, pushed out by a later arrival, or given up at dequeue.
+    Dropped(DropReason),
+}
+
+/// What a scheduler made of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The ranks, in the order of arrival.
+    pub ranks: Vec<u64>,
+    /// What became of each packet.
+    pub fates: Vec<Fate>,
+    /// How many packets had left before each arrival.
+    pub left_before: Vec<u32>,
+    /// The packets that were sent, by their place in the trace.
+    pub sent: Vec<u32>,
+    /// The most packets that the scheduler holds, if it says so.
+    pub capacity: Option<u32>,
+}
+
+impl Outcome {
+    /// Runs `trace` through `subject` and drains it. `window` are the ranks that a window starts with.
+    pub fn of(subject: &dyn Subject, trace: &Trace, window: Option<&[u64]>) -> Self {
+        let mut machine = subject.start(window);
+        let mut outcome = Self::default();
+        outcome.run(machine.as_mut(), trace);
+        outcome
+    }
+
+    /// Runs `trace` through a machine that has just been started.
+    pub(crate) fn run(&mut self, machine: &mut dyn Machine, trace: &Trace) {
+        self.ranks.clear();
+        self.ranks.extend_from_slice(&trace.ranks);
+        self.fates.clear();
+        self.left_before.clear();
+        self.sent.clear();
+        self.capacity = match machine.inspect().capacity() {
+            pifolab_sched::Capacity::Packets(packets) => Some(packets),
+            _ => None,
+        };
+        for (index, rank) in trace.ranks.iter().enumerate() {
+            self.left_before.push(self.sent.len() as u32);
+            // Every packet that is not dropped is sent in the end.
+            self.fates.push(Fate::Sent { place: u32::MAX });
+            match machine.enqueue(Probe::new(index, *rank)) {
+                Enqueued::Admitted { .. } => {}
+                Enqueued::Evicted { victims, .. } => {
+                    for victim in victims.iter() {
+                        self.fates[victim.place as usize] = Fate::Dropped(DropReason::PushedOut);
+                    }
+                }
+                Enqueued::Dropped { reason, .. } => self.fates[index] = Fate::Dropped(reason),
+            }
+            for _ in 0..trace.departures_after(index) {
+                if !self.depart(machine) {
+                    break;
+                }
+            }
+        }
+        while self.depart(machine) {}
+    }
+
+    /// Lets one packet leave; `false` if none is left.
+    fn depart(&mut self, machine: &mut dyn Machine) -> bool {
+        loop {
+            match machine.dequeue() {
+                Dequeued::Packet { packet, .. } => {
+                    self.fates[packet.place as usize] = Fate::Sent { place: self.sent.len() as u32 };
+                    self.sent.push(packet.place);
+                    return true;
+                }
+                Dequeued::Dropped { packet, reason } => self.fates[packet.place as usize] = Fate::Dropped(reason),
+                Dequeued::NotBefore(_) | Dequeued::Empty => return false,
+            }
+        }
+    }
+
+    /// The packets that left after `packet` arrived and before it left itself; none if it was dropped.
+    pub fn overtakers(&self, packet: usize) -> &[u32] {
+        match self.fates[packet] {
+            Fate::Sent { place } => &self.sent[self.left_before[packet] as usize..place as usize],
+            Fate::Dropped(_) => &[],
+        }
+    }
+
+    /// Whether any packet was dropped.
+    pub fn has_drops(&self) -> bool {
+        self.fates.iter().any(|fate| matches!(fate, Fate::Dropped(_)))
+    }
+}

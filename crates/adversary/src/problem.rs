@@ -1,0 +1,122 @@
+//! What is searched for, and how long.
+
+use crate::constraint::Constraint;
+use crate::machine::{Probe, Subject};
+use crate::metric::{Metric, Ranks};
+use pifolab_sched::{DropReason, Enqueued};
+use pifolab_units::{Rank, Ratio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The trace that makes metric(a) - metric(b), or metric(a) alone, as large as possible.
+pub struct Problem<'a> {
+    /// The scheduler that the trace is to hurt.
+    pub a: &'a dyn Subject,
+    /// The scheduler that it is to spare, if any.
+    pub b: Option<&'a dyn Subject>,
+    /// The cost.
+    pub metric: &'a dyn Metric,
+    /// The ranks that packets may have.
+    pub ranks: Ranks,
+    /// The number of packets.
+    pub packets: usize,
+    /// Whether neither scheduler may drop a packet.
+    pub no_drops: bool,
+    /// Whether the ranks that windows start with are searched, too.
+    pub free_window: bool,
+    /// What the adversary may send.
+    pub constraint: Constraint,
+}
+
+impl Problem<'_> {
+    /// The alphabet in ascending order.
+    pub fn alphabet(&self) -> Vec<u64> {
+        (self.ranks.lowest..=self.ranks.highest).collect()
+    }
+
+    /// Whether the parts fit together.
+    ///
+    /// # Errors
+    /// One line that names the part that does not.
+    pub fn check(&self) -> Result<(), String> {
+        let Ranks { lowest, highest, counted } = self.ranks;
+        let constraint = &self.constraint;
+        if self.packets == 0 {
+            return Err("packets = 0: expected an integer >= 1".to_owned());
+        }
+        if lowest > highest || highest > Rank::MAX.get() {
+            return Err(format!(
+                "ranks = {lowest}..{highest}: expected two ranks from 0 to {}, the lower first",
+                Rank::MAX
+            ));
+        }
+        const MOST: u64 = 4096;
+        if highest - lowest >= MOST {
+            return Err(format!("ranks = {lowest}..{highest}: expected at most {MOST} ranks"));
+        }
+        if counted == 0 {
+            return Err("lowest = 0: expected an integer >= 1".to_owned());
+        }
+        let out_of_range = |rank: &u64| !(lowest..=highest).contains(rank);
+        if let Some((place, rank)) =
+            constraint.benign.iter().find(|(place, rank)| *place >= self.packets || out_of_range(rank))
+        {
+            return Err(format!(
+                "benign packet {place} of rank {rank}: expected a place from 0 to {} and a rank from {lowest} to {highest}",
+                self.packets - 1
+            ));
+        }
+        let own = self.packets - constraint.benign.len();
+        if let Some(multiset) = &constraint.multiset {
+            let total: u64 = multiset.iter().map(|count| u64::from(*count)).sum();
+            if total != own as u64 {
+                return Err(format!("multiset of {total} packets: expected {own}, the adversary's share of packets"));
+            }
+        }
+        if constraint.flows.is_some_and(|(flows, _)| flows == 0) {
+            return Err("flows = 0: expected an integer >= 1".to_owned());
+        }
+        if constraint.load.is_some_and(|load| load == Ratio::ZERO) {
+            return Err("load = 0: expected a fraction above 0".to_owned());
+        }
+        for subject in [Some(self.a), self.b].into_iter().flatten() {
+            let refused = |rank: &u64| {
+                let outcome = subject.start(None).enqueue(Probe::new(0, *rank));
+                matches!(outcome, Enqueued::Dropped { reason: DropReason::RankOutOfRange, .. })
+            };
+            if let Some(rank) = [lowest, highest].into_iter().find(refused) {
+                return Err(format!(
+                    "ranks = {lowest}..{highest}: rank {rank} is outside the range of {}",
+                    subject.name()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// When a search ends with what it has.
+#[derive(Debug)]
+pub struct Limits {
+    /// The moment at which it ends.
+    pub deadline: Option<Instant>,
+    /// The memory that it may take, about, in bytes.
+    pub memory: usize,
+    /// Threads.
+    pub workers: usize,
+    /// Set from outside to end it.
+    pub cancelled: AtomicBool,
+}
+
+impl Limits {
+    /// Limits of `time`, `memory` bytes and `workers` threads.
+    pub fn new(time: Option<Duration>, memory: usize, workers: usize) -> Self {
+        let deadline = time.map(|time| Instant::now() + time);
+        Self { deadline, memory, workers: workers.max(1), cancelled: AtomicBool::new(false) }
+    }
+
+    /// Whether the search must end.
+    pub fn is_over(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}

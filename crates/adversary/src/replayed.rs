@@ -1,0 +1,111 @@
+//! Any scheduler as a machine, also one that cannot be cloned and tells nothing of its state: snapshots are made by running it
+//! once more from the start, and only equal histories are equal states. Much slower, and nothing is ever merged.
+
+use crate::machine::{Machine, Order, Probe, Subject};
+use pifolab_sched::{Dequeued, Enqueued, Inspect, Item, Packet, Scheduler};
+use pifolab_units::Time;
+use std::any::Any;
+use std::sync::Arc;
+
+type Build = dyn Fn() -> Box<dyn Scheduler + Send> + Send + Sync;
+
+/// A scheduler that can only be built and run.
+pub struct Replayed {
+    name: String,
+    build: Arc<Build>,
+}
+
+impl Replayed {
+    /// The scheduler that `build` builds.
+    pub fn new(name: impl Into<String>, build: Arc<Build>) -> Self {
+        Self { name: name.into(), build }
+    }
+}
+
+impl Subject for Replayed {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn start(&self, _window: Option<&[u64]>) -> Box<dyn Machine> {
+        Box::new(Replay { scheduler: (self.build)(), build: self.build.clone(), history: Vec::new() })
+    }
+
+    fn order(&self) -> Order {
+        Order::Unknown
+    }
+
+    fn window(&self) -> Option<usize> {
+        None
+    }
+}
+
+struct Replay {
+    scheduler: Box<dyn Scheduler + Send>,
+    build: Arc<Build>,
+    /// Each packet that was offered; `None` for a departure.
+    history: Vec<Option<Probe>>,
+}
+
+impl Machine for Replay {
+    fn enqueue(&mut self, probe: Probe) -> Enqueued<Probe> {
+        self.history.push(Some(probe));
+        match self.scheduler.enqueue(probe.describe(Time::ZERO), Time::ZERO) {
+            Enqueued::Admitted { queue, rank } => Enqueued::Admitted { queue, rank },
+            Enqueued::Evicted { queue, rank, victims } => {
+                let mut left = victims.iter().map(known);
+                let mut victims = pifolab_sched::Victims::one(left.next().expect("there is always a first victim"));
+                left.for_each(|victim| victims.push(victim));
+                Enqueued::Evicted { queue, rank, victims }
+            }
+            Enqueued::Dropped { reason, .. } => Enqueued::Dropped { packet: probe, reason },
+        }
+    }
+
+    fn dequeue(&mut self) -> Dequeued<Probe> {
+        self.history.push(None);
+        match self.scheduler.dequeue(Time::ZERO) {
+            Dequeued::Packet { packet, queue } => Dequeued::Packet { packet: known(&packet), queue },
+            Dequeued::Dropped { packet, reason } => Dequeued::Dropped { packet: known(&packet), reason },
+            Dequeued::NotBefore(time) => Dequeued::NotBefore(time),
+            Dequeued::Empty => Dequeued::Empty,
+        }
+    }
+
+    fn snapshot(&self) -> Box<dyn Machine> {
+        let mut copy = Self { scheduler: (self.build)(), build: self.build.clone(), history: Vec::new() };
+        copy.run(&self.history);
+        Box::new(copy)
+    }
+
+    fn restore(&mut self, snapshot: &dyn Machine) {
+        let snapshot: &dyn Any = snapshot;
+        let snapshot: &Self = snapshot.downcast_ref().expect("snapshots are restored to machines of their own subject");
+        self.scheduler = (self.build)();
+        self.history.clear();
+        self.run(&snapshot.history);
+    }
+
+    fn key(&self, _remaining: usize, key: &mut Vec<u64>) {
+        key.extend(self.history.iter().map(|step| step.map_or(u64::MAX, |probe| probe.rank().get())));
+    }
+
+    fn inspect(&self) -> &dyn Inspect {
+        &*self.scheduler
+    }
+}
+
+impl Replay {
+    fn run(&mut self, history: &[Option<Probe>]) {
+        for step in history {
+            match step {
+                Some(probe) => drop(self.enqueue(*probe)),
+                None => drop(self.dequeue()),
+            }
+        }
+    }
+}
+
+fn known(packet: &Packet) -> Probe {
+    Probe::new(packet.id as usize, packet.rank.get())
+}

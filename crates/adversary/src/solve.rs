@@ -1,0 +1,216 @@
+//! The exact search from a problem to an answer, or what stands in the way.
+
+use crate::automaton::{Automaton, Failure, Layer, Out};
+use crate::exact;
+use crate::guided::{Guidance, guide};
+use crate::joint::{Apart, Pairs, Product};
+use crate::metric::Amount;
+use crate::outcome::Outcome;
+use crate::problem::{Limits, Problem};
+use crate::trace::Trace;
+use crate::variation;
+
+/// The worst trace, as far as it was found.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// metric(a) - metric(b), or metric(a).
+    pub gap: Amount,
+    /// No allowed trace has a larger gap; `None` if nothing is known.
+    pub bound: Option<Amount>,
+    /// Whether `gap` is the largest.
+    pub proven: bool,
+    /// The trace.
+    pub trace: Trace,
+    /// The ranks that windows start with, if they were searched.
+    pub start_window: Option<Vec<u64>>,
+    /// How many steps of both schedulers, or whole runs, it took.
+    pub evaluations: u64,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// No trace satisfies the constraints.
+    Impossible,
+    /// The exact search cannot take this problem; the reason as a clause.
+    Unsuited(String),
+    /// The limits were reached before any trace was complete.
+    Limits,
+}
+
+/// Called with the best gap so far and the evaluations.
+pub type Progress<'a> = dyn FnMut(Amount, u64) + 'a;
+
+/// The exact search numbers ranks by bytes.
+const MOST_RANKS: usize = 255;
+/// Beyond, no proof would end.
+const MOST_PACKETS: usize = 200;
+/// So many traces are enumerated rather than searched.
+const FEW_TRACES: f64 = 3e6;
+
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The exact search if it applies, else all traces if there are few, else the guided search; and the guided search also if
+    /// the exact one finds nothing within its limits.
+    Auto,
+    /// The exact search.
+    Exact,
+    /// All traces, one by one.
+    Enumerate,
+    /// The guided search.
+    Guided,
+}
+
+impl Method {
+    /// Every method.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Exact, Self::Enumerate, Self::Guided];
+
+    /// The word on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Exact => "exact",
+            Self::Enumerate => "enumerate",
+            Self::Guided => "guided",
+        }
+    }
+}
+
+/// The worst trace by the given method.
+///
+/// # Errors
+/// No trace satisfies the constraints, or the method does not apply.
+pub fn attack(
+    problem: &Problem<'_>,
+    method: Method,
+    guidance: &Guidance,
+    limits: &Limits,
+    progress: &mut Progress<'_>,
+) -> Result<Answer, Error> {
+    match method {
+        Method::Exact => solve(problem, limits, progress),
+        Method::Enumerate => try_all(problem, limits),
+        Method::Guided => guide(problem, guidance, limits, progress),
+        Method::Auto => match solve(problem, limits, progress) {
+            Err(Error::Unsuited(_)) if (problem.alphabet().len() as f64).powi(problem.packets as i32) <= FEW_TRACES => {
+                try_all(problem, limits)
+            }
+            Err(Error::Unsuited(_) | Error::Limits) => guide(problem, guidance, limits, progress),
+            answer => answer,
+        },
+    }
+}
+
+/// Tries every trace.
+fn try_all(problem: &Problem<'_>, limits: &Limits) -> Result<Answer, Error> {
+    let (best, evaluations, complete) = variation::enumerate(problem, limits, &starts(problem)?);
+    let Some(best) = best else { return Err(if complete { Error::Impossible } else { Error::Limits }) };
+    Ok(Answer {
+        gap: best.gap,
+        bound: complete.then_some(best.gap),
+        proven: complete,
+        trace: Trace { ranks: best.own, departures: problem.constraint.departures(problem.packets) },
+        start_window: best.window,
+        evaluations,
+    })
+}
+
+/// Solves `problem` exactly, or as far as `limits` let it.
+///
+/// # Errors
+/// No trace satisfies the constraints, or the exact search does not apply.
+pub fn solve(problem: &Problem<'_>, limits: &Limits, progress: &mut Progress<'_>) -> Result<Answer, Error> {
+    if !problem.metric.is_additive() {
+        return Err(Error::Unsuited(format!("{} is no sum of prices", problem.metric.name())));
+    }
+    if problem.constraint.load.is_some() {
+        return Err(Error::Unsuited("packets leave between arrivals".to_owned()));
+    }
+    let alphabet = problem.alphabet();
+    if alphabet.len() > MOST_RANKS {
+        return Err(Error::Unsuited(format!("there are more than {MOST_RANKS} ranks")));
+    }
+    if problem.packets > MOST_PACKETS {
+        return Err(Error::Unsuited(format!("there are more than {MOST_PACKETS} packets")));
+    }
+    let starts = starts(problem)?;
+    let automaton = |subject| Automaton::build(subject, problem, &starts, &alphabet, limits);
+    let failed = |failure| match failure {
+        Failure::TooLarge => Error::Limits,
+        Failure::Order => Error::Unsuited(format!("{} has a price for the order of departures", problem.metric.name())),
+    };
+    let mut a = automaton(problem.a).map_err(failed)?;
+    if !problem.constraint.is_free() {
+        a = a.constrained(&problem.constraint, &alphabet);
+    }
+    let b = match problem.b {
+        Some(b) => automaton(b).map_err(failed)?,
+        None => nothing(alphabet.len(), problem.packets, starts.len()),
+    };
+    let pairs = Pairs::new(a.queues, b.queues, &alphabet, problem.metric, &problem.ranks);
+    let mut told = |gap: i64, steps: u64| progress(Amount::from(gap), steps);
+    let found = match Product::build(&a, &b, &pairs, limits) {
+        Some(product) => exact::search(&product, &pairs, limits, &mut told),
+        None => {
+            let prices: Vec<i64> =
+                alphabet.iter().map(|rank| problem.metric.drop_price(*rank, &problem.ranks)).collect();
+            exact::search(&Apart::new(&a, &b, &pairs, &prices), &pairs, limits, &mut told)
+        }
+    };
+    let Some((gap, symbols, start)) = found.best else {
+        return Err(if found.bound == i64::MIN { Error::Impossible } else { Error::Limits });
+    };
+    let trace = Trace::batch(symbols.iter().map(|symbol| alphabet[usize::from(*symbol)]).collect());
+    let window = starts[start].clone();
+    let replayed = gap_of(problem, &trace, window.as_deref());
+    assert_eq!(replayed, Amount::from(gap), "{trace:?}: the schedulers answer otherwise than their automata");
+    Ok(Answer {
+        gap: Amount::from(gap),
+        bound: Some(Amount::from(found.bound)),
+        proven: found.bound == gap,
+        trace,
+        start_window: window,
+        evaluations: a.offers + b.offers + found.steps,
+    })
+}
+
+/// metric(a) - metric(b) of one trace, from a run of both schedulers.
+pub fn gap_of(problem: &Problem<'_>, trace: &Trace, window: Option<&[u64]>) -> Amount {
+    let value = |subject| problem.metric.value(&Outcome::of(subject, trace, window), &problem.ranks);
+    let a = value(problem.a);
+    problem.b.map_or(a, |b| a - value(b))
+}
+
+/// The windows to start with.
+fn starts(problem: &Problem<'_>) -> Result<Vec<Option<Vec<u64>>>, Error> {
+    if !problem.free_window {
+        return Ok(vec![None]);
+    }
+    let sizes: Vec<usize> = [Some(problem.a), problem.b].into_iter().flatten().filter_map(|s| s.window()).collect();
+    let Some(size) = sizes.first().copied() else { return Ok(vec![None]) };
+    let alphabet = problem.alphabet();
+    const MOST: usize = 1 << 20;
+    let count = alphabet.len().checked_pow(size as u32).filter(|count| *count <= MOST);
+    let Some(count) = count else {
+        return Err(Error::Unsuited(format!("there are more than {MOST} windows of {size} ranks to start with")));
+    };
+    let window = |number: usize| {
+        let rank = |place: usize| alphabet[number / alphabet.len().pow(place as u32) % alphabet.len()];
+        Some((0..size).map(rank).collect())
+    };
+    Ok((0..count).map(window).collect())
+}
+
+/// The automaton of no scheduler at all.
+fn nothing(symbols: usize, packets: usize, starts: usize) -> Automaton {
+    let layer = || Layer { next: vec![0; symbols], out: vec![0; symbols] };
+    Automaton {
+        symbols,
+        start: vec![0; starts],
+        layers: (0..packets).map(|_| layer()).collect(),
+        outs: vec![Out { queue: None, price: 0 }],
+        queues: 0,
+        offers: 0,
+    }
+}

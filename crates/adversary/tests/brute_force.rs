@@ -1,0 +1,281 @@
+//! The exact search against all traces, one by one, run through the schedulers themselves.
+
+use pifolab_adversary::{
+    Amount, Constraint, Error, Guidance, Limits, METRICS, Method, Outcome, Problem, Ranks, Strategy, Subject, Trace,
+    Trend, attack, find_metric, gap_of, library, library_names, shrink, solve,
+};
+use pifolab_sched::params::{Args, Value};
+
+const RANKS: Ranks = Ranks { lowest: 1, highest: 3, counted: 2 };
+
+type Made = Box<dyn Subject + Send>;
+
+fn subject(name: &str, options: &[(&str, &str)]) -> Made {
+    let mut args = Args::new(name);
+    for (key, value) in options {
+        let integer = |text: &str| text.parse().map(Value::Integer);
+        args.set(
+            *key,
+            match value.contains(',') {
+                true => Value::List(value.split(',').map(|part| integer(part).unwrap()).collect()),
+                false => integer(value).unwrap_or_else(|_| Value::Text((*value).to_owned())),
+            },
+        );
+    }
+    library(name, &args).unwrap().unwrap()
+}
+
+/// Every scheduler of the library, small enough to overflow.
+fn subjects() -> Vec<Made> {
+    let two = [("queues", "2"), ("queue_capacity_packets", "2")];
+    let with = |more: &[(&'static str, &'static str)]| [&two[..], more].concat();
+    let one = |more: &[(&'static str, &'static str)]| [&[("capacity_packets", "3")], more].concat();
+    let subjects = vec![
+        subject("pifo", &one(&[])),
+        subject("pifo", &one(&[("ties", "heap")])),
+        subject("fifo", &one(&[])),
+        subject("strict-priority", &with(&[("ranks", "4")])),
+        subject("sp-pifo", &two),
+        subject("sp-pifo", &with(&[("order", "push-down-first"), ("on_full", "update")])),
+        subject("sp-pifo-greedy", &with(&[("window_packets", "2"), ("ranks", "4")])),
+        subject("sp-pifo-optimal", &with(&[("weights", "0,2,1,1")])),
+        subject("aifo", &one(&[("window", "2"), ("k", "0")])),
+        subject("aifo", &one(&[("window", "2"), ("sample", "2")])),
+        subject("packs", &with(&[("window", "2"), ("k", "0")])),
+        subject("packs", &with(&[("window", "2"), ("update", "after"), ("quantile", "le")])),
+        subject("rifo", &one(&[("tracking_range_packets", "3")])),
+        subject("exp-pifo", &with(&[("window_packets", "3")])),
+        subject("afq", &with(&[("bytes_per_round", "3000")])),
+        subject("pieo", &one(&[])),
+    ];
+    for name in library_names() {
+        assert!(subjects.iter().any(|subject| subject.name() == name), "{name} is not compared");
+    }
+    subjects
+}
+
+fn all_traces(packets: usize, ranks: &Ranks) -> Vec<Trace> {
+    let mut traces = vec![Vec::new()];
+    for _ in 0..packets {
+        let longer = |trace: &Vec<u64>| {
+            let trace = trace.clone();
+            (ranks.lowest..=ranks.highest).map(move |rank| [&trace[..], &[rank]].concat())
+        };
+        traces = traces.iter().flat_map(longer).collect();
+    }
+    traces.into_iter().map(Trace::batch).collect()
+}
+
+/// The largest gap of all traces and start windows; `None` if none is allowed.
+fn brute_force(problem: &Problem<'_>, windows: &[Option<Vec<u64>>]) -> Option<Amount> {
+    let alphabet = problem.alphabet();
+    let allowed = |trace: &Trace, window: Option<&[u64]>| {
+        let drops = |subject| Outcome::of(subject, trace, window).has_drops();
+        problem.constraint.allows(&trace.ranks, &alphabet)
+            && (!problem.no_drops || !(drops(problem.a) || problem.b.is_some_and(drops)))
+    };
+    let traces = all_traces(problem.packets, &problem.ranks);
+    let gaps = windows.iter().flat_map(|window| {
+        let window = window.as_deref();
+        let traces = traces.iter().filter(move |trace| allowed(trace, window));
+        traces.map(move |trace| gap_of(problem, trace, window)).collect::<Vec<_>>()
+    });
+    gaps.max()
+}
+
+fn check(problem: &Problem<'_>, windows: &[Option<Vec<u64>>]) {
+    let named = || format!("{} {} against {:?}", problem.metric.name(), problem.a.name(), problem.b.map(Subject::name));
+    let limits = Limits::new(None, 1 << 28, 2);
+    match (solve(problem, &limits, &mut |_, _| {}), brute_force(problem, windows)) {
+        (Ok(answer), Some(most)) => {
+            assert_eq!((answer.gap, answer.bound, answer.proven), (most, Some(most), true), "{}", named());
+            assert_eq!(gap_of(problem, &answer.trace, answer.start_window.as_deref()), most, "{}", named());
+        }
+        (Err(Error::Impossible), None) => {}
+        (answer, most) => panic!("{}: {answer:?}, but by brute force {most:?}", named()),
+    }
+}
+
+#[test]
+fn exact_search_equals_brute_force_for_every_ordered_pair_of_schedulers() {
+    let subjects = subjects();
+    for metric in ["WD", "WI"] {
+        for a in &subjects {
+            for b in subjects.iter().map(|b| Some(&**b as &dyn Subject)).chain([None]) {
+                let metric = find_metric(metric).unwrap();
+                let problem = Problem {
+                    a: &**a,
+                    b,
+                    metric,
+                    ranks: RANKS,
+                    packets: 5,
+                    no_drops: false,
+                    free_window: false,
+                    constraint: Constraint::default(),
+                };
+                check(&problem, &[None]);
+            }
+        }
+    }
+}
+
+#[test]
+fn exact_search_equals_brute_force_without_drops_and_with_a_free_window() {
+    let subjects = subjects();
+    let windows: Vec<_> = all_traces(2, &RANKS).into_iter().map(|trace| Some(trace.ranks)).collect();
+    let windowed: Vec<&Made> = subjects.iter().filter(|subject| subject.window().is_some()).collect();
+    assert_eq!(windowed.len(), 4);
+    for metric in METRICS.iter().copied().filter(|metric| metric.is_additive()) {
+        for a in &windowed {
+            for b in subjects.iter().map(|b| Some(&**b as &dyn Subject)).chain([None]) {
+                for (packets, no_drops) in [(4, false), (3, true)] {
+                    let problem = Problem {
+                        a: &***a,
+                        b,
+                        metric,
+                        ranks: RANKS,
+                        packets,
+                        no_drops,
+                        free_window: true,
+                        constraint: Constraint::default(),
+                    };
+                    check(&problem, &windows);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_trace_is_an_error_not_a_gap() {
+    let fifo = subject("fifo", &[("capacity_packets", "3")]);
+    let metric = find_metric("WD").unwrap();
+    let problem = Problem {
+        a: &*fifo,
+        b: None,
+        metric,
+        ranks: RANKS,
+        packets: 4,
+        no_drops: true,
+        free_window: false,
+        constraint: Constraint::default(),
+    };
+    assert_eq!(solve(&problem, &Limits::new(None, 1 << 28, 1), &mut |_, _| {}).unwrap_err(), Error::Impossible);
+}
+
+#[test]
+fn exact_search_equals_brute_force_under_constraints() {
+    let subjects = subjects();
+    let constraints = [
+        Constraint { multiset: Some(vec![2, 1, 2]), ..Constraint::default() },
+        Constraint { flows: Some((2, Trend::Rising)), ..Constraint::default() },
+        Constraint { flows: Some((1, Trend::Falling)), benign: vec![(1, 3), (3, 1)], ..Constraint::default() },
+    ];
+    for constraint in constraints {
+        for a in &subjects {
+            for b in [&subjects[0], &subjects[4]] {
+                let metric = find_metric("WI").unwrap();
+                let (b, constraint) = (Some(&**b as &dyn Subject), constraint.clone());
+                let problem = Problem {
+                    a: &**a,
+                    b,
+                    metric,
+                    ranks: RANKS,
+                    packets: 5,
+                    no_drops: false,
+                    free_window: false,
+                    constraint,
+                };
+                check(&problem, &[None]);
+            }
+        }
+    }
+}
+
+fn guidance(seed: u64) -> Guidance {
+    Guidance { seed, evaluations: 20_000, strategies: Strategy::ALL.to_vec(), initial: None }
+}
+
+#[test]
+fn guided_search_finds_the_optimum_of_small_problems_on_any_number_of_workers() {
+    let subjects = subjects();
+    for metric in METRICS {
+        for a in [&subjects[4], &subjects[10]] {
+            let b = Some(&*subjects[0] as &dyn Subject);
+            let constraint = Constraint::default();
+            let problem = Problem {
+                a: &**a,
+                b,
+                metric: *metric,
+                ranks: RANKS,
+                packets: 5,
+                no_drops: false,
+                free_window: false,
+                constraint,
+            };
+            let most = brute_force(&problem, &[None]).unwrap();
+            let by = |workers| {
+                let limits = Limits::new(None, 1 << 28, workers);
+                attack(&problem, Method::Guided, &guidance(7), &limits, &mut |_, _| {}).unwrap()
+            };
+            let (one, three) = (by(1), by(3));
+            assert_eq!(one.gap, most, "{}", metric.name());
+            assert_eq!((one.gap, &one.trace, one.evaluations), (three.gap, &three.trace, three.evaluations));
+            let limits = Limits::new(None, 1 << 28, 1);
+            let all = attack(&problem, Method::Enumerate, &guidance(7), &limits, &mut |_, _| {}).unwrap();
+            assert_eq!((all.gap, all.proven), (most, true));
+        }
+    }
+}
+
+#[test]
+fn interleaved_departures_are_searched_and_measured_alike() {
+    let subjects = subjects();
+    let constraint = Constraint { load: Some("1.5".parse().unwrap()), burst: 3, ..Constraint::default() };
+    for metric in METRICS {
+        let (a, b) = (&*subjects[4], Some(&*subjects[0] as &dyn Subject));
+        let problem = Problem {
+            a,
+            b,
+            metric: *metric,
+            ranks: RANKS,
+            packets: 7,
+            no_drops: false,
+            free_window: false,
+            constraint: constraint.clone(),
+        };
+        let limits = Limits::new(None, 1 << 28, 1);
+        let all = attack(&problem, Method::Auto, &guidance(1), &limits, &mut |_, _| {}).unwrap();
+        let guided = attack(&problem, Method::Guided, &guidance(1), &limits, &mut |_, _| {}).unwrap();
+        assert!(all.proven && !guided.proven);
+        assert_eq!(all.trace.departures, [0, 0, 2, 0, 0, 2, 0]);
+        assert_eq!(gap_of(&problem, &all.trace, None), all.gap, "{}", metric.name());
+        assert_eq!(guided.gap, all.gap, "{}", metric.name());
+    }
+}
+
+#[test]
+fn a_shrunk_witness_loses_its_gap_with_any_packet_taken_out() {
+    let subjects = subjects();
+    let metric = find_metric("WI").unwrap();
+    let (a, b) = (&*subjects[4], Some(&*subjects[0] as &dyn Subject));
+    let ranks = Ranks { lowest: 1, highest: 6, counted: 1 };
+    let problem = Problem {
+        a,
+        b,
+        metric,
+        ranks,
+        packets: 9,
+        no_drops: false,
+        free_window: false,
+        constraint: Constraint::default(),
+    };
+    let answer = solve(&problem, &Limits::new(None, 1 << 28, 1), &mut |_, _| {}).unwrap();
+    for least in [answer.gap, Amount::new(answer.gap.integer().unwrap(), 2)] {
+        let (trace, gap) = shrink(&problem, &answer.trace, None, least).unwrap();
+        assert!(gap >= least && gap_of(&problem, &trace, None) == gap);
+        for place in 0..trace.ranks.len() {
+            assert!(gap_of(&problem, &trace.without(place), None) < least, "{trace:?} without {place}");
+        }
+    }
+}

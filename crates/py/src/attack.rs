@@ -1,0 +1,311 @@
+//! The search for worst-case traces, for Python: a question as a dictionary in, the answer as a dictionary out.
+
+use crate::custom::{Slot, python_scheduler};
+use crate::errors::{Fault, guard};
+use crate::values::read_args;
+use pifolab_adversary::{
+    self as adversary, Amount, Constraint, Error, Event, Guidance, Limits, METRICS, Method, Moment, Problem, Ranks,
+    Replayed, Strategy, Subject, Trace, Trend,
+};
+use pifolab_scenario::registry;
+use pifolab_sched::params::Args;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// One of the two schedulers: the library's, or what makes one that is written in Python.
+enum Side {
+    Library(Args),
+    Python(Arc<Py<PyAny>>, String),
+}
+
+/// What to search for, as `pifolab.attack` asks it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Question<'py> {
+    a: Bound<'py, PyAny>,
+    b: Option<Bound<'py, PyAny>>,
+    metric: String,
+    packets: usize,
+    lowest: u64,
+    highest: u64,
+    counted: u64,
+    no_drops: bool,
+    free_window: bool,
+    multiset: Option<Vec<u32>>,
+    flows: Option<usize>,
+    falling: bool,
+    benign: Vec<(usize, u64)>,
+    load: Option<String>,
+    burst: usize,
+}
+
+/// How to search.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Effort {
+    method: String,
+    strategies: Vec<String>,
+    seed: u64,
+    evaluations: u64,
+    time_limit_s: Option<f64>,
+    memory_mib: usize,
+    workers: usize,
+    initial: Option<Vec<u64>>,
+    initial_window: Option<Vec<u64>>,
+}
+
+fn read_side(side: &Bound<'_, PyAny>) -> PyResult<Side> {
+    if let Ok((name, parameters)) = side.extract::<(String, Bound<'_, PyDict>)>() {
+        return Ok(Side::Library(read_args(&name, Some(&parameters))?));
+    }
+    let (maker, name): (Py<PyAny>, String) = side.extract()?;
+    Ok(Side::Python(Arc::new(maker), name))
+}
+
+fn subject(side: &Side, slot: &Slot) -> Result<Box<dyn Subject + Send>, Fault> {
+    match side {
+        Side::Library(args) => match adversary::library(args.owner(), args) {
+            Some(subject) => subject.map_err(Fault::Parameter),
+            None => Err(Fault::Input(registry::unknown("scheduler", args.owner(), adversary::library_names))),
+        },
+        Side::Python(maker, name) => {
+            let (maker, slot) = (Arc::clone(maker), slot.clone());
+            let build = move || slot.call_untimed(|py| python_scheduler(maker.call0(py)?, slot.clone()));
+            Ok(Box::new(Replayed::new(name.clone(), Arc::new(build))))
+        }
+    }
+}
+
+fn word<T: Copy>(what: &str, word: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T, Fault> {
+    let found = all.iter().copied().find(|known| name(*known) == word);
+    found.ok_or_else(|| Fault::Input(registry::unknown(what, word, || all.iter().map(|known| name(*known)))))
+}
+
+/// Builds the problem and runs `body` with it, away from the interpreter; Python's own exception goes first.
+fn with_problem<T: Send>(
+    py: Python<'_>,
+    question: &Question<'_>,
+    body: impl FnOnce(&Problem<'_>) -> Result<T, Fault> + Send,
+) -> PyResult<T> {
+    let slot = Slot::default();
+    let a = read_side(&question.a)?;
+    let b = question.b.as_ref().map(read_side).transpose()?;
+    let result = guard(py, || {
+        let names = || METRICS.iter().map(|metric| metric.name());
+        let metric = adversary::find_metric(&question.metric)
+            .ok_or_else(|| Fault::Input(registry::unknown("metric", &question.metric, names)))?;
+        let (a, b) = (subject(&a, &slot)?, b.as_ref().map(|b| subject(b, &slot)).transpose()?);
+        let load = question.load.as_deref().map(|text| {
+            let problem =
+                |_| Fault::Input(format!("load = {text}: expected a positive number or fraction such as 1.1"));
+            text.parse().map_err(problem)
+        });
+        let trend = if question.falling { Trend::Falling } else { Trend::Rising };
+        let mut benign = question.benign.clone();
+        benign.sort_unstable();
+        let problem = Problem {
+            a: &*a,
+            b: b.as_ref().map(|b| &**b as &dyn Subject),
+            metric,
+            ranks: Ranks { lowest: question.lowest, highest: question.highest, counted: question.counted },
+            packets: question.packets,
+            no_drops: question.no_drops,
+            free_window: question.free_window,
+            constraint: Constraint {
+                multiset: question.multiset.clone(),
+                flows: question.flows.map(|flows| (flows, trend)),
+                benign,
+                load: load.transpose()?,
+                burst: question.burst,
+            },
+        };
+        problem.check().map_err(Fault::Input)?;
+        py.detach(|| body(&problem))
+    });
+    match slot.take() {
+        Some(error) => Err(error),
+        None => result,
+    }
+}
+
+/// Searches for the worst trace. `progress(numerator, denominator, evaluations)` is called when there is news. Ctrl-C ends
+/// the search and keeps the best trace.
+#[pyfunction]
+#[pyo3(signature = (question, effort, progress=None))]
+pub fn attack<'py>(
+    py: Python<'py>,
+    question: Question<'py>,
+    effort: Effort,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let raised: Mutex<Option<PyErr>> = Mutex::default();
+    let (answer, interrupted) = with_problem(py, &question, |problem| {
+        let method = word("method", &effort.method, &Method::ALL, Method::as_str)?;
+        let strategies = effort.strategies.iter().map(|name| word("strategy", name, &Strategy::ALL, Strategy::as_str));
+        let guidance = Guidance {
+            seed: effort.seed,
+            evaluations: effort.evaluations,
+            strategies: strategies.collect::<Result<_, _>>()?,
+            initial: effort.initial.clone().map(|ranks| (ranks, effort.initial_window.clone())),
+        };
+        let time = effort.time_limit_s.map(Duration::from_secs_f64);
+        let limits = Limits::new(time, effort.memory_mib << 20, effort.workers);
+        let done = AtomicBool::new(false);
+        let mut tell = |gap: Amount, evaluations: u64| {
+            let Some(progress) = &progress else { return };
+            let (numerator, denominator) = gap.parts();
+            let told = Python::attach(|py| progress.call1(py, (numerator, denominator, evaluations)).map(drop));
+            if let Err(error) = told {
+                raised.lock().expect("no holder panics").get_or_insert(error);
+                limits.cancelled.store(true, Ordering::Relaxed);
+            }
+        };
+        let watch = std::thread::current();
+        let result = std::thread::scope(|scope| {
+            let search = scope.spawn(|| {
+                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    adversary::attack(problem, method, &guidance, &limits, &mut tell)
+                }));
+                done.store(true, Ordering::Release);
+                watch.unpark();
+                result
+            });
+            let mut interrupted = false;
+            while !done.load(Ordering::Acquire) {
+                std::thread::park_timeout(Duration::from_millis(100));
+                if !interrupted && Python::attach(|py| py.check_signals()).is_err() {
+                    interrupted = true;
+                    limits.cancelled.store(true, Ordering::Relaxed);
+                }
+            }
+            let result = search.join().expect("what panics inside is caught");
+            (result, interrupted)
+        });
+        match result {
+            (Err(panic), _) => std::panic::resume_unwind(panic),
+            (Ok(Ok(answer)), interrupted) => Ok((answer, interrupted)),
+            (Ok(Err(error)), _) => Err(Fault::Input(match error {
+                Error::Impossible => "no trace satisfies the constraints".to_owned(),
+                Error::Unsuited(reason) => format!("the exact search does not apply: {reason}"),
+                Error::Limits => "no trace was complete within the time and the memory; give more".to_owned(),
+            })),
+        }
+    })?;
+    if let Some(error) = raised.into_inner().expect("no holder panics") {
+        return Err(error);
+    }
+    let shown = PyDict::new(py);
+    shown.set_item("gap", answer.gap.parts())?;
+    shown.set_item("bound", answer.bound.map(Amount::parts))?;
+    shown.set_item("proven", answer.proven)?;
+    shown.set_item("trace", answer.trace.ranks)?;
+    shown.set_item("departures", answer.trace.departures)?;
+    shown.set_item("start_window", answer.start_window)?;
+    shown.set_item("evaluations", answer.evaluations)?;
+    shown.set_item("interrupted", interrupted)?;
+    Ok(shown)
+}
+
+/// Ranks, departures and gap.
+type Shrunk = (Vec<u64>, Vec<u32>, (i64, i64));
+
+/// Takes packets out of a trace and makes its ranks simpler as long as the gap stays at least `least`, a fraction.
+#[pyfunction]
+pub fn attack_shrink(
+    py: Python<'_>,
+    question: Question<'_>,
+    ranks: Vec<u64>,
+    departures: Vec<u32>,
+    window: Option<Vec<u64>>,
+    least: (i64, i64),
+) -> PyResult<Option<Shrunk>> {
+    let trace = Trace { ranks, departures };
+    let least = Amount::new(least.0, least.1.max(1));
+    let shrunk = with_problem(py, &question, |problem| {
+        check_trace(problem, &trace)?;
+        Ok(adversary::shrink(problem, &trace, window.as_deref(), least))
+    })?;
+    Ok(shrunk.map(|(trace, gap)| (trace.ranks, trace.departures, gap.parts())))
+}
+
+/// Tells step by step what both schedulers do with a trace, and what it costs each.
+#[pyfunction]
+pub fn attack_story<'py>(
+    py: Python<'py>,
+    question: Question<'py>,
+    ranks: Vec<u64>,
+    departures: Vec<u32>,
+    window: Option<Vec<u64>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let trace = Trace { ranks, departures };
+    let window = window.as_deref();
+    let sides = with_problem(py, &question, |problem| {
+        check_trace(problem, &trace)?;
+        let side = |subject: &dyn Subject| {
+            let outcome = adversary::Outcome::of(subject, &trace, window);
+            let value = problem.metric.value(&outcome, &problem.ranks);
+            (value.parts(), adversary::tell(subject, &trace, window), outcome.sent)
+        };
+        Ok([Some(side(problem.a)), problem.b.map(side)])
+    })?;
+    let shown = PyDict::new(py);
+    for (name, side) in ["a", "b"].into_iter().zip(sides) {
+        let Some((value, moments, sent)) = side else {
+            shown.set_item(name, py.None())?;
+            continue;
+        };
+        let told = PyDict::new(py);
+        told.set_item("value", value)?;
+        told.set_item("sent", sent)?;
+        let moments = moments.iter().map(|moment| show_moment(py, moment)).collect::<PyResult<Vec<_>>>()?;
+        told.set_item("moments", PyList::new(py, moments)?)?;
+        shown.set_item(name, told)?;
+    }
+    Ok(shown)
+}
+
+fn check_trace(problem: &Problem<'_>, trace: &Trace) -> Result<(), Fault> {
+    let Ranks { lowest, highest, .. } = problem.ranks;
+    match trace.ranks.iter().find(|rank| !(lowest..=highest).contains(*rank)) {
+        Some(rank) => {
+            Err(Fault::Input(format!("rank {rank} in the trace: expected a rank from {lowest} to {highest}")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn show_moment<'py>(py: Python<'py>, moment: &Moment) -> PyResult<Bound<'py, PyDict>> {
+    let shown = PyDict::new(py);
+    match &moment.event {
+        Event::Stored { packet, queue, victims } => {
+            shown.set_item("event", "stored")?;
+            shown.set_item("packet", packet)?;
+            shown.set_item("queue", queue)?;
+            shown.set_item("victims", victims)?;
+        }
+        Event::Dropped { packet, reason, at_dequeue } => {
+            shown.set_item("event", if *at_dequeue { "given-up" } else { "dropped" })?;
+            shown.set_item("packet", packet)?;
+            shown.set_item("reason", reason.as_str())?;
+        }
+        Event::Sent { packet, queue } => {
+            shown.set_item("event", "sent")?;
+            shown.set_item("packet", packet)?;
+            shown.set_item("queue", queue)?;
+        }
+        Event::Idle => shown.set_item("event", "idle")?,
+    }
+    shown.set_item("queues", &moment.queues)?;
+    shown.set_item("bounds", &moment.bounds)?;
+    shown.set_item("window", &moment.window)?;
+    Ok(shown)
+}
+
+/// Name and summary of every metric.
+#[pyfunction]
+pub fn attack_metrics() -> Vec<(&'static str, &'static str)> {
+    METRICS.iter().map(|metric| (metric.name(), metric.summary())).collect()
+}

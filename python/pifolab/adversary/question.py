@@ -1,0 +1,333 @@
+"""From keywords to the worst trace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from pifolab import _pifolab, info
+from pifolab.errors import InputError
+
+__all__ = ["Answer", "attack", "metrics", "number"]
+
+METHODS = ("auto", "exact", "enumerate", "guided")
+STRATEGIES = ("local", "evolution", "beam")
+
+
+def metrics() -> dict[str, str]:
+    """Return the name of every metric, with a sentence about it.
+
+    Examples
+    --------
+    >>> import pifolab.adversary
+    >>> pifolab.adversary.metrics()["drops"]
+    'The dropped packets of the m lowest ranks'
+    """
+    return dict(_pifolab.attack_metrics())
+
+
+def number(value: Fraction) -> int | float:
+    """Return an integer where `value` is one, else the nearest float."""
+    return int(value) if value.denominator == 1 else float(value)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The worst trace that was found.
+
+    Attributes
+    ----------
+    gap : Fraction
+        metric(a) - metric(b), or metric(a) if there is no b.
+    bound : Fraction or None
+        No allowed trace has a larger gap; None if nothing is known.
+    proven : bool
+        Whether `gap` is the largest possible.
+    trace : tuple of int
+        The ranks in the order of arrival.
+    departures : tuple of int
+        How many packets may leave after each arrival; empty if all arrive before the first one leaves.
+    start_window : tuple of int or None
+        The ranks that windows start with, oldest first, where they were searched.
+    evaluations : int
+        Steps of schedulers (exact search) or whole traces run (guided search).
+    interrupted : bool
+        Whether Ctrl-C ended the search.
+    """
+
+    gap: Fraction
+    bound: Fraction | None
+    proven: bool
+    trace: tuple[int, ...]
+    departures: tuple[int, ...]
+    start_window: tuple[int, ...] | None
+    evaluations: int
+    interrupted: bool = False
+    question: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        facts: dict[str, Any] = {
+            "gap": number(self.gap),
+            "bound": None if self.bound is None else number(self.bound),
+            "proven": self.proven,
+            "trace": list(self.trace),
+            "start_window": None if self.start_window is None else list(self.start_window),
+            "evaluations": self.evaluations,
+        }
+        if self.departures:
+            facts["departures"] = list(self.departures)
+        return facts
+
+    def shrink(self, share: float | Fraction = 1) -> Answer:
+        """Return a witness with fewer packets and simpler ranks that keeps `share` of the gap.
+
+        Taking any single packet out of it loses that gap.
+
+        Raises
+        ------
+        InputError
+            The trace was searched under constraints that a shorter one would not keep.
+        """
+        question = self.question
+        if question["multiset"] is not None or question["flows"] is not None or question["benign"]:
+            raise InputError("shrink: a trace under constraints (multiset, flows, benign) cannot be made shorter")
+        if not 0 < share <= 1:
+            raise InputError(f"shrink = {share}: expected a share above 0 and at most 1")
+        least = self.gap * Fraction(share)
+        window = None if self.start_window is None else list(self.start_window)
+        found = _pifolab.attack_shrink(
+            question, list(self.trace), list(self.departures), window, (least.numerator, least.denominator)
+        )
+        if found is None:
+            return self
+        ranks, departures, gap = found
+        return Answer(
+            Fraction(*gap),
+            self.bound,
+            False,
+            tuple(ranks),
+            tuple(departures),
+            self.start_window,
+            self.evaluations,
+            self.interrupted,
+            question,
+        )
+
+    def story(self) -> dict[str, Any]:
+        """Return what both schedulers do step by step, and what the trace costs each."""
+        window = None if self.start_window is None else list(self.start_window)
+        return _pifolab.attack_story(self.question, list(self.trace), list(self.departures), window)
+
+    def explain(self) -> str:
+        """Return in words which packets were delayed or dropped, by which decisions, and what the rule saw."""
+        from pifolab.adversary.explain import explain
+
+        return explain(self)
+
+    def draw(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Draw both schedulers step by step into `path` (.png, .svg, .pdf or .html); return the files."""
+        from pifolab.adversary.draw import draw
+
+        return draw(self, path)
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the witness as conformance vectors, one for each scheduler: ``path-a.json``, ``path-b.json``."""
+        from pifolab.adversary.witness import save
+
+        return save(self, path)
+
+
+def attack(
+    a: str | Callable[[], Any],
+    against: str | Callable[[], Any] | None = None,
+    *,
+    metric: str = "WD",
+    packets: int,
+    ranks: tuple[int, int],
+    lowest: int = 1,
+    a_options: Mapping[str, Any] | None = None,
+    b_options: Mapping[str, Any] | None = None,
+    start_window: Sequence[int] | None = None,
+    free_window: bool = False,
+    no_drops: bool = False,
+    multiset: Mapping[int, int] | None = None,
+    flows: int | None = None,
+    falling: bool = False,
+    benign: Mapping[int, int] | None = None,
+    load: str | float | Fraction | None = None,
+    burst: int = 1,
+    method: str = "auto",
+    strategies: Sequence[str] = STRATEGIES,
+    seed: int = 1,
+    evaluations: int | None = None,
+    initial: Answer | Sequence[int] | None = None,
+    time_limit_s: float | None = 600,
+    memory_mib: int = 4096,
+    workers: int | None = None,
+    progress: Callable[[Fraction, int], None] | None = None,
+) -> Answer:
+    """Search for the trace with the largest metric(a) - metric(against).
+
+    Parameters
+    ----------
+    a, against : str or callable
+        Names of schedulers, or what makes a `PythonScheduler` when called (much slower: every snapshot is a replay).
+        Without `against` the gap is metric(a).
+    metric : str
+        One of `metrics()`.
+    packets : int
+        The length of the trace.
+    ranks : (int, int)
+        The lowest and the highest rank, both included; the highest is the R of the metrics.
+    lowest : int
+        m: how many of the lowest ranks the metrics ``inversions`` and ``drops`` look at.
+    a_options, b_options : mapping
+        The schedulers' parameters.
+    start_window : sequence of int, optional
+        The ranks that windows start with, oldest first, of every scheduler that has one.
+    free_window : bool
+        Search the start window, too. It replaces `start_window`.
+    no_drops : bool
+        Neither scheduler may drop a packet.
+    multiset : mapping, optional
+        How many packets of each rank the adversary sends; their order is free.
+    flows : int, optional
+        The adversary's packets go to so many flows in turn, and ranks never fall within a flow (`falling`: never rise).
+    benign : mapping, optional
+        Places (from 0) and ranks of packets that are not the adversary's.
+    load : str, float or Fraction, optional
+        Packets that arrive per packet that may leave. Without it all packets arrive before the first one leaves.
+    burst : int
+        Packets arrive in bursts of so many, between which the link catches up with `load`.
+    method : str
+        ``auto``, ``exact``, ``enumerate`` or ``guided``.
+    strategies : sequence of str
+        Of the guided search: ``local``, ``evolution``, ``beam``.
+    seed : int
+        Of the guided search. The same seed and number of evaluations give the same answer on any number of workers.
+    evaluations : int, optional
+        After so many traces the guided search ends. Default: 1,000,000 without a time limit of its own.
+    initial : Answer or sequence of int, optional
+        A trace to begin the guided search with.
+    time_limit_s : float or None
+        The search ends after so many seconds with what it has.
+    memory_mib : int
+        The memory that it may take, about. Reaching it yields the best trace and a bound.
+    workers : int, optional
+        Threads; default: one for each processor.
+    progress : callable, optional
+        Called with the best gap and the evaluations so far.
+
+    Returns
+    -------
+    Answer
+
+    Raises
+    ------
+    InputError
+        An impossible or contradictory constraint, an unknown name, a value out of range.
+    ParameterError
+        A parameter that a scheduler refuses.
+
+    Examples
+    --------
+    >>> import pifolab
+    >>> small = {"queues": 2, "queue_capacity_packets": 2}
+    >>> answer = pifolab.attack("sp-pifo", "fifo", metric="WD", packets=6, ranks=(1, 3),
+    ...                         a_options=small, b_options={"capacity_packets": 4})
+    >>> answer.gap, answer.proven, answer.trace
+    (Fraction(4, 1), True, (1, 1, 1, 1, 1, 1))
+    """
+    a_options, b_options = dict(a_options or {}), dict(b_options or {})
+    if start_window is not None and not free_window:
+        given = False
+        for name, options in ((a, a_options), (against, b_options)):
+            if isinstance(name, str) and any(param.name == "start_window" for param in info.scheduler(name).params):
+                options.setdefault("start_window", list(start_window))
+                given = True
+        if not given:
+            raise InputError("start_window has no effect: neither scheduler has a window")
+    low, high = ranks
+    places = range(low, high + 1) if high - low < 1 << 16 else ()
+    counts = None
+    if multiset is not None:
+        for rank in multiset:
+            if rank not in places:
+                raise InputError(f"multiset: rank {rank}: expected a rank from {low} to {high}")
+        counts = [_whole("multiset", multiset.get(rank, 0), 0) for rank in places]
+    question = {
+        "a": _side(a, a_options),
+        "b": None if against is None else _side(against, b_options),
+        "metric": metric,
+        "packets": _whole("packets", packets, 1),
+        "lowest": _whole("ranks", low, 0),
+        "highest": _whole("ranks", high, 0),
+        "counted": _whole("lowest", lowest, 1),
+        "no_drops": bool(no_drops),
+        "free_window": bool(free_window),
+        "multiset": counts,
+        "flows": None if flows is None else _whole("flows", flows, 1),
+        "falling": bool(falling),
+        "benign": [(_whole("benign", place, 0), rank) for place, rank in sorted((benign or {}).items())],
+        "load": None if load is None else str(load),
+        "burst": _whole("burst", burst, 1),
+    }
+    if burst != 1 and load is None:
+        raise InputError(f"burst = {burst} has no effect without load")
+    if evaluations is None:
+        evaluations = 1_000_000 if method == "auto" or time_limit_s is None else 1 << 62
+    if time_limit_s is not None and not 0 < time_limit_s < 1e9:
+        raise InputError(f"time_limit_s = {time_limit_s}: expected a positive number of seconds")
+    if not strategies:
+        raise InputError("strategies is empty: expected at least one")
+    begin, begin_window = (initial.trace, initial.start_window) if isinstance(initial, Answer) else (initial, None)
+    if begin is not None and len(begin) != packets:
+        raise InputError(f"initial trace of {len(begin)} packets: expected {packets}")
+    effort = {
+        "method": method,
+        "strategies": list(strategies),
+        "seed": _whole("seed", seed, 0),
+        "evaluations": _whole("evaluations", evaluations, 1),
+        "time_limit_s": None if time_limit_s is None else float(time_limit_s),
+        "memory_mib": _whole("memory_mib", memory_mib, 16),
+        "workers": _whole("workers", workers or os.cpu_count() or 1, 1),
+        "initial": None if begin is None else list(begin),
+        "initial_window": None if begin_window is None else list(begin_window),
+    }
+
+    def told(numerator: int, denominator: int, evaluations: int) -> None:
+        if progress is not None:
+            progress(Fraction(numerator, denominator), evaluations)
+
+    found = _pifolab.attack(question, effort, told)
+    return Answer(
+        gap=Fraction(*found["gap"]),
+        bound=None if found["bound"] is None else Fraction(*found["bound"]),
+        proven=found["proven"],
+        trace=tuple(found["trace"]),
+        departures=tuple(found["departures"]),
+        start_window=None if found["start_window"] is None else tuple(found["start_window"]),
+        evaluations=found["evaluations"],
+        interrupted=found["interrupted"],
+        question=question,
+    )
+
+
+def _side(scheduler: str | Callable[[], Any], options: dict[str, Any]) -> tuple[Any, Any]:
+    if isinstance(scheduler, str):
+        info.scheduler(scheduler)
+        return scheduler, options
+    if options:
+        raise InputError("options of a scheduler written in Python: give a function that makes it with them")
+    return scheduler, getattr(scheduler, "__name__", "python")
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 1 << 63:
+        raise InputError(f"{name} = {value}: expected an integer >= {least}")
+    return value

@@ -1,0 +1,98 @@
+"""Witnesses as conformance vectors: `pifolab conformance` replays them through the library and the data planes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab import _pifolab, info
+from pifolab.errors import InputError, InternalError, PifolabError
+
+if TYPE_CHECKING:
+    from pifolab.adversary.question import Answer
+
+__all__ = ["save", "vector"]
+
+_BYTES = 1500
+
+
+def save(answer: Answer, path: str | os.PathLike[str]) -> list[Path]:
+    """Write one vector for each scheduler of the library, and replay it."""
+    stem = Path(path)
+    stem = stem.with_suffix("") if stem.suffix == ".json" else stem
+    story = answer.story()
+    files = []
+    for side in ("a", "b"):
+        if answer.question[side] is None or not isinstance(answer.question[side][1], dict):
+            continue
+        file = stem.with_name(f"{stem.name}-{side}.json")
+        text = vector(answer, side, story[side]["moments"])
+        temporary = file.with_name(f".{file.name}.part")
+        temporary.write_text(text, encoding="utf-8")
+        outcome = _pifolab.replay_vector(str(temporary))
+        if outcome["mismatches"]:
+            temporary.unlink()
+            raise InternalError(f"the witness does not replay: {outcome['first']}")
+        temporary.replace(file)
+        files.append(file)
+    if not files:
+        raise InputError("save: neither scheduler is one of the library's, so that there is nothing to replay")
+    return files
+
+
+def vector(answer: Answer, side: str, moments: list[dict[str, Any]]) -> str:
+    """Return the vector of one scheduler as JSON."""
+    name, options = answer.question[side]
+    config = complete(name, options)
+    if answer.start_window is not None and any(param.name == "start_window" for param in info.scheduler(name).params):
+        config["start_window"] = list(answer.start_window)
+    operations: list[list[Any]] = []
+    answers: list[Any] = []
+    for moment in moments[1:]:
+        event = moment["event"]
+        if event in ("stored", "dropped"):
+            packet = moment["packet"]
+            operations.append(["enq", packet, answer.trace[packet], 0, _BYTES])
+            if event == "dropped":
+                answers.append(["drop", moment["reason"]])
+            else:
+                victims = moment["victims"]
+                answers.append(["adm", moment["queue"], *(["evict", *victims] if victims else [])])
+        else:
+            operations.append(["deq"])
+            answers.append(["deq", None if event == "idle" else moment["packet"]])
+    lines = ",\n".join(json.dumps(operation) for operation in operations)
+    return (
+        f'{{\n"scheduler": {json.dumps(name)},\n"config": {json.dumps(config, default=str)},\n'
+        f'"ops": [\n{lines}\n],\n"expect": {json.dumps(answers)}\n}}\n'
+    )
+
+
+def complete(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return `options` with the library's defaults, as far as they may be written beside them.
+
+    What a vector leaves out has the value that the format gives it, which is not always the library's.
+    """
+    # Fractions are texts in a vector, so that they are exact.
+    shown = {key: str(value) if isinstance(value, float) else value for key, value in options.items()}
+    config = {key: value for key, value in shown.items() if value is not None}
+    for param in info.scheduler(name).params:
+        if param.name in config or param.default is None:
+            continue
+        default = _read(param.default)
+        try:
+            _pifolab.Scheduler(name, {**config, param.name: default})
+        except PifolabError:
+            continue
+        config[param.name] = default
+    return config
+
+
+def _read(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return text if isinstance(value, float) else value

@@ -1,0 +1,120 @@
+"""The worst case of every scheduler against every other one, on small exact problems: docs/worst-cases.md.
+
+``python -m pifolab.adversary.worst_cases docs/worst-cases.md`` writes the page.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab.adversary.question import attack, number
+from pifolab.errors import InputError
+
+if TYPE_CHECKING:
+    from pifolab.adversary.question import Answer
+
+__all__ = ["METRICS", "PACKETS", "SETTINGS", "gap_to_pifo", "markdown", "worst_case"]
+
+#: Six packets of buffer, two queues where there are queues, windows of four ranks, no headroom.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "fifo": {"capacity_packets": 6},
+    "pifo": {"capacity_packets": 6},
+    "strict-priority": {"queues": 2, "queue_capacity_packets": 3, "ranks": 5},
+    "sp-pifo": {"queues": 2, "queue_capacity_packets": 3},
+    "aifo": {"capacity_packets": 6, "window": 4, "k": 0},
+    "packs": {"queues": 2, "queue_capacity_packets": 3, "window": 4, "k": 0},
+    "rifo": {"capacity_packets": 6, "tracking_range_packets": 4, "k": 0},
+    "exp-pifo": {"queues": 2, "queue_capacity_packets": 3, "window_packets": 4},
+}
+METRICS = ("WD", "WI")
+PACKETS = (8, 9, 10)
+RANKS = (1, 4)
+
+
+@cache
+def worst_case(a: str, b: str, metric: str, packets: int) -> Answer:
+    """Return the worst trace for `a` against `b`."""
+    return attack(
+        a,
+        b,
+        metric=metric,
+        packets=packets,
+        ranks=RANKS,
+        a_options=SETTINGS[a],
+        b_options=SETTINGS[b],
+        method="exact",
+        time_limit_s=None,
+    )
+
+
+def gap_to_pifo(scheduler: str, metric: str) -> int | float | None:
+    """Return the largest gap to PIFO over traces of eight packets; None if the scheduler is not in the table.
+
+    Examples
+    --------
+    >>> from pifolab.adversary.worst_cases import gap_to_pifo
+    >>> gap_to_pifo("pifo", "WD"), gap_to_pifo("afq", "WD")
+    (0, None)
+    """
+    if scheduler not in SETTINGS:
+        return None
+    return number(worst_case(scheduler, "pifo", metric, PACKETS[0]).gap)
+
+
+def markdown() -> str:
+    """Return the page."""
+    lines = [
+        "# Worst cases",
+        "",
+        *textwrap.wrap(_about(), 120),
+        "",
+        "Written by `make worst-cases`.",
+    ]
+    for metric in METRICS:
+        lines += ["", f"## {metric}", "", "| | " + " | ".join(SETTINGS) + " |", "|---|" + "---|" * len(SETTINGS)]
+        for a in SETTINGS:
+            cells = ["-" if a == b else _cell(a, b, metric) for b in SETTINGS]
+            lines.append(f"| {a} | " + " | ".join(cells) + " |")
+        lines += ["", f"Traces of {PACKETS[0]} packets against PIFO:", ""]
+        for a in SETTINGS:
+            if a != "pifo":
+                answer = worst_case(a, "pifo", metric, PACKETS[0])
+                lines.append(f"- {a}: {' '.join(map(str, answer.trace))} ({number(answer.gap)})")
+    return "\n".join(lines) + "\n"
+
+
+def _about() -> str:
+    lengths = f"{', '.join(map(str, PACKETS[:-1]))} and {PACKETS[-1]}"
+    return (
+        "How much worse than another scheduler can a scheduler do? Each cell is the largest gap metric(row) - "
+        f"metric(column) over all traces of {lengths} packets with ranks {RANKS[0]} to {RANKS[1]} that all arrive "
+        "before the first one leaves. A cell that is marked with `*` is the largest found; all others are proven. "
+        "Buffers hold 6 packets: two queues of 3, or one of 6. Windows have 4 ranks and start empty; k = 0; RIFO "
+        "tracks 4 packets; Exp-PIFO adapts every 4 packets; the strict-priority bounds are 0 and 3. "
+        "[attack.md](attack.md) defines the metrics. AFQ and PIEO are left out: they need flows or times."
+    )
+
+
+def _cell(a: str, b: str, metric: str) -> str:
+    answers = [worst_case(a, b, metric, packets) for packets in PACKETS]
+    return ", ".join(f"{number(answer.gap)}{'' if answer.proven else '*'}" for answer in answers)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write the page to the only argument."""
+    if len(argv) != 1:
+        raise InputError("expected one argument, the file to write")
+    path = Path(argv[0])
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(markdown(), encoding="utf-8")
+    temporary.replace(path)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

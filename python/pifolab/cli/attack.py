@@ -1,0 +1,289 @@
+"""`pifolab attack`: the packet trace on which one scheduler does worst against another."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from pifolab.cli.parser import Parser, positive_integer
+from pifolab.errors import InputError
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    attack = commands.add_parser(
+        "attack",
+        help="search for the worst packet trace for a scheduler",
+        description="Search for the packet trace with the largest metric(A) - metric(B). Small problems are solved "
+        "exactly, and the answer says whether it is proven. docs/attack.md has metrics, methods and constraints.",
+    )
+    attack.add_argument("scheduler", metavar="A", help="the scheduler to hurt, as pifolab list schedulers prints it")
+    attack.add_argument("--against", metavar="B", help="the scheduler to spare; without it the gap is metric(A)")
+    attack.add_argument(
+        "--metric", default="WD", metavar="NAME", help="WD (default), WI, inversions, drops, delay, ..."
+    )
+    attack.add_argument("--packets", type=_integer, required=True, metavar="N", help="packets in the trace")
+    attack.add_argument(
+        "--ranks", type=_ranks, required=True, metavar="LOW..HIGH", help="the ranks, both ends included"
+    )
+    attack.add_argument("--lowest", type=_integer, default=1, metavar="M", help="m of inversions and drops; default 1")
+    attack.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a parameter of both schedulers where they have it; a.KEY=VALUE or b.KEY=VALUE of one",
+    )
+    attack.add_argument(
+        "--start-window", type=_list, metavar="R,R,...", help="ranks that windows start with, oldest first"
+    )
+    attack.add_argument("--free-window", action="store_true", help="search the start window, too")
+    attack.add_argument("--no-drops", action="store_true", help="neither scheduler may drop a packet")
+    constraints = attack.add_argument_group("constraints")
+    constraints.add_argument(
+        "--multiset", type=_pairs, metavar="R:COUNT,...", help="the ranks that the adversary sends, in any order"
+    )
+    constraints.add_argument(
+        "--flows", type=_integer, metavar="N", help="flows that take the adversary's packets in turn"
+    )
+    constraints.add_argument("--falling", action="store_true", help="ranks fall within each flow instead of rising")
+    constraints.add_argument(
+        "--benign", type=_pairs, metavar="PLACE:R,...", help="packets that the adversary cannot touch; places from 0"
+    )
+    constraints.add_argument(
+        "--load", metavar="L", help="arrivals per departure; without it all arrive, then all leave"
+    )
+    constraints.add_argument("--burst", type=_integer, default=1, metavar="N", help="packets per burst, with --load")
+    search = attack.add_argument_group("search")
+    search.add_argument("--method", default="auto", metavar="NAME", help="auto (default), exact, enumerate or guided")
+    search.add_argument(
+        "--strategy", action="append", metavar="NAME", help="of the guided search: local, evolution, beam"
+    )
+    search.add_argument("--seed", type=_integer, default=1, metavar="N", help="of the guided search; default 1")
+    search.add_argument(
+        "--evaluations", type=positive_integer, metavar="N", help="the guided search ends after so many"
+    )
+    search.add_argument("--resume", metavar="FILE", help="begin with the trace of an answer that --json printed")
+    search.add_argument("--time-limit", type=_seconds, default=600.0, metavar="S", help="seconds; default 600")
+    search.add_argument("--memory-mib", type=positive_integer, default=4096, metavar="N", help="default 4096")
+    search.add_argument(
+        "--workers", type=positive_integer, metavar="N", help="threads; default: one for each processor"
+    )
+    output = attack.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="print the answer as JSON")
+    output.add_argument(
+        "--shrink",
+        type=_share,
+        nargs="?",
+        const=1.0,
+        metavar="SHARE",
+        help="make the trace smaller as long as it keeps this share of the gap; default 1",
+    )
+    output.add_argument("--save", metavar="PATH", help="write conformance vectors PATH-a.json and PATH-b.json")
+    output.add_argument(
+        "--draw", action="append", default=[], metavar="FILE", help="draw it: .png, .svg, .pdf or .html"
+    )
+    output.add_argument("--explain", action="store_true", help="say which packets suffer, and by which decisions")
+    attack.set_defaults(run=run_attack)
+
+
+def run_attack(arguments: argparse.Namespace) -> int:
+    """Search, and show the answer."""
+    from pifolab.adversary import attack
+
+    a_options, b_options = _options(arguments)
+    answer = attack(
+        arguments.scheduler,
+        arguments.against,
+        metric=arguments.metric,
+        packets=arguments.packets,
+        ranks=arguments.ranks,
+        lowest=arguments.lowest,
+        a_options=a_options,
+        b_options=b_options,
+        start_window=arguments.start_window,
+        free_window=arguments.free_window,
+        no_drops=arguments.no_drops,
+        multiset=arguments.multiset,
+        flows=arguments.flows,
+        falling=arguments.falling,
+        benign=arguments.benign,
+        load=arguments.load,
+        burst=arguments.burst,
+        method=arguments.method,
+        strategies=arguments.strategy or ("local", "evolution", "beam"),
+        seed=arguments.seed,
+        evaluations=arguments.evaluations,
+        initial=_resumed(arguments.resume),
+        time_limit_s=arguments.time_limit,
+        memory_mib=arguments.memory_mib,
+        workers=arguments.workers,
+        progress=_progress(),
+    )
+    _clear()
+    if arguments.shrink is not None:
+        answer = answer.shrink(arguments.shrink)
+    files = [file for path in arguments.draw for file in answer.draw(path)]
+    if arguments.save:
+        files += answer.save(arguments.save)
+    if arguments.json:
+        print(json.dumps(answer.as_dict()))
+    else:
+        _print(answer)
+        if arguments.explain:
+            print("\n" + answer.explain())
+        for file in files:
+            print(f"wrote {file}")
+    if answer.interrupted:
+        print("pifolab: interrupted; this is the best trace so far", file=sys.stderr)
+    return 0
+
+
+def _print(answer: Any) -> None:
+    from pifolab.adversary.question import number
+
+    if answer.proven:
+        state = "proven: no trace has a larger gap"
+    elif answer.bound is not None:
+        state = f"not proven: no trace has more than {number(answer.bound)}"
+    else:
+        state = "the best found"
+    print(f"gap           {number(answer.gap)} ({state})")
+    print(f"trace         {' '.join(map(str, answer.trace))}")
+    if answer.start_window is not None:
+        print(f"start window  {' '.join(map(str, answer.start_window))} (oldest first)")
+    if answer.departures:
+        print(f"departures    {' '.join(map(str, answer.departures))} (after each arrival)")
+    print(f"evaluations   {answer.evaluations:,}")
+
+
+def _options(arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read ``--set``; a key without a side goes to every scheduler that has it."""
+    from pifolab import _pifolab, info
+
+    known = {
+        side: {param.name for param in info.scheduler(name).params}
+        for side, name in (("a", arguments.scheduler), ("b", arguments.against))
+        if name is not None
+    }
+    options: dict[str, dict[str, Any]] = {"a": {}, "b": {}}
+    for text in arguments.set:
+        key, equals, written = text.partition("=")
+        if not equals or not key:
+            raise InputError(f"--set {text}: expected KEY=VALUE, a.KEY=VALUE or b.KEY=VALUE")
+        side, dot, name = key.partition(".")
+        if dot and side not in known:
+            raise InputError(f"--set {text}: expected a.{name} or, with --against, b.{name}")
+        sides = [side] if dot else [side for side in known if key in known[side]]
+        name = name if dot else key
+        if not sides:
+            raise InputError(
+                f"--set {text}: {_pifolab.unknown_name('parameter', key, sorted(set().union(*known.values())))}"
+            )
+        for side in sides:
+            if name in options[side]:
+                raise InputError(f"--set {text}: duplicate: {side}.{name} is set already")
+            options[side][name] = _value(written)
+    return options["a"], options["b"]
+
+
+def _value(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    # Decimals stay as they are written: they are read exactly.
+    return text if isinstance(value, float) else value
+
+
+def _resumed(path: str | None) -> Any:
+    if path is None:
+        return None
+    with Path(path).open(encoding="utf-8") as file:
+        try:
+            trace = json.load(file)["trace"]
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path}: expected an answer of pifolab attack --json, with the key trace") from None
+    if not isinstance(trace, list) or not all(isinstance(rank, int) for rank in trace):
+        raise InputError(f"{path}: trace: expected a list of ranks")
+    return trace
+
+
+def _progress() -> Callable[[Fraction, int], None] | None:
+    if not sys.stderr.isatty():
+        return None
+    started = time.monotonic()
+
+    def told(gap: Fraction, evaluations: int) -> None:
+        elapsed = time.monotonic() - started
+        rate = evaluations / elapsed if elapsed > 0 else 0
+        line = f"best {float(gap):g}, {evaluations:,} evaluations, {rate:,.0f} per second"
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+    return told
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected an integer") from None
+
+
+def _ranks(text: str) -> tuple[int, int]:
+    low, dots, high = text.partition("..")
+    if not dots or not low.isdecimal() or not high.isdecimal() or int(low) > int(high):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected two ranks such as 1..11, the lower first")
+    return int(low), int(high)
+
+
+def _list(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected ranks separated by commas")
+    return [int(part) for part in parts]
+
+
+def _pairs(text: str) -> dict[int, int]:
+    pairs: dict[int, int] = {}
+    for part in text.split(","):
+        key, colon, value = part.partition(":")
+        if not colon or not key.strip().isdecimal() or not value.strip().isdecimal():
+            raise argparse.ArgumentTypeError(f"{part!r}: expected two integers such as 3:7")
+        if int(key) in pairs:
+            raise argparse.ArgumentTypeError(f"{part!r}: duplicate of {key}")
+        pairs[int(key)] = int(value)
+    return pairs
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a positive number of seconds")
+    return seconds
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a share above 0 and at most 1")
+    return share

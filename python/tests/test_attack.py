@@ -1,0 +1,239 @@
+"""The search for worst-case traces as a user sees it: answers, witnesses, drawings, messages."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import pifolab
+from pifolab import _pifolab
+from pifolab.adversary import metrics
+from pifolab.adversary.figures import FIGURES, rank_1_dropped, worst
+from pifolab.adversary.worst_cases import SETTINGS, gap_to_pifo, worst_case
+from pifolab.cli import main
+
+SMALL = {"queues": 2, "queue_capacity_packets": 2}
+WINDOW = SMALL | {"window": 2, "k": 0}
+COMMAND = ["attack", "sp-pifo", "--against", "packs", "--packets", "6", "--ranks", "1..4", "--set", "queues=2",
+           "--set", "queue_capacity_packets=2", "--set", "b.window=2"]  # fmt: skip
+
+
+def small(metric="WI", packets=7, **keywords):
+    return pifolab.attack(
+        "sp-pifo", "packs", metric=metric, packets=packets, ranks=(1, 4), a_options=SMALL, b_options=WINDOW, **keywords
+    )
+
+
+def test_the_command_prints_the_answer_as_json(capsys):
+    assert main([*COMMAND, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found.keys() == {"gap", "bound", "proven", "trace", "start_window", "evaluations"}
+    assert found["proven"]
+    assert found["gap"] == found["bound"] > 0
+    assert len(found["trace"]) == 6
+    assert set(found["trace"]) <= {1, 2, 3, 4}
+
+
+def test_exact_guided_and_enumerated_answers_agree():
+    exact = small(packets=6)
+    assert exact.proven
+    assert small(packets=6, method="enumerate").gap == exact.gap
+    guided = small(packets=6, method="guided", evaluations=200_000, time_limit_s=None)
+    assert guided.gap == exact.gap
+    assert not guided.proven
+    assert guided.bound is None
+
+
+def test_a_free_window_is_never_worse_than_a_given_one():
+    free = small(free_window=True)
+    given = [small(start_window=[first, second]).gap for first in range(1, 5) for second in range(1, 5)]
+    assert free.proven
+    assert free.gap == max(given)
+    assert small(start_window=free.start_window).gap == free.gap
+
+
+@pytest.mark.parametrize("metric", ["WD", "WI"])
+@pytest.mark.parametrize("scheduler", [name for name in SETTINGS if name != "pifo"])
+def test_every_witness_replays_to_its_stated_gap(scheduler, metric, tmp_path):
+    answer = worst_case(scheduler, "pifo", metric, 8).shrink()
+    if not answer.trace:
+        assert answer.gap == 0
+        return
+    files = answer.save(tmp_path / "witness")
+    assert [file.name for file in files] == ["witness-a.json", "witness-b.json"]
+    values = []
+    for file in files:
+        assert _pifolab.replay_vector(str(file))["mismatches"] == 0
+        vector = json.loads(file.read_text())
+        values.append(cost(vector, metric, highest=4))
+    assert values[0] - values[1] == answer.gap
+    assert main(["conformance", *map(str, files)]) == 0
+
+
+def cost(vector, metric, highest):
+    """Compute WD or WI from the operations and answers of a vector alone."""
+    ranks, waiting, dropped, inversions = {}, [], 0, 0
+    for operation, answer in zip(vector["ops"], vector["expect"], strict=True):
+        if operation[0] == "enq":
+            ranks[operation[1]] = operation[2]
+            lost = answer[3:] if answer[0] == "adm" else [operation[1]]
+            waiting.append(operation[1])
+            waiting = [packet for packet in waiting if packet not in lost]
+            dropped += sum(highest - ranks[packet] for packet in lost)
+        elif answer[1] is not None:
+            waiting.remove(answer[1])
+            inversions += sum(highest - ranks[other] for other in waiting if ranks[other] < ranks[answer[1]])
+    assert not waiting
+    return dropped if metric == "WD" else inversions
+
+
+def test_a_shrunk_witness_is_minimal_and_explained(tmp_path):
+    answer = small(packets=9)
+    shrunk = answer.shrink()
+    assert len(shrunk.trace) <= 9
+    assert shrunk.gap >= answer.gap
+    half = answer.shrink(Fraction(1, 2))
+    assert len(half.trace) < len(shrunk.trace)
+    text = shrunk.explain()
+    assert f"= {shrunk.gap}" in text
+    assert "sp-pifo: WI" in text
+    assert "packs: WI" in text
+    assert "waits for" in text
+    for ending in ("png", "svg", "pdf", "html"):
+        (file,) = shrunk.draw(tmp_path / f"witness.{ending}")
+        assert file.stat().st_size > 1000
+    page = (tmp_path / "witness.html").read_text()
+    assert "<svg" in page
+    assert "waits for" in page
+    assert 'src="http' not in page
+
+
+def test_a_scheduler_of_ones_own_is_attacked():
+    class Lifo(pifolab.PythonScheduler):
+        def __init__(self):
+            self.stack = []
+
+        def enqueue(self, packet, now_ns):
+            if len(self.stack) == 3:
+                return packet
+            self.stack.append(packet)
+            return None
+
+        def dequeue(self, now_ns):
+            return self.stack.pop() if self.stack else None
+
+    answer = pifolab.attack(Lifo, "fifo", metric="WI", packets=3, ranks=(1, 3), b_options={"capacity_packets": 3})
+    # 1, 2, 3 leave as 3, 2, 1: rank 1 waits for two, rank 2 for one.
+    assert (answer.gap, answer.proven, answer.trace) == (2 * 2 + 1, True, (1, 2, 3))
+    drops = pifolab.attack(Lifo, "pifo", metric="WD", packets=4, ranks=(1, 3), b_options={"capacity_packets": 3})
+    assert drops.gap == 2
+    assert drops.proven
+    assert drops.trace[-1] == 1
+
+
+def test_rising_ranks_hurt_sp_pifo_and_a_benign_flow_breaks_the_effect():
+    def gap(**constraint):
+        found = pifolab.attack(
+            "sp-pifo", "pifo", metric="WI", packets=12, ranks=(0, 5),
+            a_options={"queues": 3, "queue_capacity_packets": 12},
+            b_options={"capacity_packets": 36}, **constraint,
+        )  # fmt: skip
+        assert found.proven
+        return found
+
+    falling, rising = gap(flows=1, falling=True), gap(flows=1)
+    # Ranks that only rise are sorted already; two flows that rise in turn are not.
+    assert rising.gap == 0 < falling.gap
+    two = gap(flows=2)
+    assert all(one <= other for one, other in zip(two.trace[::2], two.trace[2::2], strict=False))
+    benign = {place: (7 * place) % 6 for place in range(0, 12, 3)}
+    broken = gap(flows=2, benign=benign)
+    assert all(broken.trace[place] == rank for place, rank in benign.items())
+    assert gap().gap >= two.gap > 0
+
+
+def test_the_same_seed_gives_the_same_answer_on_any_number_of_workers():
+    def answer(workers):
+        found = small(packets=40, method="guided", evaluations=60_000, time_limit_s=None, workers=workers, load="1.2")
+        return found.gap, found.trace, found.evaluations
+
+    assert answer(1) == answer(2) == answer(5)
+
+
+def test_memory_and_time_limits_give_the_best_answer_and_a_bound():
+    found = pifolab.attack(
+        "sp-pifo", "packs", metric="WI", packets=14, ranks=(1, 9),
+        a_options={"queues": 3, "queue_capacity_packets": 14},
+        b_options={"queues": 3, "queue_capacity_packets": 14, "window": 4},
+        no_drops=True, memory_mib=64, time_limit_s=20,
+    )  # fmt: skip
+    assert found.bound is None or found.gap <= found.bound
+    assert found.gap > 0
+    assert found.proven == (found.gap == found.bound)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--packets", "0"], "packets = 0: expected an integer >= 1"),
+        (["--metric", "WX"], 'unknown metric "WX"'),
+        (["--method", "exakt"], 'unknown method "exakt"; did you mean exact?'),
+        (["--ranks", "5..1"], "'5..1': expected two ranks such as 1..11, the lower first"),
+        (["--set", "b.windw=4"], "windw"),
+        (["--set", "windw=4"], "unknown parameter"),
+        (["--set", "c.window=4"], "expected a.window or, with --against, b.window"),
+        (["--set", "b.window=3"], "duplicate: b.window is set already"),
+        (["--multiset", "1:3,4:2"], "multiset of 5 packets: expected 6"),
+        (["--multiset", "9:6"], "multiset: rank 9: expected a rank from 1 to 4"),
+        (["--benign", "6:1"], "benign packet 6 of rank 1: expected a place from 0 to 5"),
+        (["--benign", "2:9"], "and a rank from 1 to 4"),
+        (["--flows", "1", "--benign", "0:1", "--multiset", "1:5", "--no-drops"], "no trace satisfies the constraints"),
+        (["--flows", "0"], "flows = 0: expected an integer >= 1"),
+        (["--load", "0"], "load = 0"),
+        (["--load", "fast"], "load = fast: expected a positive number"),
+        (["--burst", "3"], "burst = 3 has no effect without load"),
+        (["--start-window", "1,1,1"], "expected at most 2 ranks"),
+        (["--load", "1", "--method", "exact"], "the exact search does not apply: packets leave between arrivals"),
+        (["--metric", "delay", "--method", "exact"], "the exact search does not apply: delay is no sum of prices"),
+        (["--draw", "worst.gif"], "expected a file name that ends in .png, .svg, .pdf, .html"),
+        (["--resume", "missing.json"], "missing.json"),
+        (["--memory-mib", "1"], "memory_mib = 1: expected an integer >= 16"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_line(arguments, message, capsys):
+    assert main([*COMMAND, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_ranks_outside_a_schedulers_range_are_refused():
+    options = {"queues": 2, "queue_capacity_packets": 2, "ranks": 4}
+    with pytest.raises(pifolab.InputError, match=r"ranks = 1\.\.4: rank 4 is outside the range of sp-pifo-greedy"):
+        pifolab.attack("sp-pifo-greedy", metric="WD", packets=3, ranks=(1, 4), a_options=options)
+
+
+def test_unknown_schedulers_are_named(capsys):
+    assert main(["attack", "packss", "--packets", "3", "--ranks", "1..2"]) == 2
+    assert "did you mean packs?" in capsys.readouterr().err
+
+
+def test_every_metric_has_a_sentence_and_its_place_in_the_docs():
+    page = (pytest.importorskip("pathlib").Path(__file__).parents[2] / "docs" / "attack.md").read_text()
+    for name in metrics():
+        assert f"| `{name}` |" in page
+
+
+def test_a_pifo_is_never_worse_than_itself_and_always_best_in_drops():
+    for name in SETTINGS:
+        assert worst_case("pifo", name, "WD", 8).gap == 0 or name == "pifo"
+    assert gap_to_pifo("pifo", "WI") == 0
+    assert gap_to_pifo("fifo", "WI") > 0
+
+
+def test_the_papers_figure_18_is_found():
+    answer = worst(18)
+    assert [figure.number for figure in FIGURES] == list(range(16, 24))
+    assert (answer.gap, answer.proven) == (80, True)
+    story = answer.story()
+    assert [rank_1_dropped(answer.trace, story[side]) for side in "ab"] == [11, 3]
