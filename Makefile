@@ -8,7 +8,7 @@ OUT    ?= out
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow test-guarantees miri check bench demo docs stubs worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
+.PHONY: build test test-slow test-guarantees test-faults miri check bench demo docs stubs worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -57,6 +57,12 @@ miri:
 ## Every test that docs/guarantees.md names, and that each of them exists and ran
 test-guarantees: build
 	$(BIN)/python scripts/test_guarantees.py
+
+## Kills, full disks, flipped bits, jumping clocks, all drawn from FAULTS_SEED, for FAULTS_MINUTES
+FAULTS_SEED ?= 1
+FAULTS_MINUTES ?= 3
+test-faults: build
+	$(BIN)/python scripts/test_faults.py --seed $(FAULTS_SEED) --minutes $(FAULTS_MINUTES)
 
 ## Style: formatting, lints as errors, types, and who may import whom
 check: build

@@ -67,6 +67,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         if error.filename is not None and (failed := Path(os.fsdecode(error.filename))).is_relative_to(temporary):
             place = folder / failed.relative_to(temporary)
             raise InputError(f"{place}: cannot be written: {error.strerror}") from None
+        if error.filename is None:
+            # It comes of writing to a file that is open.
+            raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
         raise
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)

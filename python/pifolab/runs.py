@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -179,7 +180,7 @@ class Run:
             _write_json(unfinished / "summary.json", self.summary)
             for name, frame in self.tables.items():
                 with writing(unfinished / f"{name}.parquet") as file:
-                    frame.write_parquet(file, metadata={"pifolab": json.dumps(self.manifest)})
+                    _write_parquet(file, frame, self.manifest)
             log = self.tables.get("packet_log")
             if log is not None and log.height:
                 from pifolab.pcapng import write_captures
@@ -520,6 +521,13 @@ def _as_toml(value: Any) -> str:
 
 def _quoted(value: Any) -> str:
     return json.dumps(value) if isinstance(value, str) else _as_toml(value)
+
+
+def _write_parquet(path: Path, frame: pl.DataFrame, manifest: Mapping[str, Any]) -> None:
+    # In one go, and by Python, which says why a file cannot be written; polars does not always know.
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, metadata={"pifolab": json.dumps(manifest)})
+    path.write_bytes(buffer.getbuffer())
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -229,9 +229,9 @@ def test_a_whole_run_that_a_killed_process_left_takes_its_place(tmp_path: Path):
     key = "0" * 32
     store.commit(key, {"manifest.json": b"{}", "a.parquet": b"a"}, {})
     # As if killed between the two renames that put another run in its place.
-    store.run_folder(key).rename(store.path / "partial" / f"{key}.1.old")
-    (store.path / "partial" / f"{key}.1.new").mkdir()
-    (store.path / "partial" / f"{key}.1.new" / "manifest.json").write_bytes(b"{}")
+    store.run_folder(key).rename(store.path / "partial" / f"{key}~1.old")
+    (store.path / "partial" / f"{key}~1.new").mkdir()
+    (store.path / "partial" / f"{key}~1.new" / "manifest.json").write_bytes(b"{}")
     assert store.clean() == 2
     assert (store.problem(key), store.tables(key)) == (None, ["a"])
 

@@ -13,6 +13,7 @@ from pifolab.cli import main
 from pifolab.errors import InputError
 from pifolab.store import Store
 from pifolab.sweep import Sweep, make_plan, run_sweep
+from pifolab.sweep.estimate import estimate
 
 GOOD = """scenario = "base.toml"
 seeds = [1]
@@ -346,6 +347,44 @@ def test_dry_run_lists_runs_and_estimates_and_runs_nothing(folder: Path, capsys:
     out = capsys.readouterr().out
     assert "2 runs, 2 of them finished, 0 to run" in out
     assert "2 combinations measured before, 0 sampled" in out
+
+
+def test_an_estimate_measures_the_slowest_kind_of_run(folder: Path):
+    # One scheduler in five takes a hundred times as long as the others, and long runs of it are few.
+    (folder / "base.toml").write_text(SCENARIO)
+    (folder / "slow.py").write_text(
+        "import pifolab, time\nclass Slow(pifolab.PythonScheduler):\n    def __init__(self):\n        self.q = []\n"
+        "    def enqueue(self, packet, now_ns):\n        time.sleep(0.0005)\n        self.q.append(packet)\n"
+        "    def dequeue(self, now_ns):\n        return self.q.pop(0) if self.q else None\n"
+    )
+    sweep = Sweep.from_dict(
+        {
+            "scenario": "base.toml",
+            "schedulers": {"slow": "slow.py:Slow"},
+            "axis": {
+                "scheduler": ["pifo", "fifo", "sp-pifo", "aifo", "slow"],
+                "length": {"key": "duration_s", "values": [0.0005, 0.001, 0.0015, 0.002, 0.0025, 0.02]},
+            },
+            "seeds": [1],
+        },
+        file="s.toml",
+    )
+    plan = make_plan(sweep)
+    estimated = estimate(plan, None, list(range(len(plan.settings))), workers=1)
+    slowest = next(
+        at for at, setting in enumerate(plan.settings) if setting.labels == {"scheduler": "slow", "length": 0.02}
+    )
+    # 18,333 packets, half a millisecond each at least.
+    assert estimated.run_s[slowest] is not None
+    assert 9 <= estimated.run_s[slowest] <= 40
+    others = [
+        time
+        for setting, time in zip(plan.settings, estimated.run_s, strict=True)
+        if setting.labels["scheduler"] != "slow"
+    ]
+    assert max(time or 99 for time in others) < 1
+    assert estimated.wall_s is not None
+    assert 12 <= estimated.wall_s <= 60
 
 
 def test_events_tell_everything_in_order(folder: Path, capsys: pytest.CaptureFixture[str]):

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -165,12 +166,12 @@ def test_a_half_written_run_is_removed_unless_somebody_writes_it(file: Path, tmp
     store = Store(tmp_path / "store")
     dead, alive = "0" * 32, "1" * 32
     for key in (dead, alive):
-        (store.path / "partial" / f"{key}.1.ab").mkdir()
-        (store.path / "partial" / f"{key}.1.ab" / "manifest.json").write_text("{")
+        (store.path / "partial" / f"{key}~1.ab").mkdir()
+        (store.path / "partial" / f"{key}~1.ab" / "manifest.json").write_text("{")
     claim = store.claim(alive)
     assert claim is not None
     run_sweep(sweep_of(tmp_path / "base.toml", seeds=[1]), store, workers=1)
-    assert names(store.path / "partial") == [f"{alive}.1.ab"]
+    assert names(store.path / "partial") == [f"{alive}~1.ab"]
     claim.release()
     assert store.clean() == 1
 
@@ -273,3 +274,57 @@ def test_the_plan_is_checked_before_a_store_is_made(file: Path, tmp_path: Path, 
     done = pifolab_command("sweep", file, "--store", "nowhere")
     assert done.returncode == 2
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_sigterm_keeps_what_is_finished_and_leaves_no_process(file: Path, tmp_path: Path):
+    file.write_text(SWEEP.replace("count = 6", "count = 400"))
+    sweep = start(file, "store", "--log-json", "-")
+    assert sweep.stdout is not None
+    for line in sweep.stdout:
+        if '"finished": 3' in line:
+            break
+    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(sweep.pid)], capture_output=True, text=True).stdout
+    sweep.send_signal(signal.SIGTERM)
+    _, errors = sweep.communicate(timeout=20)
+    assert sweep.returncode == 143
+    assert errors == "pifolab sweep: terminated; finished runs are kept, and the same command goes on from there\n"
+    assert not any(Path(f"/proc/{child}").exists() for child in children.split())
+    store = Store(tmp_path / "store", create=False)
+    assert names(store.path / "claims") == []
+    assert all(store.problem(key) is None for key in store.keys())  # noqa: SIM118
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_stopped_while_it_saves_leaves_nothing(tmp_path: Path, how: signal.Signals):
+    (tmp_path / "base.toml").write_text(SCENARIO)
+    command = [str(PIFOLAB), "run", "base.toml", "--out", "out"]
+    run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # The tables are there, the figures, which take longest, are not.
+    while run.poll() is None and not list(tmp_path.glob(".out.partial-*/*.parquet")):
+        time.sleep(0.002)
+    run.send_signal(how)
+    _, errors = run.communicate(timeout=60)
+    said = {signal.SIGTERM: (143, "pifolab: terminated\n"), signal.SIGINT: (130, "pifolab: interrupted\n")}
+    assert (run.returncode, errors) == said[how]
+    assert names(tmp_path) == ["base.toml"]
+
+
+def test_faults_that_are_drawn_from_a_seed_break_no_promise():
+    script = Path(__file__).parents[2] / "scripts" / "test_faults.py"
+    done = subprocess.run([sys.executable, script, "--rounds", "1"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "1 rounds of 8 faults from seed 1: every promise kept"
+
+
+def test_a_full_disk_in_a_run_is_one_line_that_names_the_folder(small_disk: Path, pifolab_command: Run, tmp_path: Path):
+    (tmp_path / "base.toml").write_text(SCENARIO)
+    # From no room for the first table to no room for the last figure.
+    for size in ("4k", "40k", "120k"):
+        subprocess.run(["mount", "-o", f"remount,size={size}", small_disk], check=True)
+        done = pifolab_command("run", "base.toml", "--out", small_disk / "run")
+        assert done.returncode == 2
+        assert re.fullmatch(
+            rf"pifolab: {re.escape(str(small_disk / 'run'))}[^:\n]*: cannot be written: No space left on device\n",
+            done.stderr,
+        )
+        assert names(small_disk) == []

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pifolab.cli.parser import Parser, complete_parser
+from pifolab.cli.signals import TERMINATED, TerminatedError, terminable
 from pifolab.errors import InternalError, PifolabError
 from pifolab.text import shown
 
@@ -34,10 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What a library thinks of our use of it, such as a letter that a font does not have, is no news for the user.
         warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab)(\.|$)")
     try:
-        arguments = parser.parse(sys.argv[1:] if argv is None else list(argv))
-        status = arguments.run(arguments)
-        sys.stdout.flush()
-        return int(status)
+        with terminable():
+            arguments = parser.parse(sys.argv[1:] if argv is None else list(argv))
+            status = arguments.run(arguments)
+            sys.stdout.flush()
+            return int(status)
     except InternalError as error:
         _say(parser, f"internal error: {error}; please report this together with the command")
         return INTERNAL_ERROR
@@ -56,6 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say(parser, "interrupted")
         return INTERRUPTED
+    except TerminatedError:
+        _say(parser, "terminated")
+        return TERMINATED
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except Exception as error:

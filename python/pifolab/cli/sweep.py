@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.rows import print_rows
+from pifolab.cli.signals import TERMINATED, TerminatedError
 from pifolab.errors import InputError
 
 if TYPE_CHECKING:
@@ -115,11 +116,12 @@ def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) 
                 tell({"event": "stopped", "reason": str(error)})
                 print(f"pifolab sweep: {error}", file=sys.stderr)
                 return FAILED
-            except KeyboardInterrupt:
-                tell({"event": "stopped", "reason": "interrupted"})
-                text = "interrupted; finished runs are kept, and the same command goes on from there"
+            except (KeyboardInterrupt, TerminatedError) as stop:
+                how = "interrupted" if isinstance(stop, KeyboardInterrupt) else "terminated"
+                tell({"event": "stopped", "reason": how})
+                text = f"{how}; finished runs are kept, and the same command goes on from there"
                 print(f"pifolab sweep: {text}", file=sys.stderr)
-                return INTERRUPTED
+                return INTERRUPTED if isinstance(stop, KeyboardInterrupt) else TERMINATED
             tell(_end(result))
         if arguments.log_json != "-":
             show_result(result, sys.stdout)

@@ -262,7 +262,8 @@ class Store:
                 (temporary / name).replace(folder / name)
             sync_folder(folder)
             everything = dict(sorted({**there, **digests}.items()))
-            write_whole(folder / _RECORD, seal({"run": key, **record, "files": everything}))
+            whole = seal({"run": key, **record, "files": everything})
+            write_whole(folder / _RECORD, whole, self._partial_path(key))
             return True
         finally:
             remove(temporary)
@@ -274,8 +275,9 @@ class Store:
             self.run_folder(key).rename(grave)
         remove(grave)
 
-    def _partial_path(self, key: str) -> Path:
-        return self._folder("partial") / f"{key}.{os.getpid()}.{os.urandom(4).hex()}"
+    def _partial_path(self, claim: str) -> Path:
+        """Return a new name for what is written by whoever holds `claim`, by which `leftovers` knows it."""
+        return self._folder("partial") / f"{claim}~{os.getpid()}.{os.urandom(4).hex()}"
 
     def _partial(self, key: str) -> Path:
         folder = self._partial_path(key)
@@ -285,7 +287,7 @@ class Store:
     def leftovers(self) -> Iterator[Path]:
         """Yield what processes that died left half-written."""
         for name in self._names("partial"):
-            claim = self.claim(name.partition(".")[0])
+            claim = self.claim(_claim_of(name))
             # Whoever writes a run has claimed it.
             if claim is not None:
                 with claim:
@@ -298,7 +300,7 @@ class Store:
         """
         count = 0
         for folder in self.leftovers():
-            key = folder.name.partition(".")[0]
+            key = _claim_of(folder.name)
             target = self.run_folder(key)
             if _KEY.fullmatch(key) and not target.exists() and self._problem_in(folder, key) is None:
                 self._folder("runs")
@@ -437,9 +439,9 @@ class Store:
         """
         import polars as pl
 
-        problem, before = None, None
+        problem, before, claim = None, None, f"sweep-{name}"
         try:
-            with self._wait_for_claim(f"sweep-{name}"):
+            with self._wait_for_claim(claim):
                 folder = self._folder("sweeps")
                 if (folder / f"{name}.json").exists():
                     try:
@@ -456,9 +458,10 @@ class Store:
                 if before is not None:
                     # Whoever dies in between leaves notes that fit the old table and the new one.
                     old = hashlib.sha256(table.read_bytes()).hexdigest()
-                    write_whole(notes, seal({**before, _RUNS_DIGESTS: [old, digest]}))
-                write_whole(table, content)
-                write_whole(notes, seal({**about, _RUNS_DIGESTS: [digest]}))
+                    both = seal({**before, _RUNS_DIGESTS: [old, digest]})
+                    write_whole(notes, both, self._partial_path(claim))
+                write_whole(table, content, self._partial_path(claim))
+                write_whole(notes, seal({**about, _RUNS_DIGESTS: [digest]}), self._partial_path(claim))
         except OSError as error:
             raise self._fault(error) from None
         return problem
@@ -551,6 +554,11 @@ class Store:
 
 
 _FOLDERS = ("runs", "sweeps", "partial", "claims")
+
+
+def _claim_of(name: str) -> str:
+    """Return the claim under which something in partial/ was written."""
+    return name.rpartition("~")[0]
 
 
 def _record_in(folder: Path, key: str) -> RunRecord:

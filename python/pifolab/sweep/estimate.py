@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pifolab.errors import PifolabError
@@ -12,8 +15,15 @@ from pifolab.sweep.pool import Pool
 
 __all__ = ["Estimated", "estimate"]
 
-#: So many combinations are sampled, each for this long.
-_MOST_SAMPLES, _SAMPLE_S = 6, 0.4
+#: Combinations are sampled until each value of an axis of texts, and the ends and the middle of one of numbers, was
+#: seen, but no more than this.
+_MOST_SAMPLES = 16
+
+#: After that the combinations that are expected to be the slowest, so often; a sweep is as long as they are.
+_SLOWEST_SAMPLES = 3
+
+#: So long for each sample, and for all together.
+_SAMPLE_S, _SAMPLES_S = 0.4, 5.0
 
 #: What a run costs beside itself (tables, files), and what starting the workers costs; measured, see docs/sweeps.md.
 _OVERHEAD_S, _START_S = 0.02, 1.0
@@ -48,30 +58,44 @@ def estimate(plan: Plan, store: Store | None, missing: list[int], workers: int) 
     finished = len(known)
     needed = max((_needed(plan, place) for place in sorted(set(missing))), default=0.0)
     unknown = [place for place in sorted(set(missing)) if place not in known]
-    step = max(1, -(-len(unknown) // _MOST_SAMPLES))
-    failed = ""
+    failed: dict[int, str] = {}
+    each_s = _SAMPLE_S
     if unknown:
         with Pool(1, None) as pool:
-            for place in unknown[::step]:
-                pool.submit(plan.job(plan.run(place, plan.sweep.seeds[0])) | {"sample_s": _SAMPLE_S})
-                while not (answers := [one for one in pool.wait(1.0) if "elapsed_s" in one or "failed" in one]):
-                    pass
-                answer = answers[0]
+            chosen = _covering(plan, unknown)
+            each_s = min(_SAMPLE_S, _SAMPLES_S / len(chosen))
+
+            def sample(place: int) -> None:
+                answer = _sample(pool, plan, place, each_s)
                 if "failed" in answer:
-                    failed = f"; {plan.settings[place].name} fails: {answer['reason']}"
+                    failed[place] = f"; {plan.settings[place].name} fails: {answer['reason']}"
                 elif answer["share"] > 0:
                     known[place] = answer["elapsed_s"] / answer["share"]
                     peaks.append(answer["peak_memory_bytes"])
-    run_s = tuple(_nearest(plan, known, place) for place in range(len(plan.settings)))
-    times = [run_s[place] for place in missing]
-    wall = None
-    if all(time is not None for time in times):
-        work = sum(time + _OVERHEAD_S for time in times if time is not None)
-        wall = (_START_S + work / workers) if times else 0.0
-    source = f"{finished} combinations measured before, {len(known) - finished} sampled for {_SAMPLE_S} s{failed}"
+
+            for place in chosen:
+                sample(place)
+            for _ in range(_SLOWEST_SAMPLES):
+                left = [place for place in unknown if place not in known and place not in failed]
+                if not known or not left:
+                    break
+                expected = _model(plan, known)
+                sample(max(left, key=expected))
+    times: tuple[float | None, ...] = (None,) * len(plan.settings)
+    wall = None if missing else 0.0
+    if known:
+        expected = _model(plan, known)
+        guessed = [known.get(place, expected(place)) for place in range(len(plan.settings))]
+        work = sum(guessed[place] + _OVERHEAD_S for place in missing)
+        # However many workers there are, the longest run is not divided.
+        longest = max((guessed[place] for place in missing), default=0.0)
+        wall = _START_S + max(work / workers, longest) if missing else 0.0
+        times = tuple(guessed)
+    sampled = len(known) - finished
+    source = f"{finished} combinations measured before, {sampled} sampled for {each_s:.1f} s" + "".join(failed.values())
     # A run that was cut short has not shown all that it needs, and one with other settings may need more.
     peak = max([*peaks, _PROCESS_BYTES + round(needed)]) if peaks or needed else None
-    return Estimated(run_s, wall, peak * workers if peak else None, source)
+    return Estimated(times, wall, peak * workers if peak else None, source)
 
 
 def _needed(plan: Plan, place: int) -> float:
@@ -98,15 +122,74 @@ def _record(plan: Plan, store: Store | None, place: int, seed: int) -> dict[str,
     return store.record(key) if store.problem(key) is None else None
 
 
-def _nearest(plan: Plan, known: dict[int, float], place: int) -> float | None:
-    """Return the time of the combination that shares most labels with the one at `place`."""
-    if not known:
-        return None
-    labels = plan.settings[place].labels
+def _sample(pool: Pool, plan: Plan, place: int, seconds: float) -> dict[str, Any]:
+    """Run the combination at `place` for some seconds."""
+    pool.submit(plan.job(plan.run(place, plan.sweep.seeds[0])) | {"sample_s": seconds})
+    while not (answers := [one for one in pool.wait(1.0) if "elapsed_s" in one or "failed" in one]):
+        pass
+    return answers[0]
 
-    def alike(other: int) -> int:
-        return sum(plan.settings[other].labels[axis] == label for axis, label in labels.items())
 
-    best = max(alike(other) for other in known)
-    same = [known[other] for other in known if alike(other) == best]
-    return known.get(place, sum(same) / len(same))
+def _covering(plan: Plan, places: list[int]) -> list[int]:
+    """Return few of `places` that together have every value that may matter."""
+    wanted: set[tuple[str, Any]] = set()
+    for axis in plan.sweep.axes:
+        labels = list(dict.fromkeys(plan.settings[place].labels[axis.name] for place in places))
+        if _numbers(labels):
+            numbers = sorted(label for label in labels if label is not None)
+            labels = [numbers[0], numbers[len(numbers) // 2], numbers[-1], *([None] if None in labels else [])]
+        wanted |= {(axis.name, label) for label in labels}
+    chosen: list[int] = []
+    left = list(places)
+    while left and len(chosen) < _MOST_SAMPLES and (wanted or not chosen):
+        best = max(left, key=lambda place: len(wanted & set(plan.settings[place].labels.items())))
+        gained = wanted & set(plan.settings[best].labels.items())
+        if chosen and not gained:
+            break
+        wanted -= gained
+        chosen.append(best)
+        left.remove(best)
+    return chosen
+
+
+def _numbers(labels: list[Any]) -> bool:
+    return any(label is not None for label in labels) and all(
+        label is None or (isinstance(label, (int, float)) and not isinstance(label, bool)) for label in labels
+    )
+
+
+def _logarithm(axis: str, labels: Mapping[str, Any]) -> float:
+    return math.log(labels[axis]) if labels[axis] is not None else 0.0
+
+
+def _is(axis: str, label: Any, labels: Mapping[str, Any]) -> float:
+    return float(labels[axis] == label)
+
+
+def _model(plan: Plan, known: dict[int, float]) -> Callable[[int], float]:
+    """Return a guess of the time of any combination: every axis multiplies it.
+
+    A text by a factor of its own, a number by a power of itself; least squares over the logarithms of what is known,
+    with a small weight on factors of 1.
+    """
+    import numpy as np
+
+    columns: list[Callable[[Mapping[str, Any]], float]] = []
+    for axis in plan.sweep.axes:
+        labels = list(dict.fromkeys(setting.labels[axis.name] for setting in plan.settings))
+        name = axis.name
+        if _numbers(labels) and all(label is None or label > 0 for label in labels):
+            columns.append(partial(_logarithm, name))
+            labels = [None] if None in labels else []
+        columns += [partial(_is, name, label) for label in labels]
+
+    def features(place: int) -> list[float]:
+        return [column(plan.settings[place].labels) for column in columns]
+
+    logs = np.log([max(seconds, 1e-6) for seconds in known.values()])
+    rows = np.array([features(place) for place in known]).reshape(len(known), len(columns))
+    middle = rows.mean(axis=0)
+    mean = float(logs.mean())
+    centred = rows - middle
+    weights = np.linalg.solve(centred.T @ centred + 1e-2 * np.eye(len(columns)), centred.T @ (logs - mean))
+    return lambda place: math.exp(mean + float((np.array(features(place)) - middle) @ weights))
