@@ -387,6 +387,21 @@ def test_an_estimate_measures_the_slowest_kind_of_run(folder: Path):
     assert 12 <= estimated.wall_s <= 60
 
 
+def test_the_memory_that_an_estimate_tells_is_about_what_is_used(folder: Path):
+    # A row for every packet and one for each of its eight queues: much more than a sample of 0.4 s has seen.
+    (folder / "base.toml").write_text(
+        SCENARIO.partition("[[scheduler]]")[0].replace("0.002", "0.4")
+        + 'metrics = { sample_every_packets = 1, max_samples = 1_000_000 }\nscheduler = [{ name = "sp-pifo" }]\n'
+    )
+    sweep = Sweep.from_dict({"scenario": "base.toml", "seeds": [1]}, file="s.toml")
+    estimated = estimate(make_plan(sweep), None, [0], workers=1).memory_bytes
+    store = run_sweep(sweep, Store("store"), workers=1).store
+    used = store.record(store.keys()[0])["peak_memory_bytes"]
+    assert used > 300 * 2**20
+    assert estimated is not None
+    assert 0.5 < estimated / used < 2
+
+
 def test_events_tell_everything_in_order(folder: Path, capsys: pytest.CaptureFixture[str]):
     import json
 
