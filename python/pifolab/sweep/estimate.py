@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +25,9 @@ _SLOWEST_SAMPLES = 3
 
 #: So long for each sample, and for all together.
 _SAMPLE_S, _SAMPLES_S = 0.4, 5.0
+
+#: After this no further one is begun.
+_LONGEST_S = 30.0
 
 #: What a run costs beside itself (tables, files), and what starting the workers costs; measured, see docs/sweeps.md.
 _OVERHEAD_S, _START_S = 0.02, 1.0
@@ -59,7 +63,8 @@ def estimate(plan: Plan, store: Store | None, missing: list[int], workers: int) 
     needed = max((_needed(plan, place) for place in sorted(set(missing))), default=0.0)
     unknown = [place for place in sorted(set(missing)) if place not in known]
     failed: dict[int, str] = {}
-    each_s = _SAMPLE_S
+    at_least: dict[int, float] = {}
+    each_s, begun = _SAMPLE_S, time.monotonic()
     if unknown:
         with Pool(1, None) as pool:
             chosen = _covering(plan, unknown)
@@ -69,15 +74,19 @@ def estimate(plan: Plan, store: Store | None, missing: list[int], workers: int) 
                 answer = _sample(pool, plan, place, each_s)
                 if "failed" in answer:
                     failed[place] = f"; {plan.settings[place].name} fails: {answer['reason']}"
-                elif answer["share"] > 0:
+                    return
+                peaks.append(answer["peak_memory_bytes"])
+                if answer["share"] > 0:
                     known[place] = answer["elapsed_s"] / answer["share"]
-                    peaks.append(answer["peak_memory_bytes"])
+                else:
+                    at_least[place] = answer["elapsed_s"]
+                    failed[place] = f"; {plan.settings[place].name} takes longer than {answer['elapsed_s']:.0f} s"
 
             for place in chosen:
                 sample(place)
             for _ in range(_SLOWEST_SAMPLES):
                 left = [place for place in unknown if place not in known and place not in failed]
-                if not known or not left:
+                if not known or not left or time.monotonic() - begun > _LONGEST_S:
                     break
                 expected = _model(plan, known)
                 sample(max(left, key=expected))
@@ -85,7 +94,9 @@ def estimate(plan: Plan, store: Store | None, missing: list[int], workers: int) 
     wall = None if missing else 0.0
     if known:
         expected = _model(plan, known)
-        guessed = [known.get(place, expected(place)) for place in range(len(plan.settings))]
+        guessed = [
+            known.get(place, max(expected(place), at_least.get(place, 0.0))) for place in range(len(plan.settings))
+        ]
         work = sum(guessed[place] + _OVERHEAD_S for place in missing)
         # However many workers there are, the longest run is not divided.
         longest = max((guessed[place] for place in missing), default=0.0)

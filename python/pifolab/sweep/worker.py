@@ -22,6 +22,10 @@ from pifolab.sweep.job import JobError, OverTimeError, described, execute, peak_
 _TELL_EVERY_S = 0.5
 
 
+#: A run that has not told by then how far it is is given up by a sample.
+LONGEST_SAMPLE_S = 20.0
+
+
 class _EnoughError(Exception):
     """The sample has seen enough."""
 
@@ -90,7 +94,8 @@ def _sample(job: dict[str, Any], seconds: float) -> dict[str, Any]:
         share = done or 0.0
         if time.perf_counter() - begun >= seconds and share > 0:
             raise _EnoughError
-        if time.perf_counter() - begun >= 10 * seconds:
+        # A slow run tells late how far it is.
+        if time.perf_counter() - begun >= LONGEST_SAMPLE_S:
             raise _EnoughError
 
     try:
