@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
+HOST   := $(shell rustc -vV 2> /dev/null | sed -n "s/^host: //p")
 
 # Everything that the compiled module is made of: `make build` does nothing when none of it changed.
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow test-guarantees test-faults miri check bench demo docs stubs worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
+.PHONY: build test test-slow test-guarantees test-faults miri sanitize check bench demo docs stubs worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -41,7 +42,7 @@ test: build
 test-slow: build
 	cargo test --locked --release --package pifolab-sim --test netbench --test network -- --include-ignored
 	$(BIN)/python -m pytest -m slow
-	$(MAKE) miri
+	$(MAKE) miri sanitize
 
 ## The unit tests of the schedulers' containers and orders under Miri, which sees every undefined behaviour (minutes; needs
 ## nightly Rust with its component miri). What draws millions of packets would take hours there and is left out.
@@ -53,6 +54,15 @@ miri:
 	else \
 		echo "make miri checks nothing: it needs rustup toolchain install nightly --component miri"; exit 1; \
 	fi
+
+## Everything public of the scheduler library in any order of calls, under the address sanitizer and (plain and with AVX2) under
+## Miri (needs nightly Rust with its component miri)
+sanitize:
+	RUSTFLAGS=-Zsanitizer=address cargo +nightly test --locked --target $(HOST) --target-dir target/sanitize \
+		--package pifolab-sched --test any_order
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked --package pifolab-sched --test any_order
+	RUSTFLAGS=-Ctarget-feature=+avx2,+popcnt MIRIFLAGS=-Zmiri-disable-isolation \
+		cargo +nightly miri test --locked --target-dir target/miri-avx2 --package pifolab-sched --test any_order
 
 ## Every test that docs/guarantees.md names, and that each of them exists and ran
 test-guarantees: build

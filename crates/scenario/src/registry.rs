@@ -2,6 +2,7 @@
 
 use pifolab_sched::params::{Args, FromArgs, Info, Kind, Param, ParamError, closest};
 use pifolab_sched::{Facts, RankFn, Scheduler, ranks, schedulers};
+use pifolab_sim::network::PortScheduler;
 
 /// A scheduler that can be built from text, and what the rest of the project asks about it.
 pub struct SchedulerEntry {
@@ -21,6 +22,8 @@ pub struct SchedulerEntry {
     pub live_window: fn(&Settings<'_>) -> Option<LiveWindow>,
     /// Builds it from its arguments; every argument must be known and have an effect.
     pub build: fn(Args) -> Result<BoxedScheduler, ParamError>,
+    /// As `build`, for a port of a network.
+    pub port: fn(Args) -> Result<PortScheduler, ParamError>,
 }
 
 /// A window whose ranks change after they were sampled: it holds packets, and a packet's rank is written anew at each hop.
@@ -172,9 +175,20 @@ fn counted(registers: u64, table_bytes: f64, counted: impl Into<String>) -> Swit
 /// A scheduler chosen at run time.
 pub type BoxedScheduler = Box<dyn Scheduler + Send>;
 
+/// A row for any scheduler.
 const fn scheduler<S: FromArgs + Scheduler + Send + 'static>(traits: Traits, look: Look) -> SchedulerEntry {
     let build = |args| Ok(Box::new(S::build(args)?) as BoxedScheduler);
-    SchedulerEntry { info: &S::INFO, traits, look, advice: None, cost: None, live_window: |_| None, build }
+    let port = |args| Ok(PortScheduler::from(Box::new(S::build(args)?)));
+    SchedulerEntry { info: &S::INFO, traits, look, advice: None, cost: None, live_window: |_| None, build, port }
+}
+
+/// A row for a scheduler that ports of a network can take apart: a decider joined to queues, or a PIFO. They store less of
+/// each packet then.
+const fn in_parts<S: FromArgs + Scheduler + Into<PortScheduler> + Send + 'static>(
+    traits: Traits,
+    look: Look,
+) -> SchedulerEntry {
+    SchedulerEntry { port: |args| Ok(S::build(args)?.into()), ..scheduler::<S>(traits, look) }
 }
 
 const fn look(label: &'static str, colour: &'static str, dash: &'static [u8], marker: &'static str) -> Look {
@@ -187,31 +201,31 @@ const WINDOWS: &[&str] = &["20", "100", "1000"];
 
 /// Every scheduler.
 pub const SCHEDULERS: &[SchedulerEntry] = &[
-    scheduler::<schedulers::Pifo>(Traits { ideal: true, ..BY_RANK }, look("PIFO", "#000000", &[], "o")),
+    in_parts::<schedulers::Pifo>(Traits { ideal: true, ..BY_RANK }, look("PIFO", "#000000", &[], "o")),
     SchedulerEntry {
         advice: Some(&[]),
         cost: Some(|_| counted(0, 0.0, "nothing")),
-        ..scheduler::<schedulers::Fifo>(
+        ..in_parts::<schedulers::Fifo>(
             Traits { reads_ranks: false, tail_drop: true, ..BY_RANK },
             look("FIFO", "#8c8c8c", &[1, 1], "s"),
         )
     },
     SchedulerEntry {
         cost: Some(|_| counted(0, 0.0, "fixed bounds are entries of a match table, not state")),
-        ..scheduler::<schedulers::StrictPriority>(BY_RANK, look("Fixed bounds", "#332288", &[3, 1], "h"))
+        ..in_parts::<schedulers::StrictPriority>(BY_RANK, look("Fixed bounds", "#332288", &[3, 1], "h"))
     },
     SchedulerEntry {
         advice: Some(&[("push_down", &["cost", "one", "queue-bound"])]),
         cost: Some(|settings| counted(settings.queues, 0.0, "one bound for each queue")),
-        ..scheduler::<schedulers::SpPifo>(BY_RANK, look("SP-PIFO", "#e69f00", &[5, 1], "^"))
+        ..in_parts::<schedulers::SpPifo>(BY_RANK, look("SP-PIFO", "#e69f00", &[5, 1], "^"))
     },
     SchedulerEntry {
         cost: Some(|settings| {
             counted(5 * settings.queues, 0.0, "for each queue a bound and four counters (SP-PIFO, appendix A)")
         }),
-        ..scheduler::<schedulers::SpPifoGreedy>(BY_RANK, look("SP-PIFO greedy", "#999933", &[5, 1, 2, 1], "p"))
+        ..in_parts::<schedulers::SpPifoGreedy>(BY_RANK, look("SP-PIFO greedy", "#999933", &[5, 1, 2, 1], "p"))
     },
-    scheduler::<schedulers::SpPifoOptimal>(BY_RANK, look("SP-PIFO optimal", "#aa4499", &[1, 2], "*")),
+    in_parts::<schedulers::SpPifoOptimal>(BY_RANK, look("SP-PIFO optimal", "#aa4499", &[1, 2], "*")),
     SchedulerEntry {
         advice: Some(&[("window", WINDOWS), ("k", HEADROOMS)]),
         cost: Some(|settings| {
@@ -229,7 +243,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
                 k: settings.fraction("k") as f32,
             })
         },
-        ..scheduler::<schedulers::Aifo>(
+        ..in_parts::<schedulers::Aifo>(
             Traits { tests_when_idle: true, ..BY_RANK },
             look("AIFO", "#0072b2", &[3, 1, 1, 1], "v"),
         )
@@ -242,7 +256,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             let lengths = format!("{queues} queue lengths come from the traffic manager");
             counted(slots + 1, 0.0, format!("{slots} ranks of the window and its position; {lengths}"))
         }),
-        ..scheduler::<schedulers::Packs>(BY_RANK, look("PACKS", "#d55e00", &[], "D"))
+        ..in_parts::<schedulers::Packs>(BY_RANK, look("PACKS", "#d55e00", &[], "D"))
     },
     SchedulerEntry {
         advice: Some(&[("tracking_range_packets", &["100", "500", "1000"]), ("k", HEADROOMS)]),
@@ -251,7 +265,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             let how = "Min, Max and a counter; 3 x 15 entries of 36 bits, 256 of 4 bytes";
             counted(3, 3.0 * 15.0 * 36.0 / 8.0 + 256.0 * 4.0, how)
         }),
-        ..scheduler::<schedulers::Rifo>(BY_RANK, look("RIFO", "#009e73", &[5, 1, 1, 1], "P"))
+        ..in_parts::<schedulers::Rifo>(BY_RANK, look("RIFO", "#009e73", &[5, 1, 1, 1], "P"))
     },
     SchedulerEntry {
         advice: Some(&[("window_packets", &["1000", "5000"]), ("r_min", &["1", "64", "1500"])]),
@@ -260,12 +274,12 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             let how = "exponent and counter; 4096 entries of 5 bits (the logarithm takes 1089 bits more)";
             counted(2, 4096.0 * 5.0 / 8.0, how)
         }),
-        ..scheduler::<schedulers::ExpPifo>(BY_RANK, look("Exp-PIFO", "#cc79a7", &[4, 1, 1, 1, 1, 1], "X"))
+        ..in_parts::<schedulers::ExpPifo>(BY_RANK, look("Exp-PIFO", "#cc79a7", &[4, 1, 1, 1, 1, 1], "X"))
     },
     SchedulerEntry {
         advice: Some(&[("bytes_per_round", &["320", "1500", "3000"])]),
         cost: Some(|_| counted(2 * 16_384 + 1, 0.0, "the round and a count-min sketch of 2 x 16,384 bids")),
-        ..scheduler::<schedulers::Afq>(
+        ..in_parts::<schedulers::Afq>(
             Traits { reads_ranks: false, reads_flows: true, ..BY_RANK },
             look("AFQ", "#56b4e9", &[2, 1], "<"),
         )

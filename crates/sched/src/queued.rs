@@ -4,7 +4,7 @@ use crate::decider::{Arriving, Decider, FromParams};
 use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::store::{PriorityQueues, Queues};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, RankInterval, Scheduler};
-use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::marker::PhantomData;
 use pifolab_units::{Bytes, Rank, Time};
 
@@ -59,28 +59,49 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
         &self.queues
     }
 
-    /// Sends an item straight through, while nothing waits: decider and accounts are as [`enqueue`](Scheduler::enqueue) and
-    /// then [`dequeue`](Scheduler::dequeue) at the same instant leave them, but the item is not stored. To be called only
-    /// while nothing waits.
+    /// Offers an item of which a packet reads `arriving`: what [`enqueue`](Scheduler::enqueue) does, for items that need not
+    /// carry all of that along. Returns the queue that stores a copy of it.
     ///
     /// # Errors
-    /// Why the item is refused, as `enqueue` says it.
+    /// Why it is refused.
     #[inline(always)]
-    pub fn pass(&mut self, item: &T) -> Result<(), DropReason> {
+    pub fn offer(&mut self, arriving: Arriving, item: &T) -> Result<usize, DropReason> {
+        // Whether it is refused no branch could foresee: it is written to a queue in any case, and counts there or not.
+        let (queue, wanted, reason) = match self.decider.decide(arriving, self.queues.rooms()) {
+            Ok(queue) => (queue, true, DropReason::Full),
+            Err(reason) => (0, false, reason),
+        };
+        if self.queues.push_if(wanted, queue, item) { Ok(queue) } else { Err(reason) }
+    }
+
+    /// Lets a packet straight through, while nothing waits: the decider is as an [`offer`](Self::offer) and a
+    /// [`pop`](Self::pop) at the same instant leave it, but nothing is stored. To be called only while nothing waits.
+    ///
+    /// # Errors
+    /// Why it is refused, as `offer` says it.
+    #[inline(always)]
+    pub fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {
         debug_assert!(self.queues.first().is_none(), "only what finds nothing waiting goes past the queues");
         let Self { queues, decider, .. } = self;
-        let queue = decider.decide(Arriving::of(item), queues.rooms())?;
-        let passed = queues.pass(queue, item.size(), |rooms| {
+        let queue = decider.decide(arriving, queues.rooms())?;
+        let passed = queues.pass(queue, arriving.size, |rooms| {
             decider.serve(queue, rooms);
         });
         if passed { Ok(()) } else { Err(DropReason::Full) }
     }
-}
 
-impl<D: Decider + 'static, T: Item, Q> Queued<D, T, Q> {
-    /// The same with a decider whose type is no longer known.
-    pub fn boxed(self) -> Queued<Box<dyn Decider>, T, Q> {
-        Queued { queues: self.queues, decider: Box::new(self.decider), stores: PhantomData }
+    /// Takes the next item to send, and tells the queue that it waited in.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<(T, usize)> {
+        let first = self.queues.first()?;
+        let queue = self.decider.serve(first, self.queues.rooms());
+        self.queues.pop_from(queue).map(|item| (item, queue))
+    }
+
+    /// The decider and the capacities of its queues.
+    pub fn into_parts(self) -> (D, Vec<Capacity>) {
+        let capacities = self.queues.rooms().iter().map(|room| room.capacity()).collect();
+        (self.decider, capacities)
     }
 }
 
@@ -88,24 +109,16 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
     #[inline(always)]
     fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
         let rank = packet.rank();
-        // Whether it is refused no branch could foresee: it is written to a queue in any case, and counts there or not.
-        let (queue, wanted, reason) = match self.decider.decide(Arriving::of(&packet), self.queues.rooms()) {
-            Ok(queue) => (queue, true, DropReason::Full),
-            Err(reason) => (0, false, reason),
-        };
-        if self.queues.push_if(wanted, queue, &packet) {
-            Enqueued::Admitted { queue: queue as u32, rank }
-        } else {
-            Enqueued::Dropped { packet, reason }
+        match self.offer(Arriving::of(&packet), &packet) {
+            Ok(queue) => Enqueued::Admitted { queue: queue as u32, rank },
+            Err(reason) => Enqueued::Dropped { packet, reason },
         }
     }
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Dequeued<T> {
-        let Some(first) = self.queues.first() else { return Dequeued::Empty };
-        let queue = self.decider.serve(first, self.queues.rooms());
-        match self.queues.pop_from(queue) {
-            Some(packet) => Dequeued::Packet { packet, queue: queue as u32 },
+        match self.pop() {
+            Some((packet, queue)) => Dequeued::Packet { packet, queue: queue as u32 },
             None => Dequeued::Empty,
         }
     }
@@ -209,5 +222,84 @@ mod tests {
         charges_the_right_queue::<SpPifo>(&[("order", "push-down-first")]);
         charges_the_right_queue::<ExpPifo>(&[]);
         charges_the_right_queue::<ExpPifo>(&[("mapping", "bounds")]);
+    }
+
+    /// Now and then, where nothing waits, one twin stores a packet and sends it while the other lets it pass.
+    fn passes_as_if_stored<S>(build: impl Fn() -> S)
+    where
+        S: Scheduler,
+        Twin<S>: Passes,
+    {
+        let (mut stores, mut passes) = (Twin(build()), Twin(build()));
+        let (mut state, mut passed, mut refused) = (1u64, 0, 0);
+        for id in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let draw = (state >> 33) as u32;
+            let packet = || Packet {
+                id,
+                flow: draw % 3,
+                size: 40 + draw % 1_460,
+                rank: Rank::from(draw % 29),
+                arrival: Time::ZERO,
+            };
+            if passes.0.is_empty() && draw & 1 << 20 != 0 {
+                let outcome = stores.0.enqueue(packet(), Time::ZERO);
+                match (passes.pass(Arriving::of(&packet())), outcome) {
+                    (Ok(()), Enqueued::Admitted { .. }) => {
+                        passed += 1;
+                        assert!(
+                            matches!(stores.0.dequeue(Time::ZERO), Dequeued::Packet { packet, .. } if packet.id == id)
+                        );
+                    }
+                    (Err(reason), Enqueued::Dropped { reason: expected, .. }) => assert_eq!(reason, expected),
+                    (ours, theirs) => panic!("{ours:?} past the queues, {theirs:?} through them"),
+                }
+                continue;
+            }
+            let outcomes = (stores.0.enqueue(packet(), Time::ZERO), passes.0.enqueue(packet(), Time::ZERO));
+            refused += u32::from(!outcomes.0.is_admitted());
+            assert_eq!(outcomes.0, outcomes.1);
+            for _ in 0..(draw >> 8) % 4 % 3 {
+                assert_eq!(stores.0.dequeue(Time::ZERO), passes.0.dequeue(Time::ZERO));
+            }
+        }
+        assert!(passed > 100 && refused > 0, "{passed} passed, {refused} were refused");
+    }
+
+    struct Twin<S>(S);
+
+    trait Passes {
+        fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason>;
+    }
+
+    impl<D: Decider, Q: Queues<Packet>> Passes for Twin<Queued<D, Packet, Q>> {
+        fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {
+            self.0.pass(arriving)
+        }
+    }
+
+    #[test]
+    fn a_packet_that_passes_leaves_the_decider_as_one_that_was_stored_and_sent() {
+        use crate::schedulers::*;
+        passes_as_if_stored(|| <Fifo>::new(FifoParams { capacity: Capacity::Packets(4) }).unwrap());
+        passes_as_if_stored(|| <StrictPriority>::new(StrictPriorityParams::uniform(3, 2, 29)).unwrap());
+        passes_as_if_stored(|| <SpPifo>::new(SpPifoParams::uniform(3, 2)).unwrap());
+        let params = SpPifoParams { order: Order::PushDownFirst, ..SpPifoParams::uniform(3, 2) };
+        passes_as_if_stored(|| <SpPifo>::new(params.clone()).unwrap());
+        passes_as_if_stored(|| <Aifo>::new(AifoParams::packets(5)).unwrap());
+        passes_as_if_stored(|| <Rifo>::new(RifoParams::packets(5)).unwrap());
+        passes_as_if_stored(|| <Packs>::new(PacksParams::uniform(3, 2, 20)).unwrap());
+        let params = PacksParams { occupancy: Occupancy::Global, below: true, ..PacksParams::uniform(3, 2, 20) };
+        passes_as_if_stored(|| <Packs>::new(params.clone()).unwrap());
+        passes_as_if_stored(|| <ExpPifo>::new(ExpPifoParams::uniform(3, 2)).unwrap());
+        passes_as_if_stored(|| {
+            <Afq>::new(AfqParams {
+                capacities: alloc::vec![Capacity::Packets(2); 3],
+                bytes_per_round: 1_000,
+                horizon: Horizon::Ge,
+                counters: AfqCounters::Exact,
+            })
+            .unwrap()
+        });
     }
 }

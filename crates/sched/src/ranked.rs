@@ -109,6 +109,21 @@ impl<R, S> Ranked<R, S> {
         Self { rank_fn, scheduler }
     }
 
+    /// The two.
+    pub fn into_parts(self) -> (R, S) {
+        (self.rank_fn, self.scheduler)
+    }
+
+    /// As [`dequeue`](Scheduler::dequeue), for the only packet held, which was admitted at this very moment by an idle port and
+    /// goes past the queue: it did not wait, so the rank function is told of no departure. Ports that send every packet
+    /// through the queue never call it.
+    pub fn dequeue_unqueued<T: Item>(&mut self, now: Time) -> Dequeued<T>
+    where
+        S: Scheduler<T>,
+    {
+        self.scheduler.dequeue(now)
+    }
+
     /// The scheduler inside.
     pub const fn scheduler(&self) -> &S {
         &self.scheduler
@@ -152,10 +167,6 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
             Dequeued::NotBefore(_) | Dequeued::Empty => {}
         }
         outcome
-    }
-
-    fn dequeue_unqueued(&mut self, now: Time) -> Dequeued<T> {
-        self.scheduler.dequeue_unqueued(now)
     }
 
     fn hint(&mut self, id: u64, hints: &Hints) {

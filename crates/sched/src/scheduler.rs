@@ -22,12 +22,6 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
     /// Asks for the next packet to send at time `now`.
     fn dequeue(&mut self, now: Time) -> Dequeued<T>;
 
-    /// Takes the only packet held, which was admitted at this very moment by an idle port, past the queue: it did not
-    /// wait, so no rank function is told of a departure. Ports that send every packet through the queue never call it.
-    fn dequeue_unqueued(&mut self, now: Time) -> Dequeued<T> {
-        self.dequeue(now)
-    }
-
     /// Offers a packet that may not leave before `eligible`. Only PIEO looks at it; others enqueue as usual.
     fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
         let _ = eligible;
@@ -52,9 +46,6 @@ impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
     }
     fn dequeue(&mut self, now: Time) -> Dequeued<T> {
         (**self).dequeue(now)
-    }
-    fn dequeue_unqueued(&mut self, now: Time) -> Dequeued<T> {
-        (**self).dequeue_unqueued(now)
     }
     fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
         (**self).enqueue_eligible(packet, eligible, now)

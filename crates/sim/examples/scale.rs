@@ -24,7 +24,7 @@ fn main() {
     let (transport, ports) = match case.as_str() {
         "dctcp" => (TransportParams::dctcp(), PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600)),
         "sp-pifo" => {
-            let make = |_: &_| Box::new(SpPifo::new(SpPifoParams::uniform(8, 10)).expect("these are right")) as _;
+            let make = |_: &_| <SpPifo>::new(SpPifoParams::uniform(8, 10)).expect("these are right");
             (TransportParams::pfabric(), PortConfig::scheduler(make))
         }
         other => {

@@ -53,12 +53,12 @@ impl Case {
         match self {
             Self::Dctcp => Config::new(topology, TransportParams::dctcp(), marking, end),
             Self::PfabricPifo => {
-                let pifo = || Pifo::new(PifoParams::packets(80)).expect("a sound capacity");
-                Config::new(topology, TransportParams::pfabric(), PortConfig::scheduler(move |_| Box::new(pifo())), end)
+                let pifo = || <Pifo>::new(PifoParams::packets(80)).expect("a sound capacity");
+                Config::new(topology, TransportParams::pfabric(), PortConfig::scheduler(move |_| pifo()), end)
             }
             Self::PfabricSpPifo => {
-                let sp_pifo = || SpPifo::new(SpPifoParams::uniform(8, 10)).expect("sound queues");
-                let ports = PortConfig::scheduler(move |_| Box::new(sp_pifo()));
+                let sp_pifo = || <SpPifo>::new(SpPifoParams::uniform(8, 10)).expect("sound queues");
+                let ports = PortConfig::scheduler(move |_| sp_pifo());
                 Config::new(topology, TransportParams::pfabric(), ports, end)
             }
             Self::NetbenchDctcp => {

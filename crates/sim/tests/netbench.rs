@@ -10,7 +10,7 @@ use pifolab_sched::schedulers::{
     Afq, AfqCounters, AfqParams, Aifo, AifoParams, Arithmetic, Compare, Horizon, Pifo, PifoParams, SpPifo,
     SpPifoParams, Ties, Update,
 };
-use pifolab_sched::{Capacity, Ranked, Scheduler};
+use pifolab_sched::{Capacity, Ranked};
 use pifolab_sim::network::{
     Config, Flow, IdlePort, LeafSpine, NetbenchAifoWfq, NetbenchTransport, Network, PortConfig, Profile, RunResult,
 };
@@ -22,24 +22,23 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
     let pifo = |packets: u32| {
         // The forks push one packet out as soon as the published capacity is reached.
         let capacity = Capacity::Packets(packets - 1);
-        Pifo::new(PifoParams { capacity, ranks: None, ties: Ties::Heap }).unwrap()
+        <Pifo>::new(PifoParams { capacity, ranks: None, ties: Ties::Heap }).unwrap()
     };
     let stfq = move || {
         let give_back = profile == Profile::NetbenchAifo;
         Stfq::new(StfqParams { weights: Vec::new(), scale: 1, virtual_time: VirtualTime::Follow, give_back }).unwrap()
     };
-    let boxed = |make: fn() -> Box<dyn Scheduler>| PortConfig::scheduler(move |_| make());
     match scheme {
         "tcp" if profile == Profile::NetbenchAifo => PortConfig::drop_tail(Capacity::Packets(100)),
         "tcp" => PortConfig::drop_tail(Capacity::Bytes(146_000)),
         "dctcp" => PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600),
-        "pifo" => PortConfig::scheduler(move |_| Box::new(pifo(80))),
-        "sppifo" => boxed(|| Box::new(SpPifo::new(SpPifoParams::uniform(8, 10)).unwrap())),
-        "pifowfq-32" => PortConfig::scheduler(move |_| Box::new(Ranked::new(stfq(), pifo(320)))).with_ecn(48_000),
-        "sppifowfq-32" => PortConfig::scheduler(move |_| {
-            Box::new(Ranked::new(stfq(), SpPifo::new(SpPifoParams::uniform(32, 10)).unwrap()))
-        })
-        .with_ecn(48_000),
+        "pifo" => PortConfig::scheduler(move |_| pifo(80)),
+        "sppifo" => PortConfig::scheduler(|_| <SpPifo>::new(SpPifoParams::uniform(8, 10)).unwrap()),
+        "pifowfq-32" => PortConfig::scheduler(move |_| Ranked::new(stfq(), pifo(320))).with_ecn(48_000),
+        "sppifowfq-32" => {
+            PortConfig::scheduler(move |_| Ranked::new(stfq(), <SpPifo>::new(SpPifoParams::uniform(32, 10)).unwrap()))
+                .with_ecn(48_000)
+        }
         "afq-32" => {
             // The AIFO fork overwrites the published capacity of 10 packets per queue with 320.
             let packets = if profile == Profile::NetbenchAifo { 320 } else { 10 };
@@ -49,7 +48,7 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
                 horizon: Horizon::Gt,
                 counters: AfqCounters::Exact,
             };
-            PortConfig::scheduler(move |_| Box::new(Afq::new(params.clone()).unwrap())).with_ecn(48_000)
+            PortConfig::scheduler(move |_| <Afq>::new(params.clone()).unwrap()).with_ecn(48_000)
         }
         "aifo" => {
             let params = AifoParams {
@@ -59,7 +58,7 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
                 arithmetic: Arithmetic::Netbench,
                 ..AifoParams::packets(20)
             };
-            let ports = PortConfig::scheduler(move |_| Box::new(Aifo::new(params.clone()).unwrap()));
+            let ports = PortConfig::scheduler(move |_| <Aifo>::new(params.clone()).unwrap());
             PortConfig { idle: IdlePort::Admission, ..ports }
         }
         _ => panic!("{run}: no scheme is called {scheme}"),
@@ -132,7 +131,7 @@ fn aifo_under_stfq_differs_from_the_library_by_its_quirk_alone() {
             ..AifoParams::packets(100)
         };
         let stfq = StfqParams { weights: Vec::new(), scale: 1, virtual_time: VirtualTime::Follow, give_back: true };
-        Box::new(Ranked::new(Stfq::new(stfq).unwrap(), Aifo::new(params).unwrap()))
+        Ranked::new(Stfq::new(stfq).unwrap(), <Aifo>::new(params).unwrap())
     });
     let library = PortConfig { idle: IdlePort::Admission, ..library };
     let fork = NetbenchAifoWfq { packets: 100, window: 20, sample: 1, k: 0.1, hosts: 144 }.ports();

@@ -5,7 +5,7 @@ use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
 use pifolab_sched::{Capacity, DropReason, Inspect, Ranked, Scheduler};
 use pifolab_sim::network::{
     Config, Controllers, EqualTimes, Flow, IdlePort, Ingredient, LeafSpine, NetbenchTransport, Network, PortConfig,
-    Profile, Ranks, Routing, RunError, RunResult, Topology,
+    PortScheduler, Profile, Ranks, Routing, RunError, RunResult, Topology,
 };
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_transport::dctcp::{Dctcp, DctcpParams};
@@ -299,9 +299,9 @@ fn a_pifo_never_inverts_at_any_port_and_a_fifo_does() {
     for (pifo, name) in [(true, "PIFO"), (false, "FIFO")] {
         let ports = PortConfig::scheduler(move |_| {
             if pifo {
-                Box::new(Pifo::new(PifoParams::packets(80)).unwrap())
+                PortScheduler::from(<Pifo>::new(PifoParams::packets(80)).unwrap())
             } else {
-                Box::new(Fifo::new(FifoParams { capacity: Capacity::Packets(80) }).unwrap())
+                <Fifo>::new(FifoParams { capacity: Capacity::Packets(80) }).unwrap().into()
             }
         });
         let mut config = Config::new(fabric(), TransportParams::pfabric(), ports.clone(), Time::from_ns(20_000_000));
@@ -552,8 +552,8 @@ fn an_idle_port_treats_its_scheduler_as_told() {
     let ranks = |idle| {
         let ports = PortConfig::scheduler(|_| {
             let params = StfqParams { scale: 1, ..StfqParams::default() };
-            let fifo = Fifo::new(FifoParams { capacity: Capacity::Packets(10) }).unwrap();
-            Box::new(Ranked::new(Stfq::new(params).unwrap(), fifo))
+            let fifo = <Fifo>::new(FifoParams { capacity: Capacity::Packets(10) }).unwrap();
+            Ranked::new(Stfq::new(params).unwrap(), fifo)
         });
         // Three datagrams of flow 0, each finding the port idle, then one of flow 1.
         let udp = TransportParams::udp(UdpParams { payload_bytes: 960, interval: Span::from_us(10) });

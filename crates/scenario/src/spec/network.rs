@@ -7,18 +7,19 @@ use super::network_topology::{Layout, read_topology};
 use super::network_transport::{Transport, read_transport};
 use super::network_trouble::{read_failures, read_switch_buffer};
 use super::schedulers::{
-    Chosen, SchedulerSpec, build, controllers, read_rank, read_scheduler, read_schedulers, take_schedulers,
+    Chosen, SchedulerSpec, build, build_both, build_port, controllers, read_rank, read_scheduler, read_schedulers,
+    take_schedulers,
 };
 use super::{Spec, read_seeds};
 use crate::error::{Error, Place, SpecError};
 use crate::extras::Extras;
 use crate::fields::{Field, Reader, What};
-use crate::registry::{BoxedScheduler, LiveWindow};
+use crate::registry::LiveWindow;
 use crate::text::Section;
-use pifolab_sched::{Fact, Facts};
+use pifolab_sched::{Fact, Facts, Ranked};
 use pifolab_sim::network::{
-    Config, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchAifoWfq, PortConfig, Profile, Ranks, Routing,
-    SharedBuffer,
+    Config, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchAifoWfq, PortConfig, PortScheduler, Profile, Ranks,
+    Routing, SharedBuffer,
 };
 use pifolab_transport::Congestion;
 use pifolab_units::{Rounding, Span, Time};
@@ -362,17 +363,21 @@ impl Port {
         } else {
             if is_renewable(scheduler, rank) {
                 let (scheduler, rank) = (scheduler.clone(), rank.cloned());
-                build(&scheduler, rank.as_ref(), &())?;
+                build_port(&scheduler, rank.as_ref())?;
                 return Ok(self.around(PortConfig::scheduler(move |_| {
-                    build(&scheduler, rank.as_ref(), &()).expect("the same was built before")
+                    build_port(&scheduler, rank.as_ref()).expect("the same was built before")
                 })));
             }
             // The engine asks from where no error can be reported: all are built here, and taken one by one.
-            let made = (0..ports).map(|_| Ok(Mutex::new(Some(build(scheduler, rank, extras)?))));
-            let made = made.collect::<Result<Vec<Mutex<Option<BoxedScheduler>>>, String>>()?;
+            let made = (0..ports).map(|_| Ok(Mutex::new(Some(build_both(scheduler, rank, extras)?))));
+            let made = made.collect::<Result<Vec<_>, String>>()?;
             PortConfig::scheduler(move |info| {
                 let slot = made[info.port as usize].lock();
-                slot.expect("nobody panics with it").take().expect("a network that is not renewable is run once")
+                match slot.expect("nobody panics with it").take().expect("a network that is not renewable is run once")
+                {
+                    (scheduler, None) => PortScheduler::from(scheduler),
+                    (scheduler, Some(rank)) => PortScheduler::Ranked(Ranked::new(rank, scheduler)),
+                }
             })
         };
         Ok(self.around(config))

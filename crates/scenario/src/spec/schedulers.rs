@@ -7,7 +7,7 @@ use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHE
 use crate::text::{Node, Section, join};
 use pifolab_sched::params::{Absent, Args, Info, ParamError, Value};
 use pifolab_sched::{Capacity, Facts, Inspect, RankFn, Ranked};
-use pifolab_sim::network::Controllers;
+use pifolab_sim::network::{Controllers, PortScheduler};
 use serde_json::{Map, Value as Json, json};
 
 /// A scheduler or a rank function by name, with its arguments as written.
@@ -136,19 +136,43 @@ fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>
     (Some("name".to_owned()), unknown(what, name, || names.iter().map(String::as_str)))
 }
 
+/// Builds the scheduler of a port that the library knows, joined to the rank function if there is one.
+///
+/// # Errors
+/// Why it cannot be built.
+pub(crate) fn build_port(scheduler: &Chosen, rank: Option<&Chosen>) -> Result<PortScheduler, String> {
+    let Some(rank) = rank else {
+        let entry = registry::find_scheduler(&scheduler.name)?;
+        return (entry.port)(scheduler.args()).map_err(|error| problem(&error));
+    };
+    let built = scheduler.scheduler(&()).map_err(|(_, problem)| problem)?;
+    let rank = rank.rank(&()).map_err(|(_, problem)| problem)?;
+    Ok(PortScheduler::Ranked(Ranked::new(rank, built)))
+}
+
+/// Builds a scheduler, and the rank function if there is one.
+///
+/// # Errors
+/// Why one of them cannot be built.
+pub(crate) fn build_both(
+    scheduler: &Chosen,
+    rank: Option<&Chosen>,
+    extras: &dyn Extras,
+) -> Result<(BoxedScheduler, Option<BoxedRankFn>), String> {
+    let built = scheduler.scheduler(extras).map_err(|(_, problem)| problem)?;
+    let rank = rank.map(|rank| rank.rank(extras).map_err(|(_, problem)| problem)).transpose()?;
+    Ok((built, rank))
+}
+
 /// Builds a scheduler, joined to the rank function if there is one.
 ///
 /// # Panics
 /// If they cannot be built: validation has built them once.
 pub(crate) fn build(scheduler: &Chosen, rank: Option<&Chosen>, extras: &dyn Extras) -> Result<BoxedScheduler, String> {
-    let built = scheduler.scheduler(extras).map_err(|(_, problem)| problem)?;
-    match rank {
-        None => Ok(built),
-        Some(rank) => {
-            let rank = rank.rank(extras).map_err(|(_, problem)| problem)?;
-            Ok(Box::new(Ranked::new(rank, built)))
-        }
-    }
+    Ok(match build_both(scheduler, rank, extras)? {
+        (built, None) => built,
+        (built, Some(rank)) => Box::new(Ranked::new(rank, built)),
+    })
 }
 
 /// Reads `[[scheduler]]`s and builds each once, to find faults now.

@@ -116,28 +116,66 @@ impl<T: Item> Pifo<T> {
 }
 
 impl<T: Item> Pifo<T> {
-    /// Sends an item straight through, while nothing waits: what [`enqueue`](Scheduler::enqueue) and then
-    /// [`dequeue`](Scheduler::dequeue) at the same instant come to, since a PIFO remembers nothing of packets that have left. To be
-    /// called only while nothing waits.
+    /// The parameters that it was made from.
+    pub fn params(&self) -> PifoParams {
+        let (ranks, ties) = match &self.order {
+            Order::Sorted(_) => (None, Ties::Fifo),
+            Order::Buckets(order) => (Some(order.buckets() as u32), Ties::Fifo),
+            Order::Heap(_) => (None, Ties::Heap),
+        };
+        PifoParams { capacity: self.room.capacity(), ranks, ties }
+    }
+
+    /// Offers an item of this rank: what [`enqueue`](Scheduler::enqueue) does, for items that need not carry their rank along.
+    #[inline(always)]
+    pub fn offer(&mut self, rank: Rank, item: T) -> Enqueued<T> {
+        let Self { order, room } = self;
+        match order {
+            Order::Sorted(order) => enqueue(order, room, rank, item),
+            Order::Buckets(order) => {
+                if rank.get() >= order.buckets() as u64 {
+                    return Enqueued::Dropped { packet: item, reason: DropReason::RankOutOfRange };
+                }
+                enqueue(order, room, rank, item)
+            }
+            Order::Heap(order) => enqueue_in_heap(order, room, rank, item),
+        }
+    }
+
+    /// Lets a packet of this size and rank straight through, while nothing waits: what an [`offer`](Self::offer) and a
+    /// [`pop`](Self::pop) at the same instant come to, since a PIFO remembers nothing of packets that have left. To be called
+    /// only while nothing waits.
     ///
     /// # Errors
-    /// Why the item is refused, as `enqueue` says it.
+    /// Why it is refused, as `offer` says it.
     #[inline(always)]
-    pub fn pass(&mut self, item: &T) -> Result<(), DropReason> {
+    pub fn pass(&mut self, size: u32, rank: Rank) -> Result<(), DropReason> {
         debug_assert!(self.is_empty(), "only what finds nothing waiting goes past the queue");
         match &self.order {
-            Order::Buckets(order) if item.rank().get() >= order.buckets() as u64 => Err(DropReason::RankOutOfRange),
-            _ if !self.room.fits(item.size()) => Err(DropReason::Full),
+            Order::Buckets(order) if rank.get() >= order.buckets() as u64 => Err(DropReason::RankOutOfRange),
+            _ if !self.room.fits(size) => Err(DropReason::Full),
             _ => Ok(()),
         }
+    }
+
+    /// Takes the next item to send.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<T> {
+        let item = match &mut self.order {
+            Order::Sorted(order) => order.pop_lowest(),
+            Order::Buckets(order) => order.pop_lowest(),
+            Order::Heap(order) => order.pop_first(),
+        }?;
+        self.room.release(item.size());
+        Some(item)
     }
 
     /// Calls `visit` with every item held: sorted from the last to leave to the next one, or, with ties in heap order, as they
     /// stand in the heap's array. Two PIFOs of the same parameters for which the items are the same go on alike.
     pub fn visit_items(&self, visit: &mut dyn FnMut(&T)) {
         match &self.order {
-            Order::Sorted(order) => order.iter_from_highest().for_each(visit),
-            Order::Buckets(order) => order.iter_from_highest().for_each(visit),
+            Order::Sorted(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
+            Order::Buckets(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Heap(order) => order.iter().for_each(|(_, item)| visit(item)),
         }
     }
@@ -145,19 +183,19 @@ impl<T: Item> Pifo<T> {
 
 /// Packets in the order of their ranks, equal ranks in the order of arrival, open at both ends.
 trait DoubleEnded<T> {
-    fn insert(&mut self, packet: T);
+    fn insert(&mut self, rank: Rank, packet: T);
     fn highest_rank(&self) -> Option<Rank>;
     fn pop_lowest(&mut self) -> Option<T>;
     fn pop_highest(&mut self) -> Option<T>;
-    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = &'a T>
+    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
     where
         T: 'a;
 }
 
 impl<T: Item> DoubleEnded<T> for Sorted<T> {
     #[inline(always)]
-    fn insert(&mut self, packet: T) {
-        Sorted::insert(self, packet.rank(), packet);
+    fn insert(&mut self, rank: Rank, packet: T) {
+        Sorted::insert(self, rank, packet);
     }
     #[inline(always)]
     fn highest_rank(&self) -> Option<Rank> {
@@ -171,18 +209,18 @@ impl<T: Item> DoubleEnded<T> for Sorted<T> {
     fn pop_highest(&mut self) -> Option<T> {
         self.pop_last()
     }
-    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = &'a T>
+    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
     where
         T: 'a,
     {
-        self.iter_from_last().map(|(_, packet)| packet)
+        self.iter_from_last()
     }
 }
 
 impl<T: Item> DoubleEnded<T> for RankBuckets<T> {
     #[inline(always)]
-    fn insert(&mut self, packet: T) {
-        self.push(packet.rank().get() as usize, packet);
+    fn insert(&mut self, rank: Rank, packet: T) {
+        self.push(rank.get() as usize, packet);
     }
     #[inline(always)]
     fn highest_rank(&self) -> Option<Rank> {
@@ -196,21 +234,21 @@ impl<T: Item> DoubleEnded<T> for RankBuckets<T> {
     fn pop_highest(&mut self) -> Option<T> {
         self.pop_last()
     }
-    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = &'a T>
+    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
     where
         T: 'a,
     {
-        self.iter_from_last().map(|(_, packet)| packet)
+        self.iter_from_last().map(|(bucket, packet)| (Rank::saturating(bucket as u64), packet))
     }
 }
 
 /// Stores a packet, pushing out others if it must and may, or drops it.
 #[inline(always)]
-fn enqueue<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room, packet: T) -> Enqueued<T> {
-    let (rank, size) = (packet.rank(), packet.size());
+fn enqueue<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room, rank: Rank, packet: T) -> Enqueued<T> {
+    let size = packet.size();
     if room.fits(size) {
         room.take(size);
-        order.insert(packet);
+        order.insert(rank, packet);
         return Enqueued::Admitted { queue: 0, rank };
     }
     // Among equal highest ranks the arriving packet is the latest.
@@ -225,7 +263,7 @@ fn enqueue<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room, packet: T)
         Capacity::Packets(_) | Capacity::Unlimited => Victims::one(evict(order, room)),
     };
     room.take(size);
-    order.insert(packet);
+    order.insert(rank, packet);
     Enqueued::Evicted { queue: 0, rank, victims }
 }
 
@@ -239,8 +277,8 @@ fn make_room<T: Item>(
     limit: u64,
 ) -> Option<Victims<T>> {
     let needed = room.bytes().0 + u64::from(size) - limit;
-    let higher = order.iter_from_highest().take_while(|held| held.rank() > rank);
-    let mut freed = higher.scan(0, |freed, held| {
+    let higher = order.iter_from_highest().take_while(|(held, _)| *held > rank);
+    let mut freed = higher.scan(0, |freed, (_, held)| {
         *freed += u64::from(held.size());
         Some(*freed)
     });
@@ -255,8 +293,8 @@ fn make_room<T: Item>(
 
 /// The packet joins the heap; if it does not fit the victim is then chosen among all.
 #[inline(always)]
-fn enqueue_in_heap<T: Item>(order: &mut ArrayHeap<T>, room: &mut Room, packet: T) -> Enqueued<T> {
-    let (rank, size) = (packet.rank(), packet.size());
+fn enqueue_in_heap<T: Item>(order: &mut ArrayHeap<T>, room: &mut Room, rank: Rank, packet: T) -> Enqueued<T> {
+    let size = packet.size();
     let arrived = order.push(rank, packet);
     if room.fits(size) {
         room.take(size);
@@ -282,29 +320,15 @@ fn evict<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room) -> T {
 impl<T: Item> Scheduler<T> for Pifo<T> {
     #[inline(always)]
     fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
-        let Self { order, room } = self;
-        match order {
-            Order::Sorted(order) => enqueue(order, room, packet),
-            Order::Buckets(order) => {
-                if packet.rank().get() >= order.buckets() as u64 {
-                    return Enqueued::Dropped { packet, reason: DropReason::RankOutOfRange };
-                }
-                enqueue(order, room, packet)
-            }
-            Order::Heap(order) => enqueue_in_heap(order, room, packet),
-        }
+        self.offer(packet.rank(), packet)
     }
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Time) -> Dequeued<T> {
-        let packet = match &mut self.order {
-            Order::Sorted(order) => order.pop_lowest(),
-            Order::Buckets(order) => order.pop_lowest(),
-            Order::Heap(order) => order.pop_first(),
-        };
-        let Some(packet) = packet else { return Dequeued::Empty };
-        self.room.release(packet.size());
-        Dequeued::Packet { packet, queue: 0 }
+        match self.pop() {
+            Some(packet) => Dequeued::Packet { packet, queue: 0 },
+            None => Dequeued::Empty,
+        }
     }
 }
 

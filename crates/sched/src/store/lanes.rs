@@ -35,8 +35,14 @@ pub(super) enum Lanes {
 }
 
 impl Lanes {
+    /// Miri cannot ask a processor: what the program is compiled for must do.
+    #[cfg(all(target_arch = "x86_64", miri))]
+    pub(super) const fn detect() -> Self {
+        if cfg!(target_feature = "avx2") { Self::Avx2 } else { Self::Scalar }
+    }
+
     /// Asks the processor, once per program.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     pub(super) fn detect() -> Self {
         use core::sync::atomic::{AtomicU8, Ordering};
         // Asking is slow (a virtual machine traps it); whoever asks first tells the others. 0 = not asked yet.
@@ -211,12 +217,14 @@ mod x86 {
     use core::arch::x86_64::*;
 
     /// The operating system must save the registers too: it says so in XCR0.
+    #[cfg(not(miri))]
     #[target_feature(enable = "xsave")]
     fn saved_by_system() -> u64 {
         // SAFETY: the caller saw OSXSAVE, so register 0 may be read.
         unsafe { _xgetbv(0) }
     }
 
+    #[cfg(not(miri))]
     pub(super) fn ask() -> Lanes {
         const OSXSAVE: u32 = 1 << 27; // leaf 1, ecx
         const POPCNT: u32 = 1 << 23; // leaf 1, ecx

@@ -19,8 +19,8 @@ pub trait Queues<T> {
     /// or keeps it. No branch depends on the answer.
     fn push_if(&mut self, wanted: bool, queue: usize, item: &T) -> bool;
 
-    /// Counts an item of `size` bytes into `queue` and, after `look` has seen the accounts, out again, if it fits; says
-    /// whether it does. To be called only while nothing waits.
+    /// Says whether an item of `size` bytes fits in `queue` while nothing waits. If it does, calls `look` with the accounts as they
+    /// are while it is there; a single queue may show its own without it.
     fn pass(&mut self, queue: usize, size: u32, look: impl FnOnce(&[Room])) -> bool;
 
     /// The first queue that holds an item.

@@ -2,11 +2,12 @@
 
 use super::failures::{self, LinkChange};
 use super::net::NUMBERS;
+use super::queue::PortScheduler;
 use super::routing::Routing;
 use super::shared_buffer::SharedBuffer;
 use super::topology::{Link, Topology};
+use pifolab_sched::Capacity;
 use pifolab_sched::schedulers::{Pifo, PifoParams, Ties};
-use pifolab_sched::{Capacity, Scheduler};
 use pifolab_transport::{BoxedController, Congestion, TransportParams};
 use pifolab_units::{Rate, Rounding, Time};
 use pifolab_workload::Distribution;
@@ -112,7 +113,7 @@ pub enum Discipline {
 }
 
 /// Makes the scheduler of a port.
-pub type MakeScheduler = dyn Fn(&PortInfo) -> Box<dyn Scheduler> + Send + Sync;
+pub type MakeScheduler = dyn Fn(&PortInfo) -> PortScheduler + Send + Sync;
 
 /// Which port a scheduler is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,8 +251,8 @@ impl PortConfig {
     }
 
     /// Any scheduler, made anew for each port by `make`.
-    pub fn scheduler(make: impl Fn(&PortInfo) -> Box<dyn Scheduler> + Send + Sync + 'static) -> Self {
-        Self::with_discipline(Discipline::Scheduler(Arc::new(make)))
+    pub fn scheduler<S: Into<PortScheduler>>(make: impl Fn(&PortInfo) -> S + Send + Sync + 'static) -> Self {
+        Self::with_discipline(Discipline::Scheduler(Arc::new(move |info| make(info).into())))
     }
 
     /// The host ports that go with these switch ports by default: without limit, since a host has memory for what its
@@ -267,7 +268,7 @@ impl PortConfig {
             Discipline::DropTail(_) => Self::drop_tail(Capacity::Unlimited),
             Discipline::Scheduler(_) => Self::scheduler(|_| {
                 let params = PifoParams { capacity: Capacity::Unlimited, ranks: None, ties: Ties::Fifo };
-                Box::new(Pifo::new(params).expect("an unlimited PIFO needs no parameters"))
+                <Pifo>::new(params).expect("an unlimited PIFO needs no parameters")
             }),
         };
         Self { ecn_threshold_bytes: self.ecn_threshold_bytes, ..ports }

@@ -7,7 +7,7 @@
 
 use super::config::ConfigError;
 use super::net::Net;
-use super::port::Keeper;
+use super::queue::Handle;
 use super::topology::Topology;
 use super::trace_hashes::loss::{ON_WIRE, UNREACHABLE, WAITING};
 use crate::observer::{Observer, PortId};
@@ -107,17 +107,17 @@ impl<O: Observer> Net<'_, O> {
             if port.waiting == 0 {
                 break;
             }
-            if port.keeper != Keeper::Scheduler {
-                let (packet, size) = port.ring_pop();
+            if port.queue.stores_handles() {
+                let Handle { number: packet, size } = port.take_next();
                 self.lose_waiting(number, packet, size);
                 continue;
             }
-            match port.queue.scheduler().map_or(Dequeued::Empty, |scheduler| scheduler.dequeue(time)) {
+            match port.queue.dequeue(false, time) {
                 Dequeued::Packet { packet, .. } => {
                     port.waiting -= 1;
                     port.backlog -= u64::from(packet.size);
                     if self.watched {
-                        let scheduler = port.queue.watched();
+                        let scheduler = port.queue.inspect();
                         self.observer.on_link_down(PortId(number), (&packet).into(), scheduler, now);
                     }
                     self.lose_waiting(number, packet.id as u32, packet.size);

@@ -2,14 +2,15 @@
 
 use super::config::{Config, ConfigError, EqualTimes, IdlePort, Ranks};
 use super::failures::Failures;
-use super::port::{Keeper, Port, Queue};
+use super::port::Port;
+use super::queue::{Handle, Queue};
 use super::result::{Counters, RunError};
 use super::routing::{Route, Routes};
 use super::shared_buffer::Pools;
 use super::trace_hashes::{Ingredient, TraceHashes};
 use crate::event_queue::{EventId, EventQueue, TieOrder};
 use crate::observer::{EndView, Observer, PacketView, PortId, queue_of_loss};
-use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet};
+use pifolab_sched::{Arriving, Dequeued, DropReason, Enqueued, Hints, Packet};
 use pifolab_transport::{Flags, Segment};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use pifolab_workload::flows::Flow;
@@ -385,23 +386,74 @@ impl<'a, O: Observer> Net<'a, O> {
             return self.refuse(number, packet, now);
         }
         let port = &mut self.ports[number as usize];
-        let passes = match port.keeper {
-            Keeper::Ring if !port.ring_fits(size) || (!idle && port.squeezed_out(size)) => {
-                return self.drop_packet(number, packet, size, DropReason::Full);
-            }
-            Keeper::Ring => idle,
-            Keeper::Scheduler => return self.offer_scheduler::<PLAIN>(number, packet, idle, now),
+        let Queue::Fifo(fifo) = &mut port.queue else {
+            return if port.queue.stores_handles() {
+                self.offer_handle::<PLAIN>(number, packet, idle, now);
+            } else {
+                self.offer_packet::<PLAIN>(number, packet, idle, now);
+            };
         };
-        if passes {
-            begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
-        } else {
-            port.ring_push(packet, size);
+        let arriving = Arriving { size, rank: Rank::ZERO, flow: 0 };
+        if idle {
+            match fifo.pass(arriving) {
+                Ok(()) => {
+                    return begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
+                }
+                Err(reason) => return self.drop_packet(number, packet, size, reason),
+            }
+        }
+        if port.squeezed_out(size) {
+            return self.drop_packet(number, packet, size, DropReason::Full);
+        }
+        let Queue::Fifo(fifo) = &mut port.queue else { return };
+        match fifo.offer(arriving, &Handle { number: packet, size }) {
+            Ok(_) => port.wait(size),
+            Err(reason) => self.drop_packet(number, packet, size, reason),
+        }
+    }
+
+    /// Offers a packet to a port that stores handles of its packets by rank. Out of line, so that drop-tail ports need not save
+    /// what this uses.
+    #[inline(never)]
+    fn offer_handle<const PLAIN: bool>(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
+        let port = &mut self.ports[number as usize];
+        let InFlight { size, flow, segment: Segment { rank, .. }, .. } = self.packets[packet as usize];
+        let arriving = Arriving { size, rank, flow };
+        if idle {
+            let passed = if port.idle == IdlePort::Bypass { Ok(()) } else { port.queue.pass(arriving) };
+            match passed {
+                Ok(()) => begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy),
+                Err(reason) => self.drop_packet(number, packet, size, reason),
+            }
+            return;
+        }
+        let handle = Handle { number: packet, size };
+        match &mut port.queue {
+            Queue::Decided(queues) => match queues.offer(arriving, &handle) {
+                Ok(_) => port.wait(size),
+                Err(reason) => self.drop_packet(number, packet, size, reason),
+            },
+            Queue::Pifo(pifo) => match pifo.offer(rank, handle) {
+                Enqueued::Admitted { .. } => port.wait(size),
+                Enqueued::Evicted { victims, .. } => {
+                    port.waiting += 1;
+                    port.backlog += u64::from(size);
+                    for victim in victims {
+                        let port = &mut self.ports[number as usize];
+                        port.waiting -= 1;
+                        port.backlog -= u64::from(victim.size);
+                        self.drop_packet(number, victim.number, victim.size, DropReason::PushedOut);
+                    }
+                }
+                Enqueued::Dropped { reason, .. } => self.drop_packet(number, packet, size, reason),
+            },
+            Queue::Fifo(_) | Queue::Ranked(_) | Queue::Other(_) => {}
         }
     }
 
     /// Offers a packet to the scheduler of a port.
     #[inline(never)]
-    fn offer_scheduler<const PLAIN: bool>(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
+    fn offer_packet<const PLAIN: bool>(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
         let port = &mut self.ports[number as usize];
         let InFlight { segment, flow, size, .. } = self.packets[packet as usize];
         let descriptor = Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now };
@@ -409,8 +461,8 @@ impl<'a, O: Observer> Net<'a, O> {
         if passes {
             if !PLAIN && self.watched {
                 let view = PacketView::from(&descriptor);
-                self.observer.on_admit(PortId(number), view, 0, port.queue.watched(), now);
-                self.observer.on_dequeue(PortId(number), view, 0, port.queue.watched(), now);
+                self.observer.on_admit(PortId(number), view, 0, port.queue.inspect(), now);
+                self.observer.on_dequeue(PortId(number), view, 0, port.queue.inspect(), now);
             }
             let port = &mut self.ports[number as usize];
             begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
@@ -421,9 +473,10 @@ impl<'a, O: Observer> Net<'a, O> {
         }
         let port = &mut self.ports[number as usize];
         let squeezed_out = !idle && port.squeezed_out(size);
-        let outcome = match port.queue.scheduler() {
-            Some(scheduler) if !squeezed_out => scheduler.enqueue(descriptor, now),
-            _ => Enqueued::Dropped { packet: descriptor, reason: DropReason::Full },
+        let outcome = if squeezed_out {
+            Enqueued::Dropped { packet: descriptor, reason: DropReason::Full }
+        } else {
+            port.queue.enqueue(descriptor, now)
         };
         match outcome {
             Enqueued::Admitted { queue, rank } => {
@@ -459,14 +512,14 @@ impl<'a, O: Observer> Net<'a, O> {
         if !PLAIN && self.watched {
             let InFlight { flow, size, .. } = self.packets[packet as usize];
             let view = PacketView { id: u64::from(packet), flow, size, rank, arrival: now };
-            self.observer.on_admit(PortId(number), view, queue, self.ports[number as usize].queue.watched(), now);
+            self.observer.on_admit(PortId(number), view, queue, self.ports[number as usize].queue.inspect(), now);
         }
     }
 
     /// Tells of a drop and books it.
     pub(super) fn give_up(&mut self, number: u32, packet: &Packet, reason: DropReason, now: Time) {
         if self.watched {
-            let scheduler = self.ports[number as usize].queue.watched();
+            let scheduler = self.ports[number as usize].queue.inspect();
             let queue = queue_of_loss(scheduler, packet, reason);
             self.observer.on_drop(PortId(number), packet.into(), reason, queue, scheduler, now);
         }
@@ -495,12 +548,12 @@ impl<'a, O: Observer> Net<'a, O> {
         if port.waiting == 0 || port.busy_until > now {
             return;
         }
-        if port.keeper == Keeper::Scheduler {
+        if !port.queue.stores_handles() {
             return self.catch_up_scheduled::<PLAIN>(number, now);
         }
         while port.waiting > 0 && port.busy_until <= now {
             let start = port.busy_until;
-            let (packet, size) = port.ring_pop();
+            let Handle { number: packet, size } = port.take_next();
             begin(port, &mut self.events, number, packet, size, start, self.rounding, true);
         }
     }
@@ -520,8 +573,8 @@ impl<'a, O: Observer> Net<'a, O> {
     /// Starts to send the next packet of an idle port where one waits.
     fn begin_next(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
-        if port.keeper != Keeper::Scheduler {
-            let (packet, size) = port.ring_pop();
+        if port.queue.stores_handles() {
+            let Handle { number: packet, size } = port.take_next();
             begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
         } else {
             self.begin_scheduled::<false>(number, false, now);
@@ -533,17 +586,13 @@ impl<'a, O: Observer> Net<'a, O> {
     fn begin_scheduled<const PLAIN: bool>(&mut self, number: u32, unqueued: bool, now: Time) {
         loop {
             let port = &mut self.ports[number as usize];
-            let outcome = match port.queue.scheduler() {
-                Some(scheduler) if unqueued => scheduler.dequeue_unqueued(now),
-                Some(scheduler) => scheduler.dequeue(now),
-                None => Dequeued::Empty,
-            };
+            let outcome = port.queue.dequeue(unqueued, now);
             match outcome {
                 Dequeued::Packet { packet, queue } => {
                     port.waiting -= 1;
                     port.backlog -= u64::from(packet.size);
                     if !PLAIN && self.watched {
-                        self.observer.on_dequeue(PortId(number), (&packet).into(), queue, port.queue.watched(), now);
+                        self.observer.on_dequeue(PortId(number), (&packet).into(), queue, port.queue.inspect(), now);
                     }
                     if port.wants_hints {
                         self.packets[packet.id as usize].waited += now.since(packet.arrival);
@@ -639,9 +688,7 @@ impl<'a, O: Observer> Net<'a, O> {
             delay_so_far: waited,
             mean_delay_so_far: Span::ZERO,
         };
-        if let Queue::Other(scheduler) = &mut self.ports[number as usize].queue {
-            scheduler.hint(u64::from(packet), &hints);
-        }
+        self.ports[number as usize].queue.hint(packet, &hints);
     }
 
     /// Balances all accounts.

@@ -13,7 +13,7 @@
 use super::config::{IdlePort, PortConfig, PortInfo};
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 use pifolab_sched::schedulers::{Fifo, FifoParams};
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, RankFn, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Ranked, Scheduler};
 use pifolab_units::{Bytes, Rank, Time};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,7 +55,7 @@ impl NetbenchAifoWfq {
             if info.port == 0 {
                 *cells = Cells::default();
             }
-            Box::new(Queue::new(self, info, cells.clone()))
+            Queue::ranked(self, info, cells.clone())
         });
         PortConfig { idle: IdlePort::Admission, ..ports }
     }
@@ -65,24 +65,23 @@ struct Queue {
     params: NetbenchAifoWfq,
     first_port: bool,
     cells: Cells,
-    rank: Stfq,
     fifo: Fifo,
     window: VecDeque<Arc<AtomicU64>>,
     until_sample: u32,
 }
 
 impl Queue {
-    fn new(params: NetbenchAifoWfq, info: &PortInfo, cells: Cells) -> Self {
+    fn ranked(params: NetbenchAifoWfq, info: &PortInfo, cells: Cells) -> Ranked<Stfq, Self> {
         let stfq = StfqParams { weights: Vec::new(), scale: 1, virtual_time: VirtualTime::Follow, give_back: true };
-        Self {
+        let queue = Self {
             params,
             first_port: info.from < params.hosts,
             cells,
-            rank: Stfq::new(stfq).expect("scale 1 is sound"),
             fifo: Fifo::new(FifoParams { capacity: Capacity::Packets(params.packets) }).expect("checked above 0"),
             window: VecDeque::with_capacity(params.window as usize + 1),
             until_sample: 0,
-        }
+        };
+        Ranked::new(Stfq::new(stfq).expect("scale 1 is sound"), queue)
     }
 
     /// Writes `rank` into the packet's cell; a packet that leaves its host gets a new one.
@@ -112,8 +111,7 @@ impl Queue {
 }
 
 impl Scheduler for Queue {
-    fn enqueue(&mut self, mut packet: Packet, now: Time) -> Enqueued {
-        packet.rank = self.rank.rank(&packet, now);
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
         let cell = self.cell(packet.id, packet.rank);
         let passes = self.passes(packet.rank);
         if self.until_sample == 0 {
@@ -124,26 +122,14 @@ impl Scheduler for Queue {
             self.until_sample = self.params.sample;
         }
         self.until_sample -= 1;
-        let outcome = if passes {
+        if passes {
             self.fifo.enqueue(packet, now)
         } else {
             Enqueued::Dropped { packet, reason: DropReason::Admission }
-        };
-        if let Enqueued::Dropped { packet, .. } = &outcome {
-            self.rank.on_drop(packet, now);
         }
-        outcome
     }
 
     fn dequeue(&mut self, now: Time) -> Dequeued {
-        let outcome = self.fifo.dequeue(now);
-        if let Dequeued::Packet { packet, .. } = &outcome {
-            self.rank.on_dequeue(packet, now);
-        }
-        outcome
-    }
-
-    fn dequeue_unqueued(&mut self, now: Time) -> Dequeued {
         self.fifo.dequeue(now)
     }
 }
@@ -170,6 +156,7 @@ impl Inspect for Queue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::PortScheduler;
     use super::*;
     use pifolab_units::Rate;
 
@@ -179,10 +166,13 @@ mod tests {
         let config = params.ports();
         let super::super::Discipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
         let rate = Rate::from_gbps(1);
-        let mut first = make(&PortInfo { port: 0, from: 0, to: 2, rate });
-        let mut second = make(&PortInfo { port: 1, from: 2, to: 1, rate });
+        let made = |port, from, to| match make(&PortInfo { port, from, to, rate }) {
+            PortScheduler::Ranked(ranked) => ranked,
+            _ => panic!("a rank function is joined to it"),
+        };
+        let (mut first, mut second) = (made(0, 0, 2), made(1, 2, 1));
         let packet = |id, flow| Packet { id, flow, size: 1_000, rank: Rank::ZERO, arrival: Time::ZERO };
-        let window = |port: &dyn Scheduler| {
+        let window = |port: &dyn Inspect| {
             let mut ranks = Vec::new();
             port.visit_window(&mut |rank| ranks.push(rank.get()));
             ranks
@@ -206,11 +196,15 @@ mod tests {
         let super::super::Discipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
         let rate = Rate::from_gbps(1);
         let packet = || Packet { id: 0, flow: 0, size: 1_000, rank: Rank::ZERO, arrival: Time::ZERO };
-        let mut old = make(&PortInfo { port: 0, from: 0, to: 1, rate });
+        let made = || match make(&PortInfo { port: 0, from: 0, to: 1, rate }) {
+            PortScheduler::Ranked(ranked) => ranked,
+            _ => panic!("a rank function is joined to it"),
+        };
+        let mut old = made();
         for _ in 0..2 {
             assert!(old.enqueue(packet(), Time::ZERO).is_admitted());
         }
-        let mut new = make(&PortInfo { port: 0, from: 0, to: 1, rate });
+        let mut new = made();
         assert!(new.enqueue(packet(), Time::ZERO).is_admitted());
         let mut ranks = Vec::new();
         old.visit_window(&mut |rank| ranks.push(rank.get()));

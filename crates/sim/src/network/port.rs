@@ -1,64 +1,11 @@
 //! An output port: a scheduler and a serialiser.
 
 use super::config::{ConfigError, Discipline, IdlePort, PortConfig, PortInfo};
+use super::queue::{Handle, Queue};
 use super::result::PortResult;
 use super::topology::Link;
-use pifolab_sched::schedulers::{Fifo, FifoParams};
-use pifolab_sched::{Capacity, DropReason, Inspect, Scheduler};
+use pifolab_sched::{Capacity, DropReason};
 use pifolab_units::{Bytes, Rounding, Span, Time};
-
-/// What orders the packets of a port.
-pub(super) enum Queue {
-    /// Drop-tail where nobody watches: a ring in the port itself, see [`Port::ring_fits`].
-    Ring,
-    /// Drop-tail.
-    Fifo(Box<Fifo>),
-    /// Any other scheduler.
-    Other(Box<dyn Scheduler>),
-}
-
-impl Queue {
-    fn new(config: &PortConfig, info: &PortInfo, watched: bool) -> Result<Self, ConfigError> {
-        Ok(match &config.discipline {
-            Discipline::DropTail(_) if !watched => Self::Ring,
-            Discipline::DropTail(capacity) => {
-                let refused = |error| ConfigError::new("port", "capacity", capacity, &format!("{error}"));
-                Self::Fifo(Box::new(Fifo::new(FifoParams { capacity: *capacity }).map_err(refused)?))
-            }
-            Discipline::Scheduler(make) => Self::Other(make(info)),
-        })
-    }
-
-    /// The scheduler, where there is one.
-    #[inline]
-    pub(super) fn scheduler(&mut self) -> Option<&mut dyn Scheduler> {
-        match self {
-            Self::Ring => None,
-            Self::Fifo(fifo) => Some(&mut **fifo),
-            Self::Other(scheduler) => Some(&mut **scheduler),
-        }
-    }
-
-    /// The scheduler for an observer.
-    ///
-    /// # Panics
-    /// If nobody watches this port.
-    #[inline]
-    pub(super) fn watched(&self) -> &dyn Inspect {
-        match self {
-            Self::Ring => unreachable!("a port keeps its packets itself only where nobody watches"),
-            Self::Fifo(fifo) => &**fifo,
-            Self::Other(scheduler) => &**scheduler,
-        }
-    }
-}
-
-/// Who keeps the packets of a port: the port itself, or its scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keeper {
-    Ring,
-    Scheduler,
-}
 
 /// One output port. What every packet touches comes first and fills two cache lines.
 #[repr(C, align(64))]
@@ -71,24 +18,16 @@ pub(super) struct Port {
     /// Bytes in the queue.
     pub(super) backlog: u64,
     pub(super) ecn_threshold: u64,
-    /// Waiting packets, number below and size above; the length is a power of two.
-    ring: Box<[u64]>,
     /// Packets in the queue.
     pub(super) waiting: u32,
     /// The node at the far end.
     pub(super) to: u32,
-    /// Position of the first packet in the ring.
-    head: u32,
-    pub(super) keeper: Keeper,
     pub(super) idle: IdlePort,
     pub(super) at_host: bool,
     pub(super) wants_hints: bool,
     /// The scheduler holds packets but releases none before some later instant, for which an event is scheduled.
     pub(super) held_back: bool,
     squeezes: bool,
-    /// Capacity of a ring; without limit otherwise.
-    most_packets: u32,
-    most_bytes: u64,
     pub(super) arrived_packets: u64,
     pub(super) arrived_bytes: u64,
     pub(super) sent_packets: u64,
@@ -100,6 +39,9 @@ pub(super) struct Port {
     /// The packet on the wire, in event-per-departure mode.
     pub(super) serving: Option<u32>,
     pub(super) queue: Queue,
+    /// Capacity of a drop-tail queue; without limit otherwise.
+    most_packets: u32,
+    most_bytes: u64,
     link: Link,
     pub(super) marked_packets: u64,
     pub(super) link_down_packets: u64,
@@ -133,15 +75,9 @@ impl Port {
             ecn_threshold: config.ecn_threshold_bytes.unwrap_or(u64::MAX),
             waiting: 0,
             to: link.to,
-            head: 0,
-            ring: Box::default(),
-            keeper: match queue {
-                Queue::Ring => Keeper::Ring,
-                Queue::Fifo(_) | Queue::Other(_) => Keeper::Scheduler,
-            },
             idle: config.idle,
             at_host: link.from < hosts,
-            wants_hints: queue.scheduler().is_some_and(|scheduler| scheduler.wants_hints()),
+            wants_hints: queue.wants_hints(),
             held_back: false,
             squeezes: config.in_service_occupies_buffer,
             most_packets,
@@ -191,23 +127,6 @@ impl Port {
         self.busy += time;
     }
 
-    /// Whether a ring has room for a packet: the very rule of [`Fifo`].
-    #[inline]
-    pub(super) fn ring_fits(&self, bytes: u32) -> bool {
-        self.waiting < self.most_packets && self.backlog + u64::from(bytes) <= self.most_bytes
-    }
-
-    /// Puts a packet at the end of the ring.
-    #[inline]
-    pub(super) fn ring_push(&mut self, packet: u32, size: u32) {
-        if self.waiting as usize == self.ring.len() {
-            self.widen_ring();
-        }
-        let end = self.head.wrapping_add(self.waiting) as usize & (self.ring.len() - 1);
-        self.ring[end] = u64::from(size) << 32 | u64::from(packet);
-        self.wait(size);
-    }
-
     /// Books a packet that waits.
     #[inline(always)]
     pub(super) fn wait(&mut self, size: u32) {
@@ -216,32 +135,13 @@ impl Port {
         self.most_waiting = self.most_waiting.max(self.waiting);
     }
 
-    /// Takes the first packet of the ring: its number and size.
-    #[inline]
-    pub(super) fn ring_pop(&mut self) -> (u32, u32) {
-        let slot = self.head as usize & (self.ring.len() - 1);
-        let entry = self.ring[slot];
-        let (packet, size) = (entry as u32, (entry >> 32) as u32);
-        self.head = self.head.wrapping_add(1);
+    /// Takes the next packet, where handles are stored.
+    #[inline(always)]
+    pub(super) fn take_next(&mut self) -> Handle {
+        let next = self.queue.pop();
         self.waiting -= 1;
-        self.backlog -= u64::from(size);
-        (packet, size)
-    }
-
-    /// Doubles the ring, which is full, and puts its first packet at the front.
-    #[cold]
-    fn widen_ring(&mut self) {
-        let mut wider = vec![0; (2 * self.ring.len()).max(16)].into_boxed_slice();
-        for (position, slot) in wider.iter_mut().enumerate().take(self.ring.len()) {
-            *slot = self.ring[(self.head as usize + position) & (self.ring.len() - 1)];
-        }
-        self.ring = wider;
-        self.head = 0;
-    }
-
-    /// Sizes of the packets in the ring.
-    fn ring_sizes(&self) -> impl Iterator<Item = u64> {
-        (0..self.waiting).map(|place| self.ring[self.head.wrapping_add(place) as usize & (self.ring.len() - 1)] >> 32)
+        self.backlog -= u64::from(next.size);
+        next
     }
 
     /// Whether a packet finds no room because the packet on the wire takes some.
@@ -276,10 +176,8 @@ impl Port {
         let dropped = self.dropped_packets.iter().sum::<u64>() + self.link_down_packets;
         let packets = self.sent_packets + dropped + u64::from(self.waiting);
         let bytes = self.sent_bytes + self.dropped_bytes + self.backlog;
-        let (held_packets, held_bytes) = match &self.queue {
-            Queue::Ring => (self.waiting as usize, self.ring_sizes().sum()),
-            queue => (queue.watched().len(), queue.watched().backlog().0),
-        };
+        let queue = self.queue.inspect();
+        let (held_packets, held_bytes) = (queue.len(), queue.backlog().0);
         let problem = if self.arrived_packets != packets {
             format!("{} packets arrived, {packets} are accounted for", self.arrived_packets)
         } else if self.arrived_bytes != bytes {

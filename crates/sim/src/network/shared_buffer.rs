@@ -100,7 +100,7 @@ impl<O: Observer> Net<'_, O> {
             arrival: now,
         };
         if self.watched {
-            let scheduler = self.ports[number as usize].queue.watched();
+            let scheduler = self.ports[number as usize].queue.inspect();
             let view = PacketView::from(&descriptor);
             self.observer.on_drop(PortId(number), view, DropReason::Full, None, scheduler, now);
         }
