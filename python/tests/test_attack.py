@@ -237,3 +237,22 @@ def test_the_papers_figure_18_is_found():
     assert (answer.gap, answer.proven) == (80, True)
     story = answer.story()
     assert [rank_1_dropped(answer.trace, story[side]) for side in "ab"] == [11, 3]
+
+
+def test_a_witness_against_pifo_costs_the_same_in_the_simulator(tmp_path):
+    answer = worst_case("fifo", "pifo", "WD", 8)
+    assert answer.gap > 0
+    # A packet on the wire, and the whole trace behind it before the wire is free.
+    arrivals = "".join(f"1,1500,{rank}\n" for rank in answer.trace)
+    trace = tmp_path / "burst.csv"
+    trace.write_text(f"time_ns,size_bytes,rank\n0,1500,1\n{arrivals}")
+    run = pifolab.run_text(
+        f'link = {{ rate_gbps = 10 }}\nworkload = {{ trace = {json.dumps(str(trace))}, trace_rank = "column" }}\n'
+        '[[scheduler]]\nname = "fifo"\ncapacity_packets = 6\n[[scheduler]]\nname = "pifo"\ncapacity_packets = 6\n'
+    )
+    cost = {"fifo": 0, "pifo": 0}
+    for row in run.tables["ranks"].iter_rows(named=True):
+        cost[row["scheduler"]] += (4 - row["rank"]) * row["dropped"]
+    assert cost["fifo"] - cost["pifo"] == answer.gap
+    story = answer.story()
+    assert [cost["fifo"], cost["pifo"]] == [story[side]["value"][0] for side in "ab"]

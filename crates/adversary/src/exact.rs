@@ -34,8 +34,14 @@ const COMPARED: usize = 48;
 const FIRST_WIDTH: usize = 1_000;
 const WIDER: usize = 8;
 
-/// Searches `graph` in ever wider passes until the result is proven or the limits are reached.
-pub(crate) fn search(graph: &dyn Graph, pairs: &Pairs, limits: &Limits, told: &mut dyn FnMut(i64, u64)) -> Found {
+/// Searches `graph` in ever wider passes, of at most `most` nodes, until the result is proven or the limits are reached.
+pub(crate) fn search(
+    graph: &dyn Graph,
+    pairs: &Pairs,
+    limits: &Limits,
+    most: usize,
+    told: &mut dyn FnMut(i64, u64),
+) -> Found {
     let starts = graph.start();
     let roots: Vec<(usize, u64)> = starts.iter().copied().enumerate().filter(|(_, state)| *state != u64::MAX).collect();
     let Some(bound) = roots.iter().map(|(_, state)| graph.future(0, *state)).max() else {
@@ -45,7 +51,7 @@ pub(crate) fn search(graph: &dyn Graph, pairs: &Pairs, limits: &Limits, told: &m
     let stride = if pairs.matter() { graph.packets() } else { 0 };
     // A node's child takes its own size, its kinds, and about as much again while it is sorted.
     let child = size_of::<Child>() * 2 + stride * 4;
-    let widest = (limits.memory / 3 / child / graph.symbols().max(1)).max(FIRST_WIDTH);
+    let widest = (limits.memory / 3 / child / graph.symbols().max(1)).max(FIRST_WIDTH).min(most);
     let mut width = FIRST_WIDTH;
     loop {
         let mut pass = Pass { graph, pairs, limits, stride, width, maps: Maps::default(), steps: 0, cut: i64::MIN };

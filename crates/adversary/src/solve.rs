@@ -45,6 +45,8 @@ pub type Progress<'a> = dyn FnMut(Amount, u64) + 'a;
 const MOST_RANKS: usize = 255;
 /// Beyond, no proof would end.
 const MOST_PACKETS: usize = 200;
+/// So many nodes a first attempt may have in each layer.
+const SOON: usize = 1 << 16;
 /// So many traces are enumerated rather than searched.
 const FEW_TRACES: f64 = 3e6;
 
@@ -140,24 +142,35 @@ pub fn solve(problem: &Problem<'_>, limits: &Limits, progress: &mut Progress<'_>
         Failure::TooLarge => Error::Limits,
         Failure::Order => Error::Unsuited(format!("{} has a price for the order of departures", problem.metric.name())),
     };
-    let mut a = automaton(problem.a).map_err(failed)?;
+    let none = || Ok(nothing(alphabet.len(), problem.packets, starts.len()));
+    let (a, b) = if limits.workers > 1 {
+        std::thread::scope(|scope| {
+            let b = scope.spawn(|| problem.b.map_or_else(none, automaton));
+            (automaton(problem.a), b.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    } else {
+        (automaton(problem.a), problem.b.map_or_else(none, automaton))
+    };
+    let (mut a, b) = (a.map_err(failed)?, b.map_err(failed)?);
     if !problem.constraint.is_free() {
         a = a.constrained(&problem.constraint, &alphabet);
     }
-    let b = match problem.b {
-        Some(b) => automaton(b).map_err(failed)?,
-        None => nothing(alphabet.len(), problem.packets, starts.len()),
-    };
     let pairs = Pairs::new(a.queues, b.queues, &alphabet, problem.metric, &problem.ranks);
     let mut told = |gap: i64, steps: u64| progress(Amount::from(gap), steps);
-    let found = match Product::build(&a, &b, &pairs, limits) {
-        Some(product) => exact::search(&product, &pairs, limits, &mut told),
-        None => {
-            let prices: Vec<i64> =
-                alphabet.iter().map(|rank| problem.metric.drop_price(*rank, &problem.ranks)).collect();
-            exact::search(&Apart::new(&a, &b, &pairs, &prices), &pairs, limits, &mut told)
-        }
+    let apart = || {
+        let prices: Vec<i64> = alphabet.iter().map(|rank| problem.metric.drop_price(*rank, &problem.ranks)).collect();
+        Apart::new(&a, &b, &pairs, &prices)
     };
+    // Where only drops have a price, the automata apart often prove soon what would take a large product.
+    let mut found = None;
+    if !pairs.matter() {
+        let soon = exact::search(&apart(), &pairs, limits, SOON, &mut told);
+        found = Some(soon).filter(|found| found.best.as_ref().is_none_or(|best| best.0 == found.bound));
+    }
+    let found = found.unwrap_or_else(|| match Product::build(&a, &b, &pairs, limits) {
+        Some(product) => exact::search(&product, &pairs, limits, usize::MAX, &mut told),
+        None => exact::search(&apart(), &pairs, limits, usize::MAX, &mut told),
+    });
     let Some((gap, symbols, start)) = found.best else {
         return Err(if found.bound == i64::MIN { Error::Impossible } else { Error::Limits });
     };
