@@ -1,5 +1,7 @@
 //! Compiles the eBPF programs with clang; they become part of the binary.
 
+use pifolab_params::c_constants;
+use pifolab_sched::schedulers::{PushDown, RifoMode};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -20,6 +22,9 @@ fn main() {
         return;
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    // The numbers of choices come from the library's own lists of words.
+    let choices = c_constants::<PushDown>("PUSH") + &c_constants::<RifoMode>("RIFO");
+    fs::write(out.join("choices.h"), choices).expect("OUT_DIR can be written to");
     for program in PROGRAMS {
         let object = out.join(format!("{program}.bpf.o"));
         compile(&clang(), &Path::new("bpf").join(format!("{program}.bpf.c")), &object);
@@ -58,6 +63,7 @@ fn compile(clang: &str, source: &Path, object: &Path) {
     let headers = format!("/usr/include/{machine}-linux-gnu");
     let mut command = Command::new(clang);
     command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"]);
+    command.arg(format!("-I{}", object.parent().expect("a file in OUT_DIR").display()));
     if fs::exists(&headers).unwrap_or(false) {
         command.arg(format!("-I{headers}"));
     }

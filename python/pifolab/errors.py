@@ -43,7 +43,50 @@ class ParameterError(PifolabError, ValueError):
 
 
 class InputError(PifolabError, ValueError):
-    """Data that cannot be accepted: a file, a packet, a name, a point in time. The text names the place."""
+    """Data that cannot be accepted: a file, a packet, a name, a point in time. The text names the place.
+
+    Attributes
+    ----------
+    file : str or None
+        The file, where it is one of a scenario or one that a scenario names.
+    line : int or None
+        The line in it, from 1.
+    key : str
+        The key with its tables, such as ``link.rate_gbps``; empty if it is not one of a key.
+    problem : str
+        What is wrong, and what would be right, without the place.
+    flag : str or None
+        The flag of the command line that gave the value, such as ``--set``.
+
+    Examples
+    --------
+    >>> import pifolab
+    >>> try:
+    ...     pifolab.run_text("link = { rate_gbps = 0 }", "link.toml")
+    ... except pifolab.InputError as error:
+    ...     print((error.file, error.line, error.key))
+    ('link.toml', 1, 'link.rate_gbps')
+    """
+
+    def __init__(
+        self,
+        message: str,
+        file: str | None = None,
+        line: int | None = None,
+        key: str = "",
+        problem: str | None = None,
+        flag: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.file = file
+        self.line = line
+        self.key = key
+        self.problem = message if problem is None else problem
+        self.flag = flag
+
+    def __reduce__(self) -> tuple[type, tuple[str, str | None, int | None, str, str, str | None]]:
+        """Survive the way from a worker process."""
+        return type(self), (str(self), self.file, self.line, self.key, self.problem, self.flag)
 
 
 class InternalError(PifolabError):

@@ -3,17 +3,14 @@
 The experiments run in the data plane's own program (``dataplane/linux``), which leaves `summary.json` and one CSV time
 series per run. This module reads them; it measures nothing itself.
 
->>> from pifolab import testbed
->>> interval = testbed.mean_interval([0.93, 0.95, 0.94])
->>> round(interval.mean, 2), round(interval.low, 3), round(interval.high, 3)
-(0.94, 0.915, 0.965)
+Claims are judged as those of the simulator are: the registry says what each must come to here, and why.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,14 +18,16 @@ from typing import Any
 
 from pifolab import info, twin
 from pifolab.errors import InputError
+from pifolab.reproduce import load_registry
+from pifolab.reproduce.expression import Results as Tables
+from pifolab.reproduce.verdict import judge_source
+from pifolab.statistics import Estimate, interval_or_range
 from pifolab.twin import Twin
 
 __all__ = [
-    "Interval",
     "Results",
     "Verdict",
     "draw",
-    "mean_interval",
     "read",
     "report",
     "side_by_side",
@@ -38,47 +37,8 @@ __all__ = [
 
 FORMAT = "pifolab-testbed/1"
 
-# Two-sided 95 % quantiles of Student's t for 1, 2, ... degrees of freedom; the normal one beyond.
-_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
-_NORMAL95 = 1.960
-# Fewer repeats than this give a provisional verdict, on the range of the repeats.
-_ENOUGH = 3
-
 # More flows than this get a line each in a table, not a column.
 _WIDEST = 12
-
-# "Almost the whole link": what the project asks of every approximation and of PIFO itself.
-_MOST = 0.85
-# An even split among four, give or take a fifth of it.
-_EVEN = (0.20, 0.30)
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean over repeats with its 95 % interval (Student's t), or the range of fewer than three repeats."""
-
-    mean: float
-    low: float
-    high: float
-    repeats: int
-
-    def meets(self, low: float, high: float) -> bool:
-        """Say whether the interval and the range from `low` to `high` have a point in common."""
-        return self.low <= high and self.high >= low
-
-
-def mean_interval(values: Sequence[float]) -> Interval:
-    """Return the mean of `values` with its interval."""
-    count = len(values)
-    if count == 0:
-        raise InputError("an interval needs at least one value")
-    mean = math.fsum(values) / count
-    if count < _ENOUGH:
-        return Interval(mean, min(values), max(values), count)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
-    quantile = _T95[count - 2] if count - 2 < len(_T95) else _NORMAL95
-    half = quantile * deviation / math.sqrt(count)
-    return Interval(mean, mean - half, mean + half, count)
 
 
 @dataclass(frozen=True)
@@ -118,23 +78,22 @@ class Results:
         """Return the runs of `scheduler`."""
         return [run for run in self.summary["runs"] if run["scheduler"] == scheduler]
 
-    def share(self, scheduler: str, phase: int, flow: int) -> Interval:
+    def share(self, scheduler: str, phase: int, flow: int) -> Estimate:
         """Return the share of the delivered bytes that `flow` had in `phase`."""
-        return mean_interval([run["phases"][phase]["share"][flow] for run in self.runs(scheduler)])
+        return interval_or_range([run["phases"][phase]["share"][flow] for run in self.runs(scheduler)])
 
-    def small_flow_completion_s(self, scheduler: str) -> Interval:
-        """Return the mean completion time of the smallest quarter of the flows, in seconds.
+    def small_completion_s(self, run: dict[str, Any]) -> float:
+        """Return the mean completion time of the smallest quarter of the flows of a run, in seconds.
 
         A flow that did not finish counts as the limit.
         """
-        limit = float(self.summary["length_s"])
+        limit, times = float(self.summary["length_s"]), run["completion_s"]
+        small = [limit if time is None else time for time in times[: max(1, len(times) // 4)]]
+        return math.fsum(small) / len(small)
 
-        def mean(run: dict[str, Any]) -> float:
-            times = run["completion_s"]
-            small = [limit if time is None else time for time in times[: max(1, len(times) // 4)]]
-            return math.fsum(small) / len(small)
-
-        return mean_interval([mean(run) for run in self.runs(scheduler)])
+    def small_flow_completion_s(self, scheduler: str) -> Estimate:
+        """Return the same over the repeats of `scheduler`."""
+        return interval_or_range([self.small_completion_s(run) for run in self.runs(scheduler)])
 
 
 def read(folder: str | Path) -> Results:
@@ -159,10 +118,10 @@ def read(folder: str | Path) -> Results:
     return Results(Path(folder), summary)
 
 
-def _percent(interval: Interval) -> str:
-    if interval.repeats == 1:
-        return f"{100 * interval.mean:.1f} %"
-    return f"{100 * interval.mean:.1f} % [{100 * max(interval.low, 0):.1f}, {100 * min(interval.high, 1):.1f}]"
+def _percent(estimate: Estimate) -> str:
+    if estimate.seeds == 1:
+        return f"{100 * estimate.value:.1f} %"
+    return f"{100 * estimate.value:.1f} % [{100 * max(estimate.low, 0):.1f}, {100 * min(estimate.high, 1):.1f}]"
 
 
 def table(results: Results) -> str:
@@ -173,7 +132,7 @@ def table(results: Results) -> str:
         for scheduler in results.schedulers:
             time = results.small_flow_completion_s(scheduler)
             unfinished = sum(run["completion_s"].count(None) for run in results.runs(scheduler))
-            rows.append([f"{time.mean:.3f} [{max(time.low, 0):.3f}, {time.high:.3f}]", str(unfinished)])
+            rows.append([f"{time.value:.3f} [{max(time.low, 0):.3f}, {time.high:.3f}]", str(unfinished)])
     else:
         flows = results.summary["flows"]
         computed = any(about.name == results.summary["rank"] for about in info.ranks())
@@ -186,8 +145,8 @@ def table(results: Results) -> str:
         rows = []
         for scheduler in results.schedulers:
             shares = [_percent(results.share(scheduler, -1, flow)) for flow in range(len(flows))]
-            rate = mean_interval([sum(run["phases"][-1]["delivered_mbps"]) for run in results.runs(scheduler)])
-            rows.append([*shares, f"{rate.mean:.1f}"])
+            rate = interval_or_range([sum(run["phases"][-1]["delivered_mbps"]) for run in results.runs(scheduler)])
+            rows.append([*shares, f"{rate.value:.1f}"])
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for scheduler, row in zip(results.schedulers, rows, strict=True):
         planes = ", ".join(sorted({run["data_plane"] for run in results.runs(scheduler)}))
@@ -222,96 +181,12 @@ def side_by_side(results: Results, simulated: Twin) -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for scheduler in results.schedulers:
         planes = ", ".join(sorted({run["data_plane"] for run in results.runs(scheduler)}))
-        measured = [[results.share(scheduler, phase, flow).mean for flow in flows] for phase in phases]
+        measured = [[results.share(scheduler, phase, flow).value for flow in flows] for phase in phases]
         expected = [simulated.shares(scheduler, phase) for phase in phases]
         cells = [f"{100 * measured[-1][flow]:.1f} / {100 * expected[-1][flow]:.1f} %" for flow in shown]
         apart = max(abs(measured[phase][flow] - expected[phase][flow]) for phase in phases for flow in flows)
         lines.append("| " + " | ".join([scheduler, planes, *cells, f"{100 * apart:.1f} points"]) + " |")
     return "\n".join(lines) + "\n"
-
-
-# (claim, statement, schedulers that must take the link)
-_FOUR_FLOWS = (
-    ("ai8", "AIFO and SP-PIFO give (almost) the whole link to the newest of four UDP flows", ("aifo", "sp-pifo")),
-    ("ri2", "RIFO gives the link to the newest of four UDP flows", ("rifo",)),
-    ("ex11", "Exp-PIFO gives the link to the newest of four UDP flows", ("exp-pifo",)),
-    ("pk13", "PACKS gives the link to the flow of highest priority (here at line rate, there at twice)", ("packs",)),
-)
-_FOUR_TOLERANCE = "at least 85 % in every phase; FIFO splits evenly: each flow 20 to 30 % in the last phase"
-
-
-def _judged(claim: str, statement: str, holds: Sequence[bool], direction: bool, measured: str, repeats: int) -> Verdict:
-    verdict = "reproduced" if all(holds) else "partly" if direction else "not reproduced"
-    return Verdict(claim, statement, verdict, repeats < _ENOUGH, measured)
-
-
-def _newest_by_phase(results: Results, scheduler: str) -> list[Interval]:
-    return [results.share(scheduler, phase, phase) for phase in range(len(results.summary["flows"]))]
-
-
-def _four_flows(results: Results) -> list[Verdict]:
-    if "fifo" not in results.schedulers:
-        return []
-    fifo = [results.share("fifo", -1, flow) for flow in range(4)]
-    even = all(share.meets(*_EVEN) for share in fifo)
-    said = "FIFO " + ", ".join(_percent(share) for share in fifo)
-    verdicts = []
-    for claim, statement, schedulers in _FOUR_FLOWS:
-        if not set(schedulers) <= set(results.schedulers):
-            continue
-        newest = {scheduler: _newest_by_phase(results, scheduler) for scheduler in schedulers}
-        holds = [share.meets(_MOST, 1.0) for shares in newest.values() for share in shares]
-        direction = all(shares[-1].mean > 0.5 for shares in newest.values())
-        worst = {scheduler: min(shares, key=lambda share: share.mean) for scheduler, shares in newest.items()}
-        measured = "; ".join(
-            f"{name} {_percent(newest[name][-1])} in the last phase, least in any phase {_percent(share)}"
-            for name, share in worst.items()
-        )
-        repeats = min(share.repeats for share in worst.values())
-        statement = f"{statement}: {_FOUR_TOLERANCE}"
-        verdicts.append(_judged(claim, statement, [*holds, even], direction, f"{measured}; {said}", repeats))
-    return verdicts
-
-
-def _eight_flows(results: Results) -> list[Verdict]:
-    if "sp-pifo" not in results.schedulers:
-        return []
-    queues = 4
-    newest = _newest_by_phase(results, "sp-pifo")
-    alone = all(share.meets(_MOST, 1.0) for share in newest[:queues])
-    shared = all(share.meets(0.0, _MOST) for share in newest[queues:])
-    statement = (
-        "SP-PIFO on 4 queues: while there are no more flows than queues the newest takes the link (at least 85 %); "
-        "beyond that flows share queues (the newest has less than 85 %)"
-    )
-    measured = "share of the newest flow, phase by phase: " + ", ".join(_percent(share) for share in newest)
-    return [_judged("sp18", statement, [alone, shared], alone or shared, measured, newest[0].repeats)]
-
-
-def _tcp_flows(results: Results) -> list[Verdict]:
-    if "aifo" not in results.schedulers:
-        return []
-    lowest, highest = results.share("aifo", -1, 3), results.share("aifo", -1, 0)
-    statement = (
-        "AIFO with four CUBIC flows: the lowest rank gets 30 of 34 (88 %, tolerance 10 points), the highest 0.2 to 1 "
-        "of 34 (0.6 to 3 %, tolerance a factor of two)"
-    )
-    holds = [lowest.meets(0.78, 0.98), highest.meets(0.003, 0.06)]
-    measured = f"lowest rank {_percent(lowest)}, highest {_percent(highest)}"
-    return [_judged("ai9", statement, holds, lowest.mean > 0.5, measured, lowest.repeats)]
-
-
-def _completion_times(results: Results) -> list[Verdict]:
-    if not {"fifo", "sp-pifo"} <= set(results.schedulers):
-        return []
-    fifo, ours = (results.small_flow_completion_s(name) for name in ("fifo", "sp-pifo"))
-    statement = (
-        "SP-PIFO with rank = flow size: short flows (the smallest quarter) finish much earlier than under FIFO (at "
-        "most half the mean FCT: the paper gives no number)"
-    )
-    measured = f"SP-PIFO {ours.mean:.3f} s [{ours.low:.3f}, {ours.high:.3f}], FIFO {fifo.mean:.3f} s"
-    holds = [ours.low <= 0.5 * fifo.high]
-    return [_judged("sp19", statement, holds, ours.mean < fifo.mean, measured, ours.repeats)]
 
 
 def _max_min(offered: Sequence[float], rate: float) -> list[float]:
@@ -324,47 +199,69 @@ def _max_min(offered: Sequence[float], rate: float) -> list[float]:
     return fair
 
 
-def _fair_shares(results: Results) -> list[Verdict]:
-    rate = float(results.summary["rate_bps"])
-    fair = [share / rate for share in _max_min([flow["offered_bps"] for flow in results.summary["flows"]], rate)]
-    verdicts = []
+def _tables(results: Results) -> dict[int, Tables]:
+    """Return what was measured as tables like the simulator's, for each repeat: `shares` and `schedulers`."""
+    import polars as pl
+
+    summary = results.summary
+    offered, rate = [flow.get("offered_bps") for flow in summary["flows"]], float(summary["rate_bps"])
+    fair = None if None in offered else [share / rate for share in _max_min(offered, rate)]
+    shares: dict[int, list[dict[str, Any]]] = {}
+    schedulers: dict[int, list[dict[str, Any]]] = {}
     for scheduler in results.schedulers:
-        if info.scheduler(scheduler).traits.tail_drop:
-            continue
-        shares = [results.share(scheduler, -1, flow) for flow in range(len(fair))]
-        off = [abs(share.mean / ideal - 1) for share, ideal in zip(shares, fair, strict=True)]
-        holds = [share.meets(0.9 * ideal, 1.1 * ideal) for share, ideal in zip(shares, fair, strict=True)]
-        statement = f"{scheduler} with start-time fair queueing gives max-min fair shares (within 10 % of each)"
-        measured = ", ".join(_percent(share) for share in shares) + f"; largest deviation {100 * max(off):.1f} %"
-        claim = f"fair-shares/{scheduler}"
-        verdicts.append(_judged(claim, statement, holds, max(off) < 0.25, measured, shares[0].repeats))
-    return verdicts
-
-
-_JUDGES: dict[str, Callable[[Results], list[Verdict]]] = {
-    "udp-four-flows": _four_flows,
-    "udp-eight-flows": _eight_flows,
-    "tcp-four-flows": _tcp_flows,
-    "fct": _completion_times,
-    "fair-shares": _fair_shares,
-}
+        for repeat, run in enumerate(results.runs(scheduler)):
+            phases = [phase["share"] for phase in run["phases"]]
+            # The last one also counts as phase -1.
+            numbered = [*enumerate(phases), *((-1, phase) for phase in phases[-1:])]
+            shares.setdefault(repeat, []).extend(
+                {"scheduler": scheduler, "phase": number, "flow": flow, "share": float(share)}
+                for number, phase in numbered
+                for flow, share in enumerate(phase)
+            )
+            row: dict[str, Any] = {"scheduler": scheduler, "small_completion_s": None, "fair_deviation": None}
+            if run["completion_s"]:
+                row["small_completion_s"] = results.small_completion_s(run)
+            if fair and phases:
+                row["fair_deviation"] = max(abs(got / due - 1) for got, due in zip(phases[-1], fair, strict=True))
+            schedulers.setdefault(repeat, []).append(row)
+    numbers = {"small_completion_s": pl.Float64, "fair_deviation": pl.Float64}
+    columns = {"scheduler": pl.String, "phase": pl.Int64, "flow": pl.Int64, "share": pl.Float64}
+    return {
+        repeat: Tables(
+            {
+                "shares": pl.DataFrame(shares[repeat], schema=columns),
+                "schedulers": pl.DataFrame(rows, schema_overrides=numbers),
+            }
+        )
+        for repeat, rows in schedulers.items()
+    }
 
 
 def verdicts(results: Results) -> list[Verdict]:
-    """Judge the papers' claims on this experiment; claims whose schedulers did not run are left out.
+    """Judge the claims that the registry has for this experiment; those whose schedulers did not run are left out.
 
     A verdict is withheld if a run lost more than 0.1 % of its packets outside the scheduler, if its senders did not get
     the processor, or if the flows have ranks of which the claim does not speak.
     """
-    judge = _JUDGES.get(results.experiment)
-    return [_withheld(results, verdict) for verdict in judge(results)] if judge else []
-
-
-def _judged_schedulers(claim: str) -> set[str]:
-    """Return the schedulers whose runs a verdict is about."""
-    named = {name: {"fifo", *schedulers} for name, _, schedulers in _FOUR_FLOWS}
-    named |= {"sp18": {"sp-pifo"}, "ai9": {"aifo"}, "sp19": {"fifo", "sp-pifo"}}
-    return named.get(claim) or {claim.removeprefix("fair-shares/")}
+    by_repeat = _tables(results)
+    found = []
+    for source in load_registry().sources:
+        if source.source != "testbed" or source.experiment != results.experiment:
+            continue
+        about = [name for name in results.schedulers if not info.scheduler(name).traits.tail_drop]
+        each = any("{scheduler}" in part.metric.text for part in source.parts)
+        for claim in [source.of(name) for name in about] if each else [source]:
+            verdict, parts = judge_source(claim, by_repeat)
+            if any(not part.values for part in parts):
+                continue
+            provisional = any(part.provisional for part in parts)
+            asked = "; ".join(f"{part.part.what}: {part.part.paper_says}" for part in parts)
+            statement = f"{claim.statement.rstrip('.')}: {asked}"
+            measured = "; ".join(f"{part.part.what}: {part.reason}" for part in parts)
+            metrics = " ".join(part.part.metric.text for part in parts)
+            named = {name for name in results.schedulers if f"'{name}'" in metrics}
+            found.append(_withheld(results, Verdict(claim.id, statement, verdict, provisional, measured), named))
+    return found
 
 
 def _ranks_problem(results: Results, schedulers: set[str]) -> str | None:
@@ -385,9 +282,8 @@ def _ranks_problem(results: Results, schedulers: set[str]) -> str | None:
     return None
 
 
-def _withheld(results: Results, verdict: Verdict) -> Verdict:
-    """Return the verdict, or one that says why there is none."""
-    schedulers = _judged_schedulers(verdict.claim)
+def _withheld(results: Results, verdict: Verdict, schedulers: set[str]) -> Verdict:
+    """Return the verdict on runs of `schedulers`, or one that says why there is none."""
     runs = [run for run in results.summary["runs"] if run["scheduler"] in schedulers]
     reasons = []
     lost = [run["losses"]["share"] for run in runs if run.get("lost_outside")]

@@ -11,19 +11,20 @@ ROOT = Path(__file__).resolve().parents[2]
 
 ALLOWED = {
     "units": set(),
-    "sched": {"units"},
-    "transport": {"units"},
-    "workload": {"units"},
-    "sim": {"units", "sched", "transport", "workload"},
+    "params": {"units"},
+    "sched": {"units", "params"},
+    "transport": {"units", "params"},
+    "workload": {"units", "params"},
+    "sim": {"units", "params", "sched", "transport", "workload"},
     "metrics": {"units", "sched", "sim"},
-    "scenario": {"units", "sched", "transport", "workload", "sim", "metrics"},
-    "adversary": {"units", "sched", "workload"},
+    "scenario": {"units", "params", "sched", "transport", "workload", "sim", "metrics"},
+    "adversary": {"units", "params", "sched", "workload"},
     "testkit": {"units", "sched"},
-    "py": {"units", "sched", "transport", "sim", "metrics", "scenario", "adversary"},
+    "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary"},
 }
 
 # What a user of the scheduler library compiles, and nothing more.
-SCHED_DEPENDENCIES = {"pifolab-units"}
+SCHED_DEPENDENCIES = {"pifolab-params", "pifolab-units"}
 
 
 def packages() -> dict[str, dict]:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -413,3 +414,15 @@ def test_a_scheduler_in_python_that_breaks_the_contract_is_told(made: type[Lifo]
 def test_parameters_that_a_python_scheduler_does_not_take_are_an_error():
     with pytest.raises(pifolab.InputError, match="unexpected keyword argument 'size'"):
         pifolab.run_text(with_schedulers('name = "mine"\nsize = 9'), schedulers={"mine": Lifo})
+
+
+def test_a_fault_in_a_scenario_has_its_place_in_fields() -> None:
+    with pytest.raises(pifolab.InputError) as caught:
+        pifolab.run_text("\n[link]\nrate_gbps = 0\n", "link.toml")
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert (error.file, error.line, error.key, error.flag) == ("link.toml", 3, "link.rate_gbps", None)
+    assert error.problem.startswith("= 0: expected a rate")
+    assert str(error) == f"link.toml:3: link.rate_gbps {error.problem}"
+    with pytest.raises(pifolab.InputError) as caught:
+        pifolab.run_text("", "link.toml", overrides={"link.rate_gbps": 0})
+    assert (caught.value.file, caught.value.line, caught.value.flag) == ("link.toml", None, "--set")

@@ -11,6 +11,8 @@ import pytest
 import pifolab
 from pifolab import testbed, twin
 from pifolab.errors import InputError
+from pifolab.reproduce import load_registry
+from pifolab.statistics import mean_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -373,13 +375,15 @@ def test_the_completion_figure_leaves_gaps_for_unfinished_flows(tmp_path: Path) 
     assert (tmp_path / "fct.png").stat().st_size > 1000
 
 
-def test_intervals_are_student_s() -> None:
-    interval = testbed.mean_interval([1.0, 2.0, 3.0])
-    assert interval.mean == 2.0
-    assert interval.high - 2.0 == pytest.approx(4.303 / 3**0.5)
-    assert testbed.mean_interval([1.0, 2.0]) == testbed.Interval(1.5, 1.0, 2.0, 2)
-    with pytest.raises(InputError, match="at least one"):
-        testbed.mean_interval([])
+def test_intervals_are_those_of_the_simulator(tmp_path: Path) -> None:
+    share = four(tmp_path).share("aifo", -1, 3)
+    assert share == mean_interval([0.95, 0.951, 0.952])
+
+
+def test_a_threshold_of_the_registry_decides_and_says_why() -> None:
+    for source in load_registry().sources:
+        assert source.why, source.id
+        assert source.id in load_registry().by_id or source.id == "fair-shares"
 
 
 @pytest.mark.parametrize(

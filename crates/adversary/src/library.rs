@@ -81,7 +81,7 @@ where
         let made = S::build(args.clone())?;
         let windowed = S::INFO.params.iter().any(|param| param.name == START_WINDOW);
         let row = S::INFO.params.iter().find(|param| param.name == "window").filter(|_| windowed);
-        let size = row.map(|row| args.clone().integer::<u32>(row)).transpose()?;
+        let size = row.map(|row| args.clone().given::<u32>(row)).transpose()?;
         Ok(Box::new(Self { args: args.clone(), order, made, window: size.map(|size| size as usize) }))
     }
 }

@@ -1,5 +1,6 @@
 //! The one place where an error of the library, or a panic, becomes a Python exception.
 
+use pifolab_scenario::{Error, FileError, Place, SpecError};
 use pifolab_sched::params::ParamError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -19,6 +20,14 @@ pub enum Fault {
     Parameter(ParamError),
     /// Data that cannot be accepted: a file, a packet, a point in time. One line, with the place.
     Input(String),
+    /// A scenario or a file that it names.
+    Scenario(Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Scenario(error)
+    }
 }
 
 impl From<ParamError> for Fault {
@@ -81,6 +90,23 @@ fn raise(py: Python<'_>, fault: Fault) -> PyErr {
             exception(py, "ParameterError", (message, error.owner, error.key, error.value, error.expected))
         }
         Fault::Input(message) => exception(py, "InputError", (message,)),
+        Fault::Scenario(error) => {
+            let message = error.to_string();
+            match error {
+                Error::Spec(SpecError { file, place, key, problem }) => {
+                    let (line, flag) = match place {
+                        Place::File => (None, None),
+                        Place::Line(line) => (Some(line as u64), None),
+                        Place::Flag(flag) => (None, Some(flag)),
+                    };
+                    exception(py, "InputError", (message, file, line, key, problem, flag))
+                }
+                Error::File(FileError { file, place, problem }) => {
+                    exception(py, "InputError", (message, file, place.line(), "", problem))
+                }
+                Error::Cancelled => exception(py, "InputError", (message,)),
+            }
+        }
     }
 }
 

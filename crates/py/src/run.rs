@@ -67,7 +67,7 @@ pub fn run_scenario<'py>(
         match py.detach(run) {
             Err(Error::Cancelled) => Ok(None),
             Ok(report) => Ok(Some(report)),
-            Err(error) => Err(Fault::Input(error.to_string())),
+            Err(error) => Err(error.into()),
         }
     });
     let report = match (slot.take(), result) {
@@ -125,7 +125,7 @@ pub fn resolve_scenario(
     let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
     let resolved = guard(py, || {
         let read = || read_text(text, file, &overrides, flows.as_deref(), &extras);
-        let spec = py.detach(read).map_err(|error| Fault::Input(error.to_string()))?;
+        let spec = py.detach(read).map_err(Fault::from)?;
         let digests = spec.inputs().into_iter().map(|input| (input.role, input.sha256)).collect();
         Ok((spec.resolved().to_string(), digests))
     });
@@ -153,7 +153,7 @@ pub fn scenario_tables<'py>(
     let extras = PythonExtras::read(schedulers, ranks, controllers, None, slot.clone())?;
     let tables = guard(py, || {
         let read = || read_text(text, file, &overrides, None, &extras)?.tables(&extras);
-        py.detach(read).map_err(|error| Fault::Input(error.to_string()))
+        py.detach(read).map_err(Fault::from)
     });
     match slot.take() {
         Some(error) => Err(error),
@@ -209,10 +209,9 @@ pub fn scenario_flows<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (text, file) = (text.to_owned(), file.to_owned());
     let list = move || {
-        let spec = read_text(&text, &file, &overrides, None, &()).map_err(|error| Fault::Input(error.to_string()))?;
+        let spec = read_text(&text, &file, &overrides, None, &())?;
         let format = if hpcc { FlowFormat::Hpcc } else { FlowFormat::Csv };
-        let listed = spec.flow_list(seed.unwrap_or(spec.seeds()[0]), format);
-        listed.map_err(|error| Fault::Input(error.to_string()))
+        Ok(spec.flow_list(seed.unwrap_or(spec.seeds()[0]), format)?)
     };
     Ok(PyBytes::new(py, &interruptible(py, list)?))
 }

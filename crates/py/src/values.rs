@@ -1,8 +1,9 @@
 //! Python values and the library's: parameters inwards, tables of parameters outwards.
 
+use pifolab_params::{Absent, Table};
 use pifolab_scenario::registry::{Look, RankEntry, SchedulerEntry, Traits};
 use pifolab_sched::Fact;
-use pifolab_sched::params::{Absent, Args, Info, Kind, Param, Value};
+use pifolab_sched::params::{Args, Info, Kind, Param, Value};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -59,7 +60,20 @@ pub fn show_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, Py
             let members = values.iter().map(|value| show_value(py, value)).collect::<PyResult<Vec<_>>>()?;
             Ok(PyList::new(py, members)?.into_any())
         }
+        Value::Table(table) => show_table(py, table),
+        Value::Tables(tables) => {
+            let members = tables.iter().map(|table| show_table(py, table)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, members)?.into_any())
+        }
     }
+}
+
+fn show_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyAny>> {
+    let shown = PyDict::new(py);
+    for entry in &table.entries {
+        shown.set_item(&entry.key, show_value(py, &entry.value)?)?;
+    }
+    Ok(shown.into_any())
 }
 
 /// What the library says about a scheduler, as a `dict`.
@@ -116,14 +130,15 @@ fn show_param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict
         Kind::Flag => ("flag", None),
         Kind::Integers { min, max } => ("integers", Some((min, max))),
         Kind::IntegerOrIntegers { min, max } => ("integer-or-integers", Some((min, max))),
+        Kind::Component(_) | Kind::Components(_) => ("component", None),
+        _ => ("text", None),
     };
-    let choices = if let Kind::Choice(words) = param.kind { words } else { &[] };
     row.set_item("kind", kind)?;
     row.set_item("min", range.map(|(min, _)| min))?;
     row.set_item("max", range.map(|(_, max)| max))?;
-    row.set_item("choices", choices.to_vec())?;
+    row.set_item("choices", param.words().to_vec())?;
     let (default, means) = match param.absent {
-        Absent::Default(text) => (Some(text), None),
+        Absent::Default(literal) => (Some(literal.to_string()), None),
         Absent::Means(text) => (None, Some(text)),
         Absent::Required => (None, None),
     };

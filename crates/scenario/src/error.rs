@@ -1,6 +1,6 @@
 //! What can be wrong with a scenario, always as one line that names the place and what would be right.
 
-use pifolab_sched::params::ParamError;
+use pifolab_params::Place;
 use pifolab_workload::FileError;
 use std::fmt;
 
@@ -26,22 +26,6 @@ pub struct SpecError {
     pub key: String,
     /// What is wrong, and what would be right.
     pub problem: String,
-}
-
-/// Where a key was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The file as a whole: something is missing.
-    File,
-    /// A line, counted from 1.
-    Line(usize),
-    /// A flag of the command line that puts something in the place of what the file says.
-    Flag(&'static str),
-}
-
-impl Place {
-    /// An override.
-    pub const SET: Self = Self::Flag("--set");
 }
 
 impl fmt::Display for Error {
@@ -81,13 +65,5 @@ impl From<SpecError> for Error {
 impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
         Self::File(error)
-    }
-}
-
-/// What is wrong with a parameter, without its owner and key, which stand in front anyway.
-pub(crate) fn problem(error: &ParamError) -> String {
-    match &error.value {
-        Some(value) => format!("= {value}: {}", error.expected),
-        None => format!("is missing: {}", error.expected),
     }
 }

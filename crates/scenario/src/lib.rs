@@ -38,10 +38,12 @@ mod spec;
 mod tables;
 mod text;
 
-pub use error::{Error, Place, SpecError};
+pub use error::{Error, SpecError};
 pub use extras::{BoxedObserver, Extras};
 pub use inputs::Input;
 pub use memory::Memory;
+pub use pifolab_params::Place;
+pub use pifolab_workload::FileError;
 pub use report::{NetworkProgress, Progress, Report};
 pub use spec::network::NetworkSpec;
 pub use spec::one_link::OneLinkSpec;

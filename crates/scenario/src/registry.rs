@@ -1,8 +1,9 @@
 //! The names that text may use: every scheduler and rank function, one line each.
 
-use pifolab_sched::params::{Args, FromArgs, Info, Kind, Param, ParamError, closest};
+use pifolab_sched::params::{Args, FromArgs, Info, Param, ParamError, Value, closest};
 use pifolab_sched::{Facts, RankFn, Scheduler, ranks, schedulers};
 use pifolab_sim::network::PortScheduler;
+use pifolab_units::Ratio;
 
 /// A scheduler that can be built from text, and what the rest of the project asks about it.
 pub struct SchedulerEntry {
@@ -118,7 +119,7 @@ impl<'a> Settings<'a> {
     /// # Panics
     /// If there is no such integer.
     pub fn integer<T: TryFrom<i128>>(&self, name: &str) -> Option<T> {
-        let integer = self.written.clone().optional_integer(self.row(name)).expect("it was built with them")?;
+        let integer = self.written.clone().get::<i128>(self.row(name)).expect("it was built with them")?;
         T::try_from(integer).ok()
     }
 
@@ -127,8 +128,8 @@ impl<'a> Settings<'a> {
     /// # Panics
     /// If there is no such fraction.
     pub fn fraction(&self, name: &str) -> f64 {
-        let fraction = self.written.clone().fraction(self.row(name)).expect("it was built with them");
-        fraction.numerator() as f64 / fraction.denominator() as f64
+        let fraction: Ratio = self.written.clone().given(self.row(name)).expect("it was built with them");
+        fraction.as_f64()
     }
 
     /// Whether the choice `name` is `word`.
@@ -136,10 +137,8 @@ impl<'a> Settings<'a> {
     /// # Panics
     /// If there is no such choice.
     pub fn is(&self, name: &str, word: &str) -> bool {
-        let row = self.row(name);
-        let Kind::Choice(words) = row.kind else { panic!("{name} is not a choice") };
-        let place = self.written.clone().choice(row).expect("it was built with them");
-        words[place].0 == word
+        let value = self.written.clone().value(self.row(name)).expect("it was built with them");
+        value == Some(Value::Text(word.to_owned()))
     }
 
     /// Whether the flag `name` is set.
@@ -147,7 +146,7 @@ impl<'a> Settings<'a> {
     /// # Panics
     /// If there is no such flag.
     pub fn flag(&self, name: &str) -> bool {
-        self.written.clone().flag(self.row(name)).expect("it was built with them")
+        self.written.clone().given(self.row(name)).expect("it was built with them")
     }
 
     /// Whether none of `names` was written.

@@ -1,11 +1,11 @@
 //! The JSON Schema of scenarios, for editors: made from the same tables that validation reads.
 
-use crate::fields::{Absent, Field, What};
 use crate::registry::{RANKS, SCHEDULERS};
 use crate::spec::TOP;
 use crate::spec::network_fields::NETWORK;
 use crate::spec::workload::DISTRIBUTION;
-use pifolab_sched::params::{self, Info, Kind, Param};
+use pifolab_params::{Absent, Kind, Param, Role, Word};
+use pifolab_sched::params::Info;
 use serde_json::{Map, Value as Json, json};
 
 /// The JSON Schema (draft 2020-12) of a scenario: on a network if it has a topology, on one link otherwise.
@@ -23,10 +23,24 @@ pub fn schema() -> Json {
     })
 }
 
-/// A table with these keys and no others.
-fn object(fields: &[Field]) -> Json {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
+/// A table with these keys and no others; where keys go with one word of a choice, one such table for each word.
+fn object(fields: &[Param]) -> Json {
+    match fields.iter().find(|field| !field.cases().is_empty()) {
+        None => closed(fields.iter(), &[]),
+        Some(choice) => {
+            let members = choice.cases().iter().map(|(word, params)| {
+                let meaning = choice.words().iter().find(|(known, _)| known == word).map_or("", |(_, meaning)| meaning);
+                let constant = (choice.name, json!({"const": word, "description": meaning}));
+                closed(fields.iter().filter(|field| field.name != choice.name).chain(*params), &[constant])
+            });
+            json!({"anyOf": members.collect::<Vec<_>>()})
+        }
+    }
+}
+
+fn closed<'a>(fields: impl Iterator<Item = &'a Param>, constants: &[(&str, Json)]) -> Json {
+    let mut properties: Map<_, _> = constants.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    let mut required: Vec<_> = constants.iter().map(|(key, _)| json!(key)).collect();
     for field in fields {
         let keys = field.keys();
         // Where several keys say the same, or a key is required only beside others, validation knows better.
@@ -34,74 +48,77 @@ fn object(fields: &[Field]) -> Json {
             required.push(json!(field.name));
         }
         for key in keys {
-            let mut property = value(&field.what);
-            if let Json::Object(property) = &mut property {
-                property.insert("description".to_owned(), describe(field.doc, &absence(&field.absent)));
-            }
-            properties.insert(key, property);
+            properties.insert(key, property(field));
         }
     }
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// Tables are required as such; other keys may depend on a choice beside them.
-fn always_required(field: &Field) -> bool {
-    matches!(field.what, What::Table(_) | What::Tables(_) | What::Schedulers)
-        || (matches!(field.what, What::Choice(_)) && field.name == "distribution")
-}
-
-fn describe(doc: &str, absent: &str) -> Json {
-    json!(format!("{doc} {absent}").trim_end())
-}
-
-fn absence(absent: &Absent) -> String {
-    match absent {
-        Absent::Default(text) => format!("Default: {text}."),
+/// What may be written for a key, and what it does.
+fn property(field: &Param) -> Json {
+    let mut property = value(&field.kind);
+    let absence = match field.absent {
+        Absent::Default(literal) => format!("Default: {literal}."),
         Absent::Means(text) => format!("If absent: {text}."),
         Absent::Required => String::new(),
+    };
+    if let Json::Object(property) = &mut property {
+        property.insert("description".to_owned(), json!(format!("{} {absence}", field.doc).trim_end()));
     }
+    property
+}
+
+/// Tables are required as such; other keys may depend on a choice beside them.
+fn always_required(field: &Param) -> bool {
+    matches!(field.kind, Kind::Table(_) | Kind::Tables(_) | Kind::Components(_))
 }
 
 fn integer(min: impl Into<Json>, max: u64) -> Json {
     json!({"type": "integer", "minimum": min.into(), "maximum": max})
 }
 
-fn value(what: &What) -> Json {
-    match what {
-        What::Integer(min, max) => integer(*min, *max),
-        What::Signed => json!({"type": "integer"}),
-        What::Integers(min, max) => json!({"type": "array", "items": integer(*min, *max), "minItems": 1}),
-        What::Positive => json!({"type": ["number", "string"]}),
-        What::Share => json!({"type": ["number", "string"]}),
-        What::Time => json!({"type": "number", "minimum": 0}),
-        What::Rate => json!({"type": "number", "exclusiveMinimum": 0}),
-        What::Text => json!({"type": "string"}),
-        What::Texts => json!({"type": "array", "items": {"type": "string"}, "minItems": 1}),
-        What::Flag => json!({"type": "boolean"}),
-        What::Choice(words) => choice(words),
-        What::Distribution => json!({"$ref": "#/$defs/distribution"}),
-        What::IntegerOrDistribution(min, max) => {
+fn value(kind: &Kind) -> Json {
+    match kind {
+        Kind::Integer { min: i64::MIN, .. } => json!({"type": "integer"}),
+        Kind::Integer { min, max } => integer(*min, *max),
+        Kind::Integers { min, max } => json!({"type": "array", "items": integer(*min, *max)}),
+        Kind::IntegerOrIntegers { min, max } => {
+            json!({"anyOf": [integer(*min, *max), {"type": "array", "items": integer(*min, *max)}]})
+        }
+        Kind::Fraction => json!({"type": ["number", "string", "array"]}),
+        Kind::Positive | Kind::Share => json!({"type": ["number", "string"]}),
+        Kind::Time => json!({"type": "number", "minimum": 0}),
+        Kind::Rate => json!({"type": "number", "exclusiveMinimum": 0}),
+        Kind::Text => json!({"type": "string"}),
+        Kind::Texts => json!({"type": "array", "items": {"type": "string"}, "minItems": 1}),
+        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Choice(words) | Kind::OneOf(words, _) => choice(words),
+        Kind::Distribution => json!({"$ref": "#/$defs/distribution"}),
+        Kind::IntegerOrDistribution { min, max } => {
             json!({"anyOf": [integer(*min, *max), {"$ref": "#/$defs/distribution"}]})
         }
-        What::Table(fields) => object(fields),
-        What::Tables(fields) => json!({"anyOf": [object(fields), {"type": "array", "items": object(fields)}]}),
-        What::RankFunction => any_of(RANKS.iter().map(|entry| entry.info), false),
-        What::Controller => own(&[], false),
-        What::Scheduler => any_of(SCHEDULERS.iter().map(|entry| entry.info), false),
-        What::Schedulers => {
-            let members = any_of(SCHEDULERS.iter().map(|entry| entry.info), true);
-            json!({"type": "array", "minItems": 1, "items": members})
-        }
+        Kind::Table(fields) => object(fields),
+        Kind::Tables(fields) => json!({"anyOf": [object(fields), {"type": "array", "items": object(fields)}]}),
+        Kind::Component(role) => component(*role, false),
+        Kind::Components(role) => json!({"type": "array", "minItems": 1, "items": component(*role, true)}),
     }
 }
 
-fn choice(words: &[(&str, &str)]) -> Json {
+fn component(role: Role, labelled: bool) -> Json {
+    match role {
+        Role::Scheduler => any_of(SCHEDULERS.iter().map(|entry| entry.info), labelled),
+        Role::RankFunction => any_of(RANKS.iter().map(|entry| entry.info), labelled),
+        Role::Controller => own(&[], labelled),
+    }
+}
+
+fn choice(words: &[Word]) -> Json {
     json!({"enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>()})
 }
 
 fn distribution_names() -> Json {
     let field = DISTRIBUTION.iter().find(|field| field.name == "distribution");
-    field.map_or(Json::Null, |field| value(&field.what))
+    field.map_or(Json::Null, |field| choice(field.words()))
 }
 
 /// One of the library's, or one that a user wrote in Python.
@@ -140,34 +157,12 @@ fn built(info: &Info, labelled: bool) -> Json {
     }
     let mut required = vec![json!("name")];
     for param in info.params {
-        let mut property = parameter(param);
-        let absent = match param.absent {
-            params::Absent::Default(text) => format!("Default: {text}."),
-            params::Absent::Means(text) => format!("If absent: {text}."),
-            params::Absent::Required => {
-                required.push(json!(param.name));
-                String::new()
-            }
-        };
-        if let Json::Object(property) = &mut property {
-            property.insert("description".to_owned(), describe(param.doc, &absent));
+        if let Absent::Required = param.absent {
+            required.push(json!(param.name));
         }
-        properties.insert(param.name.to_owned(), property);
+        properties.insert(param.name.to_owned(), property(param));
     }
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-}
-
-fn parameter(param: &Param) -> Json {
-    match param.kind {
-        Kind::Integer { min, max } => integer(min, max),
-        Kind::Fraction => json!({"type": ["number", "string", "array"]}),
-        Kind::Choice(words) => choice(words),
-        Kind::Flag => json!({"type": "boolean"}),
-        Kind::Integers { min, max } => json!({"type": "array", "items": integer(min, max)}),
-        Kind::IntegerOrIntegers { min, max } => {
-            json!({"anyOf": [integer(min, max), {"type": "array", "items": integer(min, max)}]})
-        }
-    }
 }
 
 #[cfg(test)]
@@ -192,7 +187,7 @@ mod tests {
             }
         }
         let network = &schema["then"];
-        assert!(network["properties"]["topology"]["properties"]["access_rate_gbps"].is_object());
+        assert!(network["properties"]["topology"]["anyOf"][0]["properties"]["access_rate_gbps"].is_object());
         assert_eq!(network["required"], json!(["topology", "transport", "workload", "scheduler"]));
         assert_eq!(properties["rank"]["anyOf"].as_array().unwrap().len(), RANKS.len() + 1);
         assert!(schema["$defs"]["distribution"]["anyOf"][0]["enum"].as_array().unwrap().contains(&json!("convex")));

@@ -187,7 +187,7 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         (
             "duration_ms = 10",
             "duration_ms = 10\nduration_s = 1",
-            "test.toml:3: duration_ms: says again what duration_s says: remove one of them",
+            "test.toml:3: duration_ms: conflicts with duration_s: remove one of them",
         ),
         (
             "duration_ms = 10",
@@ -279,7 +279,7 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         "test.toml: --set: metrics.sample_every_us = 0: expected a time above 0"
     );
     assert_eq!(message("", &[]), "test.toml: link: is missing: expected a table; The link that packets leave on.");
-    assert_eq!(message("x", &[]).split("no TOML").next(), Some("test.toml:1: "));
+    assert_eq!(message("x", &[]).split("invalid TOML").next(), Some("test.toml:1: "));
 }
 
 #[test]

@@ -30,14 +30,16 @@ pub struct OneLink {
     pub end: End,
 }
 
-/// What goes first if the wire falls free at the instant of an arrival.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tie {
-    /// The next packet is taken from the buffer before the arrival is offered to it. The default.
-    #[default]
-    DepartureFirst,
-    /// All arrivals of the instant are offered to the buffer before the next packet is taken from it.
-    ArrivalFirst,
+pifolab_params::choices! {
+    /// What goes first if the wire falls free at the instant of an arrival.
+    #[derive(Default)]
+    pub enum Tie {
+        /// The next packet is taken from the buffer before the arrival is offered to it. The default.
+        #[default]
+        DepartureFirst = "departure-first": "the next packet leaves the buffer before the arrival is offered",
+        /// All arrivals of the instant are offered to the buffer before the next packet is taken from it.
+        ArrivalFirst = "arrival-first": "all arrivals of the instant are offered first",
+    }
 }
 
 /// When a run ends.

@@ -11,14 +11,16 @@ use crate::newreno::{halve_on_loss, restart_on_timeout};
 use crate::{Ack, Controller, Window};
 use pifolab_units::Time;
 
-/// When a marked acknowledgement cuts the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cut {
-    /// At most once per window of data (RFC 8257, section 3.3). The default.
-    #[default]
-    OncePerWindow,
-    /// On every marked acknowledgement, as the Netbench forks do.
-    EveryMark,
+pifolab_params::choices! {
+    /// When a marked acknowledgement cuts the window.
+    #[derive(Default)]
+    pub enum Cut {
+        /// At most once per window of data (RFC 8257, section 3.3). The default.
+        #[default]
+        OncePerWindow = "once-per-window": "at most once per window of data (RFC 8257)",
+        /// On every marked acknowledgement, as the Netbench forks do.
+        EveryMark = "every-mark": "on every marked acknowledgement",
+    }
 }
 
 /// DCTCP's parameters.

@@ -47,6 +47,7 @@ pub mod newreno;
 pub mod params;
 pub mod pfabric;
 mod receiver;
+pub mod rows;
 mod rtt;
 mod sack;
 mod segment;
@@ -54,7 +55,8 @@ mod sender;
 pub mod udp;
 
 pub use control::{Ack, BoxedController, Controller, Window};
-pub use params::{AckRank, Congestion, ParamError, RankRule, TcpParams, TransportParams, ValidParams};
+pub use params::{AckRank, Congestion, RankRule, TcpParams, TransportParams, ValidParams};
+pub use pifolab_params::ParamError;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sack::{SackLog, SegmentSet};

@@ -1,8 +1,10 @@
 //! What a user chooses about a transport, and the check that turns it into something that runs.
 
 use crate::control::AnyController;
+use crate::rows;
 use crate::{Window, cubic::Cubic, dctcp::Dctcp, dctcp::DctcpParams, newreno::NewReno, udp::UdpParams};
 use core::fmt;
+use pifolab_params::{Param, ParamError};
 use pifolab_units::Span;
 
 /// Everything about a transport. Public fields, sound defaults; [`validated`](Self::validated) checks them.
@@ -31,32 +33,36 @@ pub enum Congestion {
     Udp(UdpParams),
 }
 
-/// The rank that a sender writes into its segments, fixed when a segment is created. Ranks that depend on a port
-/// (STFQ, LSTF, ...) come from a rank function at that port instead.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RankRule {
-    /// 0.
-    #[default]
-    Zero,
-    /// pFabric: flow size minus the first byte of the segment, in bytes, also for its retransmission.
-    RemainingSize,
-    /// As `RemainingSize`, but by TCP sequence number, where the SYN takes number 0 and the first byte number 1, so
-    /// that the data's ranks are smaller by one, never below 0 (the Netbench forks).
-    RemainingBySequence,
-    /// The size of the flow, in bytes.
-    FlowSize,
-    /// Bytes not acknowledged yet, at the time of sending (SRPT).
-    Unacknowledged,
+pifolab_params::choices! {
+    /// The rank that a sender writes into its segments, fixed when a segment is created. Ranks that depend on a port
+    /// (STFQ, LSTF, ...) come from a rank function at that port instead.
+    #[derive(Default)]
+    pub enum RankRule {
+        /// 0.
+        #[default]
+        Zero = "zero": "0",
+        /// pFabric: flow size minus the first byte of the segment, in bytes, also for its retransmission.
+        RemainingSize = "remaining-size": "flow size minus the first byte of the segment (pFabric)",
+        /// As `RemainingSize`, but by TCP sequence number, where the SYN takes number 0 and the first byte number 1, so
+        /// that the data's ranks are smaller by one, never below 0 (the Netbench forks).
+        RemainingBySequence = "remaining-by-sequence": "the same by TCP sequence number, smaller by one (the profiles' pFabric)",
+        /// The size of the flow, in bytes.
+        FlowSize = "flow-size": "the size of the flow",
+        /// Bytes not acknowledged yet, at the time of sending (SRPT).
+        Unacknowledged = "unacknowledged": "bytes not acknowledged yet (SRPT)",
+    }
 }
 
-/// The rank of acknowledgements and of the receiver's handshake segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AckRank {
-    /// 0, the highest priority.
-    #[default]
-    Zero,
-    /// The bytes of the flow that have not arrived in order yet: acknowledgements compete like the data they answer.
-    Remaining,
+pifolab_params::choices! {
+    /// The rank of acknowledgements and of the receiver's handshake segment.
+    #[derive(Default)]
+    pub enum AckRank {
+        /// 0, the highest priority.
+        #[default]
+        Zero = "zero": "0, the highest priority",
+        /// The bytes of the flow that have not arrived in order yet: acknowledgements compete like the data they answer.
+        Remaining = "remaining": "the bytes of the flow that have not arrived in order yet",
+    }
 }
 
 /// Handshake, loss recovery and timers. The defaults follow the RFCs where a data centre does not need otherwise.
@@ -148,43 +154,42 @@ impl TransportParams {
     /// Names the first field that is out of range, its value and its range.
     pub fn validated(self) -> Result<ValidParams, ParamError> {
         let tcp = &self.tcp;
-        let within = |key, value: u64, min: u64, max: u64| {
-            if (min..=max).contains(&value) {
-                Ok(())
-            } else {
-                Err(ParamError { key, value: value.to_string(), expected: format!("from {min} to {max}") })
-            }
+        let fault = |row: &Param, value: &dyn fmt::Display, expected: &str| {
+            Err(row.error_because("transport", value, format!("expected {expected}")))
         };
-        within("mss_bytes", tcp.mss_bytes.into(), 1, 65_535)?;
-        within("initial_window_segments", tcp.initial_window_segments.into(), 1, 65_535)?;
+        rows::MSS_BYTES.check("transport", tcp.mss_bytes)?;
+        rows::INITIAL_WINDOW_SEGMENTS.check("transport", tcp.initial_window_segments)?;
         if let Some(segments) = tcp.initial_ssthresh_segments {
-            within("initial_ssthresh_segments", segments.into(), 1, u32::MAX.into())?;
+            rows::INITIAL_SSTHRESH_SEGMENTS.check("transport", segments)?;
         }
-        within("max_window_bytes", tcp.max_window_bytes, tcp.mss_bytes.into(), 1 << 40)?;
-        within("duplicate_threshold", tcp.duplicate_threshold.into(), 1, 255)?;
+        if !(u64::from(tcp.mss_bytes)..=rows::MAX_BYTES).contains(&tcp.max_window_bytes) {
+            let expected = format!("from {} to {}", tcp.mss_bytes, rows::MAX_BYTES);
+            return fault(&rows::MAX_WINDOW_BYTES, &tcp.max_window_bytes, &expected);
+        }
+        rows::DUPLICATE_THRESHOLD.check("transport", tcp.duplicate_threshold)?;
         let hour = Span::from_s(3_600);
         if tcp.max_rto > hour && tcp.max_rto != Span::MAX {
-            return Err(ParamError::of("max_rto", tcp.max_rto, "at most 1 h, or unlimited"));
+            return fault(&rows::MAX_RTO, &tcp.max_rto, "at most 1 h, or unlimited");
         }
         if tcp.initial_rto == Span::ZERO || tcp.initial_rto > hour {
-            return Err(ParamError::of("initial_rto", tcp.initial_rto, "above 0 and at most 1 h"));
+            return fault(&rows::INITIAL_RTO, &tcp.initial_rto, "above 0 and at most 1 h");
         }
         if tcp.min_rto > tcp.max_rto {
-            return Err(ParamError::of("min_rto", tcp.min_rto, "at most max_rto"));
+            return fault(&rows::MIN_RTO, &tcp.min_rto, "at most max_rto");
         }
         match &self.congestion {
             Congestion::Dctcp(dctcp) => {
                 if !(dctcp.gain > 0.0 && dctcp.gain <= 1.0) {
-                    return Err(ParamError::of("gain", dctcp.gain, "above 0 and at most 1"));
+                    return fault(&rows::GAIN, &dctcp.gain, "above 0 and at most 1");
                 }
                 if !(0.0..=1.0).contains(&dctcp.initial_alpha) {
-                    return Err(ParamError::of("initial_alpha", dctcp.initial_alpha, "from 0 to 1"));
+                    return fault(&rows::INITIAL_ALPHA, &dctcp.initial_alpha, "from 0 to 1");
                 }
             }
             Congestion::Udp(udp) => {
-                within("payload_bytes", udp.payload_bytes.into(), 1, 65_535)?;
+                rows::PAYLOAD_BYTES.check("transport", udp.payload_bytes)?;
                 if udp.interval == Span::ZERO {
-                    return Err(ParamError::of("interval", udp.interval, "above 0"));
+                    return fault(&rows::INTERVAL, &udp.interval, "above 0");
                 }
             }
             Congestion::NewReno | Congestion::Cubic => {}
@@ -236,31 +241,6 @@ impl ValidParams {
     }
 }
 
-/// A transport parameter that is out of range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParamError {
-    /// The field.
-    pub key: &'static str,
-    /// What was written.
-    pub value: String,
-    /// What would be right.
-    pub expected: String,
-}
-
-impl ParamError {
-    fn of(key: &'static str, value: impl fmt::Display, expected: &str) -> Self {
-        Self { key, value: value.to_string(), expected: expected.to_owned() }
-    }
-}
-
-impl fmt::Display for ParamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "transport: {} = {}: must be {}", self.key, self.value, self.expected)
-    }
-}
-
-impl core::error::Error for ParamError {}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,25 +249,31 @@ mod tests {
     fn each_bad_field_is_named_with_its_value_and_range() {
         type Spoil = fn(&mut TransportParams);
         let cases: [(Spoil, &str); 9] = [
-            (|p| p.tcp.mss_bytes = 0, "transport: mss_bytes = 0: must be from 1 to 65535"),
-            (|p| p.tcp.initial_window_segments = 0, "transport: initial_window_segments = 0: must be from 1 to 65535"),
+            (|p| p.tcp.mss_bytes = 0, "transport: mss_bytes = 0: expected an integer from 1 to 65535"),
+            (
+                |p| p.tcp.initial_window_segments = 0,
+                "transport: initial_window_segments = 0: expected an integer from 1 to 65535",
+            ),
             (
                 |p| p.tcp.initial_ssthresh_segments = Some(0),
-                "transport: initial_ssthresh_segments = 0: must be from 1 to 4294967295",
+                "transport: initial_ssthresh_segments = 0: expected an integer from 1 to 4294967295",
             ),
-            (|p| p.tcp.max_window_bytes = 9, "transport: max_window_bytes = 9: must be from 1460 to 1099511627776"),
-            (|p| p.tcp.duplicate_threshold = 0, "transport: duplicate_threshold = 0: must be from 1 to 255"),
-            (|p| p.tcp.initial_rto = Span::ZERO, "transport: initial_rto = 0 ps: must be above 0 and at most 1 h"),
-            (|p| p.tcp.min_rto = Span::from_s(61), "transport: min_rto = 61 s: must be at most max_rto"),
+            (|p| p.tcp.max_window_bytes = 9, "transport: max_window_bytes = 9: expected from 1460 to 1099511627776"),
+            (
+                |p| p.tcp.duplicate_threshold = 0,
+                "transport: duplicate_threshold = 0: expected an integer from 1 to 255",
+            ),
+            (|p| p.tcp.initial_rto = Span::ZERO, "transport: initial_rto = 0 ps: expected above 0 and at most 1 h"),
+            (|p| p.tcp.min_rto = Span::from_s(61), "transport: min_rto = 61 s: expected at most max_rto"),
             (
                 |p| p.congestion = Congestion::Dctcp(DctcpParams { gain: 0.0, ..DctcpParams::default() }),
-                "transport: gain = 0: must be above 0 and at most 1",
+                "transport: gain = 0: expected above 0 and at most 1",
             ),
             (
                 |p| {
                     p.congestion = Congestion::Dctcp(DctcpParams { initial_alpha: f64::NAN, ..DctcpParams::default() });
                 },
-                "transport: initial_alpha = NaN: must be from 0 to 1",
+                "transport: initial_alpha = NaN: expected from 0 to 1",
             ),
         ];
         for (spoil, message) in cases {
@@ -298,18 +284,18 @@ mod tests {
         let udp = UdpParams { payload_bytes: 0, interval: Span::from_us(1) };
         assert_eq!(
             TransportParams::udp(udp).validated().unwrap_err().to_string(),
-            "transport: payload_bytes = 0: must be from 1 to 65535"
+            "transport: payload_bytes = 0: expected an integer from 1 to 65535"
         );
         let udp = UdpParams { payload_bytes: 1, interval: Span::ZERO };
         assert_eq!(
             TransportParams::udp(udp).validated().unwrap_err().to_string(),
-            "transport: interval = 0 ps: must be above 0"
+            "transport: interval = 0 ps: expected above 0"
         );
         let mut params = TransportParams::new_reno();
         params.tcp.max_rto = Span::from_s(3_601);
         assert_eq!(
             params.validated().unwrap_err().to_string(),
-            "transport: max_rto = 3601 s: must be at most 1 h, or unlimited"
+            "transport: max_rto = 3601 s: expected at most 1 h, or unlimited"
         );
     }
 }

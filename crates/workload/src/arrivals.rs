@@ -53,13 +53,14 @@ pub enum ArrivalProcess {
     },
 }
 
-/// The lengths of on and off periods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Periods {
-    /// All alike.
-    Fixed,
-    /// Exponential, independent.
-    Exponential,
+pifolab_params::choices! {
+    /// The lengths of on and off periods.
+    pub enum Periods {
+        /// All alike.
+        Fixed = "fixed": "all alike",
+        /// Exponential, independent.
+        Exponential = "exponential": "exponential, independent",
+    }
 }
 
 impl ArrivalProcess {

@@ -53,6 +53,16 @@ pub struct FileError {
     pub problem: String,
 }
 
+impl Place {
+    /// The line, where there is one.
+    pub const fn line(&self) -> Option<u64> {
+        match self {
+            Self::Line(line) | Self::Column(line, _) => Some(*line),
+            Self::File | Self::Offset(_) | Self::Packet(..) => None,
+        }
+    }
+}
+
 impl FileError {
     pub(crate) fn new(file: &str, place: Place, problem: impl Into<String>) -> Self {
         Self { file: file.to_owned(), place, problem: problem.into() }

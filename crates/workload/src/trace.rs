@@ -76,22 +76,24 @@ pub enum RankWidth {
     Eight,
 }
 
-/// Which byte of an integer comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ByteOrder {
-    /// The most significant: network order.
-    Big,
-    /// The least significant.
-    Little,
+pifolab_params::choices! {
+    /// Which byte of an integer comes first.
+    pub enum ByteOrder {
+        /// The most significant: network order.
+        Big = "big": "most significant byte first",
+        /// The least significant.
+        Little = "little": "least significant byte first",
+    }
 }
 
-/// What to do with a packet whose timestamp lies before that of the packet before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutOfOrder {
-    /// Stop with an error that names the packet.
-    Error,
-    /// Read the whole trace first and sort it.
-    Sort,
+pifolab_params::choices! {
+    /// What to do with a packet whose timestamp lies before that of the packet before it.
+    pub enum OutOfOrder {
+        /// Stop with an error that names the packet.
+        Error = "error": "stop and name the packet",
+        /// Read the whole trace first and sort it.
+        Sort = "sort": "sort the trace by time",
+    }
 }
 
 /// How to read a trace.

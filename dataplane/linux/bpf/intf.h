@@ -94,8 +94,8 @@ struct pf_config {
 	__u32 root_handle; /* of the qdisc that the program serves: 16 bits of major number above zeros */
 };
 
-enum pf_push_down { PUSH_COST, PUSH_QUEUE_BOUND, PUSH_QUEUE_BOUND_OLD, PUSH_RANK, PUSH_ONE };
-enum pf_rifo_mode { RIFO_ALG1, RIFO_EQ3, RIFO_POW2 };
+/* PUSH_* and RIFO_*: what config.push_down and config.mode may be. The build writes it from the library. */
+#include "choices.h"
 
 /* BPF qdisc: packets that it can hold, and that one arrival may push out (from a capacity in bytes). */
 #define MAX_HELD 1024

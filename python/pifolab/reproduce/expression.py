@@ -174,6 +174,10 @@ class Expression:
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
 
+    def about(self, scheduler: str) -> Expression:
+        """Return the same with this scheduler for ``{scheduler}``."""
+        return Expression(self.text.replace("{scheduler}", scheduler))
+
     def value(self, results: Results) -> float:
         """Return what the expression comes to; a comparison comes to 1 or 0.
 

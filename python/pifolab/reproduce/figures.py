@@ -16,8 +16,8 @@ from pifolab.figures.style import PAGE_INCHES, figure_style, readable_log, save,
 from pifolab.reproduce.execute import Measured
 from pifolab.reproduce.marks import Mark, marks_of
 from pifolab.reproduce.registry import Claim
-from pifolab.reproduce.verdict import ENOUGH_SEEDS, ClaimVerdict
-from pifolab.statistics import mean_interval
+from pifolab.reproduce.verdict import ClaimVerdict
+from pifolab.statistics import interval_or_range
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,10 +91,8 @@ def _label(name: str) -> str:
 
 def _summary(values: Sequence[float]) -> tuple[float, float, float]:
     """Return mean, low and high: the 95 % interval, or the range of fewer than three seeds."""
-    if len(values) >= ENOUGH_SEEDS:
-        estimate = mean_interval(values)
-        return estimate.value, estimate.low, estimate.high
-    return math.fsum(values) / len(values), min(values), max(values)
+    estimate = interval_or_range(values)
+    return estimate.value, estimate.low, estimate.high
 
 
 def _curve(axes: Axes, frame: pl.DataFrame, x: str, y: str, name: str, names: list[str], scale: float = 1.0) -> None:

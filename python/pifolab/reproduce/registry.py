@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ __all__ = [
     "Length",
     "Part",
     "Registry",
+    "SourceClaim",
     "Tolerance",
     "Variant",
     "load_registry",
@@ -36,6 +37,9 @@ __all__ = [
 HERE = Path(__file__).resolve().parent / "registry"
 
 #: The order in which papers are shown.
+#: What else measures claims, each with its file: the thresholds, and why they are not those of the simulator.
+SOURCES = ("testbed",)
+
 PAPERS = ("sp-pifo", "aifo", "packs", "rifo", "exp-pifo", "hardware")
 
 DEPTHS = ("quick", "default", "full")
@@ -219,6 +223,8 @@ class Registry:
     #: Which claims had their metric changed after a first look at the results.
     afterwards: str
     tolerances: Mapping[str, Tolerance]
+    #: What other sources must measure.
+    sources: tuple[SourceClaim, ...] = ()
 
     def with_seeds(self, seeds: int) -> Registry:
         """Return the same with this number of seeds for every experiment at every depth."""
@@ -249,6 +255,40 @@ class Registry:
         if not only and not papers:
             return list(self.claims)
         return [claim for claim in self.claims if claim.id in only or claim.paper in papers]
+
+
+@dataclass(frozen=True)
+class SourceClaim:
+    """What a source other than the simulator must measure for a claim to hold.
+
+    Attributes
+    ----------
+    id : str
+        The claim's id; that of a statement of the project if no paper makes it.
+    source, experiment : str
+        What measured it, such as ``testbed``, and in which of its experiments.
+    statement : str
+        The claim's.
+    parts : tuple of Part
+        Metrics over the source's tables, each with its own range.
+    why : str
+        Why the ranges are what they are.
+    """
+
+    id: str
+    source: str
+    experiment: str
+    statement: str
+    parts: tuple[Part, ...]
+    why: str
+
+    def of(self, scheduler: str) -> SourceClaim:
+        """Return the claim about one scheduler, where it is one about each."""
+        parts = tuple(
+            replace(part, what=part.what.format(scheduler=scheduler), metric=part.metric.about(scheduler))
+            for part in self.parts
+        )
+        return replace(self, id=f"{self.id}/{scheduler}", parts=parts, statement=self.statement)
 
 
 class _Section:
@@ -331,7 +371,32 @@ def load_registry(folder: Path = HERE) -> Registry:
         claims[claim.id] = claim
     glossary = {key: " ".join(value.split()) for key, value in words.get("words", {}).items()}
     afterwards = _Section("words.toml", words, ("afterwards", "words", "tolerance")).text("afterwards", "")
-    return Registry(papers, tuple(claims.values()), experiments, depths, glossary, afterwards, tolerances)
+    sources = tuple(
+        one
+        for name in SOURCES
+        if (folder / f"{name}.toml").is_file()
+        for one in _sources(folder / f"{name}.toml", name, claims, tolerances)
+    )
+    return Registry(papers, tuple(claims.values()), experiments, depths, glossary, afterwards, tolerances, sources)
+
+
+def _sources(
+    file: Path, source: str, claims: Mapping[str, Claim], tolerances: Mapping[str, Tolerance]
+) -> Iterator[SourceClaim]:
+    top = _Section(file.name, read_toml(file), ("claim",))
+    for table in top.table.get("claim", []):
+        name = table.get("id", "?") if isinstance(table, Mapping) else "?"
+        section = _Section(f"{file.name}: claim {name}", table, ("id", "experiment", "statement", "why", "part"))
+        known = claims.get(section.text("id"))
+        statement = section.text("statement", known.statement if known else None)
+        experiment = section.text("experiment")
+        parts = tuple(
+            _part(f"{section.place}: part {place}", one, experiment, {experiment: None}, tolerances)
+            for place, one in enumerate(section.table.get("part", []), start=1)
+        )
+        if not parts:
+            raise InputError(f"{section.place}: expected at least one part")
+        yield SourceClaim(section.text("id"), source, experiment, statement, parts, section.text("why"))
 
 
 def _tolerances(file: Path, words: Mapping[str, Any]) -> dict[str, Tolerance]:
@@ -493,7 +558,7 @@ def _part(
     place: str,
     table: Any,
     common: str,
-    experiments: Mapping[str, Experiment],
+    experiments: Mapping[str, Any],
     tolerances: Mapping[str, Tolerance],
 ) -> Part:
     keys = (

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pifolab.reproduce.expression import MissingValueError, Results
-from pifolab.reproduce.registry import Claim, Part
-from pifolab.statistics import mean_interval
+from pifolab.reproduce.registry import Claim, Part, SourceClaim
+from pifolab.statistics import FEW_SEEDS, interval_or_range
 
-__all__ = ["ClaimVerdict", "PartVerdict", "judge_claim", "judge_part", "measure"]
+__all__ = ["ClaimVerdict", "PartVerdict", "judge_claim", "judge_part", "judge_source", "measure"]
 
 REPRODUCED, PARTLY, NOT_REPRODUCED, NOT_MEASURED = "reproduced", "partly", "not reproduced", "not yet measured"
-
-#: With fewer seeds than this a verdict is provisional.
-ENOUGH_SEEDS = 3
 
 #: A measured effect that is this many times larger or smaller than the stated one has the direction only in name.
 SAME_ORDER = 4.0
@@ -49,7 +46,7 @@ class PartVerdict:
     @property
     def provisional(self) -> bool:
         """Whether there were too few seeds for an interval."""
-        return 0 < len(self.values) < ENOUGH_SEEDS
+        return 0 < len(self.values) < FEW_SEEDS
 
 
 @dataclass(frozen=True)
@@ -105,11 +102,8 @@ def judge_part(part: Part, values: Sequence[float], problem: str = "nothing ran"
     accepted = part.tolerance.widened(part.low, part.high)
     if not values:
         return PartVerdict(part, NOT_MEASURED, math.nan, math.nan, math.nan, (), accepted, problem)
-    if len(values) >= ENOUGH_SEEDS:
-        estimate = mean_interval(values)
-        value, low, high = estimate.value, estimate.low, estimate.high
-    else:
-        value, low, high = math.fsum(values) / len(values), min(values), max(values)
+    estimate = interval_or_range(values)
+    value, low, high = estimate.value, estimate.low, estimate.high
     verdict = NOT_REPRODUCED
     # A hair's breadth for the last digit of floating-point arithmetic.
     slack = 1e-9 * max(1.0, abs(value))
@@ -154,6 +148,12 @@ def judge_claim(claim: Claim, results: Mapping[tuple[str, str], Mapping[int, Res
             for part, known in zip(claim.parts, parts, strict=True)
         )
     return ClaimVerdict(claim, _overall(parts), parts, _overall(other) if other else "", other)
+
+
+def judge_source(source: SourceClaim, by_repeat: Mapping[int, Results]) -> tuple[str, tuple[PartVerdict, ...]]:
+    """Judge a claim by what another source than the simulator measured: its verdict, and what each part came to."""
+    parts = tuple(judge_part(part, *measure(part, by_repeat)) for part in source.parts)
+    return _overall(parts), parts
 
 
 def _overall(parts: Sequence[PartVerdict]) -> str:

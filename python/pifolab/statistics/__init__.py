@@ -1,7 +1,17 @@
 """What several seeds say together: means and ratios with intervals, and verdicts against stated values."""
 
-from pifolab.statistics.intervals import Estimate, mean_interval, ratio_interval
+from pifolab.statistics.intervals import FEW_SEEDS, Estimate, interval_or_range, mean_interval, ratio_interval
 from pifolab.statistics.metrics import Metric, metric_values
 from pifolab.statistics.verdict import Verdict, judge
 
-__all__ = ["Estimate", "Metric", "Verdict", "judge", "mean_interval", "metric_values", "ratio_interval"]
+__all__ = [
+    "FEW_SEEDS",
+    "Estimate",
+    "Metric",
+    "Verdict",
+    "interval_or_range",
+    "judge",
+    "mean_interval",
+    "metric_values",
+    "ratio_interval",
+]

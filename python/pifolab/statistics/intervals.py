@@ -17,7 +17,15 @@ from dataclasses import dataclass, replace
 
 from pifolab.errors import InputError
 
-__all__ = ["CONFIDENCE", "ENOUGH_SEEDS", "FEW_SEEDS", "Estimate", "mean_interval", "ratio_interval"]
+__all__ = [
+    "CONFIDENCE",
+    "ENOUGH_SEEDS",
+    "FEW_SEEDS",
+    "Estimate",
+    "interval_or_range",
+    "mean_interval",
+    "ratio_interval",
+]
 
 #: Of the intervals, unless another is asked for.
 CONFIDENCE = 0.95
@@ -149,6 +157,26 @@ def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Es
         return Estimate(numbers[0], numbers[0], numbers[0], len(numbers), confidence)
     low, high = _bootstrap([numbers], confidence)
     return Estimate(mean, low, high, len(numbers), confidence)
+
+
+def interval_or_range(values: Sequence[float]) -> Estimate:
+    """Return the mean of `values` with its interval, or with their range if there are fewer than `FEW_SEEDS`.
+
+    Raises
+    ------
+    InputError
+        There is no value, or one that is not finite.
+
+    Examples
+    --------
+    >>> estimate = interval_or_range([1.0, 2.0])
+    >>> estimate.value, estimate.low, estimate.high
+    (1.5, 1.0, 2.0)
+    """
+    if len(values) >= FEW_SEEDS:
+        return mean_interval(values)
+    finite = _finite(values, "values")
+    return Estimate(math.fsum(finite) / len(finite), min(finite), max(finite), len(finite))
 
 
 def ratio_interval(

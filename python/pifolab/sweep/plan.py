@@ -24,8 +24,10 @@ _NO_EFFECT = ("title", "description", "seeds")
 
 #: What a scenario says of names that it does not know, and the table of a sweep that could have them.
 _UNKNOWN = {
-    "unknown scheduler": "schedulers",
-    "unknown rank function": "ranks",
+    "scheduler.name": "schedulers",
+    "host_port.scheduler.name": "schedulers",
+    "rank.name": "ranks",
+    "host_port.rank.name": "ranks",
     "transport.controller.name": "controllers",
 }
 
@@ -181,9 +183,7 @@ def make_plan(sweep: Sweep) -> Plan:
                 sweep.scenario_text, str(sweep.scenario), list(setting.overrides), **makers
             )
         except (InputError, ParameterError) as error:
-            # What the scenario calls --set is what the sweep sets.
-            problem = str(error).replace(f"{sweep.scenario}: --set: ", f"{sweep.scenario}: ", 1)
-            raise InputError(f"{sweep.file}: {setting.name}: {problem}{_own_classes(problem)}") from None
+            raise InputError(f"{sweep.file}: {setting.name}: {_without_flag(error)}{_own_classes(error)}") from None
         resolved = {name: value for name, value in json.loads(written).items() if name not in _NO_EFFECT}
         decided = json.dumps([resolved, custom], sort_keys=True, ensure_ascii=False)
         digests.append(hashlib.sha256(decided.encode()).hexdigest())
@@ -194,9 +194,16 @@ def make_plan(sweep: Sweep) -> Plan:
     return Plan(sweep, tuple(settings), tuple(digests), code, tuple(inputs), python)
 
 
-def _own_classes(problem: str) -> str:
+def _without_flag(error: InputError | ParameterError) -> str:
+    """Return the text of `error`; what the scenario calls --set is what the sweep sets."""
+    if not isinstance(error, InputError) or error.flag is None:
+        return str(error)
+    separator = " " if error.problem.startswith("=") else ": "
+    return f"{error.file}: {error.key}{separator}{error.problem}"
+
+
+def _own_classes(error: InputError | ParameterError) -> str:
     """Return what to add where a scenario names something that neither the library nor the sweep has."""
-    for named, kind in _UNKNOWN.items():
-        if named in problem:
-            return f"; classes of your own come from the table {kind} of the sweep"
-    return ""
+    kind = _UNKNOWN.get(error.key)
+    unknown = isinstance(error, InputError) and (error.problem.startswith("unknown") or kind == "controllers")
+    return f"; classes of your own come from the table {kind} of the sweep" if kind and unknown else ""

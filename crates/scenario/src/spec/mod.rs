@@ -12,29 +12,33 @@ mod network_trouble;
 pub(crate) mod one_link;
 pub(crate) mod schedulers;
 pub(crate) mod trace;
+mod words;
 pub(crate) mod workload;
 
-use crate::error::{Error, Place, SpecError};
+use crate::error::{Error, SpecError};
 use crate::extras::Extras;
-use crate::fields::{Absent, Field, Reader, What};
+use crate::fields::Reader;
 use crate::inputs::{Input, inputs_of};
 use crate::memory::{Memory, available};
 use crate::report::{Progress, Report};
-use crate::text::Section;
+use crate::text;
 use network::NetworkSpec;
 use one_link::OneLinkSpec;
-use pifolab_metrics::Table;
-use pifolab_sched::params::Value;
+use pifolab_metrics::Table as Results;
+use pifolab_params::{Kind, Param, Place, Role, Table, Value, rounding_word};
+use pifolab_sim::one_link::Tie;
+use pifolab_units::Rounding;
 use pifolab_workload::flows::{write_flows, write_hpcc_flows};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use words::End;
 
 /// A scenario as it was written, with overrides applied.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    pub(crate) root: Section,
+    pub(crate) root: Table,
     pub(crate) file: String,
     pub(crate) text: String,
     pub(crate) overrides: Vec<(String, String)>,
@@ -55,7 +59,7 @@ impl Spec {
     /// # Errors
     /// The text is no TOML; the error names the line.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
-        let root = Section::parse(text, file)?;
+        let root = text::parse(text, file)?;
         Ok(Self { root, file: file.to_owned(), text: text.to_owned(), overrides: Vec::new() })
     }
 
@@ -65,7 +69,7 @@ impl Spec {
     /// # Errors
     /// The path leads nowhere. Whether the key exists is checked by [`validate`](Self::validate).
     pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
-        self.root.set(path, value, &self.file)?;
+        text::set(&mut self.root, path, value, &self.file)?;
         self.overrides.push((path.to_owned(), value.to_owned()));
         Ok(())
     }
@@ -89,7 +93,7 @@ impl Spec {
             return Err(fault("names a path that is not UTF-8").into());
         };
         let flag = Place::Flag("--flows");
-        self.root.replace("workload", "flows", "list", Value::Text(path.to_owned()), flag);
+        text::replace(&mut self.root, "workload", "flows", "list", Value::Text(path.to_owned()), flag);
         // As --set would say it; a path that is a TOML text is one in JSON as well.
         self.overrides.push(("workload".to_owned(), format!("{{ flows = {{ list = {} }} }}", Json::from(path))));
         Ok(())
@@ -184,7 +188,7 @@ impl ValidSpec {
     ///
     /// # Panics
     /// If a scheduler breaks its contract.
-    pub fn tables(&self, extras: &dyn Extras) -> Result<Vec<Table>, Error> {
+    pub fn tables(&self, extras: &dyn Extras) -> Result<Vec<Results>, Error> {
         let report = match self {
             Self::OneLink(spec) => spec.without_packets(extras),
             Self::Network(spec) => spec.without_flows(extras),
@@ -217,7 +221,7 @@ pub enum FlowFormat {
 
 /// The seeds that a scenario lists, each once.
 pub(crate) fn read_seeds(top: &mut Reader<'_>) -> Result<Vec<u64>, SpecError> {
-    let seeds = top.integers("seeds")?.unwrap_or_else(|| vec![1]);
+    let seeds = top.get::<Vec<u64>>("seeds")?.unwrap_or_else(|| vec![1]);
     let mut seen = BTreeSet::new();
     if let Some(twice) = seeds.iter().find(|seed| !seen.insert(**seed)) {
         return Err(top.fault("seeds", format!("= {seeds:?}: seed {twice} is a duplicate: expected each seed once")));
@@ -237,133 +241,49 @@ const MAX_SEED: u64 = i64::MAX as u64;
 const MAX_PACKETS: u64 = 1 << 40;
 
 /// The keys at the top of a scenario on one link.
-pub(crate) const TOP: &[Field] = &[
-    Field { name: "title", what: What::Text, absent: Absent::Means("none"), doc: "A heading for reports." },
-    Field {
-        name: "description",
-        what: What::Text,
-        absent: Absent::Means("none"),
-        doc: "What the scenario is about, for reports.",
-    },
-    Field {
-        name: "duration",
-        what: What::Time,
-        absent: Absent::Means("arrivals end with packets, the trace or the sequence of ranks"),
-        doc: "No packet arrives at or after this time; with end = \"horizon\" the run stops here.",
-    },
-    Field {
-        name: "packets",
-        what: What::Integer(1, MAX_PACKETS),
-        absent: Absent::Means("as many as arrive within the duration"),
-        doc: "No more packets than this arrive, over all sources.",
-    },
-    Field {
-        name: "end",
-        what: What::Choice(&[
-            ("horizon", "the run stops at the duration; packets may still wait"),
-            ("drain", "the run goes on until the buffer is empty"),
-        ]),
-        absent: Absent::Means("horizon if there is a duration, drain otherwise"),
-        doc: "When the run ends.",
-    },
-    Field {
-        name: "seeds",
-        what: What::Integers(0, MAX_SEED),
-        absent: Absent::Means("[1]"),
-        doc: "The seeds to run with, unless one is given on the command line.",
-    },
-    Field { name: "link", what: What::Table(LINK), absent: Absent::Required, doc: "The link that packets leave on." },
-    Field {
-        name: "workload",
-        what: What::Tables(workload::SOURCE),
-        absent: Absent::Required,
-        doc: "Where packets come from: one source, or [[workload]] for several on the same link.",
-    },
-    Field {
-        name: "rank",
-        what: What::RankFunction,
-        absent: Absent::Means("packets carry the ranks of the workload"),
-        doc: "The rank function that computes ranks on arrival.",
-    },
-    Field {
-        name: "scheduler",
-        what: What::Schedulers,
-        absent: Absent::Required,
-        doc: "The schedulers to run, each on the same arrivals.",
-    },
-    Field {
-        name: "metrics",
-        what: What::Table(METRICS),
-        absent: Absent::Means("the defaults of its keys"),
-        doc: "What is measured beside the standard tables.",
-    },
+pub(crate) const TOP: &[Param] = &[
+    Param::new("title", Kind::Text).means("none").doc("A heading for reports."),
+    Param::new("description", Kind::Text).means("none").doc("What the scenario is about, for reports."),
+    Param::new("duration", Kind::Time)
+        .means("arrivals end with packets, the trace or the sequence of ranks")
+        .doc("No packet arrives at or after this time; with end = \"horizon\" the run stops here."),
+    Param::integer("packets", 1, MAX_PACKETS)
+        .means("as many as arrive within the duration")
+        .doc("No more packets than this arrive, over all sources."),
+    Param::choice::<End>("end").means("horizon if there is a duration, drain otherwise").doc("When the run ends."),
+    Param::integers("seeds", 0, MAX_SEED)
+        .means("[1]")
+        .doc("The seeds to run with, unless one is given on the command line."),
+    Param::new("link", Kind::Table(LINK)).doc("The link that packets leave on."),
+    Param::new("workload", Kind::Tables(workload::SOURCE))
+        .doc("Where packets come from: one source, or [[workload]] for several on the same link."),
+    Param::new("rank", Kind::Component(Role::RankFunction))
+        .means("packets carry the ranks of the workload")
+        .doc("The rank function that computes ranks on arrival."),
+    Param::new("scheduler", Kind::Components(Role::Scheduler)).doc("The schedulers to run, each on the same arrivals."),
+    Param::new("metrics", Kind::Table(METRICS))
+        .means("the defaults of its keys")
+        .doc("What is measured beside the standard tables."),
 ];
 
 /// The keys of `[link]`.
-pub(crate) const LINK: &[Field] = &[
-    Field { name: "rate", what: What::Rate, absent: Absent::Required, doc: "The rate of the link." },
-    Field {
-        name: "rounding",
-        what: What::Choice(&[
-            ("up-to-picosecond", "up: the link is never faster than its rate"),
-            ("down-to-nanosecond", "down to whole nanoseconds, as Netbench does"),
-        ]),
-        absent: Absent::Default("up-to-picosecond"),
-        doc: "How the time that a packet takes on the wire is rounded.",
-    },
-    Field {
-        name: "tie",
-        what: What::Choice(&[
-            ("departure-first", "the next packet leaves the buffer before the arrival is offered"),
-            ("arrival-first", "all arrivals of the instant are offered first"),
-        ]),
-        absent: Absent::Default("departure-first"),
-        doc: "What goes first if the wire falls free at the instant of an arrival.",
-    },
+pub(crate) const LINK: &[Param] = &[
+    Param::new("rate", Kind::Rate).doc("The rate of the link."),
+    Param::choice::<Rounding>("rounding")
+        .or_word(rounding_word(Rounding::UpToPicosecond))
+        .doc("How the time that a packet takes on the wire is rounded."),
+    Param::choice::<Tie>("tie")
+        .or_word(Tie::DepartureFirst.word())
+        .doc("What goes first if the wire falls free at the instant of an arrival."),
 ];
 
 /// The keys of `[metrics]`.
-pub(crate) const METRICS: &[Field] = &[
-    Field {
-        name: "sample_every_packets",
-        what: What::Integer(1, MAX_PACKETS),
-        absent: Absent::Means("1000, unless sample_every_us is given"),
-        doc: "Occupancy and queue bounds are sampled after every n-th arrival.",
-    },
-    Field {
-        name: "sample_every",
-        what: What::Time,
-        absent: Absent::Means("samples are taken by arrivals"),
-        doc: "Occupancy and queue bounds are sampled at the first event at or after each multiple of this time.",
-    },
-    Field {
-        name: "max_samples",
-        what: What::Integer(0, 100_000_000),
-        absent: Absent::Default("100000"),
-        doc: "No more samples than this are kept for each scheduler; the manifest says how many were left out.",
-    },
-    Field {
-        name: "sample_window",
-        what: What::Flag,
-        absent: Absent::Default("false"),
-        doc: "Samples also hold the smallest and largest rank of the scheduler's window (AIFO, PACKS, RIFO).",
-    },
-    Field {
-        name: "unpifoness_window_packets",
-        what: What::Integer(1, MAX_PACKETS),
-        absent: Absent::Means("not measured"),
-        doc: "The unpifoness of the mapping to queues (SP-PIFO eq. 5) is measured over windows of this many admitted packets.",
-    },
-    Field {
-        name: "throughput_interval",
-        what: What::Time,
-        absent: Absent::Means("not measured"),
-        doc: "The bytes that each flow sends are summed up over intervals of this length.",
-    },
-    Field {
-        name: "delta_to",
-        what: What::Text,
-        absent: Absent::Means("the first scheduler called pifo, if there is one"),
-        doc: "The label of the scheduler that Delta (AIFO eq. 1) compares the others with.",
-    },
+pub(crate) const METRICS: &[Param] = &[
+    Param::integer("sample_every_packets", 1, MAX_PACKETS).means("1000, unless sample_every_us is given").doc("Occupancy and queue bounds are sampled after every n-th arrival."),
+    Param::new("sample_every", Kind::Time).means("samples are taken by arrivals").doc("Occupancy and queue bounds are sampled at the first event at or after each multiple of this time."),
+    Param::integer("max_samples", 0, 100_000_000).or_integer(100000).doc("No more samples than this are kept for each scheduler; the manifest says how many were left out."),
+    Param::flag("sample_window").or_flag(false).doc("Samples also hold the smallest and largest rank of the scheduler's window (AIFO, PACKS, RIFO)."),
+    Param::integer("unpifoness_window_packets", 1, MAX_PACKETS).means("not measured").doc("The unpifoness of the mapping to queues (SP-PIFO eq. 5) is measured over windows of this many admitted packets."),
+    Param::new("throughput_interval", Kind::Time).means("not measured").doc("The bytes that each flow sends are summed up over intervals of this length."),
+    Param::new("delta_to", Kind::Text).means("the first scheduler called pifo, if there is one").doc("The label of the scheduler that Delta (AIFO eq. 1) compares the others with."),
 ];

@@ -10,12 +10,13 @@ use super::schedulers::{
     Chosen, SchedulerSpec, build, build_both, build_port, controllers, read_rank, read_scheduler, read_schedulers,
     take_schedulers,
 };
+use super::words::{HostQueueKind, RoutingKind, SampledRanks};
 use super::{Spec, read_seeds};
-use crate::error::{Error, Place, SpecError};
+use crate::error::{Error, SpecError};
 use crate::extras::Extras;
-use crate::fields::{Field, Reader, What};
+use crate::fields::Reader;
 use crate::registry::LiveWindow;
-use crate::text::Section;
+use pifolab_params::{Place, Table};
 use pifolab_sched::{Fact, Facts, Ranked};
 use pifolab_sim::network::{
     Config, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchAifoWfq, PortConfig, PortScheduler, Profile, Ranks,
@@ -102,24 +103,19 @@ struct Engine {
     routing: Routing,
 }
 
-const PROFILES: [Profile; 2] = [Profile::NetbenchSpPifo, Profile::NetbenchAifo];
-const IDLE: [IdlePort; 3] = [IdlePort::Scheduler, IdlePort::Bypass, IdlePort::Admission];
-const EQUAL_TIMES: [EqualTimes; 3] = [EqualTimes::DeparturesFirst, EqualTimes::Insertion, EqualTimes::NetbenchBatch];
-const ROUNDINGS: [Rounding; 2] = [Rounding::UpToPicosecond, Rounding::DownToNanosecond];
-
 impl NetworkSpec {
     pub(crate) fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
         let Spec { root, file, text, overrides } = spec;
         let mut top = Reader::new(root, &file, NETWORK)?;
-        top.text("title")?;
-        top.text("description")?;
+        top.get::<String>("title")?;
+        top.get::<String>("description")?;
         let seeds = read_seeds(&mut top)?;
         let duration = top.time("duration")?.expect("duration is required");
         if duration == Span::ZERO {
             return Err(top.fault(&top.written("duration"), "= 0: expected a time above 0").into());
         }
         let end = Time::ZERO + duration;
-        let profile = top.choice("profile")?.map(|profile| PROFILES[profile]);
+        let profile = top.get("profile")?;
         let mut resolved = Map::new();
 
         let (layout, shown) = read_topology(given_table(&mut top, "topology")?, &file)?;
@@ -143,19 +139,19 @@ impl NetworkSpec {
             return Err(top.fault("scheduler", "is an empty list: expected at least one").into());
         }
         let drop_tail = rank.is_none() && schedulers.iter().all(|scheduler| scheduler.chosen.is_tail_drop());
-        let (port, live_windows, shown) = read_port(optional_table(&mut top, "port", &file)?, &file, drop_tail)?;
+        let (port, live_windows, shown) = read_port(top.table_or_empty("port")?, &file, drop_tail)?;
         resolved.insert("port".to_owned(), shown);
-        let host = optional_table(&mut top, "host_port", &file)?;
+        let host = top.table_or_empty("host_port")?;
         let (host_port, shown) = read_host_port(host, &file, profile, drop_tail, extras)?;
         resolved.insert("host_port".to_owned(), shown);
-        let (engine, shown) = read_engine(optional_table(&mut top, "engine", &file)?, &file, profile)?;
+        let (engine, shown) = read_engine(top.table_or_empty("engine")?, &file, profile)?;
         resolved.insert("engine".to_owned(), shown);
         check_times(&layout, payload_bytes(&transport) + engine.header_bytes, engine.rounding, end, &top)?;
         let (switch_buffer, shown) = read_switch_buffer(top.table("switch_buffer")?, &file)?;
         resolved.insert("switch_buffer".to_owned(), shown);
         let (link_changes, shown) = read_failures(top.tables("link_failure")?, &file, &layout, end)?;
         resolved.insert("link_failure".to_owned(), shown);
-        let (metrics, shown) = read_metrics(optional_table(&mut top, "metrics", &file)?, &file, end)?;
+        let (metrics, shown) = read_metrics(top.table_or_empty("metrics")?, &file, end)?;
         resolved.insert("metrics".to_owned(), shown);
         let (record, shown) = read_record(top.table("record")?, &file, &layout)?;
         resolved.insert("record".to_owned(), shown);
@@ -313,10 +309,9 @@ impl NetworkSpec {
 
     fn show(&self, scheduler: &SchedulerSpec) -> Json {
         let mut shown = scheduler.resolved.clone();
-        let idle = IDLE.iter().position(|idle| *idle == self.idle(&scheduler.chosen));
-        shown["idle"] = word_of(PORT, "idle", idle);
+        shown["idle"] = self.idle(&scheduler.chosen).word().into();
         if self.live_window(scheduler).is_some() {
-            shown["sampled_ranks"] = "live".into();
+            shown["sampled_ranks"] = SampledRanks::Live.word().into();
         }
         shown
     }
@@ -398,34 +393,14 @@ fn is_renewable(scheduler: &Chosen, rank: Option<&Chosen>) -> bool {
     scheduler.is_known() && rank.is_none_or(Chosen::is_known)
 }
 
-/// The word of a choice, for the manifest.
-pub(crate) fn word_of(fields: &[Field], name: &str, index: Option<usize>) -> Json {
-    let field = fields.iter().find(|field| field.name == name);
-    match (field.map(|field| field.what), index) {
-        (Some(What::Choice(words)), Some(index)) => words[index].0.into(),
-        _ => Json::Null,
-    }
-}
-
-fn given_table(top: &mut Reader<'_>, name: &str) -> Result<Section, SpecError> {
+fn given_table(top: &mut Reader<'_>, name: &str) -> Result<Table, SpecError> {
     Ok(top.table(name)?.expect("the table is required"))
 }
 
-fn optional_table(top: &mut Reader<'_>, name: &str, file: &str) -> Result<Section, SpecError> {
-    match top.table(name)? {
-        Some(section) => Ok(section),
-        None => {
-            let mut empty = Section::parse("", file)?;
-            name.clone_into(&mut empty.path);
-            Ok(empty)
-        }
-    }
-}
-
 fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<Port, SpecError> {
-    let ecn_threshold_bytes = reader.integer("ecn_threshold_bytes")?;
-    let idle = reader.choice("idle")?.map(|idle| IDLE[idle]);
-    let in_service_occupies_buffer = reader.flag("in_service_occupies_buffer")?;
+    let ecn_threshold_bytes = reader.get::<u64>("ecn_threshold_bytes")?;
+    let idle = reader.get("idle")?;
+    let in_service_occupies_buffer = reader.given::<bool>("in_service_occupies_buffer")?;
     if in_service_occupies_buffer && !drop_tail {
         let problem = "= true: expected false; only fifo without a rank function can count it";
         return Err(reader.fault("in_service_occupies_buffer", problem));
@@ -433,15 +408,15 @@ fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<Port, Spec
     Ok(Port { ecn_threshold_bytes, idle, in_service_occupies_buffer })
 }
 
-fn read_port(section: Section, file: &str, drop_tail: bool) -> Result<(Port, Option<bool>, Json), Error> {
+fn read_port(section: Table, file: &str, drop_tail: bool) -> Result<(Port, Option<bool>, Json), Error> {
     let mut reader = Reader::new(section, file, PORT)?;
     let port = read_port_keys(&mut reader, drop_tail)?;
-    let live_windows = reader.choice("sampled_ranks")?.map(|choice| choice == 1);
+    let live_windows = reader.get("sampled_ranks")?.map(|ranks: SampledRanks| ranks == SampledRanks::Live);
     Ok((port, live_windows, reader.finish()?.into()))
 }
 
 fn read_host_port(
-    section: Section,
+    section: Table,
     file: &str,
     profile: Option<Profile>,
     drop_tail: bool,
@@ -449,13 +424,14 @@ fn read_host_port(
 ) -> Result<(HostPort, Json), Error> {
     let mut reader = Reader::new(section, file, HOST_PORT)?;
     // In both simulators hosts have the ports of switches.
-    let kind = reader.choice("queue")?.unwrap_or(usize::from(profile.is_some()));
-    reader.resolved.insert("queue".to_owned(), word_of(HOST_PORT, "queue", Some(kind)));
-    let mut drop_tail = drop_tail || kind == 0;
+    let absent = if profile.is_some() { HostQueueKind::AsSwitch } else { HostQueueKind::Unlimited };
+    let kind = reader.get("queue")?.unwrap_or(absent);
+    reader.resolve("queue", kind);
+    let mut drop_tail = drop_tail || kind == HostQueueKind::Unlimited;
     let queue = match kind {
-        0 => HostQueue::Unlimited,
-        1 => HostQueue::AsSwitch,
-        _ => {
+        HostQueueKind::Unlimited => HostQueue::Unlimited,
+        HostQueueKind::AsSwitch => HostQueue::AsSwitch,
+        HostQueueKind::Own => {
             let section = reader.table("scheduler")?.expect("scheduler is required");
             let (scheduler, shown) = read_scheduler(section, file, extras)?;
             reader.resolved.insert("scheduler".to_owned(), shown);
@@ -473,7 +449,7 @@ fn read_host_port(
     };
     let port = if matches!(queue, HostQueue::Unlimited) {
         // An unlimited queue sends at once what comes alone, and has no capacity to occupy.
-        let ecn_threshold_bytes = reader.integer("ecn_threshold_bytes")?;
+        let ecn_threshold_bytes = reader.get::<u64>("ecn_threshold_bytes")?;
         Port { ecn_threshold_bytes, idle: None, in_service_occupies_buffer: false }
     } else {
         read_port_keys(&mut reader, drop_tail)?
@@ -482,7 +458,7 @@ fn read_host_port(
 }
 
 /// Reads a rank function, which must be one that a port of a network can tell all that it asks for.
-fn read_port_rank(section: Section, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
+fn read_port_rank(section: Table, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
     let (place, key) = (section.place_of("name"), format!("{}.name", section.path));
     let (rank, shown, facts) = read_rank(section, file, extras)?;
     let missing = match (facts.needs - FACTS).first() {
@@ -494,40 +470,40 @@ fn read_port_rank(section: Section, file: &str, extras: &dyn Extras) -> Result<(
     Err(SpecError { file: file.to_owned(), place, key, problem })
 }
 
-fn read_engine(section: Section, file: &str, profile: Option<Profile>) -> Result<(Engine, Json), Error> {
+fn read_engine(section: Table, file: &str, profile: Option<Profile>) -> Result<(Engine, Json), Error> {
     let mut reader = Reader::new(section, file, ENGINE)?;
     let own = profile.is_none();
-    let equal_times = reader.choice("equal_times")?.unwrap_or(match profile {
-        None => 0,
-        Some(Profile::NetbenchSpPifo) => 1,
-        Some(Profile::NetbenchAifo) => 2,
+    let equal_times = reader.get("equal_times")?.unwrap_or(match profile {
+        None => EqualTimes::DeparturesFirst,
+        Some(Profile::NetbenchSpPifo) => EqualTimes::Insertion,
+        Some(Profile::NetbenchAifo) => EqualTimes::NetbenchBatch,
     });
-    let rounding = reader.choice("rounding")?.unwrap_or(usize::from(!own));
-    let header_bytes = reader.integer("header_bytes")?.map_or(if own { 40 } else { 120 }, |bytes| bytes as u32);
-    let routing = reader.choice("routing")?.unwrap_or(usize::from(!own));
-    let routed = match routing {
-        0 => Routing::FlowHash { seed: reader.given_integer("routing_seed")? },
-        1 => Routing::NetbenchHash,
-        _ => Routing::Spray { seed: reader.given_integer("routing_seed")? },
+    let absent = if own { Rounding::UpToPicosecond } else { Rounding::DownToNanosecond };
+    let rounding = reader.get("rounding")?.unwrap_or(absent);
+    let header_bytes = reader.get("header_bytes")?.unwrap_or(if own { 40 } else { 120 });
+    let absent = if own { RoutingKind::FlowHash } else { RoutingKind::NetbenchHash };
+    let kind = reader.get("routing")?.unwrap_or(absent);
+    let routing = match kind {
+        RoutingKind::FlowHash => Routing::FlowHash { seed: reader.given("routing_seed")? },
+        RoutingKind::NetbenchHash => Routing::NetbenchHash,
+        RoutingKind::Spray => Routing::Spray { seed: reader.given("routing_seed")? },
     };
+    reader.resolve("equal_times", equal_times);
+    reader.resolve("rounding", rounding);
+    reader.resolve("routing", kind);
     let mut resolved = reader.finish()?;
-    for (name, index) in [("equal_times", equal_times), ("rounding", rounding), ("routing", routing)] {
-        resolved.insert(name.to_owned(), word_of(ENGINE, name, Some(index)));
-    }
     resolved.insert("header_bytes".to_owned(), header_bytes.into());
-    let engine =
-        Engine { equal_times: EQUAL_TIMES[equal_times], rounding: ROUNDINGS[rounding], header_bytes, routing: routed };
-    Ok((engine, resolved.into()))
+    Ok((Engine { equal_times, rounding, header_bytes, routing }, resolved.into()))
 }
 
-fn read_metrics(section: Section, file: &str, end: Time) -> Result<(NetworkMetrics, Json), Error> {
+fn read_metrics(section: Table, file: &str, end: Time) -> Result<(NetworkMetrics, Json), Error> {
     let mut reader = Reader::new(section, file, NETWORK_METRICS)?;
-    let classes = reader.integers("size_classes_bytes")?.unwrap_or_else(|| vec![100_000, 1_000_000]);
+    let classes = reader.get::<Vec<u64>>("size_classes_bytes")?.unwrap_or_else(|| vec![100_000, 1_000_000]);
     if let Some(pair) = classes.windows(2).find(|pair| pair[1] <= pair[0]) {
         let problem = format!("has {} after {}: expected ascending sizes", pair[1], pair[0]);
         return Err(reader.fault("size_classes_bytes", problem).into());
     }
-    let watch_ports = reader.flag("watch_ports")?;
+    let watch_ports = reader.given::<bool>("watch_ports")?;
     let from = Time::ZERO + reader.time("warm_up")?.expect("it has a default");
     let until = reader.time("measure_until")?.map_or(end, |until| Time::ZERO + until);
     if until > end {
@@ -549,7 +525,7 @@ pub(crate) fn flows_fault(file: &str, problem: String) -> SpecError {
 }
 
 /// Whether a scenario is one on a network.
-pub(crate) fn is_network(root: &Section) -> bool {
+pub(crate) fn is_network(root: &Table) -> bool {
     ["topology", "transport"].iter().any(|key| root.contains(key))
 }
 

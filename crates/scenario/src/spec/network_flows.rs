@@ -2,15 +2,16 @@
 
 use super::beside;
 use super::network_fields::{FLOWS, WORKLOAD};
+use super::words::{FlowArrival, FlowSize, ListFormat, PairKind};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use crate::text::Section;
+use pifolab_params::Table;
 use pifolab_units::{Rate, Time};
 use pifolab_workload::ParameterError;
 use pifolab_workload::flows::{
-    CdfFile, Flow, FlowArrivals, FlowSizes, FlowSource, Interpolation, NetbenchFlows, NetbenchFork, Pairs, SizeUnit,
-    flows_from, hpcc_flows_from, starts_per_s_for_load,
+    CdfFile, Flow, FlowArrivals, FlowSizes, FlowSource, NetbenchFlows, NetbenchFork, Pairs, flows_from,
+    hpcc_flows_from, starts_per_s_for_load,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -91,7 +92,7 @@ pub(crate) fn draw_flows(sources: &[Flows], seed: u64) -> Vec<Flow> {
 }
 
 /// Reads `[workload]` and the files that it names.
-pub(crate) fn read_workload(section: Section, context: &FlowContext<'_>) -> Result<(Vec<Flows>, Json), Error> {
+pub(crate) fn read_workload(section: Table, context: &FlowContext<'_>) -> Result<(Vec<Flows>, Json), Error> {
     let mut workload = Reader::new(section, context.file, WORKLOAD)?;
     let sections = workload.tables("flows")?;
     if sections.is_empty() {
@@ -110,11 +111,12 @@ pub(crate) fn read_workload(section: Section, context: &FlowContext<'_>) -> Resu
 }
 
 fn read_list(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows, Error> {
-    let path = beside(context.file, &reader.text("list")?.expect("it was written"));
+    let path = beside(context.file, &reader.get::<String>("list")?.expect("it was written"));
     let hosts = Some(context.hosts);
-    let hpcc = reader.given_choice("format")? != 0;
-    let (flows, digest) = read_digested(&path, |content, name| {
-        if hpcc { hpcc_flows_from(content, name, hosts) } else { flows_from(content, name, hosts) }
+    let format = reader.given("format")?;
+    let (flows, digest) = read_digested(&path, |content, name| match format {
+        ListFormat::Csv => flows_from(content, name, hosts),
+        ListFormat::Hpcc => hpcc_flows_from(content, name, hosts),
     })?;
     note(&mut reader.resolved, "list", digest);
     reader.resolved.insert("list_flows".to_owned(), flows.len().into());
@@ -122,21 +124,23 @@ fn read_list(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows
 }
 
 fn read_source(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flows, Error> {
-    let arrivals = reader.given_choice("arrivals")?;
+    let kind = reader.given("arrivals")?;
     let sizes = read_sizes(reader, context)?;
     reader.resolved.insert("mean_size_bytes".to_owned(), sizes.mean().into());
-    if arrivals >= 3 {
-        return read_netbench(reader, context, arrivals, sizes);
+    match kind {
+        FlowArrival::NetbenchSpPifo => return read_netbench(reader, context, NetbenchFork::SpPifo, sizes),
+        FlowArrival::NetbenchAifo => return read_netbench(reader, context, NetbenchFork::Aifo, sizes),
+        FlowArrival::Poisson | FlowArrival::Pareto | FlowArrival::Periodic => {}
     }
     let pairs = read_pairs(reader, context)?;
-    let starts_per_s = match arrivals {
-        2 => 0.0,
-        _ => read_rate(reader, context, &sizes, &pairs)?,
-    };
-    let arrivals = match arrivals {
-        0 => FlowArrivals::Poisson { starts_per_s },
-        1 => FlowArrivals::Pareto { starts_per_s, shape: given_number(reader, "shape")? },
-        _ => FlowArrivals::Periodic { period: reader.time("period")?.expect("period is required") },
+    let arrivals = if kind == FlowArrival::Periodic {
+        FlowArrivals::Periodic { period: reader.time("period")?.expect("period is required") }
+    } else {
+        let starts_per_s = read_rate(reader, context, &sizes, &pairs)?;
+        match kind {
+            FlowArrival::Pareto => FlowArrivals::Pareto { starts_per_s, shape: given_number(reader, "shape")? },
+            _ => FlowArrivals::Poisson { starts_per_s },
+        }
     };
     let start = Time::ZERO + reader.time("start")?.expect("start has a default");
     let end = reader.time("stop")?.map_or(context.end, |stop| (Time::ZERO + stop).min(context.end));
@@ -144,7 +148,7 @@ fn read_source(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flo
         let key = reader.written(if reader.has("stop") { "stop" } else { "start" });
         return Err(reader.fault(&key, format!("leaves no time between {start} and {end} for flows to start")).into());
     }
-    let flows = reader.integer("max_flows")?.unwrap_or(u64::MAX);
+    let flows = reader.get::<u64>("max_flows")?.unwrap_or(u64::MAX);
     let source = FlowSource { hosts: context.hosts, arrivals, sizes, pairs, start, end, flows };
     source.stream(1, "check").map_err(|error| placed(reader, &error))?;
     Ok(Flows::Drawn(source))
@@ -153,18 +157,17 @@ fn read_source(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flo
 fn read_netbench(
     reader: &mut Reader<'_>,
     context: &FlowContext<'_>,
-    arrivals: usize,
+    fork: NetbenchFork,
     sizes: FlowSizes,
 ) -> Result<Flows, Error> {
-    let fork = if arrivals == 3 { NetbenchFork::SpPifo } else { NetbenchFork::Aifo };
     let rate = given_number(reader, "starts_per_s")?;
     if rate.fract() != 0.0 || rate > 1e15 {
         return Err(reader.fault("starts_per_s", format!("= {rate}: expected an integer with these arrivals")).into());
     }
-    if reader.choice("pairs")? != Some(0) {
+    if reader.get("pairs")? != Some(PairKind::Uniform) {
         return Err(reader.fault("pairs", "expected \"uniform\": these arrivals know no other").into());
     }
-    let seed = reader.given_integer("netbench_seed")? as i64;
+    let seed = reader.given::<u64>("netbench_seed")? as i64;
     let flows =
         Flows::Netbench { fork, seed, starts_per_s: rate as u64, hosts: context.hosts, sizes, end: context.end };
     // A short one shows whether the parameters fit.
@@ -181,10 +184,10 @@ fn read_rate(
     sizes: &FlowSizes,
     pairs: &Pairs,
 ) -> Result<f64, Error> {
-    if let Some(rate) = reader.positive("starts_per_s")? {
+    if let Some(rate) = reader.get::<f64>("starts_per_s")? {
         return Ok(rate);
     }
-    let Some(load) = reader.positive("load")? else {
+    let Some(load) = reader.get::<f64>("load")? else {
         let problem = "is missing: expected the starts per second in the whole network, or a load";
         return Err(reader.fault("starts_per_s", problem).into());
     };
@@ -194,22 +197,15 @@ fn read_rate(
 }
 
 fn read_sizes(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<FlowSizes, Error> {
-    let kind = reader.given_choice("sizes")?;
-    let interpolation = match kind {
-        0..=4 => {
-            let all = [Interpolation::StepLower, Interpolation::StepUpper, Interpolation::Linear];
-            Some(all[reader.given_choice("interpolation")?])
-        }
-        _ => None,
-    };
-    let made = match (kind, interpolation) {
-        (0, Some(interpolation)) => Ok(FlowSizes::web_search(interpolation)),
-        (1, Some(interpolation)) => Ok(FlowSizes::data_mining(interpolation)),
-        (2, Some(interpolation)) => Ok(FlowSizes::hadoop(interpolation)),
-        (3, Some(interpolation)) => Ok(FlowSizes::storage(interpolation)),
-        (4, Some(interpolation)) => {
-            let path = reader.text("file")?.expect("file is required");
-            let unit = [SizeUnit::Bytes, SizeUnit::Packets1460][reader.given_choice("file_unit")?];
+    let made = match reader.given("sizes")? {
+        FlowSize::WebSearch => Ok(FlowSizes::web_search(reader.given("interpolation")?)),
+        FlowSize::DataMining => Ok(FlowSizes::data_mining(reader.given("interpolation")?)),
+        FlowSize::Hadoop => Ok(FlowSizes::hadoop(reader.given("interpolation")?)),
+        FlowSize::Storage => Ok(FlowSizes::storage(reader.given("interpolation")?)),
+        FlowSize::File => {
+            let interpolation = reader.given("interpolation")?;
+            let path = reader.get::<String>("file")?.expect("file is required");
+            let unit = reader.given("file_unit")?;
             let (file, digest) = read_digested(&beside(context.file, &path), |content, name| {
                 CdfFile::from_reader(content, name, unit, interpolation)
             })?;
@@ -218,34 +214,33 @@ fn read_sizes(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Flow
             reader.resolved.insert("file_percent".to_owned(), file.percent.into());
             Ok(file.sizes)
         }
-        (5, _) => FlowSizes::fixed(reader.given_integer("size_bytes")?),
-        (6, _) => FlowSizes::uniform(reader.given_integer("low_bytes")?, reader.given_integer("high_bytes")?),
-        _ => {
+        FlowSize::Fixed => FlowSizes::fixed(reader.given::<u64>("size_bytes")?),
+        FlowSize::Uniform => FlowSizes::uniform(reader.given::<u64>("low_bytes")?, reader.given::<u64>("high_bytes")?),
+        FlowSize::Pareto => {
             let (shape, mean) = (given_number(reader, "size_shape")?, given_number(reader, "mean_bytes")?);
-            FlowSizes::pareto(shape, mean, reader.given_integer("cap_bytes")?)
+            FlowSizes::pareto(shape, mean, reader.given::<u64>("cap_bytes")?)
         }
     };
     made.map_err(|error| placed(reader, &error).into())
 }
 
 fn read_pairs(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Pairs, Error> {
-    Ok(match reader.given_choice("pairs")? {
-        0 => Pairs::Uniform,
-        1 => Pairs::Permutation,
-        2 => Pairs::Incast {
-            senders: reader.given_integer("senders")? as u32,
-            receiver: reader.integer("receiver")?.map(|receiver| receiver as u32),
-        },
-        3 => Pairs::AllToAll,
-        4 => {
+    Ok(match reader.given("pairs")? {
+        PairKind::Uniform => Pairs::Uniform,
+        PairKind::Permutation => Pairs::Permutation,
+        PairKind::Incast => {
+            Pairs::Incast { senders: reader.given::<u32>("senders")?, receiver: reader.get("receiver")? }
+        }
+        PairKind::AllToAll => Pairs::AllToAll,
+        PairKind::RackSkewed => {
             let Some(rack) = context.rack else {
                 return Err(reader.fault("pairs", "= rack-skewed: expected a network with leaves").into());
             };
-            let inside = reader.ratio("inside", false)?.expect("inside is required").as_f64();
+            let inside = reader.ratio("inside")?.expect("inside is required").as_f64();
             Pairs::RackSkewed { rack, inside }
         }
-        _ => {
-            let path = reader.text("pairs_file")?.expect("pairs_file is required");
+        PairKind::File => {
+            let path = reader.get::<String>("pairs_file")?.expect("pairs_file is required");
             let (pairs, digest) = read_digested(&beside(context.file, &path), |content, name| {
                 Pairs::from_reader(content, name, context.hosts)
             })?;
@@ -257,7 +252,7 @@ fn read_pairs(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Pair
 
 /// A positive number that must be given here.
 fn given_number(reader: &mut Reader<'_>, name: &str) -> Result<f64, Error> {
-    reader.positive(name)?.ok_or_else(|| reader.fault(name, "is missing: expected a number above 0").into())
+    reader.get::<f64>(name)?.ok_or_else(|| reader.fault(name, "is missing: expected a number above 0").into())
 }
 
 /// Gives a parameter error of the workload crate its place.
@@ -273,5 +268,5 @@ fn placed(reader: &Reader<'_>, error: &ParameterError) -> SpecError {
         "rack" | "hosts" | "pairs" => "pairs",
         other => other,
     };
-    reader.fault(&reader.written_any(key), format!("= {}: expected {}", error.value, error.expected))
+    reader.fault(&reader.written(key), format!("= {}: expected {}", error.value, error.expected))
 }

@@ -4,7 +4,7 @@ use super::network_topology::Layout;
 use super::network_topology_fields::RECORD;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
-use crate::text::Section;
+use pifolab_params::Table;
 use pifolab_units::Span;
 use serde_json::Value as Json;
 
@@ -25,7 +25,7 @@ pub(crate) struct Record {
 
 /// Reads `[record]`; nothing is recorded where it is absent.
 pub(crate) fn read_record(
-    section: Option<Section>,
+    section: Option<Table>,
     file: &str,
     layout: &Layout,
 ) -> Result<(Option<Record>, Json), Error> {
@@ -46,7 +46,7 @@ pub(crate) fn read_record(
         let problem = "is missing: expected it, packet_log, arrival_order or throughput_interval_us";
         return Err(reader.fault("sample_interval_us", problem).into());
     }
-    let max_rows = reader.given_integer("max_rows")? as usize;
+    let max_rows = reader.given::<usize>("max_rows")?;
     let (log, arrivals) = (log.unwrap_or_default(), arrivals.unwrap_or_default());
     Ok((Some(Record { samples, log, arrivals, throughput, max_rows }), reader.finish()?.into()))
 }
@@ -64,7 +64,7 @@ fn members(
     name: &str,
     find: impl Fn(&str) -> Result<Vec<u32>, String>,
 ) -> Result<Option<Vec<u32>>, SpecError> {
-    let Some(texts) = reader.texts(name)? else { return Ok(None) };
+    let Some(texts) = reader.get::<Vec<String>>(name)? else { return Ok(None) };
     let mut all = Vec::new();
     for text in texts {
         all.extend(find(&text).map_err(|problem| reader.fault(name, problem))?);

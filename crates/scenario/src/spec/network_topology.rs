@@ -3,10 +3,11 @@
 use super::beside;
 use super::network_topology_fields::TOPOLOGY;
 use super::network_topology_file::{read_edge_list, read_links, text_of};
+use super::words::TopologyKind;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use crate::text::Section;
+use pifolab_params::Table;
 use pifolab_sim::network::{Dumbbell, FatTree, LeafSpine, Topology};
 use pifolab_units::Rate;
 use pifolab_workload::FileError;
@@ -136,25 +137,25 @@ impl Layout {
 const MOST_PORTS: u64 = 1 << 28;
 
 /// Reads `[topology]`.
-pub(crate) fn read_topology(section: Section, file: &str) -> Result<(Layout, Json), Error> {
+pub(crate) fn read_topology(section: Table, file: &str) -> Result<(Layout, Json), Error> {
     let mut reader = Reader::new(section, file, TOPOLOGY)?;
-    let layout = match reader.given_choice("kind")? {
-        0 => read_leaf_spine(&mut reader)?,
-        1 => {
+    let layout = match reader.given("kind")? {
+        TopologyKind::LeafSpine => read_leaf_spine(&mut reader)?,
+        TopologyKind::TwoHosts => {
             let rate = given_rate(&mut reader, "rate")?;
             let delay = reader.time("delay")?.expect("delay is required");
             Layout::new(Topology::two_hosts(rate, delay), vec![("host", 2)], None)
         }
-        2 => read_fat_tree(&mut reader)?,
-        3 => read_dumbbell(&mut reader)?,
-        4 => {
-            let hosts = reader.given_integer("hosts")? as u32;
+        TopologyKind::FatTree => read_fat_tree(&mut reader)?,
+        TopologyKind::Dumbbell => read_dumbbell(&mut reader)?,
+        TopologyKind::SingleSwitch => {
+            let hosts = reader.given::<u32>("hosts")?;
             let rate = given_rate(&mut reader, "rate")?;
             let delay = reader.time("delay")?.expect("delay is required");
             let topology = Topology::single_switch(hosts, rate, delay).map_err(|error| misfit(&reader, &error))?;
             Layout::new(topology, vec![("host", hosts), ("switch", 1)], None)
         }
-        _ => read_file(&mut reader, file)?,
+        TopologyKind::File => read_file(&mut reader, file)?,
     };
     let mut resolved = reader.finish()?;
     resolved.insert("hosts".to_owned(), layout.topology.hosts.into());
@@ -164,12 +165,12 @@ pub(crate) fn read_topology(section: Section, file: &str) -> Result<(Layout, Jso
 }
 
 fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Layout, Error> {
-    let count = |reader: &mut Reader<'_>, name: &str| Ok::<_, SpecError>(reader.given_integer(name)? as u32);
+    let count = |reader: &mut Reader<'_>, name: &str| reader.given::<u32>(name);
     let (leaves, spines) = (count(reader, "leaves")?, count(reader, "spines")?);
     let hosts_per_leaf = count(reader, "hosts_per_leaf")?;
     let access_rate = given_rate(reader, "access_rate")?;
     // What the hosts of a leaf can send, against what its links to the spines can carry.
-    let fabric_rate = match reader.positive("oversubscription")? {
+    let fabric_rate = match reader.get::<f64>("oversubscription")? {
         Some(factor) => {
             let bps = access_rate.as_bps() as f64 * f64::from(hosts_per_leaf) / (f64::from(spines.max(1)) * factor);
             let rate = if bps >= 1.0 && bps <= Rate::FASTEST_LINK.as_bps() as f64 {
@@ -197,7 +198,7 @@ fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Layout, Error> {
 }
 
 fn read_fat_tree(reader: &mut Reader<'_>) -> Result<Layout, Error> {
-    let k = reader.given_integer("k")? as u32;
+    let k = reader.given::<u32>("k")?;
     let access_rate = given_rate(reader, "access_rate")?;
     let fabric_rate = if reader.has("fabric_rate") { given_rate(reader, "fabric_rate")? } else { access_rate };
     reader.resolved.insert("fabric_rate_bps".to_owned(), fabric_rate.as_bps().into());
@@ -211,8 +212,8 @@ fn read_fat_tree(reader: &mut Reader<'_>) -> Result<Layout, Error> {
 }
 
 fn read_dumbbell(reader: &mut Reader<'_>) -> Result<Layout, Error> {
-    let left = reader.given_integer("left_hosts")? as u32;
-    let right = reader.given_integer("right_hosts")? as u32;
+    let left = reader.given::<u32>("left_hosts")?;
+    let right = reader.given::<u32>("right_hosts")?;
     let access_rate = given_rate(reader, "access_rate")?;
     let bottleneck_rate = given_rate(reader, "bottleneck_rate")?;
     let delay = reader.time("delay")?.expect("delay is required");
@@ -223,7 +224,7 @@ fn read_dumbbell(reader: &mut Reader<'_>) -> Result<Layout, Error> {
 }
 
 fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Layout, Error> {
-    let path = beside(file, &reader.text("file")?.expect("file is required"));
+    let path = beside(file, &reader.get::<String>("file")?.expect("file is required"));
     let (topology, digest) = if path.extension().is_some_and(|extension| extension == "topology") {
         // Netbench's files have no rates and delays.
         let access = given_rate(reader, "access_rate")?;
@@ -242,10 +243,10 @@ fn read_file(reader: &mut Reader<'_>, file: &str) -> Result<Layout, Error> {
 }
 
 fn given_rate(reader: &mut Reader<'_>, name: &str) -> Result<Rate, SpecError> {
-    match reader.rate(name)? {
-        Some(rate) => Ok(rate),
-        None => Err(reader.fault(&reader.written(name), "is missing: expected the rate of these links")),
+    if !reader.has(name) {
+        return Err(reader.fault(&reader.written(name), "is missing: expected the rate of these links"));
     }
+    Ok(reader.rate(name)?.expect("it was written"))
 }
 
 fn check_size(reader: &Reader<'_>, key: &str, value: u32, ports: u64) -> Result<(), SpecError> {

@@ -4,7 +4,6 @@ use super::network_topology_fields::{FILE_LINK, TOPOLOGY_FILE};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::spec::Spec;
-use crate::text::Section;
 use pifolab_sim::network::{Link, Topology};
 use pifolab_units::{Rate, Span};
 use pifolab_workload::{FileError, Place};
@@ -36,16 +35,16 @@ pub(super) fn text_of(content: &mut impl Read, file: &str) -> Result<String, Fil
 
 /// Reads a network in TOML: numbers of hosts and switches, and links with their rates and delays.
 pub(crate) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
-    let mut reader = Reader::new(Section::parse(text, file)?, file, TOPOLOGY_FILE)?;
-    reader.text("title")?;
-    let hosts = reader.given_integer("hosts")? as u32;
-    let nodes = hosts + reader.given_integer("switches")? as u32;
+    let mut reader = Reader::new(crate::text::parse(text, file)?, file, TOPOLOGY_FILE)?;
+    reader.get::<String>("title")?;
+    let hosts = reader.given::<u32>("hosts")?;
+    let nodes = hosts + reader.given::<u32>("switches")?;
     let (rate, delay) = (reader.rate("rate")?, reader.time("delay")?);
     let mut topology = Topology { hosts, nodes, links: Vec::new() };
     for section in reader.tables("link")? {
         let mut link = Reader::new(section, file, FILE_LINK)?;
         let mut end = |name: &str| {
-            let node = link.given_integer(name)?;
+            let node = link.given::<u64>(name)?;
             if node < u64::from(nodes) {
                 return Ok(node as u32);
             }

@@ -2,15 +2,16 @@
 
 use super::network_fields::TRANSPORT;
 use super::schedulers::{Chosen, read_controller};
+use super::words::TransportName;
 use super::workload::read_distribution;
 use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;
-use crate::text::Section;
+use pifolab_params::Table;
 use pifolab_sim::network::{NetbenchTransport, Profile};
-use pifolab_transport::dctcp::{Cut, DctcpParams};
+use pifolab_transport::dctcp::DctcpParams;
 use pifolab_transport::udp::UdpParams;
-use pifolab_transport::{AckRank, Congestion, RankRule, TcpParams, TransportParams};
+use pifolab_transport::{Congestion, TcpParams, TransportParams};
 use pifolab_units::Span;
 use pifolab_workload::Distribution;
 use serde_json::{Map, Value as Json, json};
@@ -25,39 +26,29 @@ pub(crate) struct Transport {
     pub(crate) controller: Option<Chosen>,
 }
 
-const CUTS: [Cut; 2] = [Cut::OncePerWindow, Cut::EveryMark];
-const ACK_RANKS: [AckRank; 2] = [AckRank::Zero, AckRank::Remaining];
-const RANKS: [RankRule; 5] = [
-    RankRule::Zero,
-    RankRule::RemainingSize,
-    RankRule::RemainingBySequence,
-    RankRule::FlowSize,
-    RankRule::Unacknowledged,
-];
-
 /// Reads `[transport]`; what is absent is as `profile` has it.
 pub(crate) fn read_transport(
-    section: Section,
+    section: Table,
     file: &str,
     profile: Option<Profile>,
     extras: &dyn Extras,
 ) -> Result<(Transport, Json), Error> {
     let mut reader = Reader::new(section, file, TRANSPORT)?;
-    let name = reader.given_choice("name")?;
+    let name = reader.given::<TransportName>("name")?;
     let of_fork = |kind| profile.map(|profile| profile.transport(kind));
     let tcp = of_fork(NetbenchTransport::Tcp);
     let mut params = match name {
-        1 => of_fork(NetbenchTransport::Dctcp).unwrap_or_else(TransportParams::dctcp),
-        2 => {
+        TransportName::Dctcp => of_fork(NetbenchTransport::Dctcp).unwrap_or_else(TransportParams::dctcp),
+        TransportName::Cubic => {
             let cubic = TransportParams::cubic();
             tcp.map_or(cubic, |tcp| TransportParams { congestion: cubic.congestion, ..tcp })
         }
-        3 => of_fork(NetbenchTransport::Pfabric).unwrap_or_else(TransportParams::pfabric),
-        4 => TransportParams::udp(UdpParams {
-            payload_bytes: reader.given_integer("payload_bytes")? as u32,
+        TransportName::Pfabric => of_fork(NetbenchTransport::Pfabric).unwrap_or_else(TransportParams::pfabric),
+        TransportName::Udp => TransportParams::udp(UdpParams {
+            payload_bytes: reader.given::<u32>("payload_bytes")?,
             interval: reader.time("interval")?.expect("interval is required"),
         }),
-        _ => tcp.unwrap_or_else(TransportParams::new_reno),
+        TransportName::Newreno | TransportName::RankPerPacket => tcp.unwrap_or_else(TransportParams::new_reno),
     };
     let udp = matches!(params.congestion, Congestion::Udp(_));
     if !udp {
@@ -72,18 +63,19 @@ pub(crate) fn read_transport(
         false => None,
     };
     let packet_ranks = match name {
-        5 => Some(Arc::new(read_distribution(&mut reader, file, "packet_ranks")?.ok_or_else(|| {
-            reader.fault("packet_ranks", "is missing: expected the distribution of ranks, such as \"uniform\"")
-        })?)),
+        TransportName::RankPerPacket => {
+            Some(Arc::new(read_distribution(&mut reader, file, "packet_ranks")?.ok_or_else(|| {
+                reader.fault("packet_ranks", "is missing: expected the distribution of ranks, such as \"uniform\"")
+            })?))
+        }
         _ => {
-            params.rank = reader.choice("rank")?.map_or(params.rank, |rank| RANKS[rank]);
-            params.ack_rank = reader.choice("ack_rank")?.map_or(params.ack_rank, |rank| ACK_RANKS[rank]);
+            params.rank = reader.get("rank")?.unwrap_or(params.rank);
+            params.ack_rank = reader.get("ack_rank")?.unwrap_or(params.ack_rank);
             None
         }
     };
     if let Err(error) = params.validated() {
-        let key = reader.written_any(error.key);
-        return Err(reader.fault(&key, format!("= {}: expected {}", error.value, error.expected)).into());
+        return Err(reader.fault(&reader.written(&error.key), error.problem()).into());
     }
     let mut resolved = reader.finish()?;
     let controller = controller.map(|(chosen, shown)| {
@@ -96,26 +88,20 @@ pub(crate) fn read_transport(
     if let Congestion::Dctcp(dctcp) = &params.congestion {
         resolved.insert("gain".to_owned(), dctcp.gain.into());
         resolved.insert("initial_alpha".to_owned(), dctcp.initial_alpha.into());
-        resolved.insert("cut".to_owned(), word("cut", CUTS.iter().position(|cut| *cut == dctcp.cut)));
+        resolved.insert("cut".to_owned(), dctcp.cut.word().into());
     }
     if packet_ranks.is_none() {
-        resolved.insert("rank".to_owned(), word("rank", RANKS.iter().position(|rank| *rank == params.rank)));
-        let ack = ACK_RANKS.iter().position(|rank| *rank == params.ack_rank);
-        resolved.insert("ack_rank".to_owned(), word("ack_rank", ack));
+        resolved.insert("rank".to_owned(), params.rank.word().into());
+        resolved.insert("ack_rank".to_owned(), params.ack_rank.word().into());
     }
     Ok((Transport { params, packet_ranks, controller }, resolved.into()))
 }
 
 fn read_tcp(reader: &mut Reader<'_>, tcp: &mut TcpParams) -> Result<(), Error> {
-    let integer = |reader: &mut Reader<'_>, name, absent: u32| {
-        reader.integer(name).map(|value| value.map_or(absent, |value| value as u32))
-    };
-    tcp.mss_bytes = integer(reader, "mss_bytes", tcp.mss_bytes)?;
-    tcp.initial_window_segments = integer(reader, "initial_window_segments", tcp.initial_window_segments)?;
-    if let Some(segments) = reader.integer("initial_ssthresh_segments")? {
-        tcp.initial_ssthresh_segments = Some(segments as u32);
-    }
-    tcp.max_window_bytes = reader.integer("max_window_bytes")?.unwrap_or(tcp.max_window_bytes);
+    tcp.mss_bytes = reader.get("mss_bytes")?.unwrap_or(tcp.mss_bytes);
+    tcp.initial_window_segments = reader.get("initial_window_segments")?.unwrap_or(tcp.initial_window_segments);
+    tcp.initial_ssthresh_segments = reader.get("initial_ssthresh_segments")?.or(tcp.initial_ssthresh_segments);
+    tcp.max_window_bytes = reader.get::<u64>("max_window_bytes")?.unwrap_or(tcp.max_window_bytes);
     tcp.initial_rto = reader.time("initial_rto")?.unwrap_or(tcp.initial_rto);
     tcp.min_rto = reader.time("min_rto")?.unwrap_or(tcp.min_rto);
     match (reader.optional_flag("unlimited_rto")?, tcp.max_rto) {
@@ -124,7 +110,7 @@ fn read_tcp(reader: &mut Reader<'_>, tcp: &mut TcpParams) -> Result<(), Error> {
         (Some(false), Span::MAX) if !reader.has("max_rto") => tcp.max_rto = TcpParams::default().max_rto,
         _ => tcp.max_rto = reader.time("max_rto")?.unwrap_or(tcp.max_rto),
     }
-    tcp.duplicate_threshold = integer(reader, "duplicate_threshold", tcp.duplicate_threshold)?;
+    tcp.duplicate_threshold = reader.get("duplicate_threshold")?.unwrap_or(tcp.duplicate_threshold);
     for (name, value) in [
         ("limited_transmit", &mut tcp.limited_transmit),
         ("count_first_duplicates", &mut tcp.count_first_duplicates),
@@ -162,13 +148,8 @@ fn show_tcp(tcp: &TcpParams, resolved: &mut Map<String, Json>) {
 }
 
 fn read_dctcp(reader: &mut Reader<'_>, dctcp: &mut DctcpParams) -> Result<(), Error> {
-    dctcp.gain = reader.positive("gain")?.unwrap_or(dctcp.gain);
-    dctcp.initial_alpha = reader.ratio("initial_alpha", false)?.map_or(dctcp.initial_alpha, |alpha| alpha.as_f64());
-    dctcp.cut = reader.choice("cut")?.map_or(dctcp.cut, |cut| CUTS[cut]);
+    dctcp.gain = reader.get::<f64>("gain")?.unwrap_or(dctcp.gain);
+    dctcp.initial_alpha = reader.ratio("initial_alpha")?.map_or(dctcp.initial_alpha, |alpha| alpha.as_f64());
+    dctcp.cut = reader.get("cut")?.unwrap_or(dctcp.cut);
     Ok(())
-}
-
-/// The word of a choice of `[transport]`, for the manifest.
-fn word(name: &str, index: Option<usize>) -> Json {
-    super::network::word_of(TRANSPORT, name, index)
 }

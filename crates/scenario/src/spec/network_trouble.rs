@@ -4,14 +4,14 @@ use super::network_topology::Layout;
 use super::network_topology_fields::{LINK_FAILURE, SWITCH_BUFFER};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
-use crate::text::Section;
+use pifolab_params::Table;
 use pifolab_sim::network::{LinkChange, SharedBuffer};
 use pifolab_units::{Ratio, Time};
 use serde_json::Value as Json;
 
 /// Reads `[[link_failure]]`.
 pub(crate) fn read_failures(
-    sections: Vec<Section>,
+    sections: Vec<Table>,
     file: &str,
     layout: &Layout,
     end: Time,
@@ -20,7 +20,7 @@ pub(crate) fn read_failures(
     let mut resolved: Vec<Json> = Vec::with_capacity(sections.len());
     for section in sections {
         let mut reader = Reader::new(section, file, LINK_FAILURE)?;
-        let text = reader.text("link")?.expect("link is required");
+        let text = reader.get::<String>("link")?.expect("link is required");
         let ports = layout.link(&text).map_err(|problem| reader.fault("link", problem))?;
         let at = Time::ZERO + reader.time("at")?.expect("at is required");
         let repair = reader.time("repair")?.map(|repair| Time::ZERO + repair);
@@ -62,11 +62,11 @@ impl Failure {
 }
 
 /// Reads `[switch_buffer]`.
-pub(crate) fn read_switch_buffer(section: Option<Section>, file: &str) -> Result<(Option<SharedBuffer>, Json), Error> {
+pub(crate) fn read_switch_buffer(section: Option<Table>, file: &str) -> Result<(Option<SharedBuffer>, Json), Error> {
     let Some(section) = section else { return Ok((None, Json::Null)) };
     let mut reader = Reader::new(section, file, SWITCH_BUFFER)?;
-    let bytes = reader.given_integer("shared_bytes")?;
+    let bytes = reader.given::<u64>("shared_bytes")?;
     let missing = |reader: &Reader<'_>| -> SpecError { reader.fault("alpha", "is missing: expected a number above 0") };
-    let alpha: Ratio = reader.ratio("alpha", true)?.ok_or_else(|| missing(&reader))?;
+    let alpha: Ratio = reader.ratio("alpha")?.ok_or_else(|| missing(&reader))?;
     Ok((Some(SharedBuffer { bytes, alpha }), reader.finish()?.into()))
 }

@@ -2,16 +2,16 @@
 
 use super::schedulers::{Chosen, SchedulerSpec, read_rank, read_schedulers, take_schedulers};
 use super::workload::{Context, Workload};
-use super::{LINK, METRICS, Spec, TOP, read_seeds};
+use super::{LINK, METRICS, Spec, TOP, read_seeds, words};
 use crate::error::{Error, SpecError};
 use crate::extras::Extras;
 use crate::fields::Reader;
 use crate::registry;
-use crate::text::Section;
 use pifolab_metrics::Sampling;
+use pifolab_params::Table;
 use pifolab_sched::{Fact, Facts};
-use pifolab_sim::one_link::{End, OneLink, Tie};
-use pifolab_units::{Bytes, Rounding, Span, Time};
+use pifolab_sim::one_link::{End, OneLink};
+use pifolab_units::{Bytes, Span, Time};
 use serde_json::{Map, Value as Json, json};
 
 /// A scenario on one link that can run.
@@ -51,21 +51,21 @@ impl OneLinkSpec {
     pub(crate) fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
         let Spec { root, file, text, overrides } = spec;
         let mut top = Reader::new(root, &file, TOP)?;
-        top.text("title")?;
-        top.text("description")?;
+        top.get::<String>("title")?;
+        top.get::<String>("description")?;
         let seeds = read_seeds(&mut top)?;
         let duration = top.time("duration")?;
         if duration == Some(Span::ZERO) {
             return Err(top.fault(&top.written("duration"), "= 0: expected a time above 0").into());
         }
         let arrivals_end = duration.map_or(Time::MAX, |duration| Time::ZERO + duration);
-        let packets = top.integer("packets")?;
+        let packets = top.get::<u64>("packets")?;
 
         let link = top.table("link")?.expect("link is required");
         let mut link = Reader::new(link, &file, LINK)?;
         let rate = link.rate("rate")?.expect("rate is required");
-        let rounding = [Rounding::UpToPicosecond, Rounding::DownToNanosecond][link.given_choice("rounding")?];
-        let tie = [Tie::DepartureFirst, Tie::ArrivalFirst][link.given_choice("tie")?];
+        let rounding = link.given("rounding")?;
+        let tie = link.given("tie")?;
         let rate_key = link.written("rate");
         let too_slow = link.fault(&rate_key, String::new());
         let link = link.finish()?;
@@ -106,15 +106,18 @@ impl OneLinkSpec {
             let problem = "is missing: expected duration_s or packets, since the arrivals do not end by themselves";
             return Err(top.fault("duration_s", problem).into());
         }
-        let end = match (top.choice("end")?, duration) {
-            (Some(0) | None, Some(duration)) => End::Horizon(Time::ZERO + duration),
-            (Some(0), None) => return Err(top.fault("end", "= \"horizon\": expected a duration_s beside it").into()),
+        let (wanted, at) = (top.get("end")?, duration.map(|duration| End::Horizon(Time::ZERO + duration)));
+        let end = match (wanted, at) {
+            (Some(words::End::Horizon) | None, Some(horizon)) => horizon,
+            (Some(words::End::Horizon), None) => {
+                return Err(top.fault("end", "= \"horizon\": expected a duration_s beside it").into());
+            }
             _ => End::Drain,
         };
-        top.resolved.insert("end".to_owned(), if end == End::Drain { "drain" } else { "horizon" }.into());
+        top.resolve("end", if end == End::Drain { words::End::Drain } else { words::End::Horizon });
 
         let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras)?;
-        let metrics = top.table("metrics")?;
+        let metrics = top.table_or_empty("metrics")?;
         let (metrics, shown) = read_metrics(metrics, &file, &schedulers)?;
         resolved.insert("metrics".to_owned(), shown);
         let mut all = top.finish()?;
@@ -151,11 +154,7 @@ fn check_needs(rank: &Chosen, needs: Facts, workload: &Workload, top: &Reader<'_
     Err(top.fault("rank", format!("{} needs {missing}", rank.name)).into())
 }
 
-fn read_metrics(section: Option<Section>, file: &str, schedulers: &[SchedulerSpec]) -> Result<(Metrics, Json), Error> {
-    let section = match section {
-        Some(section) => section,
-        None => Section::parse("", file)?,
-    };
+fn read_metrics(section: Table, file: &str, schedulers: &[SchedulerSpec]) -> Result<(Metrics, Json), Error> {
     let mut reader = Reader::new(section, file, METRICS)?;
     let every = reader.time("sample_every")?;
     let sampling = match every {
@@ -164,21 +163,21 @@ fn read_metrics(section: Option<Section>, file: &str, schedulers: &[SchedulerSpe
         }
         Some(every) => Sampling::Every(every),
         None => {
-            let packets = reader.integer("sample_every_packets")?.unwrap_or(1000);
+            let packets = reader.get::<u64>("sample_every_packets")?.unwrap_or(1000);
             reader.resolved.insert("sample_every_packets".to_owned(), packets.into());
             Sampling::EveryPackets(packets)
         }
     };
-    let max_samples = reader.given_integer("max_samples")? as usize;
-    let sample_window = reader.flag("sample_window")?;
-    let unpifoness_window = reader.integer("unpifoness_window_packets")?;
+    let max_samples = reader.given::<usize>("max_samples")?;
+    let sample_window = reader.given::<bool>("sample_window")?;
+    let unpifoness_window = reader.get::<u64>("unpifoness_window_packets")?;
     let throughput_interval = reader.time("throughput_interval")?;
     // Shorter intervals than a small packet takes at 1 Tb/s would fill the memory with rows and tell nothing.
     if let Some(interval) = throughput_interval.filter(|interval| *interval < Span::from_us(1)) {
         let problem = format!("= {interval}: expected a time of at least 1 us");
         return Err(reader.fault(&reader.written("throughput_interval"), problem).into());
     }
-    let delta_to = match reader.text("delta_to")? {
+    let delta_to = match reader.get::<String>("delta_to")? {
         None => schedulers.iter().position(|scheduler| scheduler.chosen.traits().is_some_and(|traits| traits.ideal)),
         Some(label) => {
             let found = schedulers.iter().position(|scheduler| scheduler.label == label);

@@ -1,11 +1,11 @@
 //! The schedulers and the rank function of a scenario.
 
-use crate::error::{SpecError, problem};
+use crate::error::SpecError;
 use crate::extras::Extras;
-use crate::fields::Reader;
+use crate::fields::{Reader, json_of};
 use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHEDULERS, Settings, Traits, unknown};
-use crate::text::{Node, Section, join};
-use pifolab_sched::params::{Absent, Args, Info, ParamError, Value};
+use pifolab_params::{Absent, Table, Value, join};
+use pifolab_sched::params::{Args, Info, ParamError};
 use pifolab_sched::{Capacity, Facts, Inspect, RankFn, Ranked};
 use pifolab_sim::network::{Controllers, PortScheduler};
 use serde_json::{Map, Value as Json, json};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) name: String,
-    pub(crate) args: Vec<(String, Value)>,
+    args: Table,
 }
 
 /// One `[[scheduler]]`.
@@ -40,11 +40,12 @@ impl SchedulerSpec {
 
 impl Chosen {
     fn args(&self) -> Args {
-        let mut args = Args::new(self.name.clone());
-        for (key, value) in &self.args {
-            args.set(key.clone(), value.clone());
-        }
-        args
+        Args::from(self.args.clone())
+    }
+
+    /// Keys and values as they were written.
+    fn written(&self) -> Vec<(String, Value)> {
+        self.args.entries.iter().map(|entry| (entry.key.clone(), entry.value.clone())).collect()
     }
 
     /// The window of `scheduler` that follows its packets, if this rank function and it have the published settings.
@@ -77,16 +78,19 @@ impl Chosen {
 
     /// Its arguments with defaults filled in, and what holds for those that are absent without a default.
     fn resolved(&self) -> Map<String, Json> {
-        let mut resolved: Map<_, _> = self.args.iter().map(|(key, value)| (key.clone(), json_of(value))).collect();
+        let mut resolved: Map<_, _> = self.written().into_iter().map(|(key, value)| (key, json_of(&value))).collect();
         let mut absent = Map::new();
         for param in self.info().map_or(&[][..], |info| info.params) {
             if resolved.contains_key(param.name) {
                 continue;
             }
             match param.absent {
-                Absent::Default(text) => {
-                    resolved
-                        .insert(param.name.to_owned(), text.parse::<i64>().map_or_else(|_| text.into(), Into::into));
+                Absent::Default(literal) => {
+                    let shown = match literal.value() {
+                        value @ Value::Integer(_) => json_of(&value),
+                        _ => literal.to_string().into(),
+                    };
+                    resolved.insert(param.name.to_owned(), shown);
                 }
                 Absent::Means(text) => {
                     absent.insert(param.name.to_owned(), text.into());
@@ -102,8 +106,8 @@ impl Chosen {
 
     fn scheduler(&self, extras: &dyn Extras) -> Result<BoxedScheduler, Fault> {
         match registry::find_scheduler(&self.name) {
-            Ok(entry) => (entry.build)(self.args()).map_err(fault_of),
-            Err(_) => match extras.scheduler(&self.name, &self.args) {
+            Ok(entry) => (entry.build)(self.args()).map_err(|error| fault_of(&self.name, &error)),
+            Err(_) => match extras.scheduler(&self.name, &self.written()) {
                 Some(built) => built.map_err(|problem| (None, problem)),
                 None => {
                     let known = SCHEDULERS.iter().map(|entry| entry.info.name);
@@ -115,8 +119,8 @@ impl Chosen {
 
     fn rank(&self, extras: &dyn Extras) -> Result<BoxedRankFn, Fault> {
         match registry::find_rank(&self.name) {
-            Ok(entry) => (entry.build)(self.args()).map_err(fault_of),
-            Err(_) => match extras.rank(&self.name, &self.args) {
+            Ok(entry) => (entry.build)(self.args()).map_err(|error| fault_of(&self.name, &error)),
+            Err(_) => match extras.rank(&self.name, &self.written()) {
                 Some(built) => built.map_err(|problem| (None, problem)),
                 None => {
                     let known = RANKS.iter().map(|entry| entry.info.name);
@@ -127,8 +131,10 @@ impl Chosen {
     }
 }
 
-fn fault_of(error: ParamError) -> Fault {
-    (Some(error.key.clone()), problem(&error))
+/// The key of something inside a scheduler stands behind the way to it.
+fn fault_of(name: &str, error: &ParamError) -> Fault {
+    let inside = error.owner.strip_prefix(name).unwrap_or_default().trim_start_matches('.');
+    (Some(join(inside, &error.key)), error.problem())
 }
 
 fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>, own: Vec<String>) -> Fault {
@@ -143,7 +149,7 @@ fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>
 pub(crate) fn build_port(scheduler: &Chosen, rank: Option<&Chosen>) -> Result<PortScheduler, String> {
     let Some(rank) = rank else {
         let entry = registry::find_scheduler(&scheduler.name)?;
-        return (entry.port)(scheduler.args()).map_err(|error| problem(&error));
+        return (entry.port)(scheduler.args()).map_err(|error| error.problem());
     };
     let built = scheduler.scheduler(&()).map_err(|(_, problem)| problem)?;
     let rank = rank.rank(&()).map_err(|(_, problem)| problem)?;
@@ -177,7 +183,7 @@ pub(crate) fn build(scheduler: &Chosen, rank: Option<&Chosen>, extras: &dyn Extr
 
 /// Reads `[[scheduler]]`s and builds each once, to find faults now.
 pub(crate) fn read_schedulers(
-    sections: Vec<Section>,
+    sections: Vec<Table>,
     file: &str,
     extras: &dyn Extras,
 ) -> Result<Vec<SchedulerSpec>, SpecError> {
@@ -202,7 +208,7 @@ pub(crate) fn read_schedulers(
 }
 
 /// Reads a single scheduler and builds it once.
-pub(crate) fn read_scheduler(section: Section, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
+pub(crate) fn read_scheduler(section: Table, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
     let (chosen, place) = read_chosen(section, file)?;
     chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
     let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
@@ -219,7 +225,7 @@ pub(crate) struct RankFacts {
 
 /// Reads `[rank]` and builds it once.
 pub(crate) fn read_rank(
-    section: Section,
+    section: Table,
     file: &str,
     extras: &dyn Extras,
 ) -> Result<(Chosen, Json, RankFacts), SpecError> {
@@ -232,7 +238,7 @@ pub(crate) fn read_rank(
 }
 
 /// Reads `[transport.controller]` and asks for it once.
-pub(crate) fn read_controller(section: Section, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
+pub(crate) fn read_controller(section: Table, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
     let (chosen, place) = read_chosen(section, file)?;
     controllers(&chosen, extras).map_err(|fault| place.fault(file, fault))?;
     let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
@@ -242,7 +248,7 @@ pub(crate) fn read_controller(section: Section, file: &str, extras: &dyn Extras)
 
 /// What makes the congestion controllers of flows.
 pub(crate) fn controllers(chosen: &Chosen, extras: &dyn Extras) -> Result<Controllers, Fault> {
-    match extras.controllers(&chosen.name, &chosen.args) {
+    match extras.controllers(&chosen.name, &chosen.written()) {
         Some(made) => made.map_err(|problem| (None, problem)),
         None => {
             let names = extras.controller_names();
@@ -256,55 +262,44 @@ pub(crate) fn controllers(chosen: &Chosen, extras: &dyn Extras) -> Result<Contro
 }
 
 /// Remembers where the keys of a table were written.
-struct Places(Section);
+struct Places(Table);
 
 impl Places {
     fn fault(&self, file: &str, (key, problem): Fault) -> SpecError {
         let key = key.unwrap_or_default();
         let name = if key.is_empty() { self.0.path.clone() } else { join(&self.0.path, &key) };
-        SpecError { file: file.to_owned(), place: self.0.place_of(&key), key: name, problem }
+        let first = key.split('.').next().unwrap_or_default();
+        SpecError { file: file.to_owned(), place: self.0.place_of(first), key: name, problem }
     }
 }
 
-fn read_chosen(mut section: Section, file: &str) -> Result<(Chosen, Places), SpecError> {
+fn read_chosen(mut section: Table, file: &str) -> Result<(Chosen, Places), SpecError> {
     let Some(name) = read_text(&mut section, file, "name")? else {
         let problem = "is missing: expected the name of what to use, as pifolab list shows it".to_owned();
         return Err(Places(section).fault(file, (Some("name".to_owned()), problem)));
     };
-    let args = section.take_values(file)?;
+    let mut args = Table::new(name.clone(), section.place);
+    args.entries.extend(section.entries.iter().filter(|entry| !entry.used).cloned());
     Ok((Chosen { name, args }, Places(section)))
 }
 
-fn read_text(section: &mut Section, file: &str, key: &str) -> Result<Option<String>, SpecError> {
+fn read_text(section: &mut Table, file: &str, key: &str) -> Result<Option<String>, SpecError> {
     match section.take(key) {
         None => Ok(None),
-        Some((Node::Value(Value::Text(text)), _)) if !text.is_empty() => Ok(Some(text)),
-        Some((_, place)) => Err(SpecError {
-            file: file.to_owned(),
-            place,
-            key: join(&section.path, key),
-            problem: "expected a text that is not empty".to_owned(),
-        }),
+        Some(Value::Text(text)) if !text.is_empty() => Ok(Some(text)),
+        Some(_) => {
+            let problem = "expected a text that is not empty".to_owned();
+            Err(Places(section.clone()).fault(file, (Some(key.to_owned()), problem)))
+        }
     }
 }
 
 /// Takes the list of `[[scheduler]]` tables out of the top of a scenario.
-pub(crate) fn take_schedulers(top: &mut Reader<'_>) -> Result<Vec<Section>, SpecError> {
+pub(crate) fn take_schedulers(top: &mut Reader<'_>) -> Result<Vec<Table>, SpecError> {
     match top.node("scheduler") {
-        Some(Node::Sections(sections)) => Ok(sections),
-        Some(Node::Section(_)) => Err(top.fault("scheduler", "is one table: write [[scheduler]], one for each")),
-        Some(Node::Value(_)) => Err(top.fault("scheduler", "is a value: write [[scheduler]] tables, one for each")),
+        Some(Value::Tables(sections)) => Ok(sections),
+        Some(Value::Table(_)) => Err(top.fault("scheduler", "is one table: write [[scheduler]], one for each")),
+        Some(_) => Err(top.fault("scheduler", "is a value: write [[scheduler]] tables, one for each")),
         None => Err(top.fault("scheduler", "is missing: write a [[scheduler]] table with a name, one for each")),
-    }
-}
-
-/// A written value as JSON. Decimals become the nearest double.
-fn json_of(value: &Value) -> Json {
-    match value {
-        Value::Integer(integer) => i64::try_from(*integer).map_or_else(|_| integer.to_string().into(), Into::into),
-        Value::Decimal(text) => text.parse::<f64>().map_or_else(|_| text.clone().into(), Into::into),
-        Value::Text(text) => text.clone().into(),
-        Value::Flag(flag) => (*flag).into(),
-        Value::List(members) => members.iter().map(json_of).collect::<Vec<_>>().into(),
     }
 }

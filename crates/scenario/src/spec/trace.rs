@@ -1,10 +1,11 @@
 //! The packets of a trace: in memory if they are few, else read anew for each scheduler.
 
-use crate::error::{Error, Place};
+use crate::error::Error;
 use crate::extras::Extras;
 use crate::inputs::{Digested, read_digested};
 use crate::memory::{available, size};
 use crate::spec::Spec;
+use pifolab_params::Place;
 use pifolab_units::Time;
 use pifolab_workload::Arrival;
 use pifolab_workload::trace::{OutOfOrder, TraceCounts, TraceOptions, TraceReader};

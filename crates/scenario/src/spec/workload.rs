@@ -1,12 +1,13 @@
 //! `[workload]`: synthetic sources, or a trace.
 
 use super::trace::Trace;
+use super::words::{ArrivalKind, DistributionKind, FlowOrder, TraceRankKind};
 use super::{MAX_PACKETS, beside};
 use crate::error::Error;
 use crate::extras::Extras;
-use crate::fields::{Absent, Field, Reader, What};
+use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use crate::text::{Node, Section};
+use pifolab_params::{Kind, Literal, Param, Table};
 use pifolab_sched::params::{MAX_RANK, Value};
 use pifolab_sched::{Fact, Facts};
 use pifolab_units::{Rank, Rate, Ratio, Span, Time};
@@ -93,219 +94,109 @@ const MAX_FLOWS: u64 = 1 << 24;
 const MAX_SIZE: u64 = u32::MAX as u64;
 
 /// The keys of `[workload]`.
-pub(crate) const SOURCE: &[Field] = &[
-    Field {
-        name: "arrivals",
-        what: What::Choice(&[
-            ("constant", "constant bit rate, back to back"),
-            ("jittered", "constant bit rate whose gaps vary by up to jitter"),
-            ("poisson", "independent exponential gaps"),
-            ("on-off", "constant bit rate during on periods"),
-            ("batches", "batch_packets at once, every period"),
-        ]),
-        absent: Absent::Means("the workload is a trace"),
-        doc: "When packets arrive.",
-    },
-    Field {
-        name: "rate",
-        what: What::Rate,
-        absent: Absent::Means("not for batches or a trace"),
-        doc: "The mean rate of arrivals; of on-off arrivals the rate while on.",
-    },
-    Field {
-        name: "jitter",
-        what: What::Share,
-        absent: Absent::Required,
-        doc: "By what share of the mean a gap varies.",
-    },
-    Field { name: "on", what: What::Time, absent: Absent::Required, doc: "Mean length of an on period." },
-    Field { name: "off", what: What::Time, absent: Absent::Required, doc: "Mean length of an off period." },
-    Field {
-        name: "periods",
-        what: What::Choice(&[("fixed", "all alike"), ("exponential", "exponential, independent")]),
-        absent: Absent::Required,
-        doc: "How the lengths of on and off periods vary.",
-    },
-    Field {
-        name: "batch_packets",
-        what: What::Integer(1, MAX_PACKETS),
-        absent: Absent::Required,
-        doc: "Packets of one batch.",
-    },
-    Field { name: "period", what: What::Time, absent: Absent::Required, doc: "Time from batch to batch." },
-    Field {
-        name: "size_bytes",
-        what: What::IntegerOrDistribution(1, MAX_SIZE),
-        absent: Absent::Required,
-        doc: "Packet sizes as the link counts them: one number, or a distribution.",
-    },
-    Field {
-        name: "ranks",
-        what: What::Distribution,
-        absent: Absent::Means("a rank function or a sequence gives them"),
-        doc: "The distribution of ranks.",
-    },
-    Field {
-        name: "rank_sequence",
-        what: What::Integers(0, MAX_RANK),
-        absent: Absent::Means("ranks are drawn"),
-        doc: "The ranks one by one.",
-    },
-    Field {
-        name: "repeat_sequence",
-        what: What::Flag,
-        absent: Absent::Default("false"),
-        doc: "Whether the sequence starts again after its last rank; otherwise arrivals end.",
-    },
-    Field {
-        name: "phase",
-        what: What::Tables(PHASE),
-        absent: Absent::Means("the distribution never changes"),
-        doc: "Changes of the rank distribution over time.",
-    },
-    Field {
-        name: "flows",
-        what: What::Integer(1, MAX_FLOWS),
-        absent: Absent::Default("1"),
-        doc: "How many flows the packets belong to. Several sources have flows of their own, numbered one after another.",
-    },
-    Field {
-        name: "flow_order",
-        what: What::Choice(&[("round-robin", "in turn"), ("random", "drawn uniformly for each packet")]),
-        absent: Absent::Default("round-robin"),
-        doc: "How packets are given to flows; only with more than one.",
-    },
-    Field { name: "start", what: What::Time, absent: Absent::Default("0"), doc: "No packet arrives before this." },
-    Field {
-        name: "stop",
-        what: What::Time,
-        absent: Absent::Means("with the run"),
-        doc: "No packet of this source arrives at or after this.",
-    },
-    Field {
-        name: "deadline",
-        what: What::Time,
-        absent: Absent::Means("none"),
-        doc: "How long after its arrival a packet is due; for the rank functions edf and lstf.",
-    },
-    Field {
-        name: "trace",
-        what: What::Text,
-        absent: Absent::Means("the workload is synthetic"),
-        doc: "A pcap, pcapng or CSV file (gzip allowed), relative to the scenario's own file.",
-    },
-    Field {
-        name: "trace_rank",
-        what: What::Choice(&[
-            ("dscp", "the DSCP field of the IP header"),
-            ("payload", "an integer in the payload"),
-            ("column", "the column rank of a CSV file"),
-        ]),
-        absent: Absent::Means("a rank function computes ranks"),
-        doc: "Where the ranks of a trace come from.",
-    },
-    Field {
-        name: "payload_offset_bytes",
-        what: What::Integer(0, MAX_SIZE),
-        absent: Absent::Required,
-        doc: "Where in the TCP or UDP payload the rank stands.",
-    },
-    Field {
-        name: "payload_width_bytes",
-        what: What::Integer(1, 8),
-        absent: Absent::Required,
-        doc: "How many bytes it has: 1, 2, 4 or 8.",
-    },
-    Field {
-        name: "payload_order",
-        what: What::Choice(&[("big", "most significant byte first"), ("little", "least significant byte first")]),
-        absent: Absent::Default("big"),
-        doc: "Which of its bytes comes first.",
-    },
-    Field {
-        name: "speed_up",
-        what: What::Positive,
-        absent: Absent::Default("1"),
-        doc: "How many times faster than recorded the trace is replayed: an exact number or \"numerator/denominator\".",
-    },
-    Field {
-        name: "out_of_order",
-        what: What::Choice(&[("error", "stop and name the packet"), ("sort", "sort the trace by time")]),
-        absent: Absent::Default("error"),
-        doc: "What becomes of packets whose time lies before that of the packet before.",
-    },
+pub(crate) const SOURCE: &[Param] = &[
+    Param::choice::<ArrivalKind>("arrivals").means("the workload is a trace").doc("When packets arrive."),
+    Param::new("rate", Kind::Rate)
+        .means("not for batches or a trace")
+        .doc("The mean rate of arrivals; of on-off arrivals the rate while on."),
+    Param::new("jitter", Kind::Share).doc("By what share of the mean a gap varies."),
+    Param::new("on", Kind::Time).doc("Mean length of an on period."),
+    Param::new("off", Kind::Time).doc("Mean length of an off period."),
+    Param::choice::<Periods>("periods").doc("How the lengths of on and off periods vary."),
+    Param::integer("batch_packets", 1, MAX_PACKETS).doc("Packets of one batch."),
+    Param::new("period", Kind::Time).doc("Time from batch to batch."),
+    Param::new("size_bytes", Kind::IntegerOrDistribution { min: 1, max: MAX_SIZE })
+        .doc("Packet sizes as the link counts them: one number, or a distribution."),
+    Param::new("ranks", Kind::Distribution)
+        .means("a rank function or a sequence gives them")
+        .doc("The distribution of ranks."),
+    Param::integers("rank_sequence", 0, MAX_RANK).means("ranks are drawn").doc("The ranks one by one."),
+    Param::flag("repeat_sequence")
+        .or_flag(false)
+        .doc("Whether the sequence starts again after its last rank; otherwise arrivals end."),
+    Param::new("phase", Kind::Tables(PHASE))
+        .means("the distribution never changes")
+        .doc("Changes of the rank distribution over time."),
+    Param::integer("flows", 1, MAX_FLOWS).or_integer(1).doc(
+        "How many flows the packets belong to. Several sources have flows of their own, numbered one after another.",
+    ),
+    Param::choice::<FlowOrder>("flow_order")
+        .or_word(FlowOrder::RoundRobin.word())
+        .doc("How packets are given to flows; only with more than one."),
+    Param::new("start", Kind::Time).or(Literal::Time(Span::from_ps(0))).doc("No packet arrives before this."),
+    Param::new("stop", Kind::Time).means("with the run").doc("No packet of this source arrives at or after this."),
+    Param::new("deadline", Kind::Time)
+        .means("none")
+        .doc("How long after its arrival a packet is due; for the rank functions edf and lstf."),
+    Param::new("trace", Kind::Text)
+        .means("the workload is synthetic")
+        .doc("A pcap, pcapng or CSV file (gzip allowed), relative to the scenario's own file."),
+    Param::choice::<TraceRankKind>("trace_rank")
+        .means("a rank function computes ranks")
+        .doc("Where the ranks of a trace come from."),
+    Param::integer("payload_offset_bytes", 0, MAX_SIZE).doc("Where in the TCP or UDP payload the rank stands."),
+    Param::integer("payload_width_bytes", 1, 8).doc("How many bytes it has: 1, 2, 4 or 8."),
+    Param::choice::<ByteOrder>("payload_order").or_word(ByteOrder::Big.word()).doc("Which of its bytes comes first."),
+    Param::new("speed_up", Kind::Positive).or(Literal::Fraction(1, 1)).doc(
+        "How many times faster than recorded the trace is replayed: an exact number or \"numerator/denominator\".",
+    ),
+    Param::choice::<OutOfOrder>("out_of_order")
+        .or_word(OutOfOrder::Error.word())
+        .doc("What becomes of packets whose time lies before that of the packet before."),
 ];
 
 /// The keys of `[[workload.phase]]`.
-pub(crate) const PHASE: &[Field] = &[
-    Field { name: "from", what: What::Time, absent: Absent::Required, doc: "When the phase begins." },
-    Field {
-        name: "ranks",
-        what: What::Distribution,
-        absent: Absent::Means("as before"),
-        doc: "What ranks are drawn from since then.",
-    },
-    Field {
-        name: "shift_ranks",
-        what: What::Signed,
-        absent: Absent::Means("0"),
-        doc: "What is added to each rank; a rank below 0 becomes 0.",
-    },
+pub(crate) const PHASE: &[Param] = &[
+    Param::new("from", Kind::Time).doc("When the phase begins."),
+    Param::new("ranks", Kind::Distribution).means("as before").doc("What ranks are drawn from since then."),
+    Param::integer("shift_ranks", i64::MIN, i64::MAX as u64)
+        .means("0")
+        .doc("What is added to each rank; a rank below 0 becomes 0."),
 ];
 
 /// The keys of a distribution.
-pub(crate) const DISTRIBUTION: &[Field] = &[
-    Field {
-        name: "distribution",
-        what: What::Choice(&[
-            ("uniform", "low to high, all alike"),
-            ("exponential", "floor of an exponential variate, redrawn above bound"),
-            ("inverse-exponential", "bound + 1 minus an exponential one"),
-            ("poisson", "Poisson"),
-            ("convex", "Poisson modulo modulus: mass near both ends"),
-            ("minmax", "|Poisson - offset| modulo modulus"),
-            ("constant", "always the same"),
-            ("histogram", "weights from a file, or values and weights given here"),
-        ]),
-        absent: Absent::Required,
-        doc: "Which distribution.",
-    },
-    Field { name: "low", what: What::Integer(0, MAX_RANK), absent: Absent::Default("0"), doc: "Smallest value." },
-    Field { name: "high", what: What::Integer(0, MAX_RANK), absent: Absent::Default("99"), doc: "Largest value." },
-    Field {
-        name: "mean",
-        what: What::Positive,
-        absent: Absent::Means("25 for exponential and inverse-exponential, 50 for poisson and minmax, 100 for convex"),
-        doc: "The mean of the exponential or Poisson variate; the defaults are the papers'.",
-    },
-    Field {
-        name: "bound",
-        what: What::Integer(1, 1 << 20),
-        absent: Absent::Default("99"),
-        doc: "Exponential variates above this are redrawn.",
-    },
-    Field {
-        name: "modulus",
-        what: What::Integer(1, 1 << 20),
-        absent: Absent::Means("100 for convex, 50 for minmax"),
-        doc: "What the Poisson variate is reduced by.",
-    },
-    Field {
-        name: "offset",
-        what: What::Integer(0, 1 << 20),
-        absent: Absent::Default("10"),
-        doc: "What is subtracted.",
-    },
-    Field { name: "value", what: What::Integer(0, MAX_RANK), absent: Absent::Required, doc: "The only value." },
-    Field {
-        name: "file",
-        what: What::Text,
-        absent: Absent::Means("values and weights stand here"),
-        doc: "A file with a value and its weight on each line, relative to the scenario's own file.",
-    },
-    Field { name: "values", what: What::Integers(0, MAX_RANK), absent: Absent::Required, doc: "The values." },
-    Field { name: "weights", what: What::Integers(0, MAX_RANK), absent: Absent::Required, doc: "Their weights." },
-];
+pub(crate) const DISTRIBUTION: &[Param] = &[Param::one_of::<DistributionKind>(
+    "distribution",
+    &[
+        (
+            DistributionKind::Uniform.word(),
+            &[
+                Param::integer("low", 0, MAX_RANK).or_integer(0).doc("Smallest value."),
+                Param::integer("high", 0, MAX_RANK).or_integer(99).doc("Largest value."),
+            ],
+        ),
+        (DistributionKind::Exponential.word(), &[MEAN.or_integer(25), BOUND]),
+        (DistributionKind::InverseExponential.word(), &[MEAN.or_integer(25), BOUND]),
+        (DistributionKind::Poisson.word(), &[MEAN.or_integer(50)]),
+        (DistributionKind::Convex.word(), &[MEAN.or_integer(100), MODULUS.or_integer(100)]),
+        (
+            DistributionKind::Minmax.word(),
+            &[
+                MEAN.or_integer(50),
+                Param::integer("offset", 0, 1 << 20).or_integer(10).doc("What is subtracted."),
+                MODULUS.or_integer(50),
+            ],
+        ),
+        (DistributionKind::Constant.word(), &[Param::integer("value", 0, MAX_RANK).doc("The only value.")]),
+        (
+            DistributionKind::Histogram.word(),
+            &[
+                Param::new("file", Kind::Text)
+                    .means("values and weights stand here")
+                    .doc("A file with a value and its weight on each line, relative to the scenario's own file."),
+                Param::integers("values", 0, MAX_RANK).doc("The values."),
+                Param::integers("weights", 0, MAX_RANK).doc("Their weights."),
+            ],
+        ),
+    ],
+)
+.doc("Which distribution.")];
+
+const MEAN: Param = Param::new("mean", Kind::Positive)
+    .doc("The mean of the exponential or Poisson variate; the defaults are the papers'.");
+const BOUND: Param =
+    Param::integer("bound", 1, 1 << 20).or_integer(99).doc("Exponential variates above this are redrawn.");
+const MODULUS: Param = Param::integer("modulus", 1, 1 << 20).doc("What the Poisson variate is reduced by.");
 
 /// What the rest of the scenario says about the workload.
 pub(crate) struct Context<'a> {
@@ -321,7 +212,7 @@ pub(crate) struct Context<'a> {
 
 impl Workload {
     /// Reads `[workload]`, and the trace if it is one.
-    pub(crate) fn read(sections: Vec<Section>, context: &Context<'_>) -> Result<(Self, Json), Error> {
+    pub(crate) fn read(sections: Vec<Table>, context: &Context<'_>) -> Result<(Self, Json), Error> {
         let several = sections.len() > 1;
         let mut sources = Vec::with_capacity(sections.len());
         let mut resolved = Vec::with_capacity(sections.len());
@@ -410,13 +301,13 @@ fn read_source(
     let process = read_process(reader)?;
     let sizes = read_sizes(reader, context.file)?;
     let ranks = read_ranks(reader, context)?;
-    let flows = reader.given_integer("flows")? as u32;
+    let flows = reader.given::<u32>("flows")?;
     let next_flow = first_flow
         .checked_add(flows)
         .ok_or_else(|| reader.fault("flows", format!("= {flows}: the flows of all sources exceed 2^32")))?;
     let flows = if flows == 1 {
         FlowAssignment::One(first_flow)
-    } else if reader.given_choice("flow_order")? == 0 {
+    } else if reader.given::<FlowOrder>("flow_order")? == FlowOrder::RoundRobin {
         FlowAssignment::RoundRobin { first: first_flow, count: flows }
     } else {
         let last = u64::from(next_flow) - 1;
@@ -439,26 +330,28 @@ fn read_source(
 }
 
 fn read_process(reader: &mut Reader<'_>) -> Result<ArrivalProcess, Error> {
-    let Some(arrivals) = reader.choice("arrivals")? else {
+    let Some(arrivals) = reader.get("arrivals")? else {
         let problem = "is missing: expected arrivals (constant, jittered, poisson, on-off or batches) or a trace";
         return Err(reader.fault("arrivals", problem).into());
     };
-    if arrivals == 4 {
-        let packets = reader.given_integer("batch_packets")?;
+    if arrivals == ArrivalKind::Batches {
+        let packets = reader.given::<u64>("batch_packets")?;
         return Ok(ArrivalProcess::Batches { packets, period: required_time(reader, "period")? });
     }
     let Some(rate) = reader.rate("rate")? else {
         return Err(reader.fault("rate_gbps", "is missing: expected the rate of the arrivals").into());
     };
     Ok(match arrivals {
-        0 => ArrivalProcess::ConstantBitRate { rate },
-        1 => ArrivalProcess::Jittered { rate, jitter: reader.ratio("jitter", false)?.expect("jitter is required") },
-        2 => ArrivalProcess::Poisson { rate },
-        _ => ArrivalProcess::OnOff {
+        ArrivalKind::Constant => ArrivalProcess::ConstantBitRate { rate },
+        ArrivalKind::Jittered => {
+            ArrivalProcess::Jittered { rate, jitter: reader.ratio("jitter")?.expect("jitter is required") }
+        }
+        ArrivalKind::Poisson => ArrivalProcess::Poisson { rate },
+        ArrivalKind::OnOff | ArrivalKind::Batches => ArrivalProcess::OnOff {
             peak: rate,
             on: required_time(reader, "on")?,
             off: required_time(reader, "off")?,
-            periods: [Periods::Fixed, Periods::Exponential][reader.given_choice("periods")?],
+            periods: reader.given("periods")?,
         },
     })
 }
@@ -473,7 +366,7 @@ fn required_time(reader: &mut Reader<'_>, name: &str) -> Result<Span, Error> {
 }
 
 fn read_sizes(reader: &mut Reader<'_>, file: &str) -> Result<Distribution, Error> {
-    if let Some(Node::Value(Value::Integer(size))) = reader.node("size_bytes") {
+    if let Some(Value::Integer(size)) = reader.node("size_bytes") {
         let Some(bytes) = u64::try_from(size).ok().filter(|bytes| (1..=MAX_SIZE).contains(bytes)) else {
             let problem = format!("= {size}: expected an integer from 1 to {MAX_SIZE}, or a distribution");
             return Err(reader.fault("size_bytes", problem).into());
@@ -498,9 +391,9 @@ fn read_ranks(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<RankSour
         // Nobody would look at them; `finish` says that they have no effect.
         return Ok(RankSource::drawn(Distribution::constant(0).expect("0 is a rank")));
     }
-    if let Some(ranks) = reader.integers("rank_sequence")? {
+    if let Some(ranks) = reader.get::<Vec<u64>>("rank_sequence")? {
         let ranks = ranks.into_iter().map(Rank::saturating).collect();
-        return Ok(RankSource::Sequence { ranks, repeat: reader.flag("repeat_sequence")? });
+        return Ok(RankSource::Sequence { ranks, repeat: reader.given::<bool>("repeat_sequence")? });
     }
     let Some(base) = read_distribution(reader, context.file, "ranks")? else {
         if context.ranks_optional {
@@ -521,7 +414,7 @@ fn read_ranks(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<RankSour
         }
         let ranks = read_distribution(&mut phase, context.file, "ranks")?;
         let ranks = ranks.unwrap_or_else(|| phases.last().expect("there is a first phase").ranks.clone());
-        let shift = phase.signed("shift_ranks")?.unwrap_or(0);
+        let shift = phase.get::<i64>("shift_ranks")?.unwrap_or(0);
         resolved.push(Json::Object(phase.finish()?));
         phases.push(RankPhase { from, ranks, shift });
     }
@@ -535,10 +428,10 @@ fn read_ranks(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<RankSour
 pub(crate) fn read_distribution(reader: &mut Reader<'_>, file: &str, key: &str) -> Result<Option<Distribution>, Error> {
     let section = match reader.node(key) {
         None => return Ok(None),
-        Some(Node::Section(section)) => section,
-        Some(Node::Value(Value::Text(name))) => {
+        Some(Value::Table(section)) => section,
+        Some(Value::Text(name)) => {
             let path = format!("{}.{key}", reader.section.path);
-            Section::of(path, reader.section.place_of(key), "distribution", Value::Text(name))
+            Table::of(path, reader.section.place_of(key), "distribution", Value::Text(name))
         }
         Some(_) => {
             let problem = "expected a distribution: its name, such as \"uniform\", or a table with its parameters";
@@ -546,18 +439,19 @@ pub(crate) fn read_distribution(reader: &mut Reader<'_>, file: &str, key: &str) 
         }
     };
     let mut inner = Reader::new(section, file, DISTRIBUTION)?;
-    let made = match inner.given_choice("distribution")? {
-        0 => Distribution::uniform(inner.given_integer("low")?, inner.given_integer("high")?),
-        1 => Distribution::exponential(mean(&mut inner, 25.0)?, inner.given_integer("bound")?),
-        2 => Distribution::inverse_exponential(mean(&mut inner, 25.0)?, inner.given_integer("bound")?),
-        3 => Distribution::poisson(mean(&mut inner, 50.0)?),
-        4 => Distribution::convex(mean(&mut inner, 100.0)?, modulus(&mut inner, 100)?),
-        5 => {
-            let mean = mean(&mut inner, 50.0)?;
-            Distribution::minmax(mean, inner.given_integer("offset")?, modulus(&mut inner, 50)?)
+    let made = match inner.given("distribution")? {
+        DistributionKind::Uniform => Distribution::uniform(inner.given::<u64>("low")?, inner.given::<u64>("high")?),
+        DistributionKind::Exponential => Distribution::exponential(inner.given("mean")?, inner.given::<u64>("bound")?),
+        DistributionKind::InverseExponential => {
+            Distribution::inverse_exponential(inner.given("mean")?, inner.given::<u64>("bound")?)
         }
-        6 => Distribution::constant(inner.given_integer("value")?),
-        _ => match inner.text("file")? {
+        DistributionKind::Poisson => Distribution::poisson(inner.given("mean")?),
+        DistributionKind::Convex => Distribution::convex(inner.given("mean")?, inner.given("modulus")?),
+        DistributionKind::Minmax => {
+            Distribution::minmax(inner.given("mean")?, inner.given("offset")?, inner.given("modulus")?)
+        }
+        DistributionKind::Constant => Distribution::constant(inner.given::<u64>("value")?),
+        DistributionKind::Histogram => match inner.get::<String>("file")? {
             Some(path) => {
                 let path = beside(file, &path);
                 let (read, digest) = read_digested(&path, |content, name| Distribution::histogram_from(content, name))?;
@@ -565,8 +459,8 @@ pub(crate) fn read_distribution(reader: &mut Reader<'_>, file: &str, key: &str) 
                 Ok(read)
             }
             None => {
-                let values = inner.integers("values")?.expect("values are required");
-                let weights = inner.integers("weights")?.expect("weights are required");
+                let values = inner.get::<Vec<u64>>("values")?.expect("values are required");
+                let weights = inner.get::<Vec<u64>>("weights")?.expect("weights are required");
                 if values.len() != weights.len() {
                     let problem = format!("has {} members for {} values", weights.len(), values.len());
                     return Err(inner.fault("weights", problem).into());
@@ -580,38 +474,25 @@ pub(crate) fn read_distribution(reader: &mut Reader<'_>, file: &str, key: &str) 
     Ok(Some(made))
 }
 
-/// The mean, or the papers'.
-fn mean(reader: &mut Reader<'_>, papers: f64) -> Result<f64, Error> {
-    let mean = reader.positive("mean")?.unwrap_or(papers);
-    reader.resolved.insert("mean".to_owned(), mean.into());
-    Ok(mean)
-}
-
-fn modulus(reader: &mut Reader<'_>, papers: u64) -> Result<u64, Error> {
-    let modulus = reader.integer("modulus")?.unwrap_or(papers);
-    reader.resolved.insert("modulus".to_owned(), modulus.into());
-    Ok(modulus)
-}
-
 fn read_trace(mut reader: Reader<'_>, context: &Context<'_>) -> Result<(Trace, Json), Error> {
-    let path = reader.text("trace")?.expect("it was written");
-    let chosen = if context.ranks_computed { None } else { reader.choice("trace_rank")? };
+    let path = reader.get::<String>("trace")?.expect("it was written");
+    let chosen = if context.ranks_computed { None } else { reader.get("trace_rank")? };
     let rank = match chosen {
-        Some(0) => TraceRank::Dscp,
-        Some(1) => TraceRank::Payload {
-            offset: reader.given_integer("payload_offset_bytes")? as u32,
+        Some(TraceRankKind::Dscp) => TraceRank::Dscp,
+        Some(TraceRankKind::Payload) => TraceRank::Payload {
+            offset: reader.given::<u32>("payload_offset_bytes")?,
             width: read_width(&mut reader)?,
-            order: [ByteOrder::Big, ByteOrder::Little][reader.given_choice("payload_order")?],
+            order: reader.given("payload_order")?,
         },
-        Some(_) => TraceRank::Column,
+        Some(TraceRankKind::Column) => TraceRank::Column,
         None if context.ranks_computed || context.ranks_optional => TraceRank::Later,
         None => {
             let problem = "is missing: expected where ranks come from (dscp, payload or column), or a [rank] function";
             return Err(reader.fault("trace_rank", problem).into());
         }
     };
-    let speed_up = reader.ratio("speed_up", true)?.unwrap_or(Ratio::ONE);
-    let out_of_order = [OutOfOrder::Error, OutOfOrder::Sort][reader.given_choice("out_of_order")?];
+    let speed_up = reader.ratio("speed_up")?.unwrap_or(Ratio::ONE);
+    let out_of_order = reader.given("out_of_order")?;
     let mut resolved = reader.finish()?;
     let path = beside(context.file, &path);
     let (trace, digest) = Trace::read(path, TraceOptions { rank, speed_up, out_of_order }, context.extras)?;
@@ -621,7 +502,7 @@ fn read_trace(mut reader: Reader<'_>, context: &Context<'_>) -> Result<(Trace, J
 }
 
 fn read_width(reader: &mut Reader<'_>) -> Result<RankWidth, Error> {
-    match reader.given_integer("payload_width_bytes")? {
+    match reader.given::<u64>("payload_width_bytes")? {
         1 => Ok(RankWidth::One),
         2 => Ok(RankWidth::Two),
         4 => Ok(RankWidth::Four),

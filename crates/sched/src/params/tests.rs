@@ -1,14 +1,17 @@
 use super::*;
+use alloc::string::ToString;
 use alloc::vec;
+use pifolab_units::Ratio;
 
-const WORDS: Param = Param {
-    name: "mode",
-    unit: "",
-    kind: Kind::Choice(&[("exact", "as written"), ("approx", "as in hardware")]),
-    absent: Absent::Default("exact"),
-    doc: "",
-};
-const SHARE: Param = Param { name: "k", unit: "", kind: Kind::Fraction, absent: Absent::Default("0.1"), doc: "" };
+choices! {
+    enum Mode {
+        Exact = "exact": "as written",
+        Approx = "approx": "as in hardware",
+    }
+}
+
+const WORDS: Param = Param::choice::<Mode>("mode").or_word(Mode::Exact.word());
+const SHARE: Param = Param::new("k", Kind::Fraction).or(Literal::Fraction(1, 10));
 
 fn args(entries: &[(&str, Value)]) -> Args {
     let mut args = Args::new("test");
@@ -20,14 +23,14 @@ fn args(entries: &[(&str, Value)]) -> Args {
 
 #[test]
 fn errors_name_key_value_and_range() {
-    let error = args(&[("queues", Value::Integer(0))]).optional_integer(&QUEUES).unwrap_err();
+    let error = args(&[("queues", Value::Integer(0))]).get::<u64>(&QUEUES).unwrap_err();
     assert_eq!(error.to_string(), "test: queues = 0: expected an integer from 1 to 1024 (queues)");
-    let error = args(&[("k", Value::Integer(1))]).fraction(&SHARE).unwrap_err();
+    let error = args(&[("k", Value::Integer(1))]).given::<Ratio>(&SHARE).unwrap_err();
     assert_eq!(
         error.to_string(),
         "test: k = 1: expected a fraction from 0 up to but not including 1, such as 0.1 or 1/10"
     );
-    let error = args(&[("mode", Value::Text("aprox".into()))]).choice(&WORDS).unwrap_err();
+    let error = args(&[("mode", Value::Text("aprox".into()))]).given::<Mode>(&WORDS).unwrap_err();
     assert_eq!(error.to_string(), "test: mode = \"aprox\": expected one of exact, approx; did you mean approx?");
 }
 
@@ -64,7 +67,7 @@ fn fractions_are_exact_however_they_are_written() {
     let tenth = Ratio::new(1, 10).unwrap();
     let pair = Value::List(vec![Value::Integer(1), Value::Integer(10)]);
     for value in [Value::Decimal("0.1".into()), Value::Text("1/10".into()), pair] {
-        assert_eq!(args(&[("k", value)]).fraction(&SHARE), Ok(tenth));
+        assert_eq!(args(&[("k", value)]).given::<Ratio>(&SHARE), Ok(tenth));
     }
-    assert_eq!(args(&[]).fraction(&SHARE), Ok(tenth));
+    assert_eq!(args(&[]).given::<Ratio>(&SHARE), Ok(tenth));
 }

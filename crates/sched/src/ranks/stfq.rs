@@ -26,20 +26,22 @@
 //! References: `docs/ranks/stfq.md`.
 
 use super::PerFlow;
-use crate::params::{Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{Args, FromArgs, Info, Param, ParamError, choices};
 use crate::{Facts, Packet, RankFn};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Time};
 
-/// What the virtual time does when a packet is dequeued.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum VirtualTime {
-    /// It becomes the packet's rank if that is larger.
-    #[default]
-    Monotone,
-    /// It becomes the packet's rank, also if that is smaller.
-    Follow,
+choices! {
+    /// What the virtual time does when a packet is dequeued.
+    #[derive(Default)]
+    pub enum VirtualTime {
+        /// It becomes the packet's rank if that is larger.
+        #[default]
+        Monotone = "monotone": "the largest rank dequeued so far",
+        /// It becomes the packet's rank, also if that is smaller.
+        Follow = "follow": "the rank of the packet dequeued last, also if it falls (the published simulations)",
+    }
 }
 
 /// What an [`Stfq`] is built from.
@@ -149,42 +151,23 @@ impl RankFn for Stfq {
     }
 }
 
-const WEIGHTS: Param = Param {
-    name: "weights",
-    unit: "",
-    kind: Kind::Integers { min: 1, max: 1 << 20 },
-    absent: Absent::Means("every flow has weight 1"),
-    doc: "The weights of flows 0, 1, ...; flows beyond the list have weight 1. A flow of weight 2 gets twice the bytes.",
-};
+const WEIGHTS: Param = Param::integers("weights", 1, 1 << 20).means("every flow has weight 1").doc(
+    "The weights of flows 0, 1, ...; flows beyond the list have weight 1. A flow of weight 2 gets twice the bytes.",
+);
 
-const SCALE: Param = Param {
-    name: "scale",
-    unit: "rank units per byte",
-    kind: Kind::Integer { min: 1, max: 1 << 20 },
-    absent: Absent::Default("1024"),
-    doc: "Rank units per byte of a flow with weight 1. 1024 keeps bytes/weight exact to a thousandth of a byte; 1 gives \
+const SCALE: Param = Param::integer("scale", 1, 1 << 20).unit("rank units per byte").or_integer(1024).doc(
+    "Rank units per byte of a flow with weight 1. 1024 keeps bytes/weight exact to a thousandth of a byte; 1 gives \
           ranks in bytes.",
-};
+);
 
-const VIRTUAL_TIME: Param = Param {
-    name: "virtual_time",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("monotone", "the largest rank dequeued so far"),
-        ("follow", "the rank of the packet dequeued last, also if it falls (the published simulations)"),
-    ]),
-    absent: Absent::Default("monotone"),
-    doc: "What the virtual time is. The two differ only under schedulers that serve out of order.",
-};
+const VIRTUAL_TIME: Param = Param::choice::<VirtualTime>("virtual_time")
+    .or_word(VirtualTime::Monotone.word())
+    .doc("What the virtual time is. The two differ only under schedulers that serve out of order.");
 
-const GIVE_BACK: Param = Param {
-    name: "give_back",
-    unit: "",
-    kind: Kind::Flag,
-    absent: Absent::Default("true"),
-    doc: "Whether a dropped packet takes its share back from its flow's finish tag; otherwise the flow pays for bytes \
+const GIVE_BACK: Param = Param::flag("give_back").or_flag(true).doc(
+    "Whether a dropped packet takes its share back from its flow's finish tag; otherwise the flow pays for bytes \
           that it never sent.",
-};
+);
 
 impl FromArgs for Stfq {
     const INFO: Info = Info {
@@ -198,12 +181,11 @@ impl FromArgs for Stfq {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        let weights = args.integers(&WEIGHTS)?.unwrap_or_default();
         Self::new(StfqParams {
-            weights: weights.into_iter().map(|weight| weight as u32).collect(),
-            scale: args.integer(&SCALE)?,
-            virtual_time: [VirtualTime::Monotone, VirtualTime::Follow][args.choice(&VIRTUAL_TIME)?],
-            give_back: args.flag(&GIVE_BACK)?,
+            weights: args.get(&WEIGHTS)?.unwrap_or_default(),
+            scale: args.given(&SCALE)?,
+            virtual_time: args.given(&VIRTUAL_TIME)?,
+            give_back: args.given(&GIVE_BACK)?,
         })
     }
 }

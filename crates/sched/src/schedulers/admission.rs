@@ -1,28 +1,32 @@
 //! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
 
-use crate::params::{self, Absent, Args, Kind, Param, ParamError};
+use crate::params::{self, Args, Kind, Param, ParamError, choices};
 use crate::store::RankWindow;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
-/// Which share of the window's ranks a packet's quantile is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Quantile {
-    /// Those strictly lower: the lowest rank always has quantile 0. PACKS Theorem 3 and Claim 1 need this one.
-    #[default]
-    Lower,
-    /// Those lower or equal.
-    LowerOrEqual,
+choices! {
+    /// Which share of the window's ranks a packet's quantile is.
+    #[derive(Default)]
+    pub enum Quantile {
+        /// Those strictly lower: the lowest rank always has quantile 0. PACKS Theorem 3 and Claim 1 need this one.
+        #[default]
+        Lower = "lt": "the share of ranks strictly lower than the packet's",
+        /// Those lower or equal.
+        LowerOrEqual = "le": "the share of ranks lower than the packet's or equal to it",
+    }
 }
 
-/// Whether an arriving rank enters the window before or after its quantile is taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Update {
-    /// Before: Algorithm 1 of both papers.
-    #[default]
-    Before,
-    /// After: AIFO's published simulation.
-    After,
+choices! {
+    /// Whether an arriving rank enters the window before or after its quantile is taken.
+    #[derive(Default)]
+    pub enum Update {
+        /// Before: Algorithm 1 of both papers.
+        #[default]
+        Before = "before": "the rank enters the window, then its quantile is taken (Algorithm 1)",
+        /// After: AIFO's published simulation.
+        After = "after": "the quantile is taken first (AIFO's published simulation)",
+    }
 }
 
 /// The sliding window and how it is asked.
@@ -185,69 +189,45 @@ impl Admission {
 }
 
 /// `window`; each scheduler gives the row its own default.
-pub(super) const WINDOW: Param = Param {
-    name: "window",
-    unit: "ranks",
-    kind: Kind::Integer { min: 1, max: 1 << 24 },
-    absent: Absent::Required,
-    doc: "How many recent ranks the quantile is taken over.",
-};
+pub(super) const WINDOW: Param =
+    Param::integer("window", 1, 1 << 24).unit("ranks").doc("How many recent ranks the quantile is taken over.");
 
-pub(super) const K: Param = Param {
-    name: "k",
-    unit: "",
-    kind: Kind::Fraction,
-    absent: Absent::Required,
-    doc: "The headroom: the share of the buffer up to which every rank is admitted, so that bursts pass. Taken exactly \
+pub(super) const K: Param = Param::new("k", Kind::Fraction).doc(
+    "The headroom: the share of the buffer up to which every rank is admitted, so that bursts pass. Taken exactly \
           as written: 0.1 is 1/10.",
-};
+);
 
-pub(super) const QUANTILE: Param = Param {
-    name: "quantile",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("lt", "the share of ranks strictly lower than the packet's"),
-        ("le", "the share of ranks lower than the packet's or equal to it"),
-    ]),
-    absent: Absent::Default("lt"),
-    doc: "What the quantile of a rank is. The hardware text counts registers that the rank is lower than; that would drop \
+pub(super) const QUANTILE: Param = Param::choice::<Quantile>("quantile").or_word(Quantile::Lower.word()).doc(
+    "What the quantile of a rank is. The hardware text counts registers that the rank is lower than; that would drop \
           the lowest rank first and cannot be meant.",
-};
+);
 
-pub(super) const UPDATE: Param = Param {
-    name: "update",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("before", "the rank enters the window, then its quantile is taken (Algorithm 1)"),
-        ("after", "the quantile is taken first (AIFO's published simulation)"),
-    ]),
-    absent: Absent::Default("before"),
-    doc: "Whether an arriving rank enters the window before or after its quantile is taken.",
-};
+pub(super) const UPDATE: Param = Param::choice::<Update>("update")
+    .or_word(Update::Before.word())
+    .doc("Whether an arriving rank enters the window before or after its quantile is taken.");
 
-pub(super) const START_WINDOW: Param = Param {
-    name: "start_window",
-    unit: "ranks",
-    kind: Kind::Integers { min: 0, max: params::MAX_RANK },
-    absent: Absent::Means("the window starts empty and divides by the ranks that it holds"),
-    doc: "Ranks that the window holds before the first packet, oldest first. A switch whose registers start at 0 has a \
+pub(super) const START_WINDOW: Param = Param::integers("start_window", 0, params::MAX_RANK)
+    .unit("ranks")
+    .means("the window starts empty and divides by the ranks that it holds")
+    .doc(
+        "Ranks that the window holds before the first packet, oldest first. A switch whose registers start at 0 has a \
           list of zeros.",
-};
+    );
 
 /// Reads [`QUANTILE`].
 pub(super) fn read_quantile(args: &mut Args) -> Result<Quantile, ParamError> {
-    Ok([Quantile::Lower, Quantile::LowerOrEqual][args.choice(&QUANTILE)?])
+    args.given(&QUANTILE)
 }
 
 /// Reads [`UPDATE`].
 pub(super) fn read_update(args: &mut Args) -> Result<Update, ParamError> {
-    Ok([Update::Before, Update::After][args.choice(&UPDATE)?])
+    args.given(&UPDATE)
 }
 
 /// Reads [`START_WINDOW`].
 pub(super) fn read_start_window(args: &mut Args) -> Result<Vec<Rank>, ParamError> {
-    let rank = |rank| u64::try_from(rank).ok().and_then(Rank::new).expect("the table's range fits");
-    Ok(args.integers(&START_WINDOW)?.unwrap_or_default().into_iter().map(rank).collect())
+    let rank = |rank| Rank::new(rank).expect("the table's range fits");
+    Ok(args.get::<Vec<u64>>(&START_WINDOW)?.unwrap_or_default().into_iter().map(rank).collect())
 }
 
 #[cfg(test)]

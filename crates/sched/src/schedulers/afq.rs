@@ -19,29 +19,33 @@
 //! Deviations: none from the paper's pseudo-code. Rounds advance only where a dequeue finds the current queue empty
 //! while others hold packets, so an idle link does not use up rounds. Bids saturate at 2^64 - 1 bytes.
 
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// What happens to a packet exactly n rounds ahead.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Horizon {
-    /// Refused from n rounds ahead on.
-    #[default]
-    Ge,
-    /// Refused beyond n rounds ahead; at exactly n it joins the queue being served.
-    Gt,
+choices! {
+    /// What happens to a packet exactly n rounds ahead.
+    #[derive(Default)]
+    pub enum Horizon {
+        /// Refused from n rounds ahead on.
+        #[default]
+        Ge = "ge": "a packet n rounds ahead or more is refused",
+        /// Refused beyond n rounds ahead; at exactly n it joins the queue being served.
+        Gt = "gt": "a packet exactly n rounds ahead joins the queue being served (the published simulations)",
+    }
 }
 
-/// How the last bid of each flow is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Counters {
-    /// One counter per flow.
-    #[default]
-    Exact,
-    /// A count-min sketch: 2 rows of 16,384 cells; flows that collide in both rows share the larger bid.
-    Sketch,
+choices! {
+    /// How the last bid of each flow is kept.
+    #[derive(Default)]
+    pub enum Counters {
+        /// One counter per flow.
+        #[default]
+        Exact = "exact": "one counter per flow",
+        /// A count-min sketch: 2 rows of 16,384 cells; flows that collide in both rows share the larger bid.
+        Sketch = "sketch": "a count-min sketch of 2 x 16,384 cells, as a switch would",
+    }
 }
 
 /// What an [`Afq`](super::Afq) is built from.
@@ -309,35 +313,17 @@ impl Sketch {
     }
 }
 
-const BYTES_PER_ROUND: Param = Param {
-    name: "bytes_per_round",
-    unit: "bytes",
-    kind: Kind::Integer { min: 1, max: params::MAX_BYTES },
-    absent: Absent::Default("320"),
-    doc: "The bytes that each flow may send in a round. The papers give 320 to 8 queues and 80 to 32.",
-};
+const BYTES_PER_ROUND: Param = Param::integer("bytes_per_round", 1, params::MAX_BYTES)
+    .unit("bytes")
+    .or_integer(320)
+    .doc("The bytes that each flow may send in a round. The papers give 320 to 8 queues and 80 to 32.");
 
-const HORIZON: Param = Param {
-    name: "horizon",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("ge", "a packet n rounds ahead or more is refused"),
-        ("gt", "a packet exactly n rounds ahead joins the queue being served (the published simulations)"),
-    ]),
-    absent: Absent::Default("ge"),
-    doc: "What happens to a packet exactly as many rounds ahead as there are queues.",
-};
+const HORIZON: Param = Param::choice::<Horizon>("horizon")
+    .or_word(Horizon::Ge.word())
+    .doc("What happens to a packet exactly as many rounds ahead as there are queues.");
 
-const COUNTERS: Param = Param {
-    name: "counters",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("exact", "one counter per flow"),
-        ("sketch", "a count-min sketch of 2 x 16,384 cells, as a switch would"),
-    ]),
-    absent: Absent::Default("exact"),
-    doc: "How the last bid of each flow is kept.",
-};
+const COUNTERS: Param =
+    Param::choice::<Counters>("counters").or_word(Counters::Exact.word()).doc("How the last bid of each flow is kept.");
 
 impl FromArgs for AfqParams {
     const INFO: Info = Info {
@@ -361,9 +347,9 @@ impl FromArgs for AfqParams {
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         Ok(Self {
             capacities: params::read_queue_capacities(args)?,
-            bytes_per_round: args.integer(&BYTES_PER_ROUND)?,
-            horizon: [Horizon::Ge, Horizon::Gt][args.choice(&HORIZON)?],
-            counters: [Counters::Exact, Counters::Sketch][args.choice(&COUNTERS)?],
+            bytes_per_round: args.given(&BYTES_PER_ROUND)?,
+            horizon: args.given(&HORIZON)?,
+            counters: args.given(&COUNTERS)?,
         })
     }
 }

@@ -21,29 +21,33 @@
 //! ("full", not "admission"). All tests are exact, since k = 1/10 must not depend on rounding.
 
 use super::admission::{self, Admission, Estimate, Quantile, Update};
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
-/// How the quantile is compared with the threshold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Compare {
-    /// Admitted if the quantile is at most the threshold: Algorithm 1.
-    #[default]
-    AtMost,
-    /// Admitted if it is below the threshold, or if c <= kC: the published simulation.
-    Below,
+choices! {
+    /// How the quantile is compared with the threshold.
+    #[derive(Default)]
+    pub enum Compare {
+        /// Admitted if the quantile is at most the threshold: Algorithm 1.
+        #[default]
+        AtMost = "le": "admitted if quantile <= threshold (Algorithm 1)",
+        /// Admitted if it is below the threshold, or if c <= kC: the published simulation.
+        Below = "lt": "admitted if quantile < threshold or c <= kC (the published simulation)",
+    }
 }
 
-/// In what numbers the test is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// Integers, without rounding.
-    #[default]
-    Exact,
-    /// Those of the published simulation: k and 1 - k in 32-bit floating point, the rest in 64-bit.
-    Netbench,
+choices! {
+    /// In what numbers the test is done.
+    #[derive(Default)]
+    pub enum Arithmetic {
+        /// Integers, without rounding.
+        #[default]
+        Exact = "exact": "integers, without rounding",
+        /// Those of the published simulation: k and 1 - k in 32-bit floating point, the rest in 64-bit.
+        Netbench = "netbench": "the published simulation's mix of 32- and 64-bit floating point",
+    }
 }
 
 /// What an [`Aifo`](super::Aifo) is built from.
@@ -262,56 +266,32 @@ impl Aifo {
     }
 }
 
-const TARGET_PACKETS: Param = Param {
-    name: "target_packets",
-    unit: "packets",
-    kind: Kind::Integer { min: 1, max: params::MAX_PACKETS },
-    absent: Absent::Means("the capacity"),
-    doc: "C, the occupancy that the admission test aims at, where it differs from the physical capacity.",
-};
+const TARGET_PACKETS: Param = Param::integer("target_packets", 1, params::MAX_PACKETS)
+    .unit("packets")
+    .means("the capacity")
+    .doc("C, the occupancy that the admission test aims at, where it differs from the physical capacity.");
 
-const TARGET_BYTES: Param = Param {
-    name: "target_bytes",
-    unit: "bytes",
-    kind: Kind::Integer { min: 1, max: params::MAX_BYTES },
-    absent: Absent::Means("the capacity"),
-    doc: "C in bytes, beside capacity_bytes.",
-};
+const TARGET_BYTES: Param = Param::integer("target_bytes", 1, params::MAX_BYTES)
+    .unit("bytes")
+    .means("the capacity")
+    .doc("C in bytes, beside capacity_bytes.");
 
-const WINDOW: Param = Param { absent: Absent::Default("20"), ..admission::WINDOW };
+const WINDOW: Param = admission::WINDOW.or_integer(20);
 
-const K: Param = Param { absent: Absent::Default("0.1"), ..admission::K };
+const K: Param = admission::K.or(Literal::Fraction(1, 10));
 
-const SAMPLE: Param = Param {
-    name: "sample",
-    unit: "packets",
-    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-    absent: Absent::Default("1"),
-    doc: "One packet in this many enters the window, beginning with the first: a small window then spans more time \
+const SAMPLE: Param = Param::integer("sample", 1, u32::MAX as u64).unit("packets").or_integer(1).doc(
+    "One packet in this many enters the window, beginning with the first: a small window then spans more time \
           (section 4.4).",
-};
+);
 
-const COMPARE: Param = Param {
-    name: "compare",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("le", "admitted if quantile <= threshold (Algorithm 1)"),
-        ("lt", "admitted if quantile < threshold or c <= kC (the published simulation)"),
-    ]),
-    absent: Absent::Default("le"),
-    doc: "How the quantile is compared with the threshold.",
-};
+const COMPARE: Param = Param::choice::<Compare>("compare")
+    .or_word(Compare::AtMost.word())
+    .doc("How the quantile is compared with the threshold.");
 
-const ARITHMETIC: Param = Param {
-    name: "arithmetic",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("exact", "integers, without rounding"),
-        ("netbench", "the published simulation's mix of 32- and 64-bit floating point"),
-    ]),
-    absent: Absent::Default("exact"),
-    doc: "In what numbers the test is done; netbench is for repeating published runs, with update = after and compare = lt.",
-};
+const ARITHMETIC: Param = Param::choice::<Arithmetic>("arithmetic").or_word(Arithmetic::Exact.word()).doc(
+    "In what numbers the test is done; netbench is for repeating published runs, with update = after and compare = lt.",
+);
 
 impl FromArgs for AifoParams {
     const INFO: Info = Info {
@@ -340,19 +320,19 @@ impl FromArgs for AifoParams {
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         let capacity = params::read_capacity(args)?;
         let target = match capacity {
-            Capacity::Bytes(_) => args.optional_integer(&TARGET_BYTES)?,
-            Capacity::Packets(_) | Capacity::Unlimited => args.optional_integer(&TARGET_PACKETS)?,
+            Capacity::Bytes(_) => args.get(&TARGET_BYTES)?,
+            Capacity::Packets(_) | Capacity::Unlimited => args.get(&TARGET_PACKETS)?,
         };
         Ok(Self {
             capacity,
-            target: target.map(|target| u64::try_from(target).expect("the table's range fits")),
-            window: args.integer(&WINDOW)?,
-            k: args.fraction(&K)?,
-            sample: args.integer(&SAMPLE)?,
+            target,
+            window: args.given(&WINDOW)?,
+            k: args.given(&K)?,
+            sample: args.given(&SAMPLE)?,
             quantile: admission::read_quantile(args)?,
             update: admission::read_update(args)?,
-            compare: [Compare::AtMost, Compare::Below][args.choice(&COMPARE)?],
-            arithmetic: [Arithmetic::Exact, Arithmetic::Netbench][args.choice(&ARITHMETIC)?],
+            compare: args.given(&COMPARE)?,
+            arithmetic: args.given(&ARITHMETIC)?,
             start_window: admission::read_start_window(args)?,
         })
     }

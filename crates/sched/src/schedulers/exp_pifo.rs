@@ -27,20 +27,22 @@
 
 mod bounds;
 
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use bounds::BoundTable;
 use pifolab_units::Rank;
 
-/// How log2(rank) - gamma is rounded for the exponent beta.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BetaRounding {
-    /// Down: Algorithm 1. The highest ranks lie above the last bound and go to the last queue.
-    #[default]
-    Floor,
-    /// Up: Fig. 2.
-    Ceil,
+choices! {
+    /// How log2(rank) - gamma is rounded for the exponent beta.
+    #[derive(Default)]
+    pub enum BetaRounding {
+        /// Down: Algorithm 1. The highest ranks lie above the last bound and go to the last queue.
+        #[default]
+        Floor = "floor": "rounded down (Algorithm 1)",
+        /// Up: Fig. 2.
+        Ceil = "ceil": "rounded up (Fig. 2)",
+    }
 }
 
 /// How a rank is mapped to a queue.
@@ -55,24 +57,28 @@ pub enum Mapping {
     Bounds,
 }
 
-/// The queue of every packet while beta is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BetaZero {
-    /// Queue 1, where the prose puts ranks up to b_1.
-    #[default]
-    First,
-    /// Queue M, what hardware that saturates a division by zero does.
-    Last,
+choices! {
+    /// The queue of every packet while beta is 0.
+    #[derive(Default)]
+    pub enum BetaZero {
+        /// Queue 1, where the prose puts ranks up to b_1.
+        #[default]
+        First = "first": "queue 1, where the prose puts ranks up to b_1",
+        /// Queue M, what hardware that saturates a division by zero does.
+        Last = "last": "queue M, what hardware that saturates does",
+    }
 }
 
-/// When the window ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reset {
-    /// When the counter exceeds C: Algorithm 1.
-    #[default]
-    Gt,
-    /// When it reaches C: the text.
-    Ge,
+choices! {
+    /// When the window ends.
+    #[derive(Default)]
+    pub enum Reset {
+        /// When the counter exceeds C: Algorithm 1.
+        #[default]
+        Gt = "gt": "when the counter exceeds C (Algorithm 1)",
+        /// When it reaches C: the text.
+        Ge = "ge": "when the counter reaches C (the text)",
+    }
 }
 
 /// What an [`ExpPifo`](super::ExpPifo) is built from.
@@ -254,63 +260,39 @@ impl ExpPifo {
     }
 }
 
-const WINDOW: Param = Param {
-    name: "window_packets",
-    unit: "packets",
-    kind: Kind::Integer { min: 1, max: 1 << 32 },
-    absent: Absent::Default("5000"),
-    doc: "C: after this many packets the exponent restarts at the next packet's. 5000 is the paper's evaluation.",
-};
+const WINDOW: Param = Param::integer("window_packets", 1, 1 << 32)
+    .unit("packets")
+    .or_integer(5000)
+    .doc("C: after this many packets the exponent restarts at the next packet's. 5000 is the paper's evaluation.");
 
-const R_MIN: Param = Param {
-    name: "r_min",
-    unit: "ranks",
-    kind: Kind::Integer { min: 1, max: params::MAX_RANK },
-    absent: Absent::Default("1"),
-    doc: "The smallest rank that matters, the bound of the first queue. Where ranks are bytes the paper takes the size \
+const R_MIN: Param = Param::integer("r_min", 1, params::MAX_RANK).unit("ranks").or_integer(1).doc(
+    "The smallest rank that matters, the bound of the first queue. Where ranks are bytes the paper takes the size \
           of the largest packet, 1500.",
-};
+);
 
-const BETA: Param = Param {
-    name: "beta",
-    unit: "",
-    kind: Kind::Choice(&[("floor", "rounded down (Algorithm 1)"), ("ceil", "rounded up (Fig. 2)")]),
-    absent: Absent::Default("floor"),
-    doc: "How log2(rank / r_min) is rounded for the exponent.",
-};
+const BETA: Param = Param::choice::<BetaRounding>("beta")
+    .or_word(BetaRounding::Floor.word())
+    .doc("How log2(rank / r_min) is rounded for the exponent.");
 
-const MAPPING: Param = Param {
-    name: "mapping",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("comment", "the formula in the comment of Algorithm 1"),
-        ("bounds", "the bounds of section 2.2, for at most 32 queues"),
-    ]),
-    absent: Absent::Default("comment"),
-    doc: "How a rank is mapped to a queue.",
-};
+choices! {
+    /// How a rank is mapped to a queue.
+    pub enum MappingKind {
+        /// [`Mapping::Comment`].
+        Comment = "comment": "the formula in the comment of Algorithm 1",
+        /// [`Mapping::Bounds`].
+        Bounds = "bounds": "the bounds of section 2.2, for at most 32 queues",
+    }
+}
 
-const BETA0: Param = Param {
-    name: "beta0",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("first", "queue 1, where the prose puts ranks up to b_1"),
-        ("last", "queue M, what hardware that saturates does"),
-    ]),
-    absent: Absent::Default("first"),
-    doc: "The queue of every packet while the exponent is 0 and mapping = comment would divide by it.",
-};
+const MAPPING: Param = Param::choice::<MappingKind>("mapping")
+    .or_word(MappingKind::Comment.word())
+    .doc("How a rank is mapped to a queue.");
 
-const RESET: Param = Param {
-    name: "reset",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("gt", "when the counter exceeds C (Algorithm 1)"),
-        ("ge", "when the counter reaches C (the text)"),
-    ]),
-    absent: Absent::Default("gt"),
-    doc: "When the window ends.",
-};
+const BETA0: Param = Param::choice::<BetaZero>("beta0")
+    .or_word(BetaZero::First.word())
+    .doc("The queue of every packet while the exponent is 0 and mapping = comment would divide by it.");
+
+const RESET: Param = Param::choice::<Reset>("reset").or_word(Reset::Gt.word()).doc("When the window ends.");
 
 impl FromArgs for ExpPifoParams {
     const INFO: Info = Info {
@@ -337,15 +319,15 @@ impl FromArgs for ExpPifoParams {
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         Ok(Self {
             capacities: params::read_queue_capacities(args)?,
-            window: args.integer(&WINDOW)?,
-            r_min: args.integer(&R_MIN)?,
-            beta: [BetaRounding::Floor, BetaRounding::Ceil][args.choice(&BETA)?],
-            mapping: match args.choice(&MAPPING)? {
-                0 => Mapping::Comment { beta0: [BetaZero::First, BetaZero::Last][args.choice(&BETA0)?] },
+            window: args.given(&WINDOW)?,
+            r_min: args.given(&R_MIN)?,
+            beta: args.given(&BETA)?,
+            mapping: match args.given(&MAPPING)? {
+                MappingKind::Comment => Mapping::Comment { beta0: args.given(&BETA0)? },
                 // beta0 stays unread: it has no effect here.
-                _ => Mapping::Bounds,
+                MappingKind::Bounds => Mapping::Bounds,
             },
-            reset: [Reset::Gt, Reset::Ge][args.choice(&RESET)?],
+            reset: args.given(&RESET)?,
         })
     }
 }

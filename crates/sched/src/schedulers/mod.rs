@@ -21,7 +21,7 @@ use crate::{Packet, Queued};
 pub use admission::{Quantile, Update};
 pub use afq::{AfqParams, Counters as AfqCounters, Horizon};
 pub use aifo::{AifoParams, Arithmetic, Compare};
-pub use exp_pifo::{BetaRounding, BetaZero, ExpPifoParams, Mapping, Reset};
+pub use exp_pifo::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
 pub use fifo::FifoParams;
 pub use packs::{Occupancy, PacksParams};
 pub use pieo::{Pieo, PieoParams};

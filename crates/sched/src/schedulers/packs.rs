@@ -23,21 +23,23 @@
 //! keep a counterexample.
 
 use super::admission::{self, Admission, Estimate, Quantile, Update};
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::store::FreePlaces;
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
-/// What PACKS knows about its queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Occupancy {
-    /// How full each queue is: Algorithm 1.
-    #[default]
-    PerQueue,
-    /// Only how full the whole buffer is: the hardware approximation of section 5.
-    Global,
+choices! {
+    /// What PACKS knows about its queues.
+    #[derive(Default)]
+    pub enum Occupancy {
+        /// How full each queue is: Algorithm 1.
+        #[default]
+        PerQueue = "per-queue": "how full each queue is (Algorithm 1)",
+        /// Only how full the whole buffer is: the hardware approximation of section 5.
+        Global = "global": "only how full the whole buffer is, of which queue i counts i/n (section 5)",
+    }
 }
 
 /// What a [`Packs`](super::Packs) is built from.
@@ -271,48 +273,34 @@ impl Packs {
     }
 }
 
-const WINDOW: Param = Param { absent: Absent::Default("1000"), ..admission::WINDOW };
+const WINDOW: Param = admission::WINDOW.or_integer(1000);
 
-const K: Param = Param { absent: Absent::Default("0"), ..admission::K };
+const K: Param = admission::K.or(Literal::Fraction(0, 1));
 
-const SHIFT: Param = Param {
-    name: "shift",
-    unit: "ranks",
-    kind: Kind::Integer { min: -i64::MAX, max: params::MAX_RANK },
-    absent: Absent::Default("0"),
-    doc: "Added to every rank that the window holds, not to the arriving one: how PACKS behaves when the window tells a \
+const SHIFT: Param = Param::integer("shift", -i64::MAX, params::MAX_RANK).unit("ranks").or_integer(0).doc(
+    "Added to every rank that the window holds, not to the arriving one: how PACKS behaves when the window tells a \
           wrong distribution (section 6.1, Fig. 11).",
-};
+);
 
-const COMPARE: Param = Param {
-    name: "compare",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("le", "a queue takes a packet whose quantile is at most its threshold (Algorithm 1)"),
-        ("lt", "its quantile must be below: what the negative shifts of Fig. 11 need"),
-    ]),
-    absent: Absent::Default("le"),
-    doc: "How the quantile is compared with the thresholds.",
-};
+choices! {
+    /// How the quantile is compared with the thresholds.
+    enum Comparison {
+        AtMost = "le": "a queue takes a packet whose quantile is at most its threshold (Algorithm 1)",
+        Below = "lt": "its quantile must be below: what the negative shifts of Fig. 11 need",
+    }
+}
 
-const OCCUPANCY: Param = Param {
-    name: "occupancy",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("per-queue", "how full each queue is (Algorithm 1)"),
-        ("global", "only how full the whole buffer is, of which queue i counts i/n (section 5)"),
-    ]),
-    absent: Absent::Default("per-queue"),
-    doc: "What is known about the queues; global is the approximation of the switch implementation.",
-};
+const COMPARE: Param = Param::choice::<Comparison>("compare")
+    .or_word(Comparison::AtMost.word())
+    .doc("How the quantile is compared with the thresholds.");
 
-const FALL_THROUGH: Param = Param {
-    name: "fall_through",
-    unit: "",
-    kind: Kind::Flag,
-    absent: Absent::Default("true"),
-    doc: "Whether a packet whose queue is full tries the next ones, or is dropped.",
-};
+const OCCUPANCY: Param = Param::choice::<Occupancy>("occupancy")
+    .or_word(Occupancy::PerQueue.word())
+    .doc("What is known about the queues; global is the approximation of the switch implementation.");
+
+const FALL_THROUGH: Param = Param::flag("fall_through")
+    .or_flag(true)
+    .doc("Whether a packet whose queue is full tries the next ones, or is dropped.");
 
 impl FromArgs for PacksParams {
     const INFO: Info = Info {
@@ -341,14 +329,14 @@ impl FromArgs for PacksParams {
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         Ok(Self {
             capacities: params::read_queue_capacities(args)?,
-            window: args.integer(&WINDOW)?,
-            k: args.fraction(&K)?,
-            shift: args.integer(&SHIFT)?,
+            window: args.given(&WINDOW)?,
+            k: args.given(&K)?,
+            shift: args.given(&SHIFT)?,
             quantile: admission::read_quantile(args)?,
             update: admission::read_update(args)?,
-            below: args.choice(&COMPARE)? == 1,
-            occupancy: [Occupancy::PerQueue, Occupancy::Global][args.choice(&OCCUPANCY)?],
-            fall_through: args.flag(&FALL_THROUGH)?,
+            below: args.given::<Comparison>(&COMPARE)? == Comparison::Below,
+            occupancy: args.given(&OCCUPANCY)?,
+            fall_through: args.given(&FALL_THROUGH)?,
             start_window: admission::read_start_window(args)?,
         })
     }

@@ -22,19 +22,21 @@
 //! Deviations: a capacity of C packets holds C packets (the papers' simulator holds C - 1: give it that capacity).
 //! `heap` counts packets only, as that simulator does.
 
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::store::{ArrayHeap, RankBuckets, Sorted};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
 use pifolab_units::{Bytes, Rank, Time};
 
-/// Which of several packets of equal rank leaves first, and which is pushed out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ties {
-    /// The earliest arrival leaves first, the latest is pushed out.
-    #[default]
-    Fifo,
-    /// The order of a binary heap in an array: the published simulations of SP-PIFO and AIFO.
-    Heap,
+choices! {
+    /// Which of several packets of equal rank leaves first, and which is pushed out.
+    #[derive(Default)]
+    pub enum Ties {
+        /// The earliest arrival leaves first, the latest is pushed out.
+        #[default]
+        Fifo = "fifo": "the earliest arrival leaves first, the latest is pushed out",
+        /// The order of a binary heap in an array: the published simulations of SP-PIFO and AIFO.
+        Heap = "heap": "the order of a binary heap in an array (the SP-PIFO and AIFO papers' simulator)",
+    }
 }
 
 /// What a [`Pifo`] is built from.
@@ -346,26 +348,15 @@ impl<T: Item> Inspect for Pifo<T> {
     }
 }
 
-const RANKS: Param = Param {
-    name: "ranks",
-    unit: "ranks",
-    kind: Kind::Integer { min: 1, max: 1 << 24 },
-    absent: Absent::Means("any rank up to 2^63 - 1"),
-    doc: "The size of the rank space: ranks are 0..ranks-1, others are dropped as out of range. It buys constant cost at \
+const RANKS: Param = Param::integer("ranks", 1, 1 << 24).unit("ranks").means("any rank up to 2^63 - 1").doc(
+    "The size of the rank space: ranks are 0..ranks-1, others are dropped as out of range. It buys constant cost at \
           any occupancy, with at most 4 bytes and about one bit of memory per rank.",
-};
+);
 
-const TIES: Param = Param {
-    name: "ties",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("fifo", "the earliest arrival leaves first, the latest is pushed out"),
-        ("heap", "the order of a binary heap in an array (the SP-PIFO and AIFO papers' simulator)"),
-    ]),
-    absent: Absent::Default("fifo"),
-    doc: "Which of several packets of equal rank leaves first, and which is pushed out. heap repeats published runs; it \
+const TIES: Param = Param::choice::<Ties>("ties").or_word(Ties::Fifo.word()).doc(
+    "Which of several packets of equal rank leaves first, and which is pushed out. heap repeats published runs; it \
           needs a capacity in packets and no bounded rank space.",
-};
+);
 
 impl<T: Item> FromArgs for Pifo<T> {
     const INFO: Info = PifoParams::INFO;
@@ -387,11 +378,7 @@ impl FromArgs for PifoParams {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Ok(Self {
-            capacity: params::read_capacity(args)?,
-            ranks: args.optional_integer(&RANKS)?.map(|ranks| u32::try_from(ranks).expect("the table's range fits")),
-            ties: [Ties::Fifo, Ties::Heap][args.choice(&TIES)?],
-        })
+        Ok(Self { capacity: params::read_capacity(args)?, ranks: args.get(&RANKS)?, ties: args.given(&TIES)? })
     }
 }
 

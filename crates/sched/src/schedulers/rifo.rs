@@ -24,21 +24,23 @@
 //! with a factor 0 is 0, and (1-k)B takes the nearest power of two (ties the lower one, at least 1). Where ranks or
 //! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
 
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
-/// The admission test.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RifoMode {
-    /// l <= kB, or (r - Min) / (Max - Min) <= (B - l) / B.
-    #[default]
-    Alg1,
-    /// (1 - k) B (r - Min) <= (B - l) (Max - Min).
-    Eq3,
-    /// As `Eq3` with each factor replaced by a power of two: the switch.
-    Pow2,
+choices! {
+    /// The admission test.
+    #[derive(Default)]
+    pub enum RifoMode {
+        /// l <= kB, or (r - Min) / (Max - Min) <= (B - l) / B.
+        #[default]
+        Alg1 = "alg1": "the test of Algorithm 1",
+        /// (1 - k) B (r - Min) <= (B - l) (Max - Min).
+        Eq3 = "eq3": "the test of eq. 3, which admits more if k > 0",
+        /// As `Eq3` with each factor replaced by a power of two: the switch.
+        Pow2 = "pow2": "eq. 3 on powers of two, as the switch tables compute it",
+    }
 }
 
 /// What the packet counter restarts at when the tracking range does.
@@ -246,41 +248,19 @@ const fn wide_product(a: u128, b: u64) -> (u128, u64) {
     ((a >> 64) * b as u128 + (low >> 64), low as u64)
 }
 
-const TRACKING_RANGE: Param = Param {
-    name: "tracking_range_packets",
-    unit: "packets",
-    kind: Kind::Integer { min: 1, max: 1 << 32 },
-    absent: Absent::Default("500"),
-    doc: "T: after this many packets Min and Max restart at the rank of the next packet. 500 is the paper's evaluation.",
-};
+const TRACKING_RANGE: Param = Param::integer("tracking_range_packets", 1, 1 << 32).unit("packets").or_integer(500).doc(
+    "T: after this many packets Min and Max restart at the rank of the next packet. 500 is the paper's evaluation.",
+);
 
-const K: Param = Param {
-    name: "k",
-    unit: "",
-    kind: Kind::Fraction,
-    absent: Absent::Default("0.1"),
-    doc: "The share of the queue within which every rank is admitted; 0.1 is the paper's evaluation.",
-};
+const K: Param = Param::new("k", Kind::Fraction)
+    .or(Literal::Fraction(1, 10))
+    .doc("The share of the queue within which every rank is admitted; 0.1 is the paper's evaluation.");
 
-const MODE: Param = Param {
-    name: "mode",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("alg1", "the test of Algorithm 1"),
-        ("eq3", "the test of eq. 3, which admits more if k > 0"),
-        ("pow2", "eq. 3 on powers of two, as the switch tables compute it"),
-    ]),
-    absent: Absent::Default("alg1"),
-    doc: "The admission test.",
-};
+const MODE: Param = Param::choice::<RifoMode>("mode").or_word(RifoMode::Alg1.word()).doc("The admission test.");
 
-const RESET_COUNTER: Param = Param {
-    name: "reset_counter",
-    unit: "packets",
-    kind: Kind::Integer { min: 0, max: 1 },
-    absent: Absent::Default("1"),
-    doc: "What the packet counter restarts at: 1 as in Algorithm 1 (period T), 0 as in the paper's text (period T + 1).",
-};
+const RESET_COUNTER: Param = Param::integer("reset_counter", 0, 1).unit("packets").or_integer(1).doc(
+    "What the packet counter restarts at: 1 as in Algorithm 1 (period T), 0 as in the paper's text (period T + 1).",
+);
 
 impl FromArgs for RifoParams {
     const INFO: Info = Info {
@@ -296,10 +276,10 @@ impl FromArgs for RifoParams {
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         Ok(Self {
             capacity: params::read_capacity(args)?,
-            tracking_range: args.integer(&TRACKING_RANGE)?,
-            k: args.fraction(&K)?,
-            mode: [RifoMode::Alg1, RifoMode::Eq3, RifoMode::Pow2][args.choice(&MODE)?],
-            reset_counter: match args.integer::<u8>(&RESET_COUNTER)? {
+            tracking_range: args.given(&TRACKING_RANGE)?,
+            k: args.given(&K)?,
+            mode: args.given(&MODE)?,
+            reset_counter: match args.given::<u8>(&RESET_COUNTER)? {
                 0 => ResetCounter::Zero,
                 _ => ResetCounter::One,
             },

@@ -23,35 +23,39 @@
 //! priority up reproduces Fig. 3. Bounds saturate at the smallest integer: every rank passes a bound at or below zero,
 //! so decisions are the same.
 
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::store::Bounds;
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 
-/// By how much the bounds of the lower-priority queues fall after an inversion in queue 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PushDown {
-    /// q_j -= q_1 - r, the size of the inversion: Algorithm 1.
-    #[default]
-    Cost,
-    /// q_j takes the bound of the queue above it; q_2 takes the new q_1, which is r.
-    QueueBound,
-    /// As `QueueBound`, but q_2 takes q_1 as it was before the packet.
-    QueueBoundOld,
-    /// q_j -= r, the rank of the packet.
-    Rank,
-    /// q_j -= 1.
-    One,
+choices! {
+    /// By how much the bounds of the lower-priority queues fall after an inversion in queue 1.
+    #[derive(Default)]
+    pub enum PushDown {
+        /// q_j -= q_1 - r, the size of the inversion: Algorithm 1.
+        #[default]
+        Cost = "cost": "by the size of the inversion, q_1 - r (Algorithm 1)",
+        /// q_j takes the bound of the queue above it; q_2 takes the new q_1, which is r.
+        QueueBound = "queue-bound": "to the bound of the queue above; q_2 takes the new q_1",
+        /// As `QueueBound`, but q_2 takes q_1 as it was before the packet.
+        QueueBoundOld = "queue-bound-old": "to the bound of the queue above; q_2 takes the old q_1",
+        /// q_j -= r, the rank of the packet.
+        Rank = "rank": "by the rank of the packet",
+        /// q_j -= 1.
+        One = "one": "by one",
+    }
 }
 
-/// Whether a packet that finds its queue full moves the bounds all the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnFull {
-    /// Bounds stay: the published simulations.
-    #[default]
-    Keep,
-    /// Bounds move: Algorithm 1 to the letter.
-    Update,
+choices! {
+    /// Whether a packet that finds its queue full moves the bounds all the same.
+    #[derive(Default)]
+    pub enum OnFull {
+        /// Bounds stay: the published simulations.
+        #[default]
+        Keep = "keep": "bounds stay (the published simulations)",
+        /// Bounds move: Algorithm 1 to the letter.
+        Update = "update": "bounds move (Algorithm 1 to the letter)",
+    }
 }
 
 /// A floor for the bounds.
@@ -64,14 +68,16 @@ pub enum Clamp {
     AtLeast(i64),
 }
 
-/// Whether the queue is chosen before or after the bounds are pushed down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// The queue is chosen first: Algorithm 1.
-    #[default]
-    ScanFirst,
-    /// All bounds fall first if the rank is below q_1, then the queue is chosen: MetaOpt's model.
-    PushDownFirst,
+choices! {
+    /// Whether the queue is chosen before or after the bounds are pushed down.
+    #[derive(Default)]
+    pub enum Order {
+        /// The queue is chosen first: Algorithm 1.
+        #[default]
+        ScanFirst = "scan-first": "the queue is chosen, then bounds fall (Algorithm 1)",
+        /// All bounds fall first if the rank is below q_1, then the queue is chosen: MetaOpt's model.
+        PushDownFirst = "push-down-first": "bounds fall, then the queue is chosen (MetaOpt's model)",
+    }
 }
 
 /// What an [`SpPifo`](super::SpPifo) is built from.
@@ -244,50 +250,23 @@ impl SpPifo {
     }
 }
 
-const PUSH_DOWN: Param = Param {
-    name: "push_down",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("cost", "by the size of the inversion, q_1 - r (Algorithm 1)"),
-        ("queue-bound", "to the bound of the queue above; q_2 takes the new q_1"),
-        ("queue-bound-old", "to the bound of the queue above; q_2 takes the old q_1"),
-        ("rank", "by the rank of the packet"),
-        ("one", "by one"),
-    ]),
-    absent: Absent::Default("cost"),
-    doc: "How far the bounds of the other queues fall after an inversion in the highest-priority queue (paper Fig. 5c).",
-};
+const PUSH_DOWN: Param = Param::choice::<PushDown>("push_down").or_word(PushDown::Cost.word()).doc(
+    "How far the bounds of the other queues fall after an inversion in the highest-priority queue (paper Fig. 5c).",
+);
 
-const ON_FULL: Param = Param {
-    name: "on_full",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("keep", "bounds stay (the published simulations)"),
-        ("update", "bounds move (Algorithm 1 to the letter)"),
-    ]),
-    absent: Absent::Default("keep"),
-    doc: "Whether a packet that finds its queue full moves the bounds all the same. It changes uniform-rank inversions \
+const ON_FULL: Param = Param::choice::<OnFull>("on_full").or_word(OnFull::Keep.word()).doc(
+    "Whether a packet that finds its queue full moves the bounds all the same. It changes uniform-rank inversions \
           by a third.",
-};
+);
 
-const CLAMP: Param = Param {
-    name: "clamp",
-    unit: "ranks",
-    kind: Kind::Integer { min: -i64::MAX, max: params::MAX_RANK },
-    absent: Absent::Means("bounds may turn negative"),
-    doc: "A floor at which pushed-down bounds stop.",
-};
+const CLAMP: Param = Param::integer("clamp", -i64::MAX, params::MAX_RANK)
+    .unit("ranks")
+    .means("bounds may turn negative")
+    .doc("A floor at which pushed-down bounds stop.");
 
-const ORDER: Param = Param {
-    name: "order",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("scan-first", "the queue is chosen, then bounds fall (Algorithm 1)"),
-        ("push-down-first", "bounds fall, then the queue is chosen (MetaOpt's model)"),
-    ]),
-    absent: Absent::Default("scan-first"),
-    doc: "Whether the queue is chosen before or after the bounds are pushed down.",
-};
+const ORDER: Param = Param::choice::<Order>("order")
+    .or_word(Order::ScanFirst.word())
+    .doc("Whether the queue is chosen before or after the bounds are pushed down.");
 
 impl FromArgs for SpPifoParams {
     const INFO: Info = Info {
@@ -310,17 +289,12 @@ impl FromArgs for SpPifoParams {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        const PUSH_DOWNS: [PushDown; 5] =
-            [PushDown::Cost, PushDown::QueueBound, PushDown::QueueBoundOld, PushDown::Rank, PushDown::One];
         Ok(Self {
             capacities: params::read_queue_capacities(args)?,
-            push_down: PUSH_DOWNS[args.choice(&PUSH_DOWN)?],
-            on_full: [OnFull::Keep, OnFull::Update][args.choice(&ON_FULL)?],
-            clamp: match args.optional_integer(&CLAMP)? {
-                Some(floor) => Clamp::AtLeast(i64::try_from(floor).expect("the table's range fits")),
-                None => Clamp::Free,
-            },
-            order: [Order::ScanFirst, Order::PushDownFirst][args.choice(&ORDER)?],
+            push_down: args.given(&PUSH_DOWN)?,
+            on_full: args.given(&ON_FULL)?,
+            clamp: args.get(&CLAMP)?.map_or(Clamp::Free, Clamp::AtLeast),
+            order: args.given(&ORDER)?,
         })
     }
 }

@@ -22,24 +22,26 @@
 //! they never cross, and q_1 never moves. The packet that completes a window is mapped with the new bounds.
 
 use super::strict_priority::{check_bounds, read_bounds, uniform_bounds};
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use core::ops::Range;
 use pifolab_units::Rank;
 
-/// How often the bounds are swept after a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Steps {
-    /// Once: each bound moves by at most one rank.
-    #[default]
-    One,
-    /// Until no bound moves.
-    UntilConvergence,
-    /// Once, also where the risk stays the same: Algorithm 2 to the letter.
-    OneOrEqual,
-    /// Once, over all ranks up to the next one in the window, as the paper's simulator does.
-    NextSeen,
+choices! {
+    /// How often the bounds are swept after a window.
+    #[derive(Default)]
+    pub enum Steps {
+        /// Once: each bound moves by at most one rank.
+        #[default]
+        One = "one": "each bound moves by at most one rank per window",
+        /// Until no bound moves.
+        UntilConvergence = "until-convergence": "bounds move until none does (Algorithm 2)",
+        /// Once, also where the risk stays the same: Algorithm 2 to the letter.
+        OneOrEqual = "one-or-equal": "each bound moves by at most one rank per window, also if the risk stays the same (Algorithm 2 to the letter)",
+        /// Once, over all ranks up to the next one in the window, as the paper's simulator does.
+        NextSeen = "next-seen": "each bound moves at most to the next rank in the window, which counts admitted packets (the paper's simulator)",
+    }
 }
 
 /// What an [`SpPifoGreedy`](super::SpPifoGreedy) is built from.
@@ -305,48 +307,23 @@ impl Sample {
     }
 }
 
-const WINDOW: Param = Param {
-    name: "window_packets",
-    unit: "packets",
-    kind: Kind::Integer { min: 1, max: params::MAX_PACKETS },
-    absent: Absent::Default("1000"),
-    doc: "k: the bounds adapt to the ranks of each group of this many packets. 1000 is what the appendix settles on.",
-};
+const WINDOW: Param = Param::integer("window_packets", 1, params::MAX_PACKETS)
+    .unit("packets")
+    .or_integer(1000)
+    .doc("k: the bounds adapt to the ranks of each group of this many packets. 1000 is what the appendix settles on.");
 
-const INITIAL_BOUNDS: Param = Param {
-    name: "initial_bounds",
-    unit: "ranks",
-    kind: Kind::Integers { min: 0, max: params::MAX_RANK },
-    absent: Absent::Means("the ranks 0..ranks-1 are spread evenly"),
-    doc: "The smallest rank of each queue until the first window is complete, highest priority first.",
-};
+const INITIAL_BOUNDS: Param = Param::integers("initial_bounds", 0, params::MAX_RANK)
+    .unit("ranks")
+    .means("the ranks 0..ranks-1 are spread evenly")
+    .doc("The smallest rank of each queue until the first window is complete, highest priority first.");
 
-const RANKS: Param = Param {
-    name: "ranks",
-    unit: "ranks",
-    kind: Kind::Integer { min: 1, max: params::MAX_RANK },
-    absent: Absent::Means("any rank is taken, and initial bounds that are not given are spread over 0..99"),
-    doc: "The size of the rank space; packets with a rank from here on are refused.",
-};
+const RANKS: Param = Param::integer("ranks", 1, params::MAX_RANK)
+    .unit("ranks")
+    .means("any rank is taken, and initial bounds that are not given are spread over 0..99")
+    .doc("The size of the rank space; packets with a rank from here on are refused.");
 
-const STEPS: Param = Param {
-    name: "steps",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("one", "each bound moves by at most one rank per window"),
-        ("until-convergence", "bounds move until none does (Algorithm 2)"),
-        (
-            "one-or-equal",
-            "each bound moves by at most one rank per window, also if the risk stays the same (Algorithm 2 to the letter)",
-        ),
-        (
-            "next-seen",
-            "each bound moves at most to the next rank in the window, which counts admitted packets (the paper's simulator)",
-        ),
-    ]),
-    absent: Absent::Default("one"),
-    doc: "How often the bounds are swept after a window.",
-};
+const STEPS: Param =
+    Param::choice::<Steps>("steps").or_word(Steps::One.word()).doc("How often the bounds are swept after a window.");
 
 impl FromArgs for SpPifoGreedyParams {
     const INFO: Info = Info {
@@ -371,18 +348,12 @@ impl FromArgs for SpPifoGreedyParams {
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         const DEFAULT_RANKS: u64 = 100;
         let capacities = params::read_queue_capacities(args)?;
-        let ranks = args.optional_integer(&RANKS)?.map(|ranks| u64::try_from(ranks).expect("the table's range fits"));
+        let ranks = args.get(&RANKS)?;
         let initial_bounds = match read_bounds(args, &INITIAL_BOUNDS)? {
             Some(bounds) => bounds,
             None => uniform_bounds(capacities.len(), ranks.unwrap_or(DEFAULT_RANKS)),
         };
-        Ok(Self {
-            capacities,
-            window: args.integer(&WINDOW)?,
-            initial_bounds,
-            ranks,
-            steps: [Steps::One, Steps::UntilConvergence, Steps::OneOrEqual, Steps::NextSeen][args.choice(&STEPS)?],
-        })
+        Ok(Self { capacities, window: args.given(&WINDOW)?, initial_bounds, ranks, steps: args.given(&STEPS)? })
     }
 }
 

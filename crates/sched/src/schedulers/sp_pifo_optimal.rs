@@ -20,19 +20,21 @@
 //! lattice whose smallest element is what is returned.
 
 use super::strict_priority::{StrictPriority, StrictPriorityParams};
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
-/// What a pair of ranks r < r' in one queue costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PairCost {
-    /// r' - r.
-    #[default]
-    Difference,
-    /// 1.
-    One,
+choices! {
+    /// What a pair of ranks r < r' in one queue costs.
+    #[derive(Default)]
+    pub enum PairCost {
+        /// r' - r.
+        #[default]
+        Difference = "difference": "the difference of the ranks",
+        /// 1.
+        One = "one": "one for every pair of different ranks",
+    }
 }
 
 /// What an [`SpPifoOptimal`](super::SpPifoOptimal) is built from.
@@ -203,24 +205,13 @@ impl Sums {
 /// The most ranks: 2^16 of the largest weights keep every product below 2^128.
 const MAX_RANKS: usize = 1 << 16;
 
-const WEIGHTS: Param = Param {
-    name: "weights",
-    unit: "",
-    kind: Kind::Integers { min: 0, max: u32::MAX as u64 },
-    absent: Absent::Means("ranks 0 to 99 are equally frequent"),
-    doc: "How frequent each rank is, from rank 0 up, on any common scale.",
-};
+const WEIGHTS: Param = Param::integers("weights", 0, u32::MAX as u64)
+    .means("ranks 0 to 99 are equally frequent")
+    .doc("How frequent each rank is, from rank 0 up, on any common scale.");
 
-const COST: Param = Param {
-    name: "cost",
-    unit: "",
-    kind: Kind::Choice(&[
-        ("difference", "the difference of the ranks"),
-        ("one", "one for every pair of different ranks"),
-    ]),
-    absent: Absent::Default("difference"),
-    doc: "What a pair of ranks in one queue costs.",
-};
+const COST: Param = Param::choice::<PairCost>("cost")
+    .or_word(PairCost::Difference.word())
+    .doc("What a pair of ranks in one queue costs.");
 
 impl FromArgs for SpPifoOptimalParams {
     const INFO: Info = Info {
@@ -235,14 +226,10 @@ impl FromArgs for SpPifoOptimalParams {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        let weight = |weight: i128| u32::try_from(weight).expect("the table's range fits");
         Ok(Self {
             capacities: params::read_queue_capacities(args)?,
-            weights: match args.integers(&WEIGHTS)? {
-                Some(weights) => weights.into_iter().map(weight).collect(),
-                None => alloc::vec![1; 100],
-            },
-            cost: [PairCost::Difference, PairCost::One][args.choice(&COST)?],
+            weights: args.get(&WEIGHTS)?.unwrap_or_else(|| alloc::vec![1; 100]),
+            cost: args.given(&COST)?,
         })
     }
 }

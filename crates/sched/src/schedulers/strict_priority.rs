@@ -14,7 +14,7 @@
 //!
 //! Deviations: none. A rank below q_1 goes to queue 1, one beyond R to queue n, as in SP-PIFO's mapping.
 
-use crate::params::{self, Absent, Args, FromArgs, Info, Kind, Param, ParamError};
+use crate::params::{self, Args, FromArgs, Info, Param, ParamError};
 use crate::store::Bounds;
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
 use alloc::format;
@@ -58,8 +58,8 @@ pub(super) fn check_bounds(owner: &str, param: &Param, bounds: &[Rank], queues: 
 
 /// Reads a list of bounds that may be absent.
 pub(super) fn read_bounds(args: &mut Args, param: &Param) -> Result<Option<Vec<Rank>>, ParamError> {
-    let rank = |value: i128| Rank::saturating(u64::try_from(value).expect("the table's range fits"));
-    Ok(args.integers(param)?.map(|bounds| bounds.into_iter().map(rank).collect()))
+    let bounds: Option<Vec<u64>> = args.get(param)?;
+    Ok(bounds.map(|bounds| bounds.into_iter().map(Rank::saturating).collect()))
 }
 
 /// Strict-priority queues with fixed bounds.
@@ -105,21 +105,15 @@ impl Decider for StrictPriority {
     }
 }
 
-const BOUNDS: Param = Param {
-    name: "bounds",
-    unit: "ranks",
-    kind: Kind::Integers { min: 0, max: params::MAX_RANK },
-    absent: Absent::Means("the ranks 0..ranks-1 are spread evenly"),
-    doc: "The smallest rank of each queue, highest priority first; they never decrease.",
-};
+const BOUNDS: Param = Param::integers("bounds", 0, params::MAX_RANK)
+    .unit("ranks")
+    .means("the ranks 0..ranks-1 are spread evenly")
+    .doc("The smallest rank of each queue, highest priority first; they never decrease.");
 
-const RANKS: Param = Param {
-    name: "ranks",
-    unit: "ranks",
-    kind: Kind::Integer { min: 1, max: params::MAX_RANK },
-    absent: Absent::Default("100"),
-    doc: "The size of the rank space over which the bounds are spread evenly, unless they are given.",
-};
+const RANKS: Param = Param::integer("ranks", 1, params::MAX_RANK)
+    .unit("ranks")
+    .or_integer(100)
+    .doc("The size of the rank space over which the bounds are spread evenly, unless they are given.");
 
 impl FromArgs for StrictPriorityParams {
     const INFO: Info = Info {
@@ -138,7 +132,7 @@ impl FromArgs for StrictPriorityParams {
         let bounds = match read_bounds(args, &BOUNDS)? {
             // `ranks` stays unread: it has no effect beside bounds.
             Some(bounds) => bounds,
-            None => uniform_bounds(capacities.len(), args.integer(&RANKS)?),
+            None => uniform_bounds(capacities.len(), args.given(&RANKS)?),
         };
         Ok(Self { capacities, bounds })
     }

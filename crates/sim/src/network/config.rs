@@ -61,18 +61,20 @@ impl fmt::Debug for Controllers {
     }
 }
 
-/// What happens first among events of equal time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EqualTimes {
-    /// A departure at a port goes before an arrival at the same port; everything else in the order in which it was
-    /// scheduled. The default, and the fastest: departures need no event of their own.
-    #[default]
-    DeparturesFirst,
-    /// Strictly in the order in which events were scheduled; departures and every setting of a timer are events.
-    Insertion,
-    /// As `Insertion`, but within a batch of equal-time events in the order of the AIFO paper's Netbench fork (see
-    /// [`TieOrder::Batch`](crate::event_queue::TieOrder::Batch)).
-    NetbenchBatch,
+pifolab_params::choices! {
+    /// What happens first among events of equal time.
+    #[derive(Default)]
+    pub enum EqualTimes {
+        /// A departure at a port goes before an arrival at the same port; everything else in the order in which it was
+        /// scheduled. The default, and the fastest: departures need no event of their own.
+        #[default]
+        DeparturesFirst = "departures-first": "a departure at a port goes before an arrival at the same port",
+        /// Strictly in the order in which events were scheduled; departures and every setting of a timer are events.
+        Insertion = "insertion": "in the order in which events were scheduled",
+        /// As `Insertion`, but within a batch of equal-time events in the order of the AIFO paper's Netbench fork (see
+        /// [`TieOrder::Batch`](crate::event_queue::TieOrder::Batch)).
+        NetbenchBatch = "netbench-batch": "the order of the AIFO paper's simulator",
+    }
 }
 
 /// Where packets get the ranks that they carry into ports. Rank functions at ports may overwrite them.
@@ -128,18 +130,20 @@ pub struct PortInfo {
     pub rate: Rate,
 }
 
-/// What a packet meets that arrives at an idle port with an empty queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IdlePort {
-    /// The scheduler, like every packet: it may refuse it, and its state sees it. The default.
-    #[default]
-    Scheduler,
-    /// The wire: the scheduler never hears of it (most ports of the Netbench forks).
-    Bypass,
-    /// The scheduler's admission: its rank function, window and counters see the packet and it may be refused; if it is
-    /// admitted it goes to the wire at once, and the rank function is not told of a departure, since it never waited
-    /// (the AIFO ports of the AIFO paper's fork).
-    Admission,
+pifolab_params::choices! {
+    /// What a packet meets that arrives at an idle port with an empty queue.
+    #[derive(Default)]
+    pub enum IdlePort {
+        /// The scheduler, like every packet: it may refuse it, and its state sees it. The default.
+        #[default]
+        Scheduler = "scheduler": "its scheduler, like every packet",
+        /// The wire: the scheduler never hears of it (most ports of the Netbench forks).
+        Bypass = "bypass": "the wire: the scheduler never hears of it",
+        /// The scheduler's admission: its rank function, window and counters see the packet and it may be refused; if it is
+        /// admitted it goes to the wire at once, and the rank function is not told of a departure, since it never waited
+        /// (the AIFO ports of the AIFO paper's fork).
+        Admission = "admission": "the scheduler's admission test, then the wire at once",
+    }
 }
 
 impl Config {
@@ -314,7 +318,13 @@ impl ConfigError {
 
 impl From<pifolab_transport::ParamError> for ConfigError {
     fn from(error: pifolab_transport::ParamError) -> Self {
-        Self::new("transport", error.key, error.value, &error.expected)
+        let value = error.value.unwrap_or_default();
+        Self::new(
+            "transport",
+            &error.key,
+            value,
+            error.expected.trim_start_matches("expected ").trim_start_matches("an integer "),
+        )
     }
 }
 

@@ -6,18 +6,20 @@ use pifolab_transport::dctcp::{Cut, DctcpParams};
 use pifolab_transport::{AckRank, Congestion, RankRule, TcpParams, TransportParams};
 use pifolab_units::{Rounding, Span};
 
-/// A set of options under which pifolab does what a published simulator does, packet by packet.
-///
-/// [`apply`](Self::apply) and [`transport`](Self::transport) set options that anybody can set one by one; nothing else
-/// in the engine knows about profiles. What depends on the scheduler stays with the scheduler's own parameters: PIFO
-/// with `ties = heap` and one packet less than the published capacity (which was never reached), AIFO with
-/// `arithmetic = netbench`, STFQ with virtual time `follow`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Profile {
-    /// The SP-PIFO paper's fork of Netbench.
-    NetbenchSpPifo,
-    /// The AIFO paper's fork of Netbench.
-    NetbenchAifo,
+pifolab_params::choices! {
+    /// A set of options under which pifolab does what a published simulator does, packet by packet.
+    ///
+    /// [`apply`](Self::apply) and [`transport`](Self::transport) set options that anybody can set one by one; nothing else
+    /// in the engine knows about profiles. What depends on the scheduler stays with the scheduler's own parameters: PIFO
+    /// with `ties = heap` and one packet less than the published capacity (which was never reached), AIFO with
+    /// `arithmetic = netbench`, STFQ with virtual time `follow`.
+    #[derive(Hash)]
+    pub enum Profile {
+        /// The SP-PIFO paper's fork of Netbench.
+        NetbenchSpPifo = "netbench-sp-pifo": "the options of the SP-PIFO paper's simulator",
+        /// The AIFO paper's fork of Netbench.
+        NetbenchAifo = "netbench-aifo": "the options of the AIFO paper's simulator",
+    }
 }
 
 /// The transports of the Netbench forks.

@@ -11,13 +11,14 @@ use crate::input::{Lines, decimal, from_reader, open, quoted};
 use std::io::Read;
 use std::path::Path;
 
-/// What one unit of a file's sizes is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SizeUnit {
-    /// A byte.
-    Bytes,
-    /// A full packet of 1460 bytes.
-    Packets1460,
+pifolab_params::choices! {
+    /// What one unit of a file's sizes is.
+    pub enum SizeUnit {
+        /// A byte.
+        Bytes = "bytes": "bytes",
+        /// A full packet of 1460 bytes.
+        Packets1460 = "packets": "packets of 1460 bytes",
+    }
 }
 
 impl SizeUnit {

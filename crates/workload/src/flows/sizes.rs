@@ -11,15 +11,16 @@
 use super::MAX_FLOW_BYTES;
 use crate::{ParameterError, Uniform};
 
-/// What a number between two points of a cumulative distribution gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interpolation {
-    /// The size of the point below: what the public artefacts of SP-PIFO and AIFO use.
-    StepLower,
-    /// The size of the point above.
-    StepUpper,
-    /// A size in between, in proportion: what most simulators use.
-    Linear,
+pifolab_params::choices! {
+    /// What a number between two points of a cumulative distribution gives.
+    pub enum Interpolation {
+        /// The size of the point below: what the public artefacts of SP-PIFO and AIFO use.
+        StepLower = "step-lower": "the size of the point below (the SP-PIFO and AIFO papers)",
+        /// The size of the point above.
+        StepUpper = "step-upper": "the size of the point above",
+        /// A size in between, in proportion: what most simulators use.
+        Linear = "linear": "a size in between (most simulators)",
+    }
 }
 
 /// A distribution of flow sizes in bytes.

@@ -7,8 +7,12 @@ use super::intf::{Config, EMPTY_SLOT, EXPONENTS, ExpPifoState, ExpTable, MAX_QUE
 use super::intf::{Shared, SpPifoState, WindowState};
 use crate::{Error, Result};
 use pifolab_scenario::registry::find_scheduler;
+use pifolab_params::{Choice, FromValue};
 use pifolab_sched::params::{self, Args, Info, Param};
-use pifolab_sched::schedulers::{BetaRounding, ExpPifo, ExpPifoParams, Mapping, Reset};
+use pifolab_sched::schedulers::{
+    Arithmetic, BetaRounding, BetaZero, Compare, ExpPifo, ExpPifoParams, Mapping, MappingKind, Occupancy as PacksOccupancy,
+    OnFull, Order, PushDown, Quantile, Reset, RifoMode, Update,
+};
 use pifolab_sched::{Capacity, Inspect, Packet, Scheduler};
 use pifolab_units::{Rank, Ratio, Time};
 use std::fmt;
@@ -163,38 +167,14 @@ impl Reader {
         row.unwrap_or_else(|| panic!("{} has no parameter {name}", self.info.name))
     }
 
-    fn integer(&mut self, name: &str) -> Result<i128> {
+    fn get<T: FromValue>(&mut self, name: &str) -> Result<Option<T>> {
         let row = self.row(name);
-        self.args.integer(row).map_err(wrong)
+        self.args.get(row).map_err(wrong)
     }
 
-    fn unsigned(&mut self, name: &str) -> Result<u64> {
-        Ok(u64::try_from(self.integer(name)?).expect("the library has checked the range"))
-    }
-
-    fn choice(&mut self, name: &str) -> Result<u32> {
+    fn given<T: FromValue>(&mut self, name: &str) -> Result<T> {
         let row = self.row(name);
-        Ok(self.args.choice(row).map_err(wrong)? as u32)
-    }
-
-    fn flag(&mut self, name: &str) -> Result<bool> {
-        let row = self.row(name);
-        self.args.flag(row).map_err(wrong)
-    }
-
-    fn fraction(&mut self, name: &str) -> Result<Ratio> {
-        let row = self.row(name);
-        self.args.fraction(row).map_err(wrong)
-    }
-
-    fn optional(&mut self, name: &str) -> Result<Option<i128>> {
-        let row = self.row(name);
-        self.args.optional_integer(row).map_err(wrong)
-    }
-
-    fn integers(&mut self, name: &str) -> Result<Vec<i128>> {
-        let row = self.row(name);
-        Ok(self.args.integers(row).map_err(wrong)?.unwrap_or_default())
+        self.args.given(row).map_err(wrong)
     }
 
     fn unsupported(&self, what: impl fmt::Display) -> Error {
@@ -286,43 +266,41 @@ impl Settings {
     }
 
     fn read_sp_pifo(&mut self, reader: &mut Reader) -> Result<()> {
-        // The choices stand in the table in the order of the program's enum.
-        self.config.push_down = reader.choice("push_down")?;
-        self.config.update_on_full = reader.choice("on_full")?;
-        self.config.push_down_first = reader.choice("order")?;
-        let floor = reader.optional("clamp")?;
-        self.config.floor =
-            floor.map_or(i64::MIN, |floor| i64::try_from(floor).expect("the library has checked the range"));
+        self.config.push_down = reader.given::<PushDown>("push_down")?.code();
+        self.config.update_on_full = (reader.given::<OnFull>("on_full")? == OnFull::Update).into();
+        self.config.push_down_first = (reader.given::<Order>("order")? == Order::PushDownFirst).into();
+        self.config.floor = reader.get("clamp")?.unwrap_or(i64::MIN);
         self.state = Some(SpPifoState::zeroed().bytes().to_vec());
         Ok(())
     }
 
     fn read_aifo(&mut self, reader: &mut Reader) -> Result<()> {
-        if reader.choice("arithmetic")? != 0 {
+        if reader.given::<Arithmetic>("arithmetic")? != Arithmetic::Exact {
             return Err(reader.unsupported("floating-point arithmetic: arithmetic = exact is what it does"));
         }
-        let target = reader.optional(if self.in_bytes() { "target_bytes" } else { "target_packets" })?;
-        let target = target.map_or(self.config.total, |target| u64::try_from(target).expect("the range was checked"));
-        let k = reader.fraction("k")?;
+        let target = reader.get(if self.in_bytes() { "target_bytes" } else { "target_packets" })?;
+        let target = target.unwrap_or(self.config.total);
+        let k: Ratio = reader.given("k")?;
         self.config.target = target;
         self.config.headroom = (u128::from(k.numerator()) * u128::from(target) / u128::from(k.denominator())) as u64;
-        self.config.sample = reader.unsigned("sample")? as u32;
-        self.config.strict = reader.choice("compare")?;
+        self.config.sample = reader.given("sample")?;
+        self.config.strict = (reader.given::<Compare>("compare")? == Compare::Below).into();
         self.read_window(reader, k, target, 1)
     }
 
     fn read_packs(&mut self, reader: &mut Reader) -> Result<()> {
-        let k = reader.fraction("k")?;
-        self.config.shift = i64::try_from(reader.integer("shift")?).expect("the library has checked the range");
-        self.config.global_occupancy = reader.choice("occupancy")?;
-        self.config.fall_through = reader.flag("fall_through")?.into();
+        let k: Ratio = reader.given("k")?;
+        self.config.shift = reader.given("shift")?;
+        let occupancy = reader.given::<PacksOccupancy>("occupancy")?;
+        self.config.global_occupancy = (occupancy == PacksOccupancy::Global).into();
+        self.config.fall_through = reader.given::<bool>("fall_through")?.into();
         let parts = if self.config.global_occupancy == 0 { 1 } else { self.config.queues.into() };
         self.read_window(reader, k, self.config.total, parts)
     }
 
     /// The window, and the quantile test over `total` units cut into `parts`.
     fn read_window(&mut self, reader: &mut Reader, k: Ratio, total: u64, parts: u64) -> Result<()> {
-        let window = reader.unsigned("window")?;
+        let window: u64 = reader.given("window")?;
         if window > MAX_WINDOW as u64 {
             return Err(
                 reader.unsupported(format!("window of more than {MAX_WINDOW} ranks, and {window} were asked for"))
@@ -339,30 +317,31 @@ impl Settings {
         self.config.window = window as u32;
         self.config.weight = total * parts * (k.denominator() - k.numerator());
         self.config.scale = k.denominator();
-        self.config.lower_or_equal = reader.choice("quantile")?;
-        self.config.update_after = reader.choice("update")?;
+        self.config.lower_or_equal = (reader.given::<Quantile>("quantile")? == Quantile::LowerOrEqual).into();
+        self.config.update_after = (reader.given::<Update>("update")? == Update::After).into();
         let mut state = WindowState::zeroed();
         state.ranks = [EMPTY_SLOT; MAX_WINDOW];
-        let start = reader.integers("start_window")?;
+        let start: Vec<u64> = reader.get("start_window")?.unwrap_or_default();
         for (slot, rank) in state.ranks.iter_mut().zip(&start) {
-            *slot = u64::try_from(*rank).expect("the library has checked the range");
+            *slot = *rank;
         }
         state.held = start.len() as u32;
         state.next = if start.len() == window as usize { 0 } else { start.len() as u32 };
-        state.highest = start.iter().max().map_or(0, |rank| *rank as u64);
+        state.highest = start.iter().max().copied().unwrap_or(0);
         self.state = Some(state.bytes().to_vec());
         Ok(())
     }
 
     fn read_rifo(&mut self, reader: &mut Reader) -> Result<()> {
-        let (k, total) = (reader.fraction("k")?, u128::from(self.config.total));
+        let (k, total) = (reader.given::<Ratio>("k")?, u128::from(self.config.total));
         let (numerator, denominator) = (u128::from(k.numerator()), u128::from(k.denominator()));
         let sheltered = (denominator - numerator) * total;
-        self.config.mode = reader.choice("mode")?;
-        self.config.tracking_range = reader.unsigned("tracking_range_packets")?;
-        self.config.restart = reader.unsigned("reset_counter")?;
+        let mode: RifoMode = reader.given("mode")?;
+        self.config.mode = mode.code();
+        self.config.tracking_range = reader.given("tracking_range_packets")?;
+        self.config.restart = reader.given("reset_counter")?;
         self.config.guaranteed = (numerator * total / denominator) as u64;
-        if self.config.mode == 1 {
+        if mode == RifoMode::Eq3 {
             self.config.sheltered = u64::try_from(sheltered).map_err(|_| {
                 reader.unsupported(format!("arithmetic beyond 64 bits: capacity x {denominator} is too large"))
             })?;
@@ -381,16 +360,16 @@ impl Settings {
     }
 
     fn read_exp_pifo(&mut self, reader: &mut Reader) -> Result<()> {
-        let r_min = reader.unsigned("r_min")?;
+        let r_min: u64 = reader.given("r_min")?;
         self.config.r_min = r_min;
         self.config.r_min_exponent = r_min.ilog2();
-        let at_window_end = reader.choice("reset")? == 1;
-        self.config.window_end = reader.unsigned("window_packets")? + u64::from(!at_window_end);
-        self.config.ceil = reader.choice("beta")?;
-        self.config.by_bounds = reader.choice("mapping")?;
+        let beyond = reader.given::<Reset>("reset")? == Reset::Gt;
+        self.config.window_end = reader.given::<u64>("window_packets")? + u64::from(beyond);
+        self.config.ceil = (reader.given::<BetaRounding>("beta")? == BetaRounding::Ceil).into();
+        self.config.by_bounds = (reader.given::<MappingKind>("mapping")? == MappingKind::Bounds).into();
         let mut table = ExpTable::zeroed();
         if self.config.by_bounds == 0 {
-            let beta0_is_last = reader.choice("beta0")? == 1;
+            let beta0_is_last = reader.given::<BetaZero>("beta0")? == BetaZero::Last;
             fill_queues(&mut table, self.capacities.len(), beta0_is_last);
         } else {
             fill_bounds(&mut table, self.capacities.len(), r_min);

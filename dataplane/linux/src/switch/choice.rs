@@ -121,7 +121,7 @@ fn value(info: &Info, name: &str, text: &str) -> Value {
             _ => Value::Text(text.to_owned()),
         },
         Some(Kind::Fraction) => Value::Decimal(text.to_owned()),
-        Some(Kind::Choice(_)) | None => Value::Text(text.to_owned()),
+        Some(_) | None => Value::Text(text.to_owned()),
     }
 }
 

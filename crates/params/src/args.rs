@@ -1,0 +1,259 @@
+//! What a user wrote for one scheduler, rank function or the like, read key by key.
+
+use crate::{Absent, FromValue, Kind, Param, Place, Table, Value, closest};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use pifolab_units::Ratio;
+
+/// A parameter that cannot be accepted: who, which key, what was written, what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamError {
+    /// The scheduler or rank function; of one inside another, the path to it.
+    pub owner: String,
+    /// The key.
+    pub key: String,
+    /// What was written; `None` if the key is missing.
+    pub value: Option<String>,
+    /// What would be right.
+    pub expected: String,
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {}", self.owner, self.key, self.problem())
+    }
+}
+
+impl core::error::Error for ParamError {}
+
+impl ParamError {
+    /// What is wrong, without owner and key: `= 3: expected ...` or `is missing: expected ...`.
+    pub fn problem(&self) -> String {
+        match &self.value {
+            Some(value) => format!("= {value}: {}", self.expected),
+            None => format!("is missing: {}", self.expected),
+        }
+    }
+}
+
+/// What a user wrote, read key by key: a value is checked against its row and marked as read, and
+/// [`finish`](Self::finish) refuses what was not read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Args {
+    table: Table,
+}
+
+impl From<Table> for Args {
+    fn from(table: Table) -> Self {
+        Self { table }
+    }
+}
+
+impl Args {
+    /// No argument yet, for the scheduler or rank function `owner`.
+    pub fn new(owner: impl Into<String>) -> Self {
+        Self { table: Table::new(owner, Place::File) }
+    }
+
+    /// Adds an argument; a later one of the same name replaces it.
+    pub fn set(&mut self, name: impl Into<String>, value: Value) -> &mut Self {
+        self.table.put(&name.into(), Place::File, value);
+        self
+    }
+
+    /// Whose arguments these are.
+    pub fn owner(&self) -> &str {
+        &self.table.path
+    }
+
+    /// Whether `param` was written.
+    pub fn contains(&self, param: &Param) -> bool {
+        self.table.contains(param.name)
+    }
+
+    /// The error for what was written as `value`.
+    fn fault(&self, param: &Param, value: Option<&Value>, expected: String) -> ParamError {
+        let value = value.map(Value::to_string);
+        ParamError { owner: self.owner().to_owned(), key: param.name.to_owned(), value, expected }
+    }
+
+    /// The written value, or the default, or `None` where absence has a meaning of its own.
+    ///
+    /// # Errors
+    /// It is required and missing.
+    pub fn value(&mut self, param: &Param) -> Result<Option<Value>, ParamError> {
+        match (self.table.take(param.name), param.absent) {
+            (None, Absent::Required) => Err(self.fault(param, None, param.expected())),
+            (value, _) => Ok(value.or_else(|| param.default_value())),
+        }
+    }
+
+    /// Reads a parameter that may be absent.
+    ///
+    /// # Errors
+    /// Missing, or not what its row allows.
+    pub fn get<T: FromValue>(&mut self, param: &Param) -> Result<Option<T>, ParamError> {
+        let Some(value) = self.value(param)? else { return Ok(None) };
+        param.read(&value).map(Some).map_err(|expected| {
+            // Of a list of integers the member that is wrong.
+            let wrong = match &value {
+                Value::List(members) => members.iter().find(|member| i128::from_value(&param.kind, member).is_none()),
+                _ => None,
+            };
+            let shown = wrong.filter(|_| matches!(param.kind, Kind::Integers { .. } | Kind::IntegerOrIntegers { .. }));
+            self.fault(param, Some(shown.unwrap_or(&value)), expected)
+        })
+    }
+
+    /// Reads a parameter that has a default or is required.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    ///
+    /// # Panics
+    /// If the row has neither a default nor is required.
+    pub fn given<T: FromValue>(&mut self, param: &Param) -> Result<T, ParamError> {
+        Ok(self.get(param)?.expect("the table gives a default or requires the key"))
+    }
+
+    /// Reads what is inside this one by name, such as a scheduler inside a scheduler: the owner of the arguments that
+    /// are returned is its name, their path in errors the way to it.
+    ///
+    /// # Errors
+    /// Missing, not a table, or a table without a name.
+    pub fn component(&mut self, param: &Param) -> Result<Option<Component>, ParamError> {
+        match self.value(param)? {
+            None => Ok(None),
+            Some(Value::Table(table)) => self.named(param, table).map(Some),
+            Some(other) => Err(self.fault(param, Some(&other), param.expected())),
+        }
+    }
+
+    /// As [`component`](Self::component), for a list of them.
+    ///
+    /// # Errors
+    /// As [`component`](Self::component).
+    pub fn components(&mut self, param: &Param) -> Result<Vec<Component>, ParamError> {
+        match self.value(param)? {
+            None => Ok(Vec::new()),
+            Some(Value::Tables(tables)) => tables.into_iter().map(|table| self.named(param, table)).collect(),
+            Some(other) => Err(self.fault(param, Some(&other), param.expected())),
+        }
+    }
+
+    fn named(&self, param: &Param, mut table: Table) -> Result<Component, ParamError> {
+        let owner = format!("{}.{}", self.owner(), param.name);
+        let name = match table.take("name") {
+            Some(Value::Text(name)) => name,
+            other => {
+                let value = other.as_ref().map(Value::to_string);
+                let (key, expected) = ("name".to_owned(), "expected the name of what to use".to_owned());
+                return Err(ParamError { owner, key, value, expected });
+            }
+        };
+        table.entries.retain(|entry| entry.key != "name");
+        table.path = owner;
+        Ok(Component { name, args: Self { table } })
+    }
+
+    /// Checks that every argument was read.
+    ///
+    /// # Errors
+    /// The first argument that `params` does not know (with the closest name that it does), or that had no effect
+    /// beside the others.
+    pub fn finish(self, params: &[Param]) -> Result<(), ParamError> {
+        let Some(entry) = self.table.first_unused() else { return Ok(()) };
+        let names = || params.iter().map(|param| param.name);
+        let expected = if names().any(|name| name == entry.key) {
+            "this key has no effect beside the others: remove it".to_owned()
+        } else if let Some(name) = closest(&entry.key, names()) {
+            format!("unknown key; did you mean {name}?")
+        } else if params.is_empty() {
+            "unknown key; there are no parameters".to_owned()
+        } else {
+            format!("unknown key; the keys are {}", names().collect::<Vec<_>>().join(", "))
+        };
+        let value = Some(entry.value.to_string());
+        Err(ParamError { owner: self.owner().to_owned(), key: entry.key.clone(), value, expected })
+    }
+}
+
+/// Something inside something else, by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    pub args: Args,
+}
+
+impl Param {
+    /// The error for `value` of this parameter.
+    pub fn error(&self, owner: &str, value: impl fmt::Display) -> ParamError {
+        self.error_because(owner, value, self.expected())
+    }
+
+    /// The error for `value` of this parameter, with its own explanation of what would be right.
+    pub fn error_because(&self, owner: &str, value: impl fmt::Display, expected: impl Into<String>) -> ParamError {
+        ParamError {
+            owner: owner.to_owned(),
+            key: self.name.to_owned(),
+            value: Some(value.to_string()),
+            expected: expected.into(),
+        }
+    }
+
+    /// Checks an integer against the row's range.
+    ///
+    /// # Errors
+    /// Outside the range, or if the row holds no integers.
+    pub fn check(&self, owner: &str, value: impl Into<i128>) -> Result<(), ParamError> {
+        let value = value.into();
+        match i128::from_value(&self.kind, &Value::Integer(value)) {
+            Some(_) => Ok(()),
+            None => Err(self.error(owner, value)),
+        }
+    }
+
+    /// Checks that a fraction is below 1.
+    ///
+    /// # Errors
+    /// At 1 or above.
+    pub fn check_fraction(&self, owner: &str, value: Ratio) -> Result<(), ParamError> {
+        if value < Ratio::ONE { Ok(()) } else { Err(self.error(owner, value)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Role;
+
+    const CHILD: Param = Param::new("child", Kind::Components(Role::Scheduler));
+    const WEIGHT: Param = Param::integer("weight", 1, 10);
+
+    #[test]
+    fn a_scheduler_inside_a_scheduler_is_a_table_inside_a_table() {
+        let child = |weight| {
+            let mut table = Table::of("child", Place::Line(3), "name", Value::Text("fifo".to_owned()));
+            table.put("weight", Place::Line(4), Value::Integer(weight));
+            table
+        };
+        let mut args = Args::new("tree");
+        args.set("child", Value::Tables([child(3), child(11)].into()));
+        let mut children = args.components(&CHILD).unwrap();
+        assert_eq!(children.iter().map(|child| child.name.as_str()).collect::<Vec<_>>(), ["fifo", "fifo"]);
+        assert_eq!(children[0].args.given::<u64>(&WEIGHT), Ok(3));
+        let error = children[1].args.given::<u64>(&WEIGHT).unwrap_err();
+        assert_eq!(error.to_string(), "tree.child: weight = 11: expected an integer from 1 to 10");
+        args.finish(&[CHILD]).unwrap();
+
+        let mut args = Args::new("tree");
+        args.set("child", Value::Tables([Table::new("child", Place::File)].into()));
+        let error = args.components(&CHILD).unwrap_err();
+        assert_eq!(error.to_string(), "tree.child: name is missing: expected the name of what to use");
+    }
+}

@@ -1,0 +1,137 @@
+//! Choices: an enum whose words, parser, printer and C constants come from one list.
+
+use crate::{FromValue, Kind, Value, Word};
+use alloc::format;
+use alloc::string::String;
+use pifolab_units::Rounding;
+
+/// An enum that is written as one word. Made by [`choices!`](crate::choices).
+pub trait Choice: Copy + 'static {
+    /// The words, each with its meaning.
+    const WORDS: &'static [Word];
+    /// The variants in the order of their words.
+    const ALL: &'static [Self];
+
+    /// The variant that is written `word`.
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|choice| choice.as_word() == word)
+    }
+
+    /// How it is written.
+    fn as_word(self) -> &'static str;
+
+    /// Its number in C.
+    fn code(self) -> u32;
+}
+
+/// Declares an enum and its words: `Variant = "word": "meaning"`. The variants get their numbers in C in this order.
+///
+/// See the crate's example. `word` is a `const fn`, for defaults in tables.
+#[macro_export]
+macro_rules! choices {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident {
+            $($(#[$of:meta])* $variant:ident = $word:literal: $meaning:expr),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name {
+            $($(#[$of])* $variant),+
+        }
+
+        impl $name {
+            /// How it is written.
+            $vis const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+
+        impl $crate::Choice for $name {
+            const WORDS: &'static [$crate::Word] = &[$(($word, $meaning)),+];
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            fn as_word(self) -> &'static str {
+                self.word()
+            }
+
+            fn code(self) -> u32 {
+                self as u32
+            }
+        }
+
+        impl $crate::FromValue for $name {
+            fn from_value(_: &$crate::Kind, value: &$crate::Value) -> Option<Self> {
+                match value {
+                    $crate::Value::Text(text) => <Self as $crate::Choice>::from_word(text),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+/// The numbers of a choice as C constants: `PREFIX_WORD = number`, for a header that a data plane includes.
+pub fn c_constants<C: Choice>(prefix: &str) -> String {
+    let line = |choice: &C| {
+        let word = choice.as_word().replace('-', "_").to_ascii_uppercase();
+        format!("    {prefix}_{word} = {},\n", choice.code())
+    };
+    format!("enum {{\n{}}};\n", C::ALL.iter().map(line).collect::<String>())
+}
+
+impl Choice for Rounding {
+    const WORDS: &'static [Word] = &[
+        ("up-to-picosecond", "up: a link is never faster than its rate"),
+        ("down-to-nanosecond", "down to whole nanoseconds, as Netbench does"),
+    ];
+    const ALL: &'static [Self] = &[Self::UpToPicosecond, Self::DownToNanosecond];
+
+    fn as_word(self) -> &'static str {
+        rounding_word(self)
+    }
+
+    fn code(self) -> u32 {
+        self as u32
+    }
+}
+
+/// How a rounding is written.
+pub const fn rounding_word(rounding: Rounding) -> &'static str {
+    match rounding {
+        Rounding::UpToPicosecond => "up-to-picosecond",
+        Rounding::DownToNanosecond => "down-to-nanosecond",
+    }
+}
+
+impl FromValue for Rounding {
+    fn from_value(_: &Kind, value: &Value) -> Option<Self> {
+        if let Value::Text(text) = value { Self::from_word(text) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    choices! {
+        enum Order {
+            ScanFirst = "scan-first": "first",
+            PushFirst = "push-first": "second",
+        }
+    }
+
+    #[test]
+    fn words_variants_and_c_constants_come_from_one_list() {
+        for choice in Order::ALL {
+            let read = Order::from_value(&Kind::Choice(Order::WORDS), &Value::Text(choice.word().into()));
+            assert_eq!(read, Some(*choice));
+        }
+        assert_eq!(Order::from_word("scan"), None);
+        let constants = c_constants::<Order>("PF_ORDER");
+        assert_eq!(constants, "enum {\n    PF_ORDER_SCAN_FIRST = 0,\n    PF_ORDER_PUSH_FIRST = 1,\n};\n");
+    }
+}

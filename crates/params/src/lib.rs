@@ -1,0 +1,53 @@
+//! Parameters from text, for schedulers, rank functions, transports and scenarios alike: a range, a default or a word is
+//! written down once, and validation, `pifolab explain`, the JSON Schema, the Python keywords and the manifest read it.
+//!
+//! A table is a list of [`Param`]s. What a user wrote is a [`Table`] of [`Value`]s, each with its [`Place`]. A value is
+//! read by its row, as the type that the caller wants ([`FromValue`]); the words of a choice are an enum
+//! ([`choices!`](crate::choices)), so that no list of words has to agree with a list of variants.
+//!
+//! ```
+//! use pifolab_params::{Args, Param, Value, choices};
+//!
+//! choices! {
+//!     /// What leaves when the buffer is full.
+//!     #[derive(Default)]
+//!     pub enum Victim {
+//!         /// The packet that arrives.
+//!         #[default]
+//!         Tail = "tail": "the packet that arrives is dropped",
+//!         /// The packet that has waited longest.
+//!         Head = "head": "the packet that has waited longest is dropped",
+//!     }
+//! }
+//!
+//! const DROP: Param = Param::choice::<Victim>("drop").or_word(Victim::Tail.word()).doc("What leaves if full.");
+//! const QUEUES: Param = Param::integer("queues", 1, 64).or_integer(8).unit("queues");
+//!
+//! let mut args = Args::new("mine");
+//! args.set("drop", Value::Text("head".into()));
+//! assert_eq!(args.given::<Victim>(&DROP), Ok(Victim::Head));
+//! assert_eq!(args.given::<u32>(&QUEUES), Ok(8));
+//! args.set("drop", Value::Text("heat".into()));
+//! let error = args.given::<Victim>(&DROP).unwrap_err();
+//! assert_eq!(error.to_string(), "mine: drop = \"heat\": expected one of tail, head; did you mean head?");
+//! ```
+#![no_std]
+
+extern crate alloc;
+
+mod args;
+mod choice;
+mod param;
+mod parse;
+mod table;
+mod value;
+
+pub use args::{Args, Component, ParamError};
+pub use choice::{Choice, c_constants, rounding_word};
+pub use param::{Absent, Case, Kind, Literal, Param, Role, Word};
+pub use parse::{FromValue, RATE_UNITS, TIME_UNITS, exact};
+pub use table::{Entry, Place, Table, join};
+pub use value::{Value, closest};
+
+/// The largest rank, 2^63 - 1, which messages write as a power.
+pub const MAX_RANK: u64 = i64::MAX as u64;

@@ -1,0 +1,360 @@
+//! The rows of a table.
+
+use crate::{Choice, FromValue, MAX_RANK, RATE_UNITS, TIME_UNITS, Value, closest};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use pifolab_units::{Ratio, Span};
+
+/// A word of a choice, and its meaning.
+pub type Word = (&'static str, &'static str);
+
+/// One parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// The key, with its unit where it has one: `capacity_packets`; of a time or a rate without its unit.
+    pub name: &'static str,
+    /// The unit in words: `packets`, `ranks`, `bytes`; empty for a pure number or a choice.
+    pub unit: &'static str,
+    /// What may be written.
+    pub kind: Kind,
+    /// What holds if the key is absent.
+    pub absent: Absent,
+    /// What it does, in one or two sentences, and where the default comes from.
+    pub doc: &'static str,
+}
+
+/// What may be written for a parameter.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// An integer from `min` to `max`.
+    Integer {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: u64,
+    },
+    /// A list of integers from `min` to `max`.
+    Integers {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: u64,
+    },
+    /// One integer for all queues, or a list with one for each.
+    IntegerOrIntegers {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: u64,
+    },
+    /// An exact fraction from 0 up to, but not including, 1.
+    Fraction,
+    /// An exact fraction from 0 to 1.
+    Share,
+    /// A number above 0.
+    Positive,
+    /// A time: the key ends in `_s`, `_ms`, `_us` or `_ns`.
+    Time,
+    /// A rate above 0: the key ends in `_gbps`, `_mbps` or `_bps`.
+    Rate,
+    /// A text.
+    Text,
+    /// A list of texts.
+    Texts,
+    /// `true` or `false`.
+    Flag,
+    /// One of these words.
+    Choice(&'static [Word]),
+    /// One of these words, each with further keys of the same table that go with it alone.
+    OneOf(&'static [Word], &'static [Case]),
+    /// A distribution over integers: its name, or a table of `distribution` and its parameters.
+    Distribution,
+    /// An integer from `min` to `max`, or a distribution.
+    IntegerOrDistribution {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: u64,
+    },
+    /// A table with these keys.
+    Table(&'static [Param]),
+    /// A table with these keys, or a list of such.
+    Tables(&'static [Param]),
+    /// Something by name, with its own parameters: a table of `name` and these.
+    Component(Role),
+    /// A list of such tables, each perhaps with a `label`.
+    Components(Role),
+}
+
+/// A word of a [`Kind::OneOf`], and the keys that go with it.
+pub type Case = (&'static str, &'static [Param]);
+
+/// What a [`Kind::Component`] names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A scheduler.
+    Scheduler,
+    /// A rank function.
+    RankFunction,
+    /// A congestion controller of the user's.
+    Controller,
+}
+
+/// What holds if a key is absent.
+#[derive(Clone, Copy, Debug)]
+pub enum Absent {
+    /// This value.
+    Default(Literal),
+    /// No value; the text says what that means.
+    Means(&'static str),
+    /// It must be given.
+    Required,
+}
+
+/// A value in a table of parameters. It prints as it would be written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Literal {
+    /// An integer.
+    Integer(i64),
+    /// A numerator and a denominator.
+    Fraction(u64, u64),
+    /// A word of a choice, or a text.
+    Word(&'static str),
+    /// `true` or `false`.
+    Flag(bool),
+    /// A time.
+    Time(Span),
+}
+
+impl Literal {
+    /// The value that reads back as this.
+    ///
+    /// # Panics
+    /// If a denominator is 0.
+    pub fn value(self) -> Value {
+        match self {
+            Self::Integer(integer) => Value::Integer(integer.into()),
+            Self::Fraction(..) => Value::Decimal(self.to_string()),
+            Self::Word(word) => Value::Text(word.to_owned()),
+            Self::Flag(flag) => Value::Flag(flag),
+            Self::Time(time) => Value::Integer(time.as_ps().into()),
+        }
+    }
+}
+
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Integer(integer) => integer.fmt(f),
+            // As a decimal where that is exact.
+            Self::Fraction(numerator, denominator) => match (0..10).find(|digits| {
+                10u64.pow(*digits).checked_mul(numerator).is_some_and(|scaled| scaled.is_multiple_of(denominator))
+            }) {
+                Some(0) => (numerator / denominator).fmt(f),
+                Some(digits) => {
+                    let scale = 10u64.pow(digits);
+                    let scaled = numerator * scale / denominator;
+                    write!(f, "{}.{:0width$}", scaled / scale, scaled % scale, width = digits as usize)
+                }
+                None => Ratio::new(numerator, denominator).expect("a denominator is not 0").fmt(f),
+            },
+            Self::Word(word) => word.fmt(f),
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Time(time) => time.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Absent {
+    /// `default 8`, `if absent: 80 packets`, `required`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default(literal) => write!(f, "default {literal}"),
+            Self::Means(text) => write!(f, "if absent: {text}"),
+            Self::Required => f.write_str("required"),
+        }
+    }
+}
+
+impl Param {
+    /// A row that is required.
+    pub const fn new(name: &'static str, kind: Kind) -> Self {
+        Self { name, unit: "", kind, absent: Absent::Required, doc: "" }
+    }
+
+    /// An integer from `min` to `max`.
+    pub const fn integer(name: &'static str, min: i64, max: u64) -> Self {
+        Self::new(name, Kind::Integer { min, max })
+    }
+
+    /// A list of integers from `min` to `max`.
+    pub const fn integers(name: &'static str, min: i64, max: u64) -> Self {
+        Self::new(name, Kind::Integers { min, max })
+    }
+
+    /// One of the words of `C`.
+    pub const fn choice<C: Choice>(name: &'static str) -> Self {
+        Self::new(name, Kind::Choice(C::WORDS))
+    }
+
+    /// One of the words of `C`, each with further keys of the same table that go with it alone.
+    pub const fn one_of<C: Choice>(name: &'static str, cases: &'static [Case]) -> Self {
+        Self::new(name, Kind::OneOf(C::WORDS, cases))
+    }
+
+    /// `true` or `false`.
+    pub const fn flag(name: &'static str) -> Self {
+        Self::new(name, Kind::Flag)
+    }
+
+    /// With its unit in words.
+    #[must_use]
+    pub const fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// With what it does.
+    #[must_use]
+    pub const fn doc(self, doc: &'static str) -> Self {
+        Self { doc, ..self }
+    }
+
+    /// Without a value if it is absent, which means this.
+    #[must_use]
+    pub const fn means(self, text: &'static str) -> Self {
+        Self { absent: Absent::Means(text), ..self }
+    }
+
+    /// With a default.
+    #[must_use]
+    pub const fn or(self, default: Literal) -> Self {
+        Self { absent: Absent::Default(default), ..self }
+    }
+
+    /// With an integer as default.
+    #[must_use]
+    pub const fn or_integer(self, default: i64) -> Self {
+        self.or(Literal::Integer(default))
+    }
+
+    /// With a word of its choice as default.
+    #[must_use]
+    pub const fn or_word(self, default: &'static str) -> Self {
+        self.or(Literal::Word(default))
+    }
+
+    /// With a flag as default.
+    #[must_use]
+    pub const fn or_flag(self, default: bool) -> Self {
+        self.or(Literal::Flag(default))
+    }
+
+    /// The words of a choice; none if it is not one.
+    pub const fn words(&self) -> &'static [Word] {
+        match self.kind {
+            Kind::Choice(words) | Kind::OneOf(words, _) => words,
+            _ => &[],
+        }
+    }
+
+    /// The keys that may stand beside this one, each with the word that it goes with; none unless it is a
+    /// [`Kind::OneOf`].
+    pub const fn cases(&self) -> &'static [Case] {
+        if let Kind::OneOf(_, cases) = self.kind { cases } else { &[] }
+    }
+
+    /// The keys that it can be written as: several for a time or a rate, one for each unit.
+    pub fn keys(&self) -> Vec<String> {
+        let units: &[(&str, u32)] = match self.kind {
+            Kind::Time => &TIME_UNITS,
+            Kind::Rate => &RATE_UNITS,
+            _ => &[("", 0)],
+        };
+        units.iter().map(|(unit, _)| format!("{}{unit}", self.name)).collect()
+    }
+
+    /// What would be right, in words: `expected an integer from 1 to 1024 (queues)`.
+    pub fn expected(&self) -> String {
+        let range = |min: i64, max: u64| {
+            let min = if min == i64::MIN { "-2^63".to_owned() } else { min.to_string() };
+            if max == MAX_RANK { format!("from {min} to 2^63 - 1") } else { format!("from {min} to {max}") }
+        };
+        let what = match self.kind {
+            Kind::Integer { min, max } => format!("an integer {}", range(min, max)),
+            Kind::Integers { min, max } => format!("a list of integers {}", range(min, max)),
+            Kind::IntegerOrIntegers { min, max } => {
+                format!("an integer {}, or a list with one for each queue", range(min, max))
+            }
+            Kind::IntegerOrDistribution { min, max } => format!("an integer {}, or a distribution", range(min, max)),
+            Kind::Fraction => "a fraction from 0 up to but not including 1, such as 0.1 or 1/10".to_owned(),
+            Kind::Share => "a fraction from 0 to 1, such as 0.1 or \"1/10\"".to_owned(),
+            Kind::Positive => "a number above 0".to_owned(),
+            Kind::Time => "a time in whole picoseconds, at most 213 days".to_owned(),
+            Kind::Rate => {
+                "a rate in whole bits per second, from 1 b/s to 8000 Gb/s, at which a byte takes a picosecond"
+                    .to_owned()
+            }
+            Kind::Text => "a text".to_owned(),
+            Kind::Texts => "a list of texts".to_owned(),
+            Kind::Flag => "true or false".to_owned(),
+            Kind::Choice(words) | Kind::OneOf(words, _) => {
+                let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                format!("one of {}", words.join(", "))
+            }
+            Kind::Distribution => "a distribution: its name, or a table with its parameters".to_owned(),
+            Kind::Table(_) | Kind::Component(_) => "a table".to_owned(),
+            Kind::Tables(_) => "a table or a list of tables".to_owned(),
+            Kind::Components(_) => format!("a list of tables, [[{}]]", self.name),
+        };
+        if self.unit.is_empty() { format!("expected {what}") } else { format!("expected {what} ({})", self.unit) }
+    }
+
+    /// What would be right in the place of `value`, with the word that may have been meant.
+    pub fn expected_not(&self, value: &Value) -> String {
+        let meant = match value {
+            Value::Text(text) => closest(text, self.words().iter().map(|(word, _)| *word)),
+            _ => None,
+        };
+        match meant {
+            Some(word) => format!("{}; did you mean {word}?", self.expected()),
+            None => self.expected(),
+        }
+    }
+
+    /// Reads a value that was written for this row.
+    ///
+    /// # Errors
+    /// What would be right.
+    pub fn read<T: FromValue>(&self, value: &Value) -> Result<T, String> {
+        T::from_value(&self.kind, value).ok_or_else(|| self.expected_not(value))
+    }
+
+    /// The default, if there is one.
+    pub fn default_value(&self) -> Option<Value> {
+        if let Absent::Default(literal) = self.absent { Some(literal.value()) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_defaults_print_as_they_would_be_written_and_read_back() {
+        let ratio = |n, d| Ratio::new(n, d).unwrap();
+        let row = Param::new("k", Kind::Share);
+        for (literal, text, read) in [
+            (Literal::Fraction(1, 10), "0.1", ratio(1, 10)),
+            (Literal::Fraction(1, 16), "0.0625", ratio(1, 16)),
+            (Literal::Fraction(0, 5), "0", Ratio::ZERO),
+            (Literal::Fraction(1, 3), "1/3", ratio(1, 3)),
+        ] {
+            assert_eq!(literal.to_string(), text);
+            assert_eq!(row.read::<Ratio>(&literal.value()), Ok(read));
+        }
+        assert_eq!(Absent::Default(Literal::Time(Span::from_us(10))).to_string(), "default 10 us");
+    }
+}

@@ -1,0 +1,148 @@
+//! The words of choices that carry parameters of their own, or that no other crate knows.
+
+use pifolab_params::choices;
+
+choices! {
+    /// When a run on one link ends.
+    pub(crate) enum End {
+        Horizon = "horizon": "the run stops at the duration; packets may still wait",
+        Drain = "drain": "the run goes on until the buffer is empty",
+    }
+}
+
+choices! {
+    /// What `[transport]` is called.
+    pub(crate) enum TransportName {
+        Newreno = "newreno": "TCP NewReno",
+        Dctcp = "dctcp": "DCTCP: TCP that cuts its window in proportion to the marked fraction",
+        Cubic = "cubic": "TCP CUBIC",
+        Pfabric = "pfabric": "TCP that starts with 30 segments and ranks by remaining size",
+        Udp = "udp": "an open loop at a constant rate, without feedback",
+        RankPerPacket = "rank-per-packet": "TCP NewReno whose packets each draw a rank (SP-PIFO Fig. 5 and 6)",
+    }
+}
+
+choices! {
+    /// The format of a list of flows.
+    pub(crate) enum ListFormat {
+        Csv = "csv": "flow,src,dst,size_bytes,start_ns; further columns are ignored",
+        Hpcc = "hpcc": "the flow file of the HPCC simulator",
+    }
+}
+
+choices! {
+    /// When flows start.
+    pub(crate) enum FlowArrival {
+        Poisson = "poisson": "independent exponential gaps",
+        Pareto = "pareto": "independent Pareto gaps: bursts and silences",
+        Periodic = "periodic": "one start each period, the first at the beginning",
+        NetbenchSpPifo = "netbench-sp-pifo": "flow by flow what the SP-PIFO paper's simulator draws, the last at the end included",
+        NetbenchAifo = "netbench-aifo": "flow by flow what the AIFO paper's simulator draws",
+    }
+}
+
+choices! {
+    /// What the sizes of flows are drawn from.
+    pub(crate) enum FlowSize {
+        WebSearch = "web-search": "the DCTCP paper's web search",
+        DataMining = "data-mining": "the VL2 paper's data mining",
+        Hadoop = "hadoop": "Facebook's Hadoop cluster",
+        Storage = "storage": "Alibaba's storage cluster",
+        File = "file": "a cumulative distribution from a file",
+        Fixed = "fixed": "all alike",
+        Uniform = "uniform": "low_bytes to high_bytes, all alike",
+        Pareto = "pareto": "Pareto with a mean and a cap",
+    }
+}
+
+choices! {
+    /// Who sends to whom.
+    pub(crate) enum PairKind {
+        Uniform = "uniform": "each ordered pair of different hosts alike",
+        Permutation = "permutation": "each host has one partner, drawn once per run",
+        Incast = "incast": "senders hosts start together to one receiver",
+        AllToAll = "all-to-all": "a start brings one flow for every ordered pair",
+        RackSkewed = "rack-skewed": "the share inside stays below the sender's leaf",
+        File = "file": "weights from a file",
+    }
+}
+
+choices! {
+    /// What a window does with the ranks of packets that travel on.
+    pub(crate) enum SampledRanks {
+        Kept = "kept": "a window keeps the ranks that it sampled",
+        Live = "live": "the entries of a window follow their packets, whose ranks later ports overwrite",
+    }
+}
+
+choices! {
+    /// What orders packets in a host.
+    pub(crate) enum HostQueueKind {
+        Unlimited = "unlimited": "as much as comes, by rank where the switches schedule, first in first out where they do not",
+        AsSwitch = "as-switch": "the scheduler and capacity of the switches' ports",
+        Own = "own": "a scheduler of its own",
+    }
+}
+
+choices! {
+    /// How packets choose among paths.
+    pub(crate) enum RoutingKind {
+        FlowHash = "flow-hash": "a flow keeps its path, its acknowledgements have their own",
+        NetbenchHash = "netbench-hash": "the same with the hash of the published simulators",
+        Spray = "spray": "every packet by itself",
+    }
+}
+
+choices! {
+    /// Which network.
+    pub(crate) enum TopologyKind {
+        LeafSpine = "leaf-spine": "hosts below leaves, every leaf linked to every spine",
+        TwoHosts = "two-hosts": "two hosts and one link between them",
+        FatTree = "fat-tree": "three tiers of switches with k ports each",
+        Dumbbell = "dumbbell": "two switches and the link between them, hosts on either side",
+        SingleSwitch = "single-switch": "hosts around one switch",
+        File = "file": "a file: pifolab's own TOML, or a .topology file of Netbench",
+    }
+}
+
+choices! {
+    /// When packets arrive.
+    pub(crate) enum ArrivalKind {
+        Constant = "constant": "constant bit rate, back to back",
+        Jittered = "jittered": "constant bit rate whose gaps vary by up to jitter",
+        Poisson = "poisson": "independent exponential gaps",
+        OnOff = "on-off": "constant bit rate during on periods",
+        Batches = "batches": "batch_packets at once, every period",
+    }
+}
+
+choices! {
+    /// Which flow a packet belongs to.
+    pub(crate) enum FlowOrder {
+        RoundRobin = "round-robin": "in turn",
+        Random = "random": "drawn uniformly for each packet",
+    }
+}
+
+choices! {
+    /// Where the ranks of a trace stand.
+    pub(crate) enum TraceRankKind {
+        Dscp = "dscp": "the DSCP field of the IP header",
+        Payload = "payload": "an integer in the payload",
+        Column = "column": "the column rank of a CSV file",
+    }
+}
+
+choices! {
+    /// Which distribution.
+    pub(crate) enum DistributionKind {
+        Uniform = "uniform": "low to high, all alike",
+        Exponential = "exponential": "floor of an exponential variate, redrawn above bound",
+        InverseExponential = "inverse-exponential": "bound + 1 minus an exponential one",
+        Poisson = "poisson": "Poisson",
+        Convex = "convex": "Poisson modulo modulus: mass near both ends",
+        Minmax = "minmax": "|Poisson - offset| modulo modulus",
+        Constant = "constant": "always the same",
+        Histogram = "histogram": "weights from a file, or values and weights given here",
+    }
+}
