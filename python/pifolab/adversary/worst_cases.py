@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.adversary.question import attack, number
 from pifolab.errors import InputError
+from pifolab.info import ideal
 
 if TYPE_CHECKING:
     from pifolab.adversary.question import Answer
@@ -82,8 +83,8 @@ def markdown() -> str:
             lines.append(f"| {a} | " + " | ".join(cells) + " |")
         lines += ["", f"Traces of {PACKETS[0]} packets against PIFO:", ""]
         for a in SETTINGS:
-            if a != "pifo":
-                answer = worst_case(a, "pifo", metric, PACKETS[0])
+            if a != ideal():
+                answer = worst_case(a, ideal(), metric, PACKETS[0])
                 lines.append(f"- {a}: {' '.join(map(str, answer.trace))} ({number(answer.gap)})")
     return "\n".join(lines) + "\n"
 
