@@ -261,7 +261,7 @@ class SpPifoGreedy(Scheduler):
         * ``one-or-equal``: each bound moves by at most one rank per window, also if the risk
           stays the same (Algorithm 2 to the letter)
         * ``next-seen``: each bound moves at most to the next rank in the window, which counts
-          admitted packets (the paper's simulator)
+          admitted packets (the public code)
 
     Raises
     ------
@@ -372,7 +372,7 @@ class Aifo(Scheduler):
         pass. Taken exactly as written: 0.1 is 1/10.
     sample : an integer from 1 to 4294967295 (packets), default 1
         One packet in this many enters the window, beginning with the first: a small window then
-        spans more time (section 4.4).
+        spans more time (AIFO section 4.4).
     quantile : one of lt, le, default lt
         What the quantile of a rank is. The hardware text counts registers that the rank is
         lower than; that would drop the lowest rank first and cannot be meant.
@@ -387,10 +387,13 @@ class Aifo(Scheduler):
         * ``le``: admitted if quantile <= threshold (Algorithm 1)
         * ``lt``: admitted if quantile < threshold or c <= kC (the published simulation)
     arithmetic : one of exact, netbench, default exact
-        In what numbers the test is done; netbench is for repeating published runs, with update
-        = after and compare = lt.
+        In what numbers the test is done; netbench is for repeating published runs, with compare
+        = lt.
         * ``exact``: integers, without rounding
-        * ``netbench``: the published simulation's mix of 32- and 64-bit floating point
+        * ``netbench``: the published simulations' mix of 32- and 64-bit floating point
+    headroom : true or false, default true
+        Whether every rank passes while c <= kC, which Algorithm 1 implies; false is the
+        published simulation of PACKS, whose AIFO may then drop a packet from an empty queue.
     start_window : a list of integers from 0 to 2^63 - 1 (ranks)
         Ranks that the window holds before the first packet, oldest first. A switch whose
         registers start at 0 has a list of zeros. If absent: the window starts empty and divides
@@ -427,6 +430,7 @@ class Aifo(Scheduler):
         update: Literal["before", "after"] | None = None,
         compare: Literal["le", "lt"] | None = None,
         arithmetic: Literal["exact", "netbench"] | None = None,
+        headroom: bool | None = None,
         start_window: Sequence[int] | None = None,
     ) -> Aifo: ...
 
@@ -475,6 +479,14 @@ class Packs(Scheduler):
         * ``global``: only how full the whole buffer is, of which queue i counts i/n (section 5)
     fall_through : true or false, default true
         Whether a packet whose queue is full tries the next ones, or is dropped.
+    sample : an integer from 1 to 4294967295 (packets), default 1
+        One packet in this many enters the window, beginning with the first: a small window then
+        spans more time (AIFO section 4.4).
+    arithmetic : one of exact, netbench, default exact
+        In what numbers the test is done; netbench is for repeating published runs, with compare
+        = lt.
+        * ``exact``: integers, without rounding
+        * ``netbench``: the published simulations' mix of 32- and 64-bit floating point
     start_window : a list of integers from 0 to 2^63 - 1 (ranks)
         Ranks that the window holds before the first packet, oldest first. A switch whose
         registers start at 0 has a list of zeros. If absent: the window starts empty and divides
@@ -512,6 +524,8 @@ class Packs(Scheduler):
         compare: Literal["le", "lt"] | None = None,
         occupancy: Literal["per-queue", "global"] | None = None,
         fall_through: bool | None = None,
+        sample: int | None = None,
+        arithmetic: Literal["exact", "netbench"] | None = None,
         start_window: Sequence[int] | None = None,
     ) -> Packs: ...
 
@@ -535,11 +549,12 @@ class Rifo(Scheduler):
     k : a fraction from 0 up to but not including 1, such as 0.1 or 1/10, default 0.1
         The share of the queue within which every rank is admitted; 0.1 is the paper's
         evaluation.
-    mode : one of alg1, eq3, pow2, default alg1
+    mode : one of alg1, eq3, pow2, netbench, default alg1
         The admission test.
         * ``alg1``: the test of Algorithm 1
         * ``eq3``: the test of eq. 3, which admits more if k > 0
         * ``pow2``: eq. 3 on powers of two, as the switch tables compute it
+        * ``netbench``: the published simulation: the reversed score against the free share
     reset_counter : an integer from 0 to 1 (packets), default 1
         What the packet counter restarts at: 1 as in Algorithm 1 (period T), 0 as in the paper's
         text (period T + 1).
@@ -569,7 +584,7 @@ class Rifo(Scheduler):
         capacity_bytes: int | None = None,
         tracking_range_packets: int | None = None,
         k: float | str | Decimal | Fraction | None = None,
-        mode: Literal["alg1", "eq3", "pow2"] | None = None,
+        mode: Literal["alg1", "eq3", "pow2", "netbench"] | None = None,
         reset_counter: int | None = None,
     ) -> Rifo: ...
 

@@ -2,7 +2,7 @@
 
 use pifolab_sched::params::{Args, FromArgs, Info, Param, ParamError, Value, closest};
 use pifolab_sched::{Facts, RankFn, Scheduler, ranks, schedulers};
-use pifolab_sim::network::PortScheduler;
+use pifolab_sim::network::{LiveTest, PortScheduler};
 use pifolab_units::Ratio;
 
 /// A scheduler that can be built from text, and what the rest of the project asks about it.
@@ -30,8 +30,8 @@ pub struct SchedulerEntry {
 /// A window whose ranks change after they were sampled: it holds packets, and a packet's rank is written anew at each hop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveWindow {
-    /// The capacity.
-    pub packets: u32,
+    /// Whose test is done against it, and with which capacity.
+    pub test: LiveTest,
     /// Slots.
     pub window: u32,
     /// One packet in this many is sampled.
@@ -123,6 +123,11 @@ impl<'a> Settings<'a> {
         T::try_from(integer).ok()
     }
 
+    /// Whether a list was written for `name`.
+    pub fn is_list(&self, name: &str) -> bool {
+        self.written.clone().get::<Vec<u64>>(self.row(name)).is_ok_and(|list| list.is_some())
+    }
+
     /// A fraction, as the nearest number.
     ///
     /// # Panics
@@ -194,6 +199,18 @@ const fn look(label: &'static str, colour: &'static str, dash: &'static [u8], ma
     Look { label, colour, dash, marker }
 }
 
+/// The window of a published simulation: its comparison and arithmetic, and none of the `other` keys.
+fn published_window(settings: &Settings<'_>, other: &[&str], test: LiveTest) -> Option<LiveWindow> {
+    let published = [("compare", "lt"), ("arithmetic", "netbench"), ("quantile", "lt")];
+    let is_published = published.iter().all(|(name, word)| settings.is(name, word)) && settings.lacks(other);
+    is_published.then_some(LiveWindow {
+        test,
+        window: settings.integer("window")?,
+        sample: settings.integer("sample")?,
+        k: settings.fraction("k") as f32,
+    })
+}
+
 /// Headrooms and sizes of windows that the papers use.
 const HEADROOMS: &[&str] = &["0", "1/10", "3/10"];
 const WINDOWS: &[&str] = &["20", "100", "1000"];
@@ -232,15 +249,14 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             counted(slots + 1, 0.0, format!("{slots} ranks of the window and its position"))
         }),
         live_window: |settings| {
-            let published = [("update", "after"), ("compare", "lt"), ("arithmetic", "netbench"), ("quantile", "lt")];
             let other = ["capacity_bytes", "target_packets", "target_bytes", "start_window"];
-            let is_published = published.iter().all(|(name, word)| settings.is(name, word)) && settings.lacks(&other);
-            is_published.then_some(LiveWindow {
-                packets: settings.integer("capacity_packets").unwrap_or(80),
-                window: settings.integer("window")?,
-                sample: settings.integer("sample")?,
-                k: settings.fraction("k") as f32,
-            })
+            let packets = settings.integer("capacity_packets").unwrap_or(80);
+            let test = match (settings.is("update", "after"), settings.flag("headroom")) {
+                (true, true) => LiveTest::Aifo { packets },
+                (false, false) => LiveTest::AifoOfPacks { packets },
+                _ => return None,
+            };
+            published_window(settings, &other, test)
         },
         ..in_parts::<schedulers::Aifo>(
             Traits { tests_when_idle: true, ..BY_RANK },
@@ -249,6 +265,18 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
     },
     SchedulerEntry {
         advice: Some(&[("window", WINDOWS), ("k", HEADROOMS)]),
+        live_window: |settings| {
+            if settings.is_list("queue_capacity_packets") {
+                return None;
+            }
+            let other = ["queue_capacity_bytes", "start_window"];
+            let published = settings.is("update", "before") && settings.is("occupancy", "global");
+            let unshifted = settings.integer("shift") == Some(0u32) && settings.flag("fall_through");
+            let queue_packets = settings.integer("queue_capacity_packets").unwrap_or(10);
+            let queues = settings.integer("queues").unwrap_or(8);
+            let test = LiveTest::Packs { queues, queue_packets };
+            (published && unshifted).then(|| published_window(settings, &other, test))?
+        },
         cost: Some(|settings| {
             let slots: u64 = settings.integer("window").expect("it has a default");
             let queues = settings.queues;
@@ -264,7 +292,10 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             let how = "Min, Max and a counter; 3 x 15 entries of 36 bits, 256 of 4 bytes";
             counted(3, 3.0 * 15.0 * 36.0 / 8.0 + 256.0 * 4.0, how)
         }),
-        ..in_parts::<schedulers::Rifo>(BY_RANK, look("RIFO", "#009e73", &[5, 1, 1, 1], "P"))
+        ..in_parts::<schedulers::Rifo>(
+            Traits { tests_when_idle: true, ..BY_RANK },
+            look("RIFO", "#009e73", &[5, 1, 1, 1], "P"),
+        )
     },
     SchedulerEntry {
         advice: Some(&[("window_packets", &["1000", "5000"]), ("r_min", &["1", "64", "1500"])]),

@@ -124,6 +124,14 @@ impl<R, S> Ranked<R, S> {
         self.scheduler.dequeue(now)
     }
 
+    /// Tells the rank function of a packet that goes past the scheduler, as if it had arrived, and which rank it gives.
+    pub fn rank_unqueued(&mut self, packet: &Packet, now: Time) -> Rank
+    where
+        R: RankFn,
+    {
+        self.rank_fn.rank(packet, now)
+    }
+
     /// The scheduler inside.
     pub const fn scheduler(&self) -> &S {
         &self.scheduler

@@ -7,14 +7,15 @@ mod reference;
 
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 use pifolab_sched::schedulers::{
-    Afq, AfqCounters, AfqParams, Aifo, AifoParams, Arithmetic, Compare, Horizon, Pifo, PifoParams, SpPifo,
-    SpPifoParams, Ties, Update,
+    Afq, AfqCounters, AfqParams, Aifo, AifoParams, Arithmetic, Compare, Horizon, Occupancy, Packs, PacksParams, Pifo,
+    PifoParams, Rifo, RifoMode, RifoParams, SpPifo, SpPifoParams, Ties, Update,
 };
 use pifolab_sched::{Capacity, Ranked};
 use pifolab_sim::network::{
-    Config, Flow, IdlePort, LeafSpine, NetbenchAifoWfq, NetbenchTransport, Network, PortConfig, Profile, RunResult,
+    Config, Flow, IdlePort, LeafSpine, LiveTest, NetbenchLiveWindow, NetbenchTransport, Network, PortConfig, Profile,
+    RunResult,
 };
-use pifolab_units::Time;
+use pifolab_units::{Ratio, Time};
 use reference::{Counters, Reference};
 
 /// The ports of a scheme as the settings of the reference runs have them.
@@ -25,13 +26,49 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
         <Pifo>::new(PifoParams { capacity, ranks: None, ties: Ties::Heap }).unwrap()
     };
     let stfq = move || {
-        let give_back = profile == Profile::NetbenchAifo;
+        let give_back = profile != Profile::NetbenchSpPifo;
         Stfq::new(StfqParams { weights: Vec::new(), scale: 1, virtual_time: VirtualTime::Follow, give_back }).unwrap()
     };
     match scheme {
         "tcp" if profile == Profile::NetbenchAifo => PortConfig::drop_tail(Capacity::Packets(100)),
         "tcp" => PortConfig::drop_tail(Capacity::Bytes(146_000)),
         "dctcp" => PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600),
+        "pifo" if profile == Profile::NetbenchPacks => PortConfig::scheduler(|_| {
+            let capacity = Capacity::Packets(80);
+            <Pifo>::new(PifoParams { capacity, ranks: None, ties: Ties::Fifo }).unwrap()
+        }),
+        "packs" => PortConfig::scheduler(move |_| {
+            let params = PacksParams { sample: 100, ..published_packs(8, 80, Ratio::ZERO) };
+            <Packs>::new(params).unwrap()
+        }),
+        "packswfq-32" => {
+            let test = LiveTest::Packs { queues: 32, queue_packets: 10 };
+            let ports = NetbenchLiveWindow { test, window: 20, sample: 1, k: 0.1, hosts: 144 }.ports();
+            PortConfig { ecn_threshold_packets: Some(32), ..ports }
+        }
+        "rifo" | "rifowfq" => {
+            let packets = if scheme == "rifo" { 20 } else { 100 };
+            let params = RifoParams { tracking_range: 50, mode: RifoMode::Netbench, ..RifoParams::packets(packets) };
+            let rifo = move || <Rifo>::new(params).unwrap();
+            let ports = match scheme {
+                "rifo" => PortConfig::scheduler(move |_| rifo()),
+                _ => PortConfig::scheduler(move |_| Ranked::new(stfq(), rifo())).with_ecn(48_000),
+            };
+            PortConfig { idle: IdlePort::Admission, ..ports }
+        }
+        "aifo" if profile == Profile::NetbenchPacks => {
+            let params = AifoParams {
+                window: 80,
+                sample: 100,
+                k: Ratio::ZERO,
+                compare: Compare::Below,
+                arithmetic: Arithmetic::Netbench,
+                headroom: false,
+                ..AifoParams::packets(80)
+            };
+            let ports = PortConfig::scheduler(move |_| <Aifo>::new(params.clone()).unwrap());
+            PortConfig { idle: IdlePort::Admission, ..ports }
+        }
         "pifo" => PortConfig::scheduler(move |_| pifo(80)),
         "sppifo" => PortConfig::scheduler(|_| <SpPifo>::new(SpPifoParams::uniform(8, 10)).unwrap()),
         "pifowfq-32" => PortConfig::scheduler(move |_| Ranked::new(stfq(), pifo(320))).with_ecn(48_000),
@@ -65,23 +102,41 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
     }
 }
 
-fn simulate(run: &str, scheme: &str, reference: &Reference) -> RunResult {
+/// PACKS as its public code has it: `queues` queues of 10 packets.
+fn published_packs(queues: usize, window: u32, k: Ratio) -> PacksParams {
+    PacksParams {
+        k,
+        occupancy: Occupancy::Global,
+        below: true,
+        arithmetic: Arithmetic::Netbench,
+        ..PacksParams::uniform(queues, 10, window)
+    }
+}
+
+/// Simulates a run until its own end, or until `end_ns`.
+fn simulate(run: &str, scheme: &str, reference: &Reference, end_ns: Option<u64>) -> RunResult {
     let aifo = run.starts_with("fig7") || run.starts_with("fig13") || run.contains("aifo");
-    let profile = if aifo { Profile::NetbenchAifo } else { Profile::NetbenchSpPifo };
-    let (access_gbps, end_ns) = match run {
-        _ if run.starts_with("fig7") => (10, 200_000_000),
+    let profile = match run {
+        _ if run.starts_with("packs") => Profile::NetbenchPacks,
+        _ if run.starts_with("rifo") => Profile::NetbenchRifo,
+        _ if aifo => Profile::NetbenchAifo,
+        _ => Profile::NetbenchSpPifo,
+    };
+    let (access_gbps, full_ns) = match run {
+        _ if run.starts_with("fig7") || run == "rifo-36000" => (10, 200_000_000),
         _ if run.starts_with("exact-aifo") => (10, 2_000_000_000),
         _ if run.starts_with("exact") => (1, 2_000_000_000),
         _ => (1, 1_000_000_000),
     };
     let transport = match scheme {
         "tcp" => NetbenchTransport::Tcp,
-        "pifo" | "sppifo" | "aifo" => NetbenchTransport::Pfabric,
+        "pifo" | "sppifo" | "aifo" | "packs" | "rifo" => NetbenchTransport::Pfabric,
         _ => NetbenchTransport::Dctcp,
     };
     let topology = LeafSpine::papers(access_gbps).topology().unwrap();
     let ports = ports(profile, run, scheme);
-    let mut config = Config::new(topology, profile.transport(transport), ports, Time::from_ns(end_ns));
+    let mut config =
+        Config::new(topology, profile.transport(transport), ports, Time::from_ns(end_ns.unwrap_or(full_ns)));
     profile.apply(&mut config);
     Network::new(config).unwrap().run(&reference.flows, &mut ()).unwrap()
 }
@@ -89,7 +144,7 @@ fn simulate(run: &str, scheme: &str, reference: &Reference) -> RunResult {
 /// Runs one scheme of one reference run and compares everything.
 fn check(run: &str, scheme: &str) {
     let reference = Reference::read(run, scheme);
-    let result = simulate(run, scheme, &reference);
+    let result = simulate(run, scheme, &reference, None);
     let mut different = Vec::new();
     for ((flow, expected), found) in reference.flows.iter().zip(&reference.fct_ns).zip(&result.flows) {
         let found = found.fct.map(|fct| {
@@ -118,6 +173,31 @@ fn check(run: &str, scheme: &str) {
     assert_eq!(found, reference.counters, "{run} {scheme}");
 }
 
+/// The beginning of a run: what comes later changes nothing before it, so that each flow which was complete by then is
+/// complete at the same nanosecond, and no other is.
+fn check_beginning(run: &str, scheme: &str, end_ns: u64) {
+    let mut reference = Reference::read(run, scheme);
+    let started = reference.flows.partition_point(|flow| flow.start < Time::from_ns(end_ns));
+    reference.flows.truncate(started);
+    let result = simulate(run, scheme, &reference, Some(end_ns));
+    let mut complete = 0;
+    for ((flow, expected), found) in reference.flows.iter().zip(&reference.fct_ns).zip(&result.flows) {
+        let expected = expected.filter(|fct| flow.start.as_ps() / 1_000 + fct <= end_ns);
+        assert_eq!(found.fct.map(|fct| fct.as_ns()), expected, "{run} {scheme}: {flow:?}");
+        complete += usize::from(expected.is_some());
+    }
+    assert!(complete > 20, "{run} {scheme}: {complete} flows are too few to tell anything");
+}
+
+#[test]
+fn the_beginning_of_every_run_of_the_forks_behind_packs_and_rifo() {
+    for scheme in ["packs", "pifo", "aifo", "packswfq-32"] {
+        check_beginning("packs-3600", scheme, 40_000_000);
+    }
+    check_beginning("rifo-3600", "rifowfq", 40_000_000);
+    check_beginning("rifo-36000", "rifo", 6_000_000);
+}
+
 /// The fork's AIFO under STFQ has no reference run here; this holds its ports to the library's AIFO joined to STFQ where
 /// the fork's window quirk cannot show: with flows that never share a port, all ranks of a port belong to one flow.
 #[test]
@@ -134,7 +214,8 @@ fn aifo_under_stfq_differs_from_the_library_by_its_quirk_alone() {
         Ranked::new(Stfq::new(stfq).unwrap(), <Aifo>::new(params).unwrap())
     });
     let library = PortConfig { idle: IdlePort::Admission, ..library };
-    let fork = NetbenchAifoWfq { packets: 100, window: 20, sample: 1, k: 0.1, hosts: 144 }.ports();
+    let fork =
+        NetbenchLiveWindow { test: LiveTest::Aifo { packets: 100 }, window: 20, sample: 1, k: 0.1, hosts: 144 }.ports();
     let run = |ports: PortConfig, flows: &[Flow]| {
         let topology = LeafSpine::papers(1).topology().unwrap();
         let transport = profile.transport(NetbenchTransport::Dctcp);
@@ -210,6 +291,18 @@ identical! {
     figure_7_with_pifo: "fig7-36000" "pifo";
     #[ignore = "39 million packet-hops: run with --release"]
     figure_7_with_sppifo: "fig7-36000" "sppifo";
+    #[ignore = "18 million packet-hops: run with --release"]
+    the_packs_forks_packs: "packs-3600" "packs";
+    #[ignore = "18 million packet-hops: run with --release"]
+    the_packs_forks_stfq_over_packs: "packs-3600" "packswfq-32";
+    #[ignore = "18 million packet-hops: run with --release"]
+    the_packs_forks_pifo: "packs-3600" "pifo";
+    #[ignore = "a million packet-hops: run with --release"]
+    the_packs_forks_aifo: "packs-3600" "aifo";
+    #[ignore = "37 million packet-hops: run with --release"]
+    the_rifo_forks_rifo: "rifo-36000" "rifo";
+    #[ignore = "18 million packet-hops: run with --release"]
+    the_rifo_forks_stfq_over_rifo: "rifo-3600" "rifowfq";
     #[ignore = "18 million packet-hops: run with --release"]
     figure_13_with_stfq_over_pifo: "fig13-3600" "pifowfq-32";
 }

@@ -272,6 +272,9 @@ fn aifo(source: &mut Source<'_>) -> Settings {
     if source.once_in(3) {
         settings.integer("sample", source.from_to(1, 5));
     }
+    if source.once_in(3) {
+        settings.flag("headroom", source.once_in(2));
+    }
     if source.once_in(4) {
         let name = if settings.maybe("capacity_bytes").is_some() { "target_bytes" } else { "target_packets" };
         settings.integer(name, source.from_to(1, 2 * capacity));
@@ -285,6 +288,10 @@ fn packs(source: &mut Source<'_>) -> Settings {
     draw_window(source, &mut settings);
     settings.draw_word(source, "compare", &["le", "lt"]);
     settings.draw_word(source, "occupancy", &["per-queue", "global"]);
+    settings.draw_word(source, "arithmetic", &["exact", "netbench"]);
+    if source.once_in(3) {
+        settings.integer("sample", source.from_to(1, 5));
+    }
     if source.once_in(3) {
         settings.flag("fall_through", source.once_in(2));
     }
@@ -301,8 +308,8 @@ fn rifo(source: &mut Source<'_>) -> Settings {
         settings.integer("tracking_range_packets", source.from_to(1, 20));
     }
     settings.draw_fraction(source, "k");
-    settings.draw_word(source, "mode", &["alg1", "eq3", "pow2"]);
-    if source.once_in(2) {
+    settings.draw_word(source, "mode", &["alg1", "eq3", "pow2", "netbench"]);
+    if settings.get_word("mode", "alg1") != "netbench" && source.once_in(2) {
         settings.integer("reset_counter", source.below(2));
     }
     settings

@@ -19,8 +19,8 @@ use crate::registry::LiveWindow;
 use pifolab_params::{Place, Table};
 use pifolab_sched::{Fact, Facts, Ranked};
 use pifolab_sim::network::{
-    Config, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchAifoWfq, PortConfig, PortScheduler, Profile, Ranks,
-    Routing, SharedBuffer,
+    Config, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchLiveWindow, PortConfig, PortScheduler, Profile,
+    Ranks, Routing, SharedBuffer, WireTime,
 };
 use pifolab_transport::Congestion;
 use pifolab_units::{Rounding, Span, Time};
@@ -78,6 +78,7 @@ pub(crate) struct NetworkMetrics {
 #[derive(Clone, Copy, Debug)]
 struct Port {
     ecn_threshold_bytes: Option<u64>,
+    ecn_threshold_packets: Option<u32>,
     idle: Option<IdlePort>,
     in_service_occupies_buffer: bool,
 }
@@ -99,6 +100,7 @@ enum HostQueue {
 struct Engine {
     equal_times: EqualTimes,
     rounding: Rounding,
+    wire_time: WireTime,
     header_bytes: u32,
     routing: Routing,
 }
@@ -245,18 +247,21 @@ impl NetworkSpec {
     /// If a scheduler of the user's cannot be built any more.
     pub(crate) fn config(&self, scheduler: &SchedulerSpec, seed: u64, extras: &dyn Extras) -> Result<Config, String> {
         let ports = self.layout.topology.links.len();
-        let mut switch = match self.live_window(scheduler) {
-            Some(ports) => PortConfig { ecn_threshold_bytes: self.port.ecn_threshold_bytes, ..ports.ports() },
+        let live = self.live_window(scheduler);
+        let mut switch = match live {
+            Some(live) => self.port.around(live.ports()),
             None => self.port.config(&scheduler.chosen, self.rank.as_ref(), ports, extras)?,
         };
-        switch.idle = self.idle(&scheduler.chosen);
+        // Ports with live windows do by themselves what their simulator does at an idle wire.
+        let idle = if live.is_some() { switch.idle } else { self.idle(&scheduler.chosen) };
+        switch.idle = idle;
         let mut config = Config::new(self.layout.topology.clone(), self.transport.params, switch, self.end);
         if let Some(controller) = &self.transport.controller {
             config.controller = Some(controllers(controller, extras).map_err(|(_, problem)| problem)?);
         }
         if let Some(profile) = self.profile {
             profile.apply(&mut config);
-            config.switch_port.idle = self.idle(&scheduler.chosen);
+            config.switch_port.idle = idle;
         }
         let HostPort { queue, port } = &self.host_port;
         let marking = port.ecn_threshold_bytes.or(self.port.ecn_threshold_bytes);
@@ -269,13 +274,15 @@ impl NetworkSpec {
             }
         };
         config.host_port.ecn_threshold_bytes = marking;
+        config.host_port.ecn_threshold_packets = port.ecn_threshold_packets.or(self.port.ecn_threshold_packets);
         config.host_port.idle = port.idle.unwrap_or(config.host_port.idle);
         if !matches!(queue, HostQueue::Unlimited) {
             config.host_port.in_service_occupies_buffer |= port.in_service_occupies_buffer;
         }
-        let Engine { equal_times, rounding, header_bytes, routing } = self.engine;
+        let Engine { equal_times, rounding, wire_time, header_bytes, routing } = self.engine;
         config.equal_times = equal_times;
         config.rounding = rounding;
+        config.wire_time = wire_time;
         config.header_bytes = header_bytes;
         config.routing = routing;
         config.shared_buffer = self.switch_buffer;
@@ -287,21 +294,25 @@ impl NetworkSpec {
     }
 
     /// The ports whose windows follow their packets, where they are wanted and exist.
-    fn live_window(&self, scheduler: &SchedulerSpec) -> Option<NetbenchAifoWfq> {
-        let wanted = self.live_windows.unwrap_or(self.profile == Some(Profile::NetbenchAifo));
+    fn live_window(&self, scheduler: &SchedulerSpec) -> Option<NetbenchLiveWindow> {
+        let wanted =
+            self.live_windows.unwrap_or(self.profile.is_some_and(|profile| profile != Profile::NetbenchSpPifo));
         let like_switches = matches!(self.host_port.queue, HostQueue::AsSwitch);
-        if !wanted || !like_switches || self.idle(&scheduler.chosen) != IdlePort::Admission {
+        if !wanted || !like_switches {
             return None;
         }
-        let LiveWindow { packets, window, sample, k } = self.rank.as_ref()?.live_window(&scheduler.chosen)?;
-        Some(NetbenchAifoWfq { packets, window, sample, k, hosts: self.layout.topology.hosts })
+        let LiveWindow { test, window, sample, k } = self.rank.as_ref()?.live_window(&scheduler.chosen)?;
+        if self.idle(&scheduler.chosen) != test.idle() {
+            return None;
+        }
+        Some(NetbenchLiveWindow { test, window, sample, k, hosts: self.layout.topology.hosts })
     }
 
     /// What a packet meets at an idle port of this scheduler.
     fn idle(&self, scheduler: &Chosen) -> IdlePort {
         self.port.idle.unwrap_or(match self.profile {
             None => IdlePort::Scheduler,
-            // In both simulators most ports send at once what arrives at an idle wire.
+            // In the simulators most ports send at once what arrives at an idle wire.
             Some(_) if scheduler.traits().is_some_and(|traits| traits.tests_when_idle) => IdlePort::Admission,
             Some(_) => IdlePort::Bypass,
         })
@@ -382,6 +393,7 @@ impl Port {
     fn around(&self, config: PortConfig) -> PortConfig {
         PortConfig {
             ecn_threshold_bytes: self.ecn_threshold_bytes,
+            ecn_threshold_packets: self.ecn_threshold_packets,
             in_service_occupies_buffer: self.in_service_occupies_buffer,
             ..config
         }
@@ -399,13 +411,14 @@ fn given_table(top: &mut Reader<'_>, name: &str) -> Result<Table, SpecError> {
 
 fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<Port, SpecError> {
     let ecn_threshold_bytes = reader.get::<u64>("ecn_threshold_bytes")?;
+    let ecn_threshold_packets = reader.get::<u32>("ecn_threshold_packets")?;
     let idle = reader.get("idle")?;
     let in_service_occupies_buffer = reader.given::<bool>("in_service_occupies_buffer")?;
     if in_service_occupies_buffer && !drop_tail {
         let problem = "= true: expected false; only fifo without a rank function can count it";
         return Err(reader.fault("in_service_occupies_buffer", problem));
     }
-    Ok(Port { ecn_threshold_bytes, idle, in_service_occupies_buffer })
+    Ok(Port { ecn_threshold_bytes, ecn_threshold_packets, idle, in_service_occupies_buffer })
 }
 
 fn read_port(section: Table, file: &str, drop_tail: bool) -> Result<(Port, Option<bool>, Json), Error> {
@@ -450,7 +463,8 @@ fn read_host_port(
     let port = if matches!(queue, HostQueue::Unlimited) {
         // An unlimited queue sends at once what comes alone, and has no capacity to occupy.
         let ecn_threshold_bytes = reader.get::<u64>("ecn_threshold_bytes")?;
-        Port { ecn_threshold_bytes, idle: None, in_service_occupies_buffer: false }
+        let ecn_threshold_packets = reader.get::<u32>("ecn_threshold_packets")?;
+        Port { ecn_threshold_bytes, ecn_threshold_packets, idle: None, in_service_occupies_buffer: false }
     } else {
         read_port_keys(&mut reader, drop_tail)?
     };
@@ -476,10 +490,12 @@ fn read_engine(section: Table, file: &str, profile: Option<Profile>) -> Result<(
     let equal_times = reader.get("equal_times")?.unwrap_or(match profile {
         None => EqualTimes::DeparturesFirst,
         Some(Profile::NetbenchSpPifo) => EqualTimes::Insertion,
-        Some(Profile::NetbenchAifo) => EqualTimes::NetbenchBatch,
+        Some(Profile::NetbenchAifo | Profile::NetbenchPacks | Profile::NetbenchRifo) => EqualTimes::NetbenchBatch,
     });
     let absent = if own { Rounding::UpToPicosecond } else { Rounding::DownToNanosecond };
     let rounding = reader.get("rounding")?.unwrap_or(absent);
+    let absent = if profile == Some(Profile::NetbenchPacks) { WireTime::OfPacketBefore } else { WireTime::Own };
+    let wire_time = reader.get("wire_time")?.unwrap_or(absent);
     let header_bytes = reader.get("header_bytes")?.unwrap_or(if own { 40 } else { 120 });
     let absent = if own { RoutingKind::FlowHash } else { RoutingKind::NetbenchHash };
     let kind = reader.get("routing")?.unwrap_or(absent);
@@ -493,7 +509,7 @@ fn read_engine(section: Table, file: &str, profile: Option<Profile>) -> Result<(
     reader.resolve("routing", kind);
     let mut resolved = reader.finish()?;
     resolved.insert("header_bytes".to_owned(), header_bytes.into());
-    Ok((Engine { equal_times, rounding, header_bytes, routing }, resolved.into()))
+    Ok((Engine { equal_times, rounding, wire_time, header_bytes, routing }, resolved.into()))
 }
 
 fn read_metrics(section: Table, file: &str, end: Time) -> Result<(NetworkMetrics, Json), Error> {

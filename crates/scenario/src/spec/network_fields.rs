@@ -6,7 +6,7 @@ use super::words::{
 };
 use super::{MAX_PACKETS, MAX_SEED};
 use pifolab_params::{Kind, Literal, Param, Role};
-use pifolab_sim::network::{EqualTimes, IdlePort, Profile};
+use pifolab_sim::network::{EqualTimes, IdlePort, Profile, WireTime};
 use pifolab_transport::rows;
 use pifolab_units::{Rounding, Span};
 use pifolab_workload::flows::MAX_FLOW_BYTES;
@@ -136,6 +136,10 @@ const ECN: Param = Param::integer("ecn_threshold_bytes", 0, MAX_BYTES)
     .means("packets are never marked; at hosts: as at switches")
     .doc("Packets that arrive when at least this much waits are marked (congestion experienced).");
 
+const ECN_PACKETS: Param = Param::integer("ecn_threshold_packets", 0, MAX_PACKETS)
+    .means("packets are not marked by their number; at hosts: as at switches")
+    .doc("Packets that arrive when at least this many wait are marked, beside those of ecn_threshold_bytes.");
+
 const IN_SERVICE: Param = Param::flag("in_service_occupies_buffer")
     .or_flag(false)
     .doc("Whether the packet on the wire counts against the capacity; only fifo without a rank function can do that.");
@@ -143,10 +147,11 @@ const IN_SERVICE: Param = Param::flag("in_service_occupies_buffer")
 /// The keys of `[port]`.
 pub(crate) const PORT: &[Param] = &[
     ECN,
-    Param::choice::<IdlePort>("idle").means("scheduler; in the profiles bypass, for aifo admission").doc("What a packet meets that arrives at an idle port."),
-    Param::choice::<SampledRanks>("sampled_ranks").means("kept; in the profile netbench-aifo live, where that exists").doc("live repeats the AIFO paper's simulator; it exists for aifo with capacity_packets, update = after, compare \
-              = lt and arithmetic = netbench, under stfq with scale = 1 and virtual_time = follow, with hosts like \
-              switches."),
+    ECN_PACKETS,
+    Param::choice::<IdlePort>("idle").means("scheduler; in the profiles bypass, for aifo and rifo admission").doc("What a packet meets that arrives at an idle port."),
+    Param::choice::<SampledRanks>("sampled_ranks").means("kept; in the profiles netbench-aifo, -packs and -rifo live, where that exists").doc("live repeats published simulators. It exists under stfq with scale = 1 and virtual_time = follow, with hosts \
+              like switches, compare = lt and arithmetic = netbench: for aifo with capacity_packets and update = after, or \
+              with update = before and headroom = false, and for packs with occupancy = global."),
     IN_SERVICE,
 ];
 
@@ -160,6 +165,7 @@ pub(crate) const HOST_PORT: &[Param] = &[
         .means("packets carry the ranks of the transport")
         .doc("With queue = \"own\": the rank function."),
     ECN,
+    ECN_PACKETS,
     Param::choice::<IdlePort>("idle").means("as at switches").doc("What a packet meets that arrives at an idle port."),
     IN_SERVICE,
 ];
@@ -167,11 +173,14 @@ pub(crate) const HOST_PORT: &[Param] = &[
 /// The keys of `[engine]`.
 pub(crate) const ENGINE: &[Param] = &[
     Param::choice::<EqualTimes>("equal_times")
-        .means("departures-first; insertion and netbench-batch in the profiles")
+        .means("departures-first; netbench-batch in the profiles, insertion in netbench-sp-pifo")
         .doc("What happens first among events of equal time."),
     Param::choice::<Rounding>("rounding")
         .means("up-to-picosecond; down-to-nanosecond in the profiles")
         .doc("How the time that a packet takes on the wire is rounded."),
+    Param::choice::<WireTime>("wire_time")
+        .means("own; of-packet-before in the profile netbench-packs")
+        .doc("Whose time on the wire a packet takes that comes from a port's queue."),
     Param::integer("header_bytes", 0, 65_535)
         .means("40 (IPv4 and TCP without options); 120 in the profiles")
         .doc("Bytes of every packet on top of the payload."),

@@ -194,8 +194,9 @@ pub(crate) const DISTRIBUTION: &[Param] = &[Param::one_of::<DistributionKind>(
 
 const MEAN: Param = Param::new("mean", Kind::Positive)
     .doc("The mean of the exponential or Poisson variate; the defaults are the papers'.");
-const BOUND: Param =
-    Param::integer("bound", 1, 1 << 20).or_integer(99).doc("Exponential variates above this are redrawn.");
+const BOUND: Param = Param::integer("bound", 1, (1 << 20) - 1).or_integer(99).doc(
+    "The largest exponential variate: those above it are redrawn. Ranks are 0 to bound, inverse ones 1 to bound + 1.",
+);
 const MODULUS: Param = Param::integer("modulus", 1, 1 << 20).doc("What the Poisson variate is reduced by.");
 
 /// What the rest of the scenario says about the workload.
@@ -441,9 +442,11 @@ pub(crate) fn read_distribution(reader: &mut Reader<'_>, file: &str, key: &str) 
     let mut inner = Reader::new(section, file, DISTRIBUTION)?;
     let made = match inner.given("distribution")? {
         DistributionKind::Uniform => Distribution::uniform(inner.given::<u64>("low")?, inner.given::<u64>("high")?),
-        DistributionKind::Exponential => Distribution::exponential(inner.given("mean")?, inner.given::<u64>("bound")?),
+        DistributionKind::Exponential => {
+            Distribution::exponential(inner.given("mean")?, inner.given::<u64>("bound")? + 1)
+        }
         DistributionKind::InverseExponential => {
-            Distribution::inverse_exponential(inner.given("mean")?, inner.given::<u64>("bound")?)
+            Distribution::inverse_exponential(inner.given("mean")?, inner.given::<u64>("bound")? + 1)
         }
         DistributionKind::Poisson => Distribution::poisson(inner.given("mean")?),
         DistributionKind::Convex => Distribution::convex(inner.given("mean")?, inner.given("modulus")?),

@@ -29,6 +29,65 @@ choices! {
     }
 }
 
+choices! {
+    /// In what numbers a test is done.
+    #[derive(Default)]
+    pub enum Arithmetic {
+        /// Integers, without rounding.
+        #[default]
+        Exact = "exact": "integers, without rounding",
+        /// Those of the published simulations: k and 1 - k in 32-bit floating point, the rest in 64-bit.
+        Netbench = "netbench": "the published simulations' mix of 32- and 64-bit floating point",
+    }
+}
+
+/// k as the published simulations hold it.
+pub(super) fn netbench_k(k: Ratio) -> f32 {
+    (k.numerator() as f64 / k.denominator() as f64) as f32
+}
+
+/// 1 / (1 - k) as the published simulations compute it.
+pub(super) fn netbench_scale(k: Ratio) -> f64 {
+    1.0 / f64::from(1.0 - netbench_k(k))
+}
+
+/// Which packets enter the window: 1, s + 1, 2s + 1, ...
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sampling {
+    every: u32,
+    /// Packets until the next one that enters.
+    left: u32,
+}
+
+impl Sampling {
+    /// One packet in `every`, beginning with the first.
+    ///
+    /// # Errors
+    /// 0.
+    pub(super) fn new(owner: &str, every: u32) -> Result<Self, ParamError> {
+        SAMPLE.check(owner, every)?;
+        Ok(Self { every, left: 0 })
+    }
+
+    /// Whether the packet that arrives now enters the window.
+    #[inline]
+    pub(super) fn takes_next(&mut self) -> bool {
+        let taken = self.left == 0;
+        self.left = if taken { self.every } else { self.left } - 1;
+        taken
+    }
+
+    /// Whether every packet enters.
+    pub(super) const fn takes_all(&self) -> bool {
+        self.every == 1
+    }
+
+    /// Its counter.
+    pub(super) fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        visit(self.left.into());
+    }
+}
+
 /// The sliding window and how it is asked.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
@@ -205,6 +264,15 @@ pub(super) const QUANTILE: Param = Param::choice::<Quantile>("quantile").or_word
 pub(super) const UPDATE: Param = Param::choice::<Update>("update")
     .or_word(Update::Before.word())
     .doc("Whether an arriving rank enters the window before or after its quantile is taken.");
+
+pub(super) const SAMPLE: Param = Param::integer("sample", 1, u32::MAX as u64).unit("packets").or_integer(1).doc(
+    "One packet in this many enters the window, beginning with the first: a small window then spans more time \
+     (AIFO section 4.4).",
+);
+
+pub(super) const ARITHMETIC: Param = Param::choice::<Arithmetic>("arithmetic")
+    .or_word(Arithmetic::Exact.word())
+    .doc("In what numbers the test is done; netbench is for repeating published runs, with compare = lt.");
 
 pub(super) const START_WINDOW: Param = Param::integers("start_window", 0, params::MAX_RANK)
     .unit("ranks")

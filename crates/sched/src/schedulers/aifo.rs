@@ -20,7 +20,7 @@
 //! Deviations: with `quantile = lt` the lowest rank passes the test on a full buffer; the physical limit then drops it
 //! ("full", not "admission"). All tests are exact, since k = 1/10 must not depend on rounding.
 
-use super::admission::{self, Admission, Estimate, Quantile, Update};
+use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use alloc::vec::Vec;
@@ -35,18 +35,6 @@ choices! {
         AtMost = "le": "admitted if quantile <= threshold (Algorithm 1)",
         /// Admitted if it is below the threshold, or if c <= kC: the published simulation.
         Below = "lt": "admitted if quantile < threshold or c <= kC (the published simulation)",
-    }
-}
-
-choices! {
-    /// In what numbers the test is done.
-    #[derive(Default)]
-    pub enum Arithmetic {
-        /// Integers, without rounding.
-        #[default]
-        Exact = "exact": "integers, without rounding",
-        /// Those of the published simulation: k and 1 - k in 32-bit floating point, the rest in 64-bit.
-        Netbench = "netbench": "the published simulation's mix of 32- and 64-bit floating point",
     }
 }
 
@@ -71,6 +59,8 @@ pub struct AifoParams {
     pub compare: Compare,
     /// In what numbers.
     pub arithmetic: Arithmetic,
+    /// Whether every rank passes while c <= kC.
+    pub headroom: bool,
     /// Ranks that the window starts with, oldest first.
     pub start_window: Vec<Rank>,
 }
@@ -91,6 +81,7 @@ impl AifoParams {
             update: Update::default(),
             compare: Compare::default(),
             arithmetic: Arithmetic::default(),
+            headroom: true,
             start_window: Vec::new(),
         }
     }
@@ -116,13 +107,11 @@ pub struct Aifo {
     estimate: Estimate,
     /// C, in the unit of the capacity.
     target: u64,
-    /// Up to this occupancy every rank passes: the largest c with c <= kC.
-    headroom: u64,
+    /// Up to this occupancy every rank passes: the largest c with c <= kC, if that is not left out.
+    headroom: Option<u64>,
     test: Test,
     update: Update,
-    sample: u32,
-    /// Packets until the next one that enters the window.
-    unsampled: u32,
+    sampling: Sampling,
     /// The test, if it is that of Algorithm 1 as printed: every rank enters the window first, and the
     /// occupancy stays within the target.
     plain: Option<Admission>,
@@ -152,7 +141,7 @@ impl FromParams for Aifo {
         let target_row = if room.counts_bytes() { &TARGET_BYTES } else { &TARGET_PACKETS };
         target_row.check(name, target)?;
         K.check_fraction(name, params.k)?;
-        SAMPLE.check(name, params.sample)?;
+        let sampling = Sampling::new(name, params.sample)?;
         let estimate = Estimate::new(name, params.window, 0, params.quantile, &params.start_window)?;
         let (numerator, denominator) = (params.k.numerator(), params.k.denominator());
         let (headroom, test) = match (params.arithmetic, params.compare) {
@@ -167,25 +156,27 @@ impl FromParams for Aifo {
                 (headroom as u64, test)
             }
             (Arithmetic::Netbench, compare) => {
-                let k = (numerator as f64 / denominator as f64) as f32;
-                // An integer c is at most kC if it is at most the floor.
-                ((k * target as f32) as u64, Test::Netbench { scale: 1.0 / f64::from(1.0 - k), compare })
+                let k = admission::netbench_k(params.k);
+                // An integer c is at most kC, a 64-bit product, if it is at most the floor.
+                let headroom = (f64::from(k) * target as f64) as u64;
+                (headroom, Test::Netbench { scale: admission::netbench_scale(params.k), compare })
             }
         };
         let decider = Self {
             plain: match test {
-                Test::AtMost(admission) if params.sample == 1 && params.update == Update::Before && limit <= target => {
+                Test::AtMost(admission)
+                    if params.headroom && params.sample == 1 && params.update == Update::Before && limit <= target =>
+                {
                     Some(admission)
                 }
                 _ => None,
             },
             estimate,
             target,
-            headroom,
+            headroom: params.headroom.then_some(headroom),
             test,
             update: params.update,
-            sample: params.sample,
-            unsampled: 0,
+            sampling,
         };
         Ok((decider, alloc::vec![params.capacity]))
     }
@@ -203,8 +194,8 @@ impl Decider for Aifo {
 
     /// The window, then the packets until the next one that enters it.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(self.sample == 1 && self.update == Update::Before, visit);
-        visit(self.unsampled.into());
+        self.estimate.visit_state(self.sampling.takes_all() && self.update == Update::Before, visit);
+        self.sampling.visit_state(visit);
     }
 }
 
@@ -213,7 +204,7 @@ impl Aifo {
     #[inline(always)]
     fn passes(&mut self, rank: Rank, used: u64) -> bool {
         let Some(admission) = self.plain else { return self.passes_with_options(rank, used) };
-        if used <= self.headroom {
+        if self.headroom.is_some_and(|headroom| used <= headroom) {
             self.estimate.push(rank);
             return true;
         }
@@ -221,25 +212,18 @@ impl Aifo {
         admission.passes(quantile, self.target - used)
     }
 
-    /// Whether an arriving rank enters the window: one in `sample` does.
-    #[inline]
-    fn is_sampled(&mut self) -> bool {
-        let sampled = self.unsampled == 0;
-        self.unsampled = if sampled { self.sample } else { self.unsampled } - 1;
-        sampled
-    }
-
     /// [`passes`](Self::passes) for whatever options.
     #[inline(never)]
     fn passes_with_options(&mut self, rank: Rank, used: u64) -> bool {
-        let sampled = self.is_sampled();
+        let sampled = self.sampling.takes_next();
         // Beyond the target the threshold is negative.
         let free = self.target.checked_sub(used);
-        let Some(free) = free.filter(|_| used > self.headroom) else {
+        let sheltered = self.headroom.is_some_and(|headroom| used <= headroom);
+        let Some(free) = free.filter(|_| !sheltered) else {
             if sampled {
                 self.estimate.push(rank);
             }
-            return used <= self.headroom;
+            return sheltered;
         };
         let quantile = match (sampled, self.update) {
             (true, Update::Before) => self.estimate.push_and_quantile(rank),
@@ -280,17 +264,13 @@ const WINDOW: Param = admission::WINDOW.or_integer(20);
 
 const K: Param = admission::K.or(Literal::Fraction(1, 10));
 
-const SAMPLE: Param = Param::integer("sample", 1, u32::MAX as u64).unit("packets").or_integer(1).doc(
-    "One packet in this many enters the window, beginning with the first: a small window then spans more time \
-          (section 4.4).",
-);
-
 const COMPARE: Param = Param::choice::<Compare>("compare")
     .or_word(Compare::AtMost.word())
     .doc("How the quantile is compared with the threshold.");
 
-const ARITHMETIC: Param = Param::choice::<Arithmetic>("arithmetic").or_word(Arithmetic::Exact.word()).doc(
-    "In what numbers the test is done; netbench is for repeating published runs, with update = after and compare = lt.",
+const HEADROOM: Param = Param::flag("headroom").or_flag(true).doc(
+    "Whether every rank passes while c <= kC, which Algorithm 1 implies; false is the published simulation of PACKS, \
+     whose AIFO may then drop a packet from an empty queue.",
 );
 
 impl FromArgs for AifoParams {
@@ -308,11 +288,12 @@ impl FromArgs for AifoParams {
             TARGET_BYTES,
             WINDOW,
             K,
-            SAMPLE,
+            admission::SAMPLE,
             admission::QUANTILE,
             admission::UPDATE,
             COMPARE,
-            ARITHMETIC,
+            admission::ARITHMETIC,
+            HEADROOM,
             admission::START_WINDOW,
         ],
     };
@@ -328,11 +309,12 @@ impl FromArgs for AifoParams {
             target,
             window: args.given(&WINDOW)?,
             k: args.given(&K)?,
-            sample: args.given(&SAMPLE)?,
+            sample: args.given(&admission::SAMPLE)?,
             quantile: admission::read_quantile(args)?,
             update: admission::read_update(args)?,
             compare: args.given(&COMPARE)?,
-            arithmetic: args.given(&ARITHMETIC)?,
+            arithmetic: args.given(&admission::ARITHMETIC)?,
+            headroom: args.given(&HEADROOM)?,
             start_window: admission::read_start_window(args)?,
         })
     }

@@ -18,9 +18,9 @@ mod strict_priority;
 use crate::store::Queue;
 use crate::{Packet, Queued};
 
-pub use admission::{Quantile, Update};
+pub use admission::{Arithmetic, Quantile, Update};
 pub use afq::{AfqParams, Counters as AfqCounters, Horizon};
-pub use aifo::{AifoParams, Arithmetic, Compare};
+pub use aifo::{AifoParams, Compare};
 pub use exp_pifo::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
 pub use fifo::FifoParams;
 pub use packs::{Occupancy, PacksParams};

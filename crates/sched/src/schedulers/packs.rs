@@ -10,6 +10,8 @@
 //! - shift: added to every rank that the window holds, not to the arriving one (section 6.1, Fig. 11; default 0);
 //! - quantile, update, compare: readings of Algorithm 1;
 //! - occupancy: that of each queue (Algorithm 1), or only that of the whole buffer (section 5, what a switch knows);
+//! - sample s: packets 1, s+1, 2s+1, ... enter the window (section 5; default 1);
+//! - arithmetic: exact, or the floating point of the published simulation;
 //! - fall-through: whether a packet whose queue is full tries the next ones (default yes: Algorithm 1).
 //!
 //! Cost: one count over the window and at most n comparisons per enqueue, O(1) per dequeue. A switch needs one register
@@ -22,7 +24,7 @@
 //! (no more inversions of the highest priority than AIFO) holds for batches, not when dequeues interleave; the tests
 //! keep a counterexample.
 
-use super::admission::{self, Admission, Estimate, Quantile, Update};
+use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::store::FreePlaces;
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
@@ -63,6 +65,10 @@ pub struct PacksParams {
     pub occupancy: Occupancy,
     /// Whether a packet whose queue is full tries the next ones.
     pub fall_through: bool,
+    /// One packet in this many enters the window.
+    pub sample: u32,
+    /// In what numbers the tests are done.
+    pub arithmetic: Arithmetic,
     /// Ranks that the window starts with, oldest first.
     pub start_window: Vec<Rank>,
 }
@@ -80,6 +86,8 @@ impl PacksParams {
             below: false,
             occupancy: Occupancy::default(),
             fall_through: true,
+            sample: 1,
+            arithmetic: Arithmetic::default(),
             start_window: Vec::new(),
         }
     }
@@ -109,6 +117,9 @@ pub struct Packs {
     update: Update,
     occupancy: Occupancy,
     fall_through: bool,
+    sampling: Sampling,
+    /// The test in floating point, where it is wanted.
+    netbench: Option<NetbenchTest>,
     /// For the test of Algorithm 1 as printed: at most eight queues that count packets, each for itself, and a full one is
     /// passed over.
     plain: Option<Plain>,
@@ -149,6 +160,22 @@ impl Plain {
     }
 }
 
+/// The test of the published simulation.
+#[derive(Clone, Copy, Debug)]
+struct NetbenchTest {
+    /// 1 / (1 - k), of a 32-bit k.
+    scale: f64,
+    below: bool,
+}
+
+impl NetbenchTest {
+    fn passes(self, (count, held): (u64, u64), share: f64, free: u64, total: u64) -> bool {
+        // In this order: 1 / (1 - k) * ((i + 1) * (1 / n)) * (C - c) / C * |W|.
+        let threshold = self.scale * share * free as f64 / total as f64 * held as f64;
+        if self.below { (count as f64) < threshold } else { count as f64 <= threshold }
+    }
+}
+
 impl FromParams for Packs {
     type Params = PacksParams;
 
@@ -159,7 +186,11 @@ impl FromParams for Packs {
         SHIFT.check(name, params.shift)?;
         let estimate = Estimate::new(name, params.window, params.shift, params.quantile, &params.start_window)?;
         let rooms: Vec<Room> = params.capacities.iter().map(|capacity| Room::new(*capacity)).collect();
-        let plain = params.occupancy == Occupancy::PerQueue
+        let netbench = (params.arithmetic == Arithmetic::Netbench)
+            .then(|| NetbenchTest { scale: admission::netbench_scale(params.k), below: params.below });
+        let plain = netbench.is_none()
+            && params.sample == 1
+            && params.occupancy == Occupancy::PerQueue
             && params.fall_through
             && !params.below
             && !rooms.iter().any(Room::counts_bytes);
@@ -175,6 +206,8 @@ impl FromParams for Packs {
             update: params.update,
             occupancy: params.occupancy,
             fall_through: params.fall_through,
+            sampling: Sampling::new(name, params.sample)?,
+            netbench,
             highest: params.start_window.iter().copied().max().unwrap_or(Rank::ZERO),
         };
         Ok((decider, params.capacities))
@@ -187,6 +220,7 @@ impl Decider for Packs {
         let rank = packet.rank;
         self.highest = self.highest.max(rank);
         let quantile = match self.update {
+            _ if !self.sampling.takes_next() => self.estimate.quantile(rank),
             Update::Before => self.estimate.push_and_quantile(rank),
             Update::After => {
                 let quantile = self.estimate.quantile(rank);
@@ -196,7 +230,7 @@ impl Decider for Packs {
         };
         let (queue, passed) = match &mut self.plain {
             Some(plain) => plain.take(&self.admission, quantile),
-            None => self.scan(self.admission.least(quantile), packet.size, queues),
+            None => self.scan(quantile, packet.size, queues),
         };
         match queue {
             queue if queue < queues.len() => Ok(queue),
@@ -227,7 +261,7 @@ impl Decider for Packs {
         if self.update == Update::After {
             return None;
         }
-        let first = self.refusing(self.admission.least(self.estimate.quantile(packet.rank)), queues);
+        let first = self.refusing(self.estimate.quantile(packet.rank), queues);
         (first < queues.len()).then_some(first)
     }
 
@@ -235,26 +269,42 @@ impl Decider for Packs {
         self.estimate.visit_window(visit);
     }
 
-    /// The window. What is free in the queues is known from their accounts, and the highest rank seen decides nothing.
+    /// The window, then the packets until the next one that enters it. What is free in the queues is known from their
+    /// accounts, and the highest rank seen decides nothing.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(self.update == Update::Before, visit);
+        self.estimate.visit_state(self.sampling.takes_all() && self.update == Update::Before, visit);
+        self.sampling.visit_state(visit);
     }
 }
 
 impl Packs {
-    /// Algorithm 1 for whatever options: the first queue whose test passes, for a test that asks for `least` free parts, and
-    /// that has room; a number beyond all if there is none; and whether any queue passes.
+    /// Algorithm 1 for whatever options: the first queue that `quantile` passes and that has room; a number beyond all if
+    /// there is none; and whether it passes any queue.
     #[inline(never)]
-    fn scan(&self, least: u64, size: u32, queues: &[Room]) -> (usize, bool) {
-        let (first, count) = (self.refusing(least, queues), queues.len());
+    fn scan(&self, quantile: (u64, u64), size: u32, queues: &[Room]) -> (usize, bool) {
+        let (first, count) = (self.refusing(quantile, queues), queues.len());
         let last = if self.fall_through { count } else { count.min(first + 1) };
         let queue = (first..last).find(|queue| queues[*queue].fits(size)).unwrap_or(usize::MAX);
         (queue, first < count)
     }
 
-    /// How many queues fail a test that asks for `least` free parts. Free space only adds up, so they are the first ones.
-    fn refusing(&self, least: u64, queues: &[Room]) -> usize {
-        self.free_parts(queues).filter(|free_parts| *free_parts < least).count()
+    /// How many queues `quantile` does not pass. Free space only adds up, so they are the first ones.
+    fn refusing(&self, quantile: (u64, u64), queues: &[Room]) -> usize {
+        let Some(test) = &self.netbench else {
+            let least = self.admission.least(quantile);
+            return self.free_parts(queues).filter(|free_parts| *free_parts < least).count();
+        };
+        let total: u64 = queues.iter().map(Room::total).sum();
+        let passes = |queue: usize, free_parts: u64| {
+            let (share, free) = match self.occupancy {
+                Occupancy::PerQueue => (1.0, free_parts),
+                Occupancy::Global => {
+                    ((queue + 1) as f64 * (1.0 / queues.len() as f64), free_parts / (queue as u64 + 1))
+                }
+            };
+            test.passes(quantile, share, free, total)
+        };
+        self.free_parts(queues).enumerate().take_while(|(queue, free_parts)| !passes(*queue, *free_parts)).count()
     }
 
     /// The free space that counts for each queue in turn, times the parts that the whole is cut into.
@@ -322,6 +372,8 @@ impl FromArgs for PacksParams {
             COMPARE,
             OCCUPANCY,
             FALL_THROUGH,
+            admission::SAMPLE,
+            admission::ARITHMETIC,
             admission::START_WINDOW,
         ],
     };
@@ -337,6 +389,8 @@ impl FromArgs for PacksParams {
             below: args.given::<Comparison>(&COMPARE)? == Comparison::Below,
             occupancy: args.given(&OCCUPANCY)?,
             fall_through: args.given(&FALL_THROUGH)?,
+            sample: args.given(&admission::SAMPLE)?,
+            arithmetic: args.given(&admission::ARITHMETIC)?,
             start_window: admission::read_start_window(args)?,
         })
     }

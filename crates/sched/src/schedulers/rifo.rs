@@ -8,8 +8,9 @@
 //! - T, the tracking range (packets, default 500, section VI): after T packets Min and Max restart at the rank of the
 //!   next one;
 //! - k, the guaranteed admission buffer (fraction of B, default 1/10, section VI);
-//! - mode: `alg1` (Algorithm 1, default), `eq3` (the division-free form of eq. 3) or `pow2` (the switch: eq. 3 with every
-//!   factor replaced by a power of two);
+//! - mode: `alg1` (Algorithm 1, default), `eq3` (the division-free form of eq. 3), `pow2` (the switch: eq. 3 with every
+//!   factor replaced by a power of two) or `netbench` (the published simulation, which compares the reversed score with
+//!   the free share);
 //! - reset counter: what the counter restarts at; 1 as Algorithm 1 says (period T, default), or 0 as the text says
 //!   (period T + 1).
 //!
@@ -24,6 +25,7 @@
 //! with a factor 0 is 0, and (1-k)B takes the nearest power of two (ties the lower one, at least 1). Where ranks or
 //! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
 
+use super::admission;
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
 use alloc::vec::Vec;
@@ -40,6 +42,9 @@ choices! {
         Eq3 = "eq3": "the test of eq. 3, which admits more if k > 0",
         /// As `Eq3` with each factor replaced by a power of two: the switch.
         Pow2 = "pow2": "eq. 3 on powers of two, as the switch tables compute it",
+        /// l <= kB, or (Max - r) / (Max - Min) >= (B - l) / B, in the numbers and with the registers of the published
+        /// simulation; the reset counter has no part in it.
+        Netbench = "netbench": "the published simulation: the reversed score against the free share",
     }
 }
 
@@ -97,6 +102,8 @@ impl RifoParams {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rifo {
+    /// In the mode of the published simulation all that decides; what follows stays unused.
+    published: Option<PublishedTest>,
     /// Smallest and largest rank of the tracking range; `min > max` before the first packet.
     min: u64,
     max: u64,
@@ -125,8 +132,11 @@ impl FromParams for Rifo {
         params::check_bounded_capacity(name, params.capacity)?;
         TRACKING_RANGE.check(name, params.tracking_range)?;
         K.check_fraction(name, params.k)?;
+        let total = Room::new(params.capacity).total();
         let decider = Self {
-            test: Test::new(params.mode, params.k, Room::new(params.capacity).total()),
+            published: (params.mode == RifoMode::Netbench)
+                .then(|| PublishedTest::new(params.tracking_range, params.k, total)),
+            test: Test::new(params.mode, params.k, total),
             min: u64::MAX,
             max: 0,
             counter: 0,
@@ -144,8 +154,14 @@ impl Decider for Rifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
         let rank = packet.rank.get();
-        self.track(rank);
-        if self.admits(rank, &queues[0]) { Ok(0) } else { Err(DropReason::Admission) }
+        let passes = match &mut self.published {
+            Some(published) => published.passes(rank, queues[0].used()),
+            None => {
+                self.track(rank);
+                self.admits(rank, &queues[0])
+            }
+        };
+        if passes { Ok(0) } else { Err(DropReason::Admission) }
     }
 
     /// Its two registers stand for a window: Min, then Max.
@@ -158,6 +174,10 @@ impl Decider for Rifo {
 
     /// Min and Max (-1 and 0 before the first packet), then the counter.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        if let Some(PublishedTest { min, max, counter, .. }) = self.published {
+            [min.into(), max.into(), counter as i64].into_iter().for_each(visit);
+            return;
+        }
         visit(self.min as i64);
         visit(self.max as i64);
         visit(self.counter as i64);
@@ -168,6 +188,9 @@ impl Rifo {
     /// Min and Max of the tracking range; `None` before the first packet.
     pub fn range(&self) -> Option<(Rank, Rank)> {
         let rank = Rank::saturating;
+        if let Some(published) = &self.published {
+            return published.range().map(|(min, max)| (rank(min), rank(max)));
+        }
         (self.min <= self.max).then(|| (rank(self.min), rank(self.max)))
     }
 
@@ -191,6 +214,54 @@ impl Rifo {
     }
 }
 
+/// The admission test of RIFO's public simulation, on every arrival and in its order.
+///
+/// Deviations from Algorithm 1: a rank that raises Max never lowers Min; the counter restarts Max and Min below and above
+/// all ranks after the test of every T-th packet; and (Max - r) / (Max - Min) must be *at least* the free share, so that
+/// beyond kB high ranks pass only where little is free. Ranks are 32-bit integers, scores 64-bit floating point: 0/0
+/// refuses.
+#[derive(Clone, Copy, Debug)]
+struct PublishedTest {
+    min: i32,
+    max: i32,
+    counter: u64,
+    tracking_range: u64,
+    /// kB: a 32-bit k times a 64-bit B.
+    guaranteed: f64,
+    total: u64,
+}
+
+impl PublishedTest {
+    fn new(tracking_range: u64, k: Ratio, total: u64) -> Self {
+        let guaranteed = f64::from(admission::netbench_k(k)) * total as f64;
+        Self { min: i32::MAX, max: 0, counter: 0, tracking_range, guaranteed, total }
+    }
+
+    /// Shows the registers an arriving rank, of which the low 32 bits count, and says whether it passes with `used` queued.
+    fn passes(&mut self, rank: u64, used: u64) -> bool {
+        let rank = rank as i32;
+        if rank > self.max {
+            self.max = rank;
+        } else if rank < self.min {
+            self.min = rank;
+        }
+        let difference = |lower: i32| f64::from(self.max.wrapping_sub(lower));
+        let score = difference(rank) / difference(self.min);
+        self.counter += 1;
+        if self.counter == self.tracking_range {
+            *self = Self { min: i32::MAX, max: i32::MIN, counter: 0, ..*self };
+        }
+        let free_share = (self.total as f64 - used as f64) / self.total as f64;
+        used as f64 <= self.guaranteed || score >= free_share
+    }
+
+    /// Min and Max, where both were set since the last restart.
+    fn range(&self) -> Option<(u64, u64)> {
+        let (min, max) = (u64::try_from(self.min).ok()?, u64::try_from(self.max).ok()?);
+        (min <= max).then_some((min, max))
+    }
+}
+
 impl Test {
     fn new(mode: RifoMode, k: Ratio, capacity: u64) -> Self {
         let denominator = k.denominator();
@@ -200,7 +271,7 @@ impl Test {
                 let guaranteed = u128::from(k.numerator()) * u128::from(capacity) / u128::from(denominator);
                 Self::Alg1 { guaranteed: guaranteed as u64 }
             }
-            RifoMode::Eq3 => Self::Eq3 { sheltered, denominator },
+            RifoMode::Eq3 | RifoMode::Netbench => Self::Eq3 { sheltered, denominator },
             RifoMode::Pow2 => {
                 let (shift, denominator) = (bits_above_16(capacity), u128::from(denominator));
                 let floor = (sheltered / denominator).checked_ilog2().unwrap_or(0);
@@ -274,14 +345,19 @@ impl FromArgs for RifoParams {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        let mode = args.given(&MODE)?;
         Ok(Self {
             capacity: params::read_capacity(args)?,
             tracking_range: args.given(&TRACKING_RANGE)?,
             k: args.given(&K)?,
-            mode: args.given(&MODE)?,
-            reset_counter: match args.given::<u8>(&RESET_COUNTER)? {
-                0 => ResetCounter::Zero,
-                _ => ResetCounter::One,
+            mode,
+            reset_counter: match mode {
+                // The counter stays unread: it has no effect here.
+                RifoMode::Netbench => ResetCounter::default(),
+                RifoMode::Alg1 | RifoMode::Eq3 | RifoMode::Pow2 => match args.given::<u8>(&RESET_COUNTER)? {
+                    0 => ResetCounter::Zero,
+                    _ => ResetCounter::One,
+                },
             },
         })
     }

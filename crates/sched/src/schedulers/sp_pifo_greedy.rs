@@ -27,6 +27,9 @@ use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, R
 use alloc::vec::Vec;
 use core::ops::Range;
 use pifolab_units::Rank;
+use seen::Seen;
+
+mod seen;
 
 choices! {
     /// How often the bounds are swept after a window.
@@ -40,7 +43,7 @@ choices! {
         /// Once, also where the risk stays the same: Algorithm 2 to the letter.
         OneOrEqual = "one-or-equal": "each bound moves by at most one rank per window, also if the risk stays the same (Algorithm 2 to the letter)",
         /// Once, over all ranks up to the next one in the window, as the paper's simulator does.
-        NextSeen = "next-seen": "each bound moves at most to the next rank in the window, which counts admitted packets (the paper's simulator)",
+        NextSeen = "next-seen": "each bound moves at most to the next rank in the window, which counts admitted packets (the public code)",
     }
 }
 
@@ -85,9 +88,12 @@ pub struct SpPifoGreedy {
     ranks: Option<u64>,
     steps: Steps,
     sample: Sample,
-    /// The bounds before a sweep of [`Steps::NextSeen`].
-    before: Vec<u64>,
+    /// In the place of the sample with [`Steps::NextSeen`].
+    seen: Option<Seen>,
 }
+
+/// The size of the rank space where none is given: that of the paper's simulations.
+const DEFAULT_RANKS: u64 = 100;
 
 /// The change of the risk by a move that would let bounds cross.
 const IMPOSSIBLE: i128 = i128::MAX;
@@ -103,13 +109,14 @@ impl FromParams for SpPifoGreedy {
         if let Some(ranks) = params.ranks {
             RANKS.check(name, ranks)?;
         }
+        let bounds: Vec<u64> = params.initial_bounds.iter().map(|bound| bound.get()).collect();
         let decider = Self {
-            bounds: params.initial_bounds.iter().map(|bound| bound.get()).collect(),
+            seen: (params.steps == Steps::NextSeen).then(|| Seen::new(&bounds, params.ranks.unwrap_or(DEFAULT_RANKS))),
+            bounds,
             window: params.window as usize,
             ranks: params.ranks,
             steps: params.steps,
             sample: Sample::with_capacity(params.window as usize),
-            before: Vec::with_capacity(params.initial_bounds.len()),
         };
         Ok((decider, params.capacities))
     }
@@ -122,11 +129,14 @@ impl Decider for SpPifoGreedy {
         if self.ranks.is_some_and(|ranks| rank >= ranks) {
             return Err(DropReason::RankOutOfRange);
         }
-        if self.steps == Steps::NextSeen {
+        let queue = self.queue_of(rank);
+        if let Some(seen) = &mut self.seen {
             // The paper's simulator counts what it has enqueued.
-            let queue = self.queue_of(rank);
             if queues[queue].fits(packet.size) {
-                self.sample(rank);
+                seen.note(rank, queue, &self.bounds);
+                if seen.packets == self.window {
+                    seen.move_bounds(&mut self.bounds);
+                }
             }
             return Ok(queue);
         }
@@ -148,6 +158,9 @@ impl Decider for SpPifoGreedy {
     /// effect.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         self.bounds.iter().for_each(|bound| visit(*bound as i64));
+        if let Some(seen) = &self.seen {
+            return seen.visit_state(visit);
+        }
         visit(self.sample.ranks.len() as i64);
         let mut ranks = self.sample.ranks.clone();
         ranks.sort_unstable();
@@ -173,10 +186,7 @@ impl SpPifoGreedy {
 
     fn adapt(&mut self) {
         self.sample.sort();
-        match self.steps {
-            Steps::NextSeen => self.sweep_to_seen(),
-            _ => while self.sweep() && self.steps == Steps::UntilConvergence {},
-        }
+        while self.sweep() && self.steps == Steps::UntilConvergence {}
         self.sample.clear();
     }
 
@@ -196,29 +206,6 @@ impl SpPifoGreedy {
             }
         }
         moved
-    }
-
-    /// Moves each bound to the next higher or the next lower rank that the window held, if the packets on that side of
-    /// the bound lie further from it. Which packets those are is decided by the bounds that the window had.
-    fn sweep_to_seen(&mut self) {
-        self.before.clone_from(&self.bounds);
-        for queue in (1..self.bounds.len()).rev() {
-            let rank = self.before[queue];
-            let own = rank..self.before.get(queue + 1).copied().unwrap_or(u64::MAX);
-            let above = if queue == 1 { 0 } else { self.before[queue - 1] }..rank;
-            let next = if own.is_empty() { None } else { self.sample.lowest(rank + 1..own.end) };
-            if self.sample.distance(above.clone(), rank) < self.sample.distance(own.clone(), rank)
-                && let Some(next) = next
-                && Some(&next) != self.bounds.get(queue + 1)
-            {
-                self.bounds[queue] = next;
-            } else if let Some(previous) = self.sample.highest(above.clone())
-                && self.sample.distance(above, previous) > self.sample.distance(own, previous)
-                && previous > self.bounds[queue - 1]
-            {
-                self.bounds[queue] = previous;
-            }
-        }
     }
 
     /// By how much the risk changes, in units of 1/k^2, if the lowest rank of `queue` moves to the queue above (eq. 9).
@@ -289,16 +276,6 @@ impl Sample {
         self.places(ranks).len() as i128
     }
 
-    /// The lowest rank among these that a packet had.
-    fn lowest(&self, ranks: Range<u64>) -> Option<u64> {
-        self.ranks[self.places(ranks)].first().copied()
-    }
-
-    /// The highest.
-    fn highest(&self, ranks: Range<u64>) -> Option<u64> {
-        self.ranks[self.places(ranks)].last().copied()
-    }
-
     /// The sum of |r - `from`| over the packets whose rank r was one of these; `from` lies at or beyond an end.
     fn distance(&self, ranks: Range<u64>, from: u64) -> i128 {
         let places = self.places(ranks);
@@ -346,7 +323,6 @@ impl FromArgs for SpPifoGreedyParams {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        const DEFAULT_RANKS: u64 = 100;
         let capacities = params::read_queue_capacities(args)?;
         let ranks = args.get(&RANKS)?;
         let initial_bounds = match read_bounds(args, &INITIAL_BOUNDS)? {
@@ -467,6 +443,34 @@ mod tests {
             assert!(offer(&mut scheduler, rank).is_admitted());
         }
         assert_eq!(scheduler.decider.bounds, [0, 40]);
+    }
+
+    /// The public code's rank space ends at 100: no bound goes there, although a packet may have that rank.
+    #[test]
+    fn the_last_bound_stays_inside_the_rank_space() {
+        let mut scheduler = greedy(&[0, 50], 3, Steps::NextSeen);
+        for rank in [100, 100, 120] {
+            assert!(offer(&mut scheduler, rank).is_admitted());
+        }
+        assert_eq!(scheduler.decider.bounds, [0, 50]);
+        for rank in [100, 60, 120] {
+            assert!(offer(&mut scheduler, rank).is_admitted());
+        }
+        assert_eq!(scheduler.decider.bounds, [0, 60]);
+    }
+
+    /// 7 was the largest when it came: it stays out of the sum, although 9 came later.
+    #[test]
+    fn the_largest_rank_so_far_does_not_count_downwards() {
+        let mut scheduler = greedy(&[0, 10], 3, Steps::NextSeen);
+        for rank in [7, 9, 10] {
+            assert!(offer(&mut scheduler, rank).is_admitted());
+        }
+        assert_eq!(scheduler.decider.bounds, [0, 10]);
+        for rank in [9, 7, 10] {
+            assert!(offer(&mut scheduler, rank).is_admitted());
+        }
+        assert_eq!(scheduler.decider.bounds, [0, 9]);
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct Config {
     pub header_bytes: u32,
     /// Rounding of serialisation times. Default: up to the picosecond.
     pub rounding: Rounding,
+    /// Whose serialisation time a packet from a queue takes. Default: its own.
+    pub wire_time: WireTime,
     /// What happens first among events of equal time.
     pub equal_times: EqualTimes,
     /// Where packets get their ranks from. Default: from the transport.
@@ -62,6 +64,20 @@ impl fmt::Debug for Controllers {
 }
 
 pifolab_params::choices! {
+    /// How long a packet that comes from a port's queue occupies the wire.
+    #[derive(Default)]
+    pub enum WireTime {
+        /// Its own serialisation time. The default.
+        #[default]
+        Own = "own": "its own",
+        /// The serialisation time of the packet that the port sent before it, as in the fork of Netbench behind PACKS. A
+        /// packet that finds the port idle takes its own. For repeating published runs only.
+        OfPacketBefore = "of-packet-before":
+            "that of the packet which its port sent before it, as in PACKS's public code",
+    }
+}
+
+pifolab_params::choices! {
     /// What happens first among events of equal time.
     #[derive(Default)]
     pub enum EqualTimes {
@@ -73,7 +89,7 @@ pifolab_params::choices! {
         Insertion = "insertion": "in the order in which events were scheduled",
         /// As `Insertion`, but within a batch of equal-time events in the order of the AIFO paper's Netbench fork (see
         /// [`TieOrder::Batch`](crate::event_queue::TieOrder::Batch)).
-        NetbenchBatch = "netbench-batch": "the order of the AIFO paper's simulator",
+        NetbenchBatch = "netbench-batch": "the order of the AIFO paper's simulator and of those made from it",
     }
 }
 
@@ -99,6 +115,8 @@ pub struct PortConfig {
     pub discipline: Discipline,
     /// Mark a packet (congestion experienced) that arrives when at least this many bytes wait. Default: never.
     pub ecn_threshold_bytes: Option<u64>,
+    /// Mark a packet that arrives when at least this many packets wait, beside the threshold in bytes. Default: never.
+    pub ecn_threshold_packets: Option<u32>,
     /// What a packet meets that arrives at an idle port. Default: the scheduler, like any other.
     pub idle: IdlePort,
     /// Whether the packet on the wire counts against the capacity. Only drop-tail ports can do that. Default: no.
@@ -143,6 +161,9 @@ pifolab_params::choices! {
         /// admitted it goes to the wire at once, and the rank function is not told of a departure, since it never waited
         /// (the AIFO ports of the AIFO paper's fork).
         Admission = "admission": "the scheduler's admission test, then the wire at once",
+        /// The wire, but the rank function gives it a rank: the scheduler never hears of it (STFQ over PACKS in PACKS's public
+        /// code).
+        Ranked = "ranked": "the wire, with a rank: the rank function sees it, the scheduler does not",
     }
 }
 
@@ -159,6 +180,7 @@ impl Config {
             routing: Routing::default(),
             header_bytes: 40,
             rounding: Rounding::default(),
+            wire_time: WireTime::default(),
             equal_times: EqualTimes::default(),
             ranks: Ranks::default(),
             link_changes: Vec::new(),
@@ -275,11 +297,21 @@ impl PortConfig {
                 <Pifo>::new(params).expect("an unlimited PIFO needs no parameters")
             }),
         };
-        Self { ecn_threshold_bytes: self.ecn_threshold_bytes, ..ports }
+        Self {
+            ecn_threshold_bytes: self.ecn_threshold_bytes,
+            ecn_threshold_packets: self.ecn_threshold_packets,
+            ..ports
+        }
     }
 
     fn with_discipline(discipline: Discipline) -> Self {
-        Self { discipline, ecn_threshold_bytes: None, idle: IdlePort::default(), in_service_occupies_buffer: false }
+        Self {
+            discipline,
+            ecn_threshold_bytes: None,
+            ecn_threshold_packets: None,
+            idle: IdlePort::default(),
+            in_service_occupies_buffer: false,
+        }
     }
 
     /// Marks packets that arrive when at least `threshold_bytes` wait.

@@ -42,7 +42,7 @@ mod engine;
 mod failures;
 mod ideal;
 mod net;
-mod netbench_aifo_wfq;
+mod netbench_live_window;
 mod port;
 mod profile;
 mod queue;
@@ -54,11 +54,11 @@ mod trace_hashes;
 
 pub use config::{
     Config, ConfigError, Controllers, Discipline, EqualTimes, IdlePort, MakeController, MakeScheduler, PortConfig,
-    PortInfo, Ranks,
+    PortInfo, Ranks, WireTime,
 };
 pub use engine::{Network, Simulation};
 pub use failures::LinkChange;
-pub use netbench_aifo_wfq::NetbenchAifoWfq;
+pub use netbench_live_window::{LiveTest, NetbenchLiveWindow};
 pub use pifolab_workload::flows::Flow;
 pub use profile::{NetbenchTransport, Profile};
 pub use queue::PortScheduler;

@@ -177,7 +177,7 @@ impl<'a, O: Observer> Net<'a, O> {
         let mut ports = Vec::with_capacity(config.topology.links.len());
         for (number, link) in config.topology.links.iter().enumerate() {
             let kind = if link.from < hosts { &config.host_port } else { &config.switch_port };
-            ports.push(Port::new(kind, number as u32, *link, hosts, observer.watches())?);
+            ports.push(Port::new(kind, number as u32, *link, hosts, observer.watches(), config.wire_time)?);
         }
         let full = segment_bytes + config.header_bytes;
         let reach = |port: &Port| {
@@ -378,7 +378,7 @@ impl<'a, O: Observer> Net<'a, O> {
         port.arrived_packets += 1;
         port.arrived_bytes += u64::from(size);
         let idle = if PLAIN || self.lazy { port.busy_until <= now } else { port.serving.is_none() };
-        if port.backlog >= port.ecn_threshold {
+        if port.backlog >= port.ecn_threshold || port.waiting >= port.ecn_threshold_packets {
             in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
             port.marked_packets += 1;
         }
@@ -397,7 +397,17 @@ impl<'a, O: Observer> Net<'a, O> {
         if idle {
             match fifo.pass(arriving) {
                 Ok(()) => {
-                    return begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
+                    return begin(
+                        port,
+                        &mut self.events,
+                        number,
+                        packet,
+                        size,
+                        false,
+                        now,
+                        self.rounding,
+                        PLAIN || self.lazy,
+                    );
                 }
                 Err(reason) => return self.drop_packet(number, packet, size, reason),
             }
@@ -420,9 +430,14 @@ impl<'a, O: Observer> Net<'a, O> {
         let InFlight { size, flow, segment: Segment { rank, .. }, .. } = self.packets[packet as usize];
         let arriving = Arriving { size, rank, flow };
         if idle {
-            let passed = if port.idle == IdlePort::Bypass { Ok(()) } else { port.queue.pass(arriving) };
+            let passed = match port.idle {
+                IdlePort::Bypass | IdlePort::Ranked => Ok(()),
+                IdlePort::Scheduler | IdlePort::Admission => port.queue.pass(arriving),
+            };
             match passed {
-                Ok(()) => begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy),
+                Ok(()) => {
+                    begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy)
+                }
                 Err(reason) => self.drop_packet(number, packet, size, reason),
             }
             return;
@@ -457,15 +472,18 @@ impl<'a, O: Observer> Net<'a, O> {
         let port = &mut self.ports[number as usize];
         let InFlight { segment, flow, size, .. } = self.packets[packet as usize];
         let descriptor = Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now };
-        let passes = port.waiting == 0 && idle && port.idle == IdlePort::Bypass;
+        let passes = port.waiting == 0 && idle && matches!(port.idle, IdlePort::Bypass | IdlePort::Ranked);
         if passes {
+            if port.idle == IdlePort::Ranked {
+                port.queue.rank_unqueued(&descriptor, now);
+            }
             if !PLAIN && self.watched {
                 let view = PacketView::from(&descriptor);
                 self.observer.on_admit(PortId(number), view, 0, port.queue.inspect(), now);
                 self.observer.on_dequeue(PortId(number), view, 0, port.queue.inspect(), now);
             }
             let port = &mut self.ports[number as usize];
-            begin(port, &mut self.events, number, packet, size, now, self.rounding, PLAIN || self.lazy);
+            begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy);
             return;
         }
         if port.wants_hints {
@@ -500,7 +518,7 @@ impl<'a, O: Observer> Net<'a, O> {
         if idle {
             let port = &self.ports[number as usize];
             let unqueued = port.idle == IdlePort::Admission && port.waiting == 1;
-            self.begin_scheduled::<PLAIN>(number, unqueued, now);
+            self.begin_scheduled::<PLAIN>(number, true, unqueued, now);
         }
         let port = &mut self.ports[number as usize];
         port.most_waiting = port.most_waiting.max(port.waiting);
@@ -554,7 +572,7 @@ impl<'a, O: Observer> Net<'a, O> {
         while port.waiting > 0 && port.busy_until <= now {
             let start = port.busy_until;
             let Handle { number: packet, size } = port.take_next();
-            begin(port, &mut self.events, number, packet, size, start, self.rounding, true);
+            begin(port, &mut self.events, number, packet, size, true, start, self.rounding, true);
         }
     }
 
@@ -566,7 +584,7 @@ impl<'a, O: Observer> Net<'a, O> {
             if port.waiting == 0 || port.busy_until > now || port.held_back {
                 return;
             }
-            self.begin_scheduled::<PLAIN>(number, false, port.busy_until);
+            self.begin_scheduled::<PLAIN>(number, false, false, port.busy_until);
         }
     }
 
@@ -575,15 +593,15 @@ impl<'a, O: Observer> Net<'a, O> {
         let port = &mut self.ports[number as usize];
         if port.queue.stores_handles() {
             let Handle { number: packet, size } = port.take_next();
-            begin(port, &mut self.events, number, packet, size, now, self.rounding, self.lazy);
+            begin(port, &mut self.events, number, packet, size, true, now, self.rounding, self.lazy);
         } else {
-            self.begin_scheduled::<false>(number, false, now);
+            self.begin_scheduled::<false>(number, false, false, now);
         }
     }
 
-    /// Takes the next packet from the scheduler of an idle port and starts to send it. `unqueued`: it was admitted just
-    /// now and goes past the queue.
-    fn begin_scheduled<const PLAIN: bool>(&mut self, number: u32, unqueued: bool, now: Time) {
+    /// Takes the next packet from the scheduler of an idle port and starts to send it. `found_idle`: a packet
+    /// arrived just now at the idle wire; `unqueued`: it goes past the queue.
+    fn begin_scheduled<const PLAIN: bool>(&mut self, number: u32, found_idle: bool, unqueued: bool, now: Time) {
         loop {
             let port = &mut self.ports[number as usize];
             let outcome = port.queue.dequeue(unqueued, now);
@@ -603,6 +621,7 @@ impl<'a, O: Observer> Net<'a, O> {
                         number,
                         packet.id as u32,
                         packet.size,
+                        !found_idle,
                         now,
                         self.rounding,
                         PLAIN || self.lazy,
@@ -723,11 +742,12 @@ fn begin(
     number: u32,
     packet: u32,
     size: u32,
+    queued: bool,
     now: Time,
     rounding: Rounding,
     lazy: bool,
 ) {
-    port.transmit(size, now, rounding);
+    port.transmit(size, queued, now, rounding);
     if lazy {
         events.push(port.busy_until + port.delay, Event::Arrive { port: number, packet }.pack());
     } else {

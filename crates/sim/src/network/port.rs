@@ -1,6 +1,6 @@
 //! An output port: a scheduler and a serialiser.
 
-use super::config::{ConfigError, Discipline, IdlePort, PortConfig, PortInfo};
+use super::config::{ConfigError, Discipline, IdlePort, PortConfig, PortInfo, WireTime};
 use super::queue::{Handle, Queue};
 use super::result::PortResult;
 use super::topology::Link;
@@ -18,6 +18,7 @@ pub(super) struct Port {
     /// Bytes in the queue.
     pub(super) backlog: u64,
     pub(super) ecn_threshold: u64,
+    pub(super) ecn_threshold_packets: u32,
     /// Packets in the queue.
     pub(super) waiting: u32,
     /// The node at the far end.
@@ -28,6 +29,7 @@ pub(super) struct Port {
     /// The scheduler holds packets but releases none before some later instant, for which an event is scheduled.
     pub(super) held_back: bool,
     squeezes: bool,
+    wire_time: WireTime,
     pub(super) arrived_packets: u64,
     pub(super) arrived_bytes: u64,
     pub(super) sent_packets: u64,
@@ -43,6 +45,8 @@ pub(super) struct Port {
     most_packets: u32,
     most_bytes: u64,
     link: Link,
+    /// Bytes of the last packet sent; kept only where it times the next one.
+    size_before: u32,
     pub(super) marked_packets: u64,
     pub(super) link_down_packets: u64,
     pub(super) lost_on_wire_packets: u64,
@@ -57,6 +61,7 @@ impl Port {
         link: Link,
         hosts: u32,
         watched: bool,
+        wire_time: WireTime,
     ) -> Result<Self, ConfigError> {
         const BIT_PS_PER_S: u64 = 8_000_000_000_000;
         let info = PortInfo { port: number, from: link.from, to: link.to, rate: link.rate };
@@ -73,6 +78,7 @@ impl Port {
             ps_per_byte: if BIT_PS_PER_S.is_multiple_of(bps) { BIT_PS_PER_S / bps } else { 0 },
             backlog: 0,
             ecn_threshold: config.ecn_threshold_bytes.unwrap_or(u64::MAX),
+            ecn_threshold_packets: config.ecn_threshold_packets.unwrap_or(u32::MAX),
             waiting: 0,
             to: link.to,
             idle: config.idle,
@@ -80,6 +86,7 @@ impl Port {
             wants_hints: queue.wants_hints(),
             held_back: false,
             squeezes: config.in_service_occupies_buffer,
+            wire_time,
             most_packets,
             most_bytes,
             arrived_packets: 0,
@@ -92,6 +99,7 @@ impl Port {
             serving: None,
             queue,
             link,
+            size_before: 0,
             marked_packets: 0,
             link_down_packets: 0,
             lost_on_wire_packets: 0,
@@ -113,10 +121,15 @@ impl Port {
         })
     }
 
-    /// Books the transmission of a packet of `size` bytes that begins at `now`.
+    /// Books the transmission of a packet of `size` bytes, from the queue or not, that begins at `now`.
     #[inline(always)]
-    pub(super) fn transmit(&mut self, size: u32, now: Time, rounding: Rounding) {
-        let time = self.serialisation(size, rounding);
+    pub(super) fn transmit(&mut self, size: u32, queued: bool, now: Time, rounding: Rounding) {
+        let mut timed = size;
+        if self.wire_time == WireTime::OfPacketBefore {
+            timed = if queued && self.size_before > 0 { self.size_before } else { size };
+            self.size_before = size;
+        }
+        let time = self.serialisation(timed, rounding);
         self.held_back = false;
         self.busy_until = now + time;
         if self.squeezes {

@@ -1,6 +1,6 @@
 //! The option sets of the published runs.
 
-use super::config::{Config, EqualTimes, IdlePort};
+use super::config::{Config, EqualTimes, IdlePort, WireTime};
 use super::routing::Routing;
 use pifolab_transport::dctcp::{Cut, DctcpParams};
 use pifolab_transport::{AckRank, Congestion, RankRule, TcpParams, TransportParams};
@@ -19,6 +19,11 @@ pifolab_params::choices! {
         NetbenchSpPifo = "netbench-sp-pifo": "the options of the SP-PIFO paper's simulator",
         /// The AIFO paper's fork of Netbench.
         NetbenchAifo = "netbench-aifo": "the options of the AIFO paper's simulator",
+        /// The fork of Netbench in PACKS's public code (an earlier submission of the paper): the AIFO fork's order of
+        /// events, and the wire time of the packet sent before.
+        NetbenchPacks = "netbench-packs": "the options of the simulator in PACKS's public code",
+        /// The fork of Netbench in RIFO's public code: the AIFO fork with RIFO's ports.
+        NetbenchRifo = "netbench-rifo": "the options of the simulator in RIFO's public code",
     }
 }
 
@@ -37,22 +42,26 @@ impl Profile {
     /// Sets every option of the network that the profile stands for. `config`'s transport keeps its kind but gets the
     /// profile's details where it is one of the forks' (see [`transport`](Self::transport)); its host ports become like
     /// its switch ports. An idle port bypasses its scheduler, unless it is set to [`IdlePort::Admission`] as the forks'
-    /// AIFO ports need it.
+    /// AIFO and RIFO ports need it.
     pub fn apply(self, config: &mut Config) {
         config.header_bytes = 120;
         config.rounding = Rounding::DownToNanosecond;
         config.routing = Routing::NetbenchHash;
         config.equal_times = match self {
             Self::NetbenchSpPifo => EqualTimes::Insertion,
-            Self::NetbenchAifo => EqualTimes::NetbenchBatch,
+            Self::NetbenchAifo | Self::NetbenchPacks | Self::NetbenchRifo => EqualTimes::NetbenchBatch,
         };
-        if config.switch_port.idle != IdlePort::Admission {
+        config.wire_time = match self {
+            Self::NetbenchPacks => WireTime::OfPacketBefore,
+            Self::NetbenchSpPifo | Self::NetbenchAifo | Self::NetbenchRifo => WireTime::Own,
+        };
+        if matches!(config.switch_port.idle, IdlePort::Scheduler) {
             config.switch_port.idle = IdlePort::Bypass;
         }
         config.host_port = config.switch_port.clone();
     }
 
-    /// The transport as both forks have it.
+    /// The transport as all forks have it.
     pub fn transport(self, kind: NetbenchTransport) -> TransportParams {
         let pfabric = kind == NetbenchTransport::Pfabric;
         let tcp = TcpParams {

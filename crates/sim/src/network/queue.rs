@@ -180,6 +180,14 @@ impl Queue {
         }
     }
 
+    /// Tells a rank function of a packet that goes past the scheduler.
+    #[cold]
+    pub(super) fn rank_unqueued(&mut self, packet: &Packet, now: Time) {
+        if let Self::Ranked(ranked) = self {
+            ranked.rank_unqueued(packet, now);
+        }
+    }
+
     /// Takes the next packet, where packets are stored. `unqueued`: it was admitted just now by an idle port and goes past the
     /// queue, so that no rank function is told of a departure.
     #[inline]

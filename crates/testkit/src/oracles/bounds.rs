@@ -106,27 +106,32 @@ impl From<Settings> for Greedy {
     }
 }
 
-/// As the paper's simulator: a bound goes to the next rank up if the packets behind it lie further away in sum than
-/// those before it, or else down to the one before if that is the other way round from there.
-fn to_seen(bounds: &mut [i128], distribution: &[(i128, u128)]) {
-    let before = &bounds.to_vec();
-    let in_queue = |queue: usize| distribution.iter().filter(move |(rank, _)| queue_of(before, *rank) == queue);
+/// As the paper's public code: a bound goes to the next rank up if the packets behind it lie further away in sum than
+/// those before it, or else down to the largest one before if that is the other way round from there. Where no larger rank
+/// came, the next one up is where the neighbour was. Packets that were the largest when they came do not count downwards.
+fn to_seen(bounds: &mut [i128], ranks: &[i128], end: i128) {
+    let before = bounds.to_vec();
+    let in_queue = |queue: usize| ranks.iter().copied().filter(|rank| queue_of(&before, *rank) == queue).collect();
     for place in (1..bounds.len()).rev() {
-        let from =
-            |queue: usize, to: i128| in_queue(queue).map(|(rank, count)| count * rank.abs_diff(to)).sum::<u128>();
+        let (own, above): (Vec<i128>, Vec<i128>) = (in_queue(place), in_queue(place - 1));
         let here = bounds[place];
-        let up = in_queue(place).map(|(rank, _)| *rank).filter(|rank| *rank > here).min();
-        let down = in_queue(place - 1).map(|(rank, _)| *rank).max();
-        if let Some(up) = up
-            && from(place - 1, here) < from(place, here)
-            && Some(&up) != bounds.get(place + 1)
-        {
+        let neighbour = |bounds: &[i128]| bounds.get(place + 1).copied().unwrap_or(end);
+        let up = own.iter().copied().filter(|rank| *rank > here).min();
+        let up = up.unwrap_or(i128::MAX).min(neighbour(&before));
+        let mut largest = before[place - 1];
+        let mut overtaken: Vec<i128> = Vec::new();
+        for rank in &above {
+            largest = largest.max(*rank);
+            overtaken.extend(Some(*rank).filter(|rank| *rank != largest));
+        }
+        let below: i128 = above.iter().map(|rank| here - rank).sum();
+        let beyond: i128 = own.iter().map(|rank| rank - here).sum();
+        let below_largest: i128 = overtaken.iter().map(|rank| largest - rank).sum();
+        let beyond_largest: i128 = own.iter().map(|rank| rank - largest).sum();
+        if below < beyond && up != neighbour(bounds) {
             bounds[place] = up;
-        } else if let Some(down) = down
-            && from(place - 1, down) > from(place, down)
-            && down > bounds[place - 1]
-        {
-            bounds[place] = down;
+        } else if below_largest > beyond_largest && largest != bounds[place - 1] {
+            bounds[place] = largest;
         }
     }
 }
@@ -140,6 +145,10 @@ impl Greedy {
     }
 
     fn adapt(&mut self) {
+        if self.settings.get_word("steps", "one") == "next-seen" {
+            to_seen(&mut self.fixed.bounds, &std::mem::take(&mut self.sample), self.settings.get("ranks", 100));
+            return;
+        }
         let mut distribution: Vec<(i128, u128)> = Vec::new();
         for rank in std::mem::take(&mut self.sample) {
             match distribution.iter_mut().find(|(known, _)| *known == rank) {
@@ -149,10 +158,6 @@ impl Greedy {
         }
         let bounds = &mut self.fixed.bounds;
         let steps = self.settings.get_word("steps", "one");
-        if steps == "next-seen" {
-            to_seen(bounds, &distribution);
-            return;
-        }
         let least = i128::from(steps == "one-or-equal");
         loop {
             let before = bounds.clone();

@@ -9,6 +9,12 @@ fn fraction(numerator: i128, denominator: i128) -> BigRational {
     BigRational::new(numerator.into(), denominator.into())
 }
 
+/// k in 32 bits.
+pub(super) fn single(k: &BigRational) -> f32 {
+    let part = |part: &num_bigint::BigInt| i64::try_from(part).expect("k has small parts") as f64;
+    (part(k.numer()) / part(k.denom())) as f32
+}
+
 /// The latest ranks.
 struct Window {
     ranks: Vec<i128>,
@@ -73,11 +79,11 @@ impl Aifo {
         let used = i128::from(self.buffer[0].used());
         let k = self.settings.get_fraction("k", (1, 10));
         let strict = self.settings.get_word("compare", "le") == "lt";
+        let headroom = self.settings.get_flag("headroom", true);
         if self.settings.get_word("arithmetic", "exact") == "netbench" {
             // k and 1 - k in 32 bits, the rest in 64.
-            let part = |part: &num_bigint::BigInt| i64::try_from(part).expect("k has small parts") as f64;
-            let k = (part(k.numer()) / part(k.denom())) as f32;
-            if used as f32 <= k * target as f32 {
+            let k = single(&k);
+            if headroom && used as f64 <= f64::from(k) * target as f64 {
                 return true;
             }
             let held = self.window.ranks.len().max(1) as f64;
@@ -87,11 +93,10 @@ impl Aifo {
         }
         let threshold = fraction(target - used, target) / (fraction(1, 1) - &k);
         let quantile = self.window.quantile(rank);
-        if strict {
-            fraction(used, 1) <= k * fraction(target, 1) || quantile < threshold
-        } else {
-            quantile <= threshold
+        if headroom && fraction(used, 1) <= k * fraction(target, 1) {
+            return true;
         }
+        if strict { quantile < threshold } else { quantile <= threshold }
     }
 }
 
@@ -120,6 +125,7 @@ impl Oracle for Aifo {
 pub struct Packs {
     queues: Vec<Buffer>,
     window: Window,
+    arrivals: i128,
     settings: Settings,
 }
 
@@ -128,6 +134,7 @@ impl From<Settings> for Packs {
         Self {
             queues: Buffer::all(&settings.capacities()),
             window: Window::new(&settings, settings.get("window", 1000)),
+            arrivals: 0,
             settings,
         }
     }
@@ -147,11 +154,32 @@ impl Packs {
         }
     }
 
+    /// The test of the published simulation for queue `i`, from 1.
+    fn passes_in_floats(&self, i: usize, count: i128) -> bool {
+        let room = |queues: &[Buffer]| queues.iter().map(Buffer::total).sum::<u64>() as f64;
+        let free = |queues: &[Buffer]| queues.iter().map(|queue| queue.total() - queue.used()).sum::<u64>() as f64;
+        let k = single(&self.settings.get_fraction("k", (0, 1)));
+        let (share, free) = match self.settings.get_word("occupancy", "per-queue") {
+            "global" => (i as f64 * (1.0 / self.queues.len() as f64), free(&self.queues)),
+            _ => (1.0, free(&self.queues[..i])),
+        };
+        let held = self.window.ranks.len().max(1) as f64;
+        let threshold = (1.0 / f64::from(1.0f32 - k)) * share * free / room(&self.queues) * held;
+        match self.settings.get_word("compare", "le") {
+            "lt" => (count as f64) < threshold,
+            _ => count as f64 <= threshold,
+        }
+    }
+
     fn select(&self, offer: &Offer) -> Result<usize, DropReason> {
         let quantile = self.window.quantile(offer.rank.into());
         let k = self.settings.get_fraction("k", (0, 1));
         let below = self.settings.get_word("compare", "le") == "lt";
+        let in_floats = self.settings.get_word("arithmetic", "exact") == "netbench";
         let passing = (0..self.queues.len()).filter(|queue| {
+            if in_floats {
+                return self.passes_in_floats(queue + 1, self.window.count(offer.rank.into()));
+            }
             let threshold = self.free(queue + 1) / (fraction(1, 1) - &k);
             if below { quantile < threshold } else { quantile <= threshold }
         });
@@ -169,11 +197,13 @@ impl Packs {
 impl Oracle for Packs {
     fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
         let before = self.settings.get_word("update", "before") == "before";
-        if before {
+        let sampled = self.arrivals % self.settings.get("sample", 1) == 0;
+        self.arrivals += 1;
+        if sampled && before {
             self.window.push(offer.rank.into());
         }
         let queue = self.select(&offer);
-        if !before {
+        if sampled && !before {
             self.window.push(offer.rank.into());
         }
         match queue {

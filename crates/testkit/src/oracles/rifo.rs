@@ -1,5 +1,6 @@
 //! RIFO, Algorithm 1, eq. 3 and the tables of section V.
 
+use super::quantile::single;
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Settings};
 use num_rational::BigRational;
@@ -11,11 +12,13 @@ pub struct Rifo {
     range: Option<(u64, u64)>,
     counter: i128,
     settings: Settings,
+    /// Max and Min of the published simulation.
+    registers: (i32, i32),
 }
 
 impl From<Settings> for Rifo {
     fn from(settings: Settings) -> Self {
-        Self { buffer: [Buffer::new(settings.capacity())], range: None, counter: 0, settings }
+        Self { buffer: [Buffer::new(settings.capacity())], range: None, counter: 0, settings, registers: (0, i32::MAX) }
     }
 }
 
@@ -82,9 +85,37 @@ impl Rifo {
     }
 }
 
+impl Rifo {
+    /// The published simulation, step by step.
+    fn admits_as_published(&mut self, rank: u64) -> bool {
+        let (mut max, mut min) = self.registers;
+        let rank = rank as u32 as i32;
+        if rank > max {
+            max = rank;
+        } else if rank < min {
+            min = rank;
+        }
+        let score = f64::from(max.wrapping_sub(rank)) / f64::from(max.wrapping_sub(min));
+        self.counter += 1;
+        if self.counter == self.settings.get("tracking_range_packets", 500) {
+            (max, min, self.counter) = (i32::MIN, i32::MAX, 0);
+        }
+        self.registers = (max, min);
+        let (total, used) = (self.buffer[0].total() as f64, self.buffer[0].used() as f64);
+        let k = single(&self.settings.get_fraction("k", (1, 10)));
+        used <= f64::from(k) * total || score >= (total - used) / total
+    }
+}
+
 impl Oracle for Rifo {
     fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
         let rank = offer.rank;
+        if self.settings.get_word("mode", "alg1") == "netbench" {
+            return match self.admits_as_published(rank) {
+                true => store(&mut self.buffer, 0, offer),
+                false => Answer::Dropped(DropReason::Admission),
+            };
+        }
         if self.counter == self.settings.get("tracking_range_packets", 500) {
             self.range = Some((rank, rank));
             self.counter = self.settings.get("reset_counter", 1);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::params::Value;
-use crate::schedulers::{Aifo, Pifo, PifoParams};
+use crate::schedulers::{Aifo, Pifo, PifoParams, deciders};
 use crate::{Dequeued, Enqueued, Inspect, Packet, Scheduler};
 use alloc::string::ToString;
 use pifolab_units::{Bytes, Time};
@@ -237,4 +237,31 @@ fn departure_rates_at_stationarity_are_those_of_theorem_1() {
         let difference = (sent[rank] as f64 - expected).abs() / per_rank;
         assert!(difference < 0.02, "rank {rank}: {} sent, {expected} expected", sent[rank]);
     }
+}
+
+/// A 32-bit 0.7 is a little less than 0.7: times 20 it is below 14 in 64 bits, and 14 if the product is rounded to 32.
+#[test]
+fn the_published_headroom_is_a_product_in_64_bits() {
+    let params = AifoParams {
+        k: Ratio::new(7, 10).unwrap(),
+        arithmetic: Arithmetic::Netbench,
+        compare: Compare::Below,
+        ..AifoParams::packets(20)
+    };
+    let (aifo, _) = <deciders::Aifo as FromParams>::from_params(params).unwrap();
+    assert_eq!(aifo.headroom, Some(13));
+}
+
+#[test]
+fn without_headroom_an_empty_queue_refuses_a_rank_above_all_sampled_ones() {
+    let params =
+        AifoParams { k: Ratio::ZERO, sample: 9, compare: Compare::Below, headroom: false, ..AifoParams::packets(4) };
+    let mut aifo = Aifo::new(params).unwrap();
+    let mut offer = |rank: u32| {
+        let packet = Packet { id: 0, flow: 0, size: 100, rank: Rank::from(rank), arrival: Time::ZERO };
+        let admitted = aifo.enqueue(packet, Time::ZERO).is_admitted();
+        let _ = aifo.dequeue(Time::ZERO);
+        admitted
+    };
+    assert_eq!([5, 5, 6].map(&mut offer), [true, true, false]);
 }
