@@ -62,7 +62,8 @@ fn compile(clang: &str, source: &Path, object: &Path) {
     let machine = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets CARGO_CFG_TARGET_ARCH");
     let headers = format!("/usr/include/{machine}-linux-gnu");
     let mut command = Command::new(clang);
-    command.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"]);
+    // In a file, so that scripts/test_programs_in_guests.sh compiles with the same.
+    command.args(include_str!("bpf/flags").split_ascii_whitespace());
     command.arg(format!("-I{}", object.parent().expect("a file in OUT_DIR").display()));
     if fs::exists(&headers).unwrap_or(false) {
         command.arg(format!("-I{headers}"));

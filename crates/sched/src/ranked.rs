@@ -60,6 +60,11 @@ pub trait RankFn {
     fn reads(&self) -> Facts {
         self.needs()
     }
+
+    /// Forgets what is remembered of `flow`: its number will be another flow's.
+    fn forget_flow(&mut self, flow: u32) {
+        let _ = flow;
+    }
 }
 
 impl<R: RankFn + ?Sized> RankFn for alloc::boxed::Box<R> {
@@ -83,6 +88,9 @@ impl<R: RankFn + ?Sized> RankFn for alloc::boxed::Box<R> {
     }
     fn reads(&self) -> Facts {
         (**self).reads()
+    }
+    fn forget_flow(&mut self, flow: u32) {
+        (**self).forget_flow(flow);
     }
 }
 
@@ -183,6 +191,9 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
 
     fn wants_hints(&self) -> bool {
         self.rank_fn.reads().has_hints()
+    }
+    fn forget_flow(&mut self, flow: u32) {
+        self.rank_fn.forget_flow(flow);
     }
 }
 

@@ -38,6 +38,12 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
     fn wants_hints(&self) -> bool {
         false
     }
+
+    /// Forgets what is remembered of `flow`: its number will be another flow's. Only what rank functions remember is
+    /// meant, not packets. For callers that see more flows than they have numbers for.
+    fn forget_flow(&mut self, flow: u32) {
+        let _ = flow;
+    }
 }
 
 impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
@@ -55,5 +61,8 @@ impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
     }
     fn wants_hints(&self) -> bool {
         (**self).wants_hints()
+    }
+    fn forget_flow(&mut self, flow: u32) {
+        (**self).forget_flow(flow);
     }
 }

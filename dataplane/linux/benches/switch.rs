@@ -8,6 +8,7 @@
 //! Ends with status 1 if a link of 500 Mb/s was not kept full.
 
 use pifolab_dataplane::Result;
+use pifolab_dataplane::rank::RankOptions;
 use pifolab_dataplane::switch::bridge::prefer_this_thread;
 use pifolab_dataplane::switch::choice::SchedulerOptions;
 use pifolab_dataplane::switch::frame::udp_frame;
@@ -100,6 +101,7 @@ fn measure(scheduler: &str, rate_mbps: f64, offered_mbps: Option<f64>) -> Result
         scheduler: scheduler.to_owned(),
         parameters: SchedulerOptions::default(),
         rank: "dscp".to_owned(),
+        rank_options: RankOptions::default(),
         link: LinkArgs { rate_mbps, delay_us: 0, overhead_bytes: 0 },
     };
     let stop = &AtomicBool::new(false);

@@ -16,7 +16,20 @@
 #define EXPONENTS 64
 
 /* Where a packet's rank comes from. */
-enum pf_rank_source { RANK_DSCP, RANK_PAYLOAD, RANK_LAS, RANK_STFQ };
+enum pf_rank_source {
+	RANK_DSCP,
+	RANK_PAYLOAD,
+	RANK_VLAN,
+	RANK_MPLS,
+	RANK_MARK,
+	/* From here on, those that look at the flow. */
+	RANK_TABLE,
+	RANK_LAS,
+	RANK_STFQ,
+};
+
+/* The largest rank. */
+#define MAX_RANK (EMPTY_SLOT - 1)
 
 /* How the program knows what the queues hold. */
 enum pf_occupancy {
@@ -31,6 +44,13 @@ enum pf_verdict { ADMITTED, DROPPED_ADMISSION, DROPPED_FULL };
 
 /* cb[0] of a classified packet: the queue in the low bits, this above. */
 #define CLASSIFIED 0x50460000U
+/* In place of a queue, for frames that have a share of the link of their own: address resolution and neighbour discovery,
+ * and anything else that is not IP. */
+#define QUEUE_NEIGHBOUR MAX_QUEUES
+#define QUEUE_OTHER (MAX_QUEUES + 1)
+/* Minor numbers of their classes. */
+#define CLASS_NEIGHBOUR 0xffe1
+#define CLASS_OTHER 0xffe2
 
 /* Frozen before the program is loaded: the verifier removes what a configuration does not use. */
 struct pf_config {
@@ -48,6 +68,10 @@ struct pf_config {
 	__u32 payload_offset;
 	__u32 payload_width;
 	__u32 shuffle_ranks; /* cost only: every packet gets another rank below 64 */
+	__u64 rank_missing;  /* of IP packets that carry none */
+	__u64 rank_not_ip;   /* of frames that are not IP, if they have no share of their own */
+	__u32 not_ip_share;  /* they have one; for a BPF qdisc: in 65536ths of the link */
+	__u32 weighted;      /* STFQ: the table has weights */
 
 	/* The virtual clock: bytes per nanosecond with 20 fractional bits, and what HTB lets ahead. */
 	__u64 rate;
@@ -106,6 +130,9 @@ struct pf_qdisc_stats {
 	__u64 admitted;
 	__u64 dropped; /* on arrival */
 	__u64 evicted;
+	__u64 unranked; /* IP packets that carry no rank */
+	__u64 neighbour;
+	__u64 other; /* not IP */
 };
 
 /* What happened, per queue: written by the classifier under the qdisc's lock, read by user space. */
@@ -114,7 +141,9 @@ struct pf_stats {
 	__u64 admitted_bytes[MAX_QUEUES];
 	__u64 full[MAX_QUEUES]; /* the test passed, but this queue had no room */
 	__u64 admission;        /* the test refused the rank */
-	__u64 unranked;         /* not IP: to queue 0, past the scheduler */
+	__u64 unranked;         /* IP packets that carry no rank */
+	__u64 neighbour;        /* address resolution and neighbour discovery */
+	__u64 other;            /* not IP */
 	__u64 resyncs;          /* times that the counters did not agree with the qdisc and were set right */
 };
 
@@ -193,14 +222,24 @@ struct pf_exp_table {
 	__u64 bounds[EXPONENTS * MAX_QUEUES];
 };
 
-/* A flow, for ranks that are computed. IPv6 addresses are folded to 64 bits. */
+/* A flow. Addresses are as in the packet; those of IPv4 stand in the last word, behind zeros. */
 struct pf_flow {
-	__u64 source;
-	__u64 destination;
-	__u32 ports;
-	__u32 protocol;
+	__u32 source[4];
+	__u32 destination[4];
+	__u32 ports; /* source in the high half; host byte order */
+	__u16 protocol;
+	__u16 version; /* 4 or 6 */
 };
 
 #define MAX_FLOWS 65536
+
+/* The key of a prefix: the side and the version of IP stand before the address, so that one trie holds all. */
+struct pf_prefix {
+	__u32 bits; /* of what follows */
+	__u32 kind; /* side << 8 | version; network byte order */
+	__u32 address[4];
+};
+
+enum pf_side { PREFIX_DESTINATION, PREFIX_SOURCE };
 
 #endif

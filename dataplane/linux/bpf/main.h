@@ -6,18 +6,22 @@
 #include "occupancy.h"
 #include "rank.h"
 
+/* Writes a field of the context. Written in C, stores to different fields on different paths are merged into one through
+ * a computed address by newer compilers, which the verifier refuses. */
+#define SET(skb, field, value)                                                                                 \
+	asm volatile("*(u32 *)(%0 + %1) = %2"                                                                  \
+		     :                                                                                         \
+		     : "r"(skb), "i"(__builtin_offsetof(struct __sk_buff, field)), "r"((__u64)(__u32)(value)) \
+		     : "memory")
+
 /* Marks the packet for the tracepoints and for the queue that takes it. */
-static __always_inline int finish(struct __sk_buff *skb, struct decision decision, __u64 rank, __u32 bytes)
+static __always_inline void mark(struct __sk_buff *skb, struct decision decision, __u64 rank, __u32 bytes)
 {
-	skb->cb[0] = CLASSIFIED | decision.queue;
-	skb->cb[1] = rank >> 32;
-	skb->cb[2] = rank;
-	skb->cb[3] = decision.verdict;
-	skb->cb[4] = bytes;
-	if (decision.verdict != ADMITTED)
-		return TC_ACT_SHOT;
-	skb->tc_classid = decision.queue + 1;
-	return TC_ACT_OK;
+	SET(skb, cb[0], CLASSIFIED | decision.queue);
+	SET(skb, cb[1], rank >> 32);
+	SET(skb, cb[2], rank);
+	SET(skb, cb[3], decision.verdict);
+	SET(skb, cb[4], bytes);
 }
 
 SEC("tc")
@@ -27,12 +31,25 @@ int classify(struct __sk_buff *skb)
 	struct decision decision;
 	__u32 bytes = skb->wire_len;
 	__u64 rank = 0;
+	enum pf_kind kind = read_headers(skb, &headers);
 
+	if (kind == KIND_NEIGHBOUR)
+		stats.neighbour++;
+	else if (kind == KIND_OTHER)
+		stats.other++;
+	if (kind != KIND_IP && config.not_ip_share) {
+		bool neighbour = kind == KIND_NEIGHBOUR;
+
+		mark(skb, admit(neighbour ? QUEUE_NEIGHBOUR : QUEUE_OTHER), 0, bytes);
+		SET(skb, tc_classid, neighbour ? CLASS_NEIGHBOUR : CLASS_OTHER);
+		return TC_ACT_OK;
+	}
 	look_at_queues(skb);
-	if (!rank_of(skb, bytes, &headers, &rank)) {
+	if (kind != KIND_IP) {
+		rank = config.rank_not_ip;
+	} else if (!rank_of(skb, bytes, &headers, &rank)) {
 		stats.unranked++;
-		book(0, bytes);
-		return finish(skb, admit(0), 0, bytes);
+		rank = config.rank_missing;
 	}
 	if (config.shuffle_ranks) {
 		/* A linear congruential generator (Knuth's MMIX). */
@@ -42,20 +59,24 @@ int classify(struct __sk_buff *skb)
 	decision = decide(rank, bytes);
 	__u32 queue = decision.queue & (MAX_QUEUES - 1);
 
+	/* A rank that was given to what is not IP must not move STFQ's virtual time. */
+	mark(skb, decision, kind == KIND_IP ? rank : 0, bytes);
 	switch (decision.verdict) {
 	case ADMITTED:
 		stats.admitted_packets[queue]++;
 		stats.admitted_bytes[queue] += bytes;
 		book(queue, bytes);
-		charge(&headers, rank, bytes);
-		break;
+		if (kind == KIND_IP)
+			charge(&headers, rank, bytes);
+		SET(skb, tc_classid, queue + 1);
+		return TC_ACT_OK;
 	case DROPPED_FULL:
 		stats.full[queue]++;
-		break;
+		return TC_ACT_SHOT;
 	default:
 		stats.admission++;
+		return TC_ACT_SHOT;
 	}
-	return finish(skb, decision, rank, bytes);
 }
 
 #endif

@@ -169,7 +169,8 @@ struct carried {
 	__u32 bytes;
 };
 
-/* What the classifier wrote into the packet; false if it never saw the packet. */
+/* What the classifier wrote into the packet; false if it never saw the packet. Frames with a share of their own have no
+ * queue that is counted. */
 static __always_inline bool read_carried(struct sk_buff *skb, struct carried *carried)
 {
 	bpf_probe_read_kernel(carried, sizeof(*carried),
@@ -178,7 +179,7 @@ static __always_inline bool read_carried(struct sk_buff *skb, struct carried *ca
 	if ((carried->queue & 0xFFFF0000U) != CLASSIFIED)
 		return false;
 	carried->queue &= 0xFFFF;
-	return carried->queue < MAX_QUEUES;
+	return true;
 }
 
 /* Sets the counters right from the kernel's own. Tracepoints have been seen to stay silent for some milliseconds on one
@@ -202,7 +203,8 @@ int BPF_PROG(count_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq,
 	if (!is_ours(qdisc, txq))
 		return 0;
 	if (read_carried(skb, &carried) && carried.verdict == ADMITTED) {
-		counters.entered[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
+		if (carried.queue < MAX_QUEUES)
+			counters.entered[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
 		counters.held++;
 	}
 	if (counters.held != qdisc->q.qlen)
@@ -233,7 +235,8 @@ int BPF_PROG(count_dequeue, struct Qdisc *qdisc, const struct netdev_queue *txq,
 		} else if (read_carried(next, &carried)) {
 			__u64 rank = (__u64)carried.rank_high << 32 | carried.rank_low;
 
-			counters.left[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
+			if (carried.queue < MAX_QUEUES)
+				counters.left[carried.queue & (MAX_QUEUES - 1)] += units(carried.bytes);
 			counters.held--;
 			if (rank > counters.virtual_time)
 				counters.virtual_time = rank;

@@ -14,6 +14,14 @@ pub struct Args {
     /// One JSON object
     #[arg(long)]
     json: bool,
+    /// Load every eBPF program with every option that changes its code, and say which the kernel refuses
+    #[cfg(feature = "ebpf")]
+    #[arg(long)]
+    programs: bool,
+    /// With --programs: programs from this folder (NAME.bpf.o), which another compiler may have made
+    #[cfg(feature = "ebpf")]
+    #[arg(long, value_name = "FOLDER", requires = "programs")]
+    objects: Option<std::path::PathBuf>,
 }
 
 /// What was looked at.
@@ -189,6 +197,25 @@ pub fn examine() -> Vec<Finding> {
     findings
 }
 
+/// Loads every program, and says what came of it.
+#[cfg(feature = "ebpf")]
+fn try_programs(args: &Args) -> Result<()> {
+    use crate::ebpf::loads::{Summary, check};
+    let loads = check(args.objects.as_deref())?;
+    let summary = Summary::of(&loads);
+    if args.json {
+        println!("{}", serde_json::json!({ "summary": summary, "loads": loads }));
+        return Ok(());
+    }
+    for load in &loads {
+        if let Some(reason) = &load.refused {
+            println!("refused: {}: {reason}", load.what);
+        }
+    }
+    println!("loaded: {summary}");
+    Ok(())
+}
+
 /// The Debian packages that bring what is missing.
 fn packages(findings: &[Finding]) -> Vec<&'static str> {
     let of = |what: &str| match what {
@@ -209,6 +236,10 @@ fn packages(findings: &[Finding]) -> Vec<&'static str> {
 /// # Errors
 /// Neither data plane can work here.
 pub fn run(args: Args) -> Result<()> {
+    #[cfg(feature = "ebpf")]
+    if args.programs {
+        return try_programs(&args);
+    }
     let findings = examine();
     let ok = |what: &str| findings.iter().filter(|finding| finding.what == what).all(|finding| finding.ok);
     let switch = ok("a network namespace of one's own");

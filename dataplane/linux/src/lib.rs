@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod ebpf;
 pub mod error;
 pub mod net;
+pub mod rank;
 pub mod record;
 pub mod switch;
 pub mod testbed;

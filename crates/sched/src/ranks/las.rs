@@ -43,6 +43,10 @@ impl RankFn for Las {
     fn needs(&self) -> Facts {
         Facts::NONE
     }
+
+    fn forget_flow(&mut self, flow: u32) {
+        *self.seen.get_mut(flow) = 0;
+    }
 }
 
 impl FromArgs for Las {

@@ -138,6 +138,10 @@ impl RankFn for Stfq {
         };
     }
 
+    fn forget_flow(&mut self, flow: u32) {
+        *self.finish.get_mut(flow) = 0;
+    }
+
     fn on_drop(&mut self, packet: &Packet, _now: Time) {
         if self.give_back {
             let increment = self.increment(packet);

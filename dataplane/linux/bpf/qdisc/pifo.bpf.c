@@ -69,9 +69,13 @@ SEC("struct_ops")
 int BPF_PROG(pifo_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct bpf_sk_buff_ptr *to_free)
 {
 	__u32 bytes = frame_bytes(skb);
-	__u64 rank = rank_of(skb);
 	struct packet *packet;
 	struct sk_buff *victim;
+	__u64 rank = 0;
+	enum pf_kind kind = rank_of(skb, &rank);
+
+	if (kind != KIND_IP && config.not_ip_share)
+		return enqueue_in_share(skb, sch, kind == KIND_NEIGHBOUR, to_free);
 
 	/* In bytes, one arrival may push out several. */
 	for (__u32 i = 0; i < MAX_VICTIMS && used + units(bytes) > config.total; i++) {
@@ -120,6 +124,9 @@ struct sk_buff *BPF_PROG(pifo_dequeue, struct Qdisc *sch)
 
 	if (!sch->q.qlen || !link_is_free(sch))
 		return NULL;
+	skb = dequeue_from_share(sch);
+	if (skb)
+		return skb;
 	packet = take_first();
 	if (!packet)
 		return NULL;
@@ -157,6 +164,7 @@ SEC("struct_ops")
 void BPF_PROG(pifo_reset, struct Qdisc *sch)
 {
 	bpf_loop(MAX_HELD, free_first, NULL, 0);
+	reset_share();
 	used = 0;
 	sch->q.qlen = 0;
 	sch->qstats.backlog = 0;

@@ -24,7 +24,9 @@
 
 /* Of linux/bpf.h. */
 #ifndef __LINUX_BPF_H__
+#define BPF_MAP_TYPE_HASH 1
 #define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_LPM_TRIE 11
 #endif
 
 #define NET_XMIT_SUCCESS 0
@@ -52,11 +54,20 @@ struct bpf_rb_node {
 
 struct sk_buff {
 	unsigned int len;
-	__u16 protocol;
-	__u16 network_header;
-	unsigned char *head;
+	__u32 mark;
+	__u16 vlan_proto;
+	__u16 vlan_tci;
 	char cb[48];
 } KERNEL_STRUCT;
+
+/* What the kernel calls its sk_buff where the context of a filter is meant. Defined, since a declaration would not match. */
+struct __sk_buff {
+	__u32 len;
+};
+
+struct bpf_dynptr {
+	__u64 opaque[2];
+} __attribute__((aligned(8)));
 
 struct qdisc_skb_cb {
 	unsigned int pkt_len;
@@ -105,6 +116,7 @@ extern struct bpf_rb_node *bpf_rbtree_first(struct bpf_rb_root *root) __ksym;
 extern struct bpf_rb_node *bpf_rbtree_remove(struct bpf_rb_root *root, struct bpf_rb_node *node) __ksym;
 extern struct bpf_rb_node *bpf_rbtree_root(struct bpf_rb_root *root) __ksym;
 extern struct bpf_rb_node *bpf_rbtree_right(struct bpf_rb_root *root, struct bpf_rb_node *node) __ksym;
+extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags, struct bpf_dynptr *to) __ksym;
 extern void bpf_kfree_skb(struct sk_buff *skb) __ksym;
 extern void bpf_qdisc_skb_drop(struct sk_buff *skb, struct bpf_sk_buff_ptr *to_free) __ksym;
 extern void bpf_qdisc_watchdog_schedule(struct Qdisc *sch, __u64 expire, __u64 delta_ns) __ksym;
@@ -133,51 +145,108 @@ static __always_inline __u64 units(__u32 bytes)
 	return config.in_bytes ? bytes : 1;
 }
 
-static __always_inline __u64 payload_rank(const unsigned char *payload)
-{
-	__u8 bytes[8] = {};
-	__u64 rank = 0;
-	__u32 width = config.payload_width;
+/* Reading through a dynptr finds bytes wherever they lie, also in the fragments of a packet. */
+#define PACKET struct bpf_dynptr
+#define load_bytes(packet, offset, to, length) bpf_dynptr_read(to, length, packet, offset, 0)
 
-	if (width > sizeof(bytes) || bpf_probe_read_kernel(bytes, width, payload + config.payload_offset) < 0)
-		return 0;
-	for (__u32 i = 0; i < sizeof(bytes); i++) {
-		if (i >= width)
-			break;
-		rank = rank << 8 | bytes[i];
+#include "../frame.h"
+
+/* What a packet is to the scheduler, and its rank if it has one. */
+static __always_inline enum pf_kind rank_of(struct sk_buff *skb, __u64 *rank)
+{
+	struct headers headers = {};
+	struct bpf_dynptr packet;
+	enum pf_kind kind = KIND_OTHER;
+	__u32 tags = skb->vlan_proto || skb->vlan_tci ? 1 : 0;
+
+	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) == 0)
+		kind = parse(&packet, skb->len, tags, skb->vlan_tci, &headers);
+	if (kind != KIND_IP) {
+		*rank = config.rank_not_ip;
+		if (kind == KIND_NEIGHBOUR)
+			stats.neighbour++;
+		else
+			stats.other++;
+	} else if (!carried_rank(&packet, &headers, skb->mark, rank)) {
+		*rank = config.rank_missing;
+		stats.unranked++;
 	}
-	return rank < EMPTY_SLOT ? rank : EMPTY_SLOT - 1;
+	return kind;
 }
 
-/* The rank of a packet as the filters have it (rank.h); what is not IP (address resolution) goes first. */
-static __always_inline __u64 rank_of(struct sk_buff *skb)
-{
-	const unsigned char *ip = skb->head + skb->network_header;
-	__u8 header[40] = {}, protocol;
-	__u32 transport;
+/* A packet in a first-in-first-out queue. */
+struct waiting {
+	__u32 bytes;
+	struct sk_buff KPTR *skb;
+	struct bpf_list_node node;
+};
 
-	if (bpf_probe_read_kernel(header, sizeof(header), ip) < 0)
-		return 0;
-	if (skb->protocol == __builtin_bswap16(0x0800)) {
-		if (config.rank_source == RANK_DSCP)
-			return header[1] >> 2;
-		if ((header[6] & 0x1F) | header[7])
-			return 0;
-		protocol = header[9];
-		transport = (header[0] & 0xF) * 4;
-	} else if (skb->protocol == __builtin_bswap16(0x86DD)) {
-		if (config.rank_source == RANK_DSCP)
-			return (header[0] & 0xF) << 2 | header[1] >> 6;
-		protocol = header[6];
-		transport = sizeof(header);
-	} else {
-		return 0;
-	}
-	if (protocol == 17)
-		return payload_rank(ip + transport + 8);
-	if (protocol != 6 || bpf_probe_read_kernel(header, 20, ip + transport) < 0)
-		return 0;
-	return payload_rank(ip + transport + (header[12] >> 4) * 4);
+struct fifo {
+	struct bpf_spin_lock lock;
+	struct bpf_list_head packets CONTAINS(waiting, node);
+};
+
+/* The scheduler's queues, if it has such, and those of frames that are not IP. */
+#define FIFOS (MAX_QUEUES + 2)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FIFOS);
+	__type(key, __u32);
+	__type(value, struct fifo);
+} fifos SEC(".maps");
+
+static __always_inline struct waiting *take_oldest(__u32 index)
+{
+	struct fifo *fifo = bpf_map_lookup_elem(&fifos, &index);
+	struct bpf_list_node *node;
+
+	if (!fifo)
+		return NULL;
+	bpf_spin_lock(&fifo->lock);
+	node = bpf_list_pop_front(&fifo->packets);
+	bpf_spin_unlock(&fifo->lock);
+	return node ? container_of(node, struct waiting, node) : NULL;
+}
+
+/* Puts a packet behind the others of a queue, or drops it where memory is short; false then. */
+static __always_inline bool put_behind(__u32 index, struct sk_buff *skb, __u32 bytes, struct bpf_sk_buff_ptr *to_free)
+{
+	struct fifo *fifo = bpf_map_lookup_elem(&fifos, &index);
+	struct waiting *waiting;
+	struct sk_buff *none;
+
+	if (!fifo)
+		goto drop;
+	waiting = new_object(struct waiting);
+	if (!waiting)
+		goto drop;
+	waiting->bytes = bytes;
+	none = bpf_kptr_xchg(&waiting->skb, skb);
+	if (none) /* there is none in a new object */
+		bpf_qdisc_skb_drop(none, to_free);
+	bpf_spin_lock(&fifo->lock);
+	bpf_list_push_back_impl(&fifo->packets, &waiting->node, NULL, 0);
+	bpf_spin_unlock(&fifo->lock);
+	return true;
+drop:
+	bpf_qdisc_skb_drop(skb, to_free);
+	return false;
+}
+
+/* One step of emptying a queue; the helper that repeats it spares the verifier from following every step. */
+static int free_oldest(__u32 step, void *index)
+{
+	struct waiting *waiting = take_oldest(*(__u32 *)index);
+	struct sk_buff *skb;
+
+	if (!waiting)
+		return 1;
+	skb = bpf_kptr_xchg(&waiting->skb, NULL);
+	if (skb)
+		bpf_kfree_skb(skb);
+	drop_object(waiting);
+	return 0;
 }
 
 /* Whether the link is free; if not, the kernel asks again when it is. */
@@ -208,6 +277,79 @@ static __always_inline void admitted(struct Qdisc *sch, __u32 bytes)
 	sch->q.qlen++;
 	sch->qstats.backlog += bytes;
 	stats.admitted++;
+}
+
+/* Frames that are not IP, in a share of the link of their own: before ranked packets, but no faster than the share.
+ * Address resolution and neighbour discovery take turns with all else. */
+#define SHARE_LIMIT 32
+
+static __u32 share_held[2];
+static __u32 share_turn;
+static __u64 share_not_before;
+
+static __always_inline int enqueue_in_share(struct sk_buff *skb, struct Qdisc *sch, bool neighbour,
+					    struct bpf_sk_buff_ptr *to_free)
+{
+	__u32 bytes = frame_bytes(skb), index = neighbour ? QUEUE_NEIGHBOUR : QUEUE_OTHER;
+
+	if (share_held[!neighbour] >= SHARE_LIMIT) {
+		bpf_qdisc_skb_drop(skb, to_free);
+		goto dropped;
+	}
+	if (!put_behind(index, skb, bytes, to_free))
+		goto dropped;
+	share_held[!neighbour]++;
+	admitted(sch, bytes);
+	return NET_XMIT_SUCCESS;
+dropped:
+	sch->qstats.drops++;
+	stats.dropped++;
+	return NET_XMIT_DROP;
+}
+
+/* The next frame of the share, if one may leave. */
+static __always_inline struct sk_buff *dequeue_from_share(struct Qdisc *sch)
+{
+	struct waiting *waiting;
+	struct sk_buff *skb;
+	__u64 now;
+	__u32 turn;
+
+	if (!share_held[0] && !share_held[1])
+		return NULL;
+	now = bpf_ktime_get_ns();
+	if (now < share_not_before) {
+		/* Nothing else waits: the kernel has to be told when to ask again. */
+		if (sch->q.qlen == share_held[0] + share_held[1])
+			bpf_qdisc_watchdog_schedule(sch, share_not_before, 0);
+		return NULL;
+	}
+	turn = share_turn & 1;
+	if (!share_held[turn])
+		turn ^= 1;
+	share_turn = turn ^ 1;
+	waiting = take_oldest(QUEUE_NEIGHBOUR + turn);
+	if (!waiting)
+		return NULL;
+	share_held[turn]--;
+	skb = bpf_kptr_xchg(&waiting->skb, NULL);
+	/* From bytes to the time that they take at the share of the rate. */
+	share_not_before = now + ((((__u64)waiting->bytes << 20) / config.rate) << 16) / config.not_ip_share;
+	drop_object(waiting);
+	if (skb)
+		send(sch, skb);
+	return skb;
+}
+
+static __always_inline void reset_share(void)
+{
+	__u32 index = QUEUE_NEIGHBOUR;
+
+	bpf_loop(MAX_HELD, free_oldest, &index, 0);
+	index = QUEUE_OTHER;
+	bpf_loop(MAX_HELD, free_oldest, &index, 0);
+	share_held[0] = 0;
+	share_held[1] = 0;
 }
 
 #endif

@@ -11,84 +11,50 @@ static __always_inline bool fits(__u32 queue, __u32 bytes)
 
 #include "../sp_pifo.h"
 
-struct packet {
-	__u32 bytes;
-	struct sk_buff KPTR *skb;
-	struct bpf_list_node node;
-};
-
-struct queue {
-	struct bpf_spin_lock lock;
-	struct bpf_list_head packets CONTAINS(packet, node);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_QUEUES);
-	__type(key, __u32);
-	__type(value, struct queue);
-} queues SEC(".maps");
-
-static __always_inline struct packet *take_first(__u32 index)
-{
-	struct queue *queue = bpf_map_lookup_elem(&queues, &index);
-	struct bpf_list_node *node;
-
-	if (!queue)
-		return NULL;
-	bpf_spin_lock(&queue->lock);
-	node = bpf_list_pop_front(&queue->packets);
-	bpf_spin_unlock(&queue->lock);
-	return node ? container_of(node, struct packet, node) : NULL;
-}
-
 SEC("struct_ops")
 int BPF_PROG(sp_pifo_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct bpf_sk_buff_ptr *to_free)
 {
 	__u32 bytes = frame_bytes(skb), index;
-	struct decision decision = decide(rank_of(skb), bytes);
-	struct sk_buff *none;
-	struct packet *packet;
-	struct queue *queue;
+	struct decision decision;
+	__u64 rank = 0;
+	enum pf_kind kind = rank_of(skb, &rank);
 
+	if (kind != KIND_IP && config.not_ip_share)
+		return enqueue_in_share(skb, sch, kind == KIND_NEIGHBOUR, to_free);
+	decision = decide(rank, bytes);
 	index = decision.queue & (MAX_QUEUES - 1);
-	queue = bpf_map_lookup_elem(&queues, &index);
-	if (!queue || decision.verdict != ADMITTED)
-		goto drop;
-	packet = new_object(struct packet);
-	if (!packet)
-		goto drop;
-	packet->bytes = bytes;
-	none = bpf_kptr_xchg(&packet->skb, skb);
-	if (none) /* there is none in a new object */
-		bpf_qdisc_skb_drop(none, to_free);
-	bpf_spin_lock(&queue->lock);
-	bpf_list_push_back_impl(&queue->packets, &packet->node, NULL, 0);
-	bpf_spin_unlock(&queue->lock);
+	if (decision.verdict != ADMITTED) {
+		bpf_qdisc_skb_drop(skb, to_free);
+		goto dropped;
+	}
+	if (!put_behind(index, skb, bytes, to_free))
+		goto dropped;
 	used[index] += units(bytes);
 	admitted(sch, bytes);
 	return NET_XMIT_SUCCESS;
-drop:
+dropped:
 	sch->qstats.drops++;
 	stats.dropped++;
-	bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_DROP;
 }
 
 SEC("struct_ops")
 struct sk_buff *BPF_PROG(sp_pifo_dequeue, struct Qdisc *sch)
 {
-	struct packet *packet = NULL;
+	struct waiting *packet = NULL;
 	struct sk_buff *skb;
 	__u32 index;
 
 	if (!sch->q.qlen || !link_is_free(sch))
 		return NULL;
+	skb = dequeue_from_share(sch);
+	if (skb)
+		return skb;
 #pragma clang loop unroll(disable)
 	for (index = 0; index < MAX_QUEUES; index++) {
 		if (index >= config.queues)
 			break;
-		packet = take_first(index);
+		packet = take_oldest(index);
 		if (packet)
 			break;
 	}
@@ -109,21 +75,6 @@ int BPF_PROG(sp_pifo_init, struct Qdisc *sch, struct nlattr *options, struct net
 	return 0;
 }
 
-/* One step of emptying a queue; the helper that repeats it spares the verifier from following every step. */
-static int free_first(__u32 step, void *index)
-{
-	struct packet *packet = take_first(*(__u32 *)index);
-	struct sk_buff *skb;
-
-	if (!packet)
-		return 1;
-	skb = bpf_kptr_xchg(&packet->skb, NULL);
-	if (skb)
-		bpf_kfree_skb(skb);
-	drop_object(packet);
-	return 0;
-}
-
 SEC("struct_ops")
 void BPF_PROG(sp_pifo_reset, struct Qdisc *sch)
 {
@@ -131,9 +82,10 @@ void BPF_PROG(sp_pifo_reset, struct Qdisc *sch)
 	for (__u32 queue = 0; queue < MAX_QUEUES; queue++) {
 		__u32 index = queue;
 
-		bpf_loop(MAX_HELD, free_first, &index, 0);
+		bpf_loop(MAX_HELD, free_oldest, &index, 0);
 		used[queue] = 0;
 	}
+	reset_share();
 	sch->q.qlen = 0;
 	sch->qstats.backlog = 0;
 }

@@ -1,9 +1,12 @@
 //! `pifolab-dataplane up`: a scheduler on an interface until the command ends.
 
+use crate::ebpf::flow_maps::FlowMaps;
 use crate::ebpf::plane::best_occupancy;
 use crate::ebpf::{Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings};
 use crate::error::Trying;
 use crate::net::monitor::{Change, Monitor};
+use crate::rank::RankOptions;
+use crate::rank::table::{self, Values};
 use crate::switch::choice::{SchedulerOptions, params};
 use crate::{Error, Result, say};
 use nix::fcntl::{FcntlArg, OFlag};
@@ -16,6 +19,7 @@ use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// The arguments of `pifolab-dataplane up`.
@@ -30,9 +34,14 @@ pub struct Args {
     /// fifo, sp-pifo, aifo, packs, rifo or exp-pifo
     #[arg(long, value_name = "NAME")]
     scheduler: String,
-    /// Rank of a packet: dscp, payload:OFFSET:WIDTH (bytes of the UDP or TCP payload), las or stfq
+    /// Rank of a packet: dscp, payload:OFFSET:WIDTH (bytes of the UDP or TCP payload), vlan, mpls, mark, table, las or stfq
     #[arg(long, default_value = "dscp")]
     rank: RankSource,
+    #[command(flatten)]
+    rank_options: RankOptions,
+    /// With --rank stfq: a file of flows and prefixes with their weights; read again whenever it changes
+    #[arg(long, value_name = "FILE")]
+    flow_weights: Option<PathBuf>,
     /// What holds the queues: htb, with the program as its filter, or bpf, a qdisc of our own (pifo and sp-pifo)
     #[arg(long, value_enum, default_value = "htb")]
     qdisc: Qdisc,
@@ -72,6 +81,13 @@ impl Up {
         match self {
             Self::Htb(plane) => plane.loaded().settings.capacities.len(),
             Self::Bpf(plane) => plane.queues(),
+        }
+    }
+
+    fn flow_maps(&self) -> Result<FlowMaps> {
+        match self {
+            Self::Htb(plane) => plane.loaded().flow_maps(),
+            Self::Bpf(plane) => plane.flow_maps(),
         }
     }
 
@@ -169,13 +185,34 @@ impl Args {
                 scheduler: self.scheduler.clone(),
                 args: params(info, self.parameters.written()),
                 rank: self.rank,
+                rank_options: self.rank_options.clone(),
                 force: self.force,
             }));
         }
         let occupancy = self.occupancy_from.unwrap_or_else(best_occupancy);
         let settings = Settings::new(&self.scheduler, params(info, self.parameters.written()), self.rank, occupancy)?;
+        let settings = settings.with_ranks(self.rank, &self.rank_options, self.flow_weights.as_deref())?;
         let interface = self.dev.clone();
         Ok(Wanted::Htb(Box::new(PlaneConfig { interface, rate_bps, settings, force: self.force })))
+    }
+}
+
+impl Args {
+    /// Lets the maps follow the file with ranks or weights.
+    fn watch_table(&self, up: &Up) -> Result<()> {
+        let (path, values) = match (&self.rank_options.rank_table, &self.flow_weights) {
+            (Some(path), _) => (path, Values::Ranks),
+            (None, Some(path)) => (path, Values::Weights),
+            (None, None) => return Ok(()),
+        };
+        let mut maps = up.flow_maps()?;
+        table::watch(path.clone(), values, move |table| {
+            if let Err(error) = maps.hold(table) {
+                eprintln!("pifolab: {error}");
+            }
+            true
+        });
+        Ok(())
     }
 }
 
@@ -209,6 +246,7 @@ pub fn run(args: Args) -> Result<()> {
     // Whoever started it may have stopped listening.
     let _ = said.and_then(|()| out.flush());
     notify_ready();
+    args.watch_table(&plane)?;
     plane.wait(&args, &ends)?;
     let last = plane.snapshot();
     drop(plane);

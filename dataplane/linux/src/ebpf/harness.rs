@@ -3,7 +3,8 @@
 
 use super::intf::{Harness, Shared};
 use super::loaded::Loaded;
-use super::settings::{Occupancy, RankSource, Settings};
+use super::settings::{Occupancy, Settings};
+use crate::rank::RankSource;
 use crate::{Error, Result};
 use pifolab_sched::params::Args;
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Room, Scheduler};

@@ -57,6 +57,12 @@ shared! {
         dropped: u64,
         /// Pushed out.
         evicted: u64,
+        /// IP packets that carry no rank.
+        unranked: u64,
+        /// Address resolution and neighbour discovery.
+        neighbour: u64,
+        /// Frames that are not IP.
+        other: u64,
     }
     /// `pf_config`: frozen when the program is loaded.
     Config {
@@ -82,6 +88,14 @@ shared! {
         payload_width: u32,
         /// Every packet gets another rank (cost only).
         shuffle_ranks: u32,
+        /// Of IP packets that carry none.
+        rank_missing: u64,
+        /// Of frames that are not IP, if they have no share of their own.
+        rank_not_ip: u64,
+        /// Their share of the link, in 65536ths; 0 if they have a rank.
+        not_ip_share: u32,
+        /// STFQ: the table has weights.
+        weighted: u32,
         /// Bytes per nanosecond, 20 fractional bits.
         rate: u64,
         /// Bytes that HTB lets ahead.
@@ -150,6 +164,30 @@ shared! {
         root_handle: u32,
     }
 
+    /// `pf_flow`.
+    Flow {
+        /// As in the packet; IPv4 in the last word.
+        source: [[u8; 4]; 4],
+        /// The same.
+        destination: [[u8; 4]; 4],
+        /// Source port in the high half.
+        ports: u32,
+        /// Of IP.
+        protocol: u16,
+        /// 4 or 6.
+        version: u16,
+    }
+
+    /// `pf_prefix`.
+    Prefix {
+        /// Of `kind` and `address` that count.
+        bits: u32,
+        /// The side in the third byte, the version of IP in the fourth.
+        kind: [u8; 4],
+        /// As in the packet; IPv4 in the last word.
+        address: [[u8; 4]; 4],
+    }
+
     /// `pf_stats`: what happened.
     Stats {
         /// Packets admitted to each queue.
@@ -160,8 +198,12 @@ shared! {
         full: [u64; MAX_QUEUES],
         /// Packets whose rank the test refused.
         admission: u64,
-        /// Packets past the scheduler, to queue 0.
+        /// IP packets that carry no rank.
         unranked: u64,
+        /// Address resolution and neighbour discovery.
+        neighbour: u64,
+        /// Frames that are not IP.
+        other: u64,
         /// Times that the counters did not agree with the qdisc and were set right.
         resyncs: u64,
     }

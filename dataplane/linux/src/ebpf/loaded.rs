@@ -1,8 +1,10 @@
 //! One loaded program: its maps, its registers, its statistics.
 
+use super::flow_maps::{self, FlowMaps};
 use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, Stats};
 use super::settings::{Occupancy, Program, Settings};
 use crate::error::Trying;
+use crate::rank::table::Table;
 use crate::{Error, Result};
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions, ProgramInfo};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput};
@@ -10,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, Once};
 
 /// The compiled programs, part of the binary.
-const fn object_of(program: Program) -> &'static [u8] {
+pub(super) const fn object_of(program: Program) -> &'static [u8] {
     match program {
         Program::Fifo => include_bytes!(concat!(env!("OUT_DIR"), "/fifo.bpf.o")),
         Program::SpPifo => include_bytes!(concat!(env!("OUT_DIR"), "/sp_pifo.bpf.o")),
@@ -79,6 +81,8 @@ pub struct Loaded {
 pub struct Decision {
     /// The queue that takes the packet, or that was full.
     pub queue: u32,
+    /// The rank that it has; 0 for a frame that is not IP.
+    pub rank: u64,
     /// Whether it is dropped, and why.
     pub drop: Option<pifolab_sched::DropReason>,
 }
@@ -89,11 +93,20 @@ impl Loaded {
     /// # Errors
     /// No right to, or the kernel refuses it; the message has the verifier's reason.
     pub fn load(settings: Settings) -> Result<Self> {
+        let object = object_of(settings.program);
+        Self::load_object(settings, object)
+    }
+
+    /// Loads the program from `object`, which another compiler may have made.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(super) fn load_object(settings: Settings, object: &[u8]) -> Result<Self> {
         let name = settings.program.name();
         let what = format!("loading the eBPF program of {name}");
         let mut builder = ObjectBuilder::default();
         builder.name(name.replace('-', "_")).trying(|| what.clone())?;
-        let mut open = with_messages(&what, || builder.open_memory(object_of(settings.program)))?;
+        let mut open = with_messages(&what, || builder.open_memory(object))?;
         for mut map in open.maps_mut() {
             let name = map.name().to_string_lossy().into_owned();
             let initial = match name.as_str() {
@@ -103,7 +116,12 @@ impl Loaded {
                 _ => None,
             };
             // Eight megabytes that carried ranks have no use for.
-            if name == "flows" && !settings.computes_ranks() {
+            let unused = match name.as_str() {
+                "flows" => !settings.computes_ranks(),
+                flow_maps::FLOWS | flow_maps::PREFIXES => !settings.looks_up(),
+                _ => false,
+            };
+            if unused {
                 map.set_max_entries(1).trying(|| what.clone())?;
             }
             if let Some(initial) = initial {
@@ -119,7 +137,19 @@ impl Loaded {
             }
         }
         let object = with_messages(&what, || open.load())?;
-        Ok(Self { object, settings })
+        let loaded = Self { object, settings };
+        if let Some(table) = loaded.settings.flow_table.clone() {
+            flow_maps_of(&loaded.object, Table::default())?.hold(table)?;
+        }
+        Ok(loaded)
+    }
+
+    /// The maps of `--rank table` and of weights.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn flow_maps(&self) -> Result<FlowMaps> {
+        flow_maps_of(&self.object, self.settings.flow_table.clone().unwrap_or_default())
     }
 
     /// Attaches the tracepoints that were loaded; they end with the links.
@@ -202,8 +232,17 @@ impl Loaded {
     /// # Errors
     /// The kernel refuses.
     pub fn test(&self, frame: &[u8], bytes: u32) -> Result<Decision> {
+        self.test_marked(frame, bytes, 0)
+    }
+
+    /// As [`test`](Self::test), a packet with a mark.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn test_marked(&self, frame: &[u8], bytes: u32, mark: u32) -> Result<Decision> {
         let tried = || "running the program on a test packet".to_owned();
         let mut context = SkBuff { wire_len: bytes, ..SkBuff::zeroed() };
+        context.len_to_priority[2] = mark;
         let mut out = [0u8; size_of::<SkBuff>()];
         let program =
             self.object.progs_mut().find(|program| program.name() == "classify").expect("every object has it");
@@ -230,7 +269,8 @@ impl Loaded {
         if (verdict == 0, verdict == 2) != (drop.is_none(), drop.is_some()) {
             return Err(Error::failed(tried(), format!("it returned {verdict} although it said {drop:?}")));
         }
-        Ok(Decision { queue: result.cb[0] & 0xFFFF, drop })
+        let rank = u64::from(result.cb[1]) << 32 | u64::from(result.cb[2]);
+        Ok(Decision { queue: result.cb[0] & 0xFFFF, rank, drop })
     }
 
     /// Runs the program on one frame `repeat` times and says how many nanoseconds one run took.
@@ -283,6 +323,16 @@ pub(super) fn ids_of(object: &Object) -> Result<Vec<(String, u32)>> {
         Ok((map.name().to_string_lossy().into_owned(), info.info.id))
     })
     .collect()
+}
+
+/// The maps of the table, which hold `held`.
+pub(super) fn flow_maps_of(object: &Object, held: Table) -> Result<FlowMaps> {
+    let handle = |name: &str| {
+        let map = object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| Error::Failed(format!("no map {name}")))?;
+        MapHandle::try_from(&map).trying(|| format!("opening {name}"))
+    };
+    Ok(FlowMaps::new(handle(flow_maps::FLOWS)?, handle(flow_maps::PREFIXES)?, held))
 }
 
 /// The maps of an object in this process.

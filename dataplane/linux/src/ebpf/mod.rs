@@ -6,18 +6,21 @@
 pub mod conformance;
 pub mod cost;
 pub mod count;
+pub mod flow_maps;
 pub mod harness;
 mod installed;
 pub mod intf;
 mod loaded;
+pub mod loads;
 pub mod plane;
 pub mod qdisc;
 pub mod settings;
 pub mod snapshot;
 
+pub use crate::rank::RankSource;
 pub(crate) use installed::name_now;
 pub use loaded::{Decision, Loaded};
 pub use plane::{Plane, PlaneConfig};
 pub use qdisc::{QdiscConfig, QdiscPlane};
-pub use settings::{Occupancy, Program, RankSource, Settings};
+pub use settings::{Occupancy, Program, Settings};
 pub use snapshot::Snapshot;

@@ -58,6 +58,7 @@ impl Plane {
             frame_bytes: installed.interface.frame_bytes(),
             capacities: settings.config.capacity[..settings.capacities.len()].to_vec(),
             in_bytes: settings.in_bytes(),
+            not_ip_share: settings.config.not_ip_share,
         };
         let loaded = Loaded::load(settings)?;
         installed.note(Some(loaded.filter_id()?), loaded.map_ids()?)?;

@@ -2,17 +2,20 @@
 //! strict-priority queues cannot be, and SP-PIFO. They hold the packets, order them, and keep the pace of the link; no
 //! HTB is needed.
 
+use super::flow_maps::{self, FlowMaps};
 use super::installed::Installed;
 use super::intf::{Config, QdiscStats, Shared};
-use super::loaded::{self, CONFIG, STATE, STATS, Source, with_messages};
+use super::loaded::{self, CONFIG, STATE, STATS, Source, flow_maps_of, with_messages};
 use super::plane::set_link;
-use super::settings::{Occupancy, RankSource, Settings};
+use super::settings::{Occupancy, Settings};
 use super::snapshot::Maps;
 use crate::error::Trying;
 use crate::net::interface::Interface;
 use crate::net::monitor::Monitor;
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;
+use crate::rank::table::Table;
+use crate::rank::{RankOptions, RankSource};
 use crate::{Error, Result};
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use pifolab_scenario::registry::find_scheduler;
@@ -27,7 +30,7 @@ const MAX_HELD: u64 = 1024;
 const SHORTEST_FRAME: u64 = 42;
 
 #[cfg(bpf_qdisc)]
-fn object_of(scheduler: &str) -> Result<&'static [u8]> {
+pub(super) fn object_of(scheduler: &str) -> Result<&'static [u8]> {
     match scheduler {
         "pifo" => Ok(include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_pifo.bpf.o"))),
         "sp-pifo" => Ok(include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_sp_pifo.bpf.o"))),
@@ -36,7 +39,7 @@ fn object_of(scheduler: &str) -> Result<&'static [u8]> {
 }
 
 #[cfg(not(bpf_qdisc))]
-fn object_of(_: &str) -> Result<&'static [u8]> {
+pub(super) fn object_of(_: &str) -> Result<&'static [u8]> {
     Err(Error::Unsupported(
         "this program was built without the BPF qdiscs, which need clang 17 or later: install clang-19 and build again"
             .to_owned(),
@@ -69,8 +72,10 @@ pub struct QdiscConfig {
     pub scheduler: String,
     /// Its parameters, as the library has them.
     pub args: Args,
-    /// Where ranks come from: carried ones only.
+    /// Where ranks come from: carried ones, or a table.
     pub rank: RankSource,
+    /// What becomes of packets without a rank.
+    pub rank_options: RankOptions,
     /// Whether a foreign root qdisc may be removed.
     pub force: bool,
 }
@@ -83,6 +88,7 @@ pub struct QdiscPlane {
     object: Object,
     scheduler: String,
     queues: usize,
+    flow_table: Table,
 }
 
 /// The configuration, checked by the library, and the registers as they start.
@@ -91,7 +97,10 @@ fn settings(config: &QdiscConfig) -> Result<Settings> {
     object_of(entry.info.name)?;
     (entry.build)(config.args.clone()).map_err(|error| Error::Usage(error.to_string()))?;
     if matches!(config.rank, RankSource::Las | RankSource::Stfq) {
-        let message = format!("--rank {}: a BPF qdisc takes ranks that packets carry: dscp or payload", config.rank);
+        let message = format!(
+            "--rank {}: a BPF qdisc takes ranks that packets carry, or a table's: dscp, payload, vlan, mpls, mark or table",
+            config.rank
+        );
         return Err(Error::Unsupported(message));
     }
     let settings = if entry.info.name == "pifo" {
@@ -108,6 +117,7 @@ fn settings(config: &QdiscConfig) -> Result<Settings> {
     } else {
         Settings::new(entry.info.name, config.args.clone(), config.rank, Occupancy::Harness)?
     };
+    let settings = settings.with_ranks(config.rank, &config.rank_options, None)?;
     let most = settings_hold(&settings);
     if most > MAX_HELD {
         return Err(Error::Unsupported(format!(
@@ -119,6 +129,45 @@ fn settings(config: &QdiscConfig) -> Result<Settings> {
 
 fn settings_hold(settings: &Settings) -> u64 {
     if settings.in_bytes() { settings.config.total.div_ceil(SHORTEST_FRAME) } else { settings.config.total }
+}
+
+/// Loads the programs of a qdisc of the given kind; the qdisc is not there before it is attached.
+fn load(scheduler: &str, settings: &Settings, kind: &str, object: &[u8]) -> Result<Object> {
+    let what = format!("loading the BPF qdisc of {scheduler}");
+    let mut builder = ObjectBuilder::default();
+    builder.name(format!("qdisc_{}", scheduler.replace('-', "_"))).trying(|| what.clone())?;
+    let mut open = with_messages(&what, || builder.open_memory(object))?;
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        match name.as_str() {
+            CONFIG => map.set_initial_value(settings.config.bytes()).trying(|| format!("{what}: {name}"))?,
+            STATE => {
+                let state = settings.state.as_deref().expect("SP-PIFO has registers");
+                map.set_initial_value(state).trying(|| format!("{what}: {name}"))?;
+            }
+            flow_maps::FLOWS | flow_maps::PREFIXES if !settings.looks_up() => {
+                map.set_max_entries(1).trying(|| what.clone())?;
+            }
+            _ => {}
+        }
+        if map.map_type() == libbpf_rs::MapType::StructOps {
+            let operations = map.initial_value_mut().ok_or_else(|| Error::failed(&what, "no table of operations"))?;
+            let id = &mut operations[..16];
+            id.fill(0);
+            id[..kind.len()].copy_from_slice(kind.as_bytes());
+        }
+    }
+    with_messages(&what, || open.load())
+}
+
+/// Loads the programs of a qdisc and unloads them again.
+pub(super) fn try_to_load(scheduler: &str, rank: RankSource, object: &[u8]) -> Result<()> {
+    // As `settings` has it: a PIFO has one buffer, like FIFO's.
+    let name = if scheduler == "pifo" { "fifo" } else { scheduler };
+    let mut settings = Settings::new(name, Args::new(name), rank, Occupancy::Harness)?;
+    // The rate is a divisor.
+    settings.config.rate = 1 << 20;
+    load(scheduler, &settings, "pifolab_try", object).map(drop)
 }
 
 impl QdiscPlane {
@@ -138,29 +187,10 @@ impl QdiscPlane {
         // From here on, dropping it removes everything.
         let mut installed = Installed::claim(interface, &config.scheduler, &kind, config.force)?;
         set_link(&mut settings, config.rate_bps, &installed);
-        let mut builder = ObjectBuilder::default();
-        builder.name(format!("qdisc_{}", config.scheduler.replace('-', "_"))).trying(|| what.clone())?;
-        let object = object_of(&config.scheduler)?;
-        let mut open = with_messages(&what, || builder.open_memory(object))?;
-        for mut map in open.maps_mut() {
-            let name = map.name().to_string_lossy().into_owned();
-            match name.as_str() {
-                CONFIG => map.set_initial_value(settings.config.bytes()).trying(|| format!("{what}: {name}"))?,
-                STATE => {
-                    let state = settings.state.as_deref().expect("SP-PIFO has registers");
-                    map.set_initial_value(state).trying(|| format!("{what}: {name}"))?;
-                }
-                _ => {}
-            }
-            if map.map_type() == libbpf_rs::MapType::StructOps {
-                let operations =
-                    map.initial_value_mut().ok_or_else(|| Error::failed(&what, "no table of operations"))?;
-                let id = &mut operations[..16];
-                id.fill(0);
-                id[..kind.len()].copy_from_slice(kind.as_bytes());
-            }
+        let mut object = load(&config.scheduler, &settings, &kind, object_of(&config.scheduler)?)?;
+        if let Some(table) = settings.flow_table.clone() {
+            flow_maps_of(&object, Table::default())?.hold(table)?;
         }
-        let mut object = with_messages(&what, || open.load())?;
         installed.note(None, loaded::ids_of(&object)?)?;
         let mut links = Vec::new();
         for mut map in object.maps_mut() {
@@ -171,7 +201,16 @@ impl QdiscPlane {
         installed.make_room()?;
         tc::install_qdisc(&installed.namespace, &installed.interface.name, &installed.record.root)?;
         let queues = settings.capacities.len();
-        Ok(Self { installed, _links: links, object, scheduler: config.scheduler, queues })
+        let flow_table = settings.flow_table.unwrap_or_default();
+        Ok(Self { installed, _links: links, object, scheduler: config.scheduler, queues, flow_table })
+    }
+
+    /// The maps of `--rank table`.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn flow_maps(&self) -> Result<FlowMaps> {
+        flow_maps_of(&self.object, self.flow_table.clone())
     }
 
     /// Queues that it has.
@@ -219,6 +258,12 @@ pub struct QdiscSnapshot {
     pub dropped_packets: u64,
     /// Packets pushed out by one of lower rank.
     pub evicted_packets: u64,
+    /// IP packets that carried no rank and got that of `--rank-missing`.
+    pub unranked: u64,
+    /// Frames of address resolution and neighbour discovery.
+    pub neighbour: u64,
+    /// Frames that were not IP.
+    pub not_ip: u64,
     /// Packets that it holds.
     pub occupancy_packets: u64,
     /// Their bytes.
@@ -250,6 +295,9 @@ impl QdiscSnapshot {
             admitted_packets: stats.admitted,
             dropped_packets: stats.dropped,
             evicted_packets: stats.evicted,
+            unranked: stats.unranked,
+            neighbour: stats.neighbour,
+            not_ip: stats.other,
             occupancy_packets: root.packets,
             occupancy_bytes: root.bytes,
             bounds,
@@ -261,7 +309,9 @@ impl fmt::Display for QdiscSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  holds {} packets, {} bytes", self.occupancy_packets, self.occupancy_bytes)?;
         let Self { admitted_packets, dropped_packets, evicted_packets, .. } = self;
-        write!(f, "  admitted {admitted_packets}, dropped {dropped_packets}, pushed out {evicted_packets}")?;
+        writeln!(f, "  admitted {admitted_packets}, dropped {dropped_packets}, pushed out {evicted_packets}")?;
+        let Self { unranked, neighbour, not_ip, .. } = self;
+        write!(f, "  without a rank {unranked}, ARP and neighbour discovery {neighbour}, not IP {not_ip}")?;
         match &self.bounds {
             Some(bounds) => write!(f, "\n  bounds {bounds:?}"),
             None => Ok(()),
@@ -279,7 +329,8 @@ mod tests {
             args.set(key, params::Value::Integer(value));
         }
         let (interface, scheduler) = ("lo".to_owned(), scheduler.to_owned());
-        let config = QdiscConfig { interface, rate_bps: 1_000_000, scheduler, args, rank, force: false };
+        let rank_options = RankOptions::default();
+        let config = QdiscConfig { interface, rate_bps: 1_000_000, scheduler, args, rank, rank_options, force: false };
         settings(&config).expect_err("refused").to_string()
     }
 
@@ -287,7 +338,7 @@ mod tests {
     #[cfg(bpf_qdisc)]
     fn what_a_qdisc_cannot_do_is_refused_with_what_it_can() {
         assert!(refused("aifo", "", 0, RankSource::Dscp).contains("pifo and sp-pifo"));
-        assert!(refused("pifo", "", 0, RankSource::Las).contains("dscp or payload"));
+        assert!(refused("pifo", "", 0, RankSource::Las).contains("dscp, payload"));
         assert!(refused("pifo", "capacity_packets", 2000, RankSource::Dscp).contains("at most 1024"));
         assert!(refused("pifo", "capacity_bytes", 1_000_000, RankSource::Dscp).contains("at most 1024"));
         assert!(refused("sp-pifo", "quues", 3, RankSource::Dscp).contains("quues"));

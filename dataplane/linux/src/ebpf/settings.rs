@@ -5,6 +5,8 @@
 
 use super::intf::{Config, EMPTY_SLOT, EXPONENTS, ExpPifoState, ExpTable, MAX_QUEUES, MAX_WINDOW, Products, RifoState};
 use super::intf::{Shared, SpPifoState, WindowState};
+use crate::rank::table::{Table, Values};
+use crate::rank::{NotIp, RankOptions, RankSource};
 use crate::{Error, Result};
 use pifolab_scenario::registry::find_scheduler;
 use pifolab_params::{Choice, FromValue};
@@ -16,7 +18,7 @@ use pifolab_sched::schedulers::{
 use pifolab_sched::{Capacity, Inspect, Packet, Scheduler};
 use pifolab_units::{Rank, Ratio, Time};
 use std::fmt;
-use std::str::FromStr;
+use std::path::Path;
 
 /// The eBPF programs, one per scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,55 +68,6 @@ impl Program {
     }
 }
 
-/// Where the rank of a packet comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RankSource {
-    /// The six bits of the DSCP.
-    Dscp,
-    /// A big-endian integer in the UDP or TCP payload.
-    Payload {
-        /// Bytes of payload before it.
-        offset: u16,
-        /// Its width in bytes: 1, 2, 4 or 8.
-        width: u8,
-    },
-    /// Bytes of the flow that this port has seen.
-    Las,
-    /// Start-time fair queueing, all weights 1.
-    Stfq,
-}
-
-const RANK_FORMS: &str = "expected dscp, payload:OFFSET:WIDTH (bytes; WIDTH is 1, 2, 4 or 8), las or stfq";
-
-impl FromStr for RankSource {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?}: {RANK_FORMS}");
-        match text {
-            "dscp" => return Ok(Self::Dscp),
-            "las" => return Ok(Self::Las),
-            "stfq" => return Ok(Self::Stfq),
-            _ => {}
-        }
-        let (offset, width) =
-            text.strip_prefix("payload:").and_then(|place| place.split_once(':')).ok_or_else(wrong)?;
-        let width = width.parse().ok().filter(|width| matches!(width, 1 | 2 | 4 | 8)).ok_or_else(wrong)?;
-        Ok(Self::Payload { offset: offset.parse().map_err(|_| wrong())?, width })
-    }
-}
-
-impl fmt::Display for RankSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Dscp => f.write_str("dscp"),
-            Self::Payload { offset, width } => write!(f, "payload:{offset}:{width}"),
-            Self::Las => f.write_str("las"),
-            Self::Stfq => f.write_str("stfq"),
-        }
-    }
-}
-
 /// How the program knows what the queues hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Occupancy {
@@ -153,6 +106,8 @@ pub struct Settings {
     pub table: Option<Vec<u8>>,
     /// Registers as they start, if not all zero.
     pub state: Option<Vec<u8>>,
+    /// Ranks of flows, or weights.
+    pub flow_table: Option<Table>,
 }
 
 /// Reads parameters by the names of the library's table, each of which exists or the library has changed.
@@ -210,7 +165,8 @@ impl Settings {
                 reader.unsupported(format!("more than {MAX_QUEUES} queues, and {} were asked for", capacities.len()))
             );
         }
-        let mut settings = Self { program, config: Config::zeroed(), capacities, table: None, state: None };
+        let mut settings =
+            Self { program, config: Config::zeroed(), capacities, table: None, state: None, flow_table: None };
         settings.set_capacities();
         settings.set_rank(rank);
         settings.config.occupancy = occupancy as u32;
@@ -244,25 +200,64 @@ impl Settings {
     }
 
     fn set_rank(&mut self, rank: RankSource) {
+        // `enum pf_rank_source`.
         self.config.rank_source = match rank {
             RankSource::Dscp => 0,
             RankSource::Payload { offset, width } => {
                 (self.config.payload_offset, self.config.payload_width) = (offset.into(), width.into());
                 1
             }
-            RankSource::Las => 2,
-            RankSource::Stfq => 3,
+            RankSource::Vlan => 2,
+            RankSource::Mpls => 3,
+            RankSource::Mark => 4,
+            RankSource::Table => 5,
+            RankSource::Las => 6,
+            RankSource::Stfq => 7,
         };
+        self.set_without_rank(rank, &RankOptions::default());
+    }
+
+    pub(super) fn set_without_rank(&mut self, rank: RankSource, options: &RankOptions) {
+        let table = self.flow_table.as_ref();
+        self.config.rank_missing = options.missing(rank, table).get();
+        self.config.rank_not_ip = options.not_ip(rank, table).map_or(0, Rank::get);
+        self.config.not_ip_share = match options.rank_not_ip {
+            NotIp::Share(share) => share,
+            NotIp::Rank(_) => 0,
+        };
+    }
+
+    /// The same with what becomes of packets without a rank, the table of `--rank table`, and STFQ's weights.
+    ///
+    /// # Errors
+    /// A file that is missing, wrong, or not wanted.
+    pub fn with_ranks(mut self, rank: RankSource, options: &RankOptions, weights: Option<&Path>) -> Result<Self> {
+        self.flow_table = options.read_table(Some(rank))?;
+        if let Some(path) = weights {
+            if rank != RankSource::Stfq {
+                let message = format!("--flow-weights {}: it has an effect with --rank stfq only", path.display());
+                return Err(Error::Usage(message));
+            }
+            self.flow_table = Some(Table::read(path, Values::Weights)?);
+            self.config.weighted = 1;
+        }
+        self.set_without_rank(rank, options);
+        Ok(self)
     }
 
     /// Whether ranks are computed per flow.
     pub const fn computes_ranks(&self) -> bool {
-        self.config.rank_source >= 2
+        self.config.rank_source >= 6
+    }
+
+    /// Whether the table of flows and prefixes is looked into.
+    pub const fn looks_up(&self) -> bool {
+        self.config.rank_source == 5 || self.config.weighted != 0
     }
 
     /// Whether the dequeue tracepoint is needed for ranks, too.
     pub const fn needs_virtual_time(&self) -> bool {
-        self.config.rank_source == 3
+        self.config.rank_source == 7
     }
 
     fn read_sp_pifo(&mut self, reader: &mut Reader) -> Result<()> {

@@ -84,8 +84,12 @@ pub struct Snapshot {
     pub queues: Vec<QueueSnapshot>,
     /// Packets whose rank the test refused.
     pub dropped_admission: u64,
-    /// Packets that are no business of the scheduler (not IP): to queue 0 without a test.
+    /// IP packets that carried no rank and got that of `--rank-missing`.
     pub unranked: u64,
+    /// Frames of address resolution and neighbour discovery.
+    pub neighbour: u64,
+    /// Frames that were not IP.
+    pub not_ip: u64,
     /// Times that the counters did not agree with the kernel and were set right (with `--occupancy-from counters`).
     pub resyncs: u64,
     /// The scheduler's registers.
@@ -112,6 +116,8 @@ impl Snapshot {
             queues: (0..config.queues as usize).map(queue).collect(),
             dropped_admission: stats.admission,
             unranked: stats.unranked,
+            neighbour: stats.neighbour,
+            not_ip: stats.other,
             resyncs: stats.resyncs,
             registers: Registers::Bounds,
         };
@@ -223,8 +229,8 @@ impl fmt::Display for Snapshot {
         }
         write!(
             f,
-            "(in {}) dropped by admission {}, past the scheduler {}, resyncs {}",
-            self.unit, self.dropped_admission, self.unranked, self.resyncs
+            "(in {}) dropped by admission {}, without a rank {}, ARP and neighbour discovery {}, not IP {}, resyncs {}",
+            self.unit, self.dropped_admission, self.unranked, self.neighbour, self.not_ip, self.resyncs
         )?;
         match &self.registers {
             Registers::Bounds => Ok(()),

@@ -44,6 +44,9 @@ impl AsFd for Monitor {
     }
 }
 
+/// More queues than HTB has priorities.
+const MAX_QUEUES: u32 = 32;
+
 impl Monitor {
     /// Watches `interface`, whose root qdisc is `root`.
     ///
@@ -105,7 +108,8 @@ impl Monitor {
         if !is_qdisc || parent == TC_H_ROOT || parent & 0xFFFF_0000 != self.root.handle {
             return None;
         }
-        let queue = (parent & 0xFFFF).checked_sub(1)?;
+        // Classes beyond the queues' belong to the share of frames that are not IP: the programs do not read those.
+        let queue = (parent & 0xFFFF).checked_sub(1).filter(|queue| *queue < MAX_QUEUES)?;
         // Ours has the root's number and the queue's place after it; its removal makes room for another one.
         (handle >> 16 != self.root.major() + 1 + queue || kind == libc::RTM_DELQDISC).then_some(queue)
     }

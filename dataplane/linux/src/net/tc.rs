@@ -57,6 +57,8 @@ pub struct QueueTree {
     pub capacities: Vec<u64>,
     /// Whether they are bytes.
     pub in_bytes: bool,
+    /// The share of the link that frames have which are not IP, in 65536ths; 0 if they have none of their own.
+    pub not_ip_share: u32,
 }
 
 impl QueueTree {
@@ -87,8 +89,44 @@ impl QueueTree {
             let handle = major as usize + 1 + queue;
             line(format!("qdisc add dev {dev} parent {class} handle {handle:x}: {fifo} limit {capacity}"));
         }
+        if self.not_ip_share > 0 {
+            batch.push_str(&self.not_ip_classes(dev, major));
+        }
         let output = run(namespace, &["-batch", "-"], &batch)?;
         expect(output, &format!("installing the queues on {dev}")).map(drop)
+    }
+}
+
+/// Minor numbers of the class of the share that frames have which are not IP, and, below it, of those of address resolution
+/// and neighbour discovery, and of all else: `CLASS_NEIGHBOUR` and `CLASS_OTHER` of intf.h.
+const NOT_IP_CLASS: &str = "ffe0";
+const NOT_IP_LEAVES: [&str; 2] = ["ffe1", "ffe2"];
+/// Frames that wait in each.
+const NOT_IP_LIMIT: u32 = 32;
+/// Handles of their queues, from the root's on: behind those of HTB's eight.
+const NOT_IP_HANDLES: usize = 0x20;
+
+impl QueueTree {
+    /// A class that sends of its own right goes before those that borrow from the root: the share comes before all queues.
+    /// It never borrows, so it gets no more than the share. Each of the two has half, and lends it.
+    fn not_ip_classes(&self, dev: &str, major: u32) -> String {
+        let Self { burst_bytes, frame_bytes: frame, .. } = self;
+        let share = ((u128::from(self.rate_bps) * u128::from(self.not_ip_share)) >> 16) as u64;
+        // 8 bit/s is the least that tc takes.
+        let (share, half) = (share.max(16), (share / 2).max(8));
+        let burst = ((u128::from(*burst_bytes) * u128::from(self.not_ip_share)) >> 16).max(u128::from(*frame));
+        let parent = format!("{major:x}:{NOT_IP_CLASS}");
+        let mut lines = format!(
+            "class add dev {dev} parent {major:x}:{ROOT_CLASS} classid {parent} htb rate {share}bit ceil {share}bit burst {burst} cburst {burst} quantum {frame}\n"
+        );
+        for (number, leaf) in NOT_IP_LEAVES.iter().enumerate() {
+            let handle = major as usize + NOT_IP_HANDLES + number;
+            lines += &format!(
+                "class add dev {dev} parent {parent} classid {major:x}:{leaf} htb rate {half}bit ceil {share}bit burst {burst} cburst {burst} prio 0 quantum {frame}\n\
+                 qdisc add dev {dev} parent {major:x}:{leaf} handle {handle:x}: pfifo limit {NOT_IP_LIMIT}\n"
+            );
+        }
+        lines
     }
 }
 

@@ -137,10 +137,10 @@ impl<S: Scheduler> Bridge<S> {
     /// Puts `scheduler` between `input` and `output`; the port takes its frame size from the larger MTU.
     pub fn new(scheduler: S, input: PacketSocket, output: PacketSocket, config: PortConfig) -> Self {
         let frame_bytes = input.frame_bytes().max(output.frame_bytes());
-        let config = PortConfig { frame_bytes, ..config };
+        let reverse = Relay::new(config.delay, frame_bytes);
         Self {
-            forward: Port::new(scheduler, config),
-            reverse: Relay::new(config.delay, frame_bytes),
+            forward: Port::new(scheduler, PortConfig { frame_bytes, ..config }),
+            reverse,
             input,
             output,
             clock: Clock::new(),

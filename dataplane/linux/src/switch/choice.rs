@@ -1,7 +1,7 @@
 //! Schedulers and rank functions from the command line. The options are the library's own parameters, from its tables:
 //! `capacity_packets` is `--capacity-packets`.
 
-use super::rank::{RANK_FORMS, RankSource};
+use crate::rank::{RANK_FORMS, RankSource};
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
 use pifolab_scenario::registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
@@ -148,10 +148,20 @@ pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedSc
 /// # Errors
 /// Neither a place nor a rank function; a parameter that the function refuses; a function that needs to know more than
 /// frames tell (flow sizes, deadlines).
-pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(BoxedScheduler, RankSource)> {
+pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(BoxedScheduler, Option<RankSource>)> {
     let (name, arguments) = rank.split_once(',').unwrap_or((rank, ""));
-    if name == "dscp" || name.starts_with("payload") {
-        return Ok((scheduler, rank.parse().map_err(Error::Usage)?));
+    match rank.parse() {
+        // The library's own functions, with their parameters.
+        Ok(RankSource::Las | RankSource::Stfq) => {}
+        Ok(RankSource::Mark) => {
+            return Err(Error::Usage(
+                "--rank mark: the kernel's mark does not come with a frame; the eBPF data plane reads it (pifolab dataplane up)"
+                    .to_owned(),
+            ));
+        }
+        Ok(source) => return Ok((scheduler, Some(source))),
+        Err(error) if name.starts_with("payload") => return Err(Error::Usage(format!("--rank {error}"))),
+        Err(_) => {}
     }
     let entry = find_rank(name).map_err(|_| {
         let names: Vec<_> = RANKS.iter().map(|entry| entry.info.name).collect();
@@ -173,7 +183,7 @@ pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(BoxedSchedule
     }
     let ranked: BoxedScheduler = Box::new(Ranked::new(rank_fn, scheduler));
     debug_assert!(!ranked.wants_hints());
-    Ok((ranked, RankSource::Nowhere))
+    Ok((ranked, None))
 }
 
 #[cfg(test)]
@@ -226,10 +236,11 @@ mod tests {
             let fifo = build_scheduler("fifo", &SchedulerOptions::default()).expect("a FIFO");
             join_rank(fifo, rank).map(|(_, source)| source).map_err(|error| error.to_string())
         };
-        assert_eq!(join("dscp"), Ok(RankSource::Dscp));
-        assert_eq!(join("payload:4:4"), Ok(RankSource::Payload { offset: 4, width: 4 }));
-        assert_eq!(join("las"), Ok(RankSource::Nowhere));
-        assert_eq!(join("stfq,weights=1/2/1"), Ok(RankSource::Nowhere));
+        assert_eq!(join("dscp"), Ok(Some(RankSource::Dscp)));
+        assert_eq!(join("payload:4:4"), Ok(Some(RankSource::Payload { offset: 4, width: 4 })));
+        assert_eq!(join("las"), Ok(None));
+        assert_eq!(join("stfq,weights=1/2/1"), Ok(None));
+        assert!(join("mark").expect_err("not in a frame").contains("dataplane up"));
         assert!(join("flow-size").expect_err("no hints").contains("frames do not carry"));
         assert!(join("lsa").expect_err("unknown").contains("las"));
         assert!(join("stfq,weights").expect_err("no value").contains("key=value"));

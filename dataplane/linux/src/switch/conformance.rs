@@ -4,8 +4,9 @@
 use super::arena::Slot;
 use super::frame::udp_frame;
 use super::port::{Frame, Port, PortConfig};
-use super::rank::RankSource;
+use super::rank::RankReader;
 use crate::conformance::Verdict;
+use crate::rank::RankSource;
 use crate::{Error, Result};
 use pifolab_scenario::conformance::replay_through;
 use pifolab_scenario::registry::{BoxedScheduler, SchedulerEntry, Traits};
@@ -52,7 +53,8 @@ impl Wired {
         let at_bytes = traits.reads_flows || matches!(scheduler.capacity(), Capacity::Bytes(_));
         let looks = Looks { at_flows: traits.reads_flows, at_bytes };
         let config = PortConfig {
-            rank: RankSource::Payload { offset: 0, width: 8 },
+            rank: RankReader::new(Some(RankSource::Payload { offset: 0, width: 8 }), Rank::MAX),
+            not_ip_share: 0,
             rate: Rate::from_gbps(1),
             overhead: Bytes(0),
             delay: Span::ZERO,

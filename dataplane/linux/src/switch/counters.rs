@@ -22,13 +22,15 @@ impl Tally {
 }
 
 /// What became of the frames of the scheduled direction. Every received frame is in exactly one of: bypassed,
-/// admitted, a drop reason, oversized, no_slot; every admitted one is later sent, evicted, dropped at dequeue, or waiting.
+/// dropped_not_ip, admitted, a drop reason, oversized, no_slot; every admitted one is later sent, evicted, dropped at dequeue, or waiting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Taken from the ring.
     pub received: Tally,
-    /// Not IP (ARP and the like): passed on at once, past the scheduler.
+    /// Not IP (ARP and the like): past the scheduler, in a share of the link of their own.
     pub bypassed: Tally,
+    /// Not IP, more than their share of the link carries: dropped.
+    pub dropped_not_ip: Tally,
     /// Accepted by the scheduler.
     pub admitted: Tally,
     /// Refused by the scheduler's admission test.
@@ -47,8 +49,12 @@ pub struct Counters {
     pub oversized: Tally,
     /// No memory slot was free: dropped. Only possible for capacities in bytes, filled with tiny frames.
     pub no_slot: Tally,
-    /// IP frames that have no room for a rank where it should stand; they get rank 0.
+    /// IP frames that carry no rank where it should stand; they get the rank that `--rank-missing` says.
     pub unranked: u64,
+    /// Frames that are not IP and got a rank (`--rank-not-ip`).
+    pub not_ip: u64,
+    /// Times that a new flow got the number of the one that was silent longest, of which all was forgotten.
+    pub flows_forgotten: u64,
     /// Admitted per queue, queue 0 (highest priority) first.
     pub admitted_per_queue: Vec<u64>,
     /// The longest that a frame left later than its due time, in microseconds: how far the processor lagged behind.
@@ -78,7 +84,11 @@ impl Counters {
     pub fn balance(&self, waiting: u64) -> bool {
         let refused =
             self.dropped_admission.packets + self.dropped_full.packets + self.dropped_rank_out_of_range.packets;
-        let settled = self.bypassed.packets + self.oversized.packets + self.no_slot.packets + refused;
+        let settled = self.bypassed.packets
+            + self.dropped_not_ip.packets
+            + self.oversized.packets
+            + self.no_slot.packets
+            + refused;
         let left = self.dequeued.packets + self.evicted.packets + self.dropped_at_dequeue.packets;
         self.received.packets == settled + self.admitted.packets && self.admitted.packets == left + waiting
     }

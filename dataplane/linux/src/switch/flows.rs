@@ -1,14 +1,46 @@
 //! Numbers flows from 0 on, as schedulers and rank functions want them; a table of fixed size, made in advance.
 
 use super::frame::FlowKey;
+use std::hash::{BuildHasher, RandomState};
 
-/// Gives each flow a number. When the table is full, further flows share the numbers of those that are in it, as flows
-/// share registers in a switch.
+/// No entry.
+const NONE: u32 = u32::MAX;
+
+/// Gives each flow a number. When the table is full, the flow that was silent longest gives its number to the new one.
+///
+/// A packet costs one keyed hash (SipHash with keys of its own for each table: nobody can choose flows that collide), a
+/// chain of about one entry, and a few links, however many flows there are. Nothing is allocated after the start.
 #[derive(Debug)]
 pub struct FlowTable {
-    slots: Vec<Option<(FlowKey, u32)>>,
-    known: u32,
+    keys: RandomState,
+    /// The first entry of each chain.
+    buckets: Box<[u32]>,
+    /// By number.
+    entries: Vec<Entry>,
     limit: u32,
+    /// The flow that spoke last, and the one that was silent longest.
+    newest: u32,
+    oldest: u32,
+    replaced: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: FlowKey,
+    bucket: u32,
+    /// The next entry of the chain.
+    chained: u32,
+    newer: u32,
+    older: u32,
+}
+
+/// The number of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowNumber {
+    /// The same for each of its packets.
+    pub number: u32,
+    /// Whether another flow had the number until now: what was remembered of that one has to be forgotten.
+    pub replaces: bool,
 }
 
 impl FlowTable {
@@ -18,77 +50,190 @@ impl FlowTable {
     /// If `limit` is 0 or above 2^30.
     pub fn new(limit: u32) -> Self {
         assert!((1..=1 << 30).contains(&limit), "a flow table holds from 1 to 2^30 flows");
-        Self { slots: vec![None; (limit as usize * 2).next_power_of_two()], known: 0, limit }
-    }
-
-    /// The number of the flow `key`: the same for each of its packets.
-    pub fn number(&mut self, key: &FlowKey) -> u32 {
-        let hash = mix(key);
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            match &self.slots[at] {
-                Some((found, number)) if found == key => return *number,
-                Some(_) => at = (at + 1) & mask,
-                None if self.known == self.limit => return (hash >> 32) as u32 % self.limit,
-                None => {
-                    let number = self.known;
-                    self.slots[at] = Some((*key, number));
-                    self.known += 1;
-                    return number;
-                }
-            }
+        Self {
+            keys: RandomState::new(),
+            buckets: vec![NONE; (limit as usize * 2).next_power_of_two()].into(),
+            entries: Vec::with_capacity(limit as usize),
+            limit,
+            newest: NONE,
+            oldest: NONE,
+            replaced: 0,
         }
     }
 
-    /// How many flows have a number of their own.
-    pub const fn known(&self) -> u32 {
-        self.known
+    fn bucket(&self, key: &FlowKey) -> u32 {
+        (self.keys.hash_one(key) as usize & (self.buckets.len() - 1)) as u32
     }
-}
 
-/// A 64-bit mix of the key (multiply and fold with odd constants: the fractional bits of the golden ratio and of the
-/// square root of 2). It need not resist an adversary, only spread ports and addresses.
-fn mix(key: &FlowKey) -> u64 {
-    let words = [
-        key.source as u64,
-        (key.source >> 64) as u64,
-        key.destination as u64,
-        (key.destination >> 64) as u64,
-        u64::from(key.ports) << 8 | u64::from(key.protocol),
-    ];
-    words.iter().fold(0x9e37_79b9_7f4a_7c15, |state, word| {
-        let product = u128::from(state ^ word) * 0x6a09_e667_f3bc_c909;
-        (product as u64) ^ (product >> 64) as u64
-    })
+    /// The number of the flow `key`, whose packet has just come.
+    pub fn number(&mut self, key: &FlowKey) -> FlowNumber {
+        let bucket = self.bucket(key);
+        let mut number = self.buckets[bucket as usize];
+        while number != NONE {
+            let entry = &self.entries[number as usize];
+            if entry.key == *key {
+                if self.newest != number {
+                    self.unlink(number);
+                    self.link(number);
+                }
+                return FlowNumber { number, replaces: false };
+            }
+            number = entry.chained;
+        }
+        let replaces = self.entries.len() == self.limit as usize;
+        let entry = Entry { key: *key, bucket, chained: self.buckets[bucket as usize], newer: NONE, older: NONE };
+        let number = if replaces {
+            let oldest = self.oldest;
+            self.unlink(oldest);
+            self.unchain(oldest);
+            // The chain may have begun with the entry that was just taken out of it.
+            let chained = self.buckets[bucket as usize];
+            self.entries[oldest as usize] = Entry { chained, ..entry };
+            self.replaced += 1;
+            oldest
+        } else {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        };
+        self.buckets[bucket as usize] = number;
+        self.link(number);
+        FlowNumber { number, replaces }
+    }
+
+    /// Makes a flow the newest.
+    fn link(&mut self, number: u32) {
+        let newest = self.newest;
+        self.entries[number as usize].older = newest;
+        self.entries[number as usize].newer = NONE;
+        if newest == NONE {
+            self.oldest = number;
+        } else {
+            self.entries[newest as usize].newer = number;
+        }
+        self.newest = number;
+    }
+
+    fn unlink(&mut self, number: u32) {
+        let Entry { newer, older, .. } = self.entries[number as usize];
+        if newer == NONE {
+            self.newest = older;
+        } else {
+            self.entries[newer as usize].older = older;
+        }
+        if older == NONE {
+            self.oldest = newer;
+        } else {
+            self.entries[older as usize].newer = newer;
+        }
+    }
+
+    /// Takes an entry out of its chain.
+    fn unchain(&mut self, number: u32) {
+        let Entry { bucket, chained, .. } = self.entries[number as usize];
+        let mut at = self.buckets[bucket as usize];
+        if at == number {
+            self.buckets[bucket as usize] = chained;
+            return;
+        }
+        while self.entries[at as usize].chained != number {
+            at = self.entries[at as usize].chained;
+        }
+        self.entries[at as usize].chained = chained;
+    }
+
+    /// How many flows have a number.
+    pub fn known(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// How many times a flow has given its number to another one.
+    pub const fn replaced(&self) -> u64 {
+        self.replaced
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn key(port: u32) -> FlowKey {
-        FlowKey { source: 1, destination: 2, ports: port, protocol: 17 }
+    fn key(ports: u32) -> FlowKey {
+        FlowKey { source: 1, destination: 2, ports, protocol: 17, version: 4 }
+    }
+
+    impl FlowTable {
+        fn longest_chain(&self) -> usize {
+            let length = |first: &u32| {
+                std::iter::successors(Some(*first).filter(|first| *first != NONE), |at| {
+                    Some(self.entries[*at as usize].chained).filter(|next| *next != NONE)
+                })
+                .count()
+            };
+            self.buckets.iter().map(length).max().unwrap_or(0)
+        }
     }
 
     #[test]
     fn flows_are_numbered_in_the_order_in_which_they_appear() {
         let mut table = FlowTable::new(100);
-        for port in 0..100 {
-            assert_eq!(table.number(&key(port)), port);
-        }
-        for port in (0..100).rev() {
-            assert_eq!(table.number(&key(port)), port);
+        for port in (0..100).chain((0..100).rev()) {
+            assert_eq!(table.number(&key(port)), FlowNumber { number: port, replaces: false });
         }
     }
 
     #[test]
-    fn a_full_table_shares_numbers_and_stays_stable() {
-        let mut table = FlowTable::new(8);
-        let first: Vec<_> = (0..1000).map(|port| table.number(&key(port))).collect();
-        assert!(first.iter().all(|number| *number < 8));
-        let again: Vec<_> = (0..1000).map(|port| table.number(&key(port))).collect();
-        assert_eq!(first, again);
-        assert_eq!(table.known(), 8);
+    fn in_a_full_table_the_flow_that_was_silent_longest_gives_way_and_no_two_share_a_number() {
+        let mut table = FlowTable::new(4);
+        for port in 0..4 {
+            table.number(&key(port));
+        }
+        // Flow 0 speaks again, so that 1 is the one that was silent longest.
+        table.number(&key(0));
+        assert_eq!(table.number(&key(4)), FlowNumber { number: 1, replaces: true });
+        assert_eq!(table.number(&key(0)), FlowNumber { number: 0, replaces: false });
+        assert_eq!(table.number(&key(1)), FlowNumber { number: 2, replaces: true });
+        assert_eq!((table.known(), table.replaced()), (4, 2));
+    }
+
+    /// As this table hashed before it had keys: multiply and fold.
+    fn unkeyed(key: &FlowKey) -> u64 {
+        let ports = u64::from(key.ports) << 8 | u64::from(key.protocol);
+        let words = [key.source as u64, 0, key.destination as u64, 0, ports];
+        words.iter().fold(0x9e37_79b9_7f4a_7c15, |state, word| {
+            let product = u128::from(state ^ word) * 0x6a09_e667_f3bc_c909;
+            (product as u64) ^ (product >> 64) as u64
+        })
+    }
+
+    #[test]
+    fn twenty_thousand_chosen_port_pairs_of_one_host_do_not_make_long_chains() {
+        let mut table = FlowTable::new(65_536);
+        // Those that an unkeyed hash sends to a few neighbouring slots of the 131,072.
+        let chosen = (0..=u32::MAX).map(key).filter(|key| unkeyed(key) & 0x1_ffff < 16).take(20_000);
+        let numbers: Vec<_> = chosen.map(|key| table.number(&key).number).collect();
+        assert!(numbers.iter().copied().eq(0..20_000));
+        // 20,000 balls in 131,072 bins: more than 12 in one has a chance below 10^-12.
+        assert!(table.longest_chain() <= 12, "{}", table.longest_chain());
+    }
+
+    #[test]
+    fn after_many_more_flows_than_it_holds_the_table_is_as_it_should_be() {
+        let mut table = FlowTable::new(64);
+        let mut recent = std::collections::VecDeque::new();
+        for step in 0..20_000_u32 {
+            let port = step.wrapping_mul(2_654_435_761) >> 25;
+            let FlowNumber { number, replaces } = table.number(&key(port));
+            assert!(number < 64);
+            let known = recent.iter().position(|(known, _)| *known == port);
+            match known {
+                Some(place) => assert_eq!(recent.remove(place), Some((port, number))),
+                None if recent.len() == 64 => {
+                    assert!(replaces);
+                    assert_eq!(recent.pop_front().map(|(_, number)| number), Some(number));
+                }
+                None => assert!(!replaces),
+            }
+            recent.push_back((port, number));
+        }
+        assert!(table.replaced() > 1000);
     }
 }

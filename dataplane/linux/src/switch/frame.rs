@@ -1,16 +1,26 @@
-//! What the switch reads in an Ethernet frame: who talks to whom, the DSCP, and where the payload begins.
+//! What the switch reads in an Ethernet frame: who talks to whom, its priority bits, and where the payload lies. The eBPF
+//! programs read the same in the same way (`bpf/frame.h`); a list of frames in `tests/kernel/frames.rs` holds the two to
+//! each other.
 
 /// The bytes of a frame's two MAC addresses: a VLAN tag stands behind them.
 const ADDRESSES: usize = 12;
 const ETHER_IPV4: u16 = 0x0800;
+const ETHER_ARP: u16 = 0x0806;
 const ETHER_IPV6: u16 = 0x86dd;
 const ETHER_VLAN: u16 = 0x8100;
 const ETHER_QINQ: u16 = 0x88a8;
+const ETHER_MPLS: u16 = 0x8847;
+const ETHER_MPLS_MULTICAST: u16 = 0x8848;
+/// Frames with more tags are not read any further.
+const MOST_TAGS: usize = 2;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+const ICMPV6: u8 = 58;
+const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
 
 /// What makes packets belong to one flow: addresses, protocol and ports (0 where the protocol or a fragment has none).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FlowKey {
     /// Source address; IPv4 addresses in the low 32 bits.
     pub source: u128,
@@ -20,86 +30,161 @@ pub struct FlowKey {
     pub ports: u32,
     /// IP protocol number.
     pub protocol: u8,
+    /// Version of IP: 4 or 6.
+    pub version: u8,
 }
 
-/// The parts of an IP frame that decide its rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IpFrame {
+/// The parts of a frame that decide its rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headers {
     /// Its flow.
     pub flow: FlowKey,
-    /// The six bits of the differentiated services code point.
-    pub dscp: u8,
+    /// The six bits of the differentiated services code point; none behind an MPLS label.
+    pub dscp: Option<u8>,
+    /// The priority in the outer VLAN tag.
+    pub vlan_priority: Option<u8>,
+    /// The traffic class of the outer MPLS label.
+    pub traffic_class: Option<u8>,
     /// Where the transport header begins.
     pub transport: usize,
-    /// Where the payload of UDP or TCP begins (and ends): empty for other protocols and for later fragments.
-    pub payload: (usize, usize),
+    /// Where the payload of UDP or TCP begins: none for other protocols, for fragments and for headers that are broken.
+    pub payload: Option<usize>,
+    /// Where the packet ends; Ethernet's padding may follow.
+    pub end: usize,
+}
+
+/// What a frame is to the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// IP: it has a rank.
+    Ip(Headers),
+    /// Address resolution and neighbour discovery: without them IP does not work.
+    Neighbour,
+    /// Anything else, and IP headers that are broken.
+    Other,
+}
+
+impl Kind {
+    /// The headers of an IP frame.
+    pub const fn ip(self) -> Option<Headers> {
+        match self {
+            Self::Ip(headers) => Some(headers),
+            Self::Neighbour | Self::Other => None,
+        }
+    }
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// Reads an IPv4 or IPv6 frame; `None` for anything else (ARP, LLDP, ...) and for headers that are cut short.
-pub fn parse(frame: &[u8]) -> Option<IpFrame> {
-    let mut at = ADDRESSES;
-    let mut ether = u16_at(frame, at)?;
-    while ether == ETHER_VLAN || ether == ETHER_QINQ {
+/// Reads a frame. Frames with an MPLS label count as IP where `labels` are asked for.
+#[inline]
+pub fn parse(frame: &[u8], labels: bool) -> Kind {
+    read(frame, labels).unwrap_or(Kind::Other)
+}
+
+/// `None` where a header is broken or cut short.
+fn read(frame: &[u8], labels: bool) -> Option<Kind> {
+    let mut headers = Headers::default();
+    let (mut at, mut ether, mut tags) = (ADDRESSES, u16_at(frame, ADDRESSES)?, 0);
+    while (ether == ETHER_VLAN || ether == ETHER_QINQ) && tags < MOST_TAGS {
+        let priority = (u16_at(frame, at + 2)? >> 13) as u8;
+        headers.vlan_priority = headers.vlan_priority.or(Some(priority));
         at += 4;
+        tags += 1;
         ether = u16_at(frame, at)?;
     }
     let network = at + 2;
-    let (flow, dscp, transport, end, fragment) = match ether {
-        ETHER_IPV4 => {
-            let header = frame.get(network..network + 20)?;
-            let length = usize::from(header[0] & 0x0f) * 4;
-            if header[0] >> 4 != 4 || length < 20 {
-                return None;
-            }
-            let word = |from: usize| u128::from(u32::from_be_bytes([0, 1, 2, 3].map(|i| header[from + i])));
-            let flow = FlowKey { source: word(12), destination: word(16), ports: 0, protocol: header[9] };
-            let fragment = u16_at(header, 6)? & 0x3fff != 0;
-            (flow, header[1] >> 2, network + length, network + usize::from(u16_at(header, 2)?), fragment)
-        }
+    let fragment = match ether {
+        ETHER_IPV4 => headers.read_ipv4(frame, network)?,
         ETHER_IPV6 => {
-            let header = frame.get(network..network + 40)?;
-            if header[0] >> 4 != 6 {
-                return None;
+            let (next, hops) = headers.read_ipv6(frame, network)?;
+            // Neighbour discovery is what nobody can have sent from further away (RFC 4861).
+            let message = frame.get(headers.transport).copied();
+            if next == ICMPV6 && hops == 255 && matches!(message, Some(133..=137)) {
+                return Some(Kind::Neighbour);
             }
-            let address = |from: usize| u128::from_be_bytes(core::array::from_fn(|i| header[from + i]));
-            let flow = FlowKey { source: address(8), destination: address(24), ports: 0, protocol: header[6] };
-            let class = (header[0] << 4) | (header[1] >> 4);
-            (flow, class >> 2, network + 40, network + 40 + usize::from(u16_at(header, 4)?), false)
+            false
+        }
+        ETHER_ARP => return Some(Kind::Neighbour),
+        ETHER_MPLS | ETHER_MPLS_MULTICAST if labels => {
+            headers.traffic_class = Some(frame.get(network..network + 4)?[2] >> 1 & 7);
+            return Some(Kind::Ip(headers));
         }
         _ => return None,
     };
-    // Ethernet pads short frames: the IP header says where the packet ends.
-    let end = end.min(frame.len());
-    let mut ip = IpFrame { flow, dscp, transport, payload: (end, end) };
-    if fragment || !matches!(ip.flow.protocol, TCP | UDP) {
-        return Some(ip);
+    // All fragments of a datagram, the first one too, are one flow and have one rank: only the first has ports.
+    if !fragment {
+        headers.read_transport(frame);
     }
-    let Some(ports) = frame.get(transport..transport + 4) else { return Some(ip) };
-    ip.flow.ports = u32::from_be_bytes([ports[0], ports[1], ports[2], ports[3]]);
-    let header = if ip.flow.protocol == UDP {
-        8
-    } else {
-        frame.get(transport + 12).map_or(usize::MAX / 2, |offset| usize::from(offset >> 4) * 4)
-    };
-    ip.payload.0 = (transport + header).min(end);
-    Some(ip)
+    Some(Kind::Ip(headers))
+}
+
+impl Headers {
+    /// Whether it is a fragment; `None` for a header that is broken.
+    fn read_ipv4(&mut self, frame: &[u8], network: usize) -> Option<bool> {
+        let header = frame.get(network..network + 20)?;
+        let length = usize::from(header[0] & 0x0f) * 4;
+        let total = usize::from(u16_at(header, 2)?);
+        let broken = header[0] >> 4 != 4 || length < 20 || network + length > frame.len();
+        if broken || (total != 0 && total < length) {
+            return None;
+        }
+        let word = |from: usize| u128::from(u32::from_be_bytes([0, 1, 2, 3].map(|i| header[from + i])));
+        self.flow = FlowKey { source: word(12), destination: word(16), ports: 0, protocol: header[9], version: 4 };
+        self.dscp = Some(header[1] >> 2);
+        self.transport = network + length;
+        self.end = end_of(frame, network, total);
+        Some(u16_at(header, 6)? & 0x3fff != 0)
+    }
+
+    /// The next header and the hop limit; `None` for a header that is broken.
+    fn read_ipv6(&mut self, frame: &[u8], network: usize) -> Option<(u8, u8)> {
+        let header = frame.get(network..network + 40)?;
+        if header[0] >> 4 != 6 {
+            return None;
+        }
+        let address = |from: usize| u128::from_be_bytes(core::array::from_fn(|i| header[from + i]));
+        let (source, destination) = (address(8), address(24));
+        self.flow = FlowKey { source, destination, ports: 0, protocol: header[6], version: 6 };
+        self.dscp = Some((header[0] << 4 | header[1] >> 4) >> 2);
+        self.transport = network + 40;
+        self.end = end_of(frame, self.transport, usize::from(u16_at(header, 4)?));
+        Some((header[6], header[7]))
+    }
+
+    /// Ports and the place of the payload, as far as they are there.
+    fn read_transport(&mut self, frame: &[u8]) {
+        let Some(segment) = frame.get(self.transport..self.end) else { return };
+        let header = match self.flow.protocol {
+            UDP if segment.len() >= UDP_HEADER => UDP_HEADER,
+            TCP if segment.len() >= TCP_HEADER => usize::from(segment[12] >> 4) * 4,
+            _ => return,
+        };
+        self.flow.ports = u32::from_be_bytes([segment[0], segment[1], segment[2], segment[3]]);
+        let whole = header <= segment.len() && (self.flow.protocol == UDP || header >= TCP_HEADER);
+        self.payload = whole.then_some(self.transport + header);
+    }
+}
+
+/// Where a packet of `length` bytes ends that begins at `from`. Ethernet pads short frames; a length of 0 is what a packet
+/// has that is to be segmented later, and is longer than the field can say.
+fn end_of(frame: &[u8], from: usize, length: usize) -> usize {
+    if length == 0 { frame.len() } else { (from + length).min(frame.len()) }
 }
 
 /// Fills in the TCP or UDP checksum that the sender left to a network card which is not there (`CHECKSUM_PARTIAL`, as
 /// virtual Ethernet pairs deliver it). Frames of other protocols are left alone.
 pub fn complete_checksum(frame: &mut [u8]) {
-    let Some(ip) = parse(frame) else { return };
+    let Some(ip) = parse(frame, false).ip() else { return };
     let at = ip.transport
         + match ip.flow.protocol {
             TCP => 16,
             UDP => 6,
             _ => return,
         };
-    let end = ip.payload.1;
+    let end = ip.end;
     if at + 2 > end {
         return;
     }
@@ -147,48 +232,60 @@ pub fn udp_frame(dscp: u8, source_port: u16, payload: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    fn ip(frame: &[u8]) -> Headers {
+        parse(frame, false).ip().expect("an IP frame")
+    }
+
+    fn payload<'a>(frame: &'a [u8], ip: &Headers) -> &'a [u8] {
+        &frame[ip.payload.expect("a payload")..ip.end]
+    }
+
     #[test]
     fn a_udp_frame_says_its_flow_dscp_and_payload() {
         let frame = udp_frame(13, 4000, b"pifo");
-        let ip = parse(&frame).expect("an IP frame");
-        assert_eq!(ip.dscp, 13);
+        let ip = ip(&frame);
+        assert_eq!(ip.dscp, Some(13));
         assert_eq!(ip.flow.ports, (4000 << 16) | 5001);
         assert_eq!(ip.flow.source, 0x0a00_0001);
-        assert_eq!(&frame[ip.payload.0..ip.payload.1], b"pifo");
+        assert_eq!(payload(&frame, &ip), b"pifo");
     }
 
     #[test]
     fn a_vlan_tag_and_ethernet_padding_change_nothing() {
         let mut frame = udp_frame(5, 1, b"xy");
-        let plain = parse(&frame).expect("an IP frame");
+        let plain = ip(&frame);
         frame.resize(60, 0xee);
-        assert_eq!(parse(&frame), Some(plain));
-        frame.splice(12..12, [0x81, 0x00, 0x00, 0x07]);
-        let tagged = parse(&frame).expect("an IP frame");
-        assert_eq!((tagged.flow, tagged.dscp), (plain.flow, plain.dscp));
-        assert_eq!(&frame[tagged.payload.0..tagged.payload.1], b"xy");
+        assert_eq!(ip(&frame), plain);
+        frame.splice(12..12, [0x81, 0x00, 0xa0, 0x07]);
+        let tagged = ip(&frame);
+        assert_eq!((tagged.flow, tagged.dscp, tagged.vlan_priority), (plain.flow, plain.dscp, Some(5)));
+        assert_eq!(payload(&frame, &tagged), b"xy");
     }
 
     #[test]
     fn cut_frames_and_foreign_protocols_are_no_ip_frames() {
         let frame = udp_frame(5, 1, b"payload");
         for length in 0..frame.len() {
-            if let Some(ip) = parse(&frame[..length]) {
-                assert!(length >= 34 && ip.payload.1 <= length, "at {length}: {ip:?}");
+            if let Kind::Ip(ip) = parse(&frame[..length], false) {
+                assert!(length >= 34 && ip.end <= length, "at {length}: {ip:?}");
             }
         }
         let mut arp = frame;
         arp[12..14].copy_from_slice(&[0x08, 0x06]);
-        assert_eq!(parse(&arp), None);
+        assert_eq!(parse(&arp, false), Kind::Neighbour);
+        arp[12..14].copy_from_slice(&[0x88, 0xcc]);
+        assert_eq!(parse(&arp, false), Kind::Other);
+        assert_eq!(parse(&[], false), Kind::Other);
     }
 
     #[test]
-    fn later_fragments_share_one_flow_without_ports() {
+    fn fragments_share_one_flow_without_ports() {
         let mut frame = udp_frame(5, 1, b"payload");
-        frame[20] = 0x20;
-        let ip = parse(&frame).expect("an IP frame");
-        assert_eq!(ip.flow.ports, 0);
-        assert_eq!(ip.payload.0, ip.payload.1);
+        for (high, low) in [(0x20, 0), (0x20, 8), (0, 8)] {
+            frame[20..22].copy_from_slice(&[high, low]);
+            let ip = ip(&frame);
+            assert_eq!((ip.flow.ports, ip.payload), (0, None));
+        }
     }
 
     #[test]
@@ -199,9 +296,23 @@ mod tests {
         frame.extend([0; 31]);
         frame.push(7);
         frame.extend([0x10, 0x00, 0x20, 0x00, 0, 12, 0, 0, 1, 2, 3, 4]);
-        let ip = parse(&frame).expect("an IP frame");
-        assert_eq!((ip.dscp, ip.flow.destination, ip.flow.ports), (46, 7, 0x1000_2000));
-        assert_eq!(&frame[ip.payload.0..ip.payload.1], [1, 2, 3, 4]);
+        let ip = ip(&frame);
+        assert_eq!((ip.dscp, ip.flow.destination, ip.flow.ports), (Some(46), 7, 0x1000_2000));
+        assert_eq!(payload(&frame, &ip), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn neighbour_discovery_is_told_from_what_came_from_further_away() {
+        let mut frame = vec![0; 14];
+        frame[12..14].copy_from_slice(&ETHER_IPV6.to_be_bytes());
+        frame.extend([0x60, 0, 0, 0, 0, 24, ICMPV6, 255]);
+        frame.extend([0; 32]);
+        frame.extend([135; 24]);
+        assert_eq!(parse(&frame, false), Kind::Neighbour);
+        frame[21] = 64;
+        assert!(parse(&frame, false).ip().is_some(), "it has passed a router");
+        (frame[21], frame[54]) = (255, 128);
+        assert!(parse(&frame, false).ip().is_some(), "an echo request");
     }
 
     #[test]
@@ -209,7 +320,7 @@ mod tests {
         for payload in [&b"even"[..], b"odd"] {
             let mut frame = udp_frame(0, 77, payload);
             complete_checksum(&mut frame);
-            let ip = parse(&frame).expect("an IP frame");
+            let ip = ip(&frame);
             let mut sum = 0x0a00 + 0x0001 + 0x0a00 + 0x0002 + u64::from(UDP) + (8 + payload.len()) as u64;
             for pair in frame[ip.transport..].chunks(2) {
                 sum += u64::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));

@@ -16,15 +16,18 @@ pub mod flows;
 pub mod frame;
 pub mod port;
 pub mod rank;
+pub mod share;
 pub mod socket;
 
 use crate::error::Trying;
 use crate::net::offload::{self, Offload, TurnedOff};
 use crate::{Error, Result, say};
+use crate::rank::{NotIp, RankOptions, RankSource, table};
 use bridge::{Bridge, Snapshot, prefer_this_thread};
 use choice::{SchedulerOptions, build_scheduler, join_rank};
 use pifolab_units::{Bytes, Rate, Span};
 use port::PortConfig;
+use rank::RankReader;
 use socket::PacketSocket;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,9 +48,11 @@ pub struct Args {
     /// Scheduler: any that `pifolab list schedulers` shows
     #[arg(long, default_value = "pifo")]
     scheduler: String,
-    /// Rank: dscp, payload:OFFSET:WIDTH, or a rank function such as stfq, las or fcfs (with parameters: stfq,weights=1/2)
+    /// Rank: dscp, payload:OFFSET:WIDTH, vlan, mpls, table, or a rank function such as stfq, las or fcfs (with parameters: stfq,weights=1/2)
     #[arg(long, default_value = "dscp")]
     rank: String,
+    #[command(flatten)]
+    rank_options: RankOptions,
     #[command(flatten)]
     link: LinkArgs,
     /// Turn receive offloads of both interfaces off while it runs
@@ -82,7 +87,7 @@ impl LinkArgs {
     ///
     /// # Errors
     /// A rate of 0, above 1 Tb/s or no number, a delay above 10 s, an overhead above 1 kB.
-    pub fn port_config(&self, rank: rank::RankSource) -> Result<PortConfig> {
+    pub fn port_config(&self, rank: RankReader, not_ip: NotIp) -> Result<PortConfig> {
         let wrong = |key: &str, value: String, range: &str| Error::Usage(format!("--{key} {value}: expected {range}"));
         if !(1e-3..=1e6).contains(&self.rate_mbps) {
             return Err(wrong("rate-mbps", self.rate_mbps.to_string(), "a rate from 0.001 to 1000000 Mb/s"));
@@ -95,6 +100,10 @@ impl LinkArgs {
         }
         Ok(PortConfig {
             rank,
+            not_ip_share: match not_ip {
+                NotIp::Share(share) => share,
+                NotIp::Rank(_) => 0,
+            },
             rate: Rate::from_bps((self.rate_mbps * 1e6).round() as u64).expect("checked above"),
             overhead: Bytes(self.overhead_bytes),
             delay: Span::from_us(self.delay_us),
@@ -115,8 +124,10 @@ pub struct SwitchConfig {
     pub scheduler: String,
     /// Its parameters.
     pub parameters: SchedulerOptions,
-    /// `dscp`, `payload:OFFSET:WIDTH` or a rank function.
+    /// What packets carry, `table`, or a rank function.
     pub rank: String,
+    /// What becomes of frames without a rank.
+    pub rank_options: RankOptions,
     /// The link.
     pub link: LinkArgs,
 }
@@ -124,14 +135,26 @@ pub struct SwitchConfig {
 /// A switch that is ready to carry frames.
 pub type Switch = Bridge<pifolab_scenario::registry::BoxedScheduler>;
 
+/// What reads the ranks of frames. A table is read again whenever its file changes.
+fn reader(source: Option<RankSource>, options: &RankOptions) -> Result<RankReader> {
+    let read = options.read_table(source)?;
+    // Where a rank function computes the ranks, none is missing.
+    let of = source.unwrap_or(RankSource::Las);
+    let missing = options.missing(of, read.as_ref());
+    let not_ip = options.not_ip(of, read.as_ref());
+    let path = options.rank_table.clone();
+    let table = read.zip(path).map(|(read, path)| (read, table::changes(path, table::Values::Ranks)));
+    Ok(RankReader { source, missing, not_ip, table })
+}
+
 /// Opens both interfaces, in the calling thread's network namespace, and builds the scheduler.
 ///
 /// # Errors
 /// A wrong parameter; an interface that cannot be opened; no right to do so.
 pub fn open(config: &SwitchConfig) -> Result<Switch> {
     let scheduler = build_scheduler(&config.scheduler, &config.parameters)?;
-    let (scheduler, rank) = join_rank(scheduler, &config.rank)?;
-    let port = config.link.port_config(rank)?;
+    let (scheduler, source) = join_rank(scheduler, &config.rank)?;
+    let port = config.link.port_config(reader(source, &config.rank_options)?, config.rank_options.rank_not_ip)?;
     if config.input == config.output {
         return Err(Error::Usage(format!("--in {0} --out {0}: expected two interfaces", config.input)));
     }
@@ -211,6 +234,7 @@ pub fn run(args: Args) -> Result<()> {
         scheduler: args.scheduler,
         parameters: args.parameters,
         rank: args.rank,
+        rank_options: args.rank_options,
         link: args.link,
     };
     let mut switch = open(&config)?;

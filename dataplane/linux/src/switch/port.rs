@@ -9,11 +9,12 @@
 
 use super::arena::{Arena, Slot, VlanTag};
 use super::counters::Counters;
-use super::flows::FlowTable;
-use super::frame::{complete_checksum, parse};
-use super::rank::RankSource;
+use super::flows::{FlowNumber, FlowTable};
+use super::frame::{FlowKey, Kind, complete_checksum, parse};
+use super::rank::RankReader;
+use super::share::PacedShare;
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
-use pifolab_units::{Bytes, Rank, Rate, Rounding, Span, Time};
+use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 use std::collections::VecDeque;
 
 /// A frame as it was received.
@@ -37,10 +38,12 @@ impl<'a> Frame<'a> {
 }
 
 /// What a [`Port`] is built from, beside its scheduler.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PortConfig {
-    /// Where ranks stand.
-    pub rank: RankSource,
+    /// Where ranks come from.
+    pub rank: RankReader,
+    /// What frames that are not IP get of the link, in 65536ths, if they have no rank.
+    pub not_ip_share: u32,
     /// The link's rate.
     pub rate: Rate,
     /// Bytes added to each frame's length on the link (24 for Ethernet's preamble, check sum and gap; 0 counts as the kernel does).
@@ -67,6 +70,8 @@ pub struct Port<S> {
     config: PortConfig,
     flows: FlowTable,
     arena: Arena,
+    /// Frames that are not IP.
+    share: PacedShare,
     wire: VecDeque<(Slot, Time)>,
     wire_limit: usize,
     /// When the link ends the frame that it carries.
@@ -94,7 +99,8 @@ impl<S: Scheduler> Port<S> {
         let wire_limit = flying as usize + WIRE_SLACK;
         Self {
             // One slot more than the scheduler holds: the arriving frame needs one before the scheduler decides.
-            arena: Arena::new(held as usize + 1 + wire_limit, config.frame_bytes),
+            arena: Arena::new(held as usize + 1 + PacedShare::MOST_HELD + wire_limit, config.frame_bytes),
+            share: PacedShare::new(config.rate, config.not_ip_share),
             wire: VecDeque::with_capacity(wire_limit),
             wire_limit,
             flows: FlowTable::new(config.flows),
@@ -148,40 +154,58 @@ impl<S: Scheduler> Port<S> {
             complete_checksum(self.arena.frame_mut(slot));
         }
         let bytes = self.arena.frame(slot);
-        let Some(ip) = parse(bytes) else {
-            self.bypass(slot, now);
-            return None;
+        let kind = parse(bytes, self.config.rank.reads_labels());
+        let (rank, key) = match (kind, self.config.rank.not_ip) {
+            (Kind::Ip(headers), _) => {
+                let rank = self.config.rank.read(bytes, &headers).unwrap_or_else(|| {
+                    self.counters.unranked += 1;
+                    self.config.rank.missing
+                });
+                (rank, headers.flow)
+            }
+            (Kind::Neighbour | Kind::Other, Some(rank)) => {
+                self.counters.not_ip += 1;
+                (rank, FlowKey::default())
+            }
+            (Kind::Neighbour | Kind::Other, None) => {
+                self.bypass(slot, kind == Kind::Neighbour);
+                return None;
+            }
         };
-        let rank = self.config.rank.read(bytes, &ip).unwrap_or_else(|| {
-            self.counters.unranked += 1;
-            Rank::ZERO
-        });
         let size = bytes.len() as u32;
         self.offered_bytes = bytes.len();
-        let flow = self.flows.number(&ip.flow);
+        let flow = self.flow(&key);
         Some(self.scheduler.enqueue(Packet { id: u64::from(slot), flow, size, rank, arrival: now }, now))
     }
 
     /// Gives the flow of `frame` its number before its first packet comes: a harness needs numbers in an order of its
     /// own.
     pub fn introduce_flow(&mut self, frame: &[u8]) {
-        if let Some(ip) = parse(frame) {
-            self.flows.number(&ip.flow);
+        if let Kind::Ip(headers) = parse(frame, false) {
+            self.flow(&headers.flow);
         }
     }
 
-    /// Frames that no rank can be asked of must not wait behind a full buffer: without ARP nothing works.
-    fn bypass(&mut self, slot: Slot, now: Time) {
-        let length = self.arena.frame(slot).len();
-        if self.wire.len() == self.wire_limit {
-            self.counters.no_slot.add(length);
-            self.arena.release(slot);
-            return;
+    /// The number of a flow. One that had the number before is forgotten.
+    fn flow(&mut self, key: &FlowKey) -> u32 {
+        let FlowNumber { number, replaces } = self.flows.number(key);
+        if replaces {
+            self.counters.flows_forgotten += 1;
+            self.scheduler.forget_flow(number);
         }
-        self.counters.bypassed.add(length);
-        // In front of later departures, and behind what is on the wire already: the wire is in order of time.
-        let ready = (now + self.config.delay).max(self.wire.back().map_or(Time::ZERO, |(_, ready)| *ready));
-        self.wire.push_back((slot, ready));
+        number
+    }
+
+    /// Frames that no rank can be asked of must not wait behind a full buffer, since without ARP nothing works; but they
+    /// take link time, and only their share of it.
+    fn bypass(&mut self, slot: Slot, neighbour: bool) {
+        let length = self.arena.frame(slot).len();
+        if self.share.push(slot, neighbour) {
+            self.counters.bypassed.add(length);
+        } else {
+            self.counters.dropped_not_ip.add(length);
+            self.arena.release(slot);
+        }
     }
 
     /// Counts what became of an offered frame and frees the slots of those that are gone.
@@ -231,25 +255,34 @@ impl<S: Scheduler> Port<S> {
     /// Lets every transmission begin that is due until `until`.
     pub fn advance(&mut self, until: Time) {
         let until = until.max(self.last);
-        while !self.scheduler.is_empty() && self.wire.len() < self.wire_limit {
+        while self.wire.len() < self.wire_limit {
             // A backlogged link begins the next frame when it ends the last; an idle one when the frame arrived,
             // which is the last time that this port was told, since it advances on every arrival.
-            let start = self.free_at.max(self.last).max(self.not_before);
-            if start > until {
-                break;
+            let free = self.free_at.max(self.last);
+            let own = self.share.not_before().map(|at| at.max(free));
+            let ranked = (!self.scheduler.is_empty()).then(|| self.not_before.max(free));
+            let Some(start) = own.into_iter().chain(ranked).min().filter(|start| *start <= until) else { break };
+            if own == Some(start) {
+                let slot = self.share.pop(start, |slot| self.arena.frame(slot).len());
+                let bytes = self.arena.frame(slot).len();
+                self.transmit(slot, bytes, start);
+                continue;
             }
             match self.take(start) {
-                Dequeued::Packet { packet, .. } => {
-                    let bytes = Bytes(u64::from(packet.size) + self.config.overhead.0);
-                    self.free_at = start + self.config.rate.serialisation(bytes, Rounding::UpToPicosecond);
-                    self.wire.push_back((packet.id as Slot, self.free_at + self.config.delay));
-                }
+                Dequeued::Packet { packet, .. } => self.transmit(packet.id as Slot, packet.size as usize, start),
                 Dequeued::Dropped { .. } => {}
                 Dequeued::NotBefore(time) => self.not_before = time,
                 Dequeued::Empty => break,
             }
         }
         self.last = until;
+    }
+
+    /// Puts a frame on the link.
+    fn transmit(&mut self, slot: Slot, bytes: usize, start: Time) {
+        let bytes = Bytes(bytes as u64 + self.config.overhead.0);
+        self.free_at = start + self.config.rate.serialisation(bytes, Rounding::UpToPicosecond);
+        self.wire.push_back((slot, self.free_at + self.config.delay));
     }
 
     /// The next frame that has reached the far end of the link by `now`; its slot must be freed by
@@ -270,7 +303,8 @@ impl<S: Scheduler> Port<S> {
     pub fn poll_timeout(&self) -> Option<Time> {
         let delivery = self.wire.front().map(|(_, ready)| *ready);
         let start = (!self.scheduler.is_empty()).then(|| self.free_at.max(self.not_before));
-        delivery.into_iter().chain(start).min()
+        let own = self.share.not_before().map(|at| at.max(self.free_at));
+        delivery.into_iter().chain(start).chain(own).min()
     }
 
     /// Until when the link is busy with the frame that it carries.
@@ -282,9 +316,11 @@ impl<S: Scheduler> Port<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rank::{RankSource, WHOLE};
     use crate::switch::frame::udp_frame;
     use pifolab_sched::Inspect;
     use pifolab_sched::schedulers::{Fifo, FifoParams};
+    use pifolab_units::Rank;
 
     /// 42 bytes of headers and 83 of payload: 1 us at 1 Gb/s.
     fn frame(dscp: u8, number: u8) -> Vec<u8> {
@@ -294,7 +330,8 @@ mod tests {
     fn port(capacity: u32, delay: Span) -> Port<Fifo> {
         let fifo = Fifo::new(FifoParams { capacity: Capacity::Packets(capacity) }).expect("a valid capacity");
         let config = PortConfig {
-            rank: RankSource::Dscp,
+            rank: RankReader::new(Some(RankSource::Dscp), Rank::from(63)),
+            not_ip_share: WHOLE / 20,
             rate: Rate::from_gbps(1),
             overhead: Bytes(0),
             delay,
@@ -369,11 +406,101 @@ mod tests {
         let mut arp = frame(0, 9);
         arp[12..14].copy_from_slice(&[0x08, 0x06]);
         port.handle_frame(Frame::whole(&arp), Time::from_ns(10));
+        // It goes before what waits, and takes its time on the link.
+        assert_eq!(ready(&mut port, Time::from_ns(1_999)), [1]);
         port.advance(Time::from_ns(5_000));
-        assert_eq!(ready(&mut port, Time::from_ns(5_000)), [1, 9, 2]);
+        assert_eq!(ready(&mut port, Time::from_ns(2_000)), [9]);
+        assert!(ready(&mut port, Time::from_ns(2_999)).is_empty());
+        assert_eq!(ready(&mut port, Time::from_ns(3_000)), [2]);
         let counters = port.counters();
         assert_eq!((counters.bypassed.packets, counters.dropped_full.packets), (1, 1));
         assert!(counters.balance(0));
+    }
+
+    /// Offers twice the link in frames that are not IP (of which every tenth is ARP), and as much in IP frames. Returns the
+    /// shares of the link of IP, of ARP and of the others.
+    fn flood(mut port: Port<Fifo>, flood: [u8; 2]) -> [f64; 3] {
+        let length = 10_000_u64;
+        let mut sent = [0.0; 3];
+        for step in 0..length {
+            let now = Time::from_ns(step * 500);
+            let mut other = frame(0, 9);
+            other[12..14].copy_from_slice(if step % 10 == 0 { &[0x08, 0x06] } else { &flood });
+            port.handle_frame(Frame::whole(&other), now);
+            if step % 2 == 0 {
+                port.handle_frame(Frame::whole(&frame(0, 1)), now);
+            }
+            while let Some(slot) = port.poll_ready(now) {
+                let kind = match port.frame(slot)[12..14] {
+                    [0x08, 0x00] => 0,
+                    [0x08, 0x06] => 1,
+                    _ => 2,
+                };
+                sent[kind] += 1.0;
+                port.release(slot);
+            }
+        }
+        assert!(port.counters().balance(port.scheduler().len() as u64));
+        // A frame takes 1 us, an arrival comes every half.
+        sent.map(|frames| frames / (length as f64 / 2.0))
+    }
+
+    #[test]
+    fn a_flood_that_is_not_ip_gets_its_share_of_the_link_and_no_more_and_arp_lives() {
+        // Every tenth of twice the link is ARP: four times its share of 5 %, so that both halves are in use.
+        let [ip, arp, others] = flood(port(20, Span::ZERO), [0x88, 0xb5]);
+        assert!((0.94..=0.955).contains(&ip), "IP {ip}, ARP {arp}, others {others}");
+        assert!((0.02..=0.03).contains(&arp) && (0.02..=0.03).contains(&others), "ARP {arp}, others {others}");
+    }
+
+    #[test]
+    fn a_broken_ip_header_is_no_way_past_the_scheduler() {
+        let mut port = port(1, Span::ZERO);
+        let mut broken = frame(0, 9);
+        broken[14] = 0x44;
+        for _ in 0..1000 {
+            port.handle_frame(Frame::whole(&broken), Time::ZERO);
+        }
+        let counters = port.counters();
+        assert!(counters.bypassed.packets < 50, "{counters:?}");
+        assert_eq!(counters.bypassed.packets + counters.dropped_not_ip.packets, 1000);
+    }
+
+    #[test]
+    fn frames_that_are_not_ip_can_have_a_rank_like_others() {
+        let mut port = port(4, Span::ZERO);
+        port.config.rank.not_ip = Some(Rank::from(7));
+        let mut arp = frame(0, 9);
+        arp[12..14].copy_from_slice(&[0x08, 0x06]);
+        for _ in 0..10 {
+            port.handle_frame(Frame::whole(&arp), Time::ZERO);
+        }
+        let counters = port.counters();
+        assert_eq!((counters.bypassed.packets, counters.not_ip, counters.dropped_full.packets), (0, 10, 5));
+        assert!(counters.balance(4));
+    }
+
+    #[test]
+    fn a_flow_that_gets_the_number_of_another_does_not_inherit_its_past() {
+        use pifolab_sched::Ranked;
+        use pifolab_sched::ranks::Las;
+        use pifolab_sched::schedulers::{Pifo, PifoParams};
+        let pifo = Pifo::new(PifoParams::packets(100)).expect("valid");
+        let mut port = Port::new(Ranked::new(Las::new(), pifo), port(1, Span::ZERO).config);
+        let mut rank_of = |source_port: u16| {
+            let frame = udp_frame(0, source_port, &[0; 83]);
+            match port.offer(Frame::whole(&frame), Time::ZERO) {
+                Some(Enqueued::Admitted { rank, .. }) => rank.get(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([rank_of(0), rank_of(0), rank_of(0)], [0, 125, 250]);
+        // The table has room for 16 flows.
+        for port in 1..17 {
+            assert_eq!(rank_of(port), 0, "flow {port} is new");
+        }
+        assert_eq!(rank_of(0), 0, "it was forgotten");
+        assert_eq!(port.counters().flows_forgotten, 2);
     }
 
     #[test]

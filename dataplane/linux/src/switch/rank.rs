@@ -1,60 +1,66 @@
-//! Where a frame's rank stands: in the DSCP, in the payload, or nowhere (a rank function computes it).
+//! The rank of a frame in the switch: what it carries, what a table has for its flow, or nothing (a rank function of the
+//! library computes it).
 
-use super::frame::IpFrame;
+use super::frame::Headers;
+use crate::rank::RankSource;
+use crate::rank::table::{Changes, Table};
 use pifolab_units::Rank;
-use std::str::FromStr;
 
-/// Where the rank of a frame is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RankSource {
-    /// The six bits of the DSCP.
-    Dscp,
-    /// A big-endian integer in the UDP or TCP payload. Segments without it (handshakes, acknowledgements) have rank 0.
-    Payload {
-        /// Bytes of payload before it.
-        offset: usize,
-        /// Its width in bytes: 1, 2, 4 or 8.
-        width: usize,
-    },
-    /// Frames carry no rank.
-    Nowhere,
+/// Reads ranks.
+#[derive(Clone, Debug)]
+pub struct RankReader {
+    /// Where ranks stand; `None` if a rank function computes them.
+    pub source: Option<RankSource>,
+    /// The rank of IP frames that carry none.
+    pub missing: Rank,
+    /// The rank of frames that are not IP; `None` if they have a share of their own.
+    pub not_ip: Option<Rank>,
+    /// The table, and where its changes come from.
+    pub table: Option<(Table, Changes)>,
 }
 
-/// What `--rank` may say, in words.
-pub const RANK_FORMS: &str = "dscp, payload:OFFSET:WIDTH (bytes; WIDTH is 1, 2, 4 or 8), or a rank function that \
-                              needs no more than the frame, such as stfq, las or fcfs";
-
-impl FromStr for RankSource {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "dscp" {
-            return Ok(Self::Dscp);
-        }
-        let wrong = || format!("{text:?} is no place of a rank: expected {RANK_FORMS}");
-        let place = text.strip_prefix("payload:").ok_or_else(wrong)?;
-        let (offset, width) = place.split_once(':').ok_or_else(wrong)?;
-        let offset = offset.parse().ok().filter(|offset| *offset < 65_536).ok_or_else(wrong)?;
-        let width = width.parse().ok().filter(|width| matches!(width, 1 | 2 | 4 | 8)).ok_or_else(wrong)?;
-        Ok(Self::Payload { offset, width })
+impl RankReader {
+    /// Ranks from `source`, and the worst for frames that carry none.
+    pub const fn new(source: Option<RankSource>, missing: Rank) -> Self {
+        Self { source, missing, not_ip: None, table: None }
     }
-}
 
-impl RankSource {
-    /// The rank that `frame` carries; `None` where it has no room for one.
+    /// Whether frames with an MPLS label have ranks.
     #[inline]
-    pub fn read(self, frame: &[u8], ip: &IpFrame) -> Option<Rank> {
-        match self {
-            Self::Dscp => Some(Rank::from(u32::from(ip.dscp))),
-            Self::Payload { offset, width } => {
-                let payload = &frame[ip.payload.0..ip.payload.1];
-                let bytes = payload.get(offset..offset + width)?;
+    pub fn reads_labels(&self) -> bool {
+        self.source == Some(RankSource::Mpls)
+    }
+
+    /// The rank that `frame` carries; `None` where it carries none.
+    #[inline]
+    pub fn read(&mut self, frame: &[u8], headers: &Headers) -> Option<Rank> {
+        match self.source {
+            Some(RankSource::Dscp) => headers.dscp.map(|dscp| Rank::from(u32::from(dscp))),
+            Some(RankSource::Payload { offset, width }) => {
+                let from = headers.payload? + usize::from(offset);
+                let bytes = frame[..headers.end].get(from..from + usize::from(width))?;
                 let value = bytes.iter().fold(0, |value, byte| (value << 8) | u64::from(*byte));
                 Some(Rank::saturating(value))
             }
-            Self::Nowhere => Some(Rank::ZERO),
+            Some(RankSource::Vlan) => headers.vlan_priority.map(vlan_rank),
+            Some(RankSource::Mpls) => headers.traffic_class.map(|class| Rank::from(u32::from(7 - class))),
+            Some(RankSource::Table) => {
+                let (table, changes) = self.table.as_mut()?;
+                if let Some(newest) = changes.take() {
+                    *table = newest;
+                }
+                table.look_up(&headers.flow).map(Rank::saturating)
+            }
+            // The kernel's mark does not come with a frame.
+            Some(RankSource::Mark) => None,
+            Some(RankSource::Las | RankSource::Stfq) | None => Some(Rank::ZERO),
         }
     }
+}
+
+/// The order of VLAN priorities, from the first: 1 (background) comes behind 0 (best effort), as in IEEE 802.1Q.
+fn vlan_rank(priority: u8) -> Rank {
+    Rank::from(u32::from(if priority > 1 { 7 - priority } else { 6 + priority }))
 }
 
 #[cfg(test)]
@@ -63,8 +69,8 @@ mod tests {
     use crate::switch::frame::{parse, udp_frame};
 
     fn rank(source: &str, frame: &[u8]) -> Option<u64> {
-        let source: RankSource = source.parse().expect("a place of a rank");
-        source.read(frame, &parse(frame).expect("an IP frame")).map(Rank::get)
+        let mut reader = RankReader::new(Some(source.parse().expect("a source")), Rank::MAX);
+        reader.read(frame, &parse(frame, reader.reads_labels()).ip().expect("an IP frame")).map(Rank::get)
     }
 
     #[test]
@@ -81,10 +87,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_of_a_rank_is_refused_with_the_forms() {
-        for text in ["", "dcsp", "payload", "payload:1", "payload:x:2", "payload:0:3", "payload:70000:1"] {
-            let error = text.parse::<RankSource>().expect_err("not a place");
-            assert!(error.contains("payload:OFFSET:WIDTH"), "{error}");
-        }
+    fn vlan_priorities_and_mpls_classes_go_from_the_highest_down() {
+        let mut tagged = udp_frame(0, 1, b"x");
+        tagged.splice(12..12, [0x81, 0, 0, 7]);
+        let ranks = [7, 6, 5, 4, 3, 2, 0, 1].map(|priority: u8| {
+            tagged[14] = priority << 5;
+            rank("vlan", &tagged)
+        });
+        assert_eq!(ranks, [0, 1, 2, 3, 4, 5, 6, 7].map(Some));
+        assert_eq!(rank("vlan", &udp_frame(0, 1, b"x")), None);
+        let mut labelled = udp_frame(0, 1, b"x");
+        labelled.splice(12..14, [0x88, 0x47, 0, 0, 0x01 | 5 << 1, 64]);
+        assert_eq!(rank("mpls", &labelled), Some(2));
+        assert_eq!(rank("mpls", &udp_frame(0, 1, b"x")), None);
     }
 }

@@ -3,6 +3,7 @@
 use super::namespace::Lab;
 #[cfg(feature = "ebpf")]
 use crate::ebpf::{Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings, plane::best_occupancy};
+use crate::rank::RankOptions;
 use crate::switch::{self, LinkArgs, SwitchConfig, bridge::prefer_this_thread, choice::SchedulerOptions};
 use crate::{Error, Result};
 use clap::ValueEnum;
@@ -117,6 +118,7 @@ impl Bottleneck {
             scheduler: self.scheduler.clone(),
             parameters: self.parameters.clone(),
             rank: self.rank.clone(),
+            rank_options: RankOptions::default(),
             link: self.link,
         };
         let stop = &AtomicBool::new(false);
@@ -165,6 +167,7 @@ impl Bottleneck {
             scheduler: self.scheduler.clone(),
             args: switch::choice::params(info, self.parameters.written()),
             rank: self.rank_source()?,
+            rank_options: RankOptions::default(),
             force: false,
         })
     }

@@ -5,6 +5,7 @@
 #![cfg(feature = "ebpf")]
 
 mod decisions;
+mod frames;
 mod life;
 mod owners;
 mod ranks;

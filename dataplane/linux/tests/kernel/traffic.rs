@@ -157,3 +157,66 @@ fn low_ranks_get_the_link_and_no_packet_is_unaccounted_for() {
         }
     }
 }
+
+/// Frames received so far, by their EtherType: IPv4, ARP, and the one that is kept for experiments.
+fn received_by_type(socket: &OwnedFd) -> [usize; 3] {
+    let mut by_type = [0; 3];
+    let mut buffer = [0u8; 2048];
+    loop {
+        // SAFETY: the buffer is as long as said.
+        let length = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+        if length < 0 {
+            return by_type;
+        }
+        if length as usize == FRAME_BYTES {
+            match buffer[12..14] {
+                [0x08, 0x00] => by_type[0] += 1,
+                [0x08, 0x06] => by_type[1] += 1,
+                [0x88, 0xb5] => by_type[2] += 1,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flood_that_is_not_ip_leaves_the_link_to_ranked_traffic_and_arp_lives() {
+    if !can_run("a_flood_that_is_not_ip_leaves_the_link_to_ranked_traffic_and_arp_lives") {
+        return;
+    }
+    let _lab = Lab::new();
+    for queues in ["fifo", "sp-pifo"] {
+        // The program must find the queues of all eight priorities beside the classes of the share.
+        let parameters = if queues == "fifo" { "" } else { "queues=8" };
+        let settings = Settings::new(queues, arguments(queues, parameters), RankSource::Dscp, Occupancy::Walk);
+        let settings = settings.expect("valid");
+        let config = PlaneConfig { interface: "v0".to_owned(), rate_bps: RATE_BPS, settings, force: false };
+        let plane = Plane::up(config).expect("it comes up");
+        let (sender, receiver) = (packet_socket("v0"), packet_socket("v1"));
+        let frames = [[0x08, 0x00], [0x88, 0xb5], [0x88, 0xb5], [0x08, 0x06]].map(|kind| {
+            let mut long = frame(0, 4).to_vec();
+            long.resize(FRAME_BYTES, 0);
+            long[16..18].copy_from_slice(&((FRAME_BYTES - 14) as u16).to_be_bytes());
+            long[12..14].copy_from_slice(&kind);
+            long
+        });
+        prefer_this_thread();
+        let start = Instant::now();
+        while start.elapsed() < LASTING {
+            for frame in frames.iter().cycle().take(2 * FRAMES_PER_BURST) {
+                // SAFETY: the frame is as long as said.
+                unsafe { libc::send(sender.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
+            }
+            std::thread::sleep(BURST_EVERY);
+        }
+        let by_type @ [ip, arp, others] = received_by_type(&receiver);
+        let snapshot = plane.snapshot().expect("a snapshot");
+        let context = format!("{queues}: {by_type:?}\n{snapshot}");
+        assert!(ip + arp + others >= 150, "hardly anything arrived: {context}");
+        // 5 %, and what the class may send at once in the beginning. Without a share of their own they would take
+        // three quarters, or everything.
+        assert!(((arp + others) as f64) < 0.12 * (ip + arp + others) as f64, "{context}");
+        assert!(arp >= 2 && others >= 2, "{context}");
+        assert!(snapshot.neighbour > 100 && snapshot.not_ip > 100, "{context}");
+    }
+}

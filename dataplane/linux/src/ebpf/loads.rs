@@ -1,0 +1,187 @@
+//! Whether this kernel takes the programs: each is loaded, with every option that changes what the verifier sees, and
+//! unloaded again.
+
+use super::loaded::{Loaded, object_of};
+use super::qdisc;
+use super::settings::{Occupancy, Program, Settings};
+use crate::error::Trying;
+use crate::rank::{NotIp, RankOptions, RankSource};
+use crate::{Error, Result};
+use pifolab_sched::params::{Args as Params, Value};
+use std::fmt;
+use std::path::Path;
+
+/// Settings whose code differs.
+const VARIANTS: &[(Program, &[(&str, &str)])] = &[
+    (Program::Fifo, &[]),
+    (Program::Fifo, &[("capacity_bytes", "90000")]),
+    (Program::SpPifo, &[("queues", "8")]),
+    (Program::SpPifo, &[("queues", "8"), ("push_down", "rank"), ("order", "push-down-first"), ("clamp", "0")]),
+    (Program::SpPifo, &[("queues", "8"), ("push_down", "queue-bound"), ("on_full", "update")]),
+    (Program::Aifo, &[("window", "20")]),
+    (Program::Aifo, &[("window", "1000"), ("sample", "3"), ("update", "after")]),
+    (Program::Packs, &[("queues", "8"), ("window", "20")]),
+    (Program::Packs, &[("queues", "8"), ("window", "1000"), ("occupancy", "global"), ("shift", "5")]),
+    (Program::Rifo, &[("mode", "alg1")]),
+    (Program::Rifo, &[("mode", "eq3")]),
+    (Program::Rifo, &[("mode", "pow2")]),
+    (Program::ExpPifo, &[("queues", "8")]),
+    (Program::ExpPifo, &[("queues", "8"), ("mapping", "bounds"), ("beta", "ceil")]),
+];
+const OCCUPANCIES: [Occupancy; 3] = [Occupancy::Walk, Occupancy::Counters, Occupancy::Clock];
+const RANKS: [RankSource; 8] = [
+    RankSource::Dscp,
+    RankSource::Payload { offset: 4, width: 4 },
+    RankSource::Vlan,
+    RankSource::Mpls,
+    RankSource::Mark,
+    RankSource::Table,
+    RankSource::Las,
+    RankSource::Stfq,
+];
+
+/// One program that was loaded, or not.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Load {
+    /// The scheduler, its options, the occupancy's source, the rank's source.
+    pub what: String,
+    /// How it learns what the queues hold; `qdisc` for a BPF qdisc.
+    pub occupancy: String,
+    /// Whether ranks need the dequeue tracepoint.
+    pub virtual_time: bool,
+    /// Why the kernel refused it.
+    pub refused: Option<String>,
+}
+
+fn arguments(program: Program, parameters: &[(&str, &str)]) -> Params {
+    let mut params = Params::new(program.name());
+    for (key, text) in parameters {
+        params.set(*key, text.parse().map_or_else(|_| Value::Text((*text).to_owned()), Value::Integer));
+    }
+    params
+}
+
+/// The reason in one line: the verifier's own word, which stands before its statistics, else the end of what was said.
+fn reason(error: &Error) -> String {
+    let text = error.to_string();
+    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let end = lines.iter().position(|line| line.starts_with("processed ")).unwrap_or(lines.len());
+    lines[..end].last().map_or_else(String::new, |line| (*line).trim().to_owned())
+}
+
+/// The compiled program: of this binary, or of a file.
+fn object(program: Program, folder: Option<&Path>) -> Result<Vec<u8>> {
+    let Some(folder) = folder else { return Ok(object_of(program).to_vec()) };
+    read(&folder.join(format!("{}.bpf.o", program.name().replace('-', "_"))))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).trying(|| format!("reading {}", path.display()))
+}
+
+/// Loads every program with every occupancy, and with every source of ranks. `folder` may hold programs that another
+/// compiler made.
+///
+/// # Errors
+/// A file that cannot be read; no right to load programs. A program that the kernel refuses is no error.
+pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
+    // The walk needs the types of HTB, which may be a module that is not there yet.
+    let _ = crate::doctor::qdisc("htb");
+    let mut loads = Vec::new();
+    for (program, parameters) in VARIANTS {
+        let object = object(*program, folder)?;
+        let first =
+            VARIANTS.iter().position(|(known, _)| known == program).map(|at| VARIANTS[at].1) == Some(*parameters);
+        let sources = if first { &RANKS[..] } else { &RANKS[..1] };
+        for rank in sources {
+            for occupancy in OCCUPANCIES {
+                // Ranks and occupancies are read by code of their own: not every pair.
+                if *rank != RankSource::Dscp && occupancy == Occupancy::Counters {
+                    continue;
+                }
+                let mut settings = Settings::new(program.name(), arguments(*program, parameters), *rank, occupancy)?;
+                // Weights and ranks for what is not IP go with one of the sources.
+                settings.config.weighted = (*rank == RankSource::Stfq).into();
+                if *rank == RankSource::Table {
+                    let options =
+                        RankOptions { rank_not_ip: NotIp::Rank(Default::default()), ..RankOptions::default() };
+                    settings.set_without_rank(*rank, &options);
+                }
+                let virtual_time = settings.needs_virtual_time();
+                let refused = match Loaded::load_object(settings, &object) {
+                    Ok(_) => None,
+                    Err(error @ Error::Denied(_)) => return Err(error),
+                    Err(error) => Some(reason(&error)),
+                };
+                let options: Vec<_> = parameters.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+                let what = format!("{}{}, {occupancy}, {rank}", program.name(), options.concat());
+                loads.push(Load { what, occupancy: occupancy.to_string(), virtual_time, refused });
+            }
+        }
+    }
+    if qdisc::supported().is_ok() {
+        for scheduler in ["pifo", "sp-pifo"] {
+            for rank in &RANKS[..6] {
+                let object = match folder {
+                    Some(folder) => {
+                        let path = folder.join(format!("qdisc_{}.bpf.o", scheduler.replace('-', "_")));
+                        // Older compilers cannot build them.
+                        if !path.exists() {
+                            continue;
+                        }
+                        read(&path)?
+                    }
+                    None => match qdisc::object_of(scheduler) {
+                        Ok(object) => object.to_vec(),
+                        Err(_) => continue,
+                    },
+                };
+                let refused = qdisc::try_to_load(scheduler, *rank, &object).err().map(|error| reason(&error));
+                let what = format!("{scheduler}, qdisc, {rank}");
+                loads.push(Load { what, occupancy: "qdisc".to_owned(), virtual_time: false, refused });
+            }
+        }
+    }
+    Ok(loads)
+}
+
+/// What of the programs a kernel takes.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Summary {
+    /// Loaded and tried, by the source of the occupancy; `qdisc` for BPF qdiscs.
+    pub occupancies: Vec<(String, usize, usize)>,
+    /// Loaded and tried of those that need the dequeue tracepoint for their ranks.
+    pub virtual_time: (usize, usize),
+}
+
+impl Summary {
+    /// Counts.
+    pub fn of(loads: &[Load]) -> Self {
+        let mut summary = Self { occupancies: Vec::new(), virtual_time: (0, 0) };
+        for load in loads {
+            let ok = usize::from(load.refused.is_none());
+            if load.virtual_time {
+                summary.virtual_time.0 += ok;
+                summary.virtual_time.1 += 1;
+                continue;
+            }
+            match summary.occupancies.iter_mut().find(|(name, _, _)| *name == load.occupancy) {
+                Some((_, loaded, tried)) => {
+                    *loaded += ok;
+                    *tried += 1;
+                }
+                None => summary.occupancies.push((load.occupancy.clone(), ok, 1)),
+            }
+        }
+        summary
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, loaded, tried) in &self.occupancies {
+            write!(f, "{name} {loaded}/{tried}, ")?;
+        }
+        write!(f, "stfq {}/{}", self.virtual_time.0, self.virtual_time.1)
+    }
+}

@@ -1,0 +1,262 @@
+//! Where ranks come from, and what becomes of packets that have none: the words of the command line that both data planes
+//! share.
+
+pub mod table;
+
+use crate::{Error, Result};
+use pifolab_units::Rank;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Where the rank of a packet comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RankSource {
+    /// The six bits of the DSCP.
+    Dscp,
+    /// A big-endian integer in the UDP or TCP payload.
+    Payload {
+        /// Bytes of payload before it.
+        offset: u16,
+        /// Its width in bytes: 1, 2, 4 or 8.
+        width: u8,
+    },
+    /// The priority of the outer VLAN tag: 7 has rank 0, and 1 (background) the last, 7.
+    Vlan,
+    /// The traffic class of the outer MPLS label: 7 has rank 0, 0 has rank 7.
+    Mpls,
+    /// The mark of the packet in the kernel; 0 is none.
+    Mark,
+    /// A table of flows and prefixes from a file.
+    Table,
+    /// Bytes of the flow that this port has seen; in the switch a rank function of the library.
+    Las,
+    /// Start-time fair queueing; in the switch a rank function of the library.
+    Stfq,
+}
+
+/// What `--rank` may say, in words.
+pub const RANK_FORMS: &str =
+    "dscp, payload:OFFSET:WIDTH (bytes; WIDTH is 1, 2, 4 or 8), vlan, mpls, mark, table, las or stfq";
+
+impl FromStr for RankSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?}: expected {RANK_FORMS}");
+        match text {
+            "dscp" => return Ok(Self::Dscp),
+            "vlan" => return Ok(Self::Vlan),
+            "mpls" => return Ok(Self::Mpls),
+            "mark" => return Ok(Self::Mark),
+            "table" => return Ok(Self::Table),
+            "las" => return Ok(Self::Las),
+            "stfq" => return Ok(Self::Stfq),
+            _ => {}
+        }
+        let (offset, width) =
+            text.strip_prefix("payload:").and_then(|place| place.split_once(':')).ok_or_else(wrong)?;
+        let width = width.parse().ok().filter(|width| matches!(width, 1 | 2 | 4 | 8)).ok_or_else(wrong)?;
+        Ok(Self::Payload { offset: offset.parse().map_err(|_| wrong())?, width })
+    }
+}
+
+impl fmt::Display for RankSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dscp => "dscp",
+            Self::Payload { offset, width } => return write!(f, "payload:{offset}:{width}"),
+            Self::Vlan => "vlan",
+            Self::Mpls => "mpls",
+            Self::Mark => "mark",
+            Self::Table => "table",
+            Self::Las => "las",
+            Self::Stfq => "stfq",
+        })
+    }
+}
+
+impl RankSource {
+    /// The largest rank that packets can carry there. A table's is the largest in it, which is not known here: the largest
+    /// of all.
+    pub fn worst(self) -> Rank {
+        match self {
+            Self::Dscp => Rank::from(63),
+            Self::Payload { width, .. } => Rank::saturating(u64::MAX >> (64 - 8 * u32::from(width))),
+            Self::Vlan | Self::Mpls => Rank::from(7),
+            Self::Mark => Rank::from(u32::MAX),
+            Self::Table | Self::Las | Self::Stfq => Rank::MAX,
+        }
+    }
+}
+
+/// A rank that is given, or the worst there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GivenRank {
+    /// The largest that packets can carry.
+    #[default]
+    Worst,
+    /// This one.
+    Rank(Rank),
+}
+
+impl FromStr for GivenRank {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "worst" {
+            return Ok(Self::Worst);
+        }
+        let rank = text.parse().ok().and_then(Rank::new);
+        rank.map(Self::Rank).ok_or_else(|| format!("{text:?}: expected worst, or a rank from 0 to {}", Rank::MAX.get()))
+    }
+}
+
+impl fmt::Display for GivenRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Worst => f.write_str("worst"),
+            Self::Rank(rank) => write!(f, "{}", rank.get()),
+        }
+    }
+}
+
+/// Where frames go that are not IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotIp {
+    /// Past the scheduler, before ranked packets, but no faster than this share of the link, in 65536ths.
+    Share(u32),
+    /// Through the scheduler, with this rank.
+    Rank(GivenRank),
+}
+
+/// All of the link, as a share.
+pub const WHOLE: u32 = 1 << 16;
+
+impl Default for NotIp {
+    fn default() -> Self {
+        Self::Share(WHOLE / 20)
+    }
+}
+
+impl FromStr for NotIp {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(percent) = text.strip_prefix("share:") else {
+            return text
+                .parse()
+                .map(Self::Rank)
+                .map_err(|_| format!("{text:?}: expected share:PERCENT (from 0.1 to 50), worst, or a rank"));
+        };
+        let percent = percent.parse::<f64>().ok().filter(|percent| (0.1..=50.0).contains(percent));
+        let percent = percent.ok_or_else(|| format!("{text:?}: expected a share from 0.1 to 50 percent"))?;
+        Ok(Self::Share((percent / 100.0 * f64::from(WHOLE)) as u32))
+    }
+}
+
+impl fmt::Display for NotIp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(share) => write!(f, "share:{:.1}", 100.0 * f64::from(*share) / f64::from(WHOLE)),
+            Self::Rank(rank) => rank.fmt(f),
+        }
+    }
+}
+
+/// What becomes of packets without a rank, and where the table is.
+#[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankOptions {
+    /// Rank of IP packets that carry none: worst (the largest that --rank can give) or a number
+    #[arg(long, value_name = "RANK", default_value_t)]
+    pub rank_missing: GivenRank,
+    /// Where frames go that are not IP: share:PERCENT (of the link at most, before ranked packets), worst, or a rank
+    #[arg(long, value_name = "WHERE", default_value_t)]
+    pub rank_not_ip: NotIp,
+    /// With --rank table: a file of flows and prefixes with their ranks; read again whenever it changes
+    #[arg(long, value_name = "FILE")]
+    pub rank_table: Option<PathBuf>,
+}
+
+impl RankOptions {
+    /// The rank of an IP packet that carries none, if ranks come from `source` (and `table`).
+    pub fn missing(&self, source: RankSource, table: Option<&table::Table>) -> Rank {
+        self.given(self.rank_missing, source, table)
+    }
+
+    /// The rank of a frame that is not IP, unless it has a share of its own.
+    pub fn not_ip(&self, source: RankSource, table: Option<&table::Table>) -> Option<Rank> {
+        match self.rank_not_ip {
+            NotIp::Share(_) => None,
+            NotIp::Rank(rank) => Some(self.given(rank, source, table)),
+        }
+    }
+
+    fn given(&self, rank: GivenRank, source: RankSource, table: Option<&table::Table>) -> Rank {
+        match (rank, table) {
+            (GivenRank::Rank(rank), _) => rank,
+            (GivenRank::Worst, Some(table)) => Rank::saturating(table.largest()),
+            (GivenRank::Worst, None) => source.worst(),
+        }
+    }
+
+    /// Reads the table, if `source` wants one.
+    ///
+    /// # Errors
+    /// A file that is missing, wrong, or not wanted.
+    pub fn read_table(&self, source: Option<RankSource>) -> Result<Option<table::Table>> {
+        match (&self.rank_table, source) {
+            (Some(path), Some(RankSource::Table)) => table::Table::read(path, table::Values::Ranks).map(Some),
+            (None, Some(RankSource::Table)) => {
+                Err(Error::Usage("--rank table: --rank-table FILE is missing: the file with the ranks".to_owned()))
+            }
+            (Some(path), _) => {
+                Err(Error::Usage(format!("--rank-table {}: it has an effect with --rank table only", path.display())))
+            }
+            (None, _) => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_rank_source_is_refused_with_the_forms() {
+        for text in ["", "dcsp", "payload", "payload:1", "payload:x:2", "payload:0:3", "payload:70000:1"] {
+            let error = text.parse::<RankSource>().expect_err("not a source");
+            assert!(error.contains("payload:OFFSET:WIDTH"), "{error}");
+        }
+        for text in ["dscp", "payload:4:8", "vlan", "mpls", "mark", "table", "las", "stfq"] {
+            assert_eq!(text.parse::<RankSource>().expect("a source").to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_worst_rank_is_the_largest_that_the_source_can_give() {
+        let worst = |text: &str| text.parse::<RankSource>().expect("a source").worst().get();
+        assert_eq!(
+            ["dscp", "vlan", "mpls", "mark", "payload:0:1", "payload:0:2", "payload:0:4", "payload:0:8"].map(worst),
+            [63, 7, 7, 0xffff_ffff, 0xff, 0xffff, 0xffff_ffff, Rank::MAX.get()]
+        );
+    }
+
+    #[test]
+    fn shares_and_given_ranks_are_read_and_others_refused() {
+        assert_eq!("share:5".parse(), Ok(NotIp::default()));
+        assert_eq!("12".parse(), Ok(NotIp::Rank(GivenRank::Rank(Rank::from(12)))));
+        assert_eq!("worst".parse(), Ok(NotIp::Rank(GivenRank::Worst)));
+        for text in ["share:0", "share:51", "share:x", "share", "-1", "9223372036854775808", "best"] {
+            text.parse::<NotIp>().expect_err("refused");
+        }
+        for text in ["-1", "best", ""] {
+            assert!(text.parse::<GivenRank>().expect_err("refused").contains("worst"));
+        }
+        let options = RankOptions::default();
+        assert_eq!(
+            (options.rank_missing.to_string(), options.rank_not_ip.to_string()),
+            ("worst".into(), "share:5.0".into())
+        );
+    }
+}

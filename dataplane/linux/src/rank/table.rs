@@ -1,0 +1,354 @@
+//! A table of flows and prefixes with a rank for each (or, for STFQ, a weight), from a text file:
+//!
+//! ```text
+//! # flow PROTOCOL SOURCE DESTINATION RANK; dst PREFIX RANK; src PREFIX RANK
+//! flow udp 10.0.0.1:4000 10.0.0.2:5001   3
+//! flow tcp [2001:db8::1]:80 [2001:db8::2]:40000   1
+//! dst 10.0.0.0/8   10
+//! src 2001:db8::/32   20
+//! ```
+//!
+//! The line of the flow itself counts; if there is none, that of the longest prefix of the destination; if there is none,
+//! that of the longest prefix of the source.
+
+use crate::switch::frame::FlowKey;
+use crate::{Error, Result};
+use pifolab_units::Rank;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+/// Flows, and prefixes, that a table can have: `MAX_FLOWS` of intf.h.
+const MOST: usize = 65_536;
+/// How soon a change of the file is seen.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// What a table has for each flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// From 0 to the largest rank.
+    Ranks,
+    /// From 1 to 2^20, as the library's STFQ has them.
+    Weights,
+}
+
+impl Values {
+    const fn range(self) -> (u64, u64, &'static str) {
+        match self {
+            Self::Ranks => (0, Rank::MAX.get(), "a rank"),
+            Self::Weights => (1, 1 << 20, "a weight"),
+        }
+    }
+}
+
+/// Which address a prefix is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Side {
+    /// The destination.
+    Destination,
+    /// The source.
+    Source,
+}
+
+/// A prefix of one of the addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Prefix {
+    /// Of which address.
+    pub side: Side,
+    /// 4 or 6.
+    pub version: u8,
+    /// As [`FlowKey`] has it; the bits behind the prefix are 0.
+    pub address: u128,
+    /// Bits of an address of that version that count.
+    pub bits: u8,
+}
+
+/// The bits of an address.
+const fn width(version: u8) -> u8 {
+    if version == 4 { 32 } else { 128 }
+}
+
+/// The first `bits` of an address of `width` bits that stands in the low bits.
+const fn masked(address: u128, bits: u8, width: u8) -> u128 {
+    if bits == 0 { 0 } else { address >> (width - bits) << (width - bits) }
+}
+
+/// A table that was read.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    flows: HashMap<FlowKey, u64>,
+    prefixes: HashMap<Prefix, u64>,
+    /// The lengths in use for each side and version, longest first.
+    lengths: [[Vec<u8>; 2]; 2],
+}
+
+fn address(address: IpAddr) -> (u8, u128) {
+    match address {
+        IpAddr::V4(address) => (4, u32::from(address).into()),
+        IpAddr::V6(address) => (6, address.into()),
+    }
+}
+
+fn protocol(text: &str) -> Option<u8> {
+    match text {
+        "tcp" => Some(6),
+        "udp" => Some(17),
+        number => number.parse().ok(),
+    }
+}
+
+/// `10.0.0.1:80` or, for protocols without ports, `10.0.0.1`.
+fn endpoint(text: &str) -> Option<(IpAddr, u16)> {
+    let with_port = text.parse::<SocketAddr>().map(|socket| (socket.ip(), socket.port()));
+    with_port.ok().or_else(|| text.parse().ok().map(|address| (address, 0)))
+}
+
+fn flow(words: &[&str]) -> Result<FlowKey, String> {
+    let [name, source, destination] = words else {
+        return Err("expected `flow PROTOCOL SOURCE DESTINATION VALUE`".to_owned());
+    };
+    let number = protocol(name).ok_or_else(|| format!("{name:?}: expected tcp, udp or a protocol number"))?;
+    let read = |text: &str| {
+        endpoint(text).ok_or_else(|| format!("{text:?}: expected ADDRESS:PORT (IPv6: [ADDRESS]:PORT), or an address"))
+    };
+    let ((from, from_port), (to, to_port)) = (read(source)?, read(destination)?);
+    let ((version, from), (other, to)) = (address(from), address(to));
+    if version != other {
+        return Err(format!("{source} and {destination}: expected addresses of one version of IP"));
+    }
+    let ports = u32::from(from_port) << 16 | u32::from(to_port);
+    Ok(FlowKey { source: from, destination: to, ports, protocol: number, version })
+}
+
+fn prefix(side: Side, words: &[&str]) -> Result<Prefix, String> {
+    let [text] = words else { return Err("expected `dst PREFIX VALUE` or `src PREFIX VALUE`".to_owned()) };
+    let wrong = || format!("{text:?}: expected a prefix such as 10.0.0.0/8 or 2001:db8::/32, or an address");
+    let (host, length) = text.split_once('/').map_or((*text, None), |(host, length)| (host, Some(length)));
+    let (version, address) = address(host.parse().map_err(|_| wrong())?);
+    let bits = length.map_or(Ok(width(version)), str::parse).map_err(|_| wrong())?;
+    if bits > width(version) {
+        return Err(wrong());
+    }
+    if masked(address, bits, width(version)) != address {
+        return Err(format!("{text:?}: the address has bits behind its prefix of {bits}"));
+    }
+    Ok(Prefix { side, version, address, bits })
+}
+
+impl Table {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line is wrong, or two lines are for the same; the message names the line.
+    pub fn read(path: &Path, values: Values) -> Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::Usage(format!("{}: cannot be read: {error}", path.display())))?;
+        Self::parse(&text, values).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))
+    }
+
+    fn parse(text: &str, values: Values) -> Result<Self, String> {
+        let (least, most, what) = values.range();
+        let mut table = Self::default();
+        for (index, line) in text.lines().enumerate() {
+            let wrong = |reason: String| format!("line {}: {reason}", index + 1);
+            let line = line.split('#').next().unwrap_or("");
+            let words: Vec<_> = line.split_ascii_whitespace().collect();
+            let (kind, words, value) = match words.as_slice() {
+                [] => continue,
+                [kind, words @ .., value] => (*kind, words, *value),
+                [one] => return Err(wrong(format!("{one:?}: expected `flow`, `dst` or `src` with {what} behind it"))),
+            };
+            let number = value.parse().ok().filter(|number| (least..=most).contains(number));
+            let number = number.ok_or_else(|| wrong(format!("{value:?}: expected {what} from {least} to {most}")))?;
+            let before = match kind {
+                "flow" => table.flows.insert(flow(words).map_err(wrong)?, number),
+                "dst" => table.prefixes.insert(prefix(Side::Destination, words).map_err(wrong)?, number),
+                "src" => table.prefixes.insert(prefix(Side::Source, words).map_err(wrong)?, number),
+                other => return Err(wrong(format!("{other:?}: expected flow, dst or src"))),
+            };
+            if before.is_some() {
+                return Err(wrong(format!("duplicate of an earlier line: {}", line.trim())));
+            }
+        }
+        for (count, what) in [(table.flows.len(), "flows"), (table.prefixes.len(), "prefixes")] {
+            if count > MOST {
+                return Err(format!("{count} {what}: expected at most {MOST}"));
+            }
+        }
+        for prefix in table.prefixes.keys() {
+            let lengths = &mut table.lengths[prefix.side as usize][usize::from(prefix.version == 6)];
+            if let Err(place) = lengths.binary_search_by(|known| prefix.bits.cmp(known)) {
+                lengths.insert(place, prefix.bits);
+            }
+        }
+        Ok(table)
+    }
+
+    /// What the table has for a flow.
+    pub fn look_up(&self, flow: &FlowKey) -> Option<u64> {
+        let by_prefix = |side: Side, address: u128| {
+            let version = flow.version;
+            let found = |bits: &u8| {
+                let address = masked(address, *bits, width(version));
+                self.prefixes.get(&Prefix { side, version, address, bits: *bits }).copied()
+            };
+            self.lengths[side as usize][usize::from(version == 6)].iter().find_map(found)
+        };
+        let own = self.flows.get(flow).copied();
+        own.or_else(|| by_prefix(Side::Destination, flow.destination)).or_else(|| by_prefix(Side::Source, flow.source))
+    }
+
+    /// The largest value; 0 if there is none.
+    pub fn largest(&self) -> u64 {
+        self.flows.values().chain(self.prefixes.values()).copied().max().unwrap_or(0)
+    }
+
+    /// Every flow with its value.
+    pub const fn flows(&self) -> &HashMap<FlowKey, u64> {
+        &self.flows
+    }
+
+    /// Every prefix with its value.
+    pub const fn prefixes(&self) -> &HashMap<Prefix, u64> {
+        &self.prefixes
+    }
+}
+
+/// The tables that a watched file had, for one reader that asks often.
+#[derive(Clone, Debug)]
+pub struct Changes {
+    fresh: Arc<AtomicBool>,
+    newest: Arc<Mutex<Option<Table>>>,
+}
+
+impl Changes {
+    /// The newest table, if there is one that was not taken yet. Costs one load if there is none.
+    #[inline]
+    pub fn take(&self) -> Option<Table> {
+        if !self.fresh.load(Ordering::Relaxed) || !self.fresh.swap(false, Ordering::Acquire) {
+            return None;
+        }
+        self.newest.lock().ok()?.take()
+    }
+}
+
+/// What tells one version of a file from the next.
+fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+    let meta = std::fs::metadata(path).ok()?;
+    Some((meta.modified().ok()?, meta.len()))
+}
+
+/// Reads the file again whenever it changes, and hands every table to `change`, in a thread that ends with the process or
+/// when `change` says false. A file that is wrong is told on standard error, and the table stays as it was.
+pub fn watch(path: PathBuf, values: Values, mut change: impl FnMut(Table) -> bool + Send + 'static) {
+    let mut seen = stamp(&path);
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(LOOK_EVERY);
+            let now = stamp(&path);
+            if now == seen {
+                continue;
+            }
+            seen = now;
+            match Table::read(&path, values) {
+                Ok(table) => {
+                    if !change(table) {
+                        return;
+                    }
+                }
+                Err(error) => eprintln!("pifolab: {error}; the table stays as it was"),
+            }
+        }
+    });
+}
+
+/// As [`watch`], for a reader that asks.
+pub fn changes(path: PathBuf, values: Values) -> Changes {
+    let changes = Changes { fresh: Arc::default(), newest: Arc::default() };
+    let to = changes.clone();
+    watch(path, values, move |table| {
+        if let Ok(mut newest) = to.newest.lock() {
+            *newest = Some(table);
+        }
+        to.fresh.store(true, Ordering::Release);
+        // Nobody else holds it once the reader is gone.
+        Arc::strong_count(&to.newest) > 1
+    });
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# ranks\n\nflow udp 10.0.0.1:4000 10.0.0.2:5001 3 # a call\nflow 1 10.0.0.1 10.0.0.2 9\n\
+                        dst 10.0.0.0/8 10\ndst 10.0.0.0/24 11\nsrc 10.0.0.0/8 20\ndst 2001:db8::/32 30\nsrc ::/0 40\n";
+
+    fn key(source: &str, destination: &str, protocol: u8) -> FlowKey {
+        let name = protocol.to_string();
+        flow(&[&name, source, destination]).expect("a flow")
+    }
+
+    #[test]
+    fn the_flow_comes_before_the_longest_destination_and_that_before_the_source() {
+        let table = Table::parse(TEXT, Values::Ranks).expect("a table");
+        for (source, destination, protocol, rank) in [
+            ("10.0.0.1:4000", "10.0.0.2:5001", 17, Some(3)),
+            ("10.0.0.1:4000", "10.0.0.2:5001", 6, Some(11)),
+            ("10.0.0.1", "10.0.0.2", 1, Some(9)),
+            ("10.0.0.1:4000", "10.9.0.2:5001", 17, Some(10)),
+            ("10.0.0.1:4000", "192.0.2.1:1", 17, Some(20)),
+            ("192.0.2.1:1", "192.0.2.2:1", 17, None),
+            ("[2001:db8::1]:1", "[2001:db8::2]:1", 6, Some(30)),
+            ("[2001:db8::1]:1", "[2001:db9::2]:1", 6, Some(40)),
+        ] {
+            assert_eq!(table.look_up(&key(source, destination, protocol)), rank, "{source} {destination} {protocol}");
+        }
+        assert_eq!(table.largest(), 40);
+    }
+
+    #[test]
+    fn a_wrong_line_is_refused_with_its_number_its_value_and_what_would_be_right() {
+        for (text, words) in [
+            ("dst 10.0.0.0/8 10\ndst 10.0.0.1/8 3", ["line 2", "10.0.0.1/8", "bits behind"]),
+            ("dst 10.0.0.0/33 3", ["line 1", "10.0.0.0/33", "prefix such as"]),
+            ("dst 10.0.0.0/8 ten", ["line 1", "ten", "a rank from 0"]),
+            ("dst 10.0.0.0/8", ["line 1", "10.0.0.0/8", "a rank from 0"]),
+            ("to 10.0.0.0/8 1", ["line 1", "\"to\"", "flow, dst or src"]),
+            ("flow udp 10.0.0.1:1 [::1]:2 1", ["line 1", "[::1]:2", "one version"]),
+            ("flow udp 10.0.0.1:1 1", ["line 1", "flow PROTOCOL", "DESTINATION"]),
+            ("flow icmpx 10.0.0.1 10.0.0.2 1", ["line 1", "icmpx", "protocol number"]),
+            ("src ::/0 1\nsrc ::/0 2", ["line 2", "duplicate", "src ::/0 2"]),
+            ("dst", ["line 1", "dst", "expected"]),
+        ] {
+            let error = Table::parse(text, Values::Ranks).expect_err("wrong");
+            for word in words {
+                assert!(error.contains(word), "{word:?} is not in {error:?}");
+            }
+        }
+        assert!(Table::parse("src ::/0 0", Values::Weights).expect_err("wrong").contains("a weight from 1"));
+    }
+
+    #[test]
+    fn a_changed_file_is_read_again_and_a_wrong_one_changes_nothing() {
+        let path = std::env::temp_dir().join(format!("pifolab-table-{}.txt", std::process::id()));
+        std::fs::write(&path, "dst 10.0.0.0/8 1\n").expect("a file");
+        let changes = changes(path.clone(), Values::Ranks);
+        assert!(changes.take().is_none());
+        let next = |text: &str| {
+            std::fs::write(&path, text).expect("a file");
+            (0..100).find_map(|_| {
+                std::thread::sleep(Duration::from_millis(50));
+                changes.take()
+            })
+        };
+        assert_eq!(next("dst 10.0.0.0/8 777\n").expect("a new table").largest(), 777);
+        std::fs::write(&path, "nonsense\n").expect("a file");
+        std::thread::sleep(3 * LOOK_EVERY);
+        assert!(changes.take().is_none());
+        std::fs::remove_file(&path).expect("it is there");
+    }
+}
