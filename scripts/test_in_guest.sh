@@ -115,6 +115,20 @@ qdiscs)
     echo "guest: in its place \$(/bin/tc qdisc show dev v0 root)"
     pifolab-dataplane down
     echo "guest: left after force \$(/bin/tc qdisc show dev v0 root)"
+    # TCP keeps what it sends in fragments, not in the packet's own buffer: a rank must be found there, too.
+    busybox unshare -n busybox sh -c 'busybox sleep 2; /bin/ip addr add 10.9.0.2/24 dev v1; /bin/ip link set v1 up; \
+        busybox nc -l -p 5000 > /tmp/received; busybox sleep 100' &
+    peer=\$!
+    busybox sleep 1
+    /bin/ip link set v1 netns \$peer
+    /bin/ip addr add 10.9.0.1/24 dev v0
+    busybox sleep 3
+    pifolab-dataplane up --dev v0 --rate-mbps 5 --scheduler sp-pifo --qdisc bpf --queues 2 --rank payload:0:1 --background
+    busybox printf AAAAAAAAAAAAAAAA | busybox timeout 5 busybox nc 10.9.0.2 5000
+    busybox sleep 1
+    echo "guest: TCP \$(pifolab-dataplane status --json)"
+    echo "guest: received \$(busybox cat /tmp/received)"
+    pifolab-dataplane down
     ;;
 instructions)
     echo 1 > /proc/sys/net/core/bpf_jit_enable
@@ -173,6 +187,9 @@ if [run["scheduler"] for run in runs] != ["pifo", "sp-pifo"] or not runs[0]["cou
     sys.exit("guest: PIFO and SP-PIFO should both have run, and PIFO have pushed packets out")
 if "pifolab" in said("left "):
     sys.exit("guest: a killed data plane was not removed")
+tcp = json.loads(said("TCP"))
+if tcp["bounds"] != [ord("A"), 255] or said("received") != 16 * "A" or tcp["neighbour"] == 0:
+    sys.exit(f"guest: a rank in the payload of TCP was not read, or no ARP was seen: {tcp}")
 if "pifolab" not in said("in its place") or "pifolab" in said("left after force"):
     sys.exit(f"guest: --force did not put a qdisc up in the place of another, or it stayed; see {sys.argv[1]}")
 print("guest: the BPF qdiscs work")

@@ -4,6 +4,9 @@
 
 #include "intf.h"
 
+/* Keeps the compiler from rewriting what was checked into what the verifier does not follow. */
+#define opaque(variable) asm volatile("" : "+r"(variable))
+
 /* What a scheduler says about a packet; the queue also tells where a full queue was met. */
 struct decision {
 	__u32 queue;

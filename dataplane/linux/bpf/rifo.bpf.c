@@ -75,9 +75,13 @@ static __always_inline bool passes_pow2(__u64 above, __u64 range, __u64 free)
 		return true;
 	if (free == 0)
 		return false;
-	__u32 left = config.sheltered_exponent << 4 | exponent(above);
-	__u32 right = exponent(range) << 4 | exponent(free);
+	__u64 left = config.sheltered_exponent << 4 | exponent(above);
+	__u64 right = exponent(range) << 4 | exponent(free);
 
+	/* The compiler knows how large they are and would leave the masks out, or make them in 32 bits: older verifiers need
+	 * them just before they are used. */
+	opaque(left);
+	opaque(right);
 	return products.left[left & 255] <= products.right[right & 255];
 }
 

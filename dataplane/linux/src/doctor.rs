@@ -24,6 +24,8 @@ pub struct Args {
     objects: Option<std::path::PathBuf>,
 }
 
+const OWN_PROGRAM: &str = "pifolab's eBPF programs";
+
 /// What was looked at.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Finding {
@@ -150,15 +152,44 @@ fn readable(path: &str) -> Result<String, String> {
     std::fs::File::open(path).map(|_| path.to_owned()).map_err(|error| format!("{path}: {error}"))
 }
 
-/// Whether a program with typed tracepoints loads, by loading the smallest of ours.
+/// One line of what is wrong: the verifier's log has hundreds, and `--programs` gives its reason.
+#[cfg(feature = "ebpf")]
+fn first_line(error: &Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// Whether the programs load as `up` would load them by default.
+#[cfg(feature = "ebpf")]
+fn own_program() -> Result<String, String> {
+    use crate::ebpf::Occupancy;
+    use crate::ebpf::plane::{best_occupancy, try_occupancy};
+    let best = best_occupancy();
+    try_occupancy(best).map_err(|error| first_line(&error))?;
+    Ok(match best {
+        Occupancy::Walk => "they load, and read the occupancy from the kernel's queues".to_owned(),
+        _ => "they load, but cannot read the kernel's queues (types of HTB: Linux 5.11, if it is a module): \
+              --occupancy-from clock"
+            .to_owned(),
+    })
+}
+
+/// Whether programs with typed tracepoints load and attach: those that count the occupancy, or STFQ's alone.
 #[cfg(feature = "ebpf")]
 fn tracepoints() -> Result<String, String> {
+    use crate::ebpf::plane::best_occupancy;
     use crate::ebpf::{Loaded, Occupancy, RankSource, Settings};
     use pifolab_sched::params::Args as Params;
-    let settings = Settings::new("fifo", Params::new("fifo"), RankSource::Dscp, Occupancy::Counters);
-    let loaded = settings.and_then(Loaded::load).map_err(|error| error.to_string())?;
-    loaded.attach_tracepoints().map_err(|error| error.to_string())?;
-    Ok("tp_btf/qdisc_enqueue and tp_btf/qdisc_dequeue attach: STFQ ranks and --occupancy-from counters work".to_owned())
+    let attach = |rank, occupancy| {
+        let settings = Settings::new("fifo", Params::new("fifo"), rank, occupancy);
+        settings.and_then(Loaded::load).and_then(|loaded| loaded.attach_tracepoints().map(drop))
+    };
+    if attach(RankSource::Dscp, Occupancy::Counters).is_ok() {
+        return Ok(
+            "tp_btf/qdisc_enqueue and qdisc_dequeue attach: STFQ ranks and --occupancy-from counters work".to_owned()
+        );
+    }
+    attach(RankSource::Stfq, best_occupancy()).map_err(|error| first_line(&error))?;
+    Ok("tp_btf/qdisc_dequeue attaches: STFQ ranks work; --occupancy-from counters does not (Linux 5.14)".to_owned())
 }
 
 /// Looks at everything, in the order in which one thing needs the other.
@@ -175,6 +206,8 @@ pub fn examine() -> Vec<Finding> {
             readable("/sys/kernel/btf/vmlinux"),
         ),
     ];
+    #[cfg(feature = "ebpf")]
+    findings.push(finding(OWN_PROGRAM, "eBPF data plane", own_program()));
     #[cfg(feature = "ebpf")]
     findings.push(finding("qdisc tracepoints", "STFQ ranks; counting the occupancy", tracepoints()));
     #[cfg(feature = "ebpf")]
@@ -243,7 +276,7 @@ pub fn run(args: Args) -> Result<()> {
     let findings = examine();
     let ok = |what: &str| findings.iter().filter(|finding| finding.what == what).all(|finding| finding.ok);
     let switch = ok("a network namespace of one's own");
-    let kernel = cfg!(feature = "ebpf") && ["tc", "HTB", "loading eBPF classifiers"].into_iter().all(ok);
+    let kernel = cfg!(feature = "ebpf") && ["tc", "HTB", "loading eBPF classifiers", OWN_PROGRAM].into_iter().all(ok);
     if args.json {
         println!("{}", serde_json::json!({ "switch": switch, "ebpf": kernel, "findings": findings }));
     } else {

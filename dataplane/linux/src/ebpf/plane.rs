@@ -2,14 +2,17 @@
 
 use super::installed::Installed;
 use super::loaded::Loaded;
-use super::settings::{Occupancy, Settings};
+use super::settings::{Occupancy, Program, Settings};
 use super::snapshot::Snapshot;
 use crate::net::filter;
 use crate::net::interface::Interface;
 use crate::net::monitor::Monitor;
 use crate::net::tc::{self, QueueTree};
+use crate::rank::RankSource;
 use crate::{Error, Result};
 use libbpf_rs::Link;
+use pifolab_sched::params::Args;
+use std::sync::OnceLock;
 
 /// HTB has eight priorities.
 const HTB_PRIORITIES: usize = 8;
@@ -129,8 +132,25 @@ pub(super) fn set_link(settings: &mut Settings, rate_bps: u64, installed: &Insta
     settings.config.burst = (2 * u64::from(installed.interface.frame_bytes())).max(rate_bps / 8 * 120 / 1_000_000);
 }
 
-/// The best way of knowing the occupancy that this machine has.
+/// The best way of knowing the occupancy that this machine has, tried with the smallest program.
 pub fn best_occupancy() -> Occupancy {
-    // Reading the kernel's structs needs the kernel's own types.
-    if std::path::Path::new("/sys/kernel/btf/vmlinux").exists() { Occupancy::Walk } else { Occupancy::Clock }
+    static BEST: OnceLock<Occupancy> = OnceLock::new();
+    *BEST.get_or_init(|| match try_occupancy(Occupancy::Walk) {
+        // Who may not load programs learns it from the program that he wants.
+        Ok(()) | Err(Error::Denied(_)) => Occupancy::Walk,
+        Err(_) => Occupancy::Clock,
+    })
+}
+
+/// Loads the smallest program with a way of knowing the occupancy.
+///
+/// # Errors
+/// The kernel refuses it, or no right to.
+pub fn try_occupancy(occupancy: Occupancy) -> Result<()> {
+    if occupancy == Occupancy::Walk {
+        // HTB may be a module that is not there yet, and its types with it.
+        let _ = crate::doctor::qdisc("htb");
+    }
+    let fifo = Args::new(Program::Fifo.name());
+    Loaded::load(Settings::new(Program::Fifo.name(), fifo, RankSource::Dscp, occupancy)?).map(drop)
 }

@@ -4,6 +4,8 @@ use crate::{arguments, can_run};
 use pifolab_dataplane::ebpf::harness::frame;
 use pifolab_dataplane::ebpf::intf::SpPifoState;
 use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
+use pifolab_dataplane::rank::RankOptions;
+use pifolab_dataplane::rank::table::{Table, Values};
 
 struct Probe(Loaded);
 
@@ -81,4 +83,69 @@ fn las_counts_the_bytes_of_each_flow_and_stfq_its_finish_tags() {
     let stfq = Probe::new(RankSource::Stfq);
     let ranks = [(one, 100), (one, 200), (two, 60), (one, 70)].map(|(frame, bytes)| stfq.rank_of(&frame, bytes));
     assert_eq!(ranks, [0, 100 * 1024, 0, 300 * 1024]);
+}
+
+/// A table in a file that ends with the test.
+struct File(std::path::PathBuf);
+
+impl File {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("pifolab-{name}-{}.txt", std::process::id()));
+        std::fs::write(&path, text).expect("a file in the temporary folder");
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn settings(rank: RankSource) -> Settings {
+    let args = arguments("sp-pifo", "queues=1 queue_capacity_packets=10");
+    Settings::new("sp-pifo", args, rank, Occupancy::Harness).expect("valid")
+}
+
+#[test]
+fn stfq_charges_a_flow_by_its_weight() {
+    if !can_run("stfq_charges_a_flow_by_its_weight") {
+        return;
+    }
+    // The frames are from 192.0.2.1; the port of flow 1 is 1.
+    let file = File::new("weights", "flow udp 192.0.2.1:1 192.0.2.2:0 4\nsrc 192.0.2.0/24 2\n");
+    let weighted = settings(RankSource::Stfq).with_ranks(RankSource::Stfq, &RankOptions::default(), Some(&file.0));
+    let stfq = Probe(Loaded::load(weighted.expect("weights")).expect("it loads"));
+    let (one, two) = (of_flow(1, frame(0, 0)), of_flow(2, frame(0, 0)));
+    let ranks = [(one, 100), (one, 200), (two, 60), (two, 70)].map(|(frame, bytes)| stfq.rank_of(&frame, bytes));
+    assert_eq!(ranks, [0, 100 * 1024 / 4, 0, 60 * 1024 / 2]);
+    assert_eq!(stfq.rank_of(&one, 60), 100 * 1024 / 4 + 200 * 1024 / 4);
+
+    let unwanted = settings(RankSource::Dscp).with_ranks(RankSource::Dscp, &RankOptions::default(), Some(&file.0));
+    assert!(unwanted.expect_err("no effect").to_string().contains("--flow-weights"));
+}
+
+#[test]
+fn a_table_changes_while_the_program_is_loaded_and_nothing_else_does() {
+    if !can_run("a_table_changes_while_the_program_is_loaded_and_nothing_else_does") {
+        return;
+    }
+    let file = File::new("ranks", "flow udp 192.0.2.1:1 192.0.2.2:0 4\ndst 192.0.2.0/24 50\nsrc 0.0.0.0/0 60\n");
+    let options = RankOptions { rank_table: Some(file.0.clone()), ..RankOptions::default() };
+    let table = settings(RankSource::Table).with_ranks(RankSource::Table, &options, None).expect("a table");
+    let probe = Probe(Loaded::load(table).expect("it loads"));
+    let mut maps = probe.0.flow_maps().expect("maps");
+    let (one, two) = (of_flow(1, frame(0, 0)), of_flow(2, frame(0, 0)));
+    assert_eq!([one, two].map(|frame| probe.rank_of(&frame, 100)), [4, 50]);
+    let mut change = |text: &str| {
+        std::fs::write(&file.0, text).expect("a file");
+        maps.hold(Table::read(&file.0, Values::Ranks).expect("a table")).expect("the kernel takes it");
+    };
+    change("flow udp 192.0.2.1:2 192.0.2.2:0 7\ndst 192.0.0.0/16 51\n");
+    assert_eq!([one, two].map(|frame| probe.rank_of(&frame, 100)), [51, 7]);
+    // What is in no line has the worst rank: the largest that the table had when the program was loaded.
+    change("dst 10.0.0.0/8 1\n");
+    assert_eq!([one, two].map(|frame| probe.rank_of(&frame, 100)), [60, 60]);
+    let stats = probe.0.stats().expect("statistics");
+    assert_eq!((stats.admitted_packets[0], stats.unranked), (6, 2), "what was counted goes on");
 }
