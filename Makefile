@@ -133,6 +133,12 @@ guest-test:
 	cargo build --manifest-path dataplane/linux/Cargo.toml --target-dir target
 	scripts/test_in_guest.sh
 
+## The eBPF programs of every clang of Debian's on every supported kernel, in virtual machines (half an hour)
+.PHONY: guest-programs
+guest-programs:
+	cargo build --manifest-path dataplane/linux/Cargo.toml --target-dir target
+	scripts/test_programs_in_guests.sh
+
 clean:
 	cargo clean
 	rm -rf $(VENV) $(OUT) python/pifolab/*.so

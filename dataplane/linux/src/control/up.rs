@@ -6,7 +6,7 @@ use crate::ebpf::{Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSo
 use crate::error::Trying;
 use crate::net::monitor::{Change, Monitor};
 use crate::rank::RankOptions;
-use crate::rank::table::{self, Values};
+use crate::rank::table::{self, Values, Watched};
 use crate::switch::choice::{SchedulerOptions, params};
 use crate::{Error, Result, say};
 use nix::fcntl::{FcntlArg, OFlag};
@@ -48,6 +48,9 @@ pub struct Args {
     /// How the program knows what the queues hold [default: walk, or clock where the kernel has no BTF]
     #[arg(long, value_enum)]
     occupancy_from: Option<Occupancy>,
+    /// A file with parameters of the scheduler, `name = value` a line, beside those given here; read again whenever it changes
+    #[arg(long, value_name = "FILE")]
+    parameters: Option<PathBuf>,
     /// Remove a root qdisc that pifolab did not make
     #[arg(long)]
     force: bool,
@@ -58,7 +61,7 @@ pub struct Args {
     #[arg(long)]
     background: bool,
     #[command(flatten)]
-    parameters: SchedulerOptions,
+    scheduler_options: SchedulerOptions,
 }
 
 /// What holds the queues.
@@ -69,6 +72,9 @@ enum Qdisc {
     /// A BPF qdisc (Linux >= 6.16 with CONFIG_NET_SCH_BPF)
     Bpf,
 }
+
+/// How often the file with parameters is looked at.
+const LOOK_EVERY_MS: u16 = 250;
 
 /// What is up.
 enum Up {
@@ -88,6 +94,13 @@ impl Up {
         match self {
             Self::Htb(plane) => plane.loaded().flow_maps(),
             Self::Bpf(plane) => plane.flow_maps(),
+        }
+    }
+
+    fn change(&mut self, settings: Settings) -> Result<()> {
+        match self {
+            Self::Htb(plane) => plane.change(settings),
+            Self::Bpf(_) => Err(Error::Unsupported("a BPF qdisc keeps the parameters that it began with".to_owned())),
         }
     }
 
@@ -116,12 +129,21 @@ impl Up {
     ///
     /// # Errors
     /// The interface is gone, or its root qdisc another one: there is nothing left to hold.
-    fn wait(&self, args: &Args, ends: &SigSet) -> Result<()> {
+    fn wait(&mut self, args: &Args, ends: &SigSet) -> Result<()> {
         let signals = SignalFd::with_flags(ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
         let signals = signals.trying(|| "waiting for a signal".to_owned())?;
         let mut monitor = self.monitor()?;
         let Args { dev, scheduler, .. } = args;
+        let mut parameters = args.parameters.as_deref().map(Watched::new);
+        // A file tells nobody that it has changed.
+        let timeout = if parameters.is_some() { PollTimeout::from(LOOK_EVERY_MS) } else { PollTimeout::NONE };
         loop {
+            if parameters.as_mut().is_some_and(Watched::changed) {
+                match args.settings().and_then(|settings| self.change(settings)) {
+                    Ok(()) => say(&format!("{dev}: {scheduler} goes on with other parameters")),
+                    Err(error) => say(&format!("{dev}: {error}; the parameters stay as they were")),
+                }
+            }
             if signals.read_signal().trying(|| "waiting for a signal".to_owned())?.is_some() {
                 return Ok(());
             }
@@ -143,7 +165,7 @@ impl Up {
                 }
             }
             let mut polled = [signals.as_fd(), monitor.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-            match poll(&mut polled, PollTimeout::NONE) {
+            match poll(&mut polled, timeout) {
                 Ok(_) | Err(nix::errno::Errno::EINTR) => {}
                 Err(error) => return Err(Error::failed("waiting for a signal", error)),
             }
@@ -167,12 +189,42 @@ impl Wanted {
 }
 
 impl Args {
+    /// The scheduler's parameters: those of the command line, and those of the file, which go first.
+    fn options(&self) -> Result<SchedulerOptions> {
+        let mut options = self.scheduler_options.clone();
+        let Some(path) = &self.parameters else { return Ok(options) };
+        let file = path.display();
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
+        for (index, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or("").trim();
+            if line.is_empty() {
+                continue;
+            }
+            let (name, value) = line
+                .split_once('=')
+                .ok_or_else(|| Error::Usage(format!("{file}: line {}: {line:?}: expected name = value", index + 1)))?;
+            options.set(&name.trim().replace('-', "_"), value.trim());
+        }
+        Ok(options)
+    }
+
+    /// What the eBPF program is loaded with.
+    fn settings(&self) -> Result<Settings> {
+        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
+        let options = self.options()?;
+        let occupancy = self.occupancy_from.unwrap_or_else(best_occupancy);
+        let settings = Settings::new(&self.scheduler, params(info, options.written()), self.rank, occupancy)?;
+        settings.with_ranks(self.rank, &self.rank_options, self.flow_weights.as_deref())
+    }
+
     fn wanted(&self) -> Result<Wanted> {
         if !(0.008..=400_000.0).contains(&self.rate_mbps) {
             let message = format!("--rate-mbps {}: expected a rate from 0.008 to 400000 Mb/s", self.rate_mbps);
             return Err(Error::Usage(message));
         }
         let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
+        let options = self.options()?;
         let rate_bps = (self.rate_mbps * 1e6).round() as u64;
         if self.qdisc == Qdisc::Bpf {
             if self.occupancy_from.is_some() {
@@ -183,15 +235,13 @@ impl Args {
                 interface: self.dev.clone(),
                 rate_bps,
                 scheduler: self.scheduler.clone(),
-                args: params(info, self.parameters.written()),
+                args: params(info, options.written()),
                 rank: self.rank,
                 rank_options: self.rank_options.clone(),
                 force: self.force,
             }));
         }
-        let occupancy = self.occupancy_from.unwrap_or_else(best_occupancy);
-        let settings = Settings::new(&self.scheduler, params(info, self.parameters.written()), self.rank, occupancy)?;
-        let settings = settings.with_ranks(self.rank, &self.rank_options, self.flow_weights.as_deref())?;
+        let settings = self.settings()?;
         let interface = self.dev.clone();
         Ok(Wanted::Htb(Box::new(PlaneConfig { interface, rate_bps, settings, force: self.force })))
     }

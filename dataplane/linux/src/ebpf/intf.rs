@@ -304,3 +304,15 @@ shared! {
         bounds: [u64; EXPONENTS * MAX_QUEUES],
     }
 }
+
+impl WindowState {
+    /// A window of `window` slots that holds the newest of `ranks`, oldest first; what else there is to know as in `old`.
+    pub fn holding(ranks: &[u64], window: usize, old: &Self) -> Self {
+        let newest = &ranks[ranks.len().saturating_sub(window)..];
+        let mut state = Self { ranks: [EMPTY_SLOT; MAX_WINDOW], ..*old };
+        state.ranks[..newest.len()].copy_from_slice(newest);
+        state.held = newest.len() as u32;
+        state.next = if newest.len() == window { 0 } else { newest.len() as u32 };
+        state
+    }
+}

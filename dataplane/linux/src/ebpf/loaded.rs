@@ -1,8 +1,9 @@
 //! One loaded program: its maps, its registers, its statistics.
 
 use super::flow_maps::{self, FlowMaps};
-use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, Stats};
+use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, Stats, WindowState};
 use super::settings::{Occupancy, Program, Settings};
+use super::snapshot::in_order;
 use crate::error::Trying;
 use crate::rank::table::Table;
 use crate::{Error, Result};
@@ -102,6 +103,11 @@ impl Loaded {
     /// # Errors
     /// As [`load`](Self::load).
     pub(super) fn load_object(settings: Settings, object: &[u8]) -> Result<Self> {
+        Self::load_sharing(settings, object, None)
+    }
+
+    /// Shares the maps of another object, except for its configuration and tables (and registers, if they are `fresh`).
+    fn load_sharing(settings: Settings, object: &[u8], with: Option<(&Object, bool)>) -> Result<Self> {
         let name = settings.program.name();
         let what = format!("loading the eBPF program of {name}");
         let mut builder = ObjectBuilder::default();
@@ -109,6 +115,13 @@ impl Loaded {
         let mut open = with_messages(&what, || builder.open_memory(object))?;
         for mut map in open.maps_mut() {
             let name = map.name().to_string_lossy().into_owned();
+            if let Some((other, fresh)) = with {
+                let own = [CONFIG, TABLE].contains(&name.as_str()) || (fresh && name == STATE);
+                if let Some(shared) = other.maps().find(|shared| !own && shared.name() == map.name()) {
+                    map.reuse_fd(shared.as_fd()).trying(|| format!("{what}: sharing {name}"))?;
+                    continue;
+                }
+            }
             let initial = match name.as_str() {
                 CONFIG => Some(settings.config.bytes()),
                 TABLE => settings.table.as_deref(),
@@ -138,10 +151,28 @@ impl Loaded {
         }
         let object = with_messages(&what, || open.load())?;
         let loaded = Self { object, settings };
-        if let Some(table) = loaded.settings.flow_table.clone() {
+        if let Some(table) = loaded.settings.flow_table.clone().filter(|_| with.is_none()) {
             flow_maps_of(&loaded.object, Table::default())?.hold(table)?;
         }
         Ok(loaded)
+    }
+
+    /// Loads a program in the place of `old`, whose statistics, counters, flows and registers it shares.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(super) fn load_in_place_of(old: &Self, mut settings: Settings) -> Result<Self> {
+        // A window may get another size: its ranks are carried over. Those that arrive until the new program takes over
+        // are missing in it.
+        let windowed = matches!(settings.program, Program::Aifo | Program::Packs);
+        if windowed {
+            let state: WindowState = old.get(STATE)?;
+            let ranks = in_order(&state, old.settings.config.window as usize);
+            settings.state =
+                Some(WindowState::holding(&ranks, settings.config.window as usize, &state).bytes().to_vec());
+        }
+        let object = object_of(settings.program);
+        Self::load_sharing(settings, object, Some((&old.object, windowed)))
     }
 
     /// The maps of `--rank table` and of weights.

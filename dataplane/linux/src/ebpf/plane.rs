@@ -1,6 +1,7 @@
 //! A program on an interface: the queues, the filter and the tracepoints come and go together.
 
 use super::installed::Installed;
+use super::intf::Config;
 use super::loaded::Loaded;
 use super::settings::{Occupancy, Program, Settings};
 use super::snapshot::Snapshot;
@@ -82,6 +83,38 @@ impl Plane {
         self.installed.look_at_offloads(off)
     }
 
+    /// Goes on with other parameters of the same scheduler on the same queues. Registers, window, flows, statistics and the
+    /// packets in the queues stay; every packet is decided by the old program or by the new one.
+    ///
+    /// # Errors
+    /// Another scheduler, other queues, capacities or rank source, which take a new start; the kernel refuses. Then all is
+    /// as it was.
+    pub fn change(&mut self, mut settings: Settings) -> Result<()> {
+        let old = &self.loaded.settings;
+        let fixed = |settings: &Settings| {
+            let Config { occupancy, in_bytes, rank_source, payload_offset, payload_width, not_ip_share, .. } =
+                settings.config;
+            let shape = [occupancy, in_bytes, rank_source, payload_offset, payload_width, not_ip_share];
+            (settings.program, settings.capacities.clone(), shape)
+        };
+        if fixed(old) != fixed(&settings) {
+            return Err(Error::Unsupported(
+                "scheduler, queues, capacities and --rank stay as they are while it is up; take it down for others"
+                    .to_owned(),
+            ));
+        }
+        let Config { netns, ifindex, root_handle, rate, burst, weighted, .. } = old.config;
+        settings.config = Config { netns, ifindex, root_handle, rate, burst, weighted, ..settings.config };
+        let new = Loaded::load_in_place_of(&self.loaded, settings)?;
+        let installed = &mut self.installed;
+        let (index, handle) = (installed.interface.index, installed.record.root.handle);
+        filter::replace(index, handle, new.filter(), new.settings.program.name())?;
+        installed.note(Some(new.filter_id()?), new.map_ids()?)?;
+        // The tracepoints that are attached go on; they share the counters.
+        self.loaded = new;
+        Ok(())
+    }
+
     /// Watches what others do to the interface, in the calling thread's namespace.
     ///
     /// # Errors
@@ -147,10 +180,16 @@ pub fn best_occupancy() -> Occupancy {
 /// # Errors
 /// The kernel refuses it, or no right to.
 pub fn try_occupancy(occupancy: Occupancy) -> Result<()> {
-    if occupancy == Occupancy::Walk {
-        // HTB may be a module that is not there yet, and its types with it.
-        let _ = crate::doctor::qdisc("htb");
+    let load = || {
+        let fifo = Args::new(Program::Fifo.name());
+        Loaded::load(Settings::new(Program::Fifo.name(), fifo, RankSource::Dscp, occupancy)?).map(drop)
+    };
+    match load() {
+        Err(Error::Failed(_)) if occupancy == Occupancy::Walk => {
+            // HTB may be a module that is not there yet, and its types with it.
+            let _ = crate::doctor::qdisc("htb");
+            load()
+        }
+        result => result,
     }
-    let fifo = Args::new(Program::Fifo.name());
-    Loaded::load(Settings::new(Program::Fifo.name(), fifo, RankSource::Dscp, occupancy)?).map(drop)
 }

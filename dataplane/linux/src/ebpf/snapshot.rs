@@ -195,7 +195,7 @@ impl Snapshot {
 }
 
 /// The ranks of a window, oldest first.
-fn in_order(state: &WindowState, window: usize) -> Vec<u64> {
+pub(super) fn in_order(state: &WindowState, window: usize) -> Vec<u64> {
     let (held, next) = (state.held as usize, state.next as usize);
     let start = if held < window { 0 } else { next };
     (0..held).map(|place| state.ranks[(start + place) % window]).collect()

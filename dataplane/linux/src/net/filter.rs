@@ -26,10 +26,25 @@ const TCMSG: usize = 20;
 /// # Errors
 /// The kernel refuses.
 pub fn attach(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str) -> Result<()> {
+    put(index, handle, program, scheduler, libc::NLM_F_CREATE | libc::NLM_F_EXCL)
+}
+
+/// Puts `program` in the place of the one that is attached: each packet sees one of the two.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn replace(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str) -> Result<()> {
+    put(index, handle, program, scheduler, libc::NLM_F_REPLACE)
+}
+
+/// The filter's own handle: known, so that the filter can be changed.
+const OWN_HANDLE: u32 = 1;
+
+fn put(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str, how: libc::c_int) -> Result<()> {
     let protocol = u32::from((libc::ETH_P_ALL as u16).to_be());
-    let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
-    // The kernel picks the filter's handle; its preference stands above the protocol.
-    let body = traffic_control(index, 0, handle, 1 << 16 | protocol);
+    let flags = libc::NLM_F_ACK | how;
+    // The filter's preference stands above the protocol.
+    let body = traffic_control(index, OWN_HANDLE, handle, 1 << 16 | protocol);
     let mut message = Message::new(libc::RTM_NEWTFILTER, flags, &body);
     message.attribute(TCA_KIND, b"bpf\0");
     message.nested(TCA_OPTIONS, |options| {

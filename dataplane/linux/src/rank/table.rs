@@ -235,6 +235,28 @@ impl Changes {
     }
 }
 
+/// A file that is looked at again and again.
+#[derive(Debug)]
+pub struct Watched {
+    path: PathBuf,
+    seen: Option<(SystemTime, u64)>,
+}
+
+impl Watched {
+    /// As the file is now.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), seen: stamp(path) }
+    }
+
+    /// Whether it is another one than when it was looked at last. A file that is gone has not changed.
+    pub fn changed(&mut self) -> bool {
+        let now = stamp(&self.path);
+        let changed = now.is_some() && now != self.seen;
+        self.seen = now.or(self.seen);
+        changed
+    }
+}
+
 /// What tells one version of a file from the next.
 fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     let meta = std::fs::metadata(path).ok()?;
@@ -244,15 +266,13 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
 /// Reads the file again whenever it changes, and hands every table to `change`, in a thread that ends with the process or
 /// when `change` says false. A file that is wrong is told on standard error, and the table stays as it was.
 pub fn watch(path: PathBuf, values: Values, mut change: impl FnMut(Table) -> bool + Send + 'static) {
-    let mut seen = stamp(&path);
+    let mut watched = Watched::new(&path);
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(LOOK_EVERY);
-            let now = stamp(&path);
-            if now == seen {
+            if !watched.changed() {
                 continue;
             }
-            seen = now;
             match Table::read(&path, values) {
                 Ok(table) => {
                     if !change(table) {

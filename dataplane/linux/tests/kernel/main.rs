@@ -4,6 +4,7 @@
 //! environment they fail instead.
 #![cfg(feature = "ebpf")]
 
+mod changes;
 mod decisions;
 mod frames;
 mod life;
