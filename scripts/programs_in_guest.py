@@ -1,13 +1,16 @@
 """Judge what a guest of `test_programs_in_guests.sh` said: one row of the table for each compiler.
 
-`programs_in_guest.py LOG KERNEL` prints the rows and ends with status 1 if a program was refused that the page promises.
+`programs_in_guest.py LOG KERNEL` prints the rows, and ends with status 1 if a program was refused that the page
+promises.
 """
 
 import json
 import re
 import sys
+from pathlib import Path
 
-# What a kernel cannot do whatever the compiler: 5.10 has no types of modules, and HTB is one; nor the enqueue tracepoint.
+# What a kernel cannot do whatever the compiler: 5.10 has no types of modules, and HTB is one, nor the enqueue
+# tracepoint.
 NOT_BEFORE = {"walk": (5, 11), "counters": (5, 14), "qdisc": (6, 16)}
 SCHEDULERS = 6
 
@@ -49,8 +52,7 @@ def judge(text: str, kernel: str) -> tuple[list[str], list[str]]:
 def main() -> int:
     """Judge one log."""
     path, kernel = sys.argv[1:]
-    with open(path, encoding="utf-8", errors="replace") as file:
-        rows, faults = judge(file.read(), kernel)
+    rows, faults = judge(Path(path).read_text(encoding="utf-8", errors="replace"), kernel)
     for row in rows:
         print(row)
     for fault in faults:
