@@ -15,12 +15,14 @@ struct Metric {
 pub struct Metrics(Vec<Metric>);
 
 /// Counters of a data plane: their key in `status --json`, the metric, its further label, what it means.
-const TOTALS: [(&str, &str, &str, &str); 6] = [
+const TOTALS: [(&str, &str, &str, &str); 8] = [
     ("dropped_admission", "dropped_packets_total", "reason=\"admission\"", DROPPED),
     ("dropped_packets", "dropped_packets_total", "reason=\"refused\"", DROPPED),
     ("evicted_packets", "dropped_packets_total", "reason=\"pushed_out\"", DROPPED),
     ("admitted_packets", "admitted_packets_total", "", "Packets that were let in."),
-    ("unranked", "unranked_packets_total", "", "Packets past the scheduler."),
+    ("unranked", "unranked_packets_total", "", "IP packets that carried no rank."),
+    ("neighbour", "neighbour_frames_total", "", "Frames of ARP and IPv6 neighbour discovery."),
+    ("not_ip", "not_ip_frames_total", "", "Other frames that were not IP."),
     ("resyncs", "resyncs_total", "", "Times that the occupancy was set right."),
 ];
 const DROPPED: &str = "Packets dropped, not for a full queue.";

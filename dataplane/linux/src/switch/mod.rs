@@ -21,8 +21,8 @@ pub mod socket;
 
 use crate::error::Trying;
 use crate::net::offload::{self, Offload, TurnedOff};
-use crate::{Error, Result, say};
 use crate::rank::{NotIp, RankOptions, RankSource, table};
+use crate::{Error, Result, say};
 use bridge::{Bridge, Snapshot, prefer_this_thread};
 use choice::{SchedulerOptions, build_scheduler, join_rank};
 use pifolab_units::{Bytes, Rate, Span};
