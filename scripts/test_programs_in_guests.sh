@@ -33,6 +33,10 @@ for tool in qemu-system-x86_64 busybox cpio xz apt-get dpkg-deb ip tc; do
 done
 [ -x "$program" ] || fail "$program is not built (cargo build --manifest-path dataplane/linux/Cargo.toml --target-dir target)"
 
+# The build writes a header from the library's own lists of words.
+choices=$(find "${CARGO_TARGET_DIR:-target}" -path '*/pifolab-dataplane-*/out/choices.h' -printf '%T@ %h\n' | sort -n | tail -n 1 | cut -d' ' -f2)
+[ -n "$choices" ] || fail "choices.h is not there: build the data plane first"
+
 # apt with the lists of one distribution, which knows of nothing that is installed.
 apt_of() { # distribution, apt command, ...
     local suite=$1 here=$folder/apt-$1 command=$2
@@ -93,7 +97,7 @@ compile() { # version
             */qdisc/*) [ "$1" -ge 17 ] || continue; prefix=qdisc_ ;;
         esac
         # shellcheck disable=SC2046,SC2086
-        $clang $(cat dataplane/linux/bpf/flags) -I/usr/include/x86_64-linux-gnu -c "$source" \
+        $clang $(cat dataplane/linux/bpf/flags) -I"$choices" -I/usr/include/x86_64-linux-gnu -c "$source" \
             -o "$out/$prefix$(basename "${source%.c}").o"
     done
 }
