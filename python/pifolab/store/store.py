@@ -557,8 +557,9 @@ _FOLDERS = ("runs", "sweeps", "partial", "claims")
 
 
 def _claim_of(name: str) -> str:
-    """Return the claim under which something in partial/ was written."""
-    return name.rpartition("~")[0]
+    """Return the claim under which something in partial/ was written; what no store names so has one of its own."""
+    claim, separator, _ = name.rpartition("~")
+    return claim if separator else name
 
 
 def _record_in(folder: Path, key: str) -> RunRecord:
