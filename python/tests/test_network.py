@@ -164,7 +164,11 @@ def test_flows_on_one_link_are_refused(pifolab_command: Run, tmp_path: Path):
 
 
 def test_the_published_runs_start_with_the_flows_of_their_authors():
-    for file in sorted((ROOT / "experiments" / "netbench").glob("*.toml")):
+    files = [
+        file for file in sorted((ROOT / "experiments" / "netbench").glob("*.toml")) if "web-search" in file.read_text()
+    ]
+    assert len(files) > 30
+    for file in files:
         result = pifolab.run(file, overrides={"duration_s": 0.002, "metrics.watch_ports": False})
         first = result.tables["flows"].select("src", "dst", "size_bytes", "start_ns").row(0)
         assert first == (35, 131, 200_000, 0), file.name
