@@ -374,17 +374,18 @@ def test_an_estimate_measures_the_slowest_kind_of_run(folder: Path):
     slowest = next(
         at for at, setting in enumerate(plan.settings) if setting.labels == {"scheduler": "slow", "length": 0.02}
     )
-    # 18,333 packets, half a millisecond each at least.
-    assert estimated.run_s[slowest] is not None
-    assert 9 <= estimated.run_s[slowest] <= 40
+    # 18,333 packets, half a millisecond each at least: a lower bound that no machine can beat.
+    longest = estimated.run_s[slowest]
+    assert longest is not None
+    assert longest >= 9
     others = [
         time
         for setting, time in zip(plan.settings, estimated.run_s, strict=True)
         if setting.labels["scheduler"] != "slow"
     ]
-    assert max(time or 99 for time in others) < 1
+    assert all(time is not None and time < longest / 2 for time in others), "the slow kind alone is told as slow"
     assert estimated.wall_s is not None
-    assert 12 <= estimated.wall_s <= 60
+    assert estimated.wall_s >= 12
 
 
 def test_the_memory_that_an_estimate_tells_is_about_what_is_used(folder: Path):
