@@ -29,7 +29,10 @@ impl fmt::Display for Capacity {
 ///
 /// Schedulers do their admission arithmetic in the *unit* of the capacity (packets or bytes): [`Room::used`],
 /// [`Room::total`] and [`Room::cost`] speak that unit.
+///
+/// One cache line: a row of accounts is walked by shifts, and each comes with one miss.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Room {
     /// What came and what went are counted apart: `take` then never waits for what `release` has just written.
     taken: Account,

@@ -25,6 +25,82 @@ impl Arriving {
     }
 }
 
+/// The queue of an arriving packet, or why it is refused. No branch need depend on which of the two: [`queue_if`](Self::queue_if).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    queue: u32,
+    /// Whether it goes to the queue if that has room, or not even then.
+    wanted: bool,
+    /// Whether it is refused without a look at the queue.
+    refused: bool,
+    /// Why it is not stored, unless it is wanted.
+    refusal: DropReason,
+}
+
+impl Decision {
+    /// The packet shall be stored in this queue.
+    #[inline(always)]
+    pub const fn queue(queue: usize) -> Self {
+        Self { queue: queue as u32, wanted: true, refused: false, refusal: DropReason::Full }
+    }
+
+    /// The packet is refused, which a branch may depend on: it is seldom or in a pattern that a processor learns.
+    #[inline(always)]
+    pub const fn refuse(reason: DropReason) -> Self {
+        Self { queue: 0, wanted: false, refused: true, refusal: reason }
+    }
+
+    /// The packet shall be stored in this queue if it passes a test whose outcome nothing could foresee.
+    #[inline(always)]
+    pub fn queue_if(passes: bool, queue: usize, reason: DropReason) -> Self {
+        Self { queue: queue as u32, wanted: unforeseen(passes), refused: false, refusal: reason }
+    }
+
+    /// Whether the packet is refused by a branch.
+    #[inline(always)]
+    pub(crate) const fn is_refused(self) -> bool {
+        self.refused
+    }
+
+    /// Otherwise, whether it shall be stored, and in which queue.
+    #[inline(always)]
+    pub(crate) const fn parts(self) -> (bool, usize) {
+        (self.wanted, self.queue as usize)
+    }
+
+    /// Why the packet is not stored, if it is not: unless it was refused the queue had no room for it.
+    #[inline(always)]
+    pub(crate) const fn reason(self) -> DropReason {
+        if self.wanted { DropReason::Full } else { self.refusal }
+    }
+
+    /// The queue.
+    ///
+    /// # Errors
+    /// Why the packet is refused.
+    #[inline(always)]
+    pub const fn get(self) -> Result<usize, DropReason> {
+        if self.wanted { Ok(self.queue as usize) } else { Err(self.refusal) }
+    }
+}
+
+/// The same truth, of which the compiler knows nothing: it would let a branch of the test go on into what is stored, and half of
+/// these branches are foreseen wrongly.
+#[inline(always)]
+fn unforeseen(truth: bool) -> bool {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        let mut known = u32::from(truth);
+        // SAFETY: there is no instruction in it.
+        unsafe {
+            core::arch::asm!("/* {0:e} */", inout(reg) known, options(pure, nomem, nostack, preserves_flags));
+        }
+        known != 0
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    truth
+}
+
 /// The whole of an algorithm that approximates PIFO on first-in first-out queues: into which queue an arriving packet goes,
 /// if into any. It holds no packet. [`Queued`](crate::Queued) joins it to queues and makes a scheduler of the two; a switch
 /// joins the same sentence to queues of hardware.
@@ -34,17 +110,17 @@ impl Arriving {
 /// first, as they are before that packet comes or goes: all that a device may know of them.
 ///
 /// ```
-/// use pifolab_sched::{Arriving, Capacity, Decider, DropReason, Queued, Room, Scheduler};
+/// use pifolab_sched::{Arriving, Capacity, Decider, Decision, DropReason, Queued, Room, Scheduler};
 ///
 /// /// Even ranks first; refuses what is larger than 9.
 /// #[derive(Clone)]
 /// struct EvenFirst;
 ///
 /// impl Decider for EvenFirst {
-///     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
+///     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Decision {
 ///         match packet.rank.get() {
-///             10.. => Err(DropReason::RankOutOfRange),
-///             rank => Ok(rank as usize % 2),
+///             10.. => Decision::refuse(DropReason::RankOutOfRange),
+///             rank => Decision::queue(rank as usize % 2),
 ///         }
 ///     }
 /// }
@@ -54,11 +130,9 @@ impl Arriving {
 /// ```
 pub trait Decider {
     /// Takes note of an arriving packet, and names the queue that shall store it, or says why it is refused. If the queue has
-    /// no room for it the packet is dropped as [full](DropReason::Full).
-    ///
-    /// # Errors
-    /// Why the packet is refused.
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason>;
+    /// no room for it the packet is dropped as [full](DropReason::Full). The queue must be one of those that there are:
+    /// [`Queued`](crate::Queued) panics otherwise.
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision;
 
     /// The queue whose oldest packet leaves now: `first`, the first queue that holds one, where queues are served by strict
     /// priority. Called only while a packet waits; the queue that is named must hold one.
@@ -102,7 +176,7 @@ pub trait Decider {
 
 impl<D: Decider + ?Sized> Decider for Box<D> {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         (**self).decide(packet, queues)
     }
     #[inline(always)]

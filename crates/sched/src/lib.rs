@@ -37,7 +37,7 @@ pub mod schedulers;
 pub mod store;
 
 pub use capacity::{Capacity, Room};
-pub use decider::{Arriving, Decider, FromParams};
+pub use decider::{Arriving, Decider, Decision, FromParams};
 pub use facts::{Fact, Facts};
 pub use inspect::{Inspect, RankInterval};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};

@@ -66,12 +66,13 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
     /// Why it is refused.
     #[inline(always)]
     pub fn offer(&mut self, arriving: Arriving, item: &T) -> Result<usize, DropReason> {
-        // Whether it is refused no branch could foresee: it is written to a queue in any case, and counts there or not.
-        let (queue, wanted, reason) = match self.decider.decide(arriving, self.queues.rooms()) {
-            Ok(queue) => (queue, true, DropReason::Full),
-            Err(reason) => (0, false, reason),
-        };
-        if self.queues.push_if(wanted, queue, item) { Ok(queue) } else { Err(reason) }
+        let decision = self.decider.decide(arriving, self.queues.rooms());
+        let (wanted, queue) = decision.parts();
+        if !decision.is_refused() && self.queues.push_if(wanted, queue, item.duplicate()) {
+            Ok(queue)
+        } else {
+            Err(decision.reason())
+        }
     }
 
     /// Lets a packet straight through, while nothing waits: the decider is as an [`offer`](Self::offer) and a
@@ -83,7 +84,7 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
     pub fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {
         debug_assert!(self.queues.first().is_none(), "only what finds nothing waiting goes past the queues");
         let Self { queues, decider, .. } = self;
-        let queue = decider.decide(arriving, queues.rooms())?;
+        let queue = decider.decide(arriving, queues.rooms()).get()?;
         let passed = queues.pass(queue, arriving.size, |rooms| {
             decider.serve(queue, rooms);
         });
@@ -109,9 +110,15 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
     #[inline(always)]
     fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
         let rank = packet.rank();
-        match self.offer(Arriving::of(&packet), &packet) {
-            Ok(queue) => Enqueued::Admitted { queue: queue as u32, rank },
-            Err(reason) => Enqueued::Dropped { packet, reason },
+        let decision = self.decider.decide(Arriving::of(&packet), self.queues.rooms());
+        if decision.is_refused() {
+            return Enqueued::Dropped { packet, reason: decision.reason() };
+        }
+        let (wanted, queue) = decision.parts();
+        if self.queues.push_if(wanted, queue, packet.duplicate()) {
+            Enqueued::Admitted { queue: queue as u32, rank }
+        } else {
+            Enqueued::Dropped { packet, reason: decision.reason() }
         }
     }
 

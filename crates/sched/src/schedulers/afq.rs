@@ -20,7 +20,7 @@
 //! while others hold packets, so an idle link does not use up rounds. Bids saturate at 2^64 - 1 bytes.
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -125,23 +125,23 @@ impl FromParams for Afq {
 
 impl Decider for Afq {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let bid = self.bid(packet.flow, packet.size);
-        let queue = self.queue_of(bid).ok_or(DropReason::Admission)?;
+        let Some(queue) = self.queue_of(bid) else { return Decision::refuse(DropReason::Admission) };
         // The bid of a packet that finds its queue full is forgotten.
         if queues[queue].fits(packet.size) {
             self.bids.record(packet.flow, bid);
         }
-        Ok(queue)
+        Decision::queue(queue)
     }
 
     /// The queue of this round, or of the next one that has packets: rounds pass over empty queues.
     #[inline(always)]
     fn serve(&mut self, _first: usize, queues: &[Room]) -> usize {
-        for _ in 0..self.count {
-            if queues[self.current].packets() > 0 {
-                break;
-            }
+        // Once around at most: who asks where nothing waits gets an answer, too.
+        let mut steps = self.count;
+        while queues.get(self.current).is_none_or(|queue| queue.packets() == 0) && steps > 0 {
+            steps -= 1;
             self.round += 1;
             self.current += 1;
             if self.current == self.count {

@@ -22,7 +22,7 @@
 
 use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
@@ -184,8 +184,8 @@ impl FromParams for Aifo {
 
 impl Decider for Aifo {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
-        if self.passes(packet.rank, queues[0].used()) { Ok(0) } else { Err(DropReason::Admission) }
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+        Decision::queue_if(self.passes(packet.rank, queues[0].used()), 0, DropReason::Admission)
     }
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {

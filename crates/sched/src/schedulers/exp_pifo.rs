@@ -28,7 +28,7 @@
 mod bounds;
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use bounds::BoundTable;
 use pifolab_units::Rank;
@@ -182,8 +182,8 @@ impl FromParams for ExpPifo {
 
 impl Decider for ExpPifo {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
-        Ok(self.select(packet.rank.get()))
+    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Decision {
+        Decision::queue(self.select(packet.rank.get()))
     }
 
     /// The largest rank of `queue` under the mapping by bounds, rounded down; the last queue has none.

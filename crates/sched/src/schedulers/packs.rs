@@ -27,7 +27,7 @@
 use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::store::FreePlaces;
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
@@ -216,7 +216,7 @@ impl FromParams for Packs {
 
 impl Decider for Packs {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let rank = packet.rank;
         self.highest = self.highest.max(rank);
         let quantile = match self.update {
@@ -233,9 +233,8 @@ impl Decider for Packs {
             None => self.scan(quantile, packet.size, queues),
         };
         match queue {
-            queue if queue < queues.len() => Ok(queue),
-            _ if passed => Err(DropReason::Full),
-            _ => Err(DropReason::Admission),
+            queue if queue < queues.len() => Decision::queue(queue),
+            _ => Decision::refuse(if passed { DropReason::Full } else { DropReason::Admission }),
         }
     }
 

@@ -23,7 +23,7 @@
 //! `heap` counts packets only, as that simulator does.
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::store::{ArrayHeap, RankBuckets, Sorted};
+use crate::store::{ArrayHeap, RankBuckets, Short, Sorted};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
 use pifolab_units::{Bytes, Rank, Time};
 
@@ -77,10 +77,17 @@ pub struct Pifo<T = Packet> {
 
 #[derive(Clone, Debug)]
 enum Order<T> {
+    /// Small items, as long as they are few.
+    Short(Short<T>),
     Sorted(Sorted<T>),
     Buckets(RankBuckets<T>),
     Heap(ArrayHeap<T>),
 }
+
+/// Items of up to this many bytes are small,
+const SMALL: usize = 8;
+/// and few up to this many: beyond, a shift through flat memory costs more than a look at sorted blocks.
+const FEW: usize = 512;
 
 /// Containers are allocated up front up to this many packets; larger ones grow once.
 const PREALLOCATED_PACKETS: u32 = 1024;
@@ -102,6 +109,7 @@ impl<T: Item> Pifo<T> {
             Capacity::Bytes(_) | Capacity::Unlimited => 0,
         };
         let order = match (params.ties, params.ranks, params.capacity) {
+            (Ties::Fifo, None, _) if size_of::<T>() <= SMALL => Order::Short(Short::default()),
             (Ties::Fifo, None, _) => Order::Sorted(Sorted::with_capacity(packets)),
             (Ties::Fifo, Some(ranks), _) => Order::Buckets(RankBuckets::new(ranks as usize, packets)),
             (Ties::Heap, Some(_), _) => {
@@ -121,7 +129,7 @@ impl<T: Item> Pifo<T> {
     /// The parameters that it was made from.
     pub fn params(&self) -> PifoParams {
         let (ranks, ties) = match &self.order {
-            Order::Sorted(_) => (None, Ties::Fifo),
+            Order::Short(_) | Order::Sorted(_) => (None, Ties::Fifo),
             Order::Buckets(order) => (Some(order.buckets() as u32), Ties::Fifo),
             Order::Heap(_) => (None, Ties::Heap),
         };
@@ -133,6 +141,11 @@ impl<T: Item> Pifo<T> {
     pub fn offer(&mut self, rank: Rank, item: T) -> Enqueued<T> {
         let Self { order, room } = self;
         match order {
+            Order::Short(short) if short.len() >= FEW => {
+                self.lengthen();
+                self.offer(rank, item)
+            }
+            Order::Short(order) => enqueue(order, room, rank, item),
             Order::Sorted(order) => enqueue(order, room, rank, item),
             Order::Buckets(order) => {
                 if rank.get() >= order.buckets() as u64 {
@@ -144,19 +157,24 @@ impl<T: Item> Pifo<T> {
         }
     }
 
-    /// Lets a packet of this size and rank straight through, while nothing waits: what an [`offer`](Self::offer) and a
-    /// [`pop`](Self::pop) at the same instant come to, since a PIFO remembers nothing of packets that have left. To be called
-    /// only while nothing waits.
-    ///
-    /// # Errors
-    /// Why it is refused, as `offer` says it.
-    #[inline(always)]
-    pub fn pass(&mut self, size: u32, rank: Rank) -> Result<(), DropReason> {
-        debug_assert!(self.is_empty(), "only what finds nothing waiting goes past the queue");
-        match &self.order {
-            Order::Buckets(order) if rank.get() >= order.buckets() as u64 => Err(DropReason::RankOutOfRange),
-            _ if !self.room.fits(size) => Err(DropReason::Full),
-            _ => Ok(()),
+    /// Goes over from the row to blocks, for good.
+    #[cold]
+    #[inline(never)]
+    fn lengthen(&mut self) {
+        if let Order::Short(short) = &mut self.order {
+            let mut sorted = Sorted::with_capacity(2 * FEW);
+            short.drain().for_each(|(rank, item)| sorted.insert(rank, item));
+            self.order = Order::Sorted(sorted);
+        }
+    }
+
+    /// While nothing waits it takes every packet of fewer bytes, whatever the rank; 0 if that depends on the rank. Such a packet
+    /// may go past it, since a PIFO remembers nothing of packets that have left.
+    pub fn passes_below(&self) -> u64 {
+        match (&self.order, self.room.capacity()) {
+            (Order::Buckets(_), _) => 0,
+            (_, Capacity::Bytes(bytes)) => bytes.saturating_add(1),
+            (_, Capacity::Packets(_) | Capacity::Unlimited) => u64::MAX,
         }
     }
 
@@ -164,6 +182,7 @@ impl<T: Item> Pifo<T> {
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         let item = match &mut self.order {
+            Order::Short(order) => order.pop_lowest(),
             Order::Sorted(order) => order.pop_lowest(),
             Order::Buckets(order) => order.pop_lowest(),
             Order::Heap(order) => order.pop_first(),
@@ -176,6 +195,7 @@ impl<T: Item> Pifo<T> {
     /// stand in the heap's array. Two PIFOs of the same parameters for which the items are the same go on alike.
     pub fn visit_items(&self, visit: &mut dyn FnMut(&T)) {
         match &self.order {
+            Order::Short(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Sorted(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Buckets(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Heap(order) => order.iter().for_each(|(_, item)| visit(item)),
@@ -189,9 +209,45 @@ trait DoubleEnded<T> {
     fn highest_rank(&self) -> Option<Rank>;
     fn pop_lowest(&mut self) -> Option<T>;
     fn pop_highest(&mut self) -> Option<T>;
+    /// Takes the highest and inserts a lower one.
+    #[inline(always)]
+    fn replace_highest(&mut self, rank: Rank, packet: T) -> Option<T> {
+        let victim = self.pop_highest();
+        self.insert(rank, packet);
+        victim
+    }
     fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
     where
         T: 'a;
+}
+
+impl<T: Item> DoubleEnded<T> for Short<T> {
+    #[inline(always)]
+    fn insert(&mut self, rank: Rank, packet: T) {
+        Short::insert(self, rank, packet);
+    }
+    #[inline(always)]
+    fn highest_rank(&self) -> Option<Rank> {
+        self.last_rank()
+    }
+    #[inline(always)]
+    fn pop_lowest(&mut self) -> Option<T> {
+        self.pop_first()
+    }
+    #[inline(always)]
+    fn pop_highest(&mut self) -> Option<T> {
+        self.pop_last()
+    }
+    #[inline(always)]
+    fn replace_highest(&mut self, rank: Rank, packet: T) -> Option<T> {
+        self.replace_last(rank, packet)
+    }
+    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
+    where
+        T: 'a,
+    {
+        self.iter_from_last()
+    }
 }
 
 impl<T: Item> DoubleEnded<T> for Sorted<T> {
@@ -258,14 +314,20 @@ fn enqueue<T: Item>(order: &mut impl DoubleEnded<T>, room: &mut Room, rank: Rank
         return Enqueued::Dropped { packet, reason: DropReason::Full };
     }
     let victims = match room.capacity() {
-        Capacity::Bytes(limit) => match make_room(order, room, rank, size, limit) {
-            Some(victims) => victims,
-            None => return Enqueued::Dropped { packet, reason: DropReason::Full },
-        },
-        Capacity::Packets(_) | Capacity::Unlimited => Victims::one(evict(order, room)),
+        Capacity::Bytes(limit) => {
+            let Some(victims) = make_room(order, room, rank, size, limit) else {
+                return Enqueued::Dropped { packet, reason: DropReason::Full };
+            };
+            order.insert(rank, packet);
+            victims
+        }
+        Capacity::Packets(_) | Capacity::Unlimited => {
+            let victim = order.replace_highest(rank, packet).expect("only a full buffer evicts");
+            room.release(victim.size());
+            Victims::one(victim)
+        }
     };
     room.take(size);
-    order.insert(rank, packet);
     Enqueued::Evicted { queue: 0, rank, victims }
 }
 

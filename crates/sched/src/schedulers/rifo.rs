@@ -27,7 +27,7 @@
 
 use super::admission;
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
@@ -152,7 +152,7 @@ impl FromParams for Rifo {
 
 impl Decider for Rifo {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let rank = packet.rank.get();
         let passes = match &mut self.published {
             Some(published) => published.passes(rank, queues[0].used()),
@@ -161,7 +161,7 @@ impl Decider for Rifo {
                 self.admits(rank, &queues[0])
             }
         };
-        if passes { Ok(0) } else { Err(DropReason::Admission) }
+        Decision::queue_if(passes, 0, DropReason::Admission)
     }
 
     /// Its two registers stand for a window: Min, then Max.

@@ -25,7 +25,7 @@
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::store::Bounds;
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 
 choices! {
@@ -157,10 +157,10 @@ impl FromParams for SpPifo {
 
 impl Decider for SpPifo {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let rank = packet.rank.signed();
         if self.order == Order::PushDownFirst {
-            return Ok(self.push_down_and_scan(rank, packet.size, queues));
+            return Decision::queue(self.push_down_and_scan(rank, packet.size, queues));
         }
         // Scanned from the lowest priority up: the first queue whose bound the rank reaches, or queue 1.
         let queue = self.bounds.last_reached(rank);
@@ -171,7 +171,7 @@ impl Decider for SpPifo {
                 self.push_down(rank, before);
             }
         }
-        Ok(queue)
+        Decision::queue(queue)
     }
 
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {

@@ -23,7 +23,7 @@
 
 use super::strict_priority::{check_bounds, read_bounds, uniform_bounds};
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use core::ops::Range;
 use pifolab_units::Rank;
@@ -124,10 +124,10 @@ impl FromParams for SpPifoGreedy {
 
 impl Decider for SpPifoGreedy {
     #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Result<usize, DropReason> {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let rank = packet.rank.get();
         if self.ranks.is_some_and(|ranks| rank >= ranks) {
-            return Err(DropReason::RankOutOfRange);
+            return Decision::refuse(DropReason::RankOutOfRange);
         }
         let queue = self.queue_of(rank);
         if let Some(seen) = &mut self.seen {
@@ -138,10 +138,10 @@ impl Decider for SpPifoGreedy {
                     seen.move_bounds(&mut self.bounds);
                 }
             }
-            return Ok(queue);
+            return Decision::queue(queue);
         }
         self.sample(rank);
-        Ok(self.queue_of(rank))
+        Decision::queue(self.queue_of(rank))
     }
 
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {

@@ -108,8 +108,8 @@ impl<T: Item> Queues<T> for Queue<T> {
     }
 
     #[inline(always)]
-    fn push_if(&mut self, wanted: bool, _queue: usize, item: &T) -> bool {
-        self.ring.put_if(wanted, &mut self.room, item)
+    fn push_if(&mut self, wanted: bool, _queue: usize, copy: T) -> bool {
+        self.ring.put_if(wanted, &mut self.room, copy)
     }
 
     #[inline(always)]
@@ -177,16 +177,18 @@ impl<T: Item> Ring<T> {
             self.grow(room);
         }
         let at = self.place(room.taken_packets());
-        self.places[at] = item;
+        // SAFETY: there are more places than items, hence at least one, and what is masked with their number less one is below
+        // their number. Without the check no branch stands between what is decided and what is stored.
+        *unsafe { self.places.get_unchecked_mut(at) } = item;
     }
 
     /// Stores an item if it is `wanted` and fits, and says whether it was: the caller gives up its own or keeps it. No
     /// branch depends on the answer, since the item is written in any case and only then counts or does not.
     #[inline(always)]
-    pub(super) fn put_if(&mut self, wanted: bool, room: &mut Room, item: &T) -> bool {
+    pub(super) fn put_if(&mut self, wanted: bool, room: &mut Room, item: T) -> bool {
         let size = item.size();
         let stored = wanted & room.fits(size);
-        self.put(room, item.duplicate());
+        self.put(room, item);
         room.take_if(stored, size);
         stored
     }

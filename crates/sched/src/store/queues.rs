@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 
 /// First-in first-out queues of items, each with an account of its own; the first has the highest priority.
 ///
-/// A queue that does not exist stores nothing and holds nothing.
+/// # Panics
+/// Methods panic where there is no such queue.
 pub trait Queues<T> {
     /// Empty queues with these capacities, highest priority first.
     fn with_capacities(capacities: &[Capacity]) -> Self;
@@ -15,9 +16,9 @@ pub trait Queues<T> {
     /// The accounts, highest priority first.
     fn rooms(&self) -> &[Room];
 
-    /// Stores a copy of `item` in `queue` if it is `wanted` and fits, and says whether it was: the caller gives up its own
+    /// Stores a copy of an item in `queue` if it is `wanted` and fits, and says whether it was: the caller gives up the item
     /// or keeps it. No branch depends on the answer.
-    fn push_if(&mut self, wanted: bool, queue: usize, item: &T) -> bool;
+    fn push_if(&mut self, wanted: bool, queue: usize, copy: T) -> bool;
 
     /// Says whether an item of `size` bytes fits in `queue` while nothing waits. If it does, calls `look` with the accounts as they
     /// are while it is there; a single queue may show its own without it.
@@ -61,6 +62,11 @@ impl<T: Clone> Clone for PriorityQueues<T> {
 
     /// Allocates nothing if both have as many queues and places.
     fn clone_from(&mut self, source: &Self) {
+        if self.rooms.len() != source.rooms.len() {
+            // As a whole: should the clone of an item panic, there are still as many rings as accounts.
+            *self = source.clone();
+            return;
+        }
         self.rooms.clone_from(&source.rooms);
         self.rings.clone_from(&source.rings);
         self.occupied = source.occupied;
@@ -83,6 +89,13 @@ impl<T: Item> PriorityQueues<T> {
     #[inline]
     pub fn count(&self) -> usize {
         self.rooms.len()
+    }
+
+    #[inline(always)]
+    fn at(&mut self, queue: usize) -> (&mut Ring<T>, &mut Room) {
+        let room = &mut self.rooms[queue];
+        // SAFETY: there are as many rings as accounts, and there is an account.
+        (unsafe { self.rings.get_unchecked_mut(queue) }, room)
     }
 
     #[inline(always)]
@@ -125,10 +138,10 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
     }
 
     #[inline(always)]
-    fn push_if(&mut self, wanted: bool, queue: usize, item: &T) -> bool {
+    fn push_if(&mut self, wanted: bool, queue: usize, copy: T) -> bool {
         // Which queue it is no branch could foresee, hence not whether that one has room, nor whether its bit is set.
-        let (Some(ring), Some(room)) = (self.rings.get_mut(queue), self.rooms.get_mut(queue)) else { return false };
-        let stored = ring.put_if(wanted, room, item);
+        let (ring, room) = self.at(queue);
+        let stored = ring.put_if(wanted, room, copy);
         self.occupy_if(stored, queue);
         stored
     }
@@ -151,8 +164,8 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
 
     #[inline(always)]
     fn pop_from(&mut self, queue: usize) -> Option<T> {
-        let room = self.rooms.get_mut(queue)?;
-        let item = self.rings.get(queue)?.pop(room)?;
+        let (ring, room) = self.at(queue);
+        let item = ring.pop(room)?;
         let emptied = room.packets() == 0;
         self.vacate_if(emptied, queue);
         Some(item)

@@ -386,39 +386,21 @@ impl<'a, O: Observer> Net<'a, O> {
             return self.refuse(number, packet, now);
         }
         let port = &mut self.ports[number as usize];
-        let Queue::Fifo(fifo) = &mut port.queue else {
-            return if port.queue.stores_handles() {
-                self.offer_handle::<PLAIN>(number, packet, idle, now);
-            } else {
-                self.offer_packet::<PLAIN>(number, packet, idle, now);
-            };
-        };
-        let arriving = Arriving { size, rank: Rank::ZERO, flow: 0 };
-        if idle {
-            match fifo.pass(arriving) {
-                Ok(()) => {
-                    return begin(
-                        port,
-                        &mut self.events,
-                        number,
-                        packet,
-                        size,
-                        false,
-                        now,
-                        self.rounding,
-                        PLAIN || self.lazy,
-                    );
+        if idle && u64::from(size) < port.passes_below {
+            return begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy);
+        }
+        let squeezed_out = !idle && port.squeezed_out(size);
+        match &mut port.queue {
+            Queue::Fifo(_) if squeezed_out => self.drop_packet(number, packet, size, DropReason::Full),
+            Queue::Fifo(fifo) => {
+                let arriving = Arriving { size, rank: Rank::ZERO, flow: 0 };
+                match fifo.offer(arriving, &Handle { number: packet, size }) {
+                    Ok(_) => port.wait(size),
+                    Err(reason) => self.drop_packet(number, packet, size, reason),
                 }
-                Err(reason) => return self.drop_packet(number, packet, size, reason),
             }
-        }
-        if port.squeezed_out(size) {
-            return self.drop_packet(number, packet, size, DropReason::Full);
-        }
-        let Queue::Fifo(fifo) = &mut port.queue else { return };
-        match fifo.offer(arriving, &Handle { number: packet, size }) {
-            Ok(_) => port.wait(size),
-            Err(reason) => self.drop_packet(number, packet, size, reason),
+            Queue::Pifo(_) | Queue::Decided(_) => self.offer_handle::<PLAIN>(number, packet, idle, now),
+            Queue::Ranked(_) | Queue::Other(_) => self.offer_packet::<PLAIN>(number, packet, idle, now),
         }
     }
 
@@ -429,26 +411,23 @@ impl<'a, O: Observer> Net<'a, O> {
         let port = &mut self.ports[number as usize];
         let InFlight { size, flow, segment: Segment { rank, .. }, .. } = self.packets[packet as usize];
         let arriving = Arriving { size, rank, flow };
-        if idle {
-            let passed = match port.idle {
-                IdlePort::Bypass | IdlePort::Ranked => Ok(()),
-                IdlePort::Scheduler | IdlePort::Admission => port.queue.pass(arriving),
-            };
-            match passed {
+        let handle = Handle { number: packet, size };
+        match &mut port.queue {
+            Queue::Decided(queues) if idle => match queues.pass(arriving) {
                 Ok(()) => {
                     begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy)
                 }
                 Err(reason) => self.drop_packet(number, packet, size, reason),
-            }
-            return;
-        }
-        let handle = Handle { number: packet, size };
-        match &mut port.queue {
+            },
             Queue::Decided(queues) => match queues.offer(arriving, &handle) {
                 Ok(_) => port.wait(size),
                 Err(reason) => self.drop_packet(number, packet, size, reason),
             },
             Queue::Pifo(pifo) => match pifo.offer(rank, handle) {
+                Enqueued::Admitted { .. } if idle => {
+                    pifo.pop();
+                    begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy);
+                }
                 Enqueued::Admitted { .. } => port.wait(size),
                 Enqueued::Evicted { victims, .. } => {
                     port.waiting += 1;

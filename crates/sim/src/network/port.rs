@@ -19,6 +19,8 @@ pub(super) struct Port {
     pub(super) backlog: u64,
     pub(super) ecn_threshold: u64,
     pub(super) ecn_threshold_packets: u32,
+    /// Packets of fewer bytes need not ask the scheduler while nothing waits and the wire is idle.
+    pub(super) passes_below: u64,
     /// Packets in the queue.
     pub(super) waiting: u32,
     /// The node at the far end.
@@ -79,6 +81,7 @@ impl Port {
             backlog: 0,
             ecn_threshold: config.ecn_threshold_bytes.unwrap_or(u64::MAX),
             ecn_threshold_packets: config.ecn_threshold_packets.unwrap_or(u32::MAX),
+            passes_below: queue.passes_below(config.idle),
             waiting: 0,
             to: link.to,
             idle: config.idle,
@@ -206,4 +209,4 @@ impl Port {
     }
 }
 
-const _: () = assert!(std::mem::offset_of!(Port, queue) <= 152);
+const _: () = assert!(std::mem::offset_of!(Port, queue) <= 128);

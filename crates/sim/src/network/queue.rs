@@ -1,11 +1,10 @@
 //! The schedulers of ports: those of the library, which store two numbers for each packet wherever that is enough.
 
-use super::config::{ConfigError, Discipline, PortConfig, PortInfo};
+use super::config::{ConfigError, Discipline, IdlePort, PortConfig, PortInfo};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo};
 use pifolab_sched::store::{PriorityQueues, Queues};
 use pifolab_sched::{
-    Arriving, Capacity, Decider, Dequeued, DropReason, Enqueued, Hints, Inspect, Item, Packet, Queued, RankFn, Ranked,
-    Scheduler,
+    Capacity, Decider, Dequeued, DropReason, Enqueued, Hints, Inspect, Item, Packet, Queued, RankFn, Ranked, Scheduler,
 };
 use pifolab_units::{Rank, Time};
 
@@ -110,8 +109,8 @@ impl Item for Handle {
 pub(super) enum Queue {
     /// Drop-tail.
     Fifo(Fifo<Handle>),
-    Pifo(Box<Pifo<Handle>>),
-    Decided(Box<Queued<Box<dyn Decider>, Handle, PriorityQueues<Handle>>>),
+    Pifo(Pifo<Handle>),
+    Decided(Queued<Box<dyn Decider>, Handle, PriorityQueues<Handle>>),
     Ranked(Box<Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>>),
     Other(Box<dyn Scheduler>),
 }
@@ -132,12 +131,9 @@ impl Queue {
         };
         Ok(match made {
             made if watched => made.whole(),
-            PortScheduler::Decider(decider, capacities) => {
-                Self::Decided(Box::new(Queued::with_decider(decider, &capacities)))
-            }
+            PortScheduler::Decider(decider, capacities) => Self::Decided(Queued::with_decider(decider, &capacities)),
             PortScheduler::Pifo(pifo) if pifo.is_empty() => {
-                let same = Pifo::new(pifo.params()).expect("the same was made before");
-                Self::Pifo(Box::new(same))
+                Self::Pifo(Pifo::new(pifo.params()).expect("the same was made before"))
             }
             made => made.whole(),
         })
@@ -219,14 +215,17 @@ impl Queue {
         }
     }
 
-    /// Lets a packet pass that finds an idle port and nothing waiting, where handles are stored.
-    #[inline]
-    pub(super) fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {
+    /// Packets of fewer bytes go straight to the wire of an idle port where nothing waits, whatever else they are, and the
+    /// scheduler remembers nothing of them. 0 where it must be asked.
+    pub(super) fn passes_below(&self, idle: IdlePort) -> u64 {
         match self {
-            Self::Fifo(fifo) => fifo.pass(arriving),
-            Self::Pifo(pifo) => pifo.pass(arriving.size, arriving.rank),
-            Self::Decided(queues) => queues.pass(arriving),
-            Self::Ranked(_) | Self::Other(_) => Err(DropReason::Full),
+            Self::Fifo(fifo) => match fifo.capacity() {
+                Capacity::Bytes(bytes) => bytes.saturating_add(1),
+                Capacity::Packets(_) | Capacity::Unlimited => u64::MAX,
+            },
+            Self::Pifo(_) | Self::Decided(_) if matches!(idle, IdlePort::Bypass | IdlePort::Ranked) => u64::MAX,
+            Self::Pifo(pifo) => pifo.passes_below(),
+            Self::Decided(_) | Self::Ranked(_) | Self::Other(_) => 0,
         }
     }
 
@@ -235,8 +234,8 @@ impl Queue {
     pub(super) fn inspect(&self) -> &dyn Inspect {
         match self {
             Self::Fifo(fifo) => fifo,
-            Self::Pifo(pifo) => &**pifo,
-            Self::Decided(queues) => &**queues,
+            Self::Pifo(pifo) => pifo,
+            Self::Decided(queues) => queues,
             Self::Ranked(ranked) => &**ranked,
             Self::Other(scheduler) => &**scheduler,
         }

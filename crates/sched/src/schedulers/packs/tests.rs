@@ -48,8 +48,11 @@ fn static_bounds(batch: &[u32], capacities: &[usize]) -> Vec<u32> {
 struct StaticBounds(Vec<u32>);
 
 impl Decider for StaticBounds {
-    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Result<usize, DropReason> {
-        self.0.iter().position(|bound| packet.rank.get() <= u64::from(*bound)).ok_or(DropReason::Admission)
+    fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Decision {
+        self.0
+            .iter()
+            .position(|bound| packet.rank.get() <= u64::from(*bound))
+            .map_or(Decision::refuse(DropReason::Admission), Decision::queue)
     }
 }
 

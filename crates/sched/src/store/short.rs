@@ -1,0 +1,124 @@
+//! A double-ended priority queue for a few small items: one sorted row.
+
+use alloc::vec::Vec;
+use pifolab_units::Rank;
+
+/// A few small items in the order of their ranks, equal ranks in the order of arrival, open at both ends.
+///
+/// The row stands in the opposite order, so that the next item to leave is at its end. Inserting is a binary search and a shift
+/// through flat memory, which is what costs least where many such queues share a cache: few of its lines are touched. For
+/// items of more than a few bytes, or more than some hundred of them, [`Sorted`](super::Sorted) is better.
+#[derive(Clone, Debug)]
+pub struct Short<T> {
+    row: Vec<(Rank, T)>,
+}
+
+impl<T> Default for Short<T> {
+    fn default() -> Self {
+        Self { row: Vec::new() }
+    }
+}
+
+impl<T> Short<T> {
+    /// Items held.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.row.len()
+    }
+
+    /// Whether it holds nothing.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.row.is_empty()
+    }
+
+    /// Behind all of higher rank, before its equals: they came earlier and leave earlier.
+    #[inline(always)]
+    fn place(&self, rank: Rank) -> usize {
+        self.row.partition_point(|(other, _)| *other > rank)
+    }
+
+    /// Puts an item behind all of lower or equal rank. O(n).
+    #[inline(always)]
+    pub fn insert(&mut self, rank: Rank, item: T) {
+        let place = self.place(rank);
+        self.row.insert(place, (rank, item));
+    }
+
+    /// The highest rank.
+    #[inline(always)]
+    pub fn last_rank(&self) -> Option<Rank> {
+        self.row.first().map(|(rank, _)| *rank)
+    }
+
+    /// Takes the item of the lowest rank; among equals the one that came first. O(1).
+    #[inline(always)]
+    pub fn pop_first(&mut self) -> Option<T> {
+        self.row.pop().map(|(_, item)| item)
+    }
+
+    /// Takes the item of the highest rank; among equals the one that came last. O(n).
+    #[inline(always)]
+    pub fn pop_last(&mut self) -> Option<T> {
+        if self.row.is_empty() { None } else { Some(self.row.remove(0).1) }
+    }
+
+    /// Takes the item of the highest rank and puts another in its place, whose rank is lower: one shift instead of two.
+    /// `None`, and nothing is stored, if it holds nothing.
+    #[inline(always)]
+    pub fn replace_last(&mut self, rank: Rank, item: T) -> Option<T> {
+        let place = self.place(rank);
+        let shifted = self.row.get_mut(..place)?;
+        let last = shifted.first_mut()?;
+        let (_, victim) = core::mem::replace(last, (rank, item));
+        shifted.rotate_left(1);
+        Some(victim)
+    }
+
+    /// Ranks and items from the last to the first.
+    pub fn iter_from_last(&self) -> impl Iterator<Item = (Rank, &T)> {
+        self.row.iter().map(|(rank, item)| (*rank, item))
+    }
+
+    /// Ranks and items from the first to the last, which leave it.
+    pub fn drain(&mut self) -> impl Iterator<Item = (Rank, T)> {
+        self.row.drain(..).rev()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn agrees_with_a_sorted_list(ops in proptest::collection::vec((0u8..6, 0u32..9), 0..300)) {
+            let mut short = Short::default();
+            let mut list: Vec<(Rank, usize)> = Vec::new();
+            for (id, (op, rank)) in ops.into_iter().enumerate() {
+                let rank = Rank::from(rank);
+                let at = list.partition_point(|(other, _)| *other <= rank);
+                match op {
+                    0 => prop_assert_eq!(short.pop_first(), (!list.is_empty()).then(|| list.remove(0).1)),
+                    1 => prop_assert_eq!(short.pop_last(), list.pop().map(|(_, id)| id)),
+                    2 if list.last().is_some_and(|(last, _)| *last > rank) => {
+                        list.insert(at, (rank, id));
+                        prop_assert_eq!(short.replace_last(rank, id), list.pop().map(|(_, id)| id));
+                    }
+                    _ => {
+                        short.insert(rank, id);
+                        list.insert(at, (rank, id));
+                    }
+                }
+                prop_assert_eq!((short.len(), short.last_rank()), (list.len(), list.last().map(|(rank, _)| *rank)));
+            }
+            let all: Vec<_> = short.iter_from_last().map(|(rank, id)| (rank, *id)).collect();
+            prop_assert!(all.into_iter().rev().eq(list.iter().copied()));
+            prop_assert!(short.drain().eq(list));
+            prop_assert!(short.is_empty() && short.replace_last(Rank::ZERO, 0).is_none());
+        }
+    }
+}
