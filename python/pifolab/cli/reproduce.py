@@ -41,6 +41,16 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--experiments", type=Path, metavar="DIR", help="where the scenarios are (default: those of the package)"
     )
+    parser.add_argument(
+        "--readings", metavar="NAME,...", default="paper,artefact,reading",
+        help="what is run: paper (the settings of the text), artefact (those of the public code), reading (another "
+        "reading of the text); default: all",
+    )  # fmt: skip
+    parser.add_argument(
+        "--earlier", type=Path, metavar="FILE",
+        help="an earlier claims.json: what is not run now is taken from it, each with the revision that measured it",
+    )  # fmt: skip
+    parser.add_argument("--revision", metavar="NAME", help="what to call the program that measures, in the report")
     parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
     parser.add_argument("--no-figures", action="store_true", help="tables only")
     parser.add_argument("--list", action="store_true", help="print the claims and run nothing")
@@ -84,6 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
             workers=arguments.workers,
             experiments=arguments.experiments,
             progress=progress,
+            readings=_names(arguments.readings),
+            earlier=arguments.earlier,
+            revision=arguments.revision,
         )
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command goes on from what is in {out / 'store'}", file=sys.stderr)
@@ -107,14 +120,17 @@ def _names(text: str | None) -> list[str]:
 
 
 def _print(result: Reproduction) -> None:
-    from pifolab.reproduce.report import VERDICTS, summary_rows
+    from pifolab.reproduce.report import VERDICTS, of_authors, summary_rows
 
     rows = []
     for one in result.verdicts:
         worst = next((part for part in one.parts if part.verdict != "reproduced"), one.parts[0] if one.parts else None)
         number = f"{worst.part.what}: {worst.reason}" if worst else one.claim.note
-        rows.append([one.claim.id, one.shown, one.artefact, number if len(number) <= 110 else number[:107] + "..."])
-    _print_rows(["claim", "verdict", "artefact", "the number that decides"], rows)
+        said = of_authors(one.authors)
+        rows.append(
+            [one.claim.id, one.shown, one.artefact, said, number if len(number) <= 110 else number[:107] + "..."]
+        )
+    _print_rows(["claim", "verdict", "artefact", "authors' data", "the number that decides"], rows)
     print()
     _print_rows(["paper", *VERDICTS, "all"], [[str(cell) for cell in row] for row in summary_rows(result)])
 

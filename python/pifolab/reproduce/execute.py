@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
 from pifolab.reproduce.expression import Results
-from pifolab.reproduce.registry import Claim, Experiment, Registry, Variant
+from pifolab.reproduce.registry import SECOND, Claim, Experiment, Registry, Variant
 from pifolab.reproduce.studies import STUDIES
 from pifolab.reproduce.toml import read_toml
 from pifolab.store import Store
@@ -18,10 +18,13 @@ from pifolab.sweep import Plan, PlannedRun, Sweep, joined_table, make_plan, run_
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Measured", "Ran", "check_metrics", "experiments_folder", "run_experiments", "sweeps_of"]
+__all__ = ["READINGS", "Measured", "Ran", "check_metrics", "experiments_folder", "run_experiments", "sweeps_of"]
 
 #: What the size classes of completion times are called in expressions.
 SIZES = {"all": "all", "< 100 KB": "small", "100 KB to 1 MB": "medium", ">= 1 MB": "large"}
+
+#: The variants of an experiment: the paper's text, the settings of its own public code, another reading of the text.
+READINGS = ("paper", *SECOND)
 
 #: Called with runs done, of all, and which was the last.
 Progress = Callable[[int, int, str], None]
@@ -138,6 +141,7 @@ def run_experiments(
     workers: int | None = None,
     folder: Path | None = None,
     progress: Progress | None = None,
+    readings: Iterable[str] = READINGS,
 ) -> dict[tuple[str, str], Measured]:
     """Run whatever the claims need and the store does not have: each distinct run once, the longest first.
 
@@ -147,10 +151,13 @@ def run_experiments(
         A scenario or an override is wrong.
     """
     folder = folder or experiments_folder()
-    claims = list(claims)
+    claims, readings = list(claims), set(readings)
     names = list(dict.fromkeys(name for claim in claims for name in claim.experiments if not claim.status))
     wanted = [
-        (registry.experiments[name], variant) for name in names for variant in registry.experiments[name].variants
+        (registry.experiments[name], variant)
+        for name in names
+        for variant in registry.experiments[name].variants
+        if variant.name in readings
     ]
     check_metrics(registry, claims, folder)
     # All of it is checked before the first run: a slip in the last experiment should not cost hours.
@@ -242,6 +249,9 @@ def check_metrics(registry: Registry, claims: Iterable[Claim], folder: Path) -> 
             if experiment.id not in known:
                 files = {scenario for variant in experiment.variants for scenario in variant.scenarios}
                 labels = {label for file in files for label in _labels(read_toml(folder / file))}
+                labels |= {new for variant in experiment.variants for new in variant.rename.values()}
+                if experiment.id in registry.published:
+                    labels |= registry.published[experiment.id].schedulers()
                 known[experiment.id] = labels, {axis.name for variant in experiment.variants for axis in variant.axes}
             labels, axes = known[experiment.id]
             place = f"claim {claim.id}: {part.metric.text!r}"
@@ -257,6 +267,8 @@ def _prepared(frame: pl.DataFrame, variant: Variant) -> pl.DataFrame:
 
     if "class" in frame.columns:
         frame = frame.with_columns(pl.col("class").replace(SIZES).alias("size"))
+    if variant.rename and "scheduler" in frame.columns:
+        frame = frame.with_columns(pl.col("scheduler").replace(dict(variant.rename)))
     return frame.with_columns(pl.col(axis.name).cast(pl.Float64) for axis in variant.axes)
 
 

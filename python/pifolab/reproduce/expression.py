@@ -38,6 +38,17 @@ class Results:
     def __init__(self, frames: Mapping[str, pl.DataFrame]) -> None:
         self.frames = dict(frames)
 
+    def at(self, axis: str, value: float) -> Results:
+        """Return the same tables at one point of an axis alone."""
+        import polars as pl
+
+        return Results(
+            {
+                name: frame.filter(pl.col(axis) == value) if axis in frame.columns else frame
+                for name, frame in self.frames.items()
+            }
+        )
+
     def rows(self, table: str, where: Mapping[str, Any]) -> pl.DataFrame:
         """Return the rows of `table` in which the columns of `where` have its values."""
         import polars as pl
@@ -177,6 +188,16 @@ class Expression:
     def about(self, scheduler: str) -> Expression:
         """Return the same with this scheduler for ``{scheduler}``."""
         return Expression(self.text.replace("{scheduler}", scheduler))
+
+    @property
+    def over_axis(self) -> bool:
+        """Whether it is a mean over the points of an axis, so that each point alone has a value too."""
+        match self.tree:
+            case ast.Call(func=ast.Name(id="mean"), args=[ast.GeneratorExp(generators=[loop])]):
+                match loop.iter:
+                    case ast.Call(func=ast.Name(id="axis")):
+                        return True
+        return False
 
     def value(self, results: Results) -> float:
         """Return what the expression comes to; a comparison comes to 1 or 0.

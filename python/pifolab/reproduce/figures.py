@@ -422,7 +422,7 @@ def draw_claim(verdict: ClaimVerdict) -> Figure | None:
 
     Each row has a scale of its own: the stated range with its tolerance takes the middle third.
     """
-    rows = [part for part in verdict.parts if part.values]
+    rows = [part for part in verdict.parts if part.measured]
     if not rows:
         return None
     with figure_style():

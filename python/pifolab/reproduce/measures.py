@@ -30,6 +30,8 @@ def per_rank(results: Results, scheduler: str, **where: Any) -> pl.DataFrame:
     """Return for each rank what arrived (sent or dropped) and what was sent."""
     import polars as pl
 
+    if "ranks" not in results.frames and "port_ranks" not in results.frames:
+        raise MissingValueError("there is no table of ranks")
     if "port_ranks" in results.frames:
         # On a network: all ports together; what a port sent is not counted by rank.
         rows = results.rows("port_ranks", {"scheduler": scheduler, **where})
@@ -151,6 +153,8 @@ def large_throughput_bps(results: Results, scheduler: str, from_bytes: float, **
 
 def size_fct_ns(results: Results, scheduler: str, size: float, **where: Any) -> float:
     """Return the mean completion time of the flows of exactly one size."""
+    if "by_size" in results.frames:
+        return results.cell("by_size", "mean_ns", scheduler=scheduler, size_bytes=int(size), **where)
     values = results.column("flows", "fct_ns", scheduler=scheduler, size_bytes=int(size), **where)
     if not values:
         raise MissingValueError(f"no flow of {size:.0f} bytes completed under {scheduler}")
@@ -161,6 +165,8 @@ def size_p99_ns(results: Results, scheduler: str, size: float, **where: Any) -> 
     """Return the 99th percentile (linear interpolation) of the completion times of the flows of one size."""
     import polars as pl
 
+    if "by_size" in results.frames:
+        return results.cell("by_size", "p99_ns", scheduler=scheduler, size_bytes=int(size), **where)
     values = results.column("flows", "fct_ns", scheduler=scheduler, size_bytes=int(size), **where)
     if not values:
         raise MissingValueError(f"no flow of {size:.0f} bytes completed under {scheduler}")

@@ -18,6 +18,7 @@ from typing import Any
 from pifolab.errors import InputError
 from pifolab.reproduce import studies
 from pifolab.reproduce.expression import Expression
+from pifolab.reproduce.published import Published, load_published
 from pifolab.reproduce.toml import read_toml
 
 __all__ = [
@@ -36,16 +37,19 @@ __all__ = [
 
 HERE = Path(__file__).resolve().parent / "registry"
 
-#: The order in which papers are shown.
 #: What else measures claims, each with its file: the thresholds, and why they are not those of the simulator.
 SOURCES = ("testbed",)
 
+#: The order in which papers are shown.
 PAPERS = ("sp-pifo", "aifo", "packs", "rifo", "exp-pifo", "hardware")
 
 DEPTHS = ("quick", "default", "full")
 
 #: What a claim can say instead of being measured.
 STATUSES = ("not applicable", "pending", "not yet measured")
+
+#: What a second variant of an experiment can be: the settings of the paper's own public code, or another reading.
+SECOND = ("artefact", "reading")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*$")
 
@@ -88,7 +92,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Variant:
-    """One reading of an experiment: the paper's text, or what its public artefact does."""
+    """One reading of an experiment: the paper's text, what its own public code does, or another reading of the text."""
 
     name: str
     scenarios: tuple[str, ...]
@@ -97,6 +101,10 @@ class Variant:
     note: str
     #: The row of depths.toml that says how long and how often.
     length: str
+    #: Its own number of seeds where the depth's makes no sense: one, if the flows are a published list.
+    seeds: int | None = None
+    #: What its schedulers are called in metrics, where their scenarios call them otherwise.
+    rename: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,8 @@ class Part:
     #: A side statement: if it fails, the claim still holds in part.
     side: bool
     note: str
+    #: The metric over what the authors published, where that has other columns than a run.
+    published: Expression
 
     @property
     def paper_says(self) -> str:
@@ -178,7 +188,8 @@ class Length:
 
     def seeds_of(self, variant: Variant) -> tuple[int, ...]:
         """Return the seeds that a variant runs with."""
-        return tuple(range(1, (self.artefact_seeds if variant.name == "artefact" else self.seeds) + 1))
+        of_depth = self.artefact_seeds if variant.name in SECOND else self.seeds
+        return tuple(range(1, (variant.seeds or of_depth) + 1))
 
 
 @dataclass(frozen=True)
@@ -225,6 +236,8 @@ class Registry:
     tolerances: Mapping[str, Tolerance]
     #: What other sources must measure.
     sources: tuple[SourceClaim, ...] = ()
+    #: What the papers' authors published, by experiment.
+    published: Mapping[str, Published] = field(default_factory=dict)
 
     def with_seeds(self, seeds: int) -> Registry:
         """Return the same with this number of seeds for every experiment at every depth."""
@@ -377,7 +390,10 @@ def load_registry(folder: Path = HERE) -> Registry:
         if (folder / f"{name}.toml").is_file()
         for one in _sources(folder / f"{name}.toml", name, claims, tolerances)
     )
-    return Registry(papers, tuple(claims.values()), experiments, depths, glossary, afterwards, tolerances, sources)
+    published = load_published(folder, experiments)
+    return Registry(
+        papers, tuple(claims.values()), experiments, depths, glossary, afterwards, tolerances, sources, published
+    )
 
 
 def _sources(
@@ -426,7 +442,7 @@ def _depths(file: Path) -> tuple[dict[str, Depth], dict[str, Any]]:
 
 
 _EXPERIMENT_KEYS = (
-    "id", "figure", "title", "scenarios", "axes", "overrides", "length", "study", "tables", "plot", "artefact", "note",
+    "id", "figure", "title", "scenarios", "axes", "overrides", "length", "study", "tables", "plot", *SECOND, "note",
 )  # fmt: skip
 
 
@@ -452,23 +468,11 @@ def _experiment(
     variants = [
         Variant("paper", scenarios, axes, dict(section.table.get("overrides", {})), section.text("note", ""), length)
     ]
-    if "artefact" in section.table:
-        other = _Section(
-            f"{section.place}: artefact",
-            section.table["artefact"],
-            ("scenarios", "axes", "overrides", "note", "length"),
-        )
-        own_axes = _axes(other.place, other.table.get("axes", {}), lists, maps) if "axes" in other.table else axes
-        variants.append(
-            Variant(
-                "artefact",
-                other.texts("scenarios") or scenarios,
-                own_axes,
-                {**variants[0].overrides, **other.table.get("overrides", {})},
-                other.text("note", ""),
-                _length(other, depths, length),
-            )
-        )
+    others = [kind for kind in SECOND if kind in section.table]
+    if len(others) > 1:
+        raise InputError(f"{section.place}: {others[1]}: expected one of {' and '.join(SECOND)}, not both")
+    for kind in others:
+        variants.append(_second(section, kind, variants[0], depths, lists, maps))
     return Experiment(
         section.text("id"),
         paper,
@@ -478,6 +482,34 @@ def _experiment(
         study,
         section.texts("tables") or ("schedulers",),
         dict(section.table.get("plot", {})),
+    )
+
+
+def _second(
+    section: _Section,
+    kind: str,
+    text: Variant,
+    depths: Mapping[str, Depth],
+    lists: Mapping[str, Any],
+    maps: Mapping[str, Any],
+) -> Variant:
+    """Read the second variant of an experiment, whose first is `text`."""
+    known = ("scenarios", "axes", "overrides", "note", "length", "seeds", "rename")
+    other = _Section(f"{section.place}: {kind}", section.table[kind], known)
+    rename = other.table.get("rename", {})
+    if not isinstance(rename, Mapping) or not all(isinstance(one, str) for one in rename.values()):
+        raise InputError(f"{other.place}: rename = {rename!r}: expected a table of texts")
+    own_scenarios = other.texts("scenarios")
+    return Variant(
+        kind,
+        own_scenarios or text.scenarios,
+        _axes(other.place, other.table["axes"], lists, maps) if "axes" in other.table else text.axes,
+        # Overrides are of the scenarios: those of others do not fit.
+        {**({} if own_scenarios else text.overrides), **other.table.get("overrides", {})},
+        other.text("note", ""),
+        _length(other, depths, text.length),
+        other.count("seeds") if "seeds" in other.table else None,
+        dict(rename),
     )
 
 
@@ -563,16 +595,14 @@ def _part(
 ) -> Part:
     keys = (
         "what", "experiment", "metric", "paper", "at_least", "at_most", "true", "neutral", "unit", "tolerance", "side",
-        "note",
+        "note", "published",
     )  # fmt: skip
     section = _Section(place, table, keys)
     experiment = section.text("experiment", common)
     if experiment not in experiments:
         raise InputError(f"{place}: experiment = {experiment!r}: there is no such experiment")
-    try:
-        metric = Expression(section.text("metric"))
-    except InputError as error:
-        raise InputError(f"{place}: metric: {error}") from None
+    metric = _metric(section, "metric")
+    published = _metric(section, "published") if "published" in section.table else metric
     low, high = _range(section)
     unit = section.text("unit", "")
     neutral = section.number("neutral") if "neutral" in section.table else None
@@ -597,7 +627,15 @@ def _part(
         tolerances[tolerance],
         section.flag("side"),
         section.text("note", ""),
+        published,
     )
+
+
+def _metric(section: _Section, key: str) -> Expression:
+    try:
+        return Expression(section.text(key))
+    except InputError as error:
+        raise InputError(f"{section.place}: {key}: {error}") from None
 
 
 def _range(section: _Section) -> tuple[float, float]:

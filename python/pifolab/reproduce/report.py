@@ -13,18 +13,23 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.figures.style import save
 from pifolab.report import html
+from pifolab.reproduce.execute import READINGS
 from pifolab.reproduce.figures import draw_claim, write_figures
 from pifolab.reproduce.run import Reproduction
 from pifolab.reproduce.verdict import REPRODUCED, ClaimVerdict, PartVerdict, as_json
 
-__all__ = ["VERDICTS", "command_for", "markdown", "summary_rows", "write_report", "write_whole"]
+__all__ = ["VERDICTS", "command_for", "markdown", "of_authors", "summary_rows", "write_report", "write_whole"]
 
 #: In the order of the summary.
-VERDICTS = ("reproduced", "partly", "not reproduced", "not yet measured", "pending", "not applicable")
+VERDICTS = ("reproduced", "partly", "inconclusive", "not reproduced", "not yet measured", "pending", "not applicable")
+
+#: What a verdict is called where it is one on the authors' own numbers.
+_OF_AUTHORS = {"reproduced": "holds", "partly": "in part", "not reproduced": "does not hold"}
 
 _COLOURS = {
     "reproduced": "#009e73",
     "partly": "#e69f00",
+    "inconclusive": "#56b4e9",
     "not reproduced": "#d55e00",
     "not yet measured": "#8c8c8c",
     "pending": "#8c8c8c",
@@ -75,6 +80,8 @@ def claims_json(result: Reproduction, figures: dict[tuple[str, str], str]) -> di
     """Return everything about every claim, for programs."""
     return {
         "pifolab": _pifolab.__version__,
+        "revision": result.revision,
+        "revisions": result.revisions,
         "depth": result.depth.name,
         "summary": result.depth.summary,
         "counts": result.counts(),
@@ -109,13 +116,31 @@ def _claim_json(result: Reproduction, one: ClaimVerdict, figures: dict[tuple[str
         "verdict": one.verdict,
         "provisional": one.provisional,
         "verdict_artefact": one.artefact or None,
+        "verdict_authors": one.authors or None,
+        "second": one.second if one.artefact else None,
         "note": claim.note or None,
         "explanation": _explanation(one) or None,
         "command": command_for(result, claim.id),
-        "parts": [as_json(part) for part in one.parts],
-        "parts_artefact": [as_json(part) for part in one.artefact_parts],
+        "parts": [_part_json(result, part, "paper") for part in one.parts],
+        "parts_artefact": [_part_json(result, part, one.second) for part in one.artefact_parts],
+        "parts_authors": [as_json(part) for part in one.authors_parts if part.measured],
+        "published": {
+            name: {"source": found.source, "settings": found.settings or None}
+            for name in claim.experiments
+            if (found := result.registry.published.get(name)) is not None
+        },
         "experiments": ran,
     }
+
+
+def _part_json(result: Reproduction, part: PartVerdict, variant: str) -> dict[str, Any]:
+    """Return a part with what made it, so that a later report can take it over."""
+    if part.taken is not None:
+        made = {"revision": part.taken.revision, "settings": part.taken.settings}
+    else:
+        key = part.part.experiment, variant
+        made = {"revision": result.revision, "settings": result.settings.get(key, "")}
+    return {**as_json(part), **made}
 
 
 def _explanation(one: ClaimVerdict) -> str:
@@ -126,13 +151,12 @@ def _explanation(one: ClaimVerdict) -> str:
     numbers = "; ".join(f"{part.part.what}: {part.reason}" for part in missed)
     if one.claim.explanation:
         return f"{one.claim.explanation} What misses: {numbers}."
-    if one.artefact == REPRODUCED:
+    if one.artefact == REPRODUCED and one.second == "artefact" and not any(part.points for part in one.artefact_parts):
         return (
             f"What misses: {numbers}. Under the public artefact's settings it does reproduce, so that the difference "
             "lies in those."
         )
-    other = f" Under the public artefact's settings the verdict is: {one.artefact}." if one.artefact else ""
-    return f"What misses: {numbers}. The cause has not been found.{other}"
+    return f"What misses: {numbers}. The cause has not been found."
 
 
 def summary_rows(result: Reproduction) -> list[list[Any]]:
@@ -160,7 +184,7 @@ def _stated(part: PartVerdict) -> str:
 
 
 def _found(part: PartVerdict) -> str:
-    if not part.values:
+    if not part.measured:
         return "-"
     if part.part.unit == "yes/no":
         return "yes" if part.value == 1 else ("no" if part.value == 0 else f"in {part.value:.0%} of the seeds")
@@ -173,18 +197,25 @@ def markdown(result: Reproduction) -> str:
     lines = [f"# Five papers reproduced: {result.depth.name} depth ({result.depth.summary})", ""]
     head = (
         f"Written by `pifolab reproduce{result.depth.options}` with pifolab {_pifolab.__version__}. "
-        f"{result.depth.changes} *Reproduced*: our 95 % interval (with fewer than "
-        "three seeds, the range of the seeds, and the verdict is provisional) meets the paper's range widened by the "
-        "stated tolerance. *Partly*: the direction holds and the size is of the same order (within a factor of four), "
-        "or a side statement fails. *Not reproduced*: neither. A claim is as good as the weakest of its main "
-        "statements. *Artefact* is the verdict under the settings of the papers' public code where they differ from "
-        "the text. "
+        f"{result.depth.changes} *Reproduced*: our mean lies in the paper's range, widened by the stated tolerance. "
+        "*Inconclusive*: our 95 % interval (with fewer than three seeds, the range of the seeds, and the verdict is "
+        "provisional) is wider than that range and reaches into it. *Partly*: the direction holds and the size is of "
+        "the same order (within a factor of four), or a side statement fails. *Not reproduced*: neither. A claim is as "
+        "good as the weakest of its main statements. *Artefact*: with the settings of the paper's own public code; "
+        "held against the authors' published numbers load by load where there are any, else against the text; where a "
+        "paper has no code of its own, another reading of its text may stand there, and is called that. "
+        "*Authors' data*: whether these published numbers do what the text says, by the same rules, a mean over the "
+        "loads at every load. "
         "Nothing is tuned: a claim that does not reproduce is a result."
     )
     head += f" {result.registry.afterwards}" if result.registry.afterwards else ""
     if few:
         head += f" {len(few)} of {len(result.verdicts)} verdicts {'is' if len(few) == 1 else 'are'} provisional."
     lines += textwrap.wrap(head, 120)
+    revisions = result.revisions
+    if any(name != result.revision for name in revisions):
+        lines += ["", "**What measured which claim** (of the text's reading; each number stands with its claim):", ""]
+        lines += [f"- {_made_by(result, name)}: {', '.join(claims)}." for name, claims in revisions.items()]
     lines += ["", "| paper | " + " | ".join(VERDICTS) + " | all |", "|---|" + "---|" * (len(VERDICTS) + 1)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in summary_rows(result)]
     for paper, title in result.registry.papers.items():
@@ -195,30 +226,87 @@ def markdown(result: Reproduction) -> str:
             "",
             f"## {title}",
             "",
-            "| claim | figure | what the paper says | verdict | artefact |",
-            "|---|---|---|---|---|",
+            "| claim | figure | what the paper says | authors' data | verdict | artefact |",
+            "|---|---|---|---|---|---|",
         ]
         lines += [
-            f"| {one.claim.id} | {one.claim.figure} | {_cell(one.claim.statement)} | {one.shown} | {one.artefact} |"
+            f"| {one.claim.id} | {one.claim.figure} | {_cell(one.claim.statement)} | {of_authors(one.authors)} | "
+            f"{one.shown} | {_second(one)} |"
             for one in of_paper
         ]
         for one in of_paper:
             lines += ["", f"### {one.claim.id}: {one.shown}", ""]
             if one.parts:
-                lines += ["| | paper | measured | verdict | artefact |", "|---|---|---|---|---|"]
-                others: Sequence[PartVerdict | None] = one.artefact_parts or [None] * len(one.parts)
+                lines += ["| | paper | authors' data | measured | verdict | artefact |", "|---|---|---|---|---|---|"]
                 lines += [
-                    f"| {_cell(part.part.what)} | {_stated(part)} | {_found(part)} | {part.verdict} | "
-                    f"{_found(other) if other else ''} |"
-                    for part, other in zip(one.parts, others, strict=True)
+                    f"| {_cell(part.part.what)} | {_stated(part)} | {_published(theirs)} | {_found(part)} | "
+                    f"{part.verdict} | {_artefact(other)} |"
+                    for part, other, theirs in _rows(one)
                 ]
                 lines.append("")
-            for text in (one.claim.note, _explanation(one)):
+            for text in (one.claim.note, _sources(result, one), _explanation(one), _made(result, one)):
                 if text:
                     lines += [*textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), ""]
             if lines[-1] == "":
                 lines.pop()
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _rows(one: ClaimVerdict) -> list[tuple[PartVerdict, PartVerdict | None, PartVerdict | None]]:
+    """Return each part under the text's reading, under the artefact's, and in the authors' data."""
+    others: Sequence[PartVerdict | None] = one.artefact_parts or [None] * len(one.parts)
+    authors: Sequence[PartVerdict | None] = one.authors_parts or [None] * len(one.parts)
+    return list(zip(one.parts, others, authors, strict=True))
+
+
+def of_authors(verdict: str) -> str:
+    """Return what a verdict is called where it is one on the authors' own numbers."""
+    return _OF_AUTHORS.get(verdict, verdict)
+
+
+def _published(part: PartVerdict | None) -> str:
+    """Return the authors' own number and whether it is what they state."""
+    if part is None or not part.measured:
+        return ""
+    value = ("yes" if part.value else "no") if part.part.unit == "yes/no" else f"{part.value:.4g}"
+    spread = f" ({part.low:.4g} to {part.high:.4g})" if part.low < part.high else ""
+    return f"{value}{spread}: {of_authors(part.verdict)}"
+
+
+def _artefact(part: PartVerdict | None) -> str:
+    """Return what came out under the artefact's settings; beside the authors' numbers where there are some."""
+    if part is None:
+        return ""
+    if not part.points:
+        return _found(part)
+    return f"{part.reason}: {part.verdict}"
+
+
+def _second(one: ClaimVerdict) -> str:
+    return f"another reading: {one.artefact}" if one.artefact and one.second == "reading" else one.artefact
+
+
+def _sources(result: Reproduction, one: ClaimVerdict) -> str:
+    """Return where the authors' numbers stand, and in what their runs differ from the text."""
+    found = [result.registry.published[name] for name in one.claim.experiments if name in result.registry.published]
+    if not one.authors or not found:
+        return ""
+    said = "; ".join(f"{each.source}{f' ({each.settings})' if each.settings else ''}" for each in found)
+    return f"Authors' data: {said}."
+
+
+def _made_by(result: Reproduction, revision: str) -> str:
+    return f"this run ({revision})" if revision == result.revision else f"earlier, {revision}"
+
+
+def _made(result: Reproduction, one: ClaimVerdict) -> str:
+    """Return which numbers of a claim are of an earlier revision; empty where all are of this run."""
+    said = []
+    for name, parts in (("text", one.parts), ("artefact", one.artefact_parts)):
+        made = sorted({part.taken.revision for part in parts if part.taken is not None})
+        if made:
+            said.append(f"{name} measured earlier, {', '.join(made)}")
+    return f"Revision: {'; '.join(said)}." if said else ""
 
 
 def _cell(text: str) -> str:
@@ -260,14 +348,15 @@ def _summary_section(result: Reproduction) -> html.Section:
             html.Html(f'<a href="#{one.claim.id}">{one.claim.id}</a>'),
             _wrapping(one.claim.figure, 5),
             _badge(one.verdict, one.shown),
-            _badge(one.artefact),
+            _badge(one.artefact, _second(one)),
+            _badge(one.authors, of_authors(one.authors)),
             _wrapping(one.claim.statement),
         ]
         for one in result.verdicts
     ]
     parts.append(
         "<details open><summary>Every claim</summary>"
-        + html.table(["claim", "figure", "verdict", "artefact", "what the paper says"], claims)
+        + html.table(["claim", "figure", "verdict", "artefact", "authors' data", "what the paper says"], claims)
         + "</details>"
     )
     return html.Section("Verdicts", parts)
@@ -282,7 +371,7 @@ def _paper_parts(
     for one in verdicts:
         images = []
         for experiment in one.claim.experiments:
-            for variant in ("paper", "artefact"):
+            for variant in READINGS:
                 name = figures.get((experiment, variant))
                 if name is not None and name not in shown:
                     shown.add(name)
@@ -301,25 +390,25 @@ def _claim_parts(result: Reproduction, one: ClaimVerdict, folder: Path) -> list[
     parts = [f'<h3 id="{claim.id}">{claim.id} ({html.escape(claim.figure)}): {_badge(one.verdict, one.shown)}</h3>']
     parts.append(f"<p>{html.escape(claim.statement)}</p>")
     if one.parts:
-        others: Sequence[PartVerdict | None] = one.artefact_parts or [None] * len(one.parts)
         rows = [
             [
                 _wrapping(part.part.what + (" (side statement)" if part.part.side else "")),
                 _wrapping(_stated(part), 8),
+                _wrapping(_published(theirs), 7),
                 _wrapping(_found(part), 7),
                 _badge(part.verdict),
-                _wrapping(_found(other), 7) if other else "",
+                _wrapping(_artefact(other), 7) if other else "",
             ]
-            for part, other in zip(one.parts, others, strict=True)
+            for part, other, theirs in _rows(one)
         ]
-        parts.append(html.table(["", "paper", "measured", "verdict", "artefact"], rows))
+        parts.append(html.table(["", "paper", "authors' data", "measured", "verdict", "artefact"], rows))
         image = folder / "figures" / f"claim-{claim.id}.png"
         if image.exists():
             caption = "Measured (black, with its interval) beside what the paper states (red, with the tolerance)."
             parts.append(
                 "<details><summary>As a picture</summary>" + html.figure(image, caption, wide=True) + "</details>"
             )
-    for text in (claim.note, _explanation(one)):
+    for text in (claim.note, _sources(result, one), _explanation(one), _made(result, one)):
         if text:
             parts.append(f"<p>{html.escape(text)}</p>")
     runs = [

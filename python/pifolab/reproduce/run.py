@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
-from pifolab.reproduce.execute import Measured, Progress, run_experiments
-from pifolab.reproduce.registry import DEPTHS, Depth, Registry, load_registry
+from pifolab.provenance import code_version
+from pifolab.reproduce.earlier import Earlier, settings_digest
+from pifolab.reproduce.execute import READINGS, Measured, Progress, experiments_folder, run_experiments
+from pifolab.reproduce.expression import Results
+from pifolab.reproduce.registry import DEPTHS, Claim, Depth, Registry, load_registry
 from pifolab.reproduce.verdict import ClaimVerdict, judge_claim
 from pifolab.store import Store
 
@@ -33,6 +36,20 @@ class Reproduction:
     depth: Depth
     verdicts: list[ClaimVerdict]
     measured: dict[tuple[str, str], Measured]
+    #: What the numbers of this run say made them.
+    revision: str = ""
+    #: Digests of what each variant runs with, by experiment and variant.
+    settings: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def revisions(self) -> dict[str, list[str]]:
+        """The claims by the revision that measured them under the paper's text, the newest of them named first."""
+        found: dict[str, list[str]] = {}
+        for one in self.verdicts:
+            made = {part.taken.revision if part.taken else self.revision for part in one.parts if part.measured}
+            for name in sorted(made):
+                found.setdefault(name, []).append(one.claim.id)
+        return found
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return how many claims of each paper got each verdict."""
@@ -53,6 +70,9 @@ def reproduce(
     workers: int | None = None,
     experiments: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    readings: Iterable[str] = READINGS,
+    earlier: str | os.PathLike[str] | None = None,
+    revision: str | None = None,
 ) -> Reproduction:
     """Run what the claims need and judge them.
 
@@ -72,6 +92,13 @@ def reproduce(
         The folder with the scenarios; that of the package unless given.
     progress : callable, optional
         Called with runs done, of all, and which was the last.
+    readings : iterable of str
+        What is run: ``"paper"``, the settings of the text, and ``"artefact"``, those of the public code.
+    earlier : path, optional
+        An earlier `claims.json`. Claims and readings that are not run are taken from it, each with the revision that
+        measured it, and judged anew; where settings or metrics have changed since, they are not.
+    revision : str, optional
+        What to call the program that measures now; its version and a digest of the compiled module unless given.
 
     Raises
     ------
@@ -80,16 +107,47 @@ def reproduce(
     """
     if depth not in DEPTHS:
         raise InputError(_pifolab.unknown_name("depth", depth, list(DEPTHS)))
+    readings = list(readings)
+    for one in readings:
+        if one not in READINGS:
+            raise InputError(_pifolab.unknown_name("reading", one, list(READINGS)))
     registry = registry or load_registry()
     claims = registry.select(only, papers)
+    folder = None if experiments is None else Path(experiments)
+    settings = {
+        (each.id, variant.name): settings_digest(each, variant, registry, depth, folder or experiments_folder())
+        for each in registry.experiments.values()
+        if earlier is not None or any(each.id in claim.experiments for claim in claims)
+        for variant in each.variants
+    }
+    before = None if earlier is None else Earlier.read(Path(earlier), settings)
     measured = run_experiments(
         registry,
         claims,
         depth,
         Store(store),
         workers=workers,
-        folder=None if experiments is None else Path(experiments),
+        folder=folder,
         progress=progress,
+        readings=readings,
     )
     results = {key: one.by_seed() for key, one in measured.items()}
-    return Reproduction(registry, registry.depths[depth], [judge_claim(claim, results) for claim in claims], measured)
+    published = {name: one.results() for name, one in registry.published.items()}
+    shown = claims if before is None else registry.claims
+    verdicts = [judge_claim(claim, *_of_paper(registry, claim, results, published), before) for claim in shown]
+    made_by = revision or code_version()
+    return Reproduction(registry, registry.depths[depth], verdicts, measured, made_by, settings)
+
+
+def _of_paper(
+    registry: Registry,
+    claim: Claim,
+    results: Mapping[tuple[str, str], Mapping[int, Results]],
+    published: Mapping[str, Results],
+) -> tuple[dict[tuple[str, str], Mapping[int, Results]], dict[str, Results]]:
+    """Leave out the artefacts and the data of other papers, whose experiments a claim may use."""
+    own = {name for name, one in registry.experiments.items() if one.paper == claim.paper}
+    return (
+        {key: found for key, found in results.items() if key[1] == "paper" or key[0] in own},
+        {name: found for name, found in published.items() if name in own},
+    )

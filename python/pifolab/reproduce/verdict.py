@@ -1,24 +1,64 @@
-"""Holds what was measured against what a paper states."""
+"""Holds what was measured against what a paper states, and against what its authors published."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from pifolab.reproduce.expression import MissingValueError, Results
-from pifolab.reproduce.registry import Claim, Part, SourceClaim
-from pifolab.statistics import FEW_SEEDS, interval_or_range
+from pifolab.reproduce.registry import SECOND, Claim, Part, SourceClaim
+from pifolab.statistics import FEW_SEEDS, Estimate, interval_or_range
 
-__all__ = ["ClaimVerdict", "PartVerdict", "judge_claim", "judge_part", "judge_source", "measure"]
+if TYPE_CHECKING:
+    from pifolab.reproduce.earlier import Earlier, Taken
+
+__all__ = [
+    "ClaimVerdict",
+    "PartVerdict",
+    "Point",
+    "compare_points",
+    "judge_claim",
+    "judge_part",
+    "judge_published",
+    "judge_source",
+    "measure",
+]
 
 REPRODUCED, PARTLY, NOT_REPRODUCED, NOT_MEASURED = "reproduced", "partly", "not reproduced", "not yet measured"
+INCONCLUSIVE = "inconclusive"
 
 #: A measured effect that is this many times larger or smaller than the stated one has the direction only in name.
 SAME_ORDER = 4.0
 
-_WORST_FIRST = (NOT_REPRODUCED, NOT_MEASURED, PARTLY, REPRODUCED)
+_WORST_FIRST = (NOT_REPRODUCED, NOT_MEASURED, INCONCLUSIVE, PARTLY, REPRODUCED)
+
+#: The columns that tell the points of a figure apart.
+_AXES = ("load", "utilisation")
+
+#: How far from a published value ours may lie: points for percentages, else a share of the value.
+_POINTS_OFF, _SHARE_OFF = 5.0, 0.1
+
+
+@dataclass(frozen=True)
+class Point:
+    """One number of a figure, ours beside the authors'.
+
+    Attributes
+    ----------
+    at : float or None
+        The load or the utilisation; None where the figure has no such axis.
+    ours : Estimate
+        Mean over the seeds and its interval.
+    theirs : float
+        The published value.
+    """
+
+    at: float | None
+    ours: Estimate
+    theirs: float
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -32,6 +72,10 @@ class PartVerdict:
         where nothing was measured.
     accepted : tuple of float
         The stated range, widened by the tolerance.
+    points : tuple of Point
+        Where the verdict is one against the authors' published values: each of them.
+    taken : Taken or None
+        The earlier measurement that this is; None for one of this run.
     """
 
     part: Part
@@ -42,11 +86,23 @@ class PartVerdict:
     values: tuple[float, ...]
     accepted: tuple[float, float]
     reason: str
+    points: tuple[Point, ...] = ()
+    taken: Taken | None = None
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds are behind it."""
+        return self.taken.seeds if self.taken else len(self.values)
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a number."""
+        return math.isfinite(self.value)
 
     @property
     def provisional(self) -> bool:
         """Whether there were too few seeds for an interval."""
-        return 0 < len(self.values) < FEW_SEEDS
+        return 0 < self.seeds < FEW_SEEDS
 
 
 @dataclass(frozen=True)
@@ -56,9 +112,14 @@ class ClaimVerdict:
     claim: Claim
     verdict: str
     parts: tuple[PartVerdict, ...]
-    #: The same under the public artefact's reading, where there is one.
+    #: The same with the settings of the paper's own public code, or else under another reading, where there is one.
     artefact: str
     artefact_parts: tuple[PartVerdict, ...]
+    #: The same of what the authors published, where they did; a part that they have no numbers for is not measured.
+    authors: str = ""
+    authors_parts: tuple[PartVerdict, ...] = ()
+    #: What `artefact` is: ``"artefact"`` or ``"reading"``.
+    second: str = "artefact"
 
     @property
     def provisional(self) -> bool:
@@ -88,6 +149,9 @@ def measure(part: Part, by_seed: Mapping[int, Results]) -> tuple[list[float], st
 def judge_part(part: Part, values: Sequence[float], problem: str = "nothing ran") -> PartVerdict:
     """Hold the values of one part, one for each seed, against the stated range.
 
+    The mean must lie in the range, widened by the tolerance; an interval that is wider than that range and reaches into
+    it decides nothing.
+
     Examples
     --------
     >>> from pifolab.reproduce import load_registry
@@ -98,21 +162,34 @@ def judge_part(part: Part, values: Sequence[float], problem: str = "nothing ran"
     'partly'
     >>> judge_part(part, [0.9, 0.91, 0.92]).verdict
     'not reproduced'
+    >>> judge_part(part, [1.0, 3.2, 6.0]).verdict
+    'inconclusive'
     """
     accepted = part.tolerance.widened(part.low, part.high)
     if not values:
         return PartVerdict(part, NOT_MEASURED, math.nan, math.nan, math.nan, (), accepted, problem)
-    estimate = interval_or_range(values)
+    return replace(_judged(part, interval_or_range(values)), values=tuple(values))
+
+
+def _judged(part: Part, estimate: Estimate) -> PartVerdict:
+    """Return the verdict on a mean and its interval."""
+    accepted = part.tolerance.widened(part.low, part.high)
+    verdict = _decide(estimate, accepted, _same_direction(part, estimate.value))
     value, low, high = estimate.value, estimate.low, estimate.high
-    verdict = NOT_REPRODUCED
-    # A hair's breadth for the last digit of floating-point arithmetic.
-    slack = 1e-9 * max(1.0, abs(value))
-    if low <= accepted[1] + slack and high >= accepted[0] - slack:
-        verdict = REPRODUCED
-    elif _same_direction(part, value):
-        verdict = PARTLY
     reason = f"{_number(value)} [{_number(low)}, {_number(high)}] against {part.paper_says}"
-    return PartVerdict(part, verdict, value, low, high, tuple(values), accepted, reason)
+    return PartVerdict(part, verdict, value, low, high, (), accepted, reason)
+
+
+def _decide(estimate: Estimate, accepted: tuple[float, float], same_direction: bool) -> str:
+    # A hair's breadth for the last digit of floating-point arithmetic.
+    slack = 1e-9 * max(1.0, abs(estimate.value))
+    low, high = accepted[0] - slack, accepted[1] + slack
+    wider = estimate.high - estimate.low > high - low
+    if wider and estimate.low <= high and estimate.high >= low:
+        return INCONCLUSIVE
+    if low <= estimate.value <= high:
+        return REPRODUCED
+    return PARTLY if same_direction else NOT_REPRODUCED
 
 
 def _same_direction(part: Part, value: float) -> bool:
@@ -120,13 +197,63 @@ def _same_direction(part: Part, value: float) -> bool:
     if part.neutral is None:
         return False
     stated = min(max(value, part.low), part.high) - part.neutral
-    measured = value - part.neutral
+    return _same_order(stated, value - part.neutral)
+
+
+def _same_order(stated: float, measured: float) -> bool:
     if stated * measured <= 0:
         return False
     return 1 / SAME_ORDER <= measured / stated <= SAME_ORDER
 
 
-def judge_claim(claim: Claim, results: Mapping[tuple[str, str], Mapping[int, Results]]) -> ClaimVerdict:
+def compare_points(part: Part, by_seed: Mapping[int, Results], published: Results) -> tuple[Point, ...]:
+    """Put the metric beside the published value at each load that both have; nothing where they share none.
+
+    A mean over the loads, or the largest of them, is taken at each load alone.
+    """
+    axis = next((name for name in _AXES if any(name in frame.columns for frame in published.frames.values())), None)
+    places = [None] if axis is None else [one for one in published.axis(axis) if _has(by_seed.values(), axis, one)]
+    found = []
+    for place in places:
+        theirs = _value(part, published, axis, place)
+        values = [_value(part, results, axis, place) for results in by_seed.values()]
+        known = [value for value in values if value is not None]
+        if theirs is None or not known:
+            continue
+        ours = interval_or_range(known)
+        off = 0.0 if part.unit == "yes/no" else _POINTS_OFF if part.unit == "%" else _SHARE_OFF * abs(theirs)
+        neutral = part.neutral if part.neutral is not None else {"x": 1.0, "%": 0.0}.get(part.unit, math.nan)
+        alike = _same_order(theirs - neutral, ours.value - neutral)
+        found.append(Point(place, ours, theirs, _decide(ours, (theirs - off, theirs + off), alike)))
+    return tuple(found)
+
+
+def _has(several: Iterable[Results], axis: str, place: float) -> bool:
+    return any(
+        axis in frame.columns and place in frame[axis].to_list()
+        for results in several
+        for frame in results.frames.values()
+    )
+
+
+def _value(part: Part, results: Results, axis: str | None, place: float | None) -> float | None:
+    if axis is not None and place is not None:
+        results = results.at(axis, place)
+    for metric in dict.fromkeys((part.published, part.metric)):
+        try:
+            value = metric.value(results)
+        except MissingValueError:
+            continue
+        return value if math.isfinite(value) else None
+    return None
+
+
+def judge_claim(
+    claim: Claim,
+    results: Mapping[tuple[str, str], Mapping[int, Results]],
+    published: Mapping[str, Results] | None = None,
+    earlier: Earlier | None = None,
+) -> ClaimVerdict:
     """Judge every part of a claim.
 
     Parameters
@@ -135,19 +262,93 @@ def judge_claim(claim: Claim, results: Mapping[tuple[str, str], Mapping[int, Res
         From the registry.
     results : mapping
         By experiment and variant, the results of each seed.
+    published : mapping, optional
+        By experiment, what its authors published. It is judged like a measurement, and what runs under the artefact's
+        settings is held against it, load by load, instead of against the paper's text.
+    earlier : Earlier, optional
+        Earlier measurements, for what `results` does not have.
     """
+    published = published or {}
+    authors = tuple(judge_published(part, published.get(part.experiment)) for part in claim.parts)
+    holds = [one for one in authors if one.measured]
     if claim.status:
         return ClaimVerdict(claim, claim.status, (), "", ())
-    parts = tuple(judge_part(part, *measure(part, results.get((part.experiment, "paper"), {}))) for part in claim.parts)
+    parts = tuple(_part_of(claim, part, "paper", results, earlier) for part in claim.parts)
+    second = "artefact"
     other: tuple[PartVerdict, ...] = ()
-    if any((experiment, "artefact") in results for experiment in claim.experiments):
-        other = tuple(
-            judge_part(part, *measure(part, results.get((part.experiment, "artefact"), {})))
-            if (part.experiment, "artefact") in results
-            else known
-            for part, known in zip(claim.parts, parts, strict=True)
-        )
-    return ClaimVerdict(claim, _overall(parts), parts, _overall(other) if other else "", other)
+    for kind in SECOND:
+        others = tuple(_part_of(claim, part, kind, results, earlier) for part in claim.parts)
+        if any(one.measured for one in others):
+            second = kind
+            other = tuple(
+                _against(one, published.get(one.part.experiment), results.get((one.part.experiment, kind), {}))
+                if one.measured and kind == "artefact"
+                else one
+                for one in others
+            )
+            break
+    measured = [one for one in other if one.measured]
+    return ClaimVerdict(
+        claim,
+        _overall(parts),
+        parts,
+        _overall(measured) if measured else "",
+        other,
+        _overall(holds) if holds else "",
+        authors if holds else (),
+        second,
+    )
+
+
+def judge_published(part: Part, published: Results | None) -> PartVerdict:
+    """Hold what the authors published against what they state: a mean over the loads at each load, for it is exact."""
+    if published is None:
+        return judge_part(part, [], "not published")
+    one = judge_part(part, *measure(replace(part, metric=part.published), {0: published}))
+    if not one.measured or not part.published.over_axis:
+        return one
+    points = compare_points(part, {0: published}, published)
+    inside = [judge_part(part, [point.theirs]) for point in points]
+    if not inside:
+        return one
+    worst = next(verdict for verdict in _WORST_FIRST if verdict in [each.verdict for each in inside])
+    values = [point.theirs for point in points]
+    reason = f"{_number(one.value)}, at single loads {_number(min(values))} to {_number(max(values))}"
+    return replace(one, verdict=worst, low=min(values), high=max(values), reason=reason)
+
+
+def _part_of(
+    claim: Claim,
+    part: Part,
+    variant: str,
+    results: Mapping[tuple[str, str], Mapping[int, Results]],
+    earlier: Earlier | None,
+) -> PartVerdict:
+    """Return the verdict on one part from what was run, else from an earlier measurement of the same thing."""
+    key = part.experiment, variant
+    if key not in results and earlier is not None:
+        taken = earlier.find(claim.id, part, variant)
+        if taken is not None:
+            if not taken.same_settings:
+                said = f"{_number(taken.value)} [{_number(taken.low)}, {_number(taken.high)}]"
+                reason = f"not measured with today's settings; {said} with those of {taken.revision}"
+                return replace(judge_part(part, [], reason), taken=None)
+            estimate = Estimate(taken.value, taken.low, taken.high, taken.seeds)
+            return replace(_judged(part, estimate), values=taken.values, taken=taken)
+    return judge_part(part, *measure(part, results.get(key, {})))
+
+
+def _against(one: PartVerdict, published: Results | None, by_seed: Mapping[int, Results]) -> PartVerdict:
+    """Hold a part of the artefact's reading against the published values, where there are any."""
+    points = compare_points(one.part, by_seed, published) if published is not None and by_seed else ()
+    if not points:
+        return one
+    worst = next(verdict for verdict in _WORST_FIRST if verdict in [point.verdict for point in points])
+    said = ", ".join(
+        f"{'' if point.at is None else f'{point.at:g}: '}{_number(point.ours.value)} against {_number(point.theirs)}"
+        for point in points
+    )
+    return replace(one, verdict=worst, points=points, reason=said)
 
 
 def judge_source(source: SourceClaim, by_repeat: Mapping[int, Results]) -> tuple[str, tuple[PartVerdict, ...]]:
@@ -191,8 +392,12 @@ def as_json(verdict: PartVerdict) -> dict[str, Any]:
         "low": plain(verdict.low),
         "high": plain(verdict.high),
         "values": list(verdict.values),
-        "seeds": len(verdict.values),
+        "seeds": verdict.seeds,
         "side": part.side,
         "verdict": verdict.verdict,
         "reason": verdict.reason,
+        "points": [
+            {"at": point.at, "value": plain(point.ours.value), "published": point.theirs, "verdict": point.verdict}
+            for point in verdict.points
+        ],
     }

@@ -1,0 +1,113 @@
+"""What the authors of the papers have published beside their code: another source of the tables that metrics read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab.errors import InputError
+from pifolab.reproduce.toml import read_toml
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pifolab.reproduce.expression import Results
+
+__all__ = ["Published", "load_published"]
+
+_KEYS = ("experiment", "source", "file", "settings")
+
+
+@dataclass(frozen=True)
+class Published:
+    """The numbers behind one figure, as its authors have published them.
+
+    Attributes
+    ----------
+    experiment : str
+        The experiment of the registry that repeats the figure.
+    source : str
+        The repository, its revision, and the folder in it.
+    settings : str
+        In what their runs differ from the text; empty where nothing is known.
+    tables : dict of str to Path
+        The files, by the name of the table.
+    """
+
+    experiment: str
+    source: str
+    settings: str
+    tables: Mapping[str, Path]
+
+    def results(self) -> Results:
+        """Return the tables as metrics read them.
+
+        Raises
+        ------
+        InputError
+            A file is not CSV, or lacks a scheduler column.
+        """
+        from pifolab.reproduce.expression import Results
+
+        return Results({name: _table(path) for name, path in self.tables.items()})
+
+    def schedulers(self) -> set[str]:
+        """Return the schedulers that the tables name."""
+        return {name for frame in self.results().frames.values() for name in frame["scheduler"].to_list()}
+
+
+def load_published(folder: Path, experiments: Mapping[str, Any]) -> dict[str, Published]:
+    """Read `published.toml` and find the tables in `folder`; nothing if the registry has no such file.
+
+    Raises
+    ------
+    InputError
+        An entry names an experiment or a source that does not exist, has no table, or a table belongs to none.
+    """
+    file = folder / "published.toml"
+    if not file.is_file():
+        return {}
+    top = read_toml(file)
+    unknown = set(top) - {"sources", "published"}
+    if unknown:
+        raise InputError(f"{file.name}: {sorted(unknown)[0]}: expected sources or published")
+    sources = top.get("sources", {})
+    found: dict[str, Published] = {}
+    for place, entry in enumerate(top.get("published", []), start=1):
+        name = entry.get("experiment")
+        where = f"{file.name}: published {name or place}"
+        for key, value in entry.items():
+            if key not in _KEYS:
+                raise InputError(f"{where}: {key}: expected {', '.join(_KEYS)}")
+            if not isinstance(value, str):
+                raise InputError(f"{where}: {key} = {value!r}: expected a text")
+        if name not in experiments:
+            raise InputError(f"{where}: experiment = {name!r}: there is no such experiment")
+        if name in found:
+            raise InputError(f"{where}: there are two of that experiment")
+        if entry.get("source") not in sources:
+            raise InputError(f"{where}: source = {entry.get('source')!r}: expected one of {', '.join(sorted(sources))}")
+        tables = {path.name.split(".")[1]: path for path in sorted((folder / "published").glob(f"{name}.*.csv"))}
+        if not tables:
+            raise InputError(f"{where}: published/{name}.*.csv: no such file")
+        source = f"{sources[entry['source']]}/{entry.get('file', '')}".rstrip("/")
+        found[name] = Published(name, source, entry.get("settings", ""), tables)
+    for path in sorted((folder / "published").glob("*.csv")):
+        if path.name.split(".")[0] not in found:
+            raise InputError(f"published/{path.name}: {file.name} names no experiment {path.name.split('.')[0]!r}")
+    return found
+
+
+def _table(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        frame = pl.read_csv(path, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
+    if "scheduler" not in frame.columns:
+        raise InputError(f"{path}: expected a column scheduler; there are {', '.join(frame.columns)}")
+    axes = [name for name in ("load", "utilisation") if name in frame.columns]
+    return frame.with_columns(pl.col(name).cast(pl.Float64) for name in axes)
