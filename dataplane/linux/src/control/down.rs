@@ -3,6 +3,7 @@
 use crate::net::interface::Interface;
 use crate::net::namespace::NetNamespace;
 use crate::net::root::RootQdisc;
+use crate::record::offloads::restore_after_crashes;
 use crate::record::{Cleaned, Record};
 use crate::{Error, Result};
 
@@ -21,9 +22,8 @@ pub struct Args {
 pub fn run(args: Args) -> Result<()> {
     let namespace = NetNamespace::current()?;
     let records = Record::all()?;
-    // The interfaces of a namespace that is gone went with it.
-    for record in records.iter().filter(|record| !record.is_of(&namespace) && !record.is_alive()) {
-        record.forget_dead()?;
+    for record in records.iter().filter(|record| !record.is_of(&namespace)) {
+        record.forget_if_gone(&namespace)?;
     }
     let mut wanted: Vec<Record> = records.into_iter().filter(|record| record.is_of(&namespace)).collect();
     let mut named = None;
@@ -42,7 +42,9 @@ pub fn run(args: Args) -> Result<()> {
             }
         }
     }
-    let nothing = wanted.is_empty();
+    let restored = restore_after_crashes(&namespace, args.dev.as_deref())?;
+    restored.iter().for_each(|line| println!("{line}"));
+    let nothing = wanted.is_empty() && restored.is_empty();
     let mut left = Vec::new();
     for record in wanted {
         let Record { interface, scheduler, .. } = &record;

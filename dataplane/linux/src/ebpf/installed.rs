@@ -61,6 +61,15 @@ impl Installed {
         self.record.write()
     }
 
+    /// Notes that all of it is in place.
+    ///
+    /// # Errors
+    /// The record cannot be written.
+    pub fn note_complete(&mut self) -> Result<()> {
+        self.record.complete = true;
+        self.record.write()
+    }
+
     /// Removes the foreign root qdisc, which `force` allowed.
     ///
     /// # Errors
@@ -78,7 +87,7 @@ impl Installed {
     /// # Errors
     /// The kernel does not tell; no right to; the driver refuses.
     pub fn look_at_offloads(&mut self, off: bool) -> Result<()> {
-        let name = &self.interface.name;
+        let name = &self.name_now()?;
         let on = self.namespace.within(|| offload::enabled(name, &Offload::OUTGOING));
         let on = on.trying(|| format!("asking about the offloads of {name}"))?;
         if on.is_empty() {

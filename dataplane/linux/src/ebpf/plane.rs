@@ -71,6 +71,7 @@ impl Plane {
         queues.install(&installed.namespace, &installed.interface.name, root)?;
         let links = loaded.attach_tracepoints()?;
         filter::attach(installed.interface.index, root.handle, loaded.filter(), loaded.settings.program.name())?;
+        installed.note_complete()?;
         Ok(Self { loaded, _links: links, installed })
     }
 

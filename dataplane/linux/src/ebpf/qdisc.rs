@@ -200,6 +200,7 @@ impl QdiscPlane {
         }
         installed.make_room()?;
         tc::install_qdisc(&installed.namespace, &installed.interface.name, &installed.record.root)?;
+        installed.note_complete()?;
         let queues = settings.capacities.len();
         let flow_table = settings.flow_table.unwrap_or_default();
         Ok(Self { installed, _links: links, object, scheduler: config.scheduler, queues, flow_table })

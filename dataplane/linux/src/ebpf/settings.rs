@@ -8,12 +8,12 @@ use super::intf::{Shared, SpPifoState, WindowState};
 use crate::rank::table::{Table, Values};
 use crate::rank::{NotIp, RankOptions, RankSource};
 use crate::{Error, Result};
-use pifolab_scenario::registry::find_scheduler;
 use pifolab_params::{Choice, FromValue};
+use pifolab_scenario::registry::find_scheduler;
 use pifolab_sched::params::{self, Args, Info, Param};
 use pifolab_sched::schedulers::{
-    Arithmetic, BetaRounding, BetaZero, Compare, ExpPifo, ExpPifoParams, Mapping, MappingKind, Occupancy as PacksOccupancy,
-    OnFull, Order, PushDown, Quantile, Reset, RifoMode, Update,
+    Arithmetic, BetaRounding, BetaZero, Compare, ExpPifo, ExpPifoParams, Mapping, MappingKind,
+    Occupancy as PacksOccupancy, OnFull, Order, PushDown, Quantile, Reset, RifoMode, Update,
 };
 use pifolab_sched::{Capacity, Inspect, Packet, Scheduler};
 use pifolab_units::{Rank, Ratio, Time};

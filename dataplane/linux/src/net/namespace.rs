@@ -31,6 +31,13 @@ impl NamespaceId {
     pub fn file_stem(&self) -> String {
         format!("{:x}-{:x}", self.inode, self.cookie.unwrap_or(0))
     }
+
+    /// Whether it is gone, as `other` shows, which exists: another run of the kernel, or another namespace of its number.
+    pub fn is_replaced_by(&self, other: &Self) -> bool {
+        let same_number = (self.inode, self.device) == (other.inode, other.device);
+        let told_apart = matches!((self.cookie, other.cookie), (Some(one), Some(two)) if one != two);
+        self.boot != other.boot || (same_number && told_apart)
+    }
 }
 
 /// A network namespace, kept alive by an open file.
@@ -140,5 +147,9 @@ mod tests {
         let reused = NamespaceId { cookie: Some(u64::MAX), ..one.id().clone() };
         assert_ne!(one.id(), &reused, "another namespace of the same number");
         assert_ne!(one.id().file_stem(), reused.file_stem());
+        assert!(reused.is_replaced_by(one.id()) && !one.id().is_replaced_by(again.id()));
+        let elsewhere = NamespaceId { inode: 1, ..reused.clone() };
+        assert!(!elsewhere.is_replaced_by(one.id()), "one of another number may live");
+        assert!(NamespaceId { boot: "another run of the kernel".to_owned(), ..elsewhere }.is_replaced_by(one.id()));
     }
 }

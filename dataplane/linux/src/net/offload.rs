@@ -136,29 +136,3 @@ pub fn in_words(offloads: &[Offload]) -> String {
 pub fn as_off(offloads: &[Offload]) -> String {
     offloads.iter().map(|offload| format!("{offload} off")).collect::<Vec<_>>().join(" ")
 }
-
-/// Offloads that are off as long as this lives, in the namespace of the thread that drops it.
-#[derive(Debug)]
-pub struct TurnedOff {
-    name: String,
-    offloads: Vec<Offload>,
-}
-
-impl TurnedOff {
-    /// Turns those of `offloads` off that interface `name` has on.
-    ///
-    /// # Errors
-    /// No right to, or the driver refuses.
-    pub fn new(name: &str, offloads: &[Offload]) -> io::Result<Self> {
-        let offloads = enabled(name, offloads)?;
-        set(name, &offloads, false)?;
-        Ok(Self { name: name.to_owned(), offloads })
-    }
-}
-
-impl Drop for TurnedOff {
-    fn drop(&mut self) {
-        // An interface that is gone has none.
-        let _ = set(&self.name, &self.offloads, true);
-    }
-}

@@ -2,6 +2,8 @@
 //! one process at a time has an interface.
 
 mod folder;
+mod kernel;
+pub mod offloads;
 mod process;
 
 use crate::error::Trying;
@@ -17,7 +19,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a record may take to appear after its lock, and a lock to be free after its process has ended.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One data plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,9 @@ pub struct Record {
     pub root: RootQdisc,
     /// The kernel's number of the filter's program; none if the scheduler is the qdisc itself.
     pub program: Option<u32>,
+    /// Whether all of it is in place: from then on the maps last as long as what is on the interface.
+    #[serde(default)]
+    pub complete: bool,
     /// The interface's offloads that were turned off, to be turned on again.
     pub offloads: Vec<Offload>,
 }
@@ -126,6 +131,7 @@ impl Record {
             maps: Vec::new(),
             root,
             program: None,
+            complete: false,
             offloads: Vec::new(),
         })
     }
@@ -233,15 +239,28 @@ impl Record {
         Ok(cleaned)
     }
 
-    /// Removes the record of a process that is gone, of a namespace that may be gone.
+    /// Removes the record of another namespace if nothing is left of what it speaks of. A namespace lives on without
+    /// processes: what was left there is removed by those who work in it, who need this record for it.
     ///
     /// # Errors
     /// No right to.
-    pub fn forget_dead(&self) -> Result<()> {
+    pub fn forget_if_gone(&self, here: &NetNamespace) -> Result<()> {
+        if self.is_alive() || !self.is_gone(here) {
+            return Ok(());
+        }
         match DeviceLock::attempt(&self.namespace, self.index)? {
             Some(_lock) => self.forget(),
             None => Ok(()),
         }
+    }
+
+    /// Whether there is proof that nothing is left of it.
+    fn is_gone(&self, here: &NetNamespace) -> bool {
+        self.namespace.is_replaced_by(here.id())
+            || (self.complete
+                && self.offloads.is_empty()
+                && !self.maps.is_empty()
+                && self.maps.iter().all(|(_, id)| kernel::has_map(*id) == Some(false)))
     }
 
     /// Removes the record alone.

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 /// How long a process may take to end, in milliseconds.
-const PATIENCE_MS: i32 = 10_000;
+const PATIENCE_MS: i32 = 30_000;
 
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! The loop of the switch: frames from one interface to the other and back.
 
 use super::arena::{Arena, Slot};
+use super::claim::Claim;
 use super::counters::{Counters, InterfaceCounters, RelayCounters};
 use super::frame::complete_checksum;
 use super::port::{Frame, Port, PortConfig};
@@ -131,6 +132,8 @@ pub struct Bridge<S> {
     input: PacketSocket,
     output: PacketSocket,
     clock: Clock,
+    /// The right to both interfaces.
+    _claims: Vec<Claim>,
 }
 
 impl<S: Scheduler> Bridge<S> {
@@ -144,7 +147,14 @@ impl<S: Scheduler> Bridge<S> {
             input,
             output,
             clock: Clock::new(),
+            _claims: Vec::new(),
         }
+    }
+
+    /// The same, which holds `claims` as long as it lives.
+    pub(super) fn holding(mut self, claims: Vec<Claim>) -> Self {
+        self._claims = claims;
+        self
     }
 
     /// Carries frames until `stop` is set or an interface is gone, which it returns the name of; calls `tick` every

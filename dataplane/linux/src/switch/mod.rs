@@ -10,6 +10,7 @@
 pub mod arena;
 pub mod bridge;
 pub mod choice;
+mod claim;
 pub mod conformance;
 pub mod counters;
 pub mod flows;
@@ -20,11 +21,14 @@ pub mod share;
 pub mod socket;
 
 use crate::error::Trying;
-use crate::net::offload::{self, Offload, TurnedOff};
+use crate::net::namespace::NetNamespace;
+use crate::net::offload::{self, Offload};
 use crate::rank::{NotIp, RankOptions, RankSource, table};
+use crate::record::offloads::{TurnedOff, restore_after_crashes};
 use crate::{Error, Result, say};
 use bridge::{Bridge, Snapshot, prefer_this_thread};
 use choice::{SchedulerOptions, build_scheduler, join_rank};
+use claim::Claim;
 use pifolab_units::{Bytes, Rate, Span};
 use port::PortConfig;
 use rank::RankReader;
@@ -150,7 +154,7 @@ fn reader(source: Option<RankSource>, options: &RankOptions) -> Result<RankReade
 /// Opens both interfaces, in the calling thread's network namespace, and builds the scheduler.
 ///
 /// # Errors
-/// A wrong parameter; an interface that cannot be opened; no right to do so.
+/// A wrong parameter; an interface that cannot be opened, or that another switch has; no right to do so.
 pub fn open(config: &SwitchConfig) -> Result<Switch> {
     let scheduler = build_scheduler(&config.scheduler, &config.parameters)?;
     let (scheduler, source) = join_rank(scheduler, &config.rank)?;
@@ -158,13 +162,14 @@ pub fn open(config: &SwitchConfig) -> Result<Switch> {
     if config.input == config.output {
         return Err(Error::Usage(format!("--in {0} --out {0}: expected two interfaces", config.input)));
     }
+    let claims = Claim::take(&[&config.input, &config.output])?;
     let open = |interface: &str| {
         PacketSocket::open(interface).map_err(|error| match error.kind() {
             std::io::ErrorKind::PermissionDenied => Error::Unsupported(error.to_string()),
             _ => Error::Failed(error.to_string()),
         })
     };
-    Ok(Bridge::new(scheduler, open(&config.input)?, open(&config.output)?, port))
+    Ok(Bridge::new(scheduler, open(&config.input)?, open(&config.output)?, port).holding(claims))
 }
 
 /// Set by a signal: everything that runs ends in good order.
@@ -201,10 +206,12 @@ fn span(key: &str, seconds: f64) -> Result<Span> {
 /// as long as what it returns lives, and else says what to do.
 fn look_at_offloads(config: &SwitchConfig, off: bool) -> Result<Vec<TurnedOff>> {
     let mut turned = Vec::new();
+    let namespace = NetNamespace::current()?;
     for name in [&config.input, &config.output] {
+        // Who may not read such notes, or not write there, has left none.
+        let _ = restore_after_crashes(&namespace, Some(name));
         if off {
-            let off = TurnedOff::new(name, &Offload::INCOMING);
-            turned.push(off.trying(|| format!("turning the receive offloads of {name} off"))?);
+            turned.push(TurnedOff::new(name, &Offload::INCOMING)?);
             continue;
         }
         let on = offload::enabled(name, &Offload::INCOMING);

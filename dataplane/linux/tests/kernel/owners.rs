@@ -7,6 +7,7 @@ use pifolab_dataplane::ebpf::harness::frame;
 use pifolab_dataplane::net::namespace::NetNamespace;
 use pifolab_dataplane::net::offload::{self, Offload};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Output, Stdio};
@@ -109,6 +110,48 @@ fn queues_in_a_new_namespace_with_the_number_of_an_old_one_are_not_taken_for_our
             break;
         }
     }
+}
+
+#[test]
+fn what_a_crash_left_in_another_namespace_stays_known_as_long_as_that_lives() {
+    if !can_run("what_a_crash_left_in_another_namespace_stays_known_as_long_as_that_lives") {
+        return;
+    }
+    let _lab = Lab::new();
+    let (crashed, after_crash) = std::sync::mpsc::channel();
+    let (looked, after_look) = std::sync::mpsc::channel();
+    let other = std::thread::spawn(move || {
+        let _lab = Lab::new();
+        let mut child = up("up --dev v0 --rate-mbps 20 --scheduler packs");
+        child.kill().expect("SIGKILL");
+        child.wait().expect("it ends");
+        let stem = NetNamespace::current().expect("a namespace").id().file_stem();
+        crashed.send(stem.clone()).expect("the test waits");
+        after_look.recv().expect("the test goes on");
+        assert!(root_qdisc("v0").contains("htb"), "nobody else removes it");
+        let (status, text) = run("down");
+        assert!(status == Some(0) && text.contains("packs is down"), "{text}");
+        assert!(!root_qdisc("v0").contains("htb"), "{}", root_qdisc("v0"));
+        // Another one, which the namespace takes with it.
+        let mut child = up("up --dev v0 --rate-mbps 20 --scheduler aifo");
+        child.kill().expect("SIGKILL");
+        child.wait().expect("it ends");
+        assert_eq!(records_of(&stem), 1, "a crash leaves its record");
+    });
+    let stem = after_crash.recv().expect("the other thread says");
+    let (status, text) = run("down");
+    assert!(status == Some(0) && text.contains("nothing is up in this network namespace"), "{text}");
+    looked.send(()).expect("the other thread waits");
+    other.join().expect("the thread ends well");
+    // The kernel takes a namespace apart in its own time.
+    wait_until("the end of the record", || run("down").0 == Some(0) && records_of(&stem) == 0);
+}
+
+/// Records of the namespace whose files' names begin so.
+fn records_of(stem: &str) -> usize {
+    let names = std::fs::read_dir("/run/pifolab").expect("records");
+    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(&format!("{stem}-")) && name.ends_with(".json")).count()
 }
 
 #[test]
@@ -221,7 +264,63 @@ fn offloads_are_told_of_and_turned_off_as_long_as_is_asked_for() {
     assert!(text.contains("v0: gro on") && text.contains("--offloads-off"), "{text}");
     let (status, text) = run("switch --in v0 --out v1 --scheduler fifo --duration-s 0.1 --offloads-off");
     assert!(status == Some(0) && !text.contains("gro"), "{text}");
-    assert_eq!(offload::enabled("v0", &Offload::INCOMING).expect("it is told"), [Offload::Gro], "as it was");
+    let gro = || offload::enabled("v0", &Offload::INCOMING).expect("it is told");
+    assert_eq!(gro(), [Offload::Gro], "as it was");
+    // After a crash they come back with the next `down`, and with the next switch.
+    let line = "switch --in v0 --out v1 --scheduler fifo --offloads-off --interval-s 0.05";
+    for next in ["down", "down --dev v0", "switch --in v0 --out v1 --scheduler fifo --duration-s 0.1"] {
+        let mut child = switch(line);
+        assert!(gro().is_empty(), "it was asked for");
+        child.kill().expect("SIGKILL");
+        child.wait().expect("it ends");
+        assert!(gro().is_empty(), "a killed process cannot clean up");
+        let (status, text) = run(next);
+        assert_eq!(status, Some(0), "{next}: {text}");
+        assert_eq!(gro(), [Offload::Gro], "{next}: {text}");
+        assert!(!next.starts_with("down") || text.contains("v0: gro on again"), "{next}: {text}");
+    }
+}
+
+/// Starts a switch and waits until it counts frames.
+fn switch(line: &str) -> Child {
+    let mut command = command(line);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut said = String::new();
+    let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
+    out.read_line(&mut said).expect("a line");
+    assert!(said.starts_with('{'), "{line}: {said}");
+    // Without somebody who reads, it would end.
+    std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
+    child
+}
+
+#[test]
+fn one_switch_at_a_time_has_an_interface() {
+    if !can_run("one_switch_at_a_time_has_an_interface") {
+        return;
+    }
+    let _lab = Lab::new();
+    ip("link add w0 type veth peer name w1");
+    let mut first = switch("switch --in v0 --out v1 --scheduler fifo --interval-s 0.05");
+    for line in [
+        "switch --in v0 --out v1 --scheduler pifo --duration-s 0.1",
+        "switch --in v1 --out v0 --scheduler pifo --duration-s 0.1",
+        "switch --in w0 --out v1 --scheduler pifo --duration-s 0.1",
+    ] {
+        let (status, text) = run(line);
+        assert_eq!((status, text.lines().count()), (Some(2), 1), "{line}: {text}");
+        // Which of the two is asked for first is their order in the kernel.
+        let held = format!(": another switch has this interface (process {}); end that one first", first.id());
+        assert!(text.contains(&format!("v0{held}")) || text.contains(&format!("v1{held}")), "{line}: {text}");
+    }
+    let (status, text) = run("switch --in w0 --out w1 --scheduler pifo --duration-s 0.1");
+    assert_eq!(status, Some(0), "others are free: {text}");
+    assert!(first.try_wait().expect("a child").is_none(), "the first one goes on");
+    first.kill().expect("SIGKILL");
+    first.wait().expect("it ends");
+    let (status, text) = run("switch --in v1 --out v0 --scheduler pifo --duration-s 0.1");
+    assert_eq!(status, Some(0), "also after a crash: {text}");
 }
 
 #[test]
@@ -274,12 +373,17 @@ fn a_service_manager_is_told_when_it_is_up() {
     let _lab = Lab::new();
     let path = std::env::temp_dir().join(format!("pifolab-notify-{}", std::process::id()));
     let socket = std::os::unix::net::UnixDatagram::bind(&path).expect("a socket");
-    socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).expect("a time-out");
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(120))).expect("a time-out");
     let mut command = command("up --dev v0 --rate-mbps 20 --scheduler fifo");
     command.env("NOTIFY_SOCKET", &path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the program starts");
     let mut buffer = [0; 32];
-    let received = socket.recv(&mut buffer);
+    let received = loop {
+        match socket.recv(&mut buffer) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            received => break received,
+        }
+    };
     std::fs::remove_file(&path).expect("it is there");
     assert_eq!(&buffer[..received.expect("a message")], b"READY=1");
     assert!(root_qdisc("v0").contains("htb"));
@@ -302,13 +406,15 @@ fn a_leaf_that_somebody_replaced_is_read_and_never_the_memory_of_the_old_one() {
         return;
     }
     let _lab = Lab::new();
-    // 8 kb/s: a frame of 1000 bytes lasts a second, so that hardly anything leaves while this test looks.
-    // Packets of one rank are all for the second queue.
+    // 8 kb/s: a frame of 9000 bytes lasts nine seconds, so that hardly anything leaves while this test looks, on a slow
+    // machine either. Packets of one rank are all for the second queue.
+    ip("link set v0 mtu 9000");
+    ip("link set v1 mtu 9000");
     let child = up("up --dev v0 --rate-mbps 0.008 --scheduler sp-pifo --queues 2 --queue-capacity-packets 10");
     let sender = packet_socket("v0");
     let mut long = frame(0, 7).to_vec();
-    long.resize(1000, 0);
-    long[16..18].copy_from_slice(&986u16.to_be_bytes());
+    long.resize(9000, 0);
+    long[16..18].copy_from_slice(&8986u16.to_be_bytes());
     let send = |packets: usize| {
         for _ in 0..packets {
             // A dropped frame is reported as an error.
@@ -316,12 +422,15 @@ fn a_leaf_that_somebody_replaced_is_read_and_never_the_memory_of_the_old_one() {
             unsafe { libc::send(sender.as_raw_fd(), long.as_ptr().cast(), long.len(), 0) };
         }
     };
+    // Of ten, some may have left when this test looks.
+    let about_ten = 5..=10;
     send(40);
-    assert_eq!(held_and_admitted().0, 10);
+    let (held, _) = held_and_admitted();
+    assert!(about_ten.contains(&held), "{held}");
     let major = major();
     for change in [
         format!("qdisc replace dev v0 parent {major}:2 handle 77: pfifo limit 1000"),
-        format!("qdisc replace dev v0 parent {major}:2 handle 78: bfifo limit 1000000"),
+        format!("qdisc replace dev v0 parent {major}:2 handle 78: bfifo limit 10000000"),
     ] {
         tc(&change);
         let (held, before) = held_and_admitted();
@@ -330,8 +439,8 @@ fn a_leaf_that_somebody_replaced_is_read_and_never_the_memory_of_the_old_one() {
         send(40);
         let (held, after) = held_and_admitted();
         // The new leaf would take all forty: that ten are let in, the program has read from the new one.
-        assert!((9..=10).contains(&held), "the program believes that a full queue is not: holds {held} ({change})");
-        assert!((5..=15).contains(&(after - before)), "admitted {} ({change})", after - before);
+        assert!(about_ten.contains(&held), "the program believes that a full queue is not: holds {held} ({change})");
+        assert!((5..=20).contains(&(after - before)), "admitted {} ({change})", after - before);
     }
     // Without its class, packets go where HTB sends them, and the program reads nothing that is gone.
     tc(&format!("class del dev v0 classid {major}:2"));
@@ -339,7 +448,8 @@ fn a_leaf_that_somebody_replaced_is_read_and_never_the_memory_of_the_old_one() {
     tc(&format!("class add dev v0 parent {major}:fff0 classid {major}:2 htb rate 8bit ceil 8000bit prio 1"));
     tc(&format!("qdisc add dev v0 parent {major}:2 handle 79: pfifo limit 1000"));
     send(40);
-    assert!((9..=10).contains(&held_and_admitted().0), "a class that was made anew is found again");
+    let (held, _) = held_and_admitted();
+    assert!(about_ten.contains(&held), "a class that was made anew is found again: {held}");
     assert_eq!(run("down").0, Some(0));
     let output = finish(child);
     assert!(output.status.success());

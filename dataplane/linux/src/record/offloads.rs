@@ -1,0 +1,135 @@
+//! Offloads that are off as long as a switch runs, written down so that they can be turned on again after a crash.
+
+use super::folder::{self, Folder};
+use super::process::Process;
+use super::stem;
+use crate::error::Trying;
+use crate::net::interface::Interface;
+use crate::net::namespace::{NamespaceId, NetNamespace};
+use crate::net::offload::{self, Offload};
+use crate::{Result, say};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+const EXTENSION: &str = ".offloads";
+
+/// What is noted of one interface.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Note {
+    /// The process that turned them off.
+    process: Process,
+    namespace: NamespaceId,
+    index: u32,
+    permanent_address: String,
+    /// The interface's name then.
+    interface: String,
+    offloads: Vec<Offload>,
+}
+
+impl Note {
+    fn file_name(&self) -> String {
+        stem(&self.namespace, self.index) + EXTENSION
+    }
+
+    /// Turns the offloads on again, if the interface is still there, and returns its name by now; forgets them.
+    fn restore(&self, namespace: &NetNamespace) -> Result<Option<String>> {
+        let found = Interface::of_index(namespace, self.index)?;
+        let found = found.filter(|found| found.permanent_address == self.permanent_address);
+        if let Some(found) = &found {
+            let tried = || format!("turning {} of {} on again", offload::in_words(&self.offloads), found.name);
+            offload::set_in(namespace, &found.name, &self.offloads, true).trying(tried)?;
+        }
+        if let Some(folder) = Folder::open(Path::new(folder::PATH))? {
+            folder.remove(&self.file_name())?;
+        }
+        Ok(found.map(|found| found.name))
+    }
+}
+
+/// Offloads that are off as long as this lives.
+#[derive(Debug)]
+pub struct TurnedOff {
+    namespace: NetNamespace,
+    note: Note,
+}
+
+impl TurnedOff {
+    /// Turns those of `offloads` off that interface `name` of the calling thread's namespace has on.
+    ///
+    /// # Errors
+    /// No such interface; no right to; the driver refuses.
+    pub fn new(name: &str, offloads: &[Offload]) -> Result<Self> {
+        let namespace = NetNamespace::current()?;
+        let interface = Interface::find(name)?;
+        let on = offload::enabled(name, offloads).trying(|| format!("asking about the offloads of {name}"))?;
+        let note = Note {
+            process: Process::this()?,
+            namespace: namespace.id().clone(),
+            index: interface.index,
+            permanent_address: interface.permanent_address,
+            interface: name.to_owned(),
+            offloads: on,
+        };
+        let turned = Self { namespace, note };
+        if turned.note.offloads.is_empty() {
+            return Ok(turned);
+        }
+        let words = offload::in_words(&turned.note.offloads);
+        // Noted first. Who has no place to write it down (a user without privileges, in a namespace of his own) goes on without.
+        let text = serde_json::to_string_pretty(&turned.note).expect("plain data");
+        let noted = Folder::make(Path::new(folder::PATH))
+            .and_then(|folder| folder.write(&turned.note.file_name(), text.as_bytes()));
+        if let Err(error) = noted {
+            say(&format!("{name}: {words} stay off if the switch is killed, since that cannot be noted: {error}"));
+        }
+        let off = offload::set(name, &turned.note.offloads, false);
+        off.trying(|| format!("turning {words} of {name} off"))?;
+        Ok(turned)
+    }
+}
+
+impl Drop for TurnedOff {
+    fn drop(&mut self) {
+        if self.note.offloads.is_empty() {
+            return;
+        }
+        // An interface that is gone has none.
+        if let Err(error) = self.note.restore(&self.namespace) {
+            say(&error.to_string());
+        }
+    }
+}
+
+/// Turns on again what switches turned off that were killed, in `namespace`, on the interface `only` if one is given (its
+/// name then or now). Returns a line for each interface.
+///
+/// # Errors
+/// No right to; the folder cannot be trusted.
+pub fn restore_after_crashes(namespace: &NetNamespace, only: Option<&str>) -> Result<Vec<String>> {
+    let Some(folder) = Folder::open(Path::new(folder::PATH))? else { return Ok(Vec::new()) };
+    let mut done = Vec::new();
+    for name in folder.names(EXTENSION)? {
+        let Some(note) = folder.read(&name).and_then(|bytes| serde_json::from_slice::<Note>(&bytes).ok()) else {
+            continue;
+        };
+        if note.process.is_alive() {
+            continue;
+        }
+        if note.namespace != *namespace.id() {
+            if note.namespace.is_replaced_by(namespace.id()) {
+                folder.remove(&name)?;
+            }
+            continue;
+        }
+        let now = Interface::of_index(namespace, note.index)?;
+        let is_wanted =
+            |only: &str| note.interface == only || now.as_ref().is_some_and(|interface| interface.name == only);
+        if !only.is_none_or(is_wanted) {
+            continue;
+        }
+        if let Some(now) = note.restore(namespace)? {
+            done.push(format!("{now}: {} on again", offload::in_words(&note.offloads)));
+        }
+    }
+    Ok(done)
+}
