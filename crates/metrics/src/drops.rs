@@ -2,7 +2,7 @@
 
 use crate::bins::{Bin, Binned};
 use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rank, Time};
 
 /// Counts losses by rank and reason, and keeps the lowest rank that was ever lost.
@@ -59,9 +59,9 @@ impl Drops {
 }
 
 impl Observer for Drops {
-    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: Option<u32>, _: &dyn Inspect, _: Time) {
-        self.total.by_reason[reason as usize] += 1;
-        self.by_rank.at(packet.rank).by_reason[reason as usize] += 1;
+    fn on_drop(&mut self, _: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, _: Time) {
+        self.total.by_reason[loss.reason as usize] += 1;
+        self.by_rank.at(packet.rank).by_reason[loss.reason as usize] += 1;
         self.lowest = Some(self.lowest.map_or(packet.rank, |lowest| lowest.min(packet.rank)));
     }
 }

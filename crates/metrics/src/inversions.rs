@@ -2,8 +2,8 @@
 
 use crate::bins::{Bin, Binned};
 use crate::rank_multiset::RankMultiset;
-use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sched::Inspect;
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
 
 /// Counts inversions at each dequeue, in total and by the rank of the packet that left.
@@ -54,8 +54,8 @@ impl Observer for Inversions {
         self.waiting.insert(packet.rank);
     }
 
-    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: Option<u32>, _: &dyn Inspect, _: Time) {
-        if reason == DropReason::PushedOut {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, _: Time) {
+        if loss.admitted {
             self.waiting.remove(packet.rank);
         }
     }

@@ -1,7 +1,7 @@
 //! Occupancy and queue bounds over time.
 
-use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sched::Inspect;
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rank, Span, Time};
 
 /// When a sample is taken.
@@ -138,17 +138,9 @@ impl Observer for Samples {
     }
 
     #[inline]
-    fn on_drop(
-        &mut self,
-        _: PortId,
-        _: PacketView,
-        reason: DropReason,
-        _: Option<u32>,
-        scheduler: &dyn Inspect,
-        now: Time,
-    ) {
-        // A packet pushed out is no arrival; the one that pushed it out is reported beside it.
-        if reason != DropReason::PushedOut {
+    fn on_drop(&mut self, _: PortId, _: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
+        // A packet that had been admitted is not an arrival; the one that pushed it out is reported beside it.
+        if !loss.admitted {
             self.arrival(scheduler, now);
         }
     }

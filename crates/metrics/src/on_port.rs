@@ -1,7 +1,7 @@
 //! An observer that watches one port of many.
 
-use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sched::Inspect;
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
 
 /// Shows `observer` what happens at `port` and nothing else.
@@ -22,17 +22,9 @@ impl<O: Observer> Observer for OnPort<O> {
     }
 
     #[inline]
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        queue: Option<u32>,
-        scheduler: &dyn Inspect,
-        now: Time,
-    ) {
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
         if port == self.port {
-            self.observer.on_drop(port, packet, reason, queue, scheduler, now);
+            self.observer.on_drop(port, packet, loss, scheduler, now);
         }
     }
 

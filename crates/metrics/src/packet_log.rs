@@ -1,7 +1,7 @@
 //! What happens to each packet at some ports, one row per event.
 
 use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{EndView, Flags, Observer, PacketView, PortId, Segment};
+use pifolab_sim::observer::{EndView, Flags, Loss, Observer, PacketView, PortId, Segment};
 use pifolab_units::{Rank, Time};
 
 /// What happened to a packet at a port.
@@ -11,7 +11,7 @@ pub enum PacketEvent {
     Enqueue(u32),
     /// It left this queue for the wire.
     Dequeue(u32),
-    /// It was refused on arrival, by this queue if one had been chosen.
+    /// It was refused on arrival, by this queue if one had been chosen; or it waited and was given up.
     Drop(DropReason, Option<u32>),
     /// It waited, and an arrival pushed it out.
     Evict,
@@ -115,16 +115,11 @@ impl Observer for PacketLog {
         self.log(port, packet, PacketEvent::Enqueue(queue), now);
     }
 
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        queue: Option<u32>,
-        _: &dyn Inspect,
-        now: Time,
-    ) {
-        let event = if reason == DropReason::PushedOut { PacketEvent::Evict } else { PacketEvent::Drop(reason, queue) };
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, now: Time) {
+        let event = match loss.reason {
+            DropReason::PushedOut => PacketEvent::Evict,
+            reason => PacketEvent::Drop(reason, loss.queue),
+        };
         self.log(port, packet, event, now);
     }
 

@@ -5,8 +5,8 @@ use crate::drops::DropCount;
 use crate::inversions::InversionCount;
 use crate::queue_share::QueueShares;
 use crate::rank_multiset::RankMultiset;
-use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sched::Inspect;
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rate, Rounding, Time};
 use std::collections::BTreeMap;
 
@@ -88,23 +88,14 @@ impl Observer for PortWatch {
         watched.shares.on_admit(port, packet, queue, scheduler, now);
     }
 
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        queue: Option<u32>,
-        scheduler: &dyn Inspect,
-        now: Time,
-    ) {
+    fn on_drop(&mut self, port: PortId, packet: PacketView, mut loss: Loss, scheduler: &dyn Inspect, now: Time) {
         let watched = &mut self.ports[port.0 as usize];
-        watched.ranks.entry(Bin::of(packet.rank)).or_default().drops.by_reason[reason as usize] += 1;
-        let mut queue = queue;
-        if reason == DropReason::PushedOut {
+        watched.ranks.entry(Bin::of(packet.rank)).or_default().drops.by_reason[loss.reason as usize] += 1;
+        if loss.admitted {
             watched.waiting.remove(packet.rank);
-            queue = Some(self.queue_of[packet.id as usize]);
+            loss.queue = Some(self.queue_of[packet.id as usize]);
         }
-        watched.shares.on_drop(port, packet, reason, queue, scheduler, now);
+        watched.shares.on_drop(port, packet, loss, scheduler, now);
     }
 
     #[inline]

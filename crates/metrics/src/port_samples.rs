@@ -1,8 +1,8 @@
 //! Occupancy and queue bounds over time at some ports of a network.
 
 use crate::occupancy::{Samples, Sampling};
-use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sched::Inspect;
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Span, Time};
 
 /// Samples each of some ports by itself, as [`Samples`] does: after the first outcome at the port at or after each multiple of
@@ -45,17 +45,9 @@ impl Observer for PortSamples {
     }
 
     #[inline]
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        queue: Option<u32>,
-        scheduler: &dyn Inspect,
-        now: Time,
-    ) {
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
         if let Some(samples) = &mut self.ports[port.0 as usize] {
-            samples.on_drop(port, packet, reason, queue, scheduler, now);
+            samples.on_drop(port, packet, loss, scheduler, now);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::drops::DropCount;
 use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 
 /// Sums up, for each queue, packets admitted, lost and sent, the time that the wire spent on its packets, and its occupancy
@@ -102,21 +102,13 @@ impl Observer for QueueShares {
         share.hold(scheduler.queue_len(queue as usize), now);
     }
 
-    fn on_drop(
-        &mut self,
-        _: PortId,
-        _: PacketView,
-        reason: DropReason,
-        queue: Option<u32>,
-        scheduler: &dyn Inspect,
-        now: Time,
-    ) {
-        let dropped = match queue {
+    fn on_drop(&mut self, _: PortId, _: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
+        let dropped = match loss.queue {
             Some(queue) => &mut self.at(queue).dropped,
             None => &mut self.unassigned,
         };
-        dropped.by_reason[reason as usize] += 1;
-        if reason == DropReason::PushedOut {
+        dropped.by_reason[loss.reason as usize] += 1;
+        if loss.admitted {
             self.look_again(scheduler, now);
         }
     }
@@ -172,7 +164,7 @@ mod tests {
         }
         for queue in [Some(1), Some(1), None] {
             let refused = PacketView { id: 9, flow: 0, size: 100, rank: Rank::from(9u32), arrival: Time::from_ns(200) };
-            shares.on_drop(PortId(0), refused, DropReason::Full, queue, &scheduler, Time::from_ns(200));
+            shares.on_drop(PortId(0), refused, Loss::refused(DropReason::Full, queue), &scheduler, Time::from_ns(200));
         }
         let dropped: Vec<_> = shares.rows().map(|(queue, share)| (queue, share.dropped.of(DropReason::Full))).collect();
         assert_eq!(dropped, [(Some(0), 0), (Some(1), 2), (None, 1)]);

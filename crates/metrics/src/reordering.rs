@@ -1,7 +1,7 @@
 //! Reordering within flows: packets that leave after a later packet of their own flow.
 
-use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sched::Inspect;
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
 use std::collections::VecDeque;
 
@@ -105,8 +105,8 @@ impl Observer for Reordering {
         self.flows[flow].admit((packet.arrival, packet.id));
     }
 
-    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: Option<u32>, _: &dyn Inspect, _: Time) {
-        if reason == DropReason::PushedOut {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, _: Time) {
+        if loss.admitted {
             self.flows[packet.flow as usize].leave((packet.arrival, packet.id), false);
         }
     }

@@ -2,7 +2,7 @@
 
 use pifolab_sched::schedulers::{Fifo, FifoParams};
 use pifolab_sched::{Capacity, DropReason};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::{Rank, Time};
 
 /// One outcome: what, of which packet, and its queue.
@@ -50,8 +50,10 @@ pub(crate) fn run(observer: &mut impl Observer, events: Vec<Event>) {
         match kind {
             b'+' => observer.on_admit(PortId(0), packet, queue, &scheduler, time),
             b'-' => observer.on_dequeue(PortId(0), packet, queue, &scheduler, time),
-            b'x' => observer.on_drop(PortId(0), packet, DropReason::Full, Some(queue), &scheduler, time),
-            b'e' => observer.on_drop(PortId(0), packet, DropReason::PushedOut, None, &scheduler, time),
+            b'x' => observer.on_drop(PortId(0), packet, Loss::refused(DropReason::Full, Some(queue)), &scheduler, time),
+            b'e' => {
+                observer.on_drop(PortId(0), packet, Loss::of_admitted(DropReason::PushedOut, None), &scheduler, time)
+            }
             other => panic!("no outcome {:?}", other as char),
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::bins::Binned;
 use crate::rank_multiset::RankMultiset;
-use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sched::Inspect;
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
 
 /// Unpifoness of a run, SP-PIFO eq. 7 and 8: over all admitted packets, the highest rank in the packet's queue when it
@@ -47,8 +47,8 @@ impl Observer for Unpifoness {
         self.places.put(packet.id, queue);
     }
 
-    fn on_drop(&mut self, _: PortId, packet: PacketView, reason: DropReason, _: Option<u32>, _: &dyn Inspect, _: Time) {
-        if reason == DropReason::PushedOut {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, _: Time) {
+        if loss.admitted {
             let queue = self.places.take(packet.id);
             self.leave(&packet, queue);
         }

@@ -5,4 +5,5 @@ pub mod event_queue;
 pub mod network;
 pub mod observer;
 pub mod one_link;
+mod port;
 pub mod trace_hash;

@@ -30,20 +30,9 @@ pub trait Observer {
         let _ = (port, packet, queue, scheduler, now);
     }
 
-    /// `packet` was refused on arrival, or it was resident and is lost: [`DropReason::PushedOut`] says that it was
-    /// resident, every other reason that it was refused. `queue` is the queue that refused it, 0 where there is only one;
-    /// `None` if it was refused before a queue was chosen, if the scheduler cannot tell, or, where there are several, if
-    /// it was resident: then it was in the queue that it was admitted to.
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        queue: Option<u32>,
-        scheduler: &dyn Inspect,
-        now: Time,
-    ) {
-        let _ = (port, packet, reason, queue, scheduler, now);
+    /// `packet` was refused on arrival, or it had been admitted and is lost; `loss` says which, and why.
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
+        let _ = (port, packet, loss, scheduler, now);
     }
 
     /// `packet` left `queue` for the wire; `scheduler` no longer holds it.
@@ -78,14 +67,41 @@ pub trait Observer {
     }
 }
 
-/// The queue of a loss, as [`Observer::on_drop`] has it, directly after `scheduler` said that `packet` is lost.
-pub(crate) fn queue_of_loss(scheduler: &(impl Inspect + ?Sized), packet: &Packet, reason: DropReason) -> Option<u32> {
-    match reason {
-        _ if scheduler.queues() == 1 => Some(0),
-        DropReason::PushedOut => None,
-        DropReason::Admission | DropReason::Full | DropReason::RankOutOfRange => {
-            scheduler.refused_at(packet.flow, packet.size, packet.rank)
-        }
+/// How a packet was lost at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Why.
+    pub reason: DropReason,
+    /// Whether the port had admitted it: it was pushed out, or given up when it should have left. Otherwise it was refused
+    /// on arrival.
+    pub admitted: bool,
+    /// The queue that refused it, 0 where there is only one; `None` if it was refused before a queue was chosen, if the
+    /// scheduler cannot tell, or, where there are several, if it had been admitted: then it was in the queue that it was
+    /// admitted to.
+    pub queue: Option<u32>,
+}
+
+impl Loss {
+    /// A packet was refused on arrival.
+    pub const fn refused(reason: DropReason, queue: Option<u32>) -> Self {
+        Self { reason, admitted: false, queue }
+    }
+
+    /// A packet that had been admitted is lost.
+    pub const fn of_admitted(reason: DropReason, queue: Option<u32>) -> Self {
+        Self { reason, admitted: true, queue }
+    }
+
+    /// The refusal that `scheduler` has just answered `packet` with.
+    pub(crate) fn refused_by(scheduler: &(impl Inspect + ?Sized), packet: &Packet, reason: DropReason) -> Self {
+        let queue =
+            if scheduler.queues() == 1 { Some(0) } else { scheduler.refused_at(packet.flow, packet.size, packet.rank) };
+        Self::refused(reason, queue)
+    }
+
+    /// The loss of a packet that `scheduler` held.
+    pub(crate) fn given_up_by(scheduler: &(impl Inspect + ?Sized), reason: DropReason) -> Self {
+        Self::of_admitted(reason, (scheduler.queues() == 1).then_some(0))
     }
 }
 
@@ -138,16 +154,8 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         (**self).on_admit(port, packet, queue, scheduler, now);
     }
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        queue: Option<u32>,
-        scheduler: &dyn Inspect,
-        now: Time,
-    ) {
-        (**self).on_drop(port, packet, reason, queue, scheduler, now);
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
+        (**self).on_drop(port, packet, loss, scheduler, now);
     }
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
         (**self).on_dequeue(port, packet, queue, scheduler, now);
@@ -185,13 +193,12 @@ macro_rules! compose {
                 &mut self,
                 port: PortId,
                 packet: PacketView,
-                reason: DropReason,
-                queue: Option<u32>,
+                loss: Loss,
                 scheduler: &dyn Inspect,
                 now: Time,
             ) {
                 let ($($name,)+) = self;
-                $($name.on_drop(port, packet, reason, queue, scheduler, now);)+
+                $($name.on_drop(port, packet, loss, scheduler, now);)+
             }
             fn on_dequeue(
                 &mut self,
@@ -246,17 +253,9 @@ impl<O: Observer> Observer for Option<O> {
             observer.on_admit(port, packet, queue, scheduler, now);
         }
     }
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        queue: Option<u32>,
-        scheduler: &dyn Inspect,
-        now: Time,
-    ) {
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
         if let Some(observer) = self {
-            observer.on_drop(port, packet, reason, queue, scheduler, now);
+            observer.on_drop(port, packet, loss, scheduler, now);
         }
     }
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {

@@ -11,10 +11,12 @@
 //! Cost: O(1) per packet beside scheduler and observers; no allocation. In debug builds conservation of packets and
 //! bytes is asserted after every event.
 
-use crate::observer::{Observer, PacketView, PortId, queue_of_loss};
+use crate::network::Link;
+use crate::observer::{Loss, Observer, PacketView, PortId};
+use crate::port::{Listener, Order, Port, Served};
 use crate::trace_hash::TraceHash;
-use pifolab_sched::{Dequeued, DropReason, Enqueued, Hints, Packet, Scheduler};
-use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
+use pifolab_sched::{Dequeued, Enqueued, Hints, Inspect, Packet, Scheduler};
+use pifolab_units::{Rate, Rounding, Span, Time};
 use pifolab_workload::Arrival;
 
 /// The link and the rules of the run.
@@ -107,23 +109,15 @@ impl Totals {
     }
 }
 
-impl Count {
-    #[inline]
-    fn add(&mut self, size: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(size);
-    }
-}
-
 impl OneLink {
     /// Runs `arrivals` through `scheduler` onto the link and lets `observer` watch.
     ///
-    /// The scheduler is used as it is: state that it brings along (a window, say) stays. Packet ids count arrivals
-    /// from 0.
+    /// The scheduler is used as it is: state that it brings along (a window, say) stays, but it holds no packet. Packet ids
+    /// count arrivals from 0.
     ///
     /// # Panics
-    /// If arrivals go back in time, if a packet takes more than 213 days on the wire, or if the scheduler breaks its contract: it holds packets, says that it is empty, and
-    /// the like.
+    /// If arrivals go back in time, if a packet takes more than 213 days on the wire, or if the scheduler breaks its
+    /// contract: it holds packets, says that it is empty, and the like.
     pub fn run<S, O, A>(&self, mut arrivals: A, scheduler: &mut S, observer: &mut O) -> Totals
     where
         S: Scheduler,
@@ -131,24 +125,20 @@ impl OneLink {
         A: Arrivals,
     {
         let wants_hints = scheduler.wants_hints();
-        let mut port = Port {
-            link: self,
-            scheduler,
-            observer,
-            hash: TraceHash::new(),
-            totals: Totals::default(),
-            wire: Wire::Idle,
-            last_sent: (0, Span::ZERO),
-        };
+        assert!(scheduler.is_empty(), "the scheduler holds packets before the run");
+        let link = Link { from: 0, to: 1, rate: self.rate, delay: Span::ZERO };
+        let told = Told { observer, hash: TraceHash::new() };
+        let mut engine = Engine { rounding: self.rounding, port: Port::new(scheduler, link), told };
         let horizon = match self.end {
             End::Horizon(horizon) => horizon,
             End::Drain => Time::MAX,
         };
         let mut now = Time::ZERO;
+        let mut events = 0;
         let mut next = arrivals.next_arrival();
         loop {
             let arrival = next.map_or(Time::MAX, |arrival| arrival.time);
-            let departure = port.wire.next_event();
+            let departure = engine.next_event();
             let departs = match self.tie {
                 Tie::DepartureFirst => departure <= arrival,
                 Tie::ArrivalFirst => departure < arrival,
@@ -159,159 +149,140 @@ impl OneLink {
             }
             assert!(time >= now, "an arrival at {time} after an event at {now}");
             now = time;
-            port.totals.events += 1;
+            events += 1;
             if departs {
-                port.wire = Wire::Idle;
+                engine.port.serving = None;
+                engine.port.stop_timer();
             } else {
                 let arrival = next.take().expect("it is the next event");
                 if wants_hints {
-                    port.scheduler.hint(port.totals.arrived.packets, &arrivals.hints());
+                    engine.port.queue.hint(engine.port.traffic.arrived_packets, &arrivals.hints());
                 }
-                port.arrive(arrival);
+                engine.arrive(arrival);
                 next = arrivals.next_arrival();
             }
             let more_arrivals_now = self.tie == Tie::ArrivalFirst && next.is_some_and(|arrival| arrival.time == now);
             if !more_arrivals_now {
-                port.serve(now);
+                engine.serve(now);
             }
-            port.assert_conservation();
+            if cfg!(debug_assertions) {
+                assert_eq!(engine.port.imbalance(), None);
+            }
         }
         let end = match self.end {
             End::Horizon(horizon) => horizon,
             End::Drain => now,
         };
-        port.finish(end)
+        engine.told.observer.on_end(end);
+        Totals::of(&engine.port, end, events, engine.told.hash.value())
     }
 }
 
-/// What the wire is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wire {
-    /// Nothing; the buffer is empty or was not asked yet.
-    Idle,
-    /// Nothing, because no packet may leave before this time.
-    Waiting(Time),
-    /// Sending until this time.
-    Busy(Time),
-}
-
-impl Wire {
-    fn next_event(self) -> Time {
-        match self {
-            Self::Idle => Time::MAX,
-            Self::Waiting(until) | Self::Busy(until) => until,
+impl Totals {
+    fn of<Q>(port: &Port<Q>, end: Time, events: u64, trace_hash: u64) -> Self {
+        let result = port.result(end);
+        Self {
+            arrived: Count { packets: result.arrived_packets, bytes: result.arrived_bytes },
+            dropped: Count { packets: result.dropped(), bytes: result.dropped_bytes },
+            sent: Count { packets: result.sent_packets, bytes: result.sent_bytes },
+            waiting: Count { packets: result.waiting.into(), bytes: port.backlog },
+            busy: result.busy,
+            end,
+            events,
+            trace_hash,
         }
     }
 }
 
-struct Port<'a, S, O> {
-    link: &'a OneLink,
-    scheduler: &'a mut S,
-    observer: &'a mut O,
-    hash: TraceHash,
-    totals: Totals,
-    wire: Wire,
-    /// Size and time on the wire of the packet sent last: most are alike, and a division is not cheap.
-    last_sent: (u32, Span),
+/// A network of this one port, whose source is packets.
+struct Engine<'a, S, O> {
+    rounding: Rounding,
+    port: Port<&'a mut S>,
+    told: Told<'a, O>,
 }
 
-impl<S: Scheduler, O: Observer> Port<'_, S, O> {
+impl<S: Scheduler, O: Observer> Engine<'_, S, O> {
+    /// When the wire falls free or the port's timer expires.
+    #[inline]
+    fn next_event(&self) -> Time {
+        if self.port.serving.is_some() {
+            return self.port.busy_until;
+        }
+        self.port.timer().map_or(Time::MAX, |timer| timer.time)
+    }
+
     #[inline]
     fn arrive(&mut self, Arrival { time: now, bytes: size, rank, flow }: Arrival) {
-        let packet = Packet { id: self.totals.arrived.packets, flow, size, rank, arrival: now };
-        self.totals.arrived.add(size);
-        let mut view = PacketView::from(&packet);
-        match self.scheduler.enqueue(packet, now) {
-            Enqueued::Admitted { queue, rank } => {
-                view.rank = rank;
-                self.admitted(view, queue, now);
-            }
-            Enqueued::Evicted { queue, rank, victims } => {
-                for victim in victims.iter() {
-                    self.dropped(victim, DropReason::PushedOut, now);
-                }
-                view.rank = rank;
-                self.admitted(view, queue, now);
-            }
-            Enqueued::Dropped { packet, reason } => self.dropped(&packet, reason, now),
-        }
-    }
-
-    #[inline]
-    fn admitted(&mut self, view: PacketView, queue: u32, now: Time) {
-        self.hash.on_admit(PORT, view, queue, &*self.scheduler, now);
-        self.observer.on_admit(PORT, view, queue, &*self.scheduler, now);
-    }
-
-    #[inline]
-    fn dropped(&mut self, packet: &Packet, reason: DropReason, now: Time) {
-        self.totals.dropped.add(packet.size);
-        let queue = queue_of_loss(&*self.scheduler, packet, reason);
-        self.hash.on_drop(PORT, packet.into(), reason, queue, &*self.scheduler, now);
-        self.observer.on_drop(PORT, packet.into(), reason, queue, &*self.scheduler, now);
+        let packet = Packet { id: self.port.traffic.arrived_packets, flow, size, rank, arrival: now };
+        self.port.arrive(size);
+        self.port.enqueue(packet, now, &mut self.told);
     }
 
     /// Puts the next packet on the wire, unless the wire is busy or there is none.
     #[inline]
     fn serve(&mut self, now: Time) {
-        if matches!(self.wire, Wire::Busy(_)) {
+        if self.port.serving.is_some() {
             return;
         }
-        self.wire = loop {
-            match self.scheduler.dequeue(now) {
-                Dequeued::Packet { packet, queue } => {
-                    self.totals.sent.add(packet.size);
-                    let view = PacketView::from(&packet);
-                    self.hash.on_dequeue(PORT, view, queue, &*self.scheduler, now);
-                    self.observer.on_dequeue(PORT, view, queue, &*self.scheduler, now);
-                    if self.last_sent.0 != packet.size {
-                        let bytes = Bytes(u64::from(packet.size));
-                        self.last_sent = (packet.size, self.link.rate.serialisation(bytes, self.link.rounding));
-                    }
-                    let until = now.saturating_add(self.last_sent.1);
-                    self.totals.busy += until.since(now);
-                    break Wire::Busy(until);
-                }
-                Dequeued::Dropped { packet, reason } => {
-                    assert_eq!(reason, DropReason::PushedOut, "a resident packet is lost as pushed out");
-                    self.dropped(&packet, reason, now);
-                }
-                Dequeued::NotBefore(time) => {
-                    assert!(time > now, "the scheduler may not serve before {time}, yet it is {now}");
-                    break Wire::Waiting(time);
-                }
-                Dequeued::Empty => {
-                    assert!(self.scheduler.is_empty(), "the scheduler holds packets and says that it is empty");
-                    break Wire::Idle;
-                }
+        match self.port.serve(false, now, &mut self.told) {
+            Served::Packet(packet, queue) => {
+                self.told.sent(&packet, queue, &*self.port.queue, now);
+                self.port.stop_timer();
+                self.port.transmit(packet.size, true, now, self.rounding);
+                self.port.serving = Some(0);
             }
-        };
+            Served::NotBefore(time) => self.port.wait_until(time, None),
+            Served::Nothing => {
+                assert!(self.port.queue.is_empty(), "the scheduler holds packets and says that it is empty");
+                self.port.stop_timer();
+            }
+        }
     }
+}
 
-    /// Every packet and byte that arrived was dropped, sent or waits.
+impl<S: Scheduler> Order for &mut S {
     #[inline]
-    fn assert_conservation(&self) {
-        if cfg!(debug_assertions) {
-            let Totals { arrived, dropped, sent, .. } = &self.totals;
-            let held = (self.scheduler.len() as u64, self.scheduler.backlog().0);
-            let expected =
-                (arrived.packets - dropped.packets - sent.packets, arrived.bytes - dropped.bytes - sent.bytes);
-            assert_eq!(held, expected, "packets and bytes held against arrived - dropped - sent");
-        }
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        (**self).enqueue(packet, now)
     }
 
-    fn finish(self, end: Time) -> Totals {
-        let Self { scheduler, observer, hash, mut totals, wire, .. } = self;
-        observer.on_end(end);
-        if let Wire::Busy(until) = wire
-            && until > end
-        {
-            totals.busy = totals.busy - until.since(end);
-        }
-        totals.waiting = Count { packets: scheduler.len() as u64, bytes: scheduler.backlog().0 };
-        totals.end = end;
-        totals.trace_hash = hash.value();
-        totals
+    /// No packet goes past the queue.
+    #[inline]
+    fn dequeue(&mut self, _unqueued: bool, now: Time) -> Dequeued {
+        (**self).dequeue(now)
+    }
+
+    #[inline]
+    fn inspect(&self) -> &dyn Inspect {
+        &**self
+    }
+}
+
+/// The observer, and the fingerprint of every outcome.
+struct Told<'a, O> {
+    observer: &'a mut O,
+    hash: TraceHash,
+}
+
+impl<O: Observer> Told<'_, O> {
+    #[inline]
+    fn sent(&mut self, packet: &Packet, queue: u32, scheduler: &dyn Inspect, now: Time) {
+        self.hash.on_dequeue(PORT, packet.into(), queue, scheduler, now);
+        self.observer.on_dequeue(PORT, packet.into(), queue, scheduler, now);
+    }
+}
+
+impl<O: Observer> Listener for Told<'_, O> {
+    #[inline]
+    fn admitted(&mut self, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
+        self.hash.on_admit(PORT, packet, queue, scheduler, now);
+        self.observer.on_admit(PORT, packet, queue, scheduler, now);
+    }
+
+    #[inline]
+    fn dropped(&mut self, packet: &Packet, loss: Loss, scheduler: &dyn Inspect, now: Time) {
+        self.hash.on_drop(PORT, packet.into(), loss, scheduler, now);
+        self.observer.on_drop(PORT, packet.into(), loss, scheduler, now);
     }
 }
 

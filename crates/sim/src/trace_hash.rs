@@ -1,7 +1,7 @@
 //! A fingerprint of everything that happened: the same run gives the same hash on every machine.
 
-use crate::observer::{Observer, PacketView, PortId};
-use pifolab_sched::{DropReason, Inspect};
+use crate::observer::{Loss, Observer, PacketView, PortId};
+use pifolab_sched::Inspect;
 use pifolab_units::Time;
 
 /// An odd constant without pattern: the fraction of the golden ratio, as SplitMix64 uses it.
@@ -60,16 +60,8 @@ impl Observer for TraceHash {
     fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, _scheduler: &dyn Inspect, now: Time) {
         self.outcome(ADMIT | u64::from(queue), port, &packet, now);
     }
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        _: Option<u32>,
-        _scheduler: &dyn Inspect,
-        now: Time,
-    ) {
-        self.outcome(DROP | reason as u64, port, &packet, now);
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, _scheduler: &dyn Inspect, now: Time) {
+        self.outcome(DROP | loss.reason as u64, port, &packet, now);
     }
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, _scheduler: &dyn Inspect, now: Time) {
         self.outcome(DEQUEUE | u64::from(queue), port, &packet, now);

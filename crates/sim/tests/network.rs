@@ -7,7 +7,7 @@ use pifolab_sim::network::{
     Config, Controllers, EqualTimes, Flow, IdlePort, Ingredient, LeafSpine, NetbenchTransport, Network, PortConfig,
     PortScheduler, Profile, Ranks, Routing, RunError, RunResult, Topology,
 };
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_transport::dctcp::{Dctcp, DctcpParams};
 use pifolab_transport::udp::UdpParams;
 use pifolab_transport::{AckRank, RankRule, TransportParams};
@@ -268,16 +268,8 @@ impl Observer for Inversions {
         assert!(!scheduler.is_empty());
     }
 
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        _: Option<u32>,
-        _: &dyn Inspect,
-        _: Time,
-    ) {
-        if reason == DropReason::PushedOut {
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, _: Time) {
+        if loss.admitted {
             self.leave(port, packet.rank.get());
         }
     }

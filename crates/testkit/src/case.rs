@@ -1,6 +1,5 @@
 //! Operations, answers, and the case that joins them with settings.
 
-use crate::suite::Line;
 use crate::{Settings, Source};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
@@ -45,6 +44,8 @@ pub enum Answer {
     Dropped(DropReason),
     /// Sent.
     Sent(u64),
+    /// Given up when it should have left.
+    GivenUp(u64, DropReason),
     /// Only packets wait that may not leave before this time, in ns.
     NotBefore(u64),
     /// Nothing waits.
@@ -69,15 +70,12 @@ impl Answer {
     }
 
     /// What the library says, in these words.
-    ///
-    /// # Panics
-    /// If a packet was given up at dequeue, which no scheduler here does.
     pub fn of_dequeue(outcome: &Dequeued) -> Self {
         match outcome {
             Dequeued::Packet { packet, .. } => Self::Sent(packet.id),
             Dequeued::NotBefore(time) => Self::NotBefore(time.as_ns()),
             Dequeued::Empty => Self::Empty,
-            Dequeued::Dropped { packet, reason } => panic!("packet {} given up at dequeue: {reason}", packet.id),
+            Dequeued::Dropped { packet, reason } => Self::GivenUp(packet.id, *reason),
         }
     }
 }
@@ -110,6 +108,9 @@ impl Offer {
     }
 }
 
+/// Draws the settings of a scheduler.
+pub type DrawSettings = fn(&mut Source<'_>) -> Settings;
+
 /// Settings and operations for one scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
@@ -134,9 +135,9 @@ pub enum Ranks {
 
 impl Case {
     /// The case that these bytes stand for: every string of bytes is one.
-    pub fn decode(line: &Line, bytes: &[u8]) -> Self {
+    pub fn decode(settings: DrawSettings, bytes: &[u8]) -> Self {
         let source = &mut Source::new(bytes);
-        let settings = (line.settings)(source);
+        let settings = settings(source);
         let ranks = source.pick(&[Ranks::Few, Ranks::Hundred, Ranks::HeavyTailed, Ranks::Any]);
         // Some cases ask for packets seldom, so that buffers overflow; others often, so that they run empty.
         let dequeues_in_ten = source.pick(&[4, 2, 6]);
@@ -144,8 +145,8 @@ impl Case {
     }
 
     /// Cases of up to about 150 operations; they shrink to shorter and plainer ones.
-    pub fn strategy(line: &'static Line) -> impl Strategy<Value = Self> {
-        vec(any::<u8>(), 0..600).prop_map(|bytes| Self::decode(line, &bytes))
+    pub fn strategy(settings: DrawSettings) -> impl Strategy<Value = Self> {
+        vec(any::<u8>(), 0..600).prop_map(move |bytes| Self::decode(settings, &bytes))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What every scheduler owes its caller, checked after each operation.
 
 use crate::case::cost;
-use crate::suite::{Line, Property};
+use crate::line::{Line, Property};
 use crate::{Answer, Case, Op};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
 use std::collections::BTreeMap;
@@ -86,7 +86,15 @@ fn step(line: &Line, scheduler: &mut dyn Scheduler, op: &Op, held: &mut BTreeMap
                     ensure(first == Some(time.as_ns()), || format!("{time:?} announced, {first:?} is the first"))?;
                 }
                 Dequeued::Empty => ensure(held.is_empty(), || format!("{} packets wait, none was sent", held.len()))?,
-                Dequeued::Dropped { .. } => return Err("a packet was given up at dequeue".to_owned()),
+                Dequeued::Dropped { packet, .. } => {
+                    ensure(line.has(Property::GivesUp), || {
+                        "it gave a packet up, which it does not declare".to_owned()
+                    })?;
+                    let known = held.remove(&packet.id);
+                    ensure(known.is_some_and(|known| known.packet == packet), || {
+                        format!("{packet:?} was given up, but not held like that")
+                    })?;
+                }
             }
             Ok(answer)
         }

@@ -7,6 +7,7 @@
 
 mod case;
 mod contract;
+mod line;
 mod oracle;
 pub mod oracles;
 mod settings;

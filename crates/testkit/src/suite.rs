@@ -1,52 +1,10 @@
 //! The list of schedulers, one line each, and the settings that are drawn for them.
 
+use crate::line::line;
+pub use crate::line::{Line, Property};
 use crate::oracles::{Afq, Aifo, ExpPifo, Fifo, Greedy, Optimal, Packs, Pieo, Pifo, Rifo, SpPifo, StrictPriority};
-use crate::{Case, Oracle, Settings, Source, contract};
-use pifolab_sched::params::{Args, FromArgs, ParamError};
-use pifolab_sched::{Scheduler, schedulers};
-
-/// What a scheduler declares beyond the contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Property {
-    /// It pushes residents out, only ever for a lower rank.
-    Evicts,
-    /// With `ties = heap` a resident of the arriving packet's own rank may leave.
-    EvictsInHeapOrder,
-    /// It sends the lowest rank first.
-    LowestRankFirst,
-    /// Of equal ranks it sends the earliest arrival first.
-    TiesInArrivalOrder,
-    /// Each of its queues is first-in first-out.
-    QueuesInArrivalOrder,
-    /// It serves the first queue that holds a packet.
-    HighestPriorityFirst,
-    /// It holds packets back until they are eligible.
-    MayWait,
-}
-
-/// One scheduler of the suite.
-pub struct Line {
-    /// Its name in the library.
-    pub name: &'static str,
-    build: fn(Args) -> Result<Box<dyn Scheduler>, ParamError>,
-    /// Draws settings that the library accepts.
-    pub settings: fn(&mut Source<'_>) -> Settings,
-    oracle: fn(&Settings) -> Box<dyn Oracle>,
-    properties: &'static [Property],
-}
-
-const fn line<S: FromArgs + Scheduler + 'static, O: Oracle + From<Settings> + 'static>(
-    settings: fn(&mut Source<'_>) -> Settings,
-    properties: &'static [Property],
-) -> Line {
-    Line {
-        name: S::INFO.name,
-        build: |args| Ok(Box::new(S::build(args)?)),
-        settings,
-        oracle: |settings| Box::new(O::from(settings.clone())),
-        properties,
-    }
-}
+use crate::{Case, Settings, Source, contract};
+use pifolab_sched::schedulers;
 
 use Property::{
     Evicts, EvictsInHeapOrder, HighestPriorityFirst, LowestRankFirst, MayWait, QueuesInArrivalOrder, TiesInArrivalOrder,
@@ -79,6 +37,27 @@ pub fn lines_of(name: &str) -> impl Iterator<Item = &'static Line> {
     LINES.iter().filter(move |line| line.name == name)
 }
 
+/// Holds a scheduler to the contract and, decision by decision, to its oracle.
+///
+/// # Errors
+/// The first operation at which it fails either.
+pub fn check(line: &Line, case: &Case) -> Result<(), String> {
+    contract::check(line, case)?;
+    let mut scheduler = line.build(&case.settings)?;
+    let mut oracle = line.oracle(&case.settings);
+    for (index, op) in case.ops.iter().enumerate() {
+        let (got, expected) = (op.apply(&mut *scheduler), oracle.apply(op));
+        if got != expected {
+            let settings = &case.settings;
+            return Err(format!(
+                "{} {settings}: ops[{index}] = {op:?} gave {got:?}; the oracle says {expected:?}",
+                line.name
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Holds the scheduler `name` to the case that these bytes stand for: what fuzz targets call.
 ///
 /// # Panics
@@ -87,50 +66,9 @@ pub fn check_bytes(name: &str, bytes: &[u8]) {
     let mut lines = lines_of(name).peekable();
     assert!(lines.peek().is_some(), "{name} has no line in the suite");
     for line in lines {
-        if let Err(error) = line.check(&Case::decode(line, bytes)) {
+        if let Err(error) = check(line, &Case::decode(line.settings, bytes)) {
             panic!("{error}");
         }
-    }
-}
-
-impl Line {
-    /// The library's scheduler.
-    ///
-    /// # Errors
-    /// Settings that it does not accept.
-    pub fn build(&self, settings: &Settings) -> Result<Box<dyn Scheduler>, String> {
-        (self.build)(settings.to_args(self.name)).map_err(|error| format!("{settings}: {error}"))
-    }
-
-    /// Its oracle.
-    pub fn oracle(&self, settings: &Settings) -> Box<dyn Oracle> {
-        (self.oracle)(settings)
-    }
-
-    /// Whether it declares `property`.
-    pub fn has(&self, property: Property) -> bool {
-        self.properties.contains(&property)
-    }
-
-    /// Holds the scheduler to the contract and, decision by decision, to its oracle.
-    ///
-    /// # Errors
-    /// The first operation at which it fails either.
-    pub fn check(&self, case: &Case) -> Result<(), String> {
-        contract::check(self, case)?;
-        let mut scheduler = self.build(&case.settings)?;
-        let mut oracle = self.oracle(&case.settings);
-        for (index, op) in case.ops.iter().enumerate() {
-            let (got, expected) = (op.apply(&mut *scheduler), oracle.apply(op));
-            if got != expected {
-                let settings = &case.settings;
-                return Err(format!(
-                    "{} {settings}: ops[{index}] = {op:?} gave {got:?}; the oracle says {expected:?}",
-                    self.name
-                ));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Slot;
 use crate::packets::PyPacket;
-use pifolab_sched::{DropReason, Inspect};
-use pifolab_sim::observer::{Observer, PacketView, PortId};
+use pifolab_sched::Inspect;
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
 use pyo3::prelude::*;
 
@@ -50,17 +50,9 @@ impl Observer for PythonObserver {
         }
     }
 
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        _: Option<u32>,
-        _: &dyn Inspect,
-        now: Time,
-    ) {
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, _: &dyn Inspect, now: Time) {
         if self.drops && self.sees(port) {
-            let arguments = (port.0, PyPacket::from(&packet), reason.as_str(), now.as_ns());
+            let arguments = (port.0, PyPacket::from(&packet), loss.reason.as_str(), now.as_ns());
             self.tell(now, |object| object.call_method1("on_drop", arguments).map(drop));
         }
     }
@@ -85,16 +77,8 @@ impl Observer for PythonObservers {
         self.0.iter_mut().for_each(|one| one.on_admit(port, packet, queue, scheduler, now));
     }
 
-    fn on_drop(
-        &mut self,
-        port: PortId,
-        packet: PacketView,
-        reason: DropReason,
-        queue: Option<u32>,
-        scheduler: &dyn Inspect,
-        now: Time,
-    ) {
-        self.0.iter_mut().for_each(|one| one.on_drop(port, packet, reason, queue, scheduler, now));
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
+        self.0.iter_mut().for_each(|one| one.on_drop(port, packet, loss, scheduler, now));
     }
 
     fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {

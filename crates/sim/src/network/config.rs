@@ -1,11 +1,13 @@
 //! What a user chooses about a network run.
 
+use super::error::ConfigError;
+use super::event::NUMBERS;
 use super::failures::{self, LinkChange};
-use super::net::NUMBERS;
-use super::queue::PortScheduler;
+use super::port_scheduler::PortScheduler;
 use super::routing::Routing;
 use super::shared_buffer::SharedBuffer;
 use super::topology::{Link, Topology};
+use crate::port::{IdlePort, WireTime};
 use pifolab_sched::Capacity;
 use pifolab_sched::schedulers::{Pifo, PifoParams, Ties};
 use pifolab_transport::{BoxedController, Congestion, TransportParams};
@@ -60,20 +62,6 @@ pub type MakeController = dyn Fn(&Flow) -> BoxedController + Send + Sync;
 impl fmt::Debug for Controllers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Controllers(..)")
-    }
-}
-
-pifolab_params::choices! {
-    /// How long a packet that comes from a port's queue occupies the wire.
-    #[derive(Default)]
-    pub enum WireTime {
-        /// Its own serialisation time. The default.
-        #[default]
-        Own = "own": "its own",
-        /// The serialisation time of the packet that the port sent before it, as in the fork of Netbench behind PACKS. A
-        /// packet that finds the port idle takes its own. For repeating published runs only.
-        OfPacketBefore = "of-packet-before":
-            "that of the packet which its port sent before it, as in PACKS's public code",
     }
 }
 
@@ -146,25 +134,6 @@ pub struct PortInfo {
     pub to: u32,
     /// The link's rate.
     pub rate: Rate,
-}
-
-pifolab_params::choices! {
-    /// What a packet meets that arrives at an idle port with an empty queue.
-    #[derive(Default)]
-    pub enum IdlePort {
-        /// The scheduler, like every packet: it may refuse it, and its state sees it. The default.
-        #[default]
-        Scheduler = "scheduler": "its scheduler, like every packet",
-        /// The wire: the scheduler never hears of it (most ports of the Netbench forks).
-        Bypass = "bypass": "the wire: the scheduler never hears of it",
-        /// The scheduler's admission: its rank function, window and counters see the packet and it may be refused; if it is
-        /// admitted it goes to the wire at once, and the rank function is not told of a departure, since it never waited
-        /// (the AIFO ports of the AIFO paper's fork).
-        Admission = "admission": "the scheduler's admission test, then the wire at once",
-        /// The wire, but the rank function gives it a rank: the scheduler never hears of it (STFQ over PACKS in PACKS's public
-        /// code).
-        Ranked = "ranked": "the wire, with a rank: the rank function sees it, the scheduler does not",
-    }
 }
 
 impl Config {
@@ -328,42 +297,3 @@ impl fmt::Debug for Discipline {
         }
     }
 }
-
-/// Something that cannot be run: where, which key, what was written, what would be right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError {
-    /// The part of the configuration, or the flow.
-    pub owner: String,
-    /// The key.
-    pub key: String,
-    /// What was written.
-    pub value: String,
-    /// What would be right.
-    pub expected: String,
-}
-
-impl ConfigError {
-    pub(super) fn new(owner: &str, key: &str, value: impl fmt::Display, expected: &str) -> Self {
-        Self { owner: owner.to_owned(), key: key.to_owned(), value: value.to_string(), expected: expected.to_owned() }
-    }
-}
-
-impl From<pifolab_transport::ParamError> for ConfigError {
-    fn from(error: pifolab_transport::ParamError) -> Self {
-        let value = error.value.unwrap_or_default();
-        Self::new(
-            "transport",
-            &error.key,
-            value,
-            error.expected.trim_start_matches("expected ").trim_start_matches("an integer "),
-        )
-    }
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} = {}: must be {}", self.owner, self.key, self.value, self.expected)
-    }
-}
-
-impl std::error::Error for ConfigError {}

@@ -1,7 +1,9 @@
 //! The engine: connections and the event loop.
 
-use super::config::{Config, ConfigError, Controllers};
-use super::net::{Event, IDLE_TIMER, InFlight, NUMBERS, Net, Timer, Trip};
+use super::config::{Config, Controllers};
+use super::error::ConfigError;
+use super::event::{Event, NUMBERS};
+use super::net::{IDLE_TIMER, InFlight, Net, Timer, Trip};
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 use super::routing::{Route, Routes};
 use super::topology::{Link, Topology};

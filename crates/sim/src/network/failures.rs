@@ -5,14 +5,9 @@
 //! one. The port's scheduler keeps its state. Flows keep their hash, so those that met the failed link, and by the changed
 //! number of equal next hops others at the same switch too, take other paths; senders notice by their own means.
 
-use super::config::ConfigError;
-use super::net::Net;
-use super::queue::Handle;
+use super::error::ConfigError;
 use super::topology::Topology;
-use super::trace_hashes::loss::{ON_WIRE, UNREACHABLE, WAITING};
-use crate::observer::{Observer, PortId};
-use pifolab_sched::Dequeued;
-use pifolab_units::Time;
+use pifolab_units::{Span, Time};
 
 /// One direction of a link goes down or comes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,102 +72,30 @@ impl Failures {
         let numbered = self.changes.iter().enumerate().filter(move |(number, _)| first(*number));
         numbered.map(|(number, change)| (change.time, number as u32))
     }
-}
 
-impl<O: Observer> Net<'_, O> {
-    /// Everything that changes now, from the change number `first` on.
-    #[cold]
-    pub(super) fn change_links(&mut self, first: u32, now: Time) {
-        let Some(mut failures) = self.failures.take() else { return };
-        let due = failures.changes[first as usize..].iter().take_while(|change| change.time == now);
-        for LinkChange { port, up, .. } in due.copied().collect::<Vec<_>>() {
-            failures.down[port as usize] = !up;
+    /// Lets happen what changes at `now`, from the change number `first` on, and returns the ports that go down.
+    pub(super) fn change(&mut self, first: u32, now: Time) -> Vec<u32> {
+        let mut lost = Vec::new();
+        for LinkChange { port, up, .. } in self.changes[first as usize..].iter().take_while(|change| change.time == now)
+        {
+            self.down[*port as usize] = !up;
             if !up {
-                failures.failed[port as usize] = Some(now);
-                if self.lazy {
-                    self.catch_up::<false>(port, now);
-                }
-                self.flush(port, now);
+                self.failed[*port as usize] = Some(now);
+                lost.push(*port);
             }
         }
-        self.routes.rebuild(&failures.topology, &failures.down);
-        self.failures = Some(failures);
+        lost
     }
 
-    /// Loses everything that waits at a port.
-    fn flush(&mut self, number: u32, now: Time) {
-        let mut time = now;
-        loop {
-            let port = &mut self.ports[number as usize];
-            if port.waiting == 0 {
-                break;
-            }
-            if port.queue.stores_handles() {
-                let Handle { number: packet, size } = port.take_next();
-                self.lose_waiting(number, packet, size);
-                continue;
-            }
-            match port.queue.dequeue(false, time) {
-                Dequeued::Packet { packet, .. } => {
-                    port.waiting -= 1;
-                    port.backlog -= u64::from(packet.size);
-                    if self.watched {
-                        let scheduler = port.queue.inspect();
-                        self.observer.on_link_down(PortId(number), (&packet).into(), scheduler, now);
-                    }
-                    self.lose_waiting(number, packet.id as u32, packet.size);
-                }
-                Dequeued::Dropped { packet, reason } => {
-                    port.waiting -= 1;
-                    port.backlog -= u64::from(packet.size);
-                    self.give_up(number, &packet, reason, now);
-                }
-                // What it holds back is lost as well.
-                Dequeued::NotBefore(later) if later > time => time = later,
-                Dequeued::NotBefore(_) | Dequeued::Empty => {
-                    // It keeps what it admitted: the accounts will show it at once.
-                    self.next_check = 0;
-                    break;
-                }
-            }
-        }
-        self.ports[number as usize].held_back = false;
+    /// The nodes and links, and which of them are down.
+    pub(super) fn state(&self) -> (&Topology, &[bool]) {
+        (&self.topology, &self.down)
     }
 
-    fn lose_waiting(&mut self, number: u32, packet: u32, size: u32) {
-        self.note_loss(packet, u64::from(number) << 8 | WAITING);
-        let port = &mut self.ports[number as usize];
-        port.link_down_packets += 1;
-        port.dropped_bytes += u64::from(size);
-        self.counters.dropped += 1;
-        self.counters.dropped_at_source += u64::from(port.at_host);
-        self.free_packets.push(packet);
-    }
-
-    /// Whether the packet that should reach the far end of a port's link now is lost, since the link failed while the packet was
-    /// on the wire.
-    #[cold]
-    pub(super) fn lost_on_wire(&mut self, number: u32, packet: u32, now: Time) -> bool {
-        let failed = self.failures.as_ref().and_then(|failures| failures.failed[number as usize]);
-        let Some(failed) = failed else { return false };
-        let port = &mut self.ports[number as usize];
-        let under_way = port.serialisation(self.packets[packet as usize].size, self.rounding) + port.delay;
+    /// Whether a packet that would arrive at the far end of a port's link now, `under_way` after it was given to the wire, was lost
+    /// since the link failed meanwhile.
+    pub(super) fn lost_on_wire(&self, port: u32, under_way: Span, now: Time) -> bool {
         let start = now.as_ps() - under_way.as_ps();
-        if start > failed.as_ps() || failed >= now {
-            return false;
-        }
-        port.lost_on_wire_packets += 1;
-        self.counters.lost_on_wire += 1;
-        self.note_loss(packet, u64::from(number) << 8 | ON_WIRE);
-        self.free_packets.push(packet);
-        true
-    }
-
-    /// No way leads to where a packet wants to go.
-    #[cold]
-    pub(super) fn lose_unreachable(&mut self, packet: u32) {
-        self.counters.unreachable += 1;
-        self.note_loss(packet, UNREACHABLE);
-        self.free_packets.push(packet);
+        self.failed[port as usize].is_some_and(|failed| start <= failed.as_ps() && failed < now)
     }
 }

@@ -39,11 +39,15 @@
 
 mod config;
 mod engine;
+mod error;
+mod event;
 mod failures;
 mod ideal;
+mod link_changes;
 mod net;
 mod netbench_live_window;
 mod port;
+mod port_scheduler;
 mod profile;
 mod queue;
 mod result;
@@ -52,17 +56,18 @@ mod shared_buffer;
 mod topology;
 mod trace_hashes;
 
+pub use crate::port::{IdlePort, PortResult, WireTime};
 pub use config::{
-    Config, ConfigError, Controllers, Discipline, EqualTimes, IdlePort, MakeController, MakeScheduler, PortConfig,
-    PortInfo, Ranks, WireTime,
+    Config, Controllers, Discipline, EqualTimes, MakeController, MakeScheduler, PortConfig, PortInfo, Ranks,
 };
 pub use engine::{Network, Simulation};
+pub use error::ConfigError;
 pub use failures::LinkChange;
 pub use netbench_live_window::{LiveTest, NetbenchLiveWindow};
 pub use pifolab_workload::flows::Flow;
+pub use port_scheduler::PortScheduler;
 pub use profile::{NetbenchTransport, Profile};
-pub use queue::PortScheduler;
-pub use result::{Counters, FlowResult, PortResult, RunError, RunResult, Snapshot};
+pub use result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 pub use routing::Routing;
 pub use shared_buffer::SharedBuffer;
 pub use topology::{Dumbbell, FatTree, LeafSpine, Link, Topology};

@@ -1,16 +1,19 @@
 //! Packets, ports and events: everything of a running network but its end points.
 
-use super::config::{Config, ConfigError, EqualTimes, IdlePort, Ranks};
+use super::config::{Config, EqualTimes, Ranks};
+use super::error::ConfigError;
+use super::event::{Event, Packed};
 use super::failures::Failures;
-use super::port::Port;
+use super::port::{self, Port, take_next};
 use super::queue::{Handle, Queue};
 use super::result::{Counters, RunError};
 use super::routing::{Route, Routes};
 use super::shared_buffer::Pools;
-use super::trace_hashes::{Ingredient, TraceHashes};
+use super::trace_hashes::{Ingredient, TraceHashes, loss};
 use crate::event_queue::{EventId, EventQueue, TieOrder};
-use crate::observer::{EndView, Observer, PacketView, PortId, queue_of_loss};
-use pifolab_sched::{Arriving, Dequeued, DropReason, Enqueued, Hints, Packet};
+use crate::observer::{EndView, Loss, Observer, PacketView, PortId};
+use crate::port::{IdlePort, Listener, Order, Served, Wakeup};
+use pifolab_sched::{Arriving, DropReason, Enqueued, Hints, Inspect, Packet};
 use pifolab_transport::{Flags, Segment};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use pifolab_workload::flows::Flow;
@@ -21,76 +24,6 @@ use std::sync::Arc;
 const EVENTS_PER_CHECK: u64 = 1 << 20;
 /// Events remembered for the report of a violation.
 const REMEMBERED: usize = 32;
-
-/// What happens.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Event {
-    /// The packet reaches the far end of the port's link.
-    Arrive { port: u32, packet: u32 },
-    /// The packet on the port's wire is completely sent (event-per-departure mode only).
-    Depart { port: u32 },
-    /// A scheduler that held its packets back may release one.
-    Release { port: u32 },
-    /// The next flows start.
-    Start { flow: u32 },
-    /// The sender's timer may have expired. `arm` names the setting in event-per-setting mode.
-    SenderTimer { flow: u32, arm: u32 },
-    /// The receiver's timer may have expired.
-    ReceiverTimer { flow: u32, arm: u32 },
-    /// Links fail or are repaired, from this change on.
-    Links { change: u32 },
-}
-
-/// Numbers of ports, flows and packets stay below this, so that an event fits in one word.
-pub(super) const NUMBERS: u32 = 1 << 30;
-
-/// An event in one word, as the event queue holds it: three bits for its kind, twice thirty for its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Packed(u64);
-
-impl Event {
-    #[inline]
-    pub(super) fn pack(self) -> Packed {
-        let (kind, a, b) = match self {
-            Self::Arrive { port, packet } => (0, port, packet),
-            Self::Depart { port } => (1, port, 0),
-            Self::Release { port } => (2, port, 0),
-            Self::Start { flow } => (3, flow, 0),
-            Self::SenderTimer { flow, arm } => (4, flow, arm % NUMBERS),
-            Self::ReceiverTimer { flow, arm } => (5, flow, arm % NUMBERS),
-            Self::Links { change } => (6, change, 0),
-        };
-        Packed(kind << 60 | u64::from(a) << 30 | u64::from(b))
-    }
-}
-
-impl Packed {
-    /// The port and the packet, if this is an arrival: the common case, without the others.
-    #[inline(always)]
-    pub(super) fn arrival(self) -> Option<(u32, u32)> {
-        (self.0 >> 60 == 0).then_some(((self.0 >> 30) as u32, self.0 as u32 % NUMBERS))
-    }
-
-    /// Its two numbers, whatever they mean.
-    #[inline(always)]
-    pub(super) fn numbers(self) -> (u32, u32) {
-        ((self.0 >> 30) as u32 % NUMBERS, self.0 as u32 % NUMBERS)
-    }
-
-    #[inline(always)]
-    pub(super) fn unpack(self) -> Event {
-        let (a, b) = self.numbers();
-        match self.0 >> 60 {
-            0 => Event::Arrive { port: a, packet: b },
-            1 => Event::Depart { port: a },
-            2 => Event::Release { port: a },
-            3 => Event::Start { flow: a },
-            4 => Event::SenderTimer { flow: a, arm: b },
-            5 => Event::ReceiverTimer { flow: a, arm: b },
-            _ => Event::Links { change: a },
-        }
-    }
-}
 
 /// A packet in the network. One cache line.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +110,7 @@ impl<'a, O: Observer> Net<'a, O> {
         let mut ports = Vec::with_capacity(config.topology.links.len());
         for (number, link) in config.topology.links.iter().enumerate() {
             let kind = if link.from < hosts { &config.host_port } else { &config.switch_port };
-            ports.push(Port::new(kind, number as u32, *link, hosts, observer.watches(), config.wire_time)?);
+            ports.push(port::port(kind, number as u32, *link, hosts, observer.watches(), config.wire_time)?);
         }
         let full = segment_bytes + config.header_bytes;
         let reach = |port: &Port| {
@@ -204,7 +137,7 @@ impl<'a, O: Observer> Net<'a, O> {
             observer,
             counters: Counters::default(),
             trace_hashes: TraceHashes::default(),
-            recent: [(Time::ZERO, Packed(0)); REMEMBERED],
+            recent: [(Time::ZERO, Event::Start { flow: 0 }.pack()); REMEMBERED],
             hosts,
             header_bytes: config.header_bytes,
             rounding: config.rounding,
@@ -244,7 +177,7 @@ impl<'a, O: Observer> Net<'a, O> {
     pub(super) fn note(&mut self, now: Time, event: Packed) {
         self.recent[self.counters.events as usize % REMEMBERED] = (now, event);
         self.counters.events += 1;
-        self.trace_hashes.fold(Ingredient::Events, now.as_ps() ^ event.0.rotate_left(9));
+        self.trace_hashes.fold(Ingredient::Events, now.as_ps() ^ event.word().rotate_left(9));
     }
 
     /// Keeps the event queue informed about a timer: one event that is moved lazily, or one for every setting.
@@ -297,7 +230,7 @@ impl<'a, O: Observer> Net<'a, O> {
             }
         };
         self.counters.created += 1;
-        self.note_packet(flow, &segment);
+        self.trace_hashes.note_packet(flow, &segment);
         if !PLAIN && self.followed {
             let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment };
             self.observer.on_create(view, now);
@@ -375,12 +308,11 @@ impl<'a, O: Observer> Net<'a, O> {
         let port = &mut self.ports[number as usize];
         let in_flight = &mut self.packets[packet as usize];
         let size = in_flight.size;
-        port.arrived_packets += 1;
-        port.arrived_bytes += u64::from(size);
+        port.arrive(size);
         let idle = if PLAIN || self.lazy { port.busy_until <= now } else { port.serving.is_none() };
         if port.backlog >= port.ecn_threshold || port.waiting >= port.ecn_threshold_packets {
             in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
-            port.marked_packets += 1;
+            port.losses.marked_packets += 1;
         }
         if !PLAIN && self.pools.is_some() && self.memory_refuses(number, size, now) {
             return self.refuse(number, packet, now);
@@ -389,9 +321,9 @@ impl<'a, O: Observer> Net<'a, O> {
         if idle && u64::from(size) < port.passes_below {
             return begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy);
         }
-        let squeezed_out = !idle && port.squeezed_out(size);
+        let no_room = !idle && port.no_room_beside_serving(size);
         match &mut port.queue {
-            Queue::Fifo(_) if squeezed_out => self.drop_packet(number, packet, size, DropReason::Full),
+            Queue::Fifo(_) if no_room => self.drop_packet(number, packet, size, DropReason::Full),
             Queue::Fifo(fifo) => {
                 let arriving = Arriving { size, rank: Rank::ZERO, flow: 0 };
                 match fifo.offer(arriving, &Handle { number: packet, size }) {
@@ -433,9 +365,7 @@ impl<'a, O: Observer> Net<'a, O> {
                     port.waiting += 1;
                     port.backlog += u64::from(size);
                     for victim in victims {
-                        let port = &mut self.ports[number as usize];
-                        port.waiting -= 1;
-                        port.backlog -= u64::from(victim.size);
+                        self.ports[number as usize].leave(victim.size);
                         self.drop_packet(number, victim.number, victim.size, DropReason::PushedOut);
                     }
                 }
@@ -468,70 +398,97 @@ impl<'a, O: Observer> Net<'a, O> {
         if port.wants_hints {
             self.hint(number, packet);
         }
-        let port = &mut self.ports[number as usize];
-        let squeezed_out = !idle && port.squeezed_out(size);
-        let outcome = if squeezed_out {
-            Enqueued::Dropped { packet: descriptor, reason: DropReason::Full }
-        } else {
-            port.queue.enqueue(descriptor, now)
-        };
-        match outcome {
-            Enqueued::Admitted { queue, rank } => {
-                port.waiting += 1;
-                port.backlog += u64::from(size);
-                self.admitted::<PLAIN>(number, packet, queue, rank, now);
-            }
-            Enqueued::Evicted { queue, rank, victims } => {
-                port.waiting += 1;
-                port.backlog += u64::from(size);
-                self.admitted::<PLAIN>(number, packet, queue, rank, now);
-                for victim in victims {
-                    let port = &mut self.ports[number as usize];
-                    port.waiting -= 1;
-                    port.backlog -= u64::from(victim.size);
-                    self.give_up(number, &victim, DropReason::PushedOut, now);
-                }
-            }
-            Enqueued::Dropped { packet, reason } => self.give_up(number, &packet, reason, now),
+        let (port, mut told) = self.port(number);
+        if !idle && port.no_room_beside_serving(size) {
+            return port.refuse(&descriptor, DropReason::Full, now, &mut told);
         }
+        port.enqueue(descriptor, now, &mut told);
         if idle {
-            let port = &self.ports[number as usize];
             let unqueued = port.idle == IdlePort::Admission && port.waiting == 1;
-            self.begin_scheduled::<PLAIN>(number, true, unqueued, now);
+            self.begin_scheduled::<PLAIN>(number, true, unqueued, now, now);
         }
         let port = &mut self.ports[number as usize];
         port.most_waiting = port.most_waiting.max(port.waiting);
     }
 
-    #[inline]
-    fn admitted<const PLAIN: bool>(&mut self, number: u32, packet: u32, queue: u32, rank: Rank, now: Time) {
-        self.note_rank(number, packet, rank);
-        if !PLAIN && self.watched {
-            let InFlight { flow, size, .. } = self.packets[packet as usize];
-            let view = PacketView { id: u64::from(packet), flow, size, rank, arrival: now };
-            self.observer.on_admit(PortId(number), view, queue, self.ports[number as usize].queue.inspect(), now);
-        }
-    }
-
-    /// Tells of a drop and books it.
-    pub(super) fn give_up(&mut self, number: u32, packet: &Packet, reason: DropReason, now: Time) {
-        if self.watched {
-            let scheduler = self.ports[number as usize].queue.inspect();
-            let queue = queue_of_loss(scheduler, packet, reason);
-            self.observer.on_drop(PortId(number), packet.into(), reason, queue, scheduler, now);
-        }
-        self.drop_packet(number, packet.id as u32, packet.size, reason);
-    }
-
-    /// Books a drop and forgets the packet.
-    #[inline(never)]
-    pub(super) fn drop_packet(&mut self, number: u32, packet: u32, size: u32, reason: DropReason) {
-        self.note_loss(packet, u64::from(number) << 8 | reason as u64);
+    /// A port, and who is told what becomes of its packets.
+    #[inline(always)]
+    pub(super) fn port(&mut self, number: u32) -> (&mut Port, Told<'_, O>) {
         let port = &mut self.ports[number as usize];
-        port.dropped_packets[reason as usize] += 1;
-        port.dropped_bytes += u64::from(size);
-        self.counters.dropped += 1;
-        self.counters.dropped_at_source += u64::from(port.at_host);
+        let told = Told {
+            number,
+            at_host: port.at_host,
+            watched: self.watched,
+            observer: &mut *self.observer,
+            packets: &self.packets,
+            free_packets: &mut self.free_packets,
+            trace_hashes: &mut self.trace_hashes,
+            counters: &mut self.counters,
+        };
+        (port, told)
+    }
+
+    /// Whether the memory of a port's switch refuses a packet of `size` bytes.
+    #[cold]
+    fn memory_refuses(&mut self, number: u32, size: u32, now: Time) -> bool {
+        let Some(pools) = self.pools.take() else { return false };
+        let beside = pools.beside(number);
+        let mut used = 0;
+        for port in beside {
+            // What left meanwhile is no longer there.
+            if self.lazy {
+                self.catch_up::<false>(*port, now);
+            }
+            used += self.ports[*port as usize].backlog;
+        }
+        let refused = !beside.is_empty() && pools.refuses(size, self.ports[number as usize].backlog, used);
+        self.pools = Some(pools);
+        refused
+    }
+
+    /// Drops a packet that found no room in the memory; the port's scheduler does not hear of it.
+    #[cold]
+    fn refuse(&mut self, number: u32, packet: u32, now: Time) {
+        let InFlight { segment, flow, size, .. } = self.packets[packet as usize];
+        let descriptor = Packet { id: u64::from(packet), flow, size, rank: segment.rank, arrival: now };
+        let (port, mut told) = self.port(number);
+        port.drop_packet(&descriptor, Loss::refused(DropReason::Full, None), now, &mut told);
+    }
+
+    /// Books a drop where handles are stored, and forgets the packet.
+    #[inline(never)]
+    fn drop_packet(&mut self, number: u32, packet: u32, size: u32, reason: DropReason) {
+        let (port, mut told) = self.port(number);
+        port.lose(size, reason);
+        told.forget(packet, reason as u64);
+    }
+
+    /// Whether the packet that should reach the far end of a port's link now was lost there.
+    #[cold]
+    fn lost_on_wire(&mut self, number: u32, packet: u32, now: Time) -> bool {
+        let Some(failures) = &self.failures else { return false };
+        let port = &mut self.ports[number as usize];
+        let under_way = port.serialisation(self.packets[packet as usize].size, self.rounding) + port.delay;
+        if !failures.lost_on_wire(number, under_way, now) {
+            return false;
+        }
+        port.losses.lost_on_wire_packets += 1;
+        self.counters.lost_on_wire += 1;
+        self.forget(packet, u64::from(number) << 8 | loss::ON_WIRE);
+        true
+    }
+
+    /// No way leads to where a packet wants to go.
+    #[cold]
+    fn lose_unreachable(&mut self, packet: u32) {
+        self.counters.unreachable += 1;
+        self.forget(packet, loss::UNREACHABLE);
+    }
+
+    /// Forgets a packet that is lost, as `place` says.
+    fn forget(&mut self, packet: u32, place: u64) {
+        let InFlight { segment, flow, .. } = &self.packets[packet as usize];
+        self.trace_hashes.note_loss(*flow, segment.seq, place);
         self.free_packets.push(packet);
     }
 
@@ -550,7 +507,7 @@ impl<'a, O: Observer> Net<'a, O> {
         }
         while port.waiting > 0 && port.busy_until <= now {
             let start = port.busy_until;
-            let Handle { number: packet, size } = port.take_next();
+            let Handle { number: packet, size } = take_next(port);
             begin(port, &mut self.events, number, packet, size, true, start, self.rounding, true);
         }
     }
@@ -560,10 +517,19 @@ impl<'a, O: Observer> Net<'a, O> {
     fn catch_up_scheduled<const PLAIN: bool>(&mut self, number: u32, now: Time) {
         loop {
             let port = &self.ports[number as usize];
-            if port.waiting == 0 || port.busy_until > now || port.held_back {
+            if port.waiting == 0 || port.busy_until > now {
                 return;
             }
-            self.begin_scheduled::<PLAIN>(number, false, false, port.busy_until);
+            let start = match port.timer() {
+                Some(timer) if timer.time > now => return,
+                // What it held back until an instant that has passed leaves as of that instant.
+                Some(timer) => {
+                    self.stop_timer(number);
+                    timer.time
+                }
+                None => port.busy_until,
+            };
+            self.begin_scheduled::<PLAIN>(number, false, false, start, now);
         }
     }
 
@@ -571,61 +537,80 @@ impl<'a, O: Observer> Net<'a, O> {
     fn begin_next(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
         if port.queue.stores_handles() {
-            let Handle { number: packet, size } = port.take_next();
+            let Handle { number: packet, size } = take_next(port);
             begin(port, &mut self.events, number, packet, size, true, now, self.rounding, self.lazy);
         } else {
-            self.begin_scheduled::<false>(number, false, false, now);
+            self.begin_scheduled::<false>(number, false, false, now, now);
         }
     }
 
-    /// Takes the next packet from the scheduler of an idle port and starts to send it. `found_idle`: a packet
-    /// arrived just now at the idle wire; `unqueued`: it goes past the queue.
-    fn begin_scheduled<const PLAIN: bool>(&mut self, number: u32, found_idle: bool, unqueued: bool, now: Time) {
-        loop {
-            let port = &mut self.ports[number as usize];
-            let outcome = port.queue.dequeue(unqueued, now);
-            match outcome {
-                Dequeued::Packet { packet, queue } => {
-                    port.waiting -= 1;
-                    port.backlog -= u64::from(packet.size);
-                    if !PLAIN && self.watched {
-                        self.observer.on_dequeue(PortId(number), (&packet).into(), queue, port.queue.inspect(), now);
-                    }
-                    if port.wants_hints {
-                        self.packets[packet.id as usize].waited += now.since(packet.arrival);
-                    }
-                    begin(
-                        port,
-                        &mut self.events,
-                        number,
-                        packet.id as u32,
-                        packet.size,
-                        !found_idle,
-                        now,
-                        self.rounding,
-                        PLAIN || self.lazy,
-                    );
-                    return;
+    /// Takes the next packet from the scheduler of an idle port and starts to send it; sets the port's timer if packets wait that
+    /// may not leave yet. It is decided as of `start`, which may lie before `now`. `found_idle`: a packet arrived just now at the
+    /// idle wire; `unqueued`: it goes past the queue.
+    fn begin_scheduled<const PLAIN: bool>(
+        &mut self,
+        number: u32,
+        found_idle: bool,
+        unqueued: bool,
+        start: Time,
+        now: Time,
+    ) {
+        let (port, mut told) = self.port(number);
+        match port.serve(unqueued, start, &mut told) {
+            Served::Packet(packet, queue) => {
+                if !PLAIN && told.watched {
+                    told.observer.on_dequeue(PortId(number), (&packet).into(), queue, port.queue.inspect(), start);
                 }
-                Dequeued::Dropped { packet, reason } => {
-                    port.waiting -= 1;
-                    port.backlog -= u64::from(packet.size);
-                    self.give_up(number, &packet, reason, now);
+                let wants_hints = port.wants_hints;
+                self.stop_timer(number);
+                if wants_hints {
+                    self.packets[packet.id as usize].waited += start.since(packet.arrival);
                 }
-                Dequeued::NotBefore(time) => {
-                    port.held_back = true;
-                    self.events.push(time, Event::Release { port: number }.pack());
-                    return;
-                }
-                Dequeued::Empty => {
-                    if port.waiting > 0 {
-                        // It lost what it admitted: nothing more to get here, and the accounts will show it at once.
-                        port.held_back = true;
-                        self.next_check = 0;
-                    }
-                    return;
+                let port = &mut self.ports[number as usize];
+                begin(
+                    port,
+                    &mut self.events,
+                    number,
+                    packet.id as u32,
+                    packet.size,
+                    !found_idle,
+                    start,
+                    self.rounding,
+                    PLAIN || self.lazy,
+                );
+            }
+            Served::NotBefore(time) => self.wait_until(number, time, now),
+            Served::Nothing => {
+                if port.waiting > 0 {
+                    // It lost what it admitted: nothing more to get here, and the accounts will show it at once.
+                    self.stop_timer(number);
+                    self.ports[number as usize].wait_until(Time::MAX, None);
+                    self.next_check = 0;
                 }
             }
+        }
+    }
+
+    /// Sets the timer of a port, which has one.
+    #[cold]
+    fn wait_until(&mut self, number: u32, time: Time, now: Time) {
+        if self.ports[number as usize].timer().is_some_and(|timer| timer.time == time) {
+            return;
+        }
+        self.stop_timer(number);
+        // An instant that has passed is seen at once, by who catches up.
+        let event = (time > now).then(|| self.events.schedule(time, Event::Release { port: number }.pack()));
+        self.ports[number as usize].wait_until(time, event);
+    }
+
+    /// Stops the timer of a port, if it runs.
+    #[inline]
+    pub(super) fn stop_timer(&mut self, number: u32) {
+        let port = &mut self.ports[number as usize];
+        if port.held_back
+            && let Some(Wakeup { event: Some(event), .. }) = port.stop_timer()
+        {
+            self.events.cancel(event);
         }
     }
 
@@ -639,13 +624,10 @@ impl<'a, O: Observer> Net<'a, O> {
         }
     }
 
-    /// A scheduler that held its packets back may release one, unless the port found other work meanwhile.
+    /// The timer of a port expires: its scheduler may release a packet.
     pub(super) fn release(&mut self, number: u32, now: Time) {
-        let port = &self.ports[number as usize];
-        let idle = if self.lazy { port.busy_until <= now } else { port.serving.is_none() };
-        if port.held_back && idle && port.waiting > 0 {
-            self.begin_next(number, now);
-        }
+        self.ports[number as usize].stop_timer();
+        self.begin_next(number, now);
     }
 
     /// Gathers what a rank function at the port wants to know about a packet.
@@ -709,6 +691,48 @@ impl<'a, O: Observer> Net<'a, O> {
             .map(|slot| format!("{}: {:?}", self.recent[slot].0, self.recent[slot].1.unpack()))
             .collect();
         Err(RunError::NotConserved { account, events })
+    }
+}
+
+/// Who is told what a scheduler did with the packets of one port: the observer, the accounts of the network and its trace.
+pub(super) struct Told<'n, O> {
+    number: u32,
+    at_host: bool,
+    pub(super) watched: bool,
+    pub(super) observer: &'n mut O,
+    packets: &'n [InFlight],
+    free_packets: &'n mut Vec<u32>,
+    trace_hashes: &'n mut TraceHashes,
+    counters: &'n mut Counters,
+}
+
+impl<O> Told<'_, O> {
+    /// Forgets a packet that was dropped, for this reason or as [`loss`] has it.
+    pub(super) fn forget(&mut self, packet: u32, reason: u64) {
+        let InFlight { segment, flow, .. } = &self.packets[packet as usize];
+        self.trace_hashes.note_loss(*flow, segment.seq, u64::from(self.number) << 8 | reason);
+        self.counters.dropped += 1;
+        self.counters.dropped_at_source += u64::from(self.at_host);
+        self.free_packets.push(packet);
+    }
+}
+
+impl<O: Observer> Listener for Told<'_, O> {
+    #[inline]
+    fn admitted(&mut self, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
+        let number = packet.id as u32;
+        self.trace_hashes.note_rank(self.number, number, self.packets[number as usize].segment.rank, packet.rank);
+        if self.watched {
+            self.observer.on_admit(PortId(self.number), packet, queue, scheduler, now);
+        }
+    }
+
+    #[inline]
+    fn dropped(&mut self, packet: &Packet, loss: Loss, scheduler: &dyn Inspect, now: Time) {
+        if self.watched {
+            self.observer.on_drop(PortId(self.number), packet.into(), loss, scheduler, now);
+        }
+        self.forget(packet.id as u32, loss.reason as u64);
     }
 }
 

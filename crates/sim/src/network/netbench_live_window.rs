@@ -13,7 +13,8 @@
 //! [`Stfq`](pifolab_sched::ranks::Stfq): that quirk, and that a packet which finds PACKS's wire idle gets a rank but is
 //! neither tested nor sampled.
 
-use super::config::{IdlePort, PortConfig, PortInfo};
+use super::config::{PortConfig, PortInfo};
+use crate::port::IdlePort;
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Facts, Inspect, Packet, RankFn, Ranked, Scheduler};
 use pifolab_units::{Bytes, Rank, Time};

@@ -1,7 +1,8 @@
 //! The option sets of the published runs.
 
-use super::config::{Config, EqualTimes, IdlePort, WireTime};
+use super::config::{Config, EqualTimes};
 use super::routing::Routing;
+use crate::port::{IdlePort, WireTime};
 use pifolab_transport::dctcp::{Cut, DctcpParams};
 use pifolab_transport::{AckRank, Congestion, RankRule, TcpParams, TransportParams};
 use pifolab_units::{Rounding, Span};

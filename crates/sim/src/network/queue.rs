@@ -1,83 +1,15 @@
 //! The schedulers of ports: those of the library, which store two numbers for each packet wherever that is enough.
 
-use super::config::{ConfigError, Discipline, IdlePort, PortConfig, PortInfo};
+use super::config::{Discipline, PortConfig, PortInfo};
+use super::error::ConfigError;
+use super::port_scheduler::PortScheduler;
+use crate::port::{IdlePort, Order};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo};
-use pifolab_sched::store::{PriorityQueues, Queues};
+use pifolab_sched::store::PriorityQueues;
 use pifolab_sched::{
     Capacity, Decider, Dequeued, DropReason, Enqueued, Hints, Inspect, Item, Packet, Queued, RankFn, Ranked, Scheduler,
 };
 use pifolab_units::{Rank, Time};
-
-/// The scheduler of a port, in as many parts as it can be taken apart.
-///
-/// Any scheduler is one ([`From`]); those of the library should come as they are, not boxed: a port where nobody watches then
-/// stores handles of eight bytes in them instead of whole descriptors, and a rank function inside a box cannot be spared a
-/// departure that [`IdlePort::Admission`](super::IdlePort::Admission) hides from it.
-pub enum PortScheduler {
-    /// A decider and the capacities of its queues, highest priority first.
-    Decider(Box<dyn Decider>, Vec<Capacity>),
-    /// A PIFO.
-    Pifo(Box<Pifo>),
-    /// A rank function joined to a scheduler.
-    Ranked(Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>),
-    /// Any other scheduler.
-    Other(Box<dyn Scheduler>),
-}
-
-impl<D: Decider + 'static, Q: Queues<Packet> + 'static> From<Queued<D, Packet, Q>> for PortScheduler {
-    fn from(scheduler: Queued<D, Packet, Q>) -> Self {
-        if !scheduler.is_empty() {
-            return Self::Other(Box::new(scheduler));
-        }
-        let (decider, capacities) = scheduler.into_parts();
-        Self::Decider(Box::new(decider), capacities)
-    }
-}
-
-impl From<Pifo> for PortScheduler {
-    fn from(pifo: Pifo) -> Self {
-        Self::Pifo(Box::new(pifo))
-    }
-}
-
-impl<R: RankFn + 'static, S: Scheduler + 'static> From<Ranked<R, S>> for PortScheduler {
-    fn from(ranked: Ranked<R, S>) -> Self {
-        let (rank_fn, scheduler) = ranked.into_parts();
-        Self::Ranked(Ranked::new(Box::new(rank_fn), Box::new(scheduler)))
-    }
-}
-
-impl<S: Scheduler + 'static> From<Box<S>> for PortScheduler {
-    fn from(scheduler: Box<S>) -> Self {
-        Self::Other(scheduler)
-    }
-}
-
-impl From<Box<dyn Scheduler>> for PortScheduler {
-    fn from(scheduler: Box<dyn Scheduler>) -> Self {
-        Self::Other(scheduler)
-    }
-}
-
-impl From<Box<dyn Scheduler + Send>> for PortScheduler {
-    fn from(scheduler: Box<dyn Scheduler + Send>) -> Self {
-        Self::Other(scheduler)
-    }
-}
-
-impl PortScheduler {
-    /// As a scheduler of whole packets.
-    fn whole(self) -> Queue {
-        match self {
-            Self::Decider(decider, capacities) => {
-                Queue::Other(Box::new(Queued::<_, Packet>::with_decider(decider, &capacities)))
-            }
-            Self::Pifo(pifo) => Queue::Other(pifo),
-            Self::Ranked(ranked) => Queue::Ranked(Box::new(ranked)),
-            Self::Other(scheduler) => Queue::Other(scheduler),
-        }
-    }
-}
 
 /// What the queues of a port store of a packet: it is told to them when it is offered, and found again by its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,12 +62,12 @@ impl Queue {
             Discipline::Scheduler(make) => make(info),
         };
         Ok(match made {
-            made if watched => made.whole(),
+            made if watched => whole(made),
             PortScheduler::Decider(decider, capacities) => Self::Decided(Queued::with_decider(decider, &capacities)),
             PortScheduler::Pifo(pifo) if pifo.is_empty() => {
                 Self::Pifo(Pifo::new(pifo.params()).expect("the same was made before"))
             }
-            made => made.whole(),
+            made => whole(made),
         })
     }
 
@@ -167,32 +99,11 @@ impl Queue {
         }
     }
 
-    /// Offers a packet, where packets are stored.
-    #[inline]
-    pub(super) fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
-        match self.scheduler() {
-            Some(scheduler) => scheduler.enqueue(packet, now),
-            None => Enqueued::Dropped { packet, reason: DropReason::Full },
-        }
-    }
-
     /// Tells a rank function of a packet that goes past the scheduler.
     #[cold]
     pub(super) fn rank_unqueued(&mut self, packet: &Packet, now: Time) {
         if let Self::Ranked(ranked) = self {
             ranked.rank_unqueued(packet, now);
-        }
-    }
-
-    /// Takes the next packet, where packets are stored. `unqueued`: it was admitted just now by an idle port and goes past the
-    /// queue, so that no rank function is told of a departure.
-    #[inline]
-    pub(super) fn dequeue(&mut self, unqueued: bool, now: Time) -> Dequeued {
-        match self {
-            Self::Ranked(ranked) if unqueued => ranked.dequeue_unqueued(now),
-            Self::Ranked(ranked) => ranked.dequeue(now),
-            Self::Other(scheduler) => scheduler.dequeue(now),
-            Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_) => Dequeued::Empty,
         }
     }
 
@@ -228,10 +139,30 @@ impl Queue {
             Self::Decided(_) | Self::Ranked(_) | Self::Other(_) => 0,
         }
     }
+}
 
-    /// What an observer sees.
+/// The scheduler of a port where packets are stored; where handles are, it takes none and has none.
+impl Order for Queue {
     #[inline]
-    pub(super) fn inspect(&self) -> &dyn Inspect {
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        match self.scheduler() {
+            Some(scheduler) => scheduler.enqueue(packet, now),
+            None => Enqueued::Dropped { packet, reason: DropReason::Full },
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, unqueued: bool, now: Time) -> Dequeued {
+        match self {
+            Self::Ranked(ranked) if unqueued => ranked.dequeue_unqueued(now),
+            Self::Ranked(ranked) => ranked.dequeue(now),
+            Self::Other(scheduler) => scheduler.dequeue(now),
+            Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_) => Dequeued::Empty,
+        }
+    }
+
+    #[inline]
+    fn inspect(&self) -> &dyn Inspect {
         match self {
             Self::Fifo(fifo) => fifo,
             Self::Pifo(pifo) => pifo,
@@ -239,5 +170,17 @@ impl Queue {
             Self::Ranked(ranked) => &**ranked,
             Self::Other(scheduler) => &**scheduler,
         }
+    }
+}
+
+/// A scheduler of whole packets.
+fn whole(scheduler: PortScheduler) -> Queue {
+    match scheduler {
+        PortScheduler::Decider(decider, capacities) => {
+            Queue::Other(Box::new(Queued::<_, Packet>::with_decider(decider, &capacities)))
+        }
+        PortScheduler::Pifo(pifo) => Queue::Other(pifo),
+        PortScheduler::Ranked(ranked) => Queue::Ranked(Box::new(ranked)),
+        PortScheduler::Other(scheduler) => Queue::Other(scheduler),
     }
 }

@@ -1,8 +1,8 @@
 //! What a run leaves behind.
 
-use super::config::ConfigError;
+use super::error::ConfigError;
 use super::trace_hashes::TraceHashes;
-use pifolab_sched::DropReason;
+use crate::port::PortResult;
 use pifolab_units::{Span, Time};
 use pifolab_workload::flows::Flow;
 use std::fmt;
@@ -23,42 +23,6 @@ pub struct FlowResult {
     pub timeouts: u32,
     /// Data segments that arrived, for the first time, after a later one of the flow.
     pub reordered: u32,
-}
-
-/// What passed one output port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortResult {
-    /// Packets that arrived.
-    pub arrived_packets: u64,
-    /// Their bytes.
-    pub arrived_bytes: u64,
-    /// Packets that were given to the wire.
-    pub sent_packets: u64,
-    /// Their bytes.
-    pub sent_bytes: u64,
-    /// Packets dropped, in the order of [`DropReason::ALL`].
-    pub dropped_packets: [u64; DropReason::ALL.len()],
-    /// Bytes dropped.
-    pub dropped_bytes: u64,
-    /// Packets that waited here when the link failed.
-    pub link_down_packets: u64,
-    /// Packets that were given to the wire and lost there, since the link failed.
-    pub lost_on_wire_packets: u64,
-    /// Packets that were marked (congestion experienced).
-    pub marked_packets: u64,
-    /// The most packets that ever waited.
-    pub most_waiting: u32,
-    /// Packets that wait at the end.
-    pub waiting: u32,
-    /// Time during which the wire was busy, up to the end of the run.
-    pub busy: Span,
-}
-
-impl PortResult {
-    /// Packets dropped for whatever reason.
-    pub fn dropped(&self) -> u64 {
-        self.dropped_packets.iter().sum::<u64>() + self.link_down_packets
-    }
 }
 
 /// Sums over a run.

@@ -12,12 +12,9 @@
 //! queue is everything that waits at a port, however its scheduler divides it; the scheduler's own capacity holds
 //! besides. The packet on the wire is not in the memory.
 
-use super::config::ConfigError;
-use super::net::Net;
+use super::error::ConfigError;
 use super::topology::Topology;
-use crate::observer::{Observer, PacketView, PortId};
-use pifolab_sched::{DropReason, Packet};
-use pifolab_units::{Ratio, Time};
+use pifolab_units::Ratio;
 
 /// The memory of every switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,45 +63,15 @@ impl Pools {
         let switch_of = topology.links.iter().map(|link| (link.from >= topology.hosts).then_some(link.from)).collect();
         Box::new(Self { buffer, switch_of, ports_of })
     }
-}
 
-impl<O: Observer> Net<'_, O> {
-    /// Whether the memory of a port's switch refuses a packet of `size` bytes.
-    #[cold]
-    pub(super) fn memory_refuses(&mut self, number: u32, size: u32, now: Time) -> bool {
-        let Some(pools) = self.pools.take() else { return false };
-        let refused = pools.switch_of[number as usize].is_some_and(|switch| {
-            let mut used = 0;
-            for port in &pools.ports_of[switch as usize] {
-                // What left meanwhile is no longer there.
-                if self.lazy {
-                    self.catch_up::<false>(*port, now);
-                }
-                used += self.ports[*port as usize].backlog;
-            }
-            pools.buffer.refuses(size, self.ports[number as usize].backlog, used)
-        });
-        self.pools = Some(pools);
-        refused
+    /// The ports that share the memory with this one, itself included; none at a host.
+    pub(super) fn beside(&self, port: u32) -> &[u32] {
+        self.switch_of[port as usize].map_or(&[], |switch| &self.ports_of[switch as usize])
     }
 
-    /// Drops a packet that found no room in the memory; the port's scheduler does not hear of it.
-    #[cold]
-    pub(super) fn refuse(&mut self, number: u32, packet: u32, now: Time) {
-        let in_flight = &self.packets[packet as usize];
-        let descriptor = Packet {
-            id: u64::from(packet),
-            flow: in_flight.flow,
-            size: in_flight.size,
-            rank: in_flight.segment.rank,
-            arrival: now,
-        };
-        if self.watched {
-            let scheduler = self.ports[number as usize].queue.inspect();
-            let view = PacketView::from(&descriptor);
-            self.observer.on_drop(PortId(number), view, DropReason::Full, None, scheduler, now);
-        }
-        self.drop_packet(number, packet, descriptor.size, DropReason::Full);
+    /// Whether the memory refuses a packet of `size` bytes at a port where `waiting` bytes wait, while it holds `used` bytes.
+    pub(super) fn refuses(&self, size: u32, waiting: u64, used: u64) -> bool {
+        self.buffer.refuses(size, waiting, used)
     }
 }
 

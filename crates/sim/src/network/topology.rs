@@ -1,7 +1,7 @@
 //! Hosts, switches and the links between them.
 
-use super::ConfigError;
-use super::net::NUMBERS;
+use super::error::ConfigError;
+use super::event::NUMBERS;
 use pifolab_units::{Bytes, Rate, Rounding, Span};
 
 /// One direction of a link: an output port of `from` that leads to `to`.

@@ -4,7 +4,6 @@
 //! written down once stays comparable. A packet's content is hashed where it is created, once and not at every hop: which
 //! slot it has on its way is in the events.
 
-use super::net::{InFlight, Net};
 use crate::trace_hash::TraceHash;
 use pifolab_transport::Segment;
 use pifolab_units::Rank;
@@ -86,34 +85,32 @@ pub(super) mod loss {
     pub(in super::super) const UNREACHABLE: u64 = 0x82;
 }
 
-impl<O> Net<'_, O> {
+impl TraceHashes {
     /// Enters a packet that an end point created into the hashes of its content.
     #[inline]
     pub(super) fn note_packet(&mut self, flow: u32, segment: &Segment) {
         let Segment { rank, seq, ack, payload_bytes, flags, .. } = segment;
         let numbers = u64::from(*seq) << 32 | u64::from(*ack);
         let content = u64::from(flow) << 32 | u64::from(*payload_bytes) << 8 | u64::from(flags.bits());
-        self.trace_hashes.fold(Ingredient::Packets, numbers);
-        self.trace_hashes.fold(Ingredient::Packets, content);
+        self.fold(Ingredient::Packets, numbers);
+        self.fold(Ingredient::Packets, content);
         // Rank 0 leaves a trace as well.
-        self.trace_hashes.fold(Ingredient::Ranks, rank.get() + 1);
+        self.fold(Ingredient::Ranks, rank.get() + 1);
     }
 
     /// Enters a packet that is lost into the hash of drops. `place` says where and why.
-    pub(super) fn note_loss(&mut self, packet: u32, place: u64) {
-        let InFlight { segment, flow, .. } = &self.packets[packet as usize];
-        let numbers = u64::from(*flow) << 32 | u64::from(segment.seq);
-        self.trace_hashes.fold(Ingredient::Drops, place + 1);
-        self.trace_hashes.fold(Ingredient::Drops, numbers);
+    pub(super) fn note_loss(&mut self, flow: u32, seq: u32, place: u64) {
+        self.fold(Ingredient::Drops, place + 1);
+        self.fold(Ingredient::Drops, u64::from(flow) << 32 | u64::from(seq));
     }
 
-    /// Enters the rank that a port gave a packet, unless it is the one that the packet carries: only a rank function gives
+    /// Enters the rank that a port gave a packet, unless it is the one that the packet `carried`: only a rank function gives
     /// another, and ports without one need not come here.
     #[inline]
-    pub(super) fn note_rank(&mut self, number: u32, packet: u32, rank: Rank) {
-        if rank != self.packets[packet as usize].segment.rank {
-            self.trace_hashes.fold(Ingredient::Ranks, u64::from(packet) << 32 | u64::from(number));
-            self.trace_hashes.fold(Ingredient::Ranks, rank.get());
+    pub(super) fn note_rank(&mut self, port: u32, packet: u32, carried: Rank, rank: Rank) {
+        if rank != carried {
+            self.fold(Ingredient::Ranks, u64::from(packet) << 32 | u64::from(port));
+            self.fold(Ingredient::Ranks, rank.get());
         }
     }
 }

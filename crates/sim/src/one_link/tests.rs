@@ -1,7 +1,7 @@
 use super::*;
+use pifolab_sched::Capacity;
 use pifolab_sched::schedulers::{Fifo, FifoParams};
-use pifolab_sched::{Capacity, DropReason, Inspect};
-use pifolab_units::Rank;
+use pifolab_units::{Bytes, Rank};
 use pifolab_workload::{ArrivalProcess, Distribution, FlowAssignment, RankSource, Source};
 
 fn fifo(packets: u32) -> Fifo {
@@ -26,7 +26,7 @@ impl Observer for Log {
     fn on_admit(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, now: Time) {
         self.0.push((now.as_ns(), '+', packet.id));
     }
-    fn on_drop(&mut self, _: PortId, packet: PacketView, _: DropReason, _: Option<u32>, _: &dyn Inspect, now: Time) {
+    fn on_drop(&mut self, _: PortId, packet: PacketView, _: Loss, _: &dyn Inspect, now: Time) {
         self.0.push((now.as_ns(), 'x', packet.id));
     }
     fn on_dequeue(&mut self, _: PortId, packet: PacketView, _: u32, _: &dyn Inspect, now: Time) {

@@ -1,8 +1,9 @@
 //! A suite that cannot fail proves nothing: wrong schedulers must be caught, each by the check that is meant for it.
 
 use super::*;
-use pifolab_sched::params::Info;
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet};
+use crate::{Answer, Offer, Oracle};
+use pifolab_sched::params::{Args, FromArgs, Info, ParamError};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
 use pifolab_units::{Bytes, Time};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
@@ -77,9 +78,9 @@ fn verdict<const FAULT: u8>() -> String {
 }
 
 fn static_verdict(line: &'static Line) -> String {
-    let check = |case: Case| line.check(&case).map_err(TestCaseError::fail);
+    let check = |case: Case| check(line, &case).map_err(TestCaseError::fail);
     let config = Config { failure_persistence: None, ..Config::default() };
-    match TestRunner::new(config).run(&Case::strategy(line), check) {
+    match TestRunner::new(config).run(&Case::strategy(line.settings), check) {
         Err(TestError::Fail(reason, _)) => reason.to_string(),
         other => panic!("the fault was not noticed: {other:?}"),
     }
@@ -98,6 +99,109 @@ fn each_fault_is_caught_by_the_check_that_is_meant_for_it() {
     ] {
         assert!(verdict.contains(expected), "{verdict}");
     }
+}
+
+/// A first-in first-out queue of two packets that gives up what has waited for more than 5 ns.
+struct Impatient(Vec<Packet>);
+
+const PATIENCE_NS: u64 = 5;
+
+impl FromArgs for Impatient {
+    const INFO: Info = <schedulers::Fifo>::INFO;
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        let _ = pifolab_sched::params::read_capacity(args)?;
+        Ok(Self(Vec::new()))
+    }
+}
+
+impl Scheduler for Impatient {
+    fn enqueue(&mut self, packet: Packet, _: Time) -> Enqueued {
+        if self.0.len() == 2 {
+            return Enqueued::Dropped { packet, reason: DropReason::Full };
+        }
+        let rank = packet.rank;
+        self.0.push(packet);
+        Enqueued::Admitted { queue: 0, rank }
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued {
+        if self.0.is_empty() {
+            return Dequeued::Empty;
+        }
+        let packet = self.0.remove(0);
+        if now.since(packet.arrival) > pifolab_units::Span::from_ns(PATIENCE_NS) {
+            return Dequeued::Dropped { packet, reason: DropReason::Admission };
+        }
+        Dequeued::Packet { packet, queue: 0 }
+    }
+}
+
+impl Inspect for Impatient {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(self.0.iter().map(|packet| u64::from(packet.size)).sum())
+    }
+
+    fn capacity(&self) -> Capacity {
+        Capacity::Packets(2)
+    }
+}
+
+/// Its oracle: ids and arrivals.
+struct ImpatientOracle(Vec<(u64, u64)>);
+
+impl From<Settings> for ImpatientOracle {
+    fn from(_: Settings) -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl Oracle for ImpatientOracle {
+    fn enqueue(&mut self, offer: Offer, now_ns: u64) -> Answer {
+        if self.0.len() == 2 {
+            return Answer::Dropped(DropReason::Full);
+        }
+        self.0.push((offer.id, now_ns));
+        Answer::admitted(0)
+    }
+
+    fn dequeue(&mut self, now_ns: u64) -> Answer {
+        match self.0.first().copied() {
+            None => Answer::Empty,
+            Some((id, arrival)) => {
+                self.0.remove(0);
+                if now_ns - arrival > PATIENCE_NS {
+                    Answer::GivenUp(id, DropReason::Admission)
+                } else {
+                    Answer::Sent(id)
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_scheduler_may_give_packets_up_at_dequeue_if_it_says_so() {
+    let silent = Box::leak(Box::new(line::<Impatient, ImpatientOracle>(two_packets, FIFO)));
+    assert!(static_verdict(silent).contains("it gave a packet up, which it does not declare"));
+    let declared: &'static Line = Box::leak(Box::new(line::<Impatient, ImpatientOracle>(
+        two_packets,
+        &[QueuesInArrivalOrder, Property::GivesUp],
+    )));
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let gave_up = std::cell::Cell::new(0);
+    let hold = |case: Case| {
+        let mut scheduler = declared.build(&case.settings).unwrap();
+        let answers = case.ops.iter().map(|op| op.apply(&mut *scheduler));
+        gave_up.set(gave_up.get() + answers.filter(|answer| matches!(answer, Answer::GivenUp(..))).count());
+        check(declared, &case).map_err(TestCaseError::fail)
+    };
+    TestRunner::new(config).run(&Case::strategy(declared.settings), hold).unwrap();
+    assert!(gave_up.get() > 100, "{} packets were given up", gave_up.get());
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! What happens in a network, in one word.
+
+/// What happens.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// The packet reaches the far end of the port's link.
+    Arrive { port: u32, packet: u32 },
+    /// The packet on the port's wire is completely sent (event-per-departure mode only).
+    Depart { port: u32 },
+    /// The timer of a port whose scheduler held its packets back: it may release one now.
+    Release { port: u32 },
+    /// The next flows start.
+    Start { flow: u32 },
+    /// The sender's timer may have expired. `arm` names the setting in event-per-setting mode.
+    SenderTimer { flow: u32, arm: u32 },
+    /// The receiver's timer may have expired.
+    ReceiverTimer { flow: u32, arm: u32 },
+    /// Links fail or are repaired, from this change on.
+    Links { change: u32 },
+}
+
+/// Numbers of ports, flows and packets stay below this, so that an event fits in one word.
+pub(super) const NUMBERS: u32 = 1 << 30;
+
+/// An event in one word, as the event queue holds it: three bits for its kind, twice thirty for its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packed(u64);
+
+impl Packed {
+    /// A word for each event.
+    pub(super) const fn word(self) -> u64 {
+        self.0
+    }
+}
+
+impl Event {
+    #[inline]
+    pub(super) fn pack(self) -> Packed {
+        let (kind, a, b) = match self {
+            Self::Arrive { port, packet } => (0, port, packet),
+            Self::Depart { port } => (1, port, 0),
+            Self::Release { port } => (2, port, 0),
+            Self::Start { flow } => (3, flow, 0),
+            Self::SenderTimer { flow, arm } => (4, flow, arm % NUMBERS),
+            Self::ReceiverTimer { flow, arm } => (5, flow, arm % NUMBERS),
+            Self::Links { change } => (6, change, 0),
+        };
+        Packed(kind << 60 | u64::from(a) << 30 | u64::from(b))
+    }
+}
+
+impl Packed {
+    /// The port and the packet, if this is an arrival: the common case, without the others.
+    #[inline(always)]
+    pub(super) fn arrival(self) -> Option<(u32, u32)> {
+        (self.0 >> 60 == 0).then_some(((self.0 >> 30) as u32, self.0 as u32 % NUMBERS))
+    }
+
+    /// Its two numbers, whatever they mean.
+    #[inline(always)]
+    pub(super) fn numbers(self) -> (u32, u32) {
+        ((self.0 >> 30) as u32 % NUMBERS, self.0 as u32 % NUMBERS)
+    }
+
+    #[inline(always)]
+    pub(super) fn unpack(self) -> Event {
+        let (a, b) = self.numbers();
+        match self.0 >> 60 {
+            0 => Event::Arrive { port: a, packet: b },
+            1 => Event::Depart { port: a },
+            2 => Event::Release { port: a },
+            3 => Event::Start { flow: a },
+            4 => Event::SenderTimer { flow: a, arm: b },
+            5 => Event::ReceiverTimer { flow: a, arm: b },
+            _ => Event::Links { change: a },
+        }
+    }
+}

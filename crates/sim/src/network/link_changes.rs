@@ -1,0 +1,67 @@
+//! What a link that fails does to the packets that wait for it.
+
+use super::net::Net;
+use super::port::take_next;
+use super::queue::Handle;
+use super::trace_hashes::loss::WAITING;
+use crate::observer::{Observer, PortId};
+use crate::port::{Order, Served};
+use pifolab_units::Time;
+
+impl<O: Observer> Net<'_, O> {
+    /// Everything that changes now, from the change number `first` on.
+    #[cold]
+    pub(super) fn change_links(&mut self, first: u32, now: Time) {
+        let Some(mut failures) = self.failures.take() else { return };
+        for port in failures.change(first, now) {
+            if self.lazy {
+                self.catch_up::<false>(port, now);
+            }
+            self.flush(port, now);
+        }
+        let (topology, down) = failures.state();
+        self.routes.rebuild(topology, down);
+        self.failures = Some(failures);
+    }
+
+    /// Loses everything that waits at a port.
+    fn flush(&mut self, number: u32, now: Time) {
+        self.stop_timer(number);
+        let mut time = now;
+        loop {
+            let (port, mut told) = self.port(number);
+            if port.waiting == 0 {
+                break;
+            }
+            if port.queue.stores_handles() {
+                let Handle { number: packet, size } = take_next(port);
+                self.lose_waiting(number, packet, size);
+                continue;
+            }
+            match port.serve(false, time, &mut told) {
+                Served::Packet(packet, _) => {
+                    if told.watched {
+                        told.observer.on_link_down(PortId(number), (&packet).into(), port.queue.inspect(), now);
+                    }
+                    self.lose_waiting(number, packet.id as u32, packet.size);
+                }
+                // What it holds back is lost as well.
+                Served::NotBefore(later) => time = later,
+                Served::Nothing => {
+                    if self.ports[number as usize].waiting > 0 {
+                        // It keeps what it admitted: the accounts will show it at once.
+                        self.next_check = 0;
+                    }
+                    break;
+                }
+            }
+        }
+    }
+
+    fn lose_waiting(&mut self, number: u32, packet: u32, size: u32) {
+        let (port, mut told) = self.port(number);
+        port.losses.link_down_packets += 1;
+        port.losses.dropped_bytes += u64::from(size);
+        told.forget(packet, WAITING);
+    }
+}

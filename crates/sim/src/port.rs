@@ -1,0 +1,416 @@
+//! An output port: a scheduler, a serialiser, accounts, and one timer. The ports of a network and the port of one link are
+//! the same; what differs is who drives them.
+//!
+//! What becomes of packets is decided in two places and nowhere else: [`Port::enqueue`] takes whatever a scheduler may
+//! answer to a packet, [`Port::serve`] whatever it may answer when the wire is free. A packet can be dropped at either, for
+//! any reason.
+//!
+//! A scheduler that holds packets but may send none before some instant sets the port's timer ([`Port::wait_until`]). There is
+//! one, and a packet that is sent meanwhile stops it.
+
+use crate::event_queue::EventId;
+use crate::network::Link;
+use crate::observer::{Loss, PacketView};
+use pifolab_sched::{Dequeued, DropReason, Enqueued, Inspect, Packet};
+use pifolab_units::{Bytes, Rounding, Span, Time};
+
+pifolab_params::choices! {
+    /// How long a packet that comes from a port's queue occupies the wire.
+    #[derive(Default)]
+    pub enum WireTime {
+        /// Its own serialisation time. The default.
+        #[default]
+        Own = "own": "its own",
+        /// The serialisation time of the packet that the port sent before it, as in the fork of Netbench behind PACKS. A
+        /// packet that finds the port idle takes its own. For repeating published runs only.
+        OfPacketBefore = "of-packet-before":
+            "that of the packet which its port sent before it, as in PACKS's public code",
+    }
+}
+
+pifolab_params::choices! {
+    /// What a packet meets that arrives at an idle port with an empty queue.
+    #[derive(Default)]
+    pub enum IdlePort {
+        /// The scheduler, like every packet: it may refuse it, and its state sees it. The default.
+        #[default]
+        Scheduler = "scheduler": "its scheduler, like every packet",
+        /// The wire: the scheduler never hears of it (most ports of the Netbench forks).
+        Bypass = "bypass": "the wire: the scheduler never hears of it",
+        /// The scheduler's admission: its rank function, window and counters see the packet and it may be refused; if it is
+        /// admitted it goes to the wire at once, and the rank function is not told of a departure, since it never waited
+        /// (the AIFO ports of the AIFO paper's fork).
+        Admission = "admission": "the scheduler's admission test, then the wire at once",
+        /// The wire, but the rank function gives it a rank: the scheduler never hears of it (STFQ over PACKS in PACKS's public
+        /// code).
+        Ranked = "ranked": "the wire, with a rank: the rank function sees it, the scheduler does not",
+    }
+}
+
+/// What orders the packets of a port.
+pub(crate) trait Order {
+    /// Offers a packet.
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued;
+
+    /// Takes the next packet. `unqueued`: it was admitted just now by an idle port and goes past the queue, so that no rank
+    /// function is told of a departure.
+    fn dequeue(&mut self, unqueued: bool, now: Time) -> Dequeued;
+
+    /// What an observer sees.
+    fn inspect(&self) -> &dyn Inspect;
+}
+
+/// Who is told what a scheduler did with packets.
+pub(crate) trait Listener {
+    /// `packet` was stored in `queue`, with the rank that it has here.
+    fn admitted(&mut self, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time);
+
+    /// `packet` is lost, and booked as lost.
+    fn dropped(&mut self, packet: &Packet, loss: Loss, scheduler: &dyn Inspect, now: Time);
+}
+
+/// What a port that may send gets from its scheduler.
+pub(crate) enum Served {
+    /// This packet, out of this queue.
+    Packet(Packet, u32),
+    /// Packets wait, but none may leave before this instant.
+    NotBefore(Time),
+    /// Nothing.
+    Nothing,
+}
+
+/// What passed one output port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortResult {
+    /// Packets that arrived.
+    pub arrived_packets: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
+    /// Packets that were given to the wire.
+    pub sent_packets: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Packets dropped, in the order of [`DropReason::ALL`].
+    pub dropped_packets: [u64; DropReason::ALL.len()],
+    /// Bytes dropped.
+    pub dropped_bytes: u64,
+    /// Packets that waited here when the link failed.
+    pub link_down_packets: u64,
+    /// Packets that were given to the wire and lost there, since the link failed.
+    pub lost_on_wire_packets: u64,
+    /// Packets that were marked (congestion experienced).
+    pub marked_packets: u64,
+    /// The most packets that ever waited.
+    pub most_waiting: u32,
+    /// Packets that wait at the end.
+    pub waiting: u32,
+    /// Time during which the wire was busy, up to the end of the run.
+    pub busy: Span,
+}
+
+impl PortResult {
+    /// Packets dropped for whatever reason.
+    pub fn dropped(&self) -> u64 {
+        self.dropped_packets.iter().sum::<u64>() + self.link_down_packets
+    }
+}
+
+/// What every packet adds to.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Traffic {
+    pub(crate) arrived_packets: u64,
+    pub(crate) arrived_bytes: u64,
+    sent_packets: u64,
+    sent_bytes: u64,
+    busy: Span,
+}
+
+/// What few packets add to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Losses {
+    pub(crate) marked_packets: u64,
+    pub(crate) link_down_packets: u64,
+    pub(crate) lost_on_wire_packets: u64,
+    dropped_packets: [u64; DropReason::ALL.len()],
+    pub(crate) dropped_bytes: u64,
+}
+
+/// When a port looks again at a scheduler that holds its packets back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wakeup {
+    pub(crate) time: Time,
+    /// The event that it is, where there is an event queue.
+    pub(crate) event: Option<EventId>,
+}
+
+/// One output port. What every packet touches comes first and fills two cache lines.
+#[repr(C, align(64))]
+pub(crate) struct Port<Q> {
+    /// The wire is busy until then.
+    pub(crate) busy_until: Time,
+    pub(crate) delay: Span,
+    /// Picoseconds per byte, or 0 if that is no whole number.
+    ps_per_byte: u64,
+    /// Bytes in the queue.
+    pub(crate) backlog: u64,
+    pub(crate) ecn_threshold: u64,
+    /// Packets of fewer bytes need not ask the scheduler while nothing waits and the wire is idle.
+    pub(crate) passes_below: u64,
+    pub(crate) ecn_threshold_packets: u32,
+    /// Packets in the queue.
+    pub(crate) waiting: u32,
+    /// The node at the far end.
+    pub(crate) to: u32,
+    pub(crate) idle: IdlePort,
+    pub(crate) at_host: bool,
+    pub(crate) wants_hints: bool,
+    /// The scheduler holds packets but releases none yet: the timer runs.
+    pub(crate) held_back: bool,
+    /// The packet on the wire takes room in the buffer.
+    pub(crate) counts_serving: bool,
+    pub(crate) wire_time: WireTime,
+    pub(crate) traffic: Traffic,
+    pub(crate) most_waiting: u32,
+    /// Bytes of the packet on the wire, where that takes room in the buffer.
+    serving_bytes: u32,
+    /// The packet on the wire, where departures are events.
+    pub(crate) serving: Option<u32>,
+    pub(crate) queue: Q,
+    /// Capacity of a drop-tail queue; without limit otherwise.
+    pub(crate) most_packets: u32,
+    pub(crate) most_bytes: u64,
+    pub(crate) link: Link,
+    /// Bytes of the last packet sent; kept only where it times the next one.
+    size_before: u32,
+    timer: Wakeup,
+    pub(crate) losses: Losses,
+}
+
+impl<Q: Order> Port<Q> {
+    /// An idle port on this link. What a network may choose besides is set by field.
+    pub(crate) fn new(queue: Q, link: Link) -> Self {
+        const BIT_PS_PER_S: u64 = 8_000_000_000_000;
+        let bps = link.rate.as_bps();
+        Self {
+            busy_until: Time::ZERO,
+            delay: link.delay,
+            ps_per_byte: if BIT_PS_PER_S.is_multiple_of(bps) { BIT_PS_PER_S / bps } else { 0 },
+            backlog: 0,
+            ecn_threshold: u64::MAX,
+            passes_below: 0,
+            ecn_threshold_packets: u32::MAX,
+            waiting: 0,
+            to: link.to,
+            idle: IdlePort::Scheduler,
+            at_host: false,
+            wants_hints: false,
+            held_back: false,
+            counts_serving: false,
+            wire_time: WireTime::Own,
+            traffic: Traffic::default(),
+            most_waiting: 0,
+            serving_bytes: 0,
+            serving: None,
+            queue,
+            most_packets: u32::MAX,
+            most_bytes: u64::MAX,
+            link,
+            size_before: 0,
+            timer: Wakeup { time: Time::ZERO, event: None },
+            losses: Losses::default(),
+        }
+    }
+
+    /// Books a packet that arrives.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, size: u32) {
+        self.traffic.arrived_packets += 1;
+        self.traffic.arrived_bytes += u64::from(size);
+    }
+
+    /// Offers a packet to the scheduler.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, packet: Packet, now: Time, listener: &mut impl Listener) {
+        let mut view = PacketView::from(&packet);
+        let (queue, rank) = match self.queue.enqueue(packet, now) {
+            Enqueued::Admitted { queue, rank } => (queue, rank),
+            Enqueued::Evicted { queue, rank, victims } => {
+                for victim in victims.iter() {
+                    self.give_up(victim, DropReason::PushedOut, now, listener);
+                }
+                (queue, rank)
+            }
+            Enqueued::Dropped { packet, reason } => return self.refuse(&packet, reason, now, listener),
+        };
+        self.waiting += 1;
+        self.backlog += u64::from(view.size);
+        view.rank = rank;
+        listener.admitted(view, queue, self.queue.inspect(), now);
+    }
+
+    /// Asks the scheduler for what to send.
+    ///
+    /// # Panics
+    /// If the scheduler names an instant that is not to come.
+    #[inline]
+    pub(crate) fn serve(&mut self, unqueued: bool, now: Time, listener: &mut impl Listener) -> Served {
+        loop {
+            match self.queue.dequeue(unqueued, now) {
+                Dequeued::Packet { packet, queue } => {
+                    self.leave(packet.size);
+                    return Served::Packet(packet, queue);
+                }
+                Dequeued::Dropped { packet, reason } => self.give_up(&packet, reason, now, listener),
+                Dequeued::NotBefore(time) => {
+                    assert!(time > now, "the scheduler may not serve before {time}, yet it is {now}");
+                    return Served::NotBefore(time);
+                }
+                Dequeued::Empty => return Served::Nothing,
+            }
+        }
+    }
+
+    /// Refuses a packet, as the scheduler's answer to it or in its place.
+    #[inline]
+    pub(crate) fn refuse(&mut self, packet: &Packet, reason: DropReason, now: Time, listener: &mut impl Listener) {
+        let loss = Loss::refused_by(self.queue.inspect(), packet, reason);
+        self.drop_packet(packet, loss, now, listener);
+    }
+
+    /// Loses a packet that waited.
+    #[inline]
+    fn give_up(&mut self, packet: &Packet, reason: DropReason, now: Time, listener: &mut impl Listener) {
+        self.leave(packet.size);
+        let loss = Loss::given_up_by(self.queue.inspect(), reason);
+        self.drop_packet(packet, loss, now, listener);
+    }
+
+    /// Books a drop and tells of it.
+    #[inline]
+    pub(crate) fn drop_packet(&mut self, packet: &Packet, loss: Loss, now: Time, listener: &mut impl Listener) {
+        self.lose(packet.size, loss.reason);
+        listener.dropped(packet, loss, self.queue.inspect(), now);
+    }
+
+    /// What does not balance, if anything.
+    pub(crate) fn imbalance(&self) -> Option<String> {
+        let Traffic { arrived_packets, arrived_bytes, sent_packets, sent_bytes, .. } = self.traffic;
+        let dropped = self.losses.dropped_packets.iter().sum::<u64>() + self.losses.link_down_packets;
+        let packets = sent_packets + dropped + u64::from(self.waiting);
+        let bytes = sent_bytes + self.losses.dropped_bytes + self.backlog;
+        let queue = self.queue.inspect();
+        let (held_packets, held_bytes) = (queue.len(), queue.backlog().0);
+        let problem = if arrived_packets != packets {
+            format!("{arrived_packets} packets arrived, {packets} are accounted for")
+        } else if arrived_bytes != bytes {
+            format!("{arrived_bytes} B arrived, {bytes} B are accounted for")
+        } else if self.waiting as usize != held_packets {
+            format!("{} packets should wait, the scheduler holds {held_packets}", self.waiting)
+        } else if self.backlog != held_bytes {
+            format!("{} B should wait, the scheduler holds {held_bytes} B", self.backlog)
+        } else {
+            return None;
+        };
+        Some(format!("port {} -> {}: {problem}", self.link.from, self.link.to))
+    }
+}
+
+impl<Q> Port<Q> {
+    /// The time that `bytes` take on the wire.
+    #[inline]
+    pub(crate) fn serialisation(&self, bytes: u32, rounding: Rounding) -> Span {
+        if self.ps_per_byte == 0 {
+            return self.link.rate.serialisation(Bytes(bytes.into()), rounding);
+        }
+        let ps = self.ps_per_byte * u64::from(bytes);
+        Span::from_ps(match rounding {
+            Rounding::UpToPicosecond => ps,
+            Rounding::DownToNanosecond => ps / 1_000 * 1_000,
+        })
+    }
+
+    /// Books the transmission of a packet of `size` bytes, from the queue or not, that begins at `now`.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, size: u32, queued: bool, now: Time, rounding: Rounding) {
+        let mut timed = size;
+        if self.wire_time == WireTime::OfPacketBefore {
+            timed = if queued && self.size_before > 0 { self.size_before } else { size };
+            self.size_before = size;
+        }
+        self.busy_until = now.saturating_add(self.serialisation(timed, rounding));
+        if self.counts_serving {
+            self.serving_bytes = size;
+        }
+        self.traffic.sent_packets += 1;
+        self.traffic.sent_bytes += u64::from(size);
+        self.traffic.busy += self.busy_until.since(now);
+    }
+
+    /// Books a packet that waits.
+    #[inline(always)]
+    pub(crate) fn wait(&mut self, size: u32) {
+        self.waiting += 1;
+        self.backlog += u64::from(size);
+        self.most_waiting = self.most_waiting.max(self.waiting);
+    }
+
+    /// Books a packet that no longer waits.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self, size: u32) {
+        self.waiting -= 1;
+        self.backlog -= u64::from(size);
+    }
+
+    /// Books a drop.
+    #[inline]
+    pub(crate) fn lose(&mut self, size: u32, reason: DropReason) {
+        self.losses.dropped_packets[reason as usize] += 1;
+        self.losses.dropped_bytes += u64::from(size);
+    }
+
+    /// Whether a packet finds no room because the packet on the wire takes some.
+    #[inline]
+    pub(crate) fn no_room_beside_serving(&self, bytes: u32) -> bool {
+        self.counts_serving
+            && (self.waiting + 1 >= self.most_packets
+                || self.backlog + u64::from(self.serving_bytes) + u64::from(bytes) > self.most_bytes)
+    }
+
+    /// Sets the timer.
+    #[cold]
+    pub(crate) fn wait_until(&mut self, time: Time, event: Option<EventId>) {
+        self.held_back = true;
+        self.timer = Wakeup { time, event };
+    }
+
+    /// The timer, if it runs.
+    pub(crate) fn timer(&self) -> Option<Wakeup> {
+        self.held_back.then_some(self.timer)
+    }
+
+    /// Stops the timer and returns it, if it ran.
+    #[inline]
+    pub(crate) fn stop_timer(&mut self) -> Option<Wakeup> {
+        std::mem::take(&mut self.held_back).then_some(self.timer)
+    }
+
+    /// What passed the port in a run that ends at `end`.
+    pub(crate) fn result(&self, end: Time) -> PortResult {
+        let beyond = self.busy_until.as_ps().saturating_sub(end.as_ps());
+        PortResult {
+            arrived_packets: self.traffic.arrived_packets,
+            arrived_bytes: self.traffic.arrived_bytes,
+            sent_packets: self.traffic.sent_packets,
+            sent_bytes: self.traffic.sent_bytes,
+            dropped_packets: self.losses.dropped_packets,
+            dropped_bytes: self.losses.dropped_bytes,
+            marked_packets: self.losses.marked_packets,
+            link_down_packets: self.losses.link_down_packets,
+            lost_on_wire_packets: self.losses.lost_on_wire_packets,
+            most_waiting: self.most_waiting,
+            waiting: self.waiting,
+            busy: Span::from_ps(self.traffic.busy.as_ps().saturating_sub(beyond)),
+        }
+    }
+}

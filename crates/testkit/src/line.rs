@@ -1,0 +1,71 @@
+//! A scheduler of the suite: how it is built, its oracle, and what it promises.
+
+use crate::{Oracle, Settings, Source};
+use pifolab_sched::Scheduler;
+use pifolab_sched::params::{Args, FromArgs, ParamError};
+
+/// What a scheduler declares beyond the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Property {
+    /// It pushes residents out, only ever for a lower rank.
+    Evicts,
+    /// With `ties = heap` a resident of the arriving packet's own rank may leave.
+    EvictsInHeapOrder,
+    /// It sends the lowest rank first.
+    LowestRankFirst,
+    /// Of equal ranks it sends the earliest arrival first.
+    TiesInArrivalOrder,
+    /// Each of its queues is first-in first-out.
+    QueuesInArrivalOrder,
+    /// It serves the first queue that holds a packet.
+    HighestPriorityFirst,
+    /// It holds packets back until they are eligible.
+    MayWait,
+    /// It may drop a packet that it holds when it is asked for one.
+    GivesUp,
+}
+
+/// One scheduler of the suite.
+pub struct Line {
+    /// Its name in the library.
+    pub name: &'static str,
+    build: fn(Args) -> Result<Box<dyn Scheduler>, ParamError>,
+    /// Draws settings that the library accepts.
+    pub settings: fn(&mut Source<'_>) -> Settings,
+    oracle: fn(&Settings) -> Box<dyn Oracle>,
+    properties: &'static [Property],
+}
+
+/// The line of the scheduler `S` with the oracle `O`.
+pub(crate) const fn line<S: FromArgs + Scheduler + 'static, O: Oracle + From<Settings> + 'static>(
+    settings: fn(&mut Source<'_>) -> Settings,
+    properties: &'static [Property],
+) -> Line {
+    Line {
+        name: S::INFO.name,
+        build: |args| Ok(Box::new(S::build(args)?)),
+        settings,
+        oracle: |settings| Box::new(O::from(settings.clone())),
+        properties,
+    }
+}
+
+impl Line {
+    /// The library's scheduler.
+    ///
+    /// # Errors
+    /// Settings that it does not accept.
+    pub fn build(&self, settings: &Settings) -> Result<Box<dyn Scheduler>, String> {
+        (self.build)(settings.to_args(self.name)).map_err(|error| format!("{settings}: {error}"))
+    }
+
+    /// Its oracle.
+    pub fn oracle(&self, settings: &Settings) -> Box<dyn Oracle> {
+        (self.oracle)(settings)
+    }
+
+    /// Whether it declares `property`.
+    pub fn has(&self, property: Property) -> bool {
+        self.properties.contains(&property)
+    }
+}
