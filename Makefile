@@ -81,7 +81,7 @@ check: build
 	$(BIN)/ruff format --check python scripts
 	$(BIN)/ruff check python scripts
 	$(BIN)/mypy
-	$(BIN)/python -m pytest python/tests/test_imports.py
+	$(BIN)/python -m pytest python/tests/test_imports.py python/tests/test_import_circles.py
 	$(MAKE) docs
 	scripts/test_dataplane.sh check
 

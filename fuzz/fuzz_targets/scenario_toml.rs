@@ -47,7 +47,7 @@ fuzz_target!(|input: (u8, &str)| {
     let spec = match network {
         None => Spec::parse(rest, "fuzz").and_then(|mut spec| {
             spec.set("link.rate_gbps", "10")?;
-            spec.validate(&())
+            ValidSpec::new(spec, &())
         }),
         Some(start) => {
             // A fat tree has k^3 / 4 hosts.
@@ -55,7 +55,7 @@ fuzz_target!(|input: (u8, &str)| {
                 return;
             }
             let text = format!("duration_ms = 1\n{}{rest}", start.concat());
-            Spec::parse(&text, "fuzz").and_then(|spec| spec.validate(&()))
+            Spec::parse(&text, "fuzz").and_then(|spec| ValidSpec::new(spec, &()))
         }
     };
     match spec {

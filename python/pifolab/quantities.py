@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
-__all__ = ["count_text", "rate_text", "size_text", "time_text", "time_unit"]
+__all__ = ["count_text", "number", "rate_text", "size_text", "time_text", "time_unit"]
 
 _TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 
@@ -63,6 +64,17 @@ def rate_text(rate_bps: float) -> str:
         if rate_bps >= size:
             return f"{rate_bps / size:.4g} {unit}"
     return f"{rate_bps:.4g} b/s"
+
+
+def number(value: Fraction) -> int | float:
+    """Return an integer where `value` is one, else the nearest float.
+
+    Examples
+    --------
+    >>> number(Fraction(4, 2)), number(Fraction(1, 2))
+    (2, 0.5)
+    """
+    return int(value) if value.denominator == 1 else float(value)
 
 
 def count_text(count: int, what: str) -> str:

@@ -181,7 +181,7 @@ def test_advise_takes_the_trace_options_of_compare(uniform, tmp_path, capsys):
 
 def _trace_flags(command: str) -> set[str]:
     """Return the flags of `compare` that concern a trace, of which the command must have all."""
-    from pifolab.cli.parser import complete_parser
+    from pifolab.cli.commands import complete_parser
 
     known = {flag for action in complete_parser()._commands[command]._actions for flag in action.option_strings}
     wanted = {"--trace", "--rank", "--rate-gbps", "--speed-up", "--sort", "--duration-s", "--set"}

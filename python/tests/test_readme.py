@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pifolab.cli.parser import complete_parser
+from pifolab.cli.commands import complete_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -2,11 +2,10 @@
 //! stream, that exchange their best traces after each round. A round is a fixed number of evaluations, so that the answer
 //! depends on the seed and on the number of rounds, not on the number of workers.
 
+use crate::answer::{Answer, Error, Progress};
 use crate::meter::Judge;
-use crate::metric::Amount;
 use crate::problem::{Limits, Problem};
-use crate::solve::{Answer, Error, Progress};
-use crate::variation::Variation;
+use crate::variation::{Candidate, Variation};
 use pifolab_workload::Stream;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,14 +46,6 @@ pub struct Guidance {
     pub strategies: Vec<Strategy>,
     /// A trace, with the ranks that windows start with, to begin with.
     pub initial: Option<(Vec<u64>, Option<Vec<u64>>)>,
-}
-
-/// A trace under search: the ranks of the adversary's own packets, and the start window if it is searched.
-#[derive(Clone, Debug)]
-pub(crate) struct Candidate {
-    pub own: Vec<u64>,
-    pub window: Option<Vec<u64>>,
-    pub gap: Amount,
 }
 
 const ISLANDS: usize = 6;

@@ -4,6 +4,7 @@
 //! the schedulers of the library themselves, through a narrow contract ([`Machine`]): offer a packet, take one, snapshot,
 //! restore, a canonical key of the state. None of them models a scheduler.
 
+mod answer;
 mod automaton;
 mod constraint;
 mod exact;
@@ -22,6 +23,7 @@ mod story;
 mod trace;
 mod variation;
 
+pub use answer::{Answer, Error, Progress};
 pub use constraint::{Constraint, Trend};
 pub use guided::{Guidance, Strategy, guide};
 pub use library::{library, library_names};
@@ -32,6 +34,6 @@ pub use outcome::{Fate, Outcome};
 pub use problem::{Limits, Problem};
 pub use replayed::Replayed;
 pub use shrink::shrink;
-pub use solve::{Answer, Error, Method, Progress, attack, gap_of, solve};
+pub use solve::{Method, attack, gap_of, solve};
 pub use story::{Event, Moment, tell};
 pub use trace::Trace;

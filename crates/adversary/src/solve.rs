@@ -1,5 +1,6 @@
 //! The exact search from a problem to an answer, or what stands in the way.
 
+use crate::answer::{Answer, Error, Progress};
 use crate::automaton::{Automaton, Failure, Layer, Out};
 use crate::exact;
 use crate::guided::{Guidance, guide};
@@ -9,37 +10,6 @@ use crate::outcome::Outcome;
 use crate::problem::{Limits, Problem};
 use crate::trace::Trace;
 use crate::variation;
-
-/// The worst trace, as far as it was found.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    /// metric(a) - metric(b), or metric(a).
-    pub gap: Amount,
-    /// No allowed trace has a larger gap; `None` if nothing is known.
-    pub bound: Option<Amount>,
-    /// Whether `gap` is the largest.
-    pub proven: bool,
-    /// The trace.
-    pub trace: Trace,
-    /// The ranks that windows start with, if they were searched.
-    pub start_window: Option<Vec<u64>>,
-    /// How many steps of both schedulers, or whole runs, it took.
-    pub evaluations: u64,
-}
-
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// No trace satisfies the constraints.
-    Impossible,
-    /// The exact search cannot take this problem; the reason as a clause.
-    Unsuited(String),
-    /// The limits were reached before any trace was complete.
-    Limits,
-}
-
-/// Called with the best gap so far and the evaluations.
-pub type Progress<'a> = dyn FnMut(Amount, u64) + 'a;
 
 /// The exact search numbers ranks by bytes.
 const MOST_RANKS: usize = 255;

@@ -1,12 +1,19 @@
 //! Random traces and random changes of traces, within the constraints.
 
 use crate::constraint::Trend;
-use crate::guided::Candidate;
 use crate::meter::{Judge, Run};
 use crate::metric::Amount;
 use crate::problem::{Limits, Problem};
 use crate::trace::Trace;
 use pifolab_workload::Stream;
+
+/// A trace under search: the ranks of the adversary's own packets, and the start window if it is searched.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub own: Vec<u64>,
+    pub window: Option<Vec<u64>>,
+    pub gap: Amount,
+}
 
 pub(crate) struct Variation<'a> {
     problem: &'a Problem<'a>,

@@ -1,28 +1,9 @@
 //! Choices: an enum whose words, parser, printer and C constants come from one list.
 
-use crate::{FromValue, Kind, Value, Word};
+use crate::{Choice, FromValue, Kind, Value, Word};
 use alloc::format;
 use alloc::string::String;
 use pifolab_units::Rounding;
-
-/// An enum that is written as one word. Made by [`choices!`](crate::choices).
-pub trait Choice: Copy + 'static {
-    /// The words, each with its meaning.
-    const WORDS: &'static [Word];
-    /// The variants in the order of their words.
-    const ALL: &'static [Self];
-
-    /// The variant that is written `word`.
-    fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|choice| choice.as_word() == word)
-    }
-
-    /// How it is written.
-    fn as_word(self) -> &'static str;
-
-    /// Its number in C.
-    fn code(self) -> u32;
-}
 
 /// Declares an enum and its words: `Variant = "word": "meaning"`. The variants get their numbers in C in this order.
 ///

@@ -37,17 +37,17 @@ extern crate alloc;
 
 mod args;
 mod choice;
+mod closest;
 mod param;
 mod parse;
-mod table;
 mod value;
 
 pub use args::{Args, Component, ParamError};
-pub use choice::{Choice, c_constants, rounding_word};
-pub use param::{Absent, Case, Kind, Literal, Param, Role, Word};
-pub use parse::{FromValue, RATE_UNITS, TIME_UNITS, exact};
-pub use table::{Entry, Place, Table, join};
-pub use value::{Value, closest};
+pub use choice::{c_constants, rounding_word};
+pub use closest::closest;
+pub use param::{Absent, Case, Choice, FromValue, Kind, Literal, Param, RATE_UNITS, Role, TIME_UNITS, Word};
+pub use parse::exact;
+pub use value::{Entry, Place, Table, Value, join};
 
 /// The largest rank, 2^63 - 1, which messages write as a power.
 pub const MAX_RANK: u64 = i64::MAX as u64;

@@ -1,6 +1,6 @@
 //! The rows of a table.
 
-use crate::{Choice, FromValue, MAX_RANK, RATE_UNITS, TIME_UNITS, Value, closest};
+use crate::{MAX_RANK, Value, closest};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -102,6 +102,36 @@ pub enum Role {
     /// A congestion controller of the user's.
     Controller,
 }
+
+/// What a value can be read as.
+pub trait FromValue: Sized {
+    /// Reads a value; `None` if it is not what `kind` allows.
+    fn from_value(kind: &Kind, value: &Value) -> Option<Self>;
+}
+
+/// An enum that is written as one word. Made by [`choices!`](crate::choices).
+pub trait Choice: Copy + 'static {
+    /// The words, each with its meaning.
+    const WORDS: &'static [Word];
+    /// The variants in the order of their words.
+    const ALL: &'static [Self];
+
+    /// The variant that is written `word`.
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|choice| choice.as_word() == word)
+    }
+
+    /// How it is written.
+    fn as_word(self) -> &'static str;
+
+    /// Its number in C.
+    fn code(self) -> u32;
+}
+
+/// Units of time: the end of the key, and the power of ten of picoseconds.
+pub const TIME_UNITS: [(&str, u32); 4] = [("_s", 12), ("_ms", 9), ("_us", 6), ("_ns", 3)];
+/// Units of rate: the end of the key, and the power of ten of bits per second.
+pub const RATE_UNITS: [(&str, u32); 3] = [("_gbps", 9), ("_mbps", 6), ("_bps", 0)];
 
 /// What holds if a key is absent.
 #[derive(Clone, Copy, Debug)]

@@ -1,21 +1,10 @@
 //! From values to types.
 
-use crate::{Kind, Value};
+use crate::{FromValue, Kind, Value};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use pifolab_units::Ratio;
-
-/// Units of time: the end of the key, and the power of ten of picoseconds.
-pub const TIME_UNITS: [(&str, u32); 4] = [("_s", 12), ("_ms", 9), ("_us", 6), ("_ns", 3)];
-/// Units of rate: the end of the key, and the power of ten of bits per second.
-pub const RATE_UNITS: [(&str, u32); 3] = [("_gbps", 9), ("_mbps", 6), ("_bps", 0)];
-
-/// What a value can be read as.
-pub trait FromValue: Sized {
-    /// Reads a value; `None` if it is not what `kind` allows.
-    fn from_value(kind: &Kind, value: &Value) -> Option<Self>;
-}
 
 macro_rules! integers {
     ($($integer:ty),+) => {

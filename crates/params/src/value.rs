@@ -1,6 +1,8 @@
-//! Values as they were written, and which word was meant.
+//! Values as they were written, and tables of them: keys in the order of the text, each with its place, and whether it was
+//! read.
 
-use crate::Table;
+use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -47,29 +49,108 @@ impl fmt::Display for Value {
     }
 }
 
-/// The candidate within two edits of `word` (or a third of its length), if there is one: for "did you mean".
-pub fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(2);
-    candidates
-        .map(|candidate| (edit_distance(word, candidate), candidate))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+/// Where a key was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole, or no file at all.
+    File,
+    /// A line, counted from 1.
+    Line(usize),
+    /// A flag of the command line that puts something in the place of what the file says.
+    Flag(&'static str),
 }
 
-/// Levenshtein distance, with `-` and `_` equal, since both stand in names.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let fold = |c: char| if c == '_' { '-' } else { c.to_ascii_lowercase() };
-    let b: Vec<char> = b.chars().map(fold).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().map(fold).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+impl Place {
+    /// An override.
+    pub const SET: Self = Self::Flag("--set");
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name with those of the tables around it: `workload.phase`; empty at the top.
+    pub path: String,
+    /// Where it begins.
+    pub place: Place,
+    /// Its keys.
+    pub entries: Vec<Entry>,
+}
+
+/// One key of a [`Table`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where it was written.
+    pub place: Place,
+    /// What was written.
+    pub value: Value,
+    /// Whether it was read.
+    pub used: bool,
+}
+
+impl Entry {
+    /// A key that was not read yet.
+    pub fn new(key: impl Into<String>, place: Place, value: Value) -> Self {
+        Self { key: key.into(), place, value, used: false }
+    }
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(path: impl Into<String>, place: Place) -> Self {
+        Self { path: path.into(), place, entries: Vec::new() }
+    }
+
+    /// A table of one key.
+    pub fn of(path: impl Into<String>, place: Place, key: &str, value: Value) -> Self {
+        let mut table = Self::new(path, place);
+        table.put(key, place, value);
+        table
+    }
+
+    /// Writes `key`, in the place of what it was.
+    pub fn put(&mut self, key: &str, place: Place, value: Value) {
+        match self.entry_mut(key) {
+            Some(entry) => (entry.value, entry.place) = (value, place),
+            None => self.entries.push(Entry::new(key, place, value)),
         }
     }
-    row[b.len()]
+
+    /// The entry of `key`.
+    pub fn entry_mut(&mut self, key: &str) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.key == key)
+    }
+
+    /// What stands behind `key`; it does not count as read.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    }
+
+    /// Reads what stands behind `key`.
+    pub fn take(&mut self, key: &str) -> Option<Value> {
+        let entry = self.entry_mut(key)?;
+        entry.used = true;
+        Some(entry.value.clone())
+    }
+
+    /// Whether `key` was written.
+    pub fn contains(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Where `key` was written; where the table begins if it was not.
+    pub fn place_of(&self, key: &str) -> Place {
+        self.entries.iter().find(|entry| entry.key == key).map_or(self.place, |entry| entry.place)
+    }
+
+    /// The first key that was not read.
+    pub fn first_unused(&self) -> Option<&Entry> {
+        self.entries.iter().find(|entry| !entry.used)
+    }
+}
+
+/// `path.key`.
+pub fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

@@ -8,28 +8,24 @@ mod controller;
 mod observer;
 mod rank;
 mod scheduler;
+mod slot;
 
 pub use controller::{PyAck, PyWindow};
 
-use crate::values::show_value;
 use controller::PythonController;
 use observer::{PythonObserver, PythonObservers};
 use pifolab_scenario::registry::{BoxedRankFn, BoxedScheduler};
 use pifolab_scenario::{BoxedObserver, Extras};
 use pifolab_sched::params::Value;
 use pifolab_sim::network::Controllers;
-use pifolab_units::Time;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rank::PythonRank;
 use scheduler::PythonScheduler;
+pub use slot::{Maker, Slot};
 use std::ffi::{c_long, c_ulong};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// The first exception of a run.
-#[derive(Clone, Default)]
-pub struct Slot(Arc<Mutex<Option<PyErr>>>);
 
 /// The threads of a run, by what the interpreter calls them.
 #[derive(Clone, Default)]
@@ -60,56 +56,6 @@ impl Threads {
 
     fn lock(&self) -> MutexGuard<'_, Vec<c_ulong>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Slot {
-    /// Takes the exception, if there is one.
-    pub fn take(&self) -> Option<PyErr> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Keeps `error`, unless there is one already.
-    pub fn keep(&self, error: PyErr) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-    }
-
-    /// Runs `body`, which is about the simulated time `now`, with the interpreter; keeps its exception, which learns of
-    /// the time, and panics.
-    fn call<T>(&self, now: Time, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
-        self.call_untimed(|py| body(py).inspect_err(|error| note_time(py, error, now)))
-    }
-
-    /// The same for what happens at no particular time.
-    pub fn call_untimed<T>(&self, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
-        match Python::attach(body) {
-            Ok(value) => value,
-            Err(error) => {
-                self.keep(error);
-                panic!("what was written in Python raised an exception");
-            }
-        }
-    }
-}
-
-/// Writes the simulated time into the exception: as an attribute, and, from Python 3.11 on, below its traceback.
-fn note_time(py: Python<'_>, error: &PyErr, now: Time) {
-    let value = error.value(py);
-    let note = format!("at simulated time {now}");
-    // An exception class may refuse both; the exception itself matters more.
-    let _ = value.setattr("simulated_time_ns", now.as_ns());
-    let _ = value.call_method1("add_note", (note,));
-}
-
-/// A class of the user's, or whatever else makes an object when it is called.
-pub struct Maker(Py<PyAny>);
-
-impl Maker {
-    /// Calls it with `args` as keywords.
-    fn call(&self, py: Python<'_>, args: &[(String, Value)]) -> PyResult<Py<PyAny>> {
-        let keywords = PyDict::new(py);
-        args.iter().try_for_each(|(key, value)| keywords.set_item(key, show_value(py, value)?))?;
-        self.0.call(py, (), Some(&keywords))
     }
 }
 

@@ -16,7 +16,7 @@ fn spec(scheduler: &str) -> ValidSpec {
          metrics = {{ unpifoness_window_packets = 1000, throughput_interval_ms = 10 }}
          scheduler = [{{ {scheduler} }}]"
     );
-    Spec::parse(&text, "bench").and_then(|spec| spec.validate(&())).expect("the scenario is right")
+    Spec::parse(&text, "bench").and_then(|spec| ValidSpec::new(spec, &())).expect("the scenario is right")
 }
 
 fn one_second(c: &mut Criterion) {

@@ -4,11 +4,13 @@
 //! `conformance/README.md` describes the format. A file that cannot be understood is an [`Error`] that names the place
 //! and what would be right; a scheduler that answers differently is no error but an [`Outcome`] with mismatches.
 
+mod fault;
 mod names;
 mod vector;
 
-use crate::registry::{BoxedScheduler, SchedulerEntry, find_scheduler};
-use pifolab_sched::params::{Args, ParamError};
+use crate::registry::{BoxedScheduler, find_scheduler};
+use fault::Fault;
+pub use names::Build;
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use std::collections::HashSet;
@@ -82,19 +84,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A fault at a place, before the file's name is known.
-#[derive(Debug)]
-struct Fault {
-    place: String,
-    message: String,
-}
-
-impl Fault {
-    fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), message: message.into() }
-    }
-}
-
 /// Replays the vector in `path`.
 ///
 /// # Errors
@@ -114,9 +103,6 @@ pub fn replay_file(path: &Path) -> Result<Outcome, Error> {
 pub fn replay(file: &str, text: &[u8]) -> Result<Outcome, Error> {
     replay_through(file, text, &|entry, args| (entry.build)(args))
 }
-
-/// Builds what a vector is replayed through, from the library's scheduler and its arguments.
-pub type Build<'a> = dyn Fn(&'static SchedulerEntry, Args) -> Result<BoxedScheduler, ParamError> + 'a;
 
 /// As [`replay`], through what `build` makes in place of the library's scheduler: a data plane that wants to be held to
 /// the same decisions. It is called twice if there is a mismatch.

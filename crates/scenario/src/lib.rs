@@ -22,21 +22,17 @@ pub mod bench;
 pub mod conformance;
 mod error;
 mod extras;
-mod feed;
 pub mod fields;
 mod inputs;
+mod machine;
 mod memory;
-mod network;
-mod network_tables;
-mod one_link;
-mod pool;
-mod record;
 pub mod registry;
 mod report;
+mod run;
 pub mod schema;
 mod spec;
-mod tables;
 mod text;
+mod valid;
 
 pub use error::{Error, SpecError};
 pub use extras::{BoxedObserver, Extras};
@@ -47,7 +43,8 @@ pub use pifolab_workload::FileError;
 pub use report::{NetworkProgress, Progress, Report};
 pub use spec::network::NetworkSpec;
 pub use spec::one_link::OneLinkSpec;
-pub use spec::{FlowFormat, Spec, ValidSpec};
+pub use spec::written::Spec;
+pub use valid::{FlowFormat, ValidSpec};
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -93,7 +90,7 @@ pub fn read_text(
     for (path, value) in overrides {
         spec.set(path, value)?;
     }
-    spec.validate(extras)
+    ValidSpec::new(spec, extras)
 }
 
 /// The network in a text that errors call `file`: hosts, switches and links in TOML, or with `edges` an edge list of
@@ -107,10 +104,8 @@ pub fn read_topology(
     edges: Option<(pifolab_units::Rate, pifolab_units::Rate, pifolab_units::Span)>,
 ) -> Result<pifolab_sim::network::Topology, Error> {
     match edges {
-        None => spec::network_topology_file::read_links(text, file),
-        Some((access, fabric, delay)) => {
-            Ok(spec::network_topology_file::read_edge_list(text, file, access, fabric, delay)?)
-        }
+        None => spec::topology_file::read_links(text, file),
+        Some((access, fabric, delay)) => Ok(spec::topology_file::read_edge_list(text, file, access, fabric, delay)?),
     }
 }
 

@@ -5,15 +5,15 @@
 //! what holds packets (ports and the state of their schedulers), and what is recorded.
 
 use crate::error::SpecError;
-use crate::spec::Spec;
+use crate::machine::size;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::schedulers::SchedulerSpec;
 use crate::spec::workload::Workload;
+use crate::spec::written::Spec;
 use pifolab_metrics::Sampling;
 use pifolab_sched::Capacity;
 use pifolab_units::Span;
-use std::fs;
 
 /// Bytes for a flow: in the list, with its ideal time.
 const FLOW: f64 = 64.0;
@@ -157,30 +157,6 @@ fn state_of(scheduler: &SchedulerSpec) -> f64 {
     let queues = scheduler.resolved["built"]["queues"].as_f64().unwrap_or(1.0);
     let places = (f64::from(packets) / queues + 1.0).log2().ceil().exp2();
     SCHEDULER + queues * (QUEUE + places.min(FIRST_PLACES) * PLACE)
-}
-
-pub(crate) fn size(bytes: f64) -> String {
-    let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6)];
-    let (unit, scale) = units.into_iter().find(|(_, scale)| bytes >= *scale).unwrap_or(("KB", 1e3));
-    format!("{:.3} {unit}", bytes / scale)
-}
-
-/// The memory that this process may still take: what the system has, and what its control group leaves.
-pub(crate) fn available() -> Option<u64> {
-    let system = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-    });
-    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let group = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
-    let read = |name: &str| {
-        let inside = format!("/sys/fs/cgroup{}/{name}", group.trim_end_matches('/'));
-        // In a container its own group is mounted at the top.
-        let text = fs::read_to_string(inside).or_else(|_| fs::read_to_string(format!("/sys/fs/cgroup/{name}")));
-        text.ok()?.trim().parse::<u64>().ok()
-    };
-    let left = read("memory.max").zip(read("memory.current")).map(|(most, now)| most.saturating_sub(now));
-    [system, left].into_iter().flatten().min()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The JSON Schema of scenarios, for editors: made from the same tables that validation reads.
 
 use crate::registry::{RANKS, SCHEDULERS};
-use crate::spec::TOP;
 use crate::spec::network_fields::NETWORK;
+use crate::spec::one_link_fields::TOP;
 use crate::spec::workload::DISTRIBUTION;
 use pifolab_params::{Absent, Kind, Param, Role, Word};
 use pifolab_sched::params::Info;

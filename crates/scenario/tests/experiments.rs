@@ -25,7 +25,7 @@ fn every_experiment_is_valid_and_one_on_a_link_has_several_seeds() {
         if text.lines().any(|line| line.starts_with("scenario =")) {
             continue;
         }
-        let spec = Spec::parse(&text, &path.display().to_string()).and_then(|spec| spec.validate(&()));
+        let spec = Spec::parse(&text, &path.display().to_string()).and_then(|spec| ValidSpec::new(spec, &()));
         let spec = spec.unwrap_or_else(|error| panic!("{error}"));
         assert!(spec.resolved()["description"].is_string(), "{}: without description", path.display());
         match spec {

@@ -1,7 +1,27 @@
-//! What a rank function must be told about a packet: a set, so that a source of packets can be checked against it
-//! before a run.
+//! What a rank function must be told about a packet: the facts, and the set of those that it needs, so that a source of
+//! packets can be checked against it before a run.
 
 use core::ops::Sub;
+use pifolab_units::{Bytes, Span, Time};
+
+/// Facts about a packet that its 32-byte descriptor has no room for. They travel beside it, by packet id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// Total size of its flow, in bytes.
+    pub flow_size: Bytes,
+    /// Flow size minus the first byte of this segment, in bytes (pFabric).
+    pub remaining: Bytes,
+    /// Bytes of its flow that the receiver has not acknowledged yet (SRPT).
+    pub unacknowledged: Bytes,
+    /// When it must have reached its destination, if it has a deadline.
+    pub deadline: Option<Time>,
+    /// The time that it still spends on wires until the destination if no queue holds it up.
+    pub remaining_transmission: Span,
+    /// Queueing delay that it has suffered on the hops so far.
+    pub delay_so_far: Span,
+    /// Mean queueing delay of its class over the same hops.
+    pub mean_delay_so_far: Span,
+}
 
 /// One fact about a packet beside its flow, its size and the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,19 +29,19 @@ use core::ops::Sub;
 pub enum Fact {
     /// The rank that the packet carries.
     CarriedRank,
-    /// [`Hints::flow_size`](crate::Hints::flow_size).
+    /// [`Hints::flow_size`].
     FlowSize,
-    /// [`Hints::remaining`](crate::Hints::remaining).
+    /// [`Hints::remaining`].
     Remaining,
-    /// [`Hints::unacknowledged`](crate::Hints::unacknowledged).
+    /// [`Hints::unacknowledged`].
     Unacknowledged,
-    /// [`Hints::deadline`](crate::Hints::deadline).
+    /// [`Hints::deadline`].
     Deadline,
-    /// [`Hints::remaining_transmission`](crate::Hints::remaining_transmission).
+    /// [`Hints::remaining_transmission`].
     RemainingTransmission,
-    /// [`Hints::delay_so_far`](crate::Hints::delay_so_far).
+    /// [`Hints::delay_so_far`].
     DelaySoFar,
-    /// [`Hints::mean_delay_so_far`](crate::Hints::mean_delay_so_far).
+    /// [`Hints::mean_delay_so_far`].
     MeanDelaySoFar,
 }
 

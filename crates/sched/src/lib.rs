@@ -38,10 +38,10 @@ pub mod store;
 
 pub use capacity::{Capacity, Room};
 pub use decider::{Arriving, Decider, Decision, FromParams};
-pub use facts::{Fact, Facts};
+pub use facts::{Fact, Facts, Hints};
 pub use inspect::{Inspect, RankInterval};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
 pub use packet::{Item, Packet};
 pub use queued::Queued;
-pub use ranked::{Hints, RankFn, Ranked};
+pub use ranked::{RankFn, Ranked};
 pub use scheduler::Scheduler;

@@ -1,27 +1,8 @@
 //! Joins any rank function to any scheduler: N + M files instead of N x M.
 
-use crate::{Capacity, Dequeued, Enqueued, Facts, Inspect, Item, Packet, RankInterval, Scheduler};
+use crate::{Capacity, Dequeued, Enqueued, Facts, Hints, Inspect, Item, Packet, RankInterval, Scheduler};
 use alloc::vec::Vec;
-use pifolab_units::{Bytes, Rank, Span, Time};
-
-/// Facts about a packet that its 32-byte descriptor has no room for. They travel beside it, by packet id.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hints {
-    /// Total size of its flow, in bytes.
-    pub flow_size: Bytes,
-    /// Flow size minus the first byte of this segment, in bytes (pFabric).
-    pub remaining: Bytes,
-    /// Bytes of its flow that the receiver has not acknowledged yet (SRPT).
-    pub unacknowledged: Bytes,
-    /// When it must have reached its destination, if it has a deadline.
-    pub deadline: Option<Time>,
-    /// The time that it still spends on wires until the destination if no queue holds it up.
-    pub remaining_transmission: Span,
-    /// Queueing delay that it has suffered on the hops so far.
-    pub delay_so_far: Span,
-    /// Mean queueing delay of its class over the same hops.
-    pub mean_delay_so_far: Span,
-}
+use pifolab_units::{Bytes, Rank, Time};
 
 /// Decides the rank of each packet at one output port.
 ///

@@ -11,8 +11,8 @@ fn keeps_the_contract_and_follows_its_oracle(name: &str) {
         let config = Config { cases: 512, failure_persistence: None, ..Config::default() };
         // The same cases on every machine and in every run: a failure is a failure for all.
         let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-        let check = |case: Case| line.check(&case).map_err(TestCaseError::fail);
-        match TestRunner::new_with_rng(config, random).run(&Case::strategy(line), check) {
+        let check = |case: Case| suite::check(line, &case).map_err(TestCaseError::fail);
+        match TestRunner::new_with_rng(config, random).run(&Case::strategy(line.settings), check) {
             Ok(()) => {}
             Err(TestError::Fail(reason, case)) => panic!("{reason}\nsmallest case: {:#?}", case.ops),
             Err(error) => panic!("{error}"),

@@ -41,11 +41,13 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
+pub mod controllers;
 pub mod cubic;
 pub mod dctcp;
 pub mod newreno;
 pub mod params;
 pub mod pfabric;
+mod rank_rule;
 mod receiver;
 pub mod rows;
 mod rtt;
@@ -55,8 +57,9 @@ mod sender;
 pub mod udp;
 
 pub use control::{Ack, BoxedController, Controller, Window};
-pub use params::{AckRank, Congestion, RankRule, TcpParams, TransportParams, ValidParams};
+pub use params::{Congestion, TcpParams, TransportParams, ValidParams};
 pub use pifolab_params::ParamError;
+pub use rank_rule::{AckRank, RankRule};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sack::{SackLog, SegmentSet};

@@ -1,6 +1,7 @@
 //! What a user chooses about a transport, and the check that turns it into something that runs.
 
-use crate::control::AnyController;
+use crate::controllers::AnyController;
+use crate::rank_rule::{AckRank, RankRule};
 use crate::rows;
 use crate::{Window, cubic::Cubic, dctcp::Dctcp, dctcp::DctcpParams, newreno::NewReno, udp::UdpParams};
 use core::fmt;
@@ -31,38 +32,6 @@ pub enum Congestion {
     Cubic,
     /// None: an open loop at a constant rate.
     Udp(UdpParams),
-}
-
-pifolab_params::choices! {
-    /// The rank that a sender writes into its segments, fixed when a segment is created. Ranks that depend on a port
-    /// (STFQ, LSTF, ...) come from a rank function at that port instead.
-    #[derive(Default)]
-    pub enum RankRule {
-        /// 0.
-        #[default]
-        Zero = "zero": "0",
-        /// pFabric: flow size minus the first byte of the segment, in bytes, also for its retransmission.
-        RemainingSize = "remaining-size": "flow size minus the first byte of the segment (pFabric)",
-        /// As `RemainingSize`, but by TCP sequence number, where the SYN takes number 0 and the first byte number 1, so
-        /// that the data's ranks are smaller by one, never below 0 (the Netbench forks).
-        RemainingBySequence = "remaining-by-sequence": "the same by TCP sequence number, smaller by one (the profiles' pFabric)",
-        /// The size of the flow, in bytes.
-        FlowSize = "flow-size": "the size of the flow",
-        /// Bytes not acknowledged yet, at the time of sending (SRPT).
-        Unacknowledged = "unacknowledged": "bytes not acknowledged yet (SRPT)",
-    }
-}
-
-pifolab_params::choices! {
-    /// The rank of acknowledgements and of the receiver's handshake segment.
-    #[derive(Default)]
-    pub enum AckRank {
-        /// 0, the highest priority.
-        #[default]
-        Zero = "zero": "0, the highest priority",
-        /// The bytes of the flow that have not arrived in order yet: acknowledgements compete like the data they answer.
-        Remaining = "remaining": "the bytes of the flow that have not arrived in order yet",
-    }
 }
 
 /// Handshake, loss recovery and timers. The defaults follow the RFCs where a data centre does not need otherwise.

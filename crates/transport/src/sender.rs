@@ -7,7 +7,8 @@
 //! covers are not sent again, but the pace of recovery is NewReno's (one retransmission per partial acknowledgement).
 //! Nagle-like: only full segments or a flow's last one are sent.
 
-use crate::control::{AnyController, BoxedController};
+use crate::control::BoxedController;
+use crate::controllers::AnyController;
 use crate::{
     Ack, Congestion, Controller, Flags, RankRule, RttEstimator, SackLog, Segment, SegmentSet, TcpParams, ValidParams,
     Window,

@@ -21,6 +21,7 @@ mod dissect;
 mod flow_table;
 mod pcap;
 mod pcapng;
+mod record;
 mod window;
 
 #[cfg(test)]
@@ -33,11 +34,12 @@ mod tunnel_tests;
 use crate::input::{self, Input};
 use crate::{Arrival, FileError, Place};
 use csv::CsvTrace;
-use dissect::{Contents, Known, Link};
+use dissect::{Contents, Known};
 use flow_table::FlowTable;
 use pcap::Pcap;
 use pcapng::Pcapng;
 use pifolab_units::{Rank, Ratio, Span, Time};
+use record::At;
 use std::io::{BufRead, Read};
 use std::path::Path;
 use window::Window;
@@ -249,13 +251,6 @@ impl Iterator for TraceReader<'_> {
     }
 }
 
-/// When and where in the file a record stands.
-#[derive(Clone, Debug)]
-struct At {
-    time_ps: i128,
-    place: Place,
-}
-
 /// Turns the file's times into times of the run.
 struct Clock {
     speed_up: Ratio,
@@ -317,16 +312,6 @@ enum Format<'a> {
     Pcap(Pcap<'a>),
     Pcapng(Pcapng<'a>),
     Csv(CsvTrace<'a>),
-}
-
-/// A packet of a capture file.
-struct Captured<'w> {
-    time_ps: i128,
-    data: &'w [u8],
-    original: u32,
-    link: Link,
-    number: u64,
-    offset: u64,
 }
 
 impl<'a> Records<'a> {

@@ -2,8 +2,8 @@
 
 #[cfg(feature = "ebpf")]
 use crate::ebpf;
+pub use crate::verdict::Verdict;
 use crate::{Error, Result, switch};
-use pifolab_scenario::conformance::Outcome;
 use std::path::{Path, PathBuf};
 
 /// The data plane that vectors are replayed through.
@@ -28,15 +28,6 @@ pub struct Args {
     /// Name every vector, not only those that differ or are skipped
     #[arg(long)]
     verbose: bool,
-}
-
-/// What became of one vector.
-#[derive(Debug)]
-pub enum Verdict {
-    /// It was replayed.
-    Replayed(Outcome),
-    /// The data plane cannot do this, for this reason.
-    Skipped(String),
 }
 
 impl Through {

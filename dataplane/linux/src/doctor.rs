@@ -2,11 +2,11 @@
 //!
 //! The probes are what the tests use, too: a test that cannot run says which probe failed and why.
 
-use crate::net::namespace::NetNamespace;
+use crate::net::tc;
 use crate::{Error, Result};
+use std::env;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::{env, thread};
+use std::process::Command;
 
 /// The arguments of `pifolab-dataplane doctor`.
 #[derive(clap::Args, Debug)]
@@ -115,31 +115,6 @@ pub fn load_classifier() -> Result<String, String> {
     })
 }
 
-/// Whether `tc` can put `kind` on an interface, tried in a namespace that ends with this call.
-///
-/// # Errors
-/// Why not.
-pub fn qdisc(kind: &'static str) -> Result<String, String> {
-    let attempt = move || -> Result<String, String> {
-        // A thread of its own: the namespace goes with it.
-        let root = nix::unistd::geteuid().is_root();
-        if !root {
-            return Err("tried by root only; inside `unshare -Urn` ask again".to_owned());
-        }
-        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|error| format!("unshare: {error}"))?;
-        let namespace = NetNamespace::current().map_err(|error| error.to_string())?;
-        let mut command = Command::new("tc");
-        command.args(["qdisc", "add", "dev", "lo", "root", "handle", "1:", kind]).stdin(Stdio::null());
-        namespace.enter_before(&mut command);
-        let output = command.output().map_err(|error| format!("tc: {error}"))?;
-        if output.status.success() {
-            return Ok(format!("{kind} works"));
-        }
-        Err(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; "))
-    };
-    thread::spawn(attempt).join().unwrap_or_else(|_| Err("the probe ended early".to_owned()))
-}
-
 fn on_path(command: &str) -> Result<String, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     // tc and bpftool live where an ordinary user's PATH does not look.
@@ -198,7 +173,7 @@ pub fn examine() -> Vec<Finding> {
         finding("a network namespace of one's own", "the user-space switch and the testbed", own_namespace()),
         finding("tc", "eBPF data plane, testbed", on_path("tc")),
         finding("ip", "testbed", on_path("ip")),
-        finding("HTB", "eBPF data plane", qdisc("htb")),
+        finding("HTB", "eBPF data plane", tc::try_qdisc("htb")),
         finding("loading eBPF classifiers", "eBPF data plane, conformance, cost", load_classifier()),
         finding(
             "kernel types (BTF)",

@@ -15,6 +15,7 @@ pub mod rank;
 pub mod record;
 pub mod switch;
 pub mod testbed;
+mod verdict;
 
 pub use error::{Error, Result};
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.adversary.explain import explain, names
-from pifolab.adversary.question import number
 from pifolab.errors import InputError
+from pifolab.quantities import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

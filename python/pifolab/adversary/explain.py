@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pifolab.adversary.question import number
+from pifolab.quantities import number
 
 if TYPE_CHECKING:
     from pifolab.adversary.question import Answer

@@ -11,8 +11,9 @@ from typing import Any
 
 from pifolab import _pifolab, info
 from pifolab.errors import InputError
+from pifolab.quantities import number
 
-__all__ = ["Answer", "attack", "metrics", "number"]
+__all__ = ["Answer", "attack", "metrics"]
 
 METHODS = ("auto", "exact", "enumerate", "guided")
 STRATEGIES = ("local", "evolution", "beam")
@@ -28,11 +29,6 @@ def metrics() -> dict[str, str]:
     'The dropped packets of the m lowest ranks'
     """
     return dict(_pifolab.attack_metrics())
-
-
-def number(value: Fraction) -> int | float:
-    """Return an integer where `value` is one, else the nearest float."""
-    return int(value) if value.denominator == 1 else float(value)
 
 
 @dataclass(frozen=True)

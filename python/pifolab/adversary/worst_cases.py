@@ -12,9 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab.adversary.question import attack, number
+from pifolab.adversary.question import attack
 from pifolab.errors import InputError
 from pifolab.info import ideal
+from pifolab.quantities import number
 
 if TYPE_CHECKING:
     from pifolab.adversary.question import Answer

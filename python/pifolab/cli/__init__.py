@@ -14,7 +14,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from pifolab.cli.parser import Parser, complete_parser
+from pifolab.cli.commands import complete_parser
+from pifolab.cli.parser import Parser
 from pifolab.cli.signals import TERMINATED, TerminatedError, terminable
 from pifolab.errors import InternalError, PifolabError
 from pifolab.text import shown

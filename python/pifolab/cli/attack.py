@@ -148,7 +148,7 @@ def run_attack(arguments: argparse.Namespace) -> int:
 
 
 def _print(answer: Any) -> None:
-    from pifolab.adversary.question import number
+    from pifolab.quantities import number
 
     if answer.proven:
         state = "proven: no trace has a larger gap"

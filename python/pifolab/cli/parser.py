@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from pifolab import _pifolab
 
-__all__ = ["Parser", "complete_parser", "positive_integer"]
+__all__ = ["Parser", "positive_integer"]
 
 
 class Parser(argparse.ArgumentParser):
@@ -61,37 +61,3 @@ def positive_integer(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no integer from 1")
     return int(text)
-
-
-def complete_parser() -> Parser:
-    """Return the parser of the whole command line."""
-    # Commands import what they need when they run: `pifolab list` should not wait for a plotting library.
-    from pifolab.cli import (
-        advise,
-        agree,
-        attack,
-        bench,
-        catalogue,
-        conformance,
-        dataplane,
-        demo,
-        flows,
-        reproduce,
-        results,
-        run,
-        scorecard,
-        sweep,
-        testbed,
-    )
-
-    parser = Parser(
-        prog="pifolab",
-        description="Programmable packet scheduling, from paper to packets.",
-        epilog="Help on one command: pifolab COMMAND --help",
-    )
-    parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
-    commands = parser.commands()
-    first = (run, flows, agree, sweep, results, reproduce, scorecard, advise, attack)
-    for module in (*first, catalogue, conformance, bench, demo, dataplane, testbed):
-        module.add_to(commands)
-    return parser

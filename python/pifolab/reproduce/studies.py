@@ -318,7 +318,7 @@ def worst_cases(seed: int) -> dict[str, pl.DataFrame]:
     """
     from pifolab.adversary.explain import names
     from pifolab.adversary.figures import FIGURES, rank_1_dropped, rank_1_inversions, worst
-    from pifolab.adversary.question import number
+    from pifolab.quantities import number
 
     rows = []
     for figure in FIGURES:
@@ -347,7 +347,7 @@ def rising_adversary(seed: int) -> dict[str, pl.DataFrame]:
     packets.
     """
     import pifolab
-    from pifolab.adversary.question import number
+    from pifolab.quantities import number
 
     draw = random.Random(seed)
     ranks, packets, room = (1, 6), 12, {"queues": 3, "queue_capacity_packets": 16}

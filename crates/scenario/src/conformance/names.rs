@@ -4,10 +4,13 @@
 //! gives it, which is not always the library's default. Any parameter of the library may also be given by the
 //! library's name.
 
-use super::{Build, Fault};
+use super::fault::Fault;
 use crate::registry::{self, BoxedScheduler, SchedulerEntry};
-use pifolab_sched::params::{self, Args, closest};
+use pifolab_sched::params::{self, Args, ParamError, closest};
 use serde_json::Value;
+
+/// Builds what a vector is replayed through, from the library's scheduler and its arguments.
+pub type Build<'a> = dyn Fn(&'static SchedulerEntry, Args) -> Result<BoxedScheduler, ParamError> + 'a;
 
 /// How vectors speak of one scheduler.
 struct Dialect {

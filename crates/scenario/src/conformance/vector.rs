@@ -1,6 +1,6 @@
 //! The text of a vector: JSON to typed operations and answers.
 
-use super::Fault;
+use super::fault::Fault;
 use pifolab_sched::DropReason;
 use pifolab_units::{Rank, Time};
 use serde::Deserialize;

@@ -1,17 +1,18 @@
 //! A scenario on a network: what was written becomes what [`run`](NetworkSpec::run) needs.
 
+use super::common::read_seeds;
+use super::failure::{read_failures, read_switch_buffer};
+use super::flows::{FlowContext, Flows, draw_flows, read_workload};
 use super::network_fields::{ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
-use super::network_flows::{FlowContext, Flows, draw_flows, read_workload};
-use super::network_record::{Record, read_record};
-use super::network_topology::{Layout, read_topology};
-use super::network_transport::{Transport, read_transport};
-use super::network_trouble::{read_failures, read_switch_buffer};
+use super::record::{Record, read_record};
 use super::schedulers::{
     Chosen, SchedulerSpec, build, build_both, build_port, controllers, read_rank, read_scheduler, read_schedulers,
     take_schedulers,
 };
+use super::topology::{Layout, read_topology};
+use super::transport::{Transport, read_transport};
 use super::words::{HostQueueKind, RoutingKind, SampledRanks};
-use super::{Spec, read_seeds};
+use super::written::Spec;
 use crate::error::{Error, SpecError};
 use crate::extras::Extras;
 use crate::fields::Reader;
@@ -539,11 +540,3 @@ fn read_metrics(section: Table, file: &str, end: Time) -> Result<(NetworkMetrics
 pub(crate) fn flows_fault(file: &str, problem: String) -> SpecError {
     SpecError { file: file.to_owned(), place: Place::File, key: "workload.flows".to_owned(), problem }
 }
-
-/// Whether a scenario is one on a network.
-pub(crate) fn is_network(root: &Table) -> bool {
-    ["topology", "transport"].iter().any(|key| root.contains(key))
-}
-
-/// What `--flows` says of a scenario on one link.
-pub(crate) const NO_FLOWS: &str = "has no effect: flows are of scenarios on a network, with [topology] and [transport]";

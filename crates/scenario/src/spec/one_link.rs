@@ -1,8 +1,11 @@
 //! A scenario on one link: what was written becomes what [`run`](OneLinkSpec::run) needs.
 
+use super::common::read_seeds;
+use super::one_link_fields::{LINK, METRICS, TOP};
 use super::schedulers::{Chosen, SchedulerSpec, read_rank, read_schedulers, take_schedulers};
+use super::words;
 use super::workload::{Context, Workload};
-use super::{LINK, METRICS, Spec, TOP, read_seeds, words};
+use super::written::Spec;
 use crate::error::{Error, SpecError};
 use crate::extras::Extras;
 use crate::fields::Reader;

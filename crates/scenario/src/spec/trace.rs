@@ -1,10 +1,10 @@
 //! The packets of a trace: in memory if they are few, else read anew for each scheduler.
 
+use super::written::Spec;
 use crate::error::Error;
 use crate::extras::Extras;
 use crate::inputs::{Digested, read_digested};
-use crate::memory::{available, size};
-use crate::spec::Spec;
+use crate::machine::{available, size};
 use pifolab_params::Place;
 use pifolab_units::Time;
 use pifolab_workload::Arrival;

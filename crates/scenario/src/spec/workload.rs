@@ -1,8 +1,9 @@
 //! `[workload]`: synthetic sources, or a trace.
 
+use super::common::MAX_PACKETS;
 use super::trace::Trace;
 use super::words::{ArrivalKind, DistributionKind, FlowOrder, TraceRankKind};
-use super::{MAX_PACKETS, beside};
+use super::written::beside;
 use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;

@@ -13,6 +13,7 @@ mod quad;
 mod queue;
 mod queues;
 mod rank_buckets;
+mod ring;
 mod short;
 mod slab;
 mod sorted;

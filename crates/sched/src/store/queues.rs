@@ -1,6 +1,6 @@
 //! Strict-priority queues, each first-in first-out: what real devices have.
 
-use super::queue::Ring;
+use super::ring::Ring;
 use crate::{Capacity, Item, Packet, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;

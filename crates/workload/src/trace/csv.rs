@@ -3,8 +3,8 @@
 //! Columns may stand in any order; unknown ones are an error, since a misspelt `rank` would otherwise be rank 0 in
 //! silence. Times are decimal numbers, exact to the picosecond; flows are named by any text. No quoting.
 
-use super::At;
 use super::flow_table::FlowTable;
+use super::record::At;
 use crate::input::{Input, Lines, picoseconds, quoted};
 use crate::{Arrival, FileError, Place};
 use pifolab_units::{Rank, Time};

@@ -2,8 +2,8 @@
 //!
 //! Both byte orders, timestamps in microseconds or nanoseconds. Reference: IETF draft-ietf-opsawg-pcap.
 
-use super::Captured;
 use super::dissect::Link;
+use super::record::Captured;
 use super::window::{Endian, Window};
 use crate::{FileError, Place};
 

@@ -4,9 +4,9 @@
 //! obsolete packet block. Simple packets have no timestamp, so they are an error. All other blocks are passed over.
 //! Reference: IETF draft-ietf-opsawg-pcapng.
 
-use super::Captured;
 use super::dissect::Link;
 use super::pcap::{LONGEST_PACKET, check_lengths, left_out};
+use super::record::Captured;
 use super::window::{Endian, Window};
 use crate::{FileError, Place};
 

@@ -2,7 +2,7 @@
 //! the queues hold; user space keeps the queues.
 
 use super::harness::{Harnessed, Trouble};
-use crate::conformance::Verdict;
+use crate::verdict::Verdict;
 use crate::{Error, Result};
 use pifolab_scenario::conformance::replay_through;
 use pifolab_scenario::registry::{BoxedScheduler, SchedulerEntry};

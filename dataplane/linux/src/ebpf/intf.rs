@@ -315,4 +315,11 @@ impl WindowState {
         state.next = if newest.len() == window { 0 } else { newest.len() as u32 };
         state
     }
+
+    /// The ranks of a window of `window` slots, oldest first.
+    pub fn in_order(&self, window: usize) -> Vec<u64> {
+        let (held, next) = (self.held as usize, self.next as usize);
+        let start = if held < window { 0 } else { next };
+        (0..held).map(|place| self.ranks[(start + place) % window]).collect()
+    }
 }

@@ -3,7 +3,6 @@
 use super::flow_maps::{self, FlowMaps};
 use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, Stats, WindowState};
 use super::settings::{Occupancy, Program, Settings};
-use super::snapshot::in_order;
 use crate::error::Trying;
 use crate::rank::table::Table;
 use crate::{Error, Result};
@@ -167,7 +166,7 @@ impl Loaded {
         let windowed = matches!(settings.program, Program::Aifo | Program::Packs);
         if windowed {
             let state: WindowState = old.get(STATE)?;
-            let ranks = in_order(&state, old.settings.config.window as usize);
+            let ranks = state.in_order(old.settings.config.window as usize);
             settings.state =
                 Some(WindowState::holding(&ranks, settings.config.window as usize, &state).bytes().to_vec());
         }
@@ -241,7 +240,7 @@ impl Loaded {
     /// # Errors
     /// The kernel refuses, or there is no such map.
     pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
-        super::snapshot::Maps::get(&Source(&self.object), name)
+        Source(&self.object).read(name)
     }
 
     fn put<T: Shared>(&self, name: &str, value: &T) -> Result<()> {
@@ -369,8 +368,9 @@ pub(super) fn flow_maps_of(object: &Object, held: Table) -> Result<FlowMaps> {
 /// The maps of an object in this process.
 pub(super) struct Source<'a>(pub &'a Object);
 
-impl super::snapshot::Maps for Source<'_> {
-    fn get<T: Shared>(&self, name: &str) -> Result<T> {
+impl Source<'_> {
+    /// Reads a map by its name.
+    pub(super) fn read<T: Shared>(&self, name: &str) -> Result<T> {
         let map = self.0.maps().find(|map| map.name() == name);
         read(&map.ok_or_else(|| Error::Failed(format!("no map {name}")))?, name)
     }

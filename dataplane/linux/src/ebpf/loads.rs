@@ -5,6 +5,7 @@ use super::loaded::{Loaded, object_of};
 use super::qdisc;
 use super::settings::{Occupancy, Program, Settings};
 use crate::error::Trying;
+use crate::net::tc;
 use crate::rank::{NotIp, RankOptions, RankSource};
 use crate::{Error, Result};
 use pifolab_sched::params::{Args as Params, Value};
@@ -86,7 +87,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// A file that cannot be read; no right to load programs. A program that the kernel refuses is no error.
 pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
     // The walk needs the types of HTB, which may be a module that is not there yet.
-    let _ = crate::doctor::qdisc("htb");
+    let _ = tc::try_qdisc("htb");
     let mut loads = Vec::new();
     for (program, parameters) in VARIANTS {
         let object = object(*program, folder)?;

@@ -188,7 +188,7 @@ pub fn try_occupancy(occupancy: Occupancy) -> Result<()> {
     match load() {
         Err(Error::Failed(_)) if occupancy == Occupancy::Walk => {
             // HTB may be a module that is not there yet, and its types with it.
-            let _ = crate::doctor::qdisc("htb");
+            let _ = tc::try_qdisc("htb");
             load()
         }
         result => result,

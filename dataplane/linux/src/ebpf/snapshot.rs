@@ -2,7 +2,7 @@
 
 use super::intf::WindowState;
 use super::intf::{Config, EXPONENTS, ExpPifoState, ExpTable, MAX_QUEUES, RifoState, Shared, SpPifoState, Stats};
-use super::loaded::{self, Loaded};
+use super::loaded::{self, Loaded, Source};
 use super::settings::Program;
 use crate::net::tc::Leaf;
 use crate::{Error, Result};
@@ -17,6 +17,12 @@ pub(crate) trait Maps {
 impl Maps for Loaded {
     fn get<T: Shared>(&self, name: &str) -> Result<T> {
         self.get(name)
+    }
+}
+
+impl Maps for Source<'_> {
+    fn get<T: Shared>(&self, name: &str) -> Result<T> {
+        self.read(name)
     }
 }
 
@@ -139,7 +145,7 @@ impl Snapshot {
                 if program == Program::Packs {
                     self.packs_bounds(&state, config);
                 }
-                self.registers = Registers::Window(in_order(&state, config.window as usize));
+                self.registers = Registers::Window(state.in_order(config.window as usize));
             }
             Program::Rifo => {
                 let RifoState { min, max, counter } = maps.get(loaded::STATE)?;
@@ -164,7 +170,8 @@ impl Snapshot {
 
     /// Equation 11: the largest rank up to the highest seen whose quantile passes; -1 if none does.
     fn packs_bounds(&mut self, state: &WindowState, config: &Config) {
-        let mut ranks: Vec<i128> = in_order(state, config.window as usize)
+        let mut ranks: Vec<i128> = state
+            .in_order(config.window as usize)
             .into_iter()
             .map(|rank| i128::from(rank) + i128::from(config.shift))
             .collect();
@@ -192,13 +199,6 @@ impl Snapshot {
     pub fn admitted(&self) -> u64 {
         self.queues.iter().map(|queue| queue.admitted_packets).sum()
     }
-}
-
-/// The ranks of a window, oldest first.
-pub(super) fn in_order(state: &WindowState, window: usize) -> Vec<u64> {
-    let (held, next) = (state.held as usize, state.next as usize);
-    let start = if held < window { 0 } else { next };
-    (0..held).map(|place| state.ranks[(start + place) % window]).collect()
 }
 
 impl fmt::Display for Snapshot {

@@ -10,6 +10,31 @@ use std::process::{Command, Output, Stdio};
 /// The minor number of the class that all others hang on; queue i is class i + 1.
 const ROOT_CLASS: &str = "fff0";
 
+/// Whether `tc` can put `kind` on an interface, tried in a namespace that ends with this call.
+///
+/// # Errors
+/// Why not.
+pub fn try_qdisc(kind: &'static str) -> std::result::Result<String, String> {
+    let attempt = move || -> std::result::Result<String, String> {
+        // A thread of its own: the namespace goes with it.
+        let root = nix::unistd::geteuid().is_root();
+        if !root {
+            return Err("tried by root only; inside `unshare -Urn` ask again".to_owned());
+        }
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|error| format!("unshare: {error}"))?;
+        let namespace = NetNamespace::current().map_err(|error| error.to_string())?;
+        let mut command = Command::new("tc");
+        command.args(["qdisc", "add", "dev", "lo", "root", "handle", "1:", kind]).stdin(Stdio::null());
+        namespace.enter_before(&mut command);
+        let output = command.output().map_err(|error| format!("tc: {error}"))?;
+        if output.status.success() {
+            return Ok(format!("{kind} works"));
+        }
+        Err(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; "))
+    };
+    std::thread::spawn(attempt).join().unwrap_or_else(|_| Err("the probe ended early".to_owned()))
+}
+
 fn run(namespace: &NetNamespace, args: &[&str], input: &str) -> Result<Output> {
     let mut command = Command::new("tc");
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -17,7 +17,7 @@ use pifolab_sched::params::{Args, Value};
 
 /// Why tier K (programs in the kernel, HTB) cannot be tested here.
 fn missing() -> Option<String> {
-    doctor::load_classifier().and_then(|_| doctor::qdisc("htb")).err()
+    doctor::load_classifier().and_then(|_| pifolab_dataplane::net::tc::try_qdisc("htb")).err()
 }
 
 /// Whether to go on; a skip says why, and is a failure where the tier is required.

@@ -1,17 +1,34 @@
 //! The report of a run on one link: tables, summary and manifest from what the observers measured.
 
+use super::Report;
 use crate::inputs;
-use crate::one_link::Measured;
-use crate::report::Report;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
-use pifolab_metrics::{Bin, Column, DropCount, InversionCount, QueueShare, Table, Waits, whole};
+use pifolab_metrics::{
+    Bin, Column, Departures, DropCount, Drops, InversionCount, Inversions, MappingUnpifoness, QueueShare, QueueShares,
+    Reordering, Samples, Sojourn, Table, Throughput, Unpifoness, Waits, whole,
+};
 use pifolab_sched::DropReason;
-use pifolab_sim::one_link::End;
+use pifolab_sim::one_link::{End, Totals};
 use pifolab_sim::trace_hash::TraceHash;
 use pifolab_units::{Span, Time};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
+
+/// What was measured of one scheduler.
+pub(crate) struct Measured {
+    pub(crate) totals: Totals,
+    pub(crate) inversions: Inversions,
+    pub(crate) drops: Drops,
+    pub(crate) departures: Departures,
+    pub(crate) unpifoness: Unpifoness,
+    pub(crate) sojourn: Sojourn,
+    pub(crate) reordering: Reordering,
+    pub(crate) shares: QueueShares,
+    pub(crate) samples: Samples,
+    pub(crate) mapping: Option<MappingUnpifoness>,
+    pub(crate) throughput: Option<Throughput>,
+}
 
 /// Builds the report of the schedulers that are done.
 pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>]) -> Report {

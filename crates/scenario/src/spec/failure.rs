@@ -1,7 +1,7 @@
 //! `[[link_failure]]` and `[switch_buffer]`: links that fail, and memory that the ports of a switch share.
 
-use super::network_topology::Layout;
-use super::network_topology_fields::{LINK_FAILURE, SWITCH_BUFFER};
+use super::topology::Layout;
+use super::topology_fields::{LINK_FAILURE, SWITCH_BUFFER};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use pifolab_params::Table;

@@ -1,5 +1,9 @@
 //! What a run came to.
 
+pub(crate) mod network;
+pub(crate) mod one_link;
+pub(crate) mod record;
+
 use pifolab_metrics::Table;
 use serde_json::Value as Json;
 

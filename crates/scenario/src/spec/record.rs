@@ -1,7 +1,7 @@
 //! `[record]`: what of a network is recorded over time.
 
-use super::network_topology::Layout;
-use super::network_topology_fields::RECORD;
+use super::topology::Layout;
+use super::topology_fields::RECORD;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use pifolab_params::Table;

@@ -1,17 +1,30 @@
 //! The report of a run on a network: flows, completion times by size class, ports, summary and manifest.
 
+use super::Report;
+use super::one_link::{Cell, DROPPED, hex, queue_columns};
+use super::record::{self, Recorders};
 use crate::inputs;
-use crate::network::NetworkRun;
-use crate::record;
-use crate::report::Report;
 use crate::spec::network::NetworkSpec;
-use crate::tables::{Cell, DROPPED, hex, queue_columns};
 use pifolab_metrics::{Bin, Column, PortWatch, QueueShare, RankCount, Table, WatchedPort, whole};
 use pifolab_sched::DropReason;
-use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult};
+use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult, Snapshot};
 use pifolab_sim::trace_hash::TraceHash;
 use pifolab_units::{Span, Time};
 use serde_json::{Map, Value as Json, json};
+
+/// What came of one scheduler.
+pub(crate) struct NetworkRun {
+    pub(crate) result: RunResult,
+    /// The accounts where the measured time begins and ends, if that was reached and is not where the run does.
+    pub(crate) began: Option<Snapshot>,
+    pub(crate) ended: Option<Snapshot>,
+    /// The completion time that each completed flow would have alone.
+    pub(crate) ideal: Vec<Option<Span>>,
+    pub(crate) watch: Option<PortWatch>,
+    pub(crate) recorded: Option<Recorders>,
+    /// The run was cancelled at `result.end`.
+    pub(crate) interrupted: bool,
+}
 
 /// Builds the report of the schedulers that ran, at least one.
 pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Option<NetworkRun>]) -> Report {

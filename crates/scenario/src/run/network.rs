@@ -1,35 +1,22 @@
 //! Runs a scenario on a network: each scheduler on the same flows, on as many threads as wanted.
 
+use super::pool::work_through;
 use crate::error::Error;
 use crate::extras::{BoxedObserver, Extras};
-use crate::memory::{Memory, available};
-use crate::network_tables;
-use crate::pool::work_through;
-use crate::record::{Recorders, recorders};
+use crate::machine::available;
+use crate::memory::Memory;
+use crate::report::network::{self as tables, NetworkRun};
+use crate::report::record::recorders;
 use crate::report::{NetworkProgress, Progress, Report};
-use crate::spec::Spec;
 use crate::spec::network::{NetworkSpec, flows_fault};
 use crate::spec::schedulers::SchedulerSpec;
+use crate::spec::written::Spec;
 use pifolab_metrics::PortWatch;
-use pifolab_sim::network::{Flow, Network, RunError, RunResult, Simulation, Snapshot};
+use pifolab_sim::network::{Flow, Network, RunError, RunResult, Simulation};
 use pifolab_sim::observer::Observer;
 use pifolab_units::{Span, Time};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// What came of one scheduler.
-pub(crate) struct NetworkRun {
-    pub(crate) result: RunResult,
-    /// The accounts where the measured time begins and ends, if that was reached and is not where the run does.
-    pub(crate) began: Option<Snapshot>,
-    pub(crate) ended: Option<Snapshot>,
-    /// The completion time that each completed flow would have alone.
-    pub(crate) ideal: Vec<Option<Span>>,
-    pub(crate) watch: Option<PortWatch>,
-    pub(crate) recorded: Option<Recorders>,
-    /// The run was cancelled at `result.end`.
-    pub(crate) interrupted: bool,
-}
 
 /// Events between two looks at whether the run is cancelled: some milliseconds.
 const STEP: u64 = 1 << 16;
@@ -134,7 +121,7 @@ impl NetworkSpec {
                 run.ideal = self.ideal_of_guests(scheduler, seed, extras, &flows, &run.result)?;
             }
         }
-        Ok(network_tables::report(self, seed, &flows, &runs))
+        Ok(tables::report(self, seed, &flows, &runs))
     }
 
     /// The report of a run of the first scheduler that ends before any flow starts.
@@ -149,7 +136,7 @@ impl NetworkSpec {
         let result = simulation.finish().map_err(|error| self.failed(error))?;
         let (began, ended, ideal) = (None, None, Vec::new());
         let run = NetworkRun { result, began, ended, ideal, watch, recorded, interrupted: false };
-        Ok(network_tables::report(self, seed, &[], &[Some(run)]))
+        Ok(tables::report(self, seed, &[], &[Some(run)]))
     }
 
     fn simulate(

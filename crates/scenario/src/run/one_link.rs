@@ -1,40 +1,25 @@
 //! Runs a scenario on one link: each scheduler on the same arrivals, on as many threads as wanted, and gathers what the
 //! observers measured.
 
+use super::feed::{Feed, Shared};
+use super::pool::work_through;
 use crate::error::Error;
 use crate::extras::{BoxedObserver, Extras};
-use crate::feed::{Feed, Shared};
-use crate::memory::{Memory, available};
-use crate::pool::work_through;
+use crate::machine::available;
+use crate::memory::Memory;
 use crate::registry::BoxedScheduler;
+use crate::report::one_link::{self as tables, Measured};
 use crate::report::{Progress, Report};
-use crate::spec::Spec;
 use crate::spec::one_link::{Metrics, OneLinkSpec};
 use crate::spec::schedulers::build;
 use crate::spec::workload::Workload;
-use crate::tables;
+use crate::spec::written::Spec;
 use pifolab_metrics::{
     Departures, Drops, Inversions, MappingUnpifoness, QueueShares, Reordering, Samples, Sojourn, Throughput, Unpifoness,
 };
-use pifolab_sim::one_link::Totals;
 use pifolab_units::{Span, Time};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
-
-/// What was measured of one scheduler.
-pub(crate) struct Measured {
-    pub(crate) totals: Totals,
-    pub(crate) inversions: Inversions,
-    pub(crate) drops: Drops,
-    pub(crate) departures: Departures,
-    pub(crate) unpifoness: Unpifoness,
-    pub(crate) sojourn: Sojourn,
-    pub(crate) reordering: Reordering,
-    pub(crate) shares: QueueShares,
-    pub(crate) samples: Samples,
-    pub(crate) mapping: Option<MappingUnpifoness>,
-    pub(crate) throughput: Option<Throughput>,
-}
 
 impl OneLinkSpec {
     /// Runs all schedulers with `seed` on up to `workers` threads. The results do not depend on the number of threads.

@@ -1,9 +1,9 @@
 //! `[topology]`: which hosts and switches there are, how they are linked, and what they are called.
 
-use super::beside;
-use super::network_topology_fields::TOPOLOGY;
-use super::network_topology_file::{read_edge_list, read_links, text_of};
+use super::topology_fields::TOPOLOGY;
+use super::topology_file::{read_edge_list, read_links, text_of};
 use super::words::TopologyKind;
+use super::written::beside;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};

@@ -1,8 +1,8 @@
 //! `[workload]` of a network: flows from lists and from sources.
 
-use super::beside;
 use super::network_fields::{FLOWS, WORKLOAD};
 use super::words::{FlowArrival, FlowSize, ListFormat, PairKind};
+use super::written::beside;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};

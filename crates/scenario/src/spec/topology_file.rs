@@ -1,9 +1,9 @@
 //! Networks from files: pifolab's own TOML, and the edge lists of Netbench.
 
-use super::network_topology_fields::{FILE_LINK, TOPOLOGY_FILE};
+use super::topology_fields::{FILE_LINK, TOPOLOGY_FILE};
+use super::written::Spec;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
-use crate::spec::Spec;
 use pifolab_sim::network::{Link, Topology};
 use pifolab_units::{Rate, Span};
 use pifolab_workload::{FileError, Place};

@@ -1,0 +1,84 @@
+//! What a metric is: prices of drops and of overtaking, and what follows from them.
+
+use super::amount::Amount;
+use crate::outcome::{Fate, Outcome};
+
+/// The ranks that packets may have, and which of them count as the lowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranks {
+    /// The lowest rank.
+    pub lowest: u64,
+    /// R, the highest rank.
+    pub highest: u64,
+    /// m: the metrics of the lowest ranks look at this many, counted from `lowest`.
+    pub counted: u64,
+}
+
+impl Ranks {
+    /// R - r.
+    pub fn weight(&self, rank: u64) -> i64 {
+        self.highest.saturating_sub(rank) as i64
+    }
+
+    /// Whether `rank` is one of the m lowest.
+    pub fn is_counted(&self, rank: u64) -> bool {
+        rank.saturating_sub(self.lowest) < self.counted
+    }
+}
+
+/// A cost that a scheduler has with a trace.
+pub trait Metric: Sync {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it measures, in one sentence that starts with a capital letter.
+    fn summary(&self) -> &'static str;
+
+    /// What the drop of a packet of rank `rank` costs.
+    fn drop_price(&self, rank: u64, ranks: &Ranks) -> i64 {
+        let _ = (rank, ranks);
+        0
+    }
+
+    /// What it costs that a packet of rank `first` leaves while one of rank `later` waits.
+    fn overtake_price(&self, first: u64, later: u64, ranks: &Ranks) -> i64 {
+        let _ = (first, later, ranks);
+        0
+    }
+
+    /// Whether it is the sum of its prices, and nothing else.
+    fn is_additive(&self) -> bool {
+        true
+    }
+
+    /// Whether it follows from the sum of its prices and the number of packets sent.
+    fn is_priced(&self) -> bool {
+        true
+    }
+
+    /// The cost of a run with this sum of prices in which `sent` packets were sent.
+    fn finish(&self, sum: i64, sent: u64) -> Amount {
+        let _ = sent;
+        Amount::from(sum)
+    }
+
+    /// The cost of a whole run.
+    fn value(&self, outcome: &Outcome, ranks: &Ranks) -> Amount {
+        self.finish(self.sum_of_prices(outcome, ranks), outcome.sent.len() as u64)
+    }
+
+    /// The sum of the prices of a run.
+    fn sum_of_prices(&self, outcome: &Outcome, ranks: &Ranks) -> i64 {
+        let price = |packet: usize| {
+            let rank = outcome.ranks[packet];
+            match outcome.fates[packet] {
+                Fate::Dropped(_) => self.drop_price(rank, ranks),
+                Fate::Sent { .. } => {
+                    let overtakers = outcome.overtakers(packet).iter();
+                    overtakers.map(|first| self.overtake_price(outcome.ranks[*first as usize], rank, ranks)).sum()
+                }
+            }
+        };
+        (0..outcome.ranks.len()).map(price).sum()
+    }
+}

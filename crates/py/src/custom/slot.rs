@@ -1,0 +1,62 @@
+//! Calls into Python from where errors cannot be returned.
+
+use crate::values::show_value;
+use pifolab_sched::params::Value;
+use pifolab_units::Time;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The first exception of a run.
+#[derive(Clone, Default)]
+pub struct Slot(Arc<Mutex<Option<PyErr>>>);
+
+impl Slot {
+    /// Takes the exception, if there is one.
+    pub fn take(&self) -> Option<PyErr> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Keeps `error`, unless there is one already.
+    pub fn keep(&self, error: PyErr) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    /// Runs `body`, which is about the simulated time `now`, with the interpreter; keeps its exception, which learns of
+    /// the time, and panics.
+    pub(super) fn call<T>(&self, now: Time, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
+        self.call_untimed(|py| body(py).inspect_err(|error| note_time(py, error, now)))
+    }
+
+    /// The same for what happens at no particular time.
+    pub fn call_untimed<T>(&self, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
+        match Python::attach(body) {
+            Ok(value) => value,
+            Err(error) => {
+                self.keep(error);
+                panic!("what was written in Python raised an exception");
+            }
+        }
+    }
+}
+
+/// Writes the simulated time into the exception: as an attribute, and, from Python 3.11 on, below its traceback.
+fn note_time(py: Python<'_>, error: &PyErr, now: Time) {
+    let value = error.value(py);
+    let note = format!("at simulated time {now}");
+    // An exception class may refuse both; the exception itself matters more.
+    let _ = value.setattr("simulated_time_ns", now.as_ns());
+    let _ = value.call_method1("add_note", (note,));
+}
+
+/// A class of the user's, or whatever else makes an object when it is called.
+pub struct Maker(pub(super) Py<PyAny>);
+
+impl Maker {
+    /// Calls it with `args` as keywords.
+    pub(super) fn call(&self, py: Python<'_>, args: &[(String, Value)]) -> PyResult<Py<PyAny>> {
+        let keywords = PyDict::new(py);
+        args.iter().try_for_each(|(key, value)| keywords.set_item(key, show_value(py, value)?))?;
+        self.0.call(py, (), Some(&keywords))
+    }
+}

@@ -1,0 +1,21 @@
+//! What scenarios of both kinds have.
+
+use crate::error::SpecError;
+use crate::fields::Reader;
+use std::collections::BTreeSet;
+
+/// The largest seed.
+pub(crate) const MAX_SEED: u64 = i64::MAX as u64;
+/// The most packets of a run.
+pub(crate) const MAX_PACKETS: u64 = 1 << 40;
+
+/// The seeds that a scenario lists, each once.
+pub(crate) fn read_seeds(top: &mut Reader<'_>) -> Result<Vec<u64>, SpecError> {
+    let seeds = top.get::<Vec<u64>>("seeds")?.unwrap_or_else(|| vec![1]);
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = seeds.iter().find(|seed| !seen.insert(**seed)) {
+        return Err(top.fault("seeds", format!("= {seeds:?}: seed {twice} is a duplicate: expected each seed once")));
+    }
+    top.resolved.insert("seeds".to_owned(), seeds.clone().into());
+    Ok(seeds)
+}

@@ -1,0 +1,81 @@
+//! A scenario as it was written.
+
+use crate::error::{Error, SpecError};
+use crate::text;
+use pifolab_params::{Place, Table, Value};
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+
+/// A scenario as it was written, with overrides applied.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub(crate) root: Table,
+    pub(crate) file: String,
+    pub(crate) text: String,
+    pub(crate) overrides: Vec<(String, String)>,
+}
+
+impl Spec {
+    /// Reads TOML; `file` is its name in errors, and files named in it are looked for beside it.
+    ///
+    /// # Errors
+    /// The text is no TOML; the error names the line.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        let root = text::parse(text, file)?;
+        Ok(Self { root, file: file.to_owned(), text: text.to_owned(), overrides: Vec::new() })
+    }
+
+    /// Overrides one key: a dotted path such as `link.rate_gbps` or `scheduler.packs.window` (a scheduler by label,
+    /// name, or number from 0), and a value as TOML would have it, or a plain text.
+    ///
+    /// # Errors
+    /// The path leads nowhere. Whether the key exists is checked by [`ValidSpec::new`](crate::ValidSpec::new).
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        text::set(&mut self.root, path, value, &self.file)?;
+        self.overrides.push((path.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    /// Replaces the flows of a scenario on a network by those that the file at `path` lists.
+    ///
+    /// # Errors
+    /// The scenario is one on one link, or the path is not UTF-8. The list is read by [`ValidSpec::new`](crate::ValidSpec::new).
+    pub fn replace_flows(&mut self, path: &Path) -> Result<(), Error> {
+        let fault = |problem: &str| SpecError {
+            file: self.file.clone(),
+            place: Place::File,
+            key: "--flows".to_owned(),
+            problem: problem.to_owned(),
+        };
+        if !is_network(&self.root) {
+            return Err(fault(NO_FLOWS).into());
+        }
+        let absolute = std::path::absolute(path).ok();
+        let Some(path) = absolute.as_deref().and_then(Path::to_str) else {
+            return Err(fault("names a path that is not UTF-8").into());
+        };
+        let flag = Place::Flag("--flows");
+        text::replace(&mut self.root, "workload", "flows", "list", Value::Text(path.to_owned()), flag);
+        // As --set would say it; a path that is a TOML text is one in JSON as well.
+        self.overrides.push(("workload".to_owned(), format!("{{ flows = {{ list = {} }} }}", Json::from(path))));
+        Ok(())
+    }
+
+    /// A fault of the whole.
+    pub(crate) fn fault(file: &str, key: &str, problem: impl Into<String>) -> SpecError {
+        SpecError { file: file.to_owned(), place: Place::File, key: key.to_owned(), problem: problem.into() }
+    }
+}
+
+/// Whether a scenario is one on a network.
+pub(crate) fn is_network(root: &Table) -> bool {
+    ["topology", "transport"].iter().any(|key| root.contains(key))
+}
+
+/// What `--flows` says of a scenario on one link.
+pub(crate) const NO_FLOWS: &str = "has no effect: flows are of scenarios on a network, with [topology] and [transport]";
+
+/// `path` as a file of the scenario `file`: beside it unless it is absolute.
+pub(crate) fn beside(file: &str, path: &str) -> PathBuf {
+    Path::new(file).parent().unwrap_or(Path::new("")).join(path)
+}

@@ -1,0 +1,138 @@
+//! A scenario of either kind that can run.
+
+use crate::error::Error;
+use crate::extras::Extras;
+use crate::inputs::{Input, inputs_of};
+use crate::machine::available;
+use crate::memory::Memory;
+use crate::report::{Progress, Report};
+use crate::spec::network::NetworkSpec;
+use crate::spec::one_link::OneLinkSpec;
+use crate::spec::written::{NO_FLOWS, Spec, is_network};
+use pifolab_metrics::Table as Results;
+use pifolab_workload::flows::{write_flows, write_hpcc_flows};
+use serde_json::Value as Json;
+use std::ops::ControlFlow;
+
+/// A scenario that can run.
+#[derive(Debug)]
+pub enum ValidSpec {
+    /// Packets through one port and its link.
+    OneLink(Box<OneLinkSpec>),
+    /// Flows through a network.
+    Network(Box<NetworkSpec>),
+}
+
+impl ValidSpec {
+    /// Checks everything that can be checked before a run, and reads the files that it names.
+    ///
+    /// # Errors
+    /// The first fault: an unknown key, one without effect, a value out of range, a file that cannot be read.
+    pub fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
+        if is_network(&spec.root) {
+            return NetworkSpec::new(spec, extras).map(Box::new).map(Self::Network);
+        }
+        OneLinkSpec::new(spec, extras).map(Box::new).map(Self::OneLink)
+    }
+
+    /// The seeds that the scenario asks for, at least one.
+    pub fn seeds(&self) -> &[u64] {
+        match self {
+            Self::OneLink(spec) => &spec.seeds,
+            Self::Network(spec) => &spec.seeds,
+        }
+    }
+
+    /// About how much memory a run with one seed on up to `workers` threads needs.
+    pub fn memory(&self, workers: usize) -> Memory {
+        match self {
+            Self::OneLink(spec) => Memory::of_one_link(spec, workers),
+            Self::Network(spec) => Memory::of_network(spec),
+        }
+    }
+
+    /// Runs it with `seed` on up to `workers` threads; the results do not depend on how many.
+    ///
+    /// `progress` is called about ten times a second on this thread; if it breaks, what is not done is given up and the
+    /// report is marked partial.
+    ///
+    /// # Errors
+    /// If the run is cancelled before anything was done, or a scheduler of the user's cannot be built any more.
+    ///
+    /// # Panics
+    /// If a scheduler breaks its contract.
+    pub fn run(
+        &self,
+        seed: u64,
+        workers: usize,
+        extras: &dyn Extras,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Report, Error> {
+        match self {
+            Self::OneLink(spec) => spec.run(seed, workers, extras, progress),
+            Self::Network(spec) => spec.run(seed, workers, extras, progress),
+        }
+    }
+
+    /// The flows of the run with `seed`, as a file that `pifolab run --flows` (CSV) or `workload.flows.list` reads back: starts
+    /// are exact to the picosecond, so that a run of the list is the run of the scenario.
+    ///
+    /// # Errors
+    /// If the scenario is one on one link, or would draw more flows than fit into memory.
+    ///
+    /// # Panics
+    /// Never: memory can be written to.
+    pub fn flow_list(&self, seed: u64, format: FlowFormat) -> Result<Vec<u8>, Error> {
+        let spec = match self {
+            Self::OneLink(spec) => return Err(Spec::fault(&spec.file, "flows", NO_FLOWS).into()),
+            Self::Network(spec) => spec,
+        };
+        Memory::of_network(spec).check(&spec.file, available())?;
+        let flows = spec.flows(seed);
+        let mut out = Vec::new();
+        let written = match format {
+            FlowFormat::Csv => write_flows(&flows, &mut out),
+            FlowFormat::Hpcc => write_hpcc_flows(&flows, &mut out),
+        };
+        written.expect("memory can be written to");
+        Ok(out)
+    }
+
+    /// The tables that a run will have, without rows: their names and columns, before anything has run. Tables of observers
+    /// that are not the library's are not known yet.
+    ///
+    /// # Errors
+    /// If a scheduler of the user's cannot be built any more.
+    ///
+    /// # Panics
+    /// If a scheduler breaks its contract.
+    pub fn tables(&self, extras: &dyn Extras) -> Result<Vec<Results>, Error> {
+        let report = match self {
+            Self::OneLink(spec) => spec.without_packets(extras),
+            Self::Network(spec) => spec.without_flows(extras),
+        };
+        report.map(|report| report.tables)
+    }
+
+    /// The files that it names, with the digests of what was read.
+    pub fn inputs(&self) -> Vec<Input> {
+        inputs_of(self.resolved())
+    }
+
+    /// Everything that was written and every default, as the manifest shows it.
+    pub fn resolved(&self) -> &Json {
+        match self {
+            Self::OneLink(spec) => &spec.resolved,
+            Self::Network(spec) => &spec.resolved,
+        }
+    }
+}
+
+/// How a flow list is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowFormat {
+    /// `flow,src,dst,size_bytes,start_ns`.
+    Csv,
+    /// The flow file of the HPCC simulator; ids are lost.
+    Hpcc,
+}

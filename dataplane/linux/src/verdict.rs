@@ -1,0 +1,12 @@
+//! What becomes of a vector that is replayed through a data plane.
+
+use pifolab_scenario::conformance::Outcome;
+
+/// What became of one vector.
+#[derive(Debug)]
+pub enum Verdict {
+    /// It was replayed.
+    Replayed(Outcome),
+    /// The data plane cannot do this, for this reason.
+    Skipped(String),
+}
