@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
+# The Python tests side by side: most of them wait for a command that uses one processor.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 HOST   := $(shell rustc -vV 2> /dev/null | sed -n "s/^host: //p")
 
 # Everything that the compiled module is made of: `make build` does nothing when none of it changed.
@@ -34,7 +36,7 @@ $(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES)
 ## Everything that must hold on every commit: Rust unit, property and contract tests, the Python tests, the data plane's
 test: build
 	cargo test --locked --workspace --quiet
-	$(BIN)/python -m pytest
+	$(PYTEST)
 	scripts/test_dataplane.sh
 
 ## Every published simulation run, flow by flow, the traces of debug builds from release builds, the commands of the pages

@@ -7,8 +7,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
+
+_REPORT = "report"
+
+
+@pytest.fixture
+def report(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Say a line at the end of all tests, whichever process the test runs in."""
+    return lambda line: record_property(_REPORT, line)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for kind in ("passed", "failed"):
+        for done in terminalreporter.getreports(kind):
+            for key, line in done.user_properties:
+                if key == _REPORT:
+                    terminalreporter.write_line(str(line))
 
 
 @pytest.fixture
@@ -25,7 +42,7 @@ def pifolab_command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANGS_S,
         )
 
     return run

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import resource
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import COMMAND, HANGS_S, Running
 
 import pifolab
 from pifolab import _pifolab
 from pifolab.cli import progress
-
-COMMAND = Path(sys.executable).with_name("pifolab")
-
-#: A command ends so soon after Ctrl-C; two seconds are promised, and this machine may be busy with other tests.
-AT_ONCE_S = 2.0 if not os.environ.get("CI") else 4.0
 
 LINK = """
 duration_ms = 1
@@ -31,45 +25,28 @@ workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "
 """
 
 
-def start(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [COMMAND, *map(str, arguments)], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def interrupted(running: subprocess.Popen[str], after_s: float) -> tuple[int, str, str, float]:
-    """Press Ctrl-C once; return status, output, messages, and how long the end took."""
-    time.sleep(after_s)
-    assert running.poll() is None, running.communicate()
-    running.send_signal(signal.SIGINT)
-    begun = time.monotonic()
-    try:
-        out, messages = running.communicate(timeout=30)
-    finally:
-        running.kill()
-    return running.returncode, out, messages, time.monotonic() - begun
-
-
 LOOPS = {
-    "while a packet arrives": "def enqueue(self, packet, now_ns):\n        while True: pass",
-    "and nothing else is caught": "def enqueue(self, packet, now_ns):\n        while True:\n"
+    "while a packet arrives": "def enqueue(self, packet, now_ns):\n        begin()\n        while True: pass",
+    "and nothing else is caught": "def enqueue(self, packet, now_ns):\n        begin()\n        while True:\n"
     "            try:\n                while True: pass\n            except Exception: pass",
-    "while it is made": "def __init__(self):\n        while True: pass\n    def enqueue(self, packet, now_ns): pass",
+    "while it is made": "def __init__(self):\n        begin()\n        while True: pass\n"
+    "    def enqueue(self, packet, now_ns): pass",
 }
 
 
 @pytest.mark.parametrize("body", LOOPS.values(), ids=LOOPS.keys())
 def test_a_plug_in_that_loops_ends_with_one_ctrl_c(tmp_path: Path, body: str):
     (tmp_path / "mine.py").write_text(
-        f"import pifolab\nclass Mine(pifolab.PythonScheduler):\n    {body}\n"
+        "import pathlib\nimport pifolab\n\ndef begin():\n    pathlib.Path('begun').touch()\n\n"
+        f"class Mine(pifolab.PythonScheduler):\n    {body}\n"
         "    def dequeue(self, now_ns): return None\n"
     )
     (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "mine"\n')
-    running = start("run", "x.toml", "--python", "mine.py", cwd=tmp_path)
-    status, _, messages, took_s = interrupted(running, 3.0)
-    assert (status, took_s < AT_ONCE_S + 0.5) == (130, True), (messages, took_s)
-    assert messages.splitlines()[-1] == "pifolab: interrupted"
-    assert "Traceback" not in messages
+    with Running("run", "x.toml", "--python", "mine.py", cwd=tmp_path) as running:
+        running.reaches((tmp_path / "begun").exists, "the plug-in loops")
+        assert running.interrupt() == 130, running.messages
+        assert running.messages.splitlines()[-1] == "pifolab: interrupted"
+        assert "Traceback" not in running.messages
     assert not (tmp_path / "out").exists()
 
 
@@ -79,37 +56,52 @@ def trace(file: Path, rows: int) -> Path:
     return file
 
 
-def test_advise_ends_with_one_ctrl_c_and_advises_nothing(tmp_path: Path):
-    file = trace(tmp_path / "trace.csv", 400_000)
-    status, out, messages, took_s = interrupted(start("advise", "--trace", file, cwd=tmp_path), 4.0)
-    assert (status, out, messages, took_s < AT_ONCE_S) == (130, "", "pifolab: interrupted\n", True), took_s
+@pytest.mark.parametrize("stage", ["it reads", "it tunes"])
+def test_advise_ends_with_one_ctrl_c_and_advises_nothing(tmp_path: Path, stage: str):
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    file = endless_trace(tmp_path) if stage == "it reads" else trace(tmp_path / "trace.csv", 400_000)
+    with Running("advise", "--trace", file, cwd=tmp_path, environment={"TMPDIR": str(temporary)}) as running:
+        if stage == "it reads":
+            running.reads(file, 20_000)
+        else:
+            running.reaches(lambda: any(temporary.glob("pifolab-advise-*/*")), "a piece of the trace is replayed")
+        status = running.interrupt()
+        assert (status, running.out, running.messages) == (130, "", "pifolab: interrupted\n")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted([file.name, "tmp"])
+    assert list(temporary.iterdir()) == []
 
 
 def test_the_demo_shows_no_table_of_a_part(tmp_path: Path):
-    status, out, messages, took_s = interrupted(start("demo", cwd=tmp_path), 1.5)
-    assert (status, messages, took_s < AT_ONCE_S) == (130, "pifolab: interrupted\n", True), took_s
-    # Each table that is shown is whole: it has all seven schedulers.
-    for table in out.split("\n\n")[2:]:
-        if table.startswith("scheduler"):
-            assert len(table.strip().splitlines()) > 7, out
+    with Running("demo", cwd=tmp_path) as running:
+        # The motivating example has been told, the runs have begun.
+        running.reaches(lambda: "PIFO" in running.out, "the first table")
+        assert (running.interrupt(), running.messages) == (130, "pifolab: interrupted\n")
+        # Each table that is shown is whole: it has all seven schedulers.
+        for table in running.out.split("\n\n")[2:]:
+            if table.startswith("scheduler"):
+                assert len(table.strip().splitlines()) > 7, running.out
     assert not (tmp_path / "out" / "demo").exists()
 
 
+#: So many packets that no machine is through with them on the same day.
+ENDLESS = LINK.replace("duration_ms = 1", "packets = 1_000_000_000_000") + '[[scheduler]]\nname = "pifo"\n'
+
+
 def test_a_long_run_that_is_interrupted_saves_its_tables_at_once(tmp_path: Path):
-    (tmp_path / "x.toml").write_text(
-        LINK.replace("duration_ms = 1", "duration_s = 100") + '[[scheduler]]\nname = "pifo"\n'
-    )
-    status, _out, messages, took_s = interrupted(start("run", "x.toml", cwd=tmp_path), 3.0)
-    assert (status, took_s < AT_ONCE_S) == (130, True), (messages, took_s)
-    assert "interrupted" in messages
-    assert "Traceback" not in messages
+    (tmp_path / "x.toml").write_text(ENDLESS)
+    with Running("run", "x.toml", cwd=tmp_path) as running:
+        running.tells("the run will take about")
+        assert running.interrupt() == 130
+        assert "interrupted" in running.messages
+        assert "Traceback" not in running.messages
 
 
 def test_reading_a_long_trace_ends_with_ctrl_c(tmp_path: Path):
-    file = endless_trace(tmp_path, 60_000_000)
-    running = start("compare", "--trace", file, "--rank", "column", "--rate-gbps", "10", cwd=tmp_path)
-    status, _, messages, took_s = interrupted(running, 2.0)
-    assert (status, messages, took_s < AT_ONCE_S) == (130, "pifolab: interrupted\n", True), took_s
+    file = endless_trace(tmp_path)
+    with Running("compare", "--trace", file, "--rank", "column", "--rate-gbps", "10", cwd=tmp_path) as running:
+        running.reads(file, 20_000)
+        assert (running.interrupt(), running.messages) == (130, "pifolab: interrupted\n")
 
 
 def limited(folder: Path, file_bytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -120,7 +112,7 @@ def limited(folder: Path, file_bytes: int, *arguments: str) -> subprocess.Comple
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
     return subprocess.run(
-        [COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, preexec_fn=limit
+        [COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=HANGS_S, preexec_fn=limit
     )
 
 
@@ -216,11 +208,12 @@ def test_a_run_of_ten_billion_packets_says_at_once_how_long_it_will_take(tmp_pat
     (tmp_path / "x.toml").write_text(
         LINK.replace("duration_ms = 1", "packets = 10_000_000_000") + '[[scheduler]]\nname = "fifo"\n'
     )
-    _, _, messages, _ = interrupted(start("run", "x.toml", cwd=tmp_path), 5.0)
-    assert messages.splitlines()[0].startswith("pifolab: note: the run will take about ")
+    with Running("run", "x.toml", cwd=tmp_path) as running:
+        running.reaches(lambda: "\n" in running.messages, "a line")
+        assert running.messages.splitlines()[0].startswith("pifolab: note: the run will take about ")
 
 
-def endless_trace(folder: Path, rows: int) -> Path:
+def endless_trace(folder: Path, rows: int = 3_000_000_000) -> Path:
     """Return a small file of many rows: gzip members can stand behind one another."""
     each = 1_000_000
     member = gzip.compress(b"5,1500,7,f\n" * each, 1)
@@ -247,7 +240,7 @@ print(json.dumps({"before": before, "after": peak()}))
 
 def measured(text: str) -> float:
     ran = subprocess.run(
-        [sys.executable, "-c", MEASURE], input=text, capture_output=True, text=True, timeout=300, check=True
+        [sys.executable, "-c", MEASURE], input=text, capture_output=True, text=True, timeout=HANGS_S, check=True
     )
     found = json.loads(ran.stdout)
     return float(found["after"] - found["before"])

@@ -85,15 +85,6 @@ def run_page(name: str, folder: Path, report, *, slow: bool) -> None:
         assert ended.returncode == 0, f"{where}: exit status {ended.returncode}\n{ended.stdout[-4000:]}"
 
 
-@pytest.fixture
-def report(capsys):
-    def say(line: str) -> None:
-        with capsys.disabled():
-            print(f"\n{line}", end="")
-
-    return say
-
-
 def with_commands(*, slow: bool) -> list[str]:
     """Return the pages that have a command to run, quick or slow."""
     return [name for name in PAGES if any(c.page == name and not c.never for c in commands(slow=slow))]

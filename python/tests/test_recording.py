@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from waiting import HANGS_S
 
 import pifolab
 from pifolab.figures.run import captions, draw_run
@@ -88,7 +89,7 @@ def test_tshark_reads_what_was_recorded(run: pifolab.Run, capture: Path):
         "frame.comment",
     )
     command = ["tshark", "-r", capture, "-T", "fields", *(part for field in fields for part in ("-e", field))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_S, check=True)
     read = [line.split("\t") for line in done.stdout.splitlines()]
     log = run.tables["packet_log"].filter(pl.col("event") != "enqueue")
     ends = {row[0]: row[1:] for row in run.tables["flows"].select("flow", "src", "dst").rows()}
@@ -104,7 +105,7 @@ def test_tshark_reads_what_was_recorded(run: pifolab.Run, capture: Path):
         assert seen[6].startswith(f"rank {row['rank']}")
     # tshark finds nothing wrong with a header.
     bad = ["tshark", "-r", capture, "-Y", "_ws.malformed || ip.checksum.status == 0", "-o", "ip.check_checksum:TRUE"]
-    assert subprocess.run(bad, capture_output=True, text=True, timeout=60, check=True).stdout == ""
+    assert subprocess.run(bad, capture_output=True, text=True, timeout=HANGS_S, check=True).stdout == ""
 
 
 def test_what_is_recorded_is_drawn(run: pifolab.Run):
@@ -143,7 +144,7 @@ def test_ctrl_c_keeps_what_is_complete_and_marks_it_partial(tmp_path: Path):
     # The signal comes when some flows are complete, however slow the machine is.
     (tmp_path / "interrupts.py").write_text(INTERRUPTS)
     command = [Path(sys.executable).with_name("pifolab"), "run", "long.toml", "--python", "interrupts.py"]
-    done = subprocess.run([*command, "--out", "run"], cwd=tmp_path, capture_output=True, text=True, timeout=110)
+    done = subprocess.run([*command, "--out", "run"], cwd=tmp_path, capture_output=True, text=True, timeout=HANGS_S)
     assert done.returncode == 130, done.stderr
     assert "marked partial" in done.stderr
     assert "Traceback" not in done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from waiting import HANGS_S
 
 from pifolab.cli import main
 from pifolab.errors import InputError
@@ -349,7 +350,7 @@ def test_a_browser_without_a_network_shows_the_report(quick, tmp_path):
         "--dump-dom",
         (quick / "report.html").as_uri(),
     ]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_S, check=True).stdout
     assert "Five papers on programmable packet scheduling, reproduced" in shown
     assert shown.count("<img") >= 3
     assert 'id="hw1"' in shown

@@ -7,14 +7,13 @@ import os
 import random
 import shutil
 import stat
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
 import pytest
 from sweeping import SCENARIO, contents, sweep_of
+from waiting import HANGS_S, Running
 
 from pifolab.cli import main
 from pifolab.store import Store, StoreError
@@ -283,31 +282,31 @@ def test_statistics_say_which_runs_are_left_out_and_why(store: Store, tmp_path: 
         assert (known[scheduler].without_value if scheduler in known else 2) == nulls
 
 
+#: On the path of workers: the first three of them are killed while they start.
+KILLED = """
+import os, pathlib, signal, sys
+
+if "pifolab.sweep.worker" in sys.orig_argv:
+    for number in range(3):
+        try:
+            pathlib.Path(__file__).with_name(f"killed-{number}").mkdir()
+        except FileExistsError:
+            continue
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 def test_a_worker_that_is_killed_while_it_starts_is_replaced(tmp_path: Path):
     (tmp_path / "base.toml").write_text(SCENARIO)
     (tmp_path / "s.toml").write_text('scenario = "base.toml"\nseeds = [1, 2, 3, 4]\n')
-    pifolab = Path(sys.executable).with_name("pifolab")
-    sweep = subprocess.Popen(
-        [pifolab, "sweep", "s.toml", "--store", "store", "--workers", "2"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    killed: list[str] = []
-    deadline = time.monotonic() + 30
-    while len(killed) < 3 and sweep.poll() is None and time.monotonic() < deadline:
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(sweep.pid)], capture_output=True, text=True).stdout
-        for child in children.split():
-            if child not in killed and len(killed) < 3:
-                # A worker says that it is ready only after it has loaded polars, which takes much longer than this.
-                os.kill(int(child), 9)
-                killed.append(child)
-        time.sleep(0.005)
-    out, errors = sweep.communicate(timeout=60)
-    assert (len(killed), sweep.returncode, errors) == (3, 0, "")
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "sitecustomize.py").write_text(KILLED)
+    command = ["sweep", "s.toml", "--store", "store", "--workers", "2"]
+    with Running(*command, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path / "path")}) as sweep:
+        assert (sweep.process.wait(HANGS_S), sweep.messages) == (0, "")
+        assert "4 runs: 4 run" in sweep.out
+    assert len(list((tmp_path / "path").glob("killed-*"))) == 3
     assert len(Store(tmp_path / "store", create=False).keys()) == 4
-    assert "4 runs: 4 run" in out
 
 
 def test_workers_that_never_start_end_the_sweep_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

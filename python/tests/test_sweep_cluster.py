@@ -5,12 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from sweeping import MINE, SCENARIO, contents
+from waiting import HANGS_S, wait_until
 
 from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
@@ -56,13 +56,14 @@ def cluster(tmp_path: Path) -> Iterator[Callable[[int], tuple[str, list[subproce
         about = tmp_path / "scheduler.json"
         # Port 0: whichever is free.
         dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(about))
-        deadline = time.monotonic() + 60
-        while not about.exists():
-            assert time.monotonic() < deadline, (tmp_path / "dask.log").read_text()
-            time.sleep(0.05)
+        wait_until(lambda: about.exists() and about.read_text() != "", "a scheduler")
         address = json.loads(about.read_text())["address"]
         flags = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1")
-        return address, [dask("worker", address, *flags) for _ in range(workers)]
+        started = [dask("worker", address, *flags) for _ in range(workers)]
+        # A sweep begins as soon as it has one: here the others are there too.
+        with distributed.Client(address) as client:
+            client.wait_for_workers(workers, timeout=HANGS_S)
+        return address, started
 
     yield start
     for process in processes:
@@ -110,16 +111,16 @@ def test_dask_gives_the_same_bytes_though_a_worker_is_killed(file: Path, tmp_pat
 def test_dask_isolates_failures_and_minds_the_time(file: Path, cluster: Callable):
     file.write_text(
         SWEEP.replace("count = 10", "count = 1")
-        .replace("time_limit_s = 60", "time_limit_s = 0.5\nschedulers.raises = 'mine.py:Raises'")
-        .replace('"narrow"]', '"raises"]\n[axis.duration_s]\nvalues = [0.001, 90]\nwhere = { scheduler = ["pifo"] }')
+        .replace("time_limit_s = 60", "time_limit_s = 5\nschedulers.raises = 'mine.py:Raises'")
+        .replace('"narrow"]', '"raises"]\n[axis.duration_s]\nvalues = [0.001, 1e6]\nwhere = { scheduler = ["pifo"] }')
     )
     address, _ = cluster(1)
     sweep = sweep_on(address, file)
-    out, errors = sweep.communicate(timeout=60)
+    out, errors = sweep.communicate(timeout=HANGS_S)
     assert sweep.returncode == 1
     assert "3 runs: 1 run in" in out
     assert "scheduler = raises, seed = 1: ValueError: out of ideas" in errors
-    assert "scheduler = pifo, duration_s = 90.0, seed = 1: took longer than the time limit of 0.5 s" in errors
+    assert "scheduler = pifo, duration_s = 1000000.0, seed = 1: took longer than the time limit of 5 s" in errors
 
 
 def test_a_worker_with_other_code_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch):
@@ -170,7 +171,7 @@ def test_a_job_for_other_code_fails(file: Path):
 def test_slurm_gives_the_same_bytes(file: Path, tmp_path: Path):
     pytest.importorskip("dask_jobqueue")
     sinfo = shutil.which("sinfo")
-    if sinfo is None or subprocess.run([sinfo], capture_output=True, timeout=20).returncode:
+    if sinfo is None or subprocess.run([sinfo], capture_output=True, timeout=HANGS_S).returncode:
         pytest.skip("needs a SLURM controller that answers sinfo")
     (tmp_path / "home/.config/dask").mkdir(parents=True)
     settings = {"jobqueue": {"slurm": {"cores": 1, "memory": "1GiB", "walltime": "00:05:00", "interface": "lo"}}}
@@ -182,7 +183,7 @@ def test_slurm_gives_the_same_bytes(file: Path, tmp_path: Path):
         env=os.environ | {"HOME": str(tmp_path / "home")},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGS_S,
     )
     assert done.returncode == 0, done.stderr
     end = json.loads(done.stdout.splitlines()[-1])

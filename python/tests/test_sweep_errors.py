@@ -1,6 +1,7 @@
 # ruff: noqa: E501 (a wrong text and its message side by side are read best on one line)
 """A wrong sweep file or flag is one clear line with the place, before anything runs."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -339,7 +340,7 @@ def test_dry_run_lists_runs_and_estimates_and_runs_nothing(folder: Path, capsys:
     run = make_plan(Sweep.from_toml("s.toml")).runs()[0]
     assert f"{run.key[:12]}     1  pifo       to run" in out
     assert "2 runs, 0 of them finished, 2 to run" in out
-    assert "time: about 1." in out
+    assert re.search(r"^time: about [1-9][\d.]* s", out, re.MULTILINE)
     assert "2 sampled" in out
     assert "MiB" in out
     run_sweep(Sweep.from_toml("s.toml"), Store("store"))

