@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
+from pifolab.text import read_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -195,7 +196,7 @@ def _differences(folder: Path, ours: pl.DataFrame, theirs: pl.DataFrame) -> list
     import polars as pl
 
     try:
-        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(read_text(folder / "manifest.json"))
         borders = [int(border) for border in manifest["spec"]["metrics"]["size_classes_bytes"]]
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder / 'manifest.json'}: cannot be read: {_reason(error)}") from None

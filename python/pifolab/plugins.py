@@ -15,6 +15,7 @@ from typing import Any
 from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError
 from pifolab.provenance import importable, only_sources
+from pifolab.text import read_bytes
 
 __all__ = ["Plugins", "load_plugins"]
 
@@ -88,6 +89,8 @@ def _module(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InputError(f"{file}: expected a Python file, such as mine.py")
+    # Python would read whatever has no end, too.
+    read_bytes(file)
     importable(file)
     module = importlib.util.module_from_spec(spec)
     # Data classes and pickles look their module up by name.

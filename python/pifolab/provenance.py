@@ -6,6 +6,7 @@ import ast
 import hashlib
 import os
 import site
+import stat
 import sys
 import sysconfig
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.text import read_bytes
 
 __all__ = ["code_version", "file_digest", "importable", "module_digest", "only_sources", "own_files"]
 
@@ -46,6 +48,8 @@ def file_digest(path: Path) -> str:
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InputError(f"{path}: is not a regular file")
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
     except OSError as error:
@@ -115,9 +119,7 @@ def own_files(file: Path) -> dict[str, Path]:
 def _imports(source: Path, package: str) -> Iterator[str]:
     """Yield the full names that a file imports, some of which may be names in a module instead of modules."""
     try:
-        tree = ast.parse(source.read_bytes(), str(source))
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read: {error.strerror}") from None
+        tree = ast.parse(read_bytes(source), str(source))
     except (SyntaxError, ValueError, RecursionError) as error:
         raise InputError(f"{source}: cannot be read as Python: {error}") from None
     for node in ast.walk(tree):

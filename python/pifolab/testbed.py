@@ -22,6 +22,7 @@ from pifolab.reproduce import load_registry
 from pifolab.reproduce.expression import Results as Tables
 from pifolab.reproduce.verdict import judge_source
 from pifolab.statistics import Estimate, interval_or_range
+from pifolab.text import read_text
 from pifolab.twin import Twin
 
 __all__ = [
@@ -106,9 +107,9 @@ def read(folder: str | Path) -> Results:
     """
     path = Path(folder) / "summary.json"
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}; expected a folder of pifolab testbed") from None
+        summary = json.loads(read_text(path))
+    except InputError as error:
+        raise InputError(f"{error}; expected a folder of pifolab testbed") from None
     except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from None
     if not isinstance(summary, dict) or summary.get("format") != FORMAT:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pifolab.errors import InputError
 
-__all__ = ["MOST_BYTES", "drawn", "file_name", "read_text", "shown"]
+__all__ = ["MOST_BYTES", "drawn", "file_name", "read_bytes", "read_text", "shown"]
 
 #: A text that is read as a whole has no more bytes than this.
 MOST_BYTES = 64 * 2**20
@@ -15,6 +15,24 @@ MOST_BYTES = 64 * 2**20
 #: Categories of characters that do something instead of showing something: control characters, marks that turn the
 #: direction of text around, halves of characters, and ends of lines and paragraphs.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes in the file at `path`, which may be any that the user names: ``/dev/zero`` never ends.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or has more than `MOST_BYTES`.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{path}: has over 64 MiB: expected a text of at most that size")
+    return data
 
 
 def read_text(path: Path) -> str:
@@ -25,13 +43,7 @@ def read_text(path: Path) -> str:
     InputError
         The file cannot be read, is not UTF-8, or has more than `MOST_BYTES`.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(data) > MOST_BYTES:
-        raise InputError(f"{path}: has over 64 MiB: expected a text of at most that size")
+    data = read_bytes(path)
     try:
         # As text files are read everywhere: all ends of lines are the same.
         return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")

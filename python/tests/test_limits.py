@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -126,6 +127,57 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path: Path, file_bytes:
     assert file in line
     assert line.endswith(": cannot be written: File too large")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+#: Everything that takes a file, with the device that never ends in its place.
+NEVER_END = {
+    "scenario": ["run", "zero.toml"],
+    "plug-in": ["run", "x.toml", "--python", "zero.py"],
+    "sweep": ["sweep", "zero.toml", "--store", "store"],
+    "scenario of a sweep": ["sweep", "of-zero.toml", "--store", "store"],
+    "plug-in of a sweep": ["sweep", "with-zero.toml", "--store", "store"],
+    "store": ["results", "zero-store"],
+    "vector": ["conformance", "zero.json"],
+    "earlier answer": ["attack", "sp-pifo", "--packets", "6", "--ranks", "1..4", "--resume", "zero.json"],
+    "registry": ["reproduce", "--registry", "zero-registry"],
+    "trace": ["compare", "--trace", "zero.csv", "--rank", "column", "--rate-gbps", "1"],
+    "trace to advise on": ["advise", "--trace", "zero.csv"],
+    "flow list": ["run", "net.toml", "--flows", "zero.csv"],
+    "manifest": ["agree", "zero-run", "zero-run"],
+}
+
+
+@pytest.mark.parametrize("kind", NEVER_END)
+def test_a_file_that_never_ends_is_refused_whatever_it_is_meant_to_be(tmp_path: Path, kind: str):
+    (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "pifo"\n')
+    (tmp_path / "net.toml").write_text(NETWORK.replace("STARTS", "1000") + '[[scheduler]]\nname = "fifo"\n')
+    (tmp_path / "of-zero.toml").write_text('scenario = "zero.toml"\n')
+    (tmp_path / "with-zero.toml").write_text('scenario = "x.toml"\nschedulers.mine = "zero.py:Mine"\n')
+    for name in ("zero-store", "zero-registry", "zero-run"):
+        (tmp_path / name).mkdir()
+    for name in ("zero-store/pifolab-store.json", "zero-registry/words.toml", "zero-run/flows.parquet"):
+        (tmp_path / name).symlink_to("/dev/zero")
+    for ending in ("toml", "py", "json", "csv"):
+        (tmp_path / f"zero.{ending}").symlink_to("/dev/zero")
+
+    def limit() -> None:
+        # What goes on reading shall not take the machine with it.
+        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+
+    ran = subprocess.run(
+        [COMMAND, *NEVER_END[kind]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        preexec_fn=limit,
+        env=os.environ | {"POLARS_MAX_THREADS": "1"},
+    )
+    assert ran.returncode == 2, ran.stderr
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("pifolab")
+    assert "zero" in line
+    assert "emory" not in line
 
 
 def answering(enqueue: str = "return None", dequeue: str = "return None", queues: int = 2, bounds: str = "None"):

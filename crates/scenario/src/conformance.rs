@@ -15,8 +15,13 @@ use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use vector::{Answer, Op, Vector};
+
+/// A vector has no more bytes: the longest that ships has a hundredth of it.
+const LONGEST_VECTOR: u64 = 64 << 20;
 
 /// What the replay of one file gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,8 +95,13 @@ impl std::error::Error for Error {}
 /// A file that cannot be read or understood, or whose configuration the scheduler refuses.
 pub fn replay_file(path: &Path) -> Result<Outcome, Error> {
     let file = path.display().to_string();
-    match std::fs::read(path) {
-        Ok(text) => replay(&file, &text),
+    let mut text = Vec::new();
+    match File::open(path).and_then(|opened| opened.take(LONGEST_VECTOR + 1).read_to_end(&mut text)) {
+        Ok(length) if length as u64 > LONGEST_VECTOR => {
+            let message = "has over 64 MiB: expected a vector of at most that size".to_owned();
+            Err(Error { file, place: None, message })
+        }
+        Ok(_) => replay(&file, &text),
         Err(error) => Err(Error { file, place: None, message: format!("cannot be read: {error}") }),
     }
 }

@@ -13,6 +13,7 @@ from typing import Any
 
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.errors import InputError
+from pifolab.text import read_text
 
 __all__ = ["add_to"]
 
@@ -207,11 +208,11 @@ def _value(text: str) -> Any:
 def _resumed(path: str | None) -> Any:
     if path is None:
         return None
-    with Path(path).open(encoding="utf-8") as file:
-        try:
-            trace = json.load(file)["trace"]
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f"{path}: expected an answer of pifolab attack --json, with the key trace") from None
+    text = read_text(Path(path))
+    try:
+        trace = json.loads(text)["trace"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{path}: expected an answer of pifolab attack --json, with the key trace") from None
     if not isinstance(trace, list) or not all(isinstance(rank, int) for rank in trace):
         raise InputError(f"{path}: trace: expected a list of ranks")
     return trace

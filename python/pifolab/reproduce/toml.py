@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.text import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -25,8 +26,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         It cannot be read, or is no TOML; the text names file and line.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}") from None

@@ -34,6 +34,7 @@ from pifolab.errors import InputError, PifolabError
 from pifolab.store.claims import Claim
 from pifolab.store.files import bytes_of, checked_bytes, remove, sync_folder, table_of, write_synced, write_whole
 from pifolab.store.sealed import DamagedError, RunRecord, read_record, seal, unseal
+from pifolab.text import read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,10 +96,9 @@ class Store:
         mark = self.path / _MARK
         if not mark.exists():
             self._make(mark, create)
+        content = read_bytes(mark)
         try:
-            found = json.loads(mark.read_bytes()).get("format")
-        except OSError as error:
-            raise InputError(f"{mark}: cannot be read: {error.strerror}") from None
+            found = json.loads(content).get("format")
         except (ValueError, AttributeError, RecursionError):
             raise InputError(f'{mark}: cannot be read: expected {{"format": {_FORMAT}}}') from None
         if found != _FORMAT:

@@ -14,6 +14,7 @@ from typing import Any
 
 from pifolab.errors import InputError
 from pifolab.provenance import file_digest, importable, only_sources, own_files
+from pifolab.text import read_bytes
 
 __all__ = ["KINDS", "Custom", "check_files", "load", "load_all"]
 
@@ -135,6 +136,8 @@ def _load_anew(file: str, before: _Loaded | None) -> _Loaded:
     spec = importlib.util.spec_from_file_location(module_name, file)
     if spec is None or spec.loader is None:
         raise InputError(f"{file}: expected a Python file, with the ending .py")
+    # Python would read whatever has no end, too.
+    read_bytes(Path(file))
     importable(Path(file))
     # The cache of what folders hold does not notice a file that was written within the last second.
     importlib.invalidate_caches()
