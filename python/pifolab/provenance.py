@@ -20,7 +20,13 @@ from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.text import read_bytes
 
-__all__ = ["code_version", "file_digest", "importable", "module_digest", "only_sources", "own_files"]
+__all__ = [
+    "DATA_FILES", "code_version", "file_digest", "importable", "is_installed", "module_digest", "only_sources",
+    "own_files",
+]  # fmt: skip
+
+#: The constant of a user's module that lists the data files which it reads.
+DATA_FILES = "FILES"
 
 #: Calls that import what their first argument names.
 _IMPORTERS = ("import_module", "__import__")
@@ -78,7 +84,8 @@ def only_sources() -> Iterator[None]:
 def own_files(file: Path) -> dict[str, Path]:
     """Return a Python file and what it imports from outside installed packages, and what that imports.
 
-    Imports are read from the source, wherever they stand in it; one whose name is computed cannot be seen.
+    Imports are read from the source, wherever they stand in it; one whose name is computed cannot be seen. What a
+    module lists in its constant ``FILES`` counts as well: files of data beside it, or further modules.
 
     Parameters
     ----------
@@ -88,7 +95,7 @@ def own_files(file: Path) -> dict[str, Path]:
     Returns
     -------
     dict of str to Path
-        Files by the names of their modules; `file` itself is under ``""``.
+        Files by the names of their modules, or as ``FILES`` has them; `file` itself is under ``""``.
 
     Raises
     ------
@@ -103,11 +110,14 @@ def own_files(file: Path) -> dict[str, Path]:
         _, source, package = waiting.pop()
         if source.suffix != ".py":
             continue
-        for name in _imports(source, package):
+        tree = _tree(source)
+        for name in _named_files(source, tree):
+            found[name] = source.parent / name
+        for name in _imports(tree, package):
             for spec in _specs(name, path, seen):
                 seen.add(spec.name)
                 origin = Path(spec.origin) if spec.has_location and spec.origin else None
-                if origin is None or _is_installed(origin):
+                if origin is None or is_installed(origin):
                     continue
                 _check_origin(file, spec.name, origin)
                 found[spec.name] = origin.absolute()
@@ -116,12 +126,32 @@ def own_files(file: Path) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def _imports(source: Path, package: str) -> Iterator[str]:
-    """Yield the full names that a file imports, some of which may be names in a module instead of modules."""
+def _tree(source: Path) -> ast.Module:
+    text = read_bytes(source)
     try:
-        tree = ast.parse(read_bytes(source), str(source))
+        return ast.parse(text, str(source))
     except (SyntaxError, ValueError, RecursionError) as error:
         raise InputError(f"{source}: cannot be read as Python: {error}") from None
+
+
+def _named_files(source: Path, tree: ast.Module) -> list[str]:
+    """Return what a module's constant `FILES` lists: the data files that it reads, relative to its own folder."""
+    names: list[str] = []
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if any(isinstance(target, ast.Name) and target.id == DATA_FILES for target in targets):
+            try:
+                value = ast.literal_eval(node.value)  # type: ignore[attr-defined]
+            except ValueError:
+                value = None
+            if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) and name for name in value):
+                raise InputError(f"{source}:{node.lineno}: {DATA_FILES}: expected a list of names such as ['data.csv']")
+            names += value
+    return names
+
+
+def _imports(tree: ast.Module, package: str) -> Iterator[str]:
+    """Yield the full names that a file imports, some of which may be names in a module instead of modules."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -146,7 +176,7 @@ def _specs(name: str, path: Sequence[str], seen: set[str]) -> Iterator[ModuleSpe
         if full in sys.builtin_module_names:
             return
         spec = PathFinder.find_spec(full, search)
-        if spec is None or (spec.origin and _is_installed(Path(spec.origin))):
+        if spec is None or (spec.origin and is_installed(Path(spec.origin))):
             return
         if full not in seen:
             yield spec
@@ -185,7 +215,8 @@ def _installed() -> tuple[Path, ...]:
     return tuple(Path(folder).resolve() for folder in folders)
 
 
-def _is_installed(path: Path) -> bool:
+def is_installed(path: Path) -> bool:
+    """Return whether a file belongs to Python, to an installed package or to pifolab."""
     whole = path.resolve()
     return any(whole.is_relative_to(folder) for folder in _installed()) or bool(
         {"site-packages", "dist-packages"} & set(whole.parts)

@@ -1,8 +1,10 @@
 """What decides the results of a run decides its key: files by their roles, plug-ins with what they import."""
 
 import csv
+import dataclasses
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -183,6 +185,46 @@ def test_what_a_plug_in_imports_is_part_of_the_key(plugin, imports, inside, valu
     assert result.reused == 0
     # The new content ran, though it was written within the same second and is as long as the old one.
     assert result.table("ranks")["rank"].unique().to_list() == [2]
+
+
+#: A rank that comes from a file of data: when the module is imported, when it is made, at each packet.
+READS = {
+    "at import": ("import pathlib\nK = int(pathlib.Path(__file__).with_name('data.txt').read_text())", "pass", "K"),
+    "when it is made": ("import os", "self.k = int(open(os.path.dirname(__file__) + '/data.txt').read())", "self.k"),
+    "at each packet": ("import pathlib", "pass", "int(pathlib.Path(__file__).with_name('data.txt').read_bytes())"),
+    "by a computed import": ("import importlib", "pass", "importlib.import_module('helper'[::-1][::-1]).RANK"),
+}
+
+
+@pytest.mark.parametrize("when", READS)
+def test_what_a_plug_in_reads_is_listed_and_part_of_the_key_or_the_run_is_refused(plugin, tmp_path: Path, when: str):
+    imports, inside, value = READS[when]
+
+    def make(rank: int, listed: bool) -> Sweep:
+        (tmp_path / "data.txt").write_text(f"{rank}\n")
+        file = "helper.py" if when == "by a computed import" else "data.txt"
+        first = f"FILES = [{file!r}]\n" if listed else ""
+        sweep = plugin(first + imports, inside, value, helper=f"RANK = {rank}\n")
+        return dataclasses.replace(sweep, seeds=(1, 2))
+
+    store = Store(tmp_path / "store")
+    refused = run_sweep(make(1, listed=False), store, workers=1)
+    # One process does both, and imports but once.
+    assert len(refused.failures) == 2
+    for failure in refused.failures:
+        assert re.search(r"(data\.txt|helper_\w+\.py): the run has read this file.*FILES = \['", failure.reason)
+    assert store.keys() == []
+    listed = make(1, listed=True)
+    assert run_sweep(listed, store, workers=1).failures == []
+    assert run_sweep(listed, store, workers=1).reused == 2
+    again = run_sweep(make(2, listed=True), store, workers=1)
+    assert again.reused == 0
+    assert again.table("ranks")["rank"].unique().to_list() == [2]
+
+
+def test_a_list_of_files_that_is_none_is_told_with_its_line(plugin, tmp_path: Path):
+    with pytest.raises(InputError, match=r"mine\.py:\d+: FILES: expected a list of names such as \['data\.csv'\]"):
+        make_plan(plugin("import os\nFILES = [os.getcwd()]"))
 
 
 def test_installed_packages_are_no_part_of_the_key(plugin, tmp_path: Path):

@@ -63,6 +63,7 @@ def execute(
     """
     from pifolab.runs import run_text
     from pifolab.sweep.custom import check_files, load_all
+    from pifolab.sweep.reading import check_reads, noted_reads
 
     if job["code"] != code_version():
         raise JobError(f"this worker has pifolab {code_version()}, the sweep was started with {job['code']}")
@@ -76,18 +77,20 @@ def execute(
 
     try:
         check_files(job["python_files"])
-        result = run_text(
-            job["text"],
-            job["file"],
-            seeds=[job["seed"]],
-            overrides=dict(job["overrides"]),
-            **load_all(job["python"]),
-            workers=1,
-            progress=watch,
-            inputs=job["inputs"],
-        )
+        with noted_reads(job["python_files"]):
+            result = run_text(
+                job["text"],
+                job["file"],
+                seeds=[job["seed"]],
+                overrides=dict(job["overrides"]),
+                **load_all(job["python"]),
+                workers=1,
+                progress=watch,
+                inputs=job["inputs"],
+            )
         # What is imported in the middle of a run is read only then.
         check_files(job["python_files"])
+        check_reads(job["python_files"])
     except _StopError:
         raise OverTimeError(f"took longer than the time limit of {limit:g} s") from None
     except InputError as error:
