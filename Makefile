@@ -46,25 +46,24 @@ test-slow: build
 	$(BIN)/python -m pytest -m slow
 	$(MAKE) miri sanitize
 
-## The unit tests of the schedulers' containers and orders under Miri, which sees every undefined behaviour (minutes; needs
-## nightly Rust with its component miri). What draws millions of packets would take hours there and is left out.
-MIRI_TESTS ?= store:: capacity outcome packet schedulers::fifo schedulers::pifo schedulers::pieo schedulers::afq
+## All unit tests of the scheduler library and of its vector code (that of every x86-64, then AVX2; Miri does not know the
+## instructions of AVX-512) under Miri, which sees every undefined behaviour. Needs nightly Rust with its component miri
+MIRI      = PROPTEST_MAX_SHRINK_ITERS=0 MIRIFLAGS=-Zmiri-disable-isolation $(1) cargo +nightly miri test --locked
+MIRI_AVX2 = $(call MIRI,RUSTFLAGS=-Ctarget-feature=+avx2$(comma)+popcnt) --target-dir target/miri-avx2
+comma     = ,
 miri:
-	@if cargo +nightly miri --version > /dev/null 2>&1; then \
-		MIRIFLAGS="-Zmiri-disable-isolation" PROPTEST_CASES=4 PROPTEST_MAX_SHRINK_ITERS=0 \
-			cargo +nightly miri test --locked --package pifolab-sched --lib -- $(MIRI_TESTS); \
-	else \
-		echo "make miri checks nothing: it needs rustup toolchain install nightly --component miri"; exit 1; \
-	fi
+	@cargo +nightly miri --version > /dev/null 2>&1 || \
+		{ echo "make miri checks nothing: it needs rustup toolchain install nightly --component miri"; exit 1; }
+	$(MIRI) --package pifolab-simd --package pifolab-sched --lib
+	$(MIRI_AVX2) --package pifolab-simd --lib
 
-## Everything public of the scheduler library in any order of calls, under the address sanitizer and (plain and with AVX2) under
-## Miri (needs nightly Rust with its component miri)
+## Everything public of the scheduler library in any order of calls, and its vector code, under the address sanitizer and (plain
+## and with AVX2) under Miri. Needs nightly Rust with its component miri
 sanitize:
 	RUSTFLAGS=-Zsanitizer=address cargo +nightly test --locked --target $(HOST) --target-dir target/sanitize \
-		--package pifolab-sched --test any_order
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked --package pifolab-sched --test any_order
-	RUSTFLAGS=-Ctarget-feature=+avx2,+popcnt MIRIFLAGS=-Zmiri-disable-isolation \
-		cargo +nightly miri test --locked --target-dir target/miri-avx2 --package pifolab-sched --test any_order
+		--package pifolab-simd --package pifolab-sched --lib --test any_order
+	$(MIRI) --package pifolab-sched --test any_order
+	$(MIRI_AVX2) --package pifolab-sched --test any_order
 
 ## Every test that docs/guarantees.md names, and that each of them exists and ran
 test-guarantees: build

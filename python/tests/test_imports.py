@@ -12,26 +12,33 @@ ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
     "units": set(),
     "params": {"units"},
-    "sched": {"units", "params"},
+    "simd": {"units"},
+    "sched": {"units", "params", "simd"},
     "transport": {"units", "params"},
     "workload": {"units", "params"},
     "sim": {"units", "params", "sched", "transport", "workload"},
     "metrics": {"units", "sched", "sim"},
-    "scenario": {"units", "params", "sched", "transport", "workload", "sim", "metrics"},
+    "scenario": {"units", "params", "simd", "sched", "transport", "workload", "sim", "metrics"},
     "adversary": {"units", "params", "sched", "workload"},
     "testkit": {"units", "sched"},
     "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary"},
 }
 
+# Workspaces of their own, each one package, and what of ours it imports.
+OTHER_WORKSPACES = {
+    "dataplane/linux": {"units", "params", "sched", "scenario"},
+    "fuzz": {"units", "workload", "scenario", "testkit"},
+}
+
 # What a user of the scheduler library compiles, and nothing more.
-SCHED_DEPENDENCIES = {"pifolab-params", "pifolab-units"}
+SCHED_DEPENDENCIES = {"pifolab-params", "pifolab-simd", "pifolab-units"}
 
 
-def packages() -> dict[str, dict]:
+def packages(folder: Path = ROOT) -> dict[str, dict]:
     if shutil.which("cargo") is None:
         pytest.skip("needs cargo")
     command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     return {package["name"].removeprefix("pifolab-"): package for package in json.loads(done.stdout)["packages"]}
 
 
@@ -43,10 +50,19 @@ def test_every_crate_is_on_the_list():
     assert packages().keys() == ALLOWED.keys()
 
 
+def ours(package: dict) -> set[str]:
+    return {d.removeprefix("pifolab-") for d in normal_dependencies(package) if d.startswith("pifolab-")}
+
+
 @pytest.mark.parametrize("crate", sorted(ALLOWED))
 def test_a_crate_imports_only_what_lies_below(crate: str):
-    ours = {d.removeprefix("pifolab-") for d in normal_dependencies(packages()[crate]) if d.startswith("pifolab-")}
-    assert ours <= ALLOWED[crate]
+    assert ours(packages()[crate]) <= ALLOWED[crate]
+
+
+@pytest.mark.parametrize("folder", sorted(OTHER_WORKSPACES))
+def test_the_data_plane_and_the_fuzz_targets_import_only_what_they_may(folder: str):
+    [package] = packages(ROOT / folder).values()
+    assert ours(package) <= OTHER_WORKSPACES[folder]
 
 
 def test_the_scheduler_library_serves_alone():

@@ -8,8 +8,8 @@
 //! program that embeds the library; a boxed one costs two indirect calls more.
 
 use pifolab_sched::params::{Args, FromArgs, Value};
-use pifolab_sched::store::RankWindow;
 use pifolab_sched::{Dequeued, Enqueued, Packet, Scheduler, schedulers};
+use pifolab_simd::{RankWindow, Window};
 use pifolab_units::{Rank, Time};
 use std::hint::black_box;
 use std::time::Instant;
@@ -275,7 +275,7 @@ impl WindowRun {
         for _ in 0..ranks {
             let rank = self.ranks[self.asked % DRAWN];
             self.asked += 1;
-            sum += self.window.push_and_count_lower(rank) as u64;
+            sum += self.window.push_and_count_below(rank, rank.get()) as u64;
         }
         sum
     }

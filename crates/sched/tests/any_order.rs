@@ -6,23 +6,17 @@
 use pifolab_sched::params::FromArgs;
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers;
-use pifolab_sched::store::{
-    ArrayHeap, Bounds, FreePlaces, PriorityQueues, Queue, Queues, RankBuckets, RankWindow, Sorted,
-};
+use pifolab_sched::store::{ArrayHeap, Bounds, PriorityQueues, Queue, Queues, RankBuckets, Short, Sorted};
 use pifolab_sched::{
     Arriving, Capacity, Decider, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Queued, Ranked, Room, Scheduler,
 };
+use pifolab_simd::{FreePlaces, RankWindow, SortedSlots, Window};
 use pifolab_testkit::{Settings, Source, suite};
 use pifolab_units::{Rank, Time};
 use proptest::prelude::*;
 
-/// Under Miri, which interprets, a few cases are as much as there is time for.
-const CASES: u32 = if cfg!(miri) { 4 } else { 64 };
+/// Under Miri, which interprets, there is time for a few.
 const CALLS: usize = if cfg!(miri) { 60 } else { 400 };
-
-fn config() -> ProptestConfig {
-    ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() }
-}
 
 /// An item that is nothing but a rank and a number that is never 0: the default value, which stands in places that hold
 /// nothing, would show.
@@ -235,7 +229,7 @@ macro_rules! deciders_of_many_queues {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(pifolab_testkit::cases(64))]
 
     #[test]
     fn schedulers_keep_their_packets_in_any_order_of_calls(
@@ -334,7 +328,8 @@ proptest! {
         let mut sorted: Sorted<Mark> = Sorted::with_capacity(draw as usize % 3);
         let mut buckets: RankBuckets<Mark> = RankBuckets::new(100, draw as usize % 3);
         let mut heap: ArrayHeap<Mark> = ArrayHeap::with_capacity(draw as usize % 3);
-        let mut inside: [Inside; 5] = Default::default();
+        let (mut short, mut slots): (Short<Mark>, SortedSlots) = Default::default();
+        let mut inside: [Inside; 7] = Default::default();
         for (number, (call, draw)) in (1u32..).zip(&calls) {
             let mark = Mark { rank: draw % 100, number };
             let at = *draw as usize % 3;
@@ -349,6 +344,8 @@ proptest! {
                     sorted.insert(mark.rank(), mark);
                     buckets.push(mark.rank as usize, mark);
                     heap.push(mark.rank(), mark);
+                    short.insert(mark.rank(), mark);
+                    slots.insert(mark.rank(), number);
                     inside[2..].iter_mut().for_each(|inside| inside.0.push(number));
                 }
                 2 => {
@@ -358,6 +355,8 @@ proptest! {
                     sorted.pop_first().into_iter().for_each(|mark| inside[2].leaves(mark));
                     buckets.pop_first().into_iter().for_each(|mark| inside[3].leaves(mark));
                     heap.pop_first().into_iter().for_each(|mark| inside[4].leaves(mark));
+                    short.pop_first().into_iter().for_each(|mark| inside[5].leaves(mark));
+                    slots.pop_first().into_iter().for_each(|number| inside[6].leaves(Mark { rank: 0, number }));
                 }
                 _ => {
                     let first = queues.first();
@@ -365,12 +364,23 @@ proptest! {
                     sorted.pop_last().into_iter().for_each(|mark| inside[2].leaves(mark));
                     buckets.pop_last().into_iter().for_each(|mark| inside[3].leaves(mark));
                     heap.pop_last().into_iter().for_each(|(_, mark)| inside[4].leaves(mark));
-                    let _ = (sorted.first(), sorted.first_rank(), sorted.last_rank(), buckets.first_bucket());
+                    match short.last_rank() {
+                        // A lower one takes its place.
+                        Some(rank) if draw % 2 == 0 && rank > Rank::ZERO => {
+                            let mark = Mark { rank: 0, number };
+                            short.replace_last(mark.rank(), mark).into_iter().for_each(|mark| inside[5].leaves(mark));
+                            inside[5].0.push(number);
+                        }
+                        _ => short.pop_last().into_iter().for_each(|mark| inside[5].leaves(mark)),
+                    }
+                    slots.pop_last().into_iter().for_each(|number| inside[6].leaves(Mark { rank: 0, number }));
+                    let _ = (slots.first(), slots.last(), sorted.first(), sorted.first_rank(), sorted.last_rank(), buckets.first_bucket());
                 }
             }
             let held = queues.rooms().iter().map(|room| room.packets()).sum();
-            let lengths = [queue.len(), held, sorted.len(), buckets.len(), heap.len()];
-            prop_assert_eq!(lengths, [0, 1, 2, 3, 4].map(|container: usize| inside[container].0.len()));
+            let in_slots = slots.iter_from_last().count();
+            let lengths = [queue.len(), held, sorted.len(), buckets.len(), heap.len(), short.len(), in_slots];
+            prop_assert_eq!(lengths, [0, 1, 2, 3, 4, 5, 6].map(|container: usize| inside[container].0.len()));
         }
     }
 
@@ -389,10 +399,10 @@ proptest! {
             match call % 8 {
                 0 => window.push(rank),
                 1 => {
-                    let _ = (window.push_and_count_lower(rank), window.count_lower(rank));
+                    let _ = (window.push_and_count_below(rank, rank.get()), window.count_below(rank.get()));
                 }
                 2 => {
-                    let _ = (window.push_and_count_lower_or_equal(rank), window.count_lower_or_equal(rank));
+                    let _ = (window.push_and_count_below(rank, rank.get() + 1), window.count_below(u64::from(*draw) << 32));
                 }
                 3 => {
                     let _ = (window.at_place(*draw as usize % 800), window.iter().count());
@@ -407,6 +417,54 @@ proptest! {
                 _ => prop_assert!(places.give_back_first() <= 8),
             }
             prop_assert!(window.len() <= size);
+        }
+    }
+}
+
+/// An item that cannot be cloned.
+#[derive(Debug, Default)]
+struct Fragile(Mark);
+
+impl Clone for Fragile {
+    fn clone(&self) -> Self {
+        panic!("this item breaks")
+    }
+}
+
+impl Item for Fragile {
+    fn size(&self) -> u32 {
+        self.0.size()
+    }
+    fn rank(&self) -> Rank {
+        self.0.rank()
+    }
+    fn set_rank(&mut self, rank: Rank) {
+        self.0.set_rank(rank);
+    }
+    fn id(&self) -> u64 {
+        self.0.id()
+    }
+    fn duplicate(&self) -> Self {
+        Self(self.0)
+    }
+}
+
+/// What is left counts wrongly and may panic, but touches no memory that is not its own.
+#[test]
+fn queues_stay_within_their_memory_after_a_clone_that_panicked() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let unlimited = |queues| PriorityQueues::<Fragile>::new(&vec![Capacity::Unlimited; queues]);
+    let item = |number| Fragile(Mark { rank: 1, number });
+    for (to, from) in [(1, 3), (3, 1), (2, 2)] {
+        let (mut queues, mut source) = (unlimited(to), unlimited(from));
+        assert!(source.push_if(true, 0, item(1)));
+        assert!(catch_unwind(AssertUnwindSafe(|| queues.clone_from(&source))).is_err());
+        for queue in 0..4 {
+            for number in 2..20 {
+                let _ = catch_unwind(AssertUnwindSafe(|| queues.push_if(true, queue, item(number))));
+                let _ = catch_unwind(AssertUnwindSafe(|| queues.iter(queue).count()));
+            }
+            while let Ok(Some(_)) = catch_unwind(AssertUnwindSafe(|| queues.pop_from(queue))) {}
         }
     }
 }

@@ -2,13 +2,13 @@
 //! settings: one line each.
 
 use pifolab_testkit::{Case, suite};
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use proptest::test_runner::{RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 fn keeps_the_contract_and_follows_its_oracle(name: &str) {
     let lines: Vec<_> = suite::lines_of(name).collect();
     assert!(!lines.is_empty(), "{name} has no line in the suite");
     for line in lines {
-        let config = Config { cases: 512, failure_persistence: None, ..Config::default() };
+        let config = pifolab_testkit::cases(512);
         // The same cases on every machine and in every run: a failure is a failure for all.
         let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
         let check = |case: Case| suite::check(line, &case).map_err(TestCaseError::fail);

@@ -19,3 +19,9 @@ pub use case::{Answer, Case, Offer, Op, Ranks};
 pub use oracle::Oracle;
 pub use settings::Settings;
 pub use source::Source;
+
+/// The settings of a property test: so many cases, few under Miri, which interprets, and no file of failures.
+pub fn cases(cases: u32) -> proptest::test_runner::Config {
+    let cases = if cfg!(miri) { cases.min(2) } else { cases };
+    proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() }
+}

@@ -1,8 +1,8 @@
 //! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
 
 use crate::params::{self, Args, Kind, Param, ParamError, choices};
-use crate::store::RankWindow;
 use alloc::vec::Vec;
+use pifolab_simd::{RankWindow, Window};
 use pifolab_units::{Rank, Ratio};
 
 choices! {
@@ -130,21 +130,20 @@ impl Estimate {
     /// Takes in `rank`, then tells its quantile as [`quantile`](Self::quantile) does.
     #[inline(always)]
     pub(super) fn push_and_quantile(&mut self, rank: Rank) -> (u64, u64) {
-        let count = match self.quantile {
-            Quantile::Lower => self.window.push_and_count_lower(rank),
-            Quantile::LowerOrEqual => self.window.push_and_count_lower_or_equal(rank),
-        };
+        let count = self.window.push_and_count_below(rank, self.bound(rank));
         (count as u64, self.held())
     }
 
     /// The quantile of `rank` as a fraction: the ranks that count, and the ranks held. An empty window gives 0/1.
     #[inline(always)]
     pub(super) fn quantile(&self, rank: Rank) -> (u64, u64) {
-        let count = match self.quantile {
-            Quantile::Lower => self.window.count_lower(rank),
-            Quantile::LowerOrEqual => self.window.count_lower_or_equal(rank),
-        };
-        (count as u64, self.held())
+        (self.window.count_below(self.bound(rank)) as u64, self.held())
+    }
+
+    /// What the ranks that count lie below.
+    #[inline(always)]
+    fn bound(&self, rank: Rank) -> u64 {
+        rank.get() + u64::from(self.quantile == Quantile::LowerOrEqual)
     }
 
     /// The denominator of quantiles.
@@ -304,7 +303,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(pifolab_testkit::cases(256))]
 
         #[test]
         fn narrow_and_wide_arithmetic_agree_at_the_edge(

@@ -26,10 +26,10 @@
 
 use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
-use crate::store::FreePlaces;
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use pifolab_simd::FreePlaces;
 use pifolab_units::{Rank, Ratio};
 
 choices! {

@@ -151,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(pifolab_testkit::cases(100))]
 
         #[test]
         fn agrees_with_a_sorted_set(

@@ -95,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(pifolab_testkit::cases(200))]
 
         #[test]
         fn the_last_bound_that_is_reached_is_found(

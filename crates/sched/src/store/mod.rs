@@ -1,15 +1,10 @@
 //! Containers generic in what they hold. They know no policy: which packet to refuse or push out is the scheduler's
-//! business. Ties leave first-in first-out, unless a container's name says otherwise.
+//! business. Ties leave first-in first-out, unless a container's name says otherwise. What is counted in vector instructions
+//! is in the crate [`pifolab_simd`].
 
 mod array_heap;
 mod bit_tree;
 mod bounds;
-mod free_places;
-mod histogram;
-mod lanes;
-mod leaves;
-mod narrow;
-mod quad;
 mod queue;
 mod queues;
 mod rank_buckets;
@@ -17,14 +12,11 @@ mod ring;
 mod short;
 mod slab;
 mod sorted;
-mod window;
 
 pub use array_heap::ArrayHeap;
 pub use bounds::Bounds;
-pub use free_places::FreePlaces;
 pub use queue::Queue;
 pub use queues::{PriorityQueues, Queues};
 pub use rank_buckets::RankBuckets;
 pub use short::Short;
 pub use sorted::Sorted;
-pub use window::RankWindow;

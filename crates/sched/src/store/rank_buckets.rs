@@ -205,7 +205,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(pifolab_testkit::cases(60))]
 
         #[test]
         fn agrees_with_a_sorted_list(

@@ -198,7 +198,7 @@ fn pair(capacities: &[u32], window: u32, k: Ratio) -> (Packs, Aifo) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(pifolab_testkit::cases(256))]
 
     /// Theorem 2, dequeues included.
     #[test]

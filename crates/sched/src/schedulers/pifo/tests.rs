@@ -157,7 +157,7 @@ fn parameters_that_contradict_each_other_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(pifolab_testkit::cases(256))]
 
     #[test]
     fn a_declared_rank_space_changes_no_decision(

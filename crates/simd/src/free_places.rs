@@ -43,11 +43,10 @@ impl FreePlaces {
     #[inline(always)]
     pub fn take(&mut self, enough: u64) -> usize {
         let enough = Quad::splat(enough.clamp(1, Self::LARGEST + 1) as i32);
-        let few = self.free.map(|sums| sums.less(enough));
-        for (sums, few) in self.free.iter_mut().zip(few) {
-            // One less where -1, which means too few, is not.
-            *sums = sums.minus(Quad::splat(1).plus(few));
-        }
+        let few = [self.free[0].less(enough), self.free[1].less(enough)];
+        // One less where -1, which means too few, is not.
+        self.free[0] = self.free[0].minus(Quad::splat(1).plus(few[0]));
+        self.free[1] = self.free[1].minus(Quad::splat(1).plus(few[1]));
         Quad::splat(0).minus(few[0].plus(few[1])).small_sum()
     }
 
@@ -56,9 +55,7 @@ impl FreePlaces {
     #[inline(always)]
     pub fn give_back_first(&mut self) -> usize {
         let taken = [self.free[0].less(self.all[0]), self.free[1].less(self.all[1])];
-        for (sums, taken) in self.free.iter_mut().zip(taken) {
-            *sums = sums.minus(taken);
-        }
+        self.free = [self.free[0].minus(taken[0]), self.free[1].minus(taken[1])];
         Quad::splat(2).plus(taken[0].plus(taken[1])).small_sum()
     }
 }
@@ -70,7 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(pifolab_testkit::cases(200))]
 
         #[test]
         fn agrees_with_adding_up(

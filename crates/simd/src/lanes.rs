@@ -38,7 +38,13 @@ impl Lanes {
     /// Miri cannot ask a processor: what the program is compiled for must do.
     #[cfg(all(target_arch = "x86_64", miri))]
     pub(super) const fn detect() -> Self {
-        if cfg!(target_feature = "avx2") { Self::Avx2 } else { Self::Scalar }
+        if cfg!(target_feature = "avx512f") {
+            Self::Avx512
+        } else if cfg!(target_feature = "avx2") {
+            Self::Avx2
+        } else {
+            Self::Scalar
+        }
     }
 
     /// Asks the processor, once per program.
@@ -156,7 +162,7 @@ impl Lanes {
 /// runs the one for `$lanes`. The body sees `$known`, which the compiler knows, and its arguments, but no other names.
 macro_rules! in_lanes {
     ($lanes:expr, ($known:ident $(, $argument:ident: $type:ty = $value:expr)* $(,)?) -> $result:ty $body:block) => {{
-        use $crate::store::lanes::Lanes;
+        use $crate::lanes::Lanes;
         #[inline(always)]
         fn compiled($known: Lanes $(, $argument: $type)*) -> $result $body
         #[cfg(target_arch = "x86_64")]
@@ -213,6 +219,7 @@ pub(super) struct Row(pub(super) [i64; 8]);
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{Lanes, Row};
+    #[cfg(not(miri))]
     use core::arch::asm;
     use core::arch::x86_64::*;
 
@@ -413,8 +420,10 @@ mod x86 {
         // SAFETY: the row holds eight lanes in a cache line of their own.
         unsafe {
             let old = _mm512_load_epi64(row.as_ptr());
+            #[cfg_attr(miri, expect(unused_mut, reason = "Miri runs no assembly"))]
             let mut new = _mm512_mask_set1_epi64(old, 1 << (at % 8), lane);
             // The compiler would make a masked store of this, after which the next read of the row stalls.
+            #[cfg(not(miri))]
             asm!("/* {0} */", inout(zmm_reg) new, options(pure, nomem, nostack, preserves_flags));
             _mm512_store_epi64(row.as_mut_ptr(), new);
         }

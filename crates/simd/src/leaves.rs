@@ -206,7 +206,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(pifolab_testkit::cases(40))]
 
         #[test]
         fn counts_like_a_list_while_leaves_split_and_go(

@@ -1,10 +1,11 @@
 //! A multiset of small ranks that counts those below a bound: a tree of counters, sixteen to a node.
 
-use super::lanes::{Lanes, lane, rank_of};
+use super::lanes::{lane, rank_of};
+use super::octet::Octet;
 use alloc::boxed::Box;
 use pifolab_units::Rank;
 
-/// Counters in a node: one vector of 16-bit lanes.
+/// Counters in a node: two vectors of 16-bit lanes.
 const FAN: usize = 16;
 /// Levels of the tree, hence digits of a rank.
 const LEVELS: usize = 4;
@@ -30,14 +31,42 @@ pub(super) struct Histogram {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Node([u16; FAN]);
+struct Node {
+    low: Octet,
+    high: Octet,
+}
+
+impl Node {
+    const fn new(counters: [u16; FAN]) -> Self {
+        let (mut low, mut high, mut at) = ([0; FAN / 2], [0; FAN / 2], 0);
+        while at < FAN / 2 {
+            (low[at], high[at]) = (counters[at], counters[at + FAN / 2]);
+            at += 1;
+        }
+        Self { low: Octet::new(low), high: Octet::new(high) }
+    }
+
+    /// Counter by counter.
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Self { low: self.low.plus(other.low), high: self.high.plus(other.high) }
+    }
+
+    /// Counter by counter.
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        Self { low: self.low.minus(other.low), high: self.high.minus(other.high) }
+    }
+}
 
 /// One in the counter of a digit.
 static ONE: [Node; FAN] = {
-    let mut ones = [Node([0; FAN]); FAN];
+    let mut ones = [Node::new([0; FAN]); FAN];
     let mut digit = 0;
     while digit < FAN {
-        ones[digit].0[digit] = 1;
+        let mut counters = [0; FAN];
+        counters[digit] = 1;
+        ones[digit] = Node::new(counters);
         digit += 1;
     }
     ones
@@ -45,13 +74,12 @@ static ONE: [Node; FAN] = {
 
 /// All bits in the counters of lower digits.
 static LOWER: [Node; FAN] = {
-    let mut masks = [Node([0; FAN]); FAN];
-    let mut at = 0;
-    while at < FAN * FAN {
-        if at % FAN < at / FAN {
-            masks[at / FAN].0[at % FAN] = u16::MAX;
-        }
-        at += 1;
+    let mut masks = [Node::new([0; FAN]); FAN];
+    let (mut digit, mut counters) = (1, [0; FAN]);
+    while digit < FAN {
+        counters[digit - 1] = u16::MAX;
+        masks[digit] = Node::new(counters);
+        digit += 1;
     }
     masks
 };
@@ -69,7 +97,7 @@ impl Histogram {
 
     /// Holds nothing.
     pub(super) fn new() -> Self {
-        let nodes = alloc::vec![Node([0; FAN]); NODES].into_boxed_slice();
+        let nodes = alloc::vec![Node::new([0; FAN]); NODES].into_boxed_slice();
         Self { nodes: nodes.try_into().expect("the vector has that many nodes") }
     }
 
@@ -86,15 +114,14 @@ impl Histogram {
             return held;
         }
         let bound = rank_of(bound).get() as u16;
-        let mut sums = [0; FAN];
+        let mut sums = Octet::ZERO;
         for level in 0..LEVELS {
             let (node, digit) = locate(bound, level);
-            for ((sum, count), mask) in sums.iter_mut().zip(&self.nodes[node].0).zip(&LOWER[digit].0) {
-                *sum += count & mask;
-            }
+            let (node, mask) = (&self.nodes[node], &LOWER[digit]);
+            sums = sums.plus(node.low.and(mask.low)).plus(node.high.and(mask.high));
         }
-        // No sum exceeds the ranks held, so none overflows.
-        usize::from(sums.iter().sum::<u16>())
+        // The sum is at most that of the ranks held, so nothing overflows.
+        usize::from(sums.sum())
     }
 
     /// Takes in a rank that [is not too large](Self::takes).
@@ -103,9 +130,7 @@ impl Histogram {
         let rank = rank_of(rank).get() as u16;
         for level in 0..LEVELS {
             let (node, digit) = locate(rank, level);
-            for (count, one) in self.nodes[node].0.iter_mut().zip(&ONE[digit].0) {
-                *count += one;
-            }
+            self.nodes[node] = self.nodes[node].plus(ONE[digit]);
         }
     }
 
@@ -115,36 +140,17 @@ impl Histogram {
         let old = rank_of(old).get() as u16;
         for level in 0..LEVELS {
             let (node, digit) = locate(old, level);
-            for (count, one) in self.nodes[node].0.iter_mut().zip(&ONE[digit].0) {
-                *count -= one;
-            }
+            self.nodes[node] = self.nodes[node].minus(ONE[digit]);
         }
         self.insert(new);
     }
 
-    /// [`exchange`](Self::exchange), and how many of the ranks held before, `held` in all, lay below `bound`.
-    #[inline]
-    pub(super) fn exchange_and_count(&mut self, old: i64, new: i64, bound: i64, held: usize, lanes: Lanes) -> usize {
-        match lanes {
-            Lanes::Scalar => self.exchange_and_count_in_vectors(old, new, bound, held),
-            // SAFETY: `Lanes::detect` found the feature, which the wider vectors include.
-            #[cfg(target_arch = "x86_64")]
-            Lanes::Avx2 | Lanes::Avx512 => unsafe { exchange_and_count_avx2(self, old, new, bound, held) },
-        }
-    }
-
-    /// In whatever vectors the caller is compiled for. Counted before the nodes change, so that the count waits for
-    /// nothing that was just written.
+    /// [`exchange`](Self::exchange), and how many of the ranks held before, `held` in all, lay below `bound`. Counted before
+    /// the nodes change, so that the count waits for nothing that was just written.
     #[inline(always)]
-    fn exchange_and_count_in_vectors(&mut self, old: i64, new: i64, bound: i64, held: usize) -> usize {
+    pub(super) fn exchange_and_count(&mut self, old: i64, new: i64, bound: i64, held: usize) -> usize {
         let count = self.count_below(bound, held);
         self.exchange(old, new);
         count
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn exchange_and_count_avx2(histogram: &mut Histogram, old: i64, new: i64, bound: i64, held: usize) -> usize {
-    histogram.exchange_and_count_in_vectors(old, new, bound, held)
 }

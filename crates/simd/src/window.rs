@@ -4,6 +4,7 @@ use super::histogram::Histogram;
 use super::lanes::{FILLER, Lanes, Row, Step, in_lanes, lane, rank_of};
 use super::leaves::Leaves;
 use super::narrow::Narrow;
+use crate::Window;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
@@ -103,23 +104,6 @@ impl RankWindow {
         self
     }
 
-    /// Takes in a rank; the oldest leaves if the window is full. O(1) up to 256 ranks, O(sqrt n) beyond.
-    #[inline(always)]
-    pub fn push(&mut self, rank: Rank) {
-        match &mut self.held {
-            Held::Narrow(held) if Narrow::takes(rank) => held.push(rank),
-            Held::Narrow(_) => {
-                self.widen().replace_and_count(lane(rank), i64::MIN);
-            }
-            Held::Compared(held) => {
-                // Nothing lies below the smallest integer.
-                held.replace_and_count(lane(rank), i64::MIN);
-            }
-            Held::Indexed(held) => held.push(rank, self.size, self.lanes),
-        }
-        self.len += usize::from(self.len < self.size);
-    }
-
     /// Ranks held.
     #[inline]
     pub const fn len(&self) -> usize {
@@ -130,46 +114,6 @@ impl RankWindow {
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
-    }
-
-    /// How many ranks held are lower than `rank`. O(n) in wide vectors up to 256 ranks, O(sqrt n) beyond.
-    #[inline]
-    pub fn count_lower(&self, rank: Rank) -> usize {
-        self.count_below(rank.get())
-    }
-
-    /// How many ranks held are lower than `rank` or equal to it. As [`count_lower`](Self::count_lower).
-    #[inline]
-    pub fn count_lower_or_equal(&self, rank: Rank) -> usize {
-        self.count_below(rank.get() + 1)
-    }
-
-    /// [`push`](Self::push), then [`count_lower`](Self::count_lower), faster than one after the other.
-    #[inline(always)]
-    pub fn push_and_count_lower(&mut self, rank: Rank) -> usize {
-        self.push_and_count_below(rank, rank.get())
-    }
-
-    /// [`push`](Self::push), then [`count_lower_or_equal`](Self::count_lower_or_equal), faster than one after the other.
-    #[inline(always)]
-    pub fn push_and_count_lower_or_equal(&mut self, rank: Rank) -> usize {
-        self.push_and_count_below(rank, rank.get() + 1)
-    }
-
-    #[inline(always)]
-    fn push_and_count_below(&mut self, rank: Rank, bound: u64) -> usize {
-        let shifted = self.shifted(bound);
-        let count = match &mut self.held {
-            Held::Narrow(held) if Narrow::takes(rank) => {
-                held.push(rank);
-                held.count_below(shifted)
-            }
-            Held::Narrow(_) => self.widen().replace_and_count(lane(rank), bound_lane(shifted)),
-            Held::Compared(held) => held.replace_and_count(lane(rank), bound_lane(shifted)),
-            Held::Indexed(held) => held.push_and_count(rank, bound_lane(shifted), self.size, self.lanes),
-        };
-        self.len += usize::from(self.len < self.size);
-        count
     }
 
     /// Goes over from narrow lanes to wide ones, once in the life of a window.
@@ -185,25 +129,11 @@ impl RankWindow {
         rows
     }
 
-    /// How many ranks held, after the shift, are below `bound`, which is at most 2^63.
-    #[inline]
-    fn count_below(&self, bound: u64) -> usize {
-        let shifted = self.shifted(bound);
-        match &self.held {
-            Held::Narrow(held) => held.count_below(shifted),
-            Held::Compared(held) => {
-                in_lanes!(self.lanes, (lanes, rows: &[Row] = &held.rows, bound: i64 = bound_lane(shifted)) -> usize {
-                    lanes.count_rows(rows, bound)
-                })
-            }
-            Held::Indexed(held) => held.count_below(bound_lane(shifted), self.lanes),
-        }
-    }
-
     /// A bound for the unshifted ranks: the shift is taken off the bound instead of added to every rank. At most 2^63,
     /// like the bound itself.
     #[inline(always)]
     fn shifted(&self, bound: u64) -> u64 {
+        let bound = bound.min(END);
         if self.raise | self.lower == 0 {
             return bound;
         }
@@ -246,6 +176,56 @@ impl RankWindow {
     }
 }
 
+/// O(1) up to 256 ranks held, O(sqrt n) beyond; [`count_below`](Window::count_below) alone is O(n) in wide vectors up to 256.
+impl Window for RankWindow {
+    #[inline(always)]
+    fn push(&mut self, rank: Rank) {
+        match &mut self.held {
+            Held::Narrow(held) if Narrow::takes(rank) => held.push(rank),
+            Held::Narrow(_) => {
+                self.widen().replace_and_count(lane(rank), i64::MIN);
+            }
+            Held::Compared(held) => {
+                // Nothing lies below the smallest integer.
+                held.replace_and_count(lane(rank), i64::MIN);
+            }
+            Held::Indexed(held) => held.push(rank, self.size, self.lanes),
+        }
+        self.len += usize::from(self.len < self.size);
+    }
+
+    #[inline]
+    fn count_below(&self, bound: u64) -> usize {
+        let shifted = self.shifted(bound);
+        match &self.held {
+            Held::Narrow(held) => held.count_below(shifted),
+            Held::Compared(held) => {
+                in_lanes!(self.lanes, (lanes, rows: &[Row] = &held.rows, bound: i64 = bound_lane(shifted)) -> usize {
+                    lanes.count_rows(rows, bound)
+                })
+            }
+            Held::Indexed(held) => held.count_below(bound_lane(shifted), self.lanes),
+        }
+    }
+
+    /// Faster than one after the other.
+    #[inline(always)]
+    fn push_and_count_below(&mut self, rank: Rank, bound: u64) -> usize {
+        let shifted = self.shifted(bound);
+        let count = match &mut self.held {
+            Held::Narrow(held) if Narrow::takes(rank) => {
+                held.push(rank);
+                held.count_below(shifted)
+            }
+            Held::Narrow(_) => self.widen().replace_and_count(lane(rank), bound_lane(shifted)),
+            Held::Compared(held) => held.replace_and_count(lane(rank), bound_lane(shifted)),
+            Held::Indexed(held) => held.push_and_count(rank, bound_lane(shifted), self.size, self.lanes),
+        };
+        self.len += usize::from(self.len < self.size);
+        count
+    }
+}
+
 impl Rows {
     fn new(size: usize) -> Self {
         let rows = size.div_ceil(8);
@@ -285,7 +265,7 @@ impl Indexed {
         {
             let oldest = core::mem::replace(&mut self.ring[self.next], rank);
             self.next = if self.next + 1 == size { 0 } else { self.next + 1 };
-            let count = histogram.exchange_and_count(oldest, rank, bound, size, lanes);
+            let count = histogram.exchange_and_count(oldest, rank, bound, size);
             return count + usize::from(rank < bound) - usize::from(oldest < bound);
         }
         in_lanes!(
@@ -349,7 +329,7 @@ impl Indexed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::collections::VecDeque;
+    use crate::ListWindow;
     use proptest::prelude::*;
 
     fn rank() -> impl Strategy<Value = u64> {
@@ -357,7 +337,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(pifolab_testkit::cases(100))]
 
         #[test]
         fn counts_like_a_list(
@@ -367,38 +347,32 @@ mod tests {
             // Before this many ranks all are below 2^16, so that the histogram lives until then.
             small in prop_oneof![Just(0usize), 1usize..900, Just(usize::MAX)],
         ) {
-            let ranks = ranks.into_iter().enumerate().map(|(at, (held, asked))| {
-                (if at < small { held & 0xffff } else { held }, asked)
-            });
             let mut window = RankWindow::new(size).shifted_by(shift);
-            let mut list = VecDeque::new();
-            for (held, asked) in ranks {
-                let asked = if asked % 5 == 0 { held } else { asked };
-                list.push_back(i128::from(held));
-                if list.len() > size {
-                    list.pop_front();
+            let mut list = ListWindow::new(size).shifted_by(shift);
+            for (at, (held, asked)) in ranks.into_iter().enumerate() {
+                let held = if at < small { held & 0xffff } else { held };
+                // Often the rank itself, below and up to it.
+                let bound = match asked % 5 {
+                    0 => held,
+                    1 => held + 1,
+                    2 => (1 << 63) - asked % 2,
+                    _ => asked,
+                };
+                let rank = Rank::saturating(held);
+                if held % 3 == 0 {
+                    window.push(rank);
+                    list.push(rank);
+                } else {
+                    prop_assert_eq!(window.push_and_count_below(rank, bound), list.push_and_count_below(rank, bound));
                 }
-                let count = |test: &dyn Fn(i128) -> bool| list.iter().filter(|rank| test(**rank + i128::from(shift))).count();
-                let (new, rank) = (Rank::saturating(held), Rank::saturating(asked));
-                match held % 3 {
-                    0 => window.push(new),
-                    1 => prop_assert_eq!(
-                        window.push_and_count_lower(new),
-                        count(&|other| other < i128::from(held))
-                    ),
-                    _ => prop_assert_eq!(
-                        window.push_and_count_lower_or_equal(new),
-                        count(&|other| other <= i128::from(held))
-                    ),
-                }
-                prop_assert_eq!(window.count_lower(rank), count(&|held| held < i128::from(asked)));
-                prop_assert_eq!(window.count_lower_or_equal(rank), count(&|held| held <= i128::from(asked)));
+                prop_assert_eq!(window.count_below(asked), list.count_below(asked));
+                prop_assert_eq!(window.count_below(bound), list.count_below(bound));
             }
-            prop_assert_eq!(window.len(), list.len());
-            prop_assert!(window.iter().map(|rank| i128::from(rank.get())).eq(list.iter().copied()));
-            let mut sorted: Vec<i128> = list.iter().map(|rank| rank + i128::from(shift)).collect();
+            prop_assert!(window.iter().eq(list.iter()));
+            let mut sorted: Vec<i128> = list.iter().map(|rank| i128::from(rank.get()) + i128::from(shift)).collect();
             sorted.sort_unstable();
-            for place in 0..=list.len() {
+            prop_assert_eq!(window.len(), sorted.len());
+            for place in 0..=sorted.len() {
                 prop_assert_eq!(window.at_place(place), sorted.get(place).copied());
             }
         }
