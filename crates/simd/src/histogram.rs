@@ -1,11 +1,11 @@
 //! A multiset of small ranks that counts those below a bound: a tree of counters, sixteen to a node.
 
-use super::lanes::{lane, rank_of};
+use super::lanes::{Lanes, lane, rank_of};
 use super::octet::Octet;
 use alloc::boxed::Box;
 use pifolab_units::Rank;
 
-/// Counters in a node: two vectors of 16-bit lanes.
+/// Counters in a node: two vectors of 16-bit lanes, or one of twice the width.
 const FAN: usize = 16;
 /// Levels of the tree, hence digits of a rank.
 const LEVELS: usize = 4;
@@ -30,7 +30,7 @@ pub(super) struct Histogram {
 }
 
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[repr(C, align(32))]
 struct Node {
     low: Octet,
     high: Octet,
@@ -147,10 +147,66 @@ impl Histogram {
 
     /// [`exchange`](Self::exchange), and how many of the ranks held before, `held` in all, lay below `bound`. Counted before
     /// the nodes change, so that the count waits for nothing that was just written.
-    #[inline(always)]
-    pub(super) fn exchange_and_count(&mut self, old: i64, new: i64, bound: i64, held: usize) -> usize {
-        let count = self.count_below(bound, held);
-        self.exchange(old, new);
+    #[inline]
+    pub(super) fn exchange_and_count(&mut self, old: i64, new: i64, bound: i64, held: usize, lanes: Lanes) -> usize {
+        match lanes {
+            Lanes::Scalar => {
+                let count = self.count_below(bound, held);
+                self.exchange(old, new);
+                count
+            }
+            // SAFETY: `Lanes::detect` found the feature, which the wider vectors include.
+            #[cfg(target_arch = "x86_64")]
+            Lanes::Avx2 | Lanes::Avx512 => unsafe { x86::exchange_and_count(self, old, new, bound, held) },
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{END, Histogram, LEVELS, LOWER, Node, ONE, Octet, locate, rank_of};
+    use core::arch::x86_64::*;
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn load(node: &Node) -> __m256i {
+        // SAFETY: a node is one vector, aligned.
+        unsafe { _mm256_load_si256(core::ptr::from_ref(node).cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn store(node: &mut Node, counters: __m256i) {
+        // SAFETY: a node is one vector, aligned.
+        unsafe { _mm256_store_si256(core::ptr::from_mut(node).cast(), counters) }
+    }
+
+    /// [`Histogram::exchange_and_count`], a node in one vector.
+    #[target_feature(enable = "avx2")]
+    pub(super) fn exchange_and_count(histogram: &mut Histogram, old: i64, new: i64, bound: i64, held: usize) -> usize {
+        let nodes = &mut *histogram.nodes;
+        let count = if bound >= END {
+            held
+        } else {
+            let (bound, mut sums) = (rank_of(bound).get() as u16, _mm256_setzero_si256());
+            for level in 0..LEVELS {
+                let (node, digit) = locate(bound, level);
+                sums = _mm256_add_epi16(sums, _mm256_and_si256(load(&nodes[node]), load(&LOWER[digit])));
+            }
+            let halves = [_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums)].map(Octet::of);
+            usize::from(halves[0].plus(halves[1]).sum())
+        };
+        let (old, new) = (rank_of(old).get() as u16, rank_of(new).get() as u16);
+        for level in 0..LEVELS {
+            let (node, digit) = locate(old, level);
+            let counters = _mm256_sub_epi16(load(&nodes[node]), load(&ONE[digit]));
+            store(&mut nodes[node], counters);
+        }
+        for level in 0..LEVELS {
+            let (node, digit) = locate(new, level);
+            let counters = _mm256_add_epi16(load(&nodes[node]), load(&ONE[digit]));
+            store(&mut nodes[node], counters);
+        }
         count
     }
 }

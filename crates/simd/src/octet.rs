@@ -27,6 +27,11 @@ impl Octet {
 
 #[cfg(target_arch = "x86_64")]
 impl Octet {
+    #[inline(always)]
+    pub(super) const fn of(vector: __m128i) -> Self {
+        Self(vector)
+    }
+
     /// Lane by lane, wrapping.
     #[inline(always)]
     pub(super) fn plus(self, other: Self) -> Self {

@@ -265,7 +265,7 @@ impl Indexed {
         {
             let oldest = core::mem::replace(&mut self.ring[self.next], rank);
             self.next = if self.next + 1 == size { 0 } else { self.next + 1 };
-            let count = histogram.exchange_and_count(oldest, rank, bound, size);
+            let count = histogram.exchange_and_count(oldest, rank, bound, size, lanes);
             return count + usize::from(rank < bound) - usize::from(oldest < bound);
         }
         in_lanes!(
