@@ -6,6 +6,7 @@ use crate::inputs::{Input, inputs_of};
 use crate::machine::available;
 use crate::memory::Memory;
 use crate::report::{Progress, Report};
+use crate::spec::common::Common;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::written::{NO_FLOWS, Spec, is_network};
@@ -24,6 +25,13 @@ pub enum ValidSpec {
 }
 
 impl ValidSpec {
+    fn common(&self) -> &Common {
+        match self {
+            Self::OneLink(spec) => &spec.common,
+            Self::Network(spec) => &spec.common,
+        }
+    }
+
     /// Checks everything that can be checked before a run, and reads the files that it names.
     ///
     /// # Errors
@@ -37,10 +45,7 @@ impl ValidSpec {
 
     /// The seeds that the scenario asks for, at least one.
     pub fn seeds(&self) -> &[u64] {
-        match self {
-            Self::OneLink(spec) => &spec.seeds,
-            Self::Network(spec) => &spec.seeds,
-        }
+        &self.common().seeds
     }
 
     /// About how much memory a run with one seed on up to `workers` threads needs.
@@ -84,10 +89,10 @@ impl ValidSpec {
     /// Never: memory can be written to.
     pub fn flow_list(&self, seed: u64, format: FlowFormat) -> Result<Vec<u8>, Error> {
         let spec = match self {
-            Self::OneLink(spec) => return Err(Spec::fault(&spec.file, "flows", NO_FLOWS).into()),
+            Self::OneLink(spec) => return Err(Spec::fault(&spec.common.file, "flows", NO_FLOWS).into()),
             Self::Network(spec) => spec,
         };
-        Memory::of_network(spec).check(&spec.file, available())?;
+        Memory::of_network(spec).check(&spec.common.file, available())?;
         let flows = spec.flows(seed);
         let mut out = Vec::new();
         let written = match format {
@@ -121,10 +126,7 @@ impl ValidSpec {
 
     /// Everything that was written and every default, as the manifest shows it.
     pub fn resolved(&self) -> &Json {
-        match self {
-            Self::OneLink(spec) => &spec.resolved,
-            Self::Network(spec) => &spec.resolved,
-        }
+        &self.common().resolved
     }
 }
 

@@ -42,9 +42,6 @@
 
 pub mod control;
 pub mod controllers;
-pub mod cubic;
-pub mod dctcp;
-pub mod newreno;
 pub mod params;
 pub mod pfabric;
 mod rank_rule;
@@ -57,6 +54,7 @@ mod sender;
 pub mod udp;
 
 pub use control::{Ack, BoxedController, Controller, Window};
+pub use controllers::{PlainController, cubic, dctcp, newreno};
 pub use params::{Congestion, TcpParams, TransportParams, ValidParams};
 pub use pifolab_params::ParamError;
 pub use rank_rule::{AckRank, RankRule};

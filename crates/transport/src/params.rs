@@ -1,9 +1,11 @@
 //! What a user chooses about a transport, and the check that turns it into something that runs.
 
-use crate::controllers::AnyController;
+use crate::Window;
+use crate::controllers::dctcp::{Dctcp, DctcpParams};
+use crate::controllers::{AnyController, PlainController};
 use crate::rank_rule::{AckRank, RankRule};
 use crate::rows;
-use crate::{Window, cubic::Cubic, dctcp::Dctcp, dctcp::DctcpParams, newreno::NewReno, udp::UdpParams};
+use crate::udp::UdpParams;
 use core::fmt;
 use pifolab_params::{Param, ParamError};
 use pifolab_units::Span;
@@ -24,12 +26,10 @@ pub struct TransportParams {
 /// What steers the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Congestion {
-    /// Slow start, additive increase, halving on loss.
-    NewReno,
+    /// One that has no parameters.
+    Plain(PlainController),
     /// In proportion to the marked fraction.
     Dctcp(DctcpParams),
-    /// Cubic growth.
-    Cubic,
     /// None: an open loop at a constant rate.
     Udp(UdpParams),
 }
@@ -92,14 +92,19 @@ impl Default for TcpParams {
 }
 
 impl TransportParams {
-    /// TCP NewReno, rank 0.
-    pub fn new_reno() -> Self {
+    /// TCP with a controller that has no parameters, rank 0.
+    pub fn plain(controller: PlainController) -> Self {
         Self {
-            congestion: Congestion::NewReno,
+            congestion: Congestion::Plain(controller),
             tcp: TcpParams::default(),
             rank: RankRule::Zero,
             ack_rank: AckRank::Zero,
         }
+    }
+
+    /// TCP NewReno, rank 0.
+    pub fn new_reno() -> Self {
+        Self::plain(PlainController::NewReno)
     }
 
     /// DCTCP as in RFC 8257, rank 0.
@@ -109,7 +114,7 @@ impl TransportParams {
 
     /// TCP CUBIC, rank 0.
     pub fn cubic() -> Self {
-        Self { congestion: Congestion::Cubic, ..Self::new_reno() }
+        Self::plain(PlainController::Cubic)
     }
 
     /// Open-loop UDP, rank 0.
@@ -161,7 +166,7 @@ impl TransportParams {
                     return fault(&rows::INTERVAL, &udp.interval, "above 0");
                 }
             }
-            Congestion::NewReno | Congestion::Cubic => {}
+            Congestion::Plain(_) => {}
         }
         Ok(ValidParams(self))
     }
@@ -193,8 +198,8 @@ impl ValidParams {
     pub(crate) fn controller(&self) -> AnyController {
         match self.0.congestion {
             Congestion::Dctcp(params) => AnyController::Dctcp(Dctcp::new(params)),
-            Congestion::Cubic => AnyController::Cubic(Cubic::default()),
-            Congestion::NewReno | Congestion::Udp(_) => AnyController::NewReno(NewReno),
+            Congestion::Plain(plain) => plain.controller(),
+            Congestion::Udp(_) => PlainController::NewReno.controller(),
         }
     }
 

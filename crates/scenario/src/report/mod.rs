@@ -1,5 +1,7 @@
 //! What a run came to.
 
+mod builder;
+mod columns;
 pub(crate) mod network;
 pub(crate) mod one_link;
 pub(crate) mod record;

@@ -1,14 +1,13 @@
 //! The report of a run on a network: flows, completion times by size class, ports, summary and manifest.
 
 use super::Report;
-use super::one_link::{Cell, DROPPED, hex, queue_columns};
+use super::builder::{Builder, Outcome, hex};
+use super::columns::{Cell, DROPPED, queue_columns};
 use super::record::{self, Recorders};
-use crate::inputs;
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{Bin, Column, PortWatch, QueueShare, RankCount, Table, WatchedPort, whole};
 use pifolab_sched::DropReason;
 use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult, Snapshot};
-use pifolab_sim::trace_hash::TraceHash;
 use pifolab_units::{Span, Time};
 use serde_json::{Map, Value as Json, json};
 
@@ -28,70 +27,37 @@ pub(crate) struct NetworkRun {
 
 /// Builds the report of the schedulers that ran, at least one.
 pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Option<NetworkRun>]) -> Report {
-    let mut tables: Vec<Table> = Vec::new();
-    let (mut summaries, mut hashes) = (Vec::new(), Vec::new());
-    let mut hash = TraceHash::new();
+    let mut report = Builder::default();
     for (scheduler, run) in spec.schedulers.iter().zip(runs) {
         let Some(run) = run else { continue };
         let NetworkRun { result, ideal, watch, recorded, .. } = run;
-        hash.fold(result.trace_hash);
-        hashes.push(json!({
-            "scheduler": scheduler.label,
-            "events": result.counters.events,
-            "trace_hash": hex(result.trace_hash),
-            "trace_hashes": trace_hashes(result),
-            "rows_left_out": recorded.as_ref().map(record::left_out),
-        }));
-        let row = scalars(spec, flows, run);
         let classes = classes(spec, flows, ideal, &result.flows, &Window::new(spec, run));
-        let mut summary = Map::from_iter([("scheduler".to_owned(), json!(scheduler.label))]);
-        summary.insert("name".to_owned(), json!(scheduler.chosen.name));
-        summary.extend(row.iter().map(|(name, cell)| ((*name).to_owned(), cell.json())));
-        summary.insert("counters".to_owned(), counters(result));
-        summary.insert("fct".to_owned(), classes.iter().map(Class::json).collect());
-        summaries.push(Json::Object(summary));
-
-        let mut columns = vec![("name", Column::Texts(vec![scheduler.chosen.name.clone()]))];
-        columns.extend(row.into_iter().map(|(name, cell)| (name, cell.column())));
-        let mut own = vec![
-            Table::new("schedulers", columns),
-            fct(&classes),
-            flow_table(flows, ideal, &result.flows),
-            ports(spec, result, watch.as_ref()),
-        ];
+        let mut tables =
+            vec![fct(&classes), flow_table(flows, ideal, &result.flows), ports(spec, result, watch.as_ref())];
         if let Some(watch) = watch {
-            own.extend([port_queues(watch, result.end), port_ranks(watch)]);
+            tables.extend([port_queues(watch, result.end), port_ranks(watch)]);
         }
         if let Some(recorded) = recorded {
-            own.extend(record::tables(recorded, flows, spec.segment_bytes()));
+            tables.extend(record::tables(recorded, flows, spec.segment_bytes()));
         }
-        for table in own {
-            let table = table.labelled("scheduler", &scheduler.label);
-            match tables.iter_mut().find(|other| other.name == table.name) {
-                Some(other) => other.append(table),
-                None => tables.push(table),
-            }
-        }
+        report.add(Outcome {
+            scheduler,
+            events: result.counters.events,
+            trace_hash: result.trace_hash,
+            more: json!({
+                "trace_hashes": trace_hashes(result),
+                "rows_left_out": recorded.as_ref().map(record::left_out),
+            }),
+            row: scalars(spec, flows, run),
+            summary: json!({
+                "counters": counters(result),
+                "fct": classes.iter().map(Class::json).collect::<Vec<_>>(),
+            }),
+            tables,
+        });
     }
     let partial = runs.iter().any(|run| run.as_ref().is_none_or(|run| run.interrupted));
-    let overrides: Vec<String> = spec.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let manifest = json!({
-        "pifolab": env!("CARGO_PKG_VERSION"),
-        "kind": "network",
-        "file": spec.file,
-        "text": spec.text,
-        "overrides": overrides,
-        "spec": spec.resolved,
-        "inputs": inputs::listed(&spec.resolved),
-        "seed": seed,
-        "random": spec.is_drawn(),
-        "runs": hashes,
-        "trace_hash": hex(hash.value()),
-        "warnings": [],
-        "partial": partial,
-    });
-    let summary = json!({"seed": seed, "partial": partial, "schedulers": summaries});
-    Report { manifest, summary, tables, partial }
+    report.finish(&spec.common, "network", seed, spec.is_drawn(), partial)
 }
 
 /// A hash for each ingredient of a run.

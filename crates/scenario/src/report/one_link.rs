@@ -1,18 +1,18 @@
 //! The report of a run on one link: tables, summary and manifest from what the observers measured.
 
 use super::Report;
-use crate::inputs;
+use super::builder::{Builder, Outcome, hex};
+use super::columns::{Cell, DROPPED, queue_columns, sample_tables, throughput_table};
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
 use pifolab_metrics::{
-    Bin, Column, Departures, DropCount, Drops, InversionCount, Inversions, MappingUnpifoness, QueueShare, QueueShares,
-    Reordering, Samples, Sojourn, Table, Throughput, Unpifoness, Waits, whole,
+    Bin, Column, Departures, DropCount, Drops, InversionCount, Inversions, MappingUnpifoness, QueueShares, Reordering,
+    Samples, Sojourn, Table, Throughput, Unpifoness, Waits, whole,
 };
 use pifolab_sched::DropReason;
 use pifolab_sim::one_link::{End, Totals};
-use pifolab_sim::trace_hash::TraceHash;
 use pifolab_units::{Span, Time};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// What was measured of one scheduler.
@@ -33,102 +33,33 @@ pub(crate) struct Measured {
 /// Builds the report of the schedulers that are done.
 pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>]) -> Report {
     let reference = spec.metrics.delta_to.and_then(|place| measured[place].as_ref());
-    let mut tables: Vec<Table> = Vec::new();
-    let (mut summaries, mut runs, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-    let mut hash = TraceHash::new();
+    let mut report = Builder::default();
     for (scheduler, measured) in spec.schedulers.iter().zip(measured) {
         let Some(measured) = measured else { continue };
-        let row = scalars(measured, reference);
-        let mut summary = Map::from_iter([("scheduler".to_owned(), json!(scheduler.label))]);
-        summary.insert("name".to_owned(), json!(scheduler.chosen.name));
-        summary.extend(row.iter().map(|(name, cell)| ((*name).to_owned(), cell.json())));
-        summaries.push(Json::Object(summary));
-        hash.fold(measured.totals.trace_hash);
         if spec.link.end == End::Drain && !measured.totals.is_drained() {
-            warnings.push(format!(
+            report.warn(format!(
                 "{}: not drained within 213 days, the longest run: {} packets ({} bytes) wait",
                 scheduler.label, measured.totals.waiting.packets, measured.totals.waiting.bytes,
             ));
         }
-        runs.push(json!({
-            "scheduler": scheduler.label,
-            "events": measured.totals.events,
-            "trace_hash": hex(measured.totals.trace_hash),
-            "samples_left_out": measured.samples.skipped(),
-        }));
-        let mut columns = vec![("name", Column::Texts(vec![scheduler.chosen.name.clone()]))];
-        columns.extend(row.into_iter().map(|(name, cell)| (name, cell.column())));
-        let mut own =
-            vec![Table::new("schedulers", columns), ranks(measured), queues(measured), flows(measured, &spec.workload)];
-        own.extend(samples(measured));
-        own.extend(mapping(measured));
-        own.extend(throughput(measured));
-        for table in own {
-            let table = table.labelled("scheduler", &scheduler.label);
-            match tables.iter_mut().find(|other| other.name == table.name) {
-                Some(other) => other.append(table),
-                None => tables.push(table),
-            }
-        }
+        let mut tables = vec![ranks(measured), queues(measured), flows(measured, &spec.workload)];
+        tables.extend(sample_tables(["samples", "queue_samples"], [(0, &measured.samples)], true));
+        tables.extend(mapping(measured));
+        let number = |flow: u32| i64::from(flow);
+        tables.extend(measured.throughput.as_ref().map(|throughput| throughput_table(throughput.rows(), number)));
+        report.add(Outcome {
+            scheduler,
+            events: measured.totals.events,
+            trace_hash: measured.totals.trace_hash,
+            more: json!({ "rows_left_out": { "samples": measured.samples.skipped() } }),
+            row: scalars(measured, reference),
+            summary: Json::Null,
+            tables,
+        });
     }
     let partial = measured.iter().any(Option::is_none);
-    let overrides: Vec<String> = spec.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let manifest = json!({
-        "pifolab": env!("CARGO_PKG_VERSION"),
-        "kind": "one-link",
-        "file": spec.file,
-        "text": spec.text,
-        "overrides": overrides,
-        "spec": spec.resolved,
-        "inputs": inputs::listed(&spec.resolved),
-        "seed": seed,
-        "random": spec.workload.is_drawn(),
-        "runs": runs,
-        "trace_hash": hex(hash.value()),
-        "warnings": warnings,
-        "partial": partial,
-    });
-    let summary = json!({"seed": seed, "partial": partial, "schedulers": summaries});
-    Report { manifest, summary, tables, partial }
+    report.finish(&spec.common, "one-link", seed, spec.workload.is_drawn(), partial)
 }
-
-pub(crate) fn hex(hash: u64) -> String {
-    format!("{hash:016x}")
-}
-
-/// One number of a scheduler.
-pub(crate) enum Cell {
-    Count(u64),
-    Optional(Option<u64>),
-    Real(Option<f64>),
-    Text(String),
-}
-
-impl Cell {
-    /// A missing real number is NaN in a table.
-    pub(crate) fn column(self) -> Column {
-        match self {
-            Self::Count(count) => Column::Integers(vec![whole(count)]),
-            Self::Optional(count) => Column::Optional(vec![count.map(whole)]),
-            Self::Real(number) => Column::Reals(vec![number.unwrap_or(f64::NAN)]),
-            Self::Text(text) => Column::Texts(vec![text]),
-        }
-    }
-
-    /// A missing number is null in JSON.
-    pub(crate) fn json(&self) -> Json {
-        match self {
-            Self::Count(count) => json!(count),
-            Self::Optional(count) => json!(count),
-            Self::Real(number) => json!(number),
-            Self::Text(text) => json!(text),
-        }
-    }
-}
-
-/// The names of the columns that count drops, in the order of [`DropReason::ALL`].
-pub(crate) const DROPPED: [&str; DropReason::ALL.len()] =
-    ["dropped_admission", "dropped_full", "dropped_pushed_out", "dropped_rank_out_of_range"];
 
 fn scalars(measured: &Measured, reference: Option<&Measured>) -> Vec<(&'static str, Cell)> {
     let Measured { totals, inversions, drops, unpifoness, sojourn, reordering, .. } = measured;
@@ -217,22 +148,6 @@ fn ranks(measured: &Measured) -> Table {
     Table::new("ranks", columns)
 }
 
-/// What the tables of queues have in common.
-pub(crate) fn queue_columns(rows: &[(Option<u32>, QueueShare)]) -> Vec<(&'static str, Column)> {
-    let counts = |of: &dyn Fn(&QueueShare) -> u64| Column::Integers(rows.iter().map(|row| whole(of(&row.1))).collect());
-    let mut columns = vec![
-        ("queue", Column::Optional(rows.iter().map(|row| row.0.map(i64::from)).collect())),
-        ("admitted_packets", counts(&|queue| queue.admitted)),
-        ("sent_packets", counts(&|queue| queue.sent)),
-        ("sent_bytes", counts(&|queue| queue.sent_bytes)),
-        ("dropped_packets", counts(&|queue| queue.dropped.all())),
-    ];
-    for (name, reason) in DROPPED.iter().zip(DropReason::ALL) {
-        columns.push((name, counts(&move |queue| queue.dropped.of(reason))));
-    }
-    columns
-}
-
 fn queues(measured: &Measured) -> Table {
     let rows: Vec<_> = measured.shares.rows().collect();
     let length = measured.totals.end.since(Time::ZERO);
@@ -263,40 +178,6 @@ fn flows(measured: &Measured, workload: &Workload) -> Table {
     Table::new("flows", columns)
 }
 
-fn samples(measured: &Measured) -> [Table; 2] {
-    let (mut times, mut packets, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut lowest, mut highest) = (Vec::new(), Vec::new());
-    let (mut queue_times, mut numbers, mut held, mut bounds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (sample, queues) in measured.samples.iter() {
-        let time = whole(sample.time.as_ns());
-        times.push(time);
-        packets.push(i64::from(sample.packets));
-        bytes.push(whole(sample.bytes));
-        lowest.push(sample.window.map(|(min, _)| whole(min.get())));
-        highest.push(sample.window.map(|(_, max)| whole(max.get())));
-        for (number, queue) in queues.iter().enumerate() {
-            queue_times.push(time);
-            numbers.push(number as i64);
-            held.push(i64::from(queue.packets));
-            bounds.push(queue.bound);
-        }
-    }
-    let samples = vec![
-        ("time_ns", Column::Integers(times)),
-        ("packets", Column::Integers(packets)),
-        ("backlog_bytes", Column::Integers(bytes)),
-        ("window_min", Column::Optional(lowest)),
-        ("window_max", Column::Optional(highest)),
-    ];
-    let queues = vec![
-        ("time_ns", Column::Integers(queue_times)),
-        ("queue", Column::Integers(numbers)),
-        ("packets", Column::Integers(held)),
-        ("bound", Column::Optional(bounds)),
-    ];
-    [Table::new("samples", samples), Table::new("queue_samples", queues)]
-}
-
 fn mapping(measured: &Measured) -> Option<Table> {
     let windows = measured.mapping.as_ref()?.windows();
     Some(Table::new(
@@ -305,18 +186,6 @@ fn mapping(measured: &Measured) -> Option<Table> {
             ("window", Column::Integers((0..windows.len() as i64).collect())),
             ("time_ns", Column::Integers(windows.iter().map(|(time, _)| whole(time.as_ns())).collect())),
             ("unpifoness", Column::Reals(windows.iter().map(|(_, value)| *value).collect())),
-        ],
-    ))
-}
-
-fn throughput(measured: &Measured) -> Option<Table> {
-    let rows = measured.throughput.as_ref()?.rows();
-    Some(Table::new(
-        "throughput",
-        vec![
-            ("start_ns", Column::Integers(rows.iter().map(|(start, _, _)| whole(start.as_ns())).collect())),
-            ("flow", Column::Integers(rows.iter().map(|(_, flow, _)| i64::from(*flow)).collect())),
-            ("bytes", Column::Integers(rows.iter().map(|(_, _, bytes)| whole(*bytes)).collect())),
         ],
     ))
 }

@@ -1,5 +1,6 @@
 //! What a run on a network records over time, and its tables.
 
+use super::columns::{integers, sample_tables, throughput_table};
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{ArrivalOrder, Column, Delivered, PacketEvent, PacketLog, PortSamples, Table, whole};
 use pifolab_sim::network::Flow;
@@ -36,57 +37,18 @@ pub(crate) fn left_out((samples, log, order, delivered): &Recorders) -> Json {
 pub(crate) fn tables((samples, log, order, delivered): &Recorders, flows: &[Flow], mss: u32) -> Vec<Table> {
     let mut tables = Vec::new();
     if let Some(samples) = samples {
-        tables.extend([port_samples(samples), port_queue_samples(samples)]);
+        tables.extend(sample_tables(["port_samples", "port_queue_samples"], samples.ports(), false));
     }
     tables.extend(log.as_ref().map(|log| packet_log(log, flows, mss)));
     tables.extend(order.as_ref().map(|order| arrival_order(order, flows, mss)));
-    tables.extend(delivered.as_ref().map(|delivered| throughput(delivered, flows)));
+    let id = |flow| flow_id(flows, flow);
+    tables.extend(delivered.as_ref().map(|delivered| throughput_table(delivered.rows(), id)));
     tables
-}
-
-fn integers<T>(rows: &[T], of: impl Fn(&T) -> i64) -> Column {
-    Column::Integers(rows.iter().map(of).collect())
 }
 
 /// Ids of flow lists may use all 64 bits; a column holds 63.
 fn flow_id(flows: &[Flow], flow: u32) -> i64 {
     flows[flow as usize].id as i64
-}
-
-fn port_samples(samples: &PortSamples) -> Table {
-    let of_port = |(port, samples)| {
-        let samples: &pifolab_metrics::Samples = samples;
-        samples.iter().map(move |(sample, _)| (port, sample))
-    };
-    let rows: Vec<(u32, _)> = samples.ports().flat_map(of_port).collect();
-    Table::new(
-        "port_samples",
-        vec![
-            ("time_ns", integers(&rows, |row| whole(row.1.time.as_ns()))),
-            ("port", integers(&rows, |row| row.0.into())),
-            ("packets", integers(&rows, |row| row.1.packets.into())),
-            ("backlog_bytes", integers(&rows, |row| whole(row.1.bytes))),
-        ],
-    )
-}
-
-fn port_queue_samples(samples: &PortSamples) -> Table {
-    let mut rows = Vec::new();
-    for (port, samples) in samples.ports() {
-        for (sample, queues) in samples.iter() {
-            rows.extend((0..).zip(queues).map(|(number, queue)| (sample.time, port, number, *queue)));
-        }
-    }
-    Table::new(
-        "port_queue_samples",
-        vec![
-            ("time_ns", integers(&rows, |row| whole(row.0.as_ns()))),
-            ("port", integers(&rows, |row| row.1.into())),
-            ("queue", integers(&rows, |row| row.2)),
-            ("packets", integers(&rows, |row| row.3.packets.into())),
-            ("bound", Column::Optional(rows.iter().map(|row| row.3.bound).collect())),
-        ],
-    )
 }
 
 fn packet_log(log: &PacketLog, flows: &[Flow], mss: u32) -> Table {
@@ -152,18 +114,6 @@ fn arrival_order(order: &ArrivalOrder, flows: &[Flow], mss: u32) -> Table {
             ("seq_bytes", integers(rows, |row| i64::from(row.seq) * i64::from(mss))),
             ("payload_bytes", integers(rows, |row| row.payload_bytes.into())),
             ("rank", integers(rows, |row| whole(row.rank.get()))),
-        ],
-    )
-}
-
-fn throughput(delivered: &Delivered, flows: &[Flow]) -> Table {
-    let rows = delivered.rows();
-    Table::new(
-        "throughput",
-        vec![
-            ("start_ns", integers(rows, |row| whole(row.0.as_ns()))),
-            ("flow", integers(rows, |row| flow_id(flows, row.1))),
-            ("bytes", integers(rows, |row| whole(row.2))),
         ],
     )
 }

@@ -63,13 +63,14 @@ impl NetworkSpec {
         extras: &dyn Extras,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
-        Memory::of_network(self).check(&self.file, available())?;
+        Memory::of_network(self).check(&self.common.file, available())?;
         let flows = self.flows(seed);
         let mut networks = Vec::with_capacity(self.schedulers.len());
         for scheduler in &self.schedulers {
             let network = self.network(scheduler, seed, extras)?;
             let guest = extras.observer(seed, &scheduler.label);
-            networks.push((network, guest.map_err(|problem| Spec::fault(&self.file, &scheduler.label, problem))?));
+            networks
+                .push((network, guest.map_err(|problem| Spec::fault(&self.common.file, &scheduler.label, problem))?));
         }
         let cancelled = AtomicBool::new(false);
         let reached: Vec<Reached> = networks.iter().map(|_| Reached::default()).collect();
@@ -126,7 +127,7 @@ impl NetworkSpec {
 
     /// The report of a run of the first scheduler that ends before any flow starts.
     pub(crate) fn without_flows(&self, extras: &dyn Extras) -> Result<Report, Error> {
-        let seed = self.seeds[0];
+        let seed = self.common.seeds[0];
         let network = self.network(&self.schedulers[0], seed, extras)?;
         let rates = self.layout.topology.links.iter().map(|link| link.rate);
         let mut watch = self.metrics.watch_ports.then(|| PortWatch::new(rates, self.wire().0));
@@ -207,8 +208,8 @@ impl NetworkSpec {
     /// The network of one scheduler.
     fn network(&self, scheduler: &SchedulerSpec, seed: u64, extras: &dyn Extras) -> Result<Network, Error> {
         let config = self.config(scheduler, seed, extras);
-        let config = config.map_err(|problem| Spec::fault(&self.file, &scheduler.label, problem))?;
-        Ok(Network::new(config).map_err(|error| Spec::fault(&self.file, &error.owner, error.to_string()))?)
+        let config = config.map_err(|problem| Spec::fault(&self.common.file, &scheduler.label, problem))?;
+        Ok(Network::new(config).map_err(|error| Spec::fault(&self.common.file, &error.owner, error.to_string()))?)
     }
 
     /// # Panics
@@ -216,7 +217,7 @@ impl NetworkSpec {
     fn failed(&self, error: RunError) -> Error {
         match error {
             RunError::NotConserved { .. } => panic!("{error}"),
-            _ => flows_fault(&self.file, error.to_string()).into(),
+            _ => flows_fault(&self.common.file, error.to_string()).into(),
         }
     }
 }

@@ -39,11 +39,11 @@ impl OneLinkSpec {
         extras: &dyn Extras,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
-        Memory::of_one_link(self, workers).check(&self.file, available())?;
+        Memory::of_one_link(self, workers).check(&self.common.file, available())?;
         let mut schedulers = Vec::with_capacity(self.schedulers.len());
         for spec in &self.schedulers {
             let built = build(&spec.chosen, self.rank.as_ref(), extras);
-            let fault = |problem: String| Spec::fault(&self.file, &spec.label, problem);
+            let fault = |problem: String| Spec::fault(&self.common.file, &spec.label, problem);
             schedulers.push((built.map_err(fault)?, extras.observer(seed, &spec.label).map_err(fault)?));
         }
         let shared = Shared::default();
@@ -73,9 +73,9 @@ impl OneLinkSpec {
 
     /// The report of a run of the first scheduler that ends before any packet comes.
     pub(crate) fn without_packets(&self, extras: &dyn Extras) -> Result<Report, Error> {
-        let (seed, spec) = (self.seeds[0], &self.schedulers[0]);
+        let (seed, spec) = (self.common.seeds[0], &self.schedulers[0]);
         let built = build(&spec.chosen, self.rank.as_ref(), extras);
-        let mut scheduler = built.map_err(|problem| Spec::fault(&self.file, &spec.label, problem))?;
+        let mut scheduler = built.map_err(|problem| Spec::fault(&self.common.file, &spec.label, problem))?;
         let shared = Shared::default();
         let feed = Feed::new(self, seed, &shared).without_arrivals();
         Ok(tables::report(self, seed, &[Some(self.measure(feed, &mut scheduler, None))]))

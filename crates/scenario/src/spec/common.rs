@@ -2,7 +2,19 @@
 
 use crate::error::SpecError;
 use crate::fields::Reader;
+use serde_json::Value as Json;
 use std::collections::BTreeSet;
+
+/// What a scenario of either kind that can run keeps of how it was written.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub(crate) file: String,
+    pub(crate) text: String,
+    pub(crate) overrides: Vec<(String, String)>,
+    pub(crate) seeds: Vec<u64>,
+    /// Everything, defaults filled in.
+    pub(crate) resolved: Json,
+}
 
 /// The largest seed.
 pub(crate) const MAX_SEED: u64 = i64::MAX as u64;

@@ -1,6 +1,6 @@
 //! A scenario on a network: what was written becomes what [`run`](NetworkSpec::run) needs.
 
-use super::common::read_seeds;
+use super::common::{Common, read_seeds};
 use super::failure::{read_failures, read_switch_buffer};
 use super::flows::{FlowContext, Flows, draw_flows, read_workload};
 use super::network_fields::{ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
@@ -39,9 +39,7 @@ const FACTS: Facts = Facts::one(Fact::CarriedRank)
 /// A scenario on a network that can run.
 #[derive(Debug)]
 pub struct NetworkSpec {
-    pub(crate) file: String,
-    pub(crate) text: String,
-    pub(crate) overrides: Vec<(String, String)>,
+    pub(crate) common: Common,
     pub(crate) layout: Layout,
     pub(crate) transport: Transport,
     profile: Option<Profile>,
@@ -58,9 +56,6 @@ pub struct NetworkSpec {
     pub(crate) metrics: NetworkMetrics,
     pub(crate) record: Option<Record>,
     pub(crate) end: Time,
-    pub(crate) seeds: Vec<u64>,
-    /// Everything, defaults filled in.
-    pub(crate) resolved: Json,
 }
 
 /// What is measured.
@@ -162,9 +157,7 @@ impl NetworkSpec {
         let mut all = top.finish()?;
         all.extend(resolved);
         let mut spec = Self {
-            file,
-            text,
-            overrides,
+            common: Common { file, text, overrides, seeds, resolved: Json::Null },
             layout,
             transport,
             profile,
@@ -180,18 +173,16 @@ impl NetworkSpec {
             metrics,
             record,
             end,
-            seeds,
-            resolved: Json::Null,
         };
         if spec.live_windows == Some(true)
             && let Some(scheduler) = spec.schedulers.iter().find(|scheduler| spec.live_window(scheduler).is_none())
         {
             let problem = format!("sampled_ranks = live: does not exist for {}; see its description", scheduler.label);
-            return Err(Spec::fault(&spec.file, "port", problem).into());
+            return Err(Spec::fault(&spec.common.file, "port", problem).into());
         }
         let shown: Vec<Json> = spec.schedulers.iter().map(|scheduler| spec.show(scheduler)).collect();
         all.insert("scheduler".to_owned(), shown.into());
-        spec.resolved = all.into();
+        spec.common.resolved = all.into();
         Ok(spec)
     }
 
@@ -333,7 +324,7 @@ impl NetworkSpec {
 const fn payload_bytes(transport: &Transport) -> u32 {
     match &transport.params.congestion {
         Congestion::Udp(udp) => udp.payload_bytes,
-        Congestion::NewReno | Congestion::Dctcp(_) | Congestion::Cubic => transport.params.tcp.mss_bytes,
+        Congestion::Plain(_) | Congestion::Dctcp(_) => transport.params.tcp.mss_bytes,
     }
 }
 

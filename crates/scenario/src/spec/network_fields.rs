@@ -1,10 +1,10 @@
 //! The keys of a scenario on a network, written down once.
 
 use super::common::{MAX_PACKETS, MAX_SEED};
-use super::topology_fields::{LINK_FAILURE, RECORD, SWITCH_BUFFER, TOPOLOGY};
-use super::words::{
-    FlowArrival, FlowSize, HostQueueKind, ListFormat, PairKind, RoutingKind, SampledRanks, TransportName,
-};
+use super::topology::TOPOLOGY;
+use super::topology_fields::{LINK_FAILURE, RECORD, SWITCH_BUFFER};
+use super::transport_name::TransportName;
+use super::words::{FlowArrival, FlowSize, HostQueueKind, ListFormat, PairKind, RoutingKind, SampledRanks};
 use pifolab_params::{Kind, Literal, Param, Role};
 use pifolab_sim::network::{EqualTimes, IdlePort, Profile, WireTime};
 use pifolab_transport::rows;

@@ -1,6 +1,6 @@
 //! A scenario on one link: what was written becomes what [`run`](OneLinkSpec::run) needs.
 
-use super::common::read_seeds;
+use super::common::{Common, read_seeds};
 use super::one_link_fields::{LINK, METRICS, TOP};
 use super::schedulers::{Chosen, SchedulerSpec, read_rank, read_schedulers, take_schedulers};
 use super::words;
@@ -20,9 +20,7 @@ use serde_json::{Map, Value as Json, json};
 /// A scenario on one link that can run.
 #[derive(Debug)]
 pub struct OneLinkSpec {
-    pub(crate) file: String,
-    pub(crate) text: String,
-    pub(crate) overrides: Vec<(String, String)>,
+    pub(crate) common: Common,
     pub(crate) link: OneLink,
     /// No more arrivals than this.
     pub(crate) packets: u64,
@@ -32,9 +30,6 @@ pub struct OneLinkSpec {
     pub(crate) rank: Option<Chosen>,
     pub(crate) schedulers: Vec<SchedulerSpec>,
     pub(crate) metrics: Metrics,
-    pub(crate) seeds: Vec<u64>,
-    /// Everything, defaults filled in.
-    pub(crate) resolved: Json,
 }
 
 /// What is measured beside the standard tables.
@@ -129,8 +124,7 @@ impl OneLinkSpec {
         let shown: Vec<Json> = schedulers.iter().map(|scheduler| scheduler.resolved.clone()).collect();
         all.insert("scheduler".to_owned(), shown.into());
         Ok(Self {
-            text,
-            overrides,
+            common: Common { file, text, overrides, seeds, resolved: all.into() },
             link: OneLink { rate, rounding, tie, end },
             packets: packets.unwrap_or(u64::MAX),
             arrivals_end,
@@ -138,9 +132,6 @@ impl OneLinkSpec {
             rank,
             schedulers,
             metrics,
-            seeds,
-            resolved: all.into(),
-            file,
         })
     }
 }

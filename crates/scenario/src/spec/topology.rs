@@ -1,17 +1,92 @@
 //! `[topology]`: which hosts and switches there are, how they are linked, and what they are called.
 
-use super::topology_fields::TOPOLOGY;
 use super::topology_file::{read_edge_list, read_links, text_of};
-use super::words::TopologyKind;
 use super::written::beside;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use pifolab_params::Table;
+use pifolab_params::{Kind, Param, Table, choices};
 use pifolab_sim::network::{Dumbbell, FatTree, LeafSpine, Topology};
 use pifolab_units::Rate;
 use pifolab_workload::FileError;
 use serde_json::{Value as Json, json};
+
+choices! {
+    /// Which network.
+    pub(crate) enum TopologyKind {
+        LeafSpine = "leaf-spine": "hosts below leaves, every leaf linked to every spine",
+        TwoHosts = "two-hosts": "two hosts and one link between them",
+        FatTree = "fat-tree": "three tiers of switches with k ports each",
+        Dumbbell = "dumbbell": "two switches and the link between them, hosts on either side",
+        SingleSwitch = "single-switch": "hosts around one switch",
+        File = "file": "a file: pifolab's own TOML, or a .topology file of Netbench",
+    }
+}
+
+/// The keys of `[topology]`.
+pub(crate) const TOPOLOGY: &[Param] = &[
+    Param::one_of::<TopologyKind>(
+        "kind",
+        &[
+            (
+                TopologyKind::LeafSpine.word(),
+                &[
+                    Param::integer("leaves", 1, 1 << 20).doc("Leaf switches."),
+                    Param::integer("spines", 0, 1 << 20).doc("Spine switches; 0 with a single leaf."),
+                    Param::integer("hosts_per_leaf", 1, 1 << 20)
+                        .doc("Hosts below each leaf; host h hangs on leaf h / hosts_per_leaf."),
+                    ACCESS_RATE,
+                    FABRIC_RATE.means("oversubscription is given"),
+                    Param::new("oversubscription", Kind::Positive).means("fabric_rate is given").doc(
+                        "Instead of fabric_rate: what the hosts of a leaf can send, as a multiple of what the leaf's \
+                         links to the spines can carry; rounded to whole bits per second.",
+                    ),
+                ],
+            ),
+            (TopologyKind::TwoHosts.word(), &[RATE.doc("The rate of the link.")]),
+            (
+                TopologyKind::FatTree.word(),
+                &[
+                    Param::integer("k", 2, 128).doc("Ports of every switch of a fat tree, even: k^3/4 hosts."),
+                    ACCESS_RATE,
+                    FABRIC_RATE,
+                ],
+            ),
+            (
+                TopologyKind::Dumbbell.word(),
+                &[
+                    Param::integer("left_hosts", 1, 1 << 28).doc("Hosts at the first switch; they come first."),
+                    Param::integer("right_hosts", 1, 1 << 28).doc("Hosts at the second switch."),
+                    ACCESS_RATE,
+                    Param::new("bottleneck_rate", Kind::Rate).doc("The rate of the link between the switches."),
+                ],
+            ),
+            (
+                TopologyKind::SingleSwitch.word(),
+                &[
+                    Param::integer("hosts", 2, 1 << 28).doc("Hosts around the switch."),
+                    RATE.doc("The rate of every link."),
+                ],
+            ),
+            (
+                TopologyKind::File.word(),
+                &[
+                    Param::new("file", Kind::Text).doc("The network, relative to the scenario's own file."),
+                    ACCESS_RATE.means("pifolab's own files have rates; .topology files need it"),
+                    FABRIC_RATE,
+                ],
+            ),
+        ],
+    )
+    .doc("Which network."),
+    Param::new("delay", Kind::Time).doc("The propagation delay of every link."),
+];
+
+const RATE: Param = Param::new("rate", Kind::Rate);
+const ACCESS_RATE: Param =
+    Param::new("access_rate", Kind::Rate).doc("The rate of the links between hosts and switches.");
+const FABRIC_RATE: Param =
+    Param::new("fabric_rate", Kind::Rate).means("the access rate").doc("The rate of the links between switches.");
 
 /// The network, and what its nodes are called.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::network_fields::TRANSPORT;
 use super::schedulers::{Chosen, read_controller};
-use super::words::TransportName;
+use super::transport_name::{OtherTransport, TransportName};
 use super::workload::read_distribution;
 use crate::error::Error;
 use crate::extras::Extras;
@@ -38,17 +38,21 @@ pub(crate) fn read_transport(
     let of_fork = |kind| profile.map(|profile| profile.transport(kind));
     let tcp = of_fork(NetbenchTransport::Tcp);
     let mut params = match name {
-        TransportName::Dctcp => of_fork(NetbenchTransport::Dctcp).unwrap_or_else(TransportParams::dctcp),
-        TransportName::Cubic => {
-            let cubic = TransportParams::cubic();
-            tcp.map_or(cubic, |tcp| TransportParams { congestion: cubic.congestion, ..tcp })
+        TransportName::Plain(controller) => match tcp {
+            Some(tcp) => TransportParams { congestion: Congestion::Plain(controller), ..tcp },
+            None => TransportParams::plain(controller),
+        },
+        TransportName::Other(OtherTransport::Dctcp) => {
+            of_fork(NetbenchTransport::Dctcp).unwrap_or_else(TransportParams::dctcp)
         }
-        TransportName::Pfabric => of_fork(NetbenchTransport::Pfabric).unwrap_or_else(TransportParams::pfabric),
-        TransportName::Udp => TransportParams::udp(UdpParams {
+        TransportName::Other(OtherTransport::Pfabric) => {
+            of_fork(NetbenchTransport::Pfabric).unwrap_or_else(TransportParams::pfabric)
+        }
+        TransportName::Other(OtherTransport::Udp) => TransportParams::udp(UdpParams {
             payload_bytes: reader.given::<u32>("payload_bytes")?,
             interval: reader.time("interval")?.expect("interval is required"),
         }),
-        TransportName::Newreno | TransportName::RankPerPacket => tcp.unwrap_or_else(TransportParams::new_reno),
+        TransportName::Other(OtherTransport::RankPerPacket) => tcp.unwrap_or_else(TransportParams::new_reno),
     };
     let udp = matches!(params.congestion, Congestion::Udp(_));
     if !udp {
@@ -63,7 +67,7 @@ pub(crate) fn read_transport(
         false => None,
     };
     let packet_ranks = match name {
-        TransportName::RankPerPacket => {
+        TransportName::Other(OtherTransport::RankPerPacket) => {
             Some(Arc::new(read_distribution(&mut reader, file, "packet_ranks")?.ok_or_else(|| {
                 reader.fault("packet_ranks", "is missing: expected the distribution of ranks, such as \"uniform\"")
             })?))

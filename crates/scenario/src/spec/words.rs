@@ -11,18 +11,6 @@ choices! {
 }
 
 choices! {
-    /// What `[transport]` is called.
-    pub(crate) enum TransportName {
-        Newreno = "newreno": "TCP NewReno",
-        Dctcp = "dctcp": "DCTCP: TCP that cuts its window in proportion to the marked fraction",
-        Cubic = "cubic": "TCP CUBIC",
-        Pfabric = "pfabric": "TCP that starts with 30 segments and ranks by remaining size",
-        Udp = "udp": "an open loop at a constant rate, without feedback",
-        RankPerPacket = "rank-per-packet": "TCP NewReno whose packets each draw a rank (SP-PIFO Fig. 5 and 6)",
-    }
-}
-
-choices! {
     /// The format of a list of flows.
     pub(crate) enum ListFormat {
         Csv = "csv": "flow,src,dst,size_bytes,start_ns; further columns are ignored",
@@ -90,18 +78,6 @@ choices! {
         FlowHash = "flow-hash": "a flow keeps its path, its acknowledgements have their own",
         NetbenchHash = "netbench-hash": "the same with the hash of the published simulators",
         Spray = "spray": "every packet by itself",
-    }
-}
-
-choices! {
-    /// Which network.
-    pub(crate) enum TopologyKind {
-        LeafSpine = "leaf-spine": "hosts below leaves, every leaf linked to every spine",
-        TwoHosts = "two-hosts": "two hosts and one link between them",
-        FatTree = "fat-tree": "three tiers of switches with k ports each",
-        Dumbbell = "dumbbell": "two switches and the link between them, hosts on either side",
-        SingleSwitch = "single-switch": "hosts around one switch",
-        File = "file": "a file: pifolab's own TOML, or a .topology file of Netbench",
     }
 }
 

@@ -4,7 +4,7 @@ use super::config::{Config, EqualTimes};
 use super::routing::Routing;
 use crate::port::{IdlePort, WireTime};
 use pifolab_transport::dctcp::{Cut, DctcpParams};
-use pifolab_transport::{AckRank, Congestion, RankRule, TcpParams, TransportParams};
+use pifolab_transport::{AckRank, Congestion, PlainController, RankRule, TcpParams, TransportParams};
 use pifolab_units::{Rounding, Span};
 
 pifolab_params::choices! {
@@ -82,7 +82,11 @@ impl Profile {
         };
         let dctcp = DctcpParams { gain: 1.0 / 16.0, initial_alpha: 0.0, cut: Cut::EveryMark };
         TransportParams {
-            congestion: if kind == NetbenchTransport::Dctcp { Congestion::Dctcp(dctcp) } else { Congestion::NewReno },
+            congestion: if kind == NetbenchTransport::Dctcp {
+                Congestion::Dctcp(dctcp)
+            } else {
+                Congestion::Plain(PlainController::NewReno)
+            },
             tcp,
             rank: if pfabric { RankRule::RemainingBySequence } else { RankRule::Zero },
             ack_rank: AckRank::Zero,

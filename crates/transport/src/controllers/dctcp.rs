@@ -7,7 +7,7 @@
 //! Deviations: acknowledgements are never delayed, so the two-state echo machine of the paper is not needed: each
 //! acknowledgement echoes the mark of the very segment that it answers.
 
-use crate::newreno::{halve_on_loss, restart_on_timeout};
+use super::newreno::{halve_on_loss, restart_on_timeout};
 use crate::{Ack, Controller, Window};
 use pifolab_units::Time;
 

@@ -1,0 +1,112 @@
+//! Cells, columns and tables that runs of both kinds have.
+
+use pifolab_metrics::{Column, QueueShare, Samples, Table, whole};
+use pifolab_sched::DropReason;
+use pifolab_units::Time;
+use serde_json::{Value as Json, json};
+
+/// One number of a scheduler.
+pub(crate) enum Cell {
+    Count(u64),
+    Optional(Option<u64>),
+    Real(Option<f64>),
+    Text(String),
+}
+
+impl Cell {
+    /// A missing real number is NaN in a table.
+    pub(crate) fn column(self) -> Column {
+        match self {
+            Self::Count(count) => Column::Integers(vec![whole(count)]),
+            Self::Optional(count) => Column::Optional(vec![count.map(whole)]),
+            Self::Real(number) => Column::Reals(vec![number.unwrap_or(f64::NAN)]),
+            Self::Text(text) => Column::Texts(vec![text]),
+        }
+    }
+
+    /// A missing number is null in JSON.
+    pub(crate) fn json(&self) -> Json {
+        match self {
+            Self::Count(count) => json!(count),
+            Self::Optional(count) => json!(count),
+            Self::Real(number) => json!(number),
+            Self::Text(text) => json!(text),
+        }
+    }
+}
+
+/// The names of the columns that count drops, in the order of [`DropReason::ALL`].
+pub(crate) const DROPPED: [&str; DropReason::ALL.len()] =
+    ["dropped_admission", "dropped_full", "dropped_pushed_out", "dropped_rank_out_of_range"];
+
+/// What the tables of queues have in common.
+pub(crate) fn queue_columns(rows: &[(Option<u32>, QueueShare)]) -> Vec<(&'static str, Column)> {
+    let counts = |of: &dyn Fn(&QueueShare) -> u64| Column::Integers(rows.iter().map(|row| whole(of(&row.1))).collect());
+    let mut columns = vec![
+        ("queue", Column::Optional(rows.iter().map(|row| row.0.map(i64::from)).collect())),
+        ("admitted_packets", counts(&|queue| queue.admitted)),
+        ("sent_packets", counts(&|queue| queue.sent)),
+        ("sent_bytes", counts(&|queue| queue.sent_bytes)),
+        ("dropped_packets", counts(&|queue| queue.dropped.all())),
+    ];
+    for (name, reason) in DROPPED.iter().zip(DropReason::ALL) {
+        columns.push((name, counts(&move |queue| queue.dropped.of(reason))));
+    }
+    columns
+}
+
+/// A column of integers.
+pub(crate) fn integers<T>(rows: &[T], of: impl Fn(&T) -> i64) -> Column {
+    Column::Integers(rows.iter().map(of).collect())
+}
+
+/// What was sampled, of each port as a whole and of each of its queues, under these names. On one link there is one port, which
+/// is not named, and its samples have the range of the window.
+pub(crate) fn sample_tables<'a>(
+    names: [&'static str; 2],
+    ports: impl IntoIterator<Item = (u32, &'a Samples)>,
+    one_link: bool,
+) -> [Table; 2] {
+    let (mut whole_port, mut by_queue) = (Vec::new(), Vec::new());
+    for (port, samples) in ports {
+        for (sample, queues) in samples.iter() {
+            whole_port.push((port, sample));
+            by_queue.extend((0i64..).zip(queues).map(|(number, queue)| (port, sample.time, number, *queue)));
+        }
+    }
+    let mut samples = vec![("time_ns", integers(&whole_port, |row| whole(row.1.time.as_ns())))];
+    let mut queues = vec![("time_ns", integers(&by_queue, |row| whole(row.1.as_ns())))];
+    if !one_link {
+        samples.push(("port", integers(&whole_port, |row| row.0.into())));
+        queues.push(("port", integers(&by_queue, |row| row.0.into())));
+    }
+    samples.extend([
+        ("packets", integers(&whole_port, |row| row.1.packets.into())),
+        ("backlog_bytes", integers(&whole_port, |row| whole(row.1.bytes))),
+    ]);
+    if one_link {
+        let windows: Vec<_> = whole_port.iter().map(|(_, sample)| sample.window).collect();
+        let lowest = windows.iter().map(|window| window.map(|(low, _)| whole(low.get())));
+        let highest = windows.iter().map(|window| window.map(|(_, high)| whole(high.get())));
+        samples.push(("window_min", Column::Optional(lowest.collect())));
+        samples.push(("window_max", Column::Optional(highest.collect())));
+    }
+    queues.extend([
+        ("queue", integers(&by_queue, |row| row.2)),
+        ("packets", integers(&by_queue, |row| row.3.packets.into())),
+        ("bound", Column::Optional(by_queue.iter().map(|row| row.3.bound).collect())),
+    ]);
+    [Table::new(names[0], samples), Table::new(names[1], queues)]
+}
+
+/// Bytes by interval and flow. `id` is what a flow is called by.
+pub(crate) fn throughput_table(rows: &[(Time, u32, u64)], id: impl Fn(u32) -> i64) -> Table {
+    Table::new(
+        "throughput",
+        vec![
+            ("start_ns", integers(rows, |row| whole(row.0.as_ns()))),
+            ("flow", integers(rows, |row| id(row.1))),
+            ("bytes", integers(rows, |row| whole(row.2))),
+        ],
+    )
+}
