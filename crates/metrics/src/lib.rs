@@ -24,6 +24,7 @@ mod deliveries;
 mod departures;
 mod drops;
 mod inversions;
+mod measure;
 mod occupancy;
 mod on_port;
 mod packet_log;
@@ -44,6 +45,7 @@ pub use deliveries::{ArrivalOrder, DataArrival, Delivered};
 pub use departures::Departures;
 pub use drops::{DropCount, Drops};
 pub use inversions::{InversionCount, Inversions};
+pub use measure::{Measure, Measures};
 pub use occupancy::{QueueSample, Sample, Samples, Sampling};
 pub use on_port::OnPort;
 pub use packet_log::{LoggedPacket, PacketEvent, PacketLog};
@@ -54,5 +56,22 @@ pub use rank_multiset::RankMultiset;
 pub use reordering::{FlowOrder, Reordering};
 pub use sojourn::{Sojourn, Waits};
 pub use table::{Column, Table, whole};
-pub use throughput::Throughput;
+pub use throughput::{Throughput, throughput_table};
 pub use unpifoness::{MappingUnpifoness, Unpifoness};
+
+/// What is measured of one link beside the standard observers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    /// Packets in a window of the unpifoness of the mapping.
+    pub unpifoness_window: Option<u64>,
+    /// The interval of throughput.
+    pub throughput_interval: Option<pifolab_units::Span>,
+}
+
+/// The measurements of one link, one line each.
+pub fn measures(wanted: &Wanted) -> Measures {
+    let mut measures = Measures::default();
+    measures.add(wanted.unpifoness_window.map(MappingUnpifoness::new));
+    measures.add(wanted.throughput_interval.map(Throughput::new));
+    measures
+}

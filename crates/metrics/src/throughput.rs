@@ -1,5 +1,6 @@
 //! What each flow gets of the link, interval by interval.
 
+use crate::{Column, Measure, Table, whole};
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Observer, PacketView, PortId};
 use pifolab_units::{Span, Time};
@@ -70,6 +71,25 @@ impl Observer for Throughput {
     fn on_end(&mut self, _: Time) {
         self.close();
     }
+}
+
+impl Measure for Throughput {
+    fn tables(&self) -> Vec<Table> {
+        vec![throughput_table(&self.rows, i64::from)]
+    }
+}
+
+/// Bytes by interval and flow. `id` is what a flow is called by.
+pub fn throughput_table(rows: &[(Time, u32, u64)], id: impl Fn(u32) -> i64) -> Table {
+    let integers = |of: &dyn Fn(&(Time, u32, u64)) -> i64| Column::Integers(rows.iter().map(of).collect());
+    Table::new(
+        "throughput",
+        vec![
+            ("start_ns", integers(&|row| whole(row.0.as_ns()))),
+            ("flow", integers(&|row| id(row.1))),
+            ("bytes", integers(&|row| whole(row.2))),
+        ],
+    )
 }
 
 #[cfg(test)]

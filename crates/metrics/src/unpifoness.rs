@@ -2,6 +2,7 @@
 
 use crate::bins::Binned;
 use crate::rank_multiset::RankMultiset;
+use crate::{Column, Measure, Table, whole};
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
@@ -152,6 +153,20 @@ impl Observer for MappingUnpifoness {
         if self.seen == self.window {
             self.measure(now);
         }
+    }
+}
+
+impl Measure for MappingUnpifoness {
+    fn tables(&self) -> Vec<Table> {
+        let windows = self.windows();
+        vec![Table::new(
+            "unpifoness_windows",
+            vec![
+                ("window", Column::Integers((0..windows.len() as i64).collect())),
+                ("time_ns", Column::Integers(windows.iter().map(|(time, _)| whole(time.as_ns())).collect())),
+                ("unpifoness", Column::Reals(windows.iter().map(|(_, value)| *value).collect())),
+            ],
+        )]
     }
 }
 

@@ -118,8 +118,9 @@ impl Memory {
             Sampling::Every(span) => (length / span.as_ps() as f64 + 1.0).min(2.0 * most),
         };
         let samples = samples.min(metrics.max_samples as f64);
-        let windows = metrics.unpifoness_window.map_or(0.0, |packets| most / packets as f64 * WINDOW);
+        let windows = metrics.wanted.unpifoness_window.map_or(0.0, |packets| most / packets as f64 * WINDOW);
         let intervals = metrics
+            .wanted
             .throughput_interval
             .map_or(0.0, |interval| (flows * (length / interval.as_ps() as f64 + 1.0)).min(most) * INTERVAL);
         let queues = |scheduler: &SchedulerSpec| scheduler.resolved["built"]["queues"].as_f64().unwrap_or(1.0);

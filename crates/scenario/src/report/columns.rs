@@ -2,7 +2,6 @@
 
 use pifolab_metrics::{Column, QueueShare, Samples, Table, whole};
 use pifolab_sched::DropReason;
-use pifolab_units::Time;
 use serde_json::{Value as Json, json};
 
 /// One number of a scheduler.
@@ -97,16 +96,4 @@ pub(crate) fn sample_tables<'a>(
         ("bound", Column::Optional(by_queue.iter().map(|row| row.3.bound).collect())),
     ]);
     [Table::new(names[0], samples), Table::new(names[1], queues)]
-}
-
-/// Bytes by interval and flow. `id` is what a flow is called by.
-pub(crate) fn throughput_table(rows: &[(Time, u32, u64)], id: impl Fn(u32) -> i64) -> Table {
-    Table::new(
-        "throughput",
-        vec![
-            ("start_ns", integers(rows, |row| whole(row.0.as_ns()))),
-            ("flow", integers(rows, |row| id(row.1))),
-            ("bytes", integers(rows, |row| whole(row.2))),
-        ],
-    )
 }

@@ -2,12 +2,12 @@
 
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
-use super::columns::{Cell, DROPPED, queue_columns, sample_tables, throughput_table};
+use super::columns::{Cell, DROPPED, queue_columns, sample_tables};
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
 use pifolab_metrics::{
-    Bin, Column, Departures, DropCount, Drops, InversionCount, Inversions, MappingUnpifoness, QueueShares, Reordering,
-    Samples, Sojourn, Table, Throughput, Unpifoness, Waits, whole,
+    Bin, Column, Departures, DropCount, Drops, InversionCount, Inversions, Measures, QueueShares, Reordering, Samples,
+    Sojourn, Table, Unpifoness, Waits, whole,
 };
 use pifolab_sched::DropReason;
 use pifolab_sim::one_link::{End, Totals};
@@ -26,8 +26,7 @@ pub(crate) struct Measured {
     pub(crate) reordering: Reordering,
     pub(crate) shares: QueueShares,
     pub(crate) samples: Samples,
-    pub(crate) mapping: Option<MappingUnpifoness>,
-    pub(crate) throughput: Option<Throughput>,
+    pub(crate) measures: Measures,
 }
 
 /// Builds the report of the schedulers that are done.
@@ -44,9 +43,7 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
         }
         let mut tables = vec![ranks(measured), queues(measured), flows(measured, &spec.workload)];
         tables.extend(sample_tables(["samples", "queue_samples"], [(0, &measured.samples)], true));
-        tables.extend(mapping(measured));
-        let number = |flow: u32| i64::from(flow);
-        tables.extend(measured.throughput.as_ref().map(|throughput| throughput_table(throughput.rows(), number)));
+        tables.extend(measured.measures.tables());
         report.add(Outcome {
             scheduler,
             events: measured.totals.events,
@@ -176,16 +173,4 @@ fn flows(measured: &Measured, workload: &Workload) -> Table {
         columns.push(("flow_name", Column::Texts(flows.iter().map(|(flow, _)| name(*flow)).collect())));
     }
     Table::new("flows", columns)
-}
-
-fn mapping(measured: &Measured) -> Option<Table> {
-    let windows = measured.mapping.as_ref()?.windows();
-    Some(Table::new(
-        "unpifoness_windows",
-        vec![
-            ("window", Column::Integers((0..windows.len() as i64).collect())),
-            ("time_ns", Column::Integers(windows.iter().map(|(time, _)| whole(time.as_ns())).collect())),
-            ("unpifoness", Column::Reals(windows.iter().map(|(_, value)| *value).collect())),
-        ],
-    ))
 }

@@ -1,8 +1,10 @@
 //! What a run on a network records over time, and its tables.
 
-use super::columns::{integers, sample_tables, throughput_table};
+use super::columns::{integers, sample_tables};
 use crate::spec::network::NetworkSpec;
-use pifolab_metrics::{ArrivalOrder, Column, Delivered, PacketEvent, PacketLog, PortSamples, Table, whole};
+use pifolab_metrics::{
+    ArrivalOrder, Column, Delivered, PacketEvent, PacketLog, PortSamples, Table, throughput_table, whole,
+};
 use pifolab_sim::network::Flow;
 use pifolab_sim::observer::Flags;
 use serde_json::{Value as Json, json};

@@ -14,9 +14,7 @@ use crate::spec::one_link::{Metrics, OneLinkSpec};
 use crate::spec::schedulers::build;
 use crate::spec::workload::Workload;
 use crate::spec::written::Spec;
-use pifolab_metrics::{
-    Departures, Drops, Inversions, MappingUnpifoness, QueueShares, Reordering, Samples, Sojourn, Throughput, Unpifoness,
-};
+use pifolab_metrics::{Departures, Drops, Inversions, QueueShares, Reordering, Samples, Sojourn, Unpifoness, measures};
 use pifolab_units::{Span, Time};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -82,7 +80,7 @@ impl OneLinkSpec {
     }
 
     fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler, mut guest: Option<BoxedObserver>) -> Measured {
-        let Metrics { sampling, max_samples, sample_window, unpifoness_window, throughput_interval, .. } = self.metrics;
+        let Metrics { sampling, max_samples, sample_window, .. } = self.metrics;
         let mut standard = (
             Inversions::new(),
             Drops::new(),
@@ -92,27 +90,11 @@ impl OneLinkSpec {
             Reordering::new(),
             QueueShares::new(self.link.rate, self.link.rounding),
         );
-        let mut chosen = (
-            Samples::new(sampling, max_samples, sample_window),
-            unpifoness_window.map(MappingUnpifoness::new),
-            throughput_interval.map(Throughput::new),
-        );
+        let mut chosen = (Samples::new(sampling, max_samples, sample_window), measures(&self.metrics.wanted));
         let totals = self.link.run(feed, scheduler, &mut (&mut standard, &mut chosen, guest.as_deref_mut()));
         let (inversions, drops, departures, unpifoness, sojourn, reordering, shares) = standard;
-        let (samples, mapping, throughput) = chosen;
-        Measured {
-            totals,
-            inversions,
-            drops,
-            departures,
-            unpifoness,
-            sojourn,
-            reordering,
-            shares,
-            samples,
-            mapping,
-            throughput,
-        }
+        let (samples, measures) = chosen;
+        Measured { totals, inversions, drops, departures, unpifoness, sojourn, reordering, shares, samples, measures }
     }
 
     /// About how long the run is, where that is known before.

@@ -10,7 +10,7 @@ use crate::error::{Error, SpecError};
 use crate::extras::Extras;
 use crate::fields::Reader;
 use crate::registry;
-use pifolab_metrics::Sampling;
+use pifolab_metrics::{Sampling, Wanted};
 use pifolab_params::Table;
 use pifolab_sched::{Fact, Facts};
 use pifolab_sim::one_link::{End, OneLink};
@@ -39,8 +39,7 @@ pub(crate) struct Metrics {
     pub(crate) max_samples: usize,
     /// Whether samples hold the range of the scheduler's window.
     pub(crate) sample_window: bool,
-    pub(crate) unpifoness_window: Option<u64>,
-    pub(crate) throughput_interval: Option<Span>,
+    pub(crate) wanted: Wanted,
     /// The scheduler that Delta compares with, by its place in the list.
     pub(crate) delta_to: Option<usize>,
 }
@@ -184,6 +183,7 @@ fn read_metrics(section: Table, file: &str, schedulers: &[SchedulerSpec]) -> Res
     };
     let shown = delta_to.map_or(Json::Null, |place| json!(schedulers[place].label));
     reader.resolved.insert("delta_to".to_owned(), shown);
-    let metrics = Metrics { sampling, max_samples, sample_window, unpifoness_window, throughput_interval, delta_to };
+    let wanted = Wanted { unpifoness_window, throughput_interval };
+    let metrics = Metrics { sampling, max_samples, sample_window, wanted, delta_to };
     Ok((metrics, reader.finish()?.into()))
 }
