@@ -13,6 +13,7 @@
 //! | [`QueueShares`] | packets, wire time and mean occupancy of each queue |
 //! | [`Throughput`] | bytes of each flow in each interval |
 //! | [`PortSamples`], [`PacketLog`] | the same at ports of a network; every event of their packets |
+//! | [`MeasuredTime`], [`SizeClass`] | of a network: what is measured when; completion times and slowdowns by size |
 //! | [`ArrivalOrder`], [`Delivered`] | data at receivers: in which order, how much over time |
 //!
 //! They compose as tuples; `Option` switches one off. An observer of one port in a network is wrapped in [`OnPort`];
@@ -20,11 +21,13 @@
 #![forbid(unsafe_code)]
 
 mod bins;
+mod completion;
 mod deliveries;
 mod departures;
 mod drops;
 mod inversions;
 mod measure;
+mod measured_time;
 mod occupancy;
 mod on_port;
 mod packet_log;
@@ -41,11 +44,13 @@ mod throughput;
 mod unpifoness;
 
 pub use bins::{Bin, Binned};
+pub use completion::{SizeClass, size_classes, slowdown};
 pub use deliveries::{ArrivalOrder, DataArrival, Delivered};
 pub use departures::Departures;
 pub use drops::{DropCount, Drops};
 pub use inversions::{InversionCount, Inversions};
 pub use measure::{Measure, Measures};
+pub use measured_time::MeasuredTime;
 pub use occupancy::{QueueSample, Sample, Samples, Sampling};
 pub use on_port::OnPort;
 pub use packet_log::{LoggedPacket, PacketEvent, PacketLog};

@@ -5,7 +5,10 @@ use super::builder::{Builder, Outcome, hex};
 use super::columns::{Cell, DROPPED, queue_columns};
 use super::record::{self, Recorders};
 use crate::spec::network::NetworkSpec;
-use pifolab_metrics::{Bin, Column, PortWatch, QueueShare, RankCount, Table, WatchedPort, whole};
+use pifolab_metrics::{
+    Bin, Column, MeasuredTime, PortWatch, QueueShare, RankCount, SizeClass, Table, WatchedPort, size_classes, slowdown,
+    whole,
+};
 use pifolab_sched::DropReason;
 use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult, Snapshot};
 use pifolab_units::{Span, Time};
@@ -31,7 +34,7 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
     for (scheduler, run) in spec.schedulers.iter().zip(runs) {
         let Some(run) = run else { continue };
         let NetworkRun { result, ideal, watch, recorded, .. } = run;
-        let classes = classes(spec, flows, ideal, &result.flows, &Window::new(spec, run));
+        let classes = size_classes(&spec.metrics.classes, flows, ideal, &result.flows, &measured_time(spec, run));
         let mut tables =
             vec![fct(&classes), flow_table(flows, ideal, &result.flows), ports(spec, result, watch.as_ref())];
         if let Some(watch) = watch {
@@ -51,7 +54,7 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
             row: scalars(spec, flows, run),
             summary: json!({
                 "counters": counters(result),
-                "fct": classes.iter().map(Class::json).collect::<Vec<_>>(),
+                "fct": classes.iter().map(class_json).collect::<Vec<_>>(),
             }),
             tables,
         });
@@ -81,7 +84,7 @@ fn scalars(spec: &NetworkSpec, flows: &[Flow], run: &NetworkRun) -> Vec<(&'stati
     let NetworkRun { result, watch, .. } = run;
     let counters = &result.counters;
     let sum = |of: fn(&PortResult) -> u64| result.ports.iter().map(of).sum::<u64>();
-    let window = Window::new(spec, run);
+    let window = measured_time(spec, run);
     let measured: Vec<_> = flows.iter().zip(&result.flows).filter(|(flow, _)| window.holds(flow)).collect();
     let completed = measured.iter().filter(|(_, flow)| flow.fct.is_some()).count() as u64;
     let unfinished = (!measured.is_empty()).then(|| 1.0 - completed as f64 / measured.len() as f64);
@@ -151,159 +154,33 @@ fn scalars(spec: &NetworkSpec, flows: &[Flow], run: &NetworkRun) -> Vec<(&'stati
 }
 
 /// The measured part of a run.
-struct Window {
-    from: Time,
-    until: Time,
-    /// Flows that start at `until` count, since it is where the run ends.
-    to_the_end: bool,
-    /// How long each port's wire was busy.
-    busy_s: Vec<f64>,
-    acknowledged_bytes: f64,
+fn measured_time(spec: &NetworkSpec, NetworkRun { result, began, ended, .. }: &NetworkRun) -> MeasuredTime {
+    let times = (spec.metrics.from, spec.metrics.until, spec.end);
+    MeasuredTime::new(times, result, began.as_ref(), ended.as_ref())
 }
 
-impl Window {
-    fn new(spec: &NetworkSpec, NetworkRun { result, began, ended, .. }: &NetworkRun) -> Self {
-        // A run that was interrupted ends early.
-        let until = spec.metrics.until.min(result.end);
-        let from = spec.metrics.from.min(until);
-        let last = ended.as_ref().map_or(&result.ports, |ended| &ended.ports);
-        let busy_s = (0..last.len()).map(|port| {
-            let before = began.as_ref().map_or(0.0, |began| began.ports[port].busy.as_s_f64());
-            last[port].busy.as_s_f64() - before
-        });
-        let all: u64 = result.flows.iter().map(|flow| flow.acknowledged_bytes).sum();
-        let last = ended.as_ref().map_or(all, |ended| ended.acknowledged_bytes);
-        let before = began.as_ref().map_or(0, |began| began.acknowledged_bytes);
-        Self {
-            from,
-            until,
-            to_the_end: until == spec.end,
-            busy_s: busy_s.collect(),
-            acknowledged_bytes: last as f64 - before as f64,
-        }
-    }
-
-    fn length_s(&self) -> f64 {
-        self.until.since(self.from).as_s_f64()
-    }
-
-    fn holds(&self, flow: &Flow) -> bool {
-        flow.start >= self.from && (flow.start < self.until || (self.to_the_end && flow.start == self.until))
-    }
+/// A class of sizes in the summary.
+fn class_json(class: &SizeClass) -> Json {
+    let mut all = Map::from_iter([
+        ("class".to_owned(), json!(class.name)),
+        ("from_bytes".to_owned(), json!(class.from)),
+        ("below_bytes".to_owned(), json!(class.below)),
+        ("flows".to_owned(), json!(class.flows)),
+        ("completed".to_owned(), json!(class.completed())),
+    ]);
+    all.extend(class.statistics().map(|(name, value)| (name.to_owned(), json!(value))));
+    all.into()
 }
 
-/// The completion times of the flows of some sizes.
-struct Class {
-    name: String,
-    /// Sizes from here.
-    from: u64,
-    /// And below this.
-    below: Option<u64>,
-    flows: u64,
-    /// Of completed flows, in nanoseconds, ascending.
-    fct: Vec<f64>,
-    /// Of completed flows, ascending.
-    slowdown: Vec<f64>,
-}
-
-impl Class {
-    /// The statistics in the order of the columns.
-    fn statistics(&self) -> [(&'static str, Option<f64>); 8] {
-        let of = |share| quantile(&self.fct, share);
-        [
-            ("mean_ns", mean(&self.fct)),
-            ("p50_ns", of(0.5)),
-            ("p99_ns", of(0.99)),
-            ("p999_ns", of(0.999)),
-            ("max_ns", self.fct.last().copied()),
-            ("mean_slowdown", mean(&self.slowdown)),
-            ("p50_slowdown", quantile(&self.slowdown, 0.5)),
-            ("p99_slowdown", quantile(&self.slowdown, 0.99)),
-        ]
-    }
-
-    fn json(&self) -> Json {
-        let mut all = Map::from_iter([
-            ("class".to_owned(), json!(self.name)),
-            ("from_bytes".to_owned(), json!(self.from)),
-            ("below_bytes".to_owned(), json!(self.below)),
-            ("flows".to_owned(), json!(self.flows)),
-            ("completed".to_owned(), json!(self.fct.len())),
-        ]);
-        all.extend(self.statistics().map(|(name, value)| (name.to_owned(), json!(value))));
-        all.into()
-    }
-}
-
-fn classes(
-    spec: &NetworkSpec,
-    flows: &[Flow],
-    ideal: &[Option<Span>],
-    results: &[FlowResult],
-    window: &Window,
-) -> Vec<Class> {
-    let borders = &spec.metrics.classes;
-    let mut ranges = vec![("all".to_owned(), 0, None)];
-    ranges.push((format!("< {}", size(borders[0])), 0, Some(borders[0])));
-    ranges.extend(
-        borders.windows(2).map(|pair| (format!("{} to {}", size(pair[0]), size(pair[1])), pair[0], Some(pair[1]))),
-    );
-    let last = borders[borders.len() - 1];
-    ranges.push((format!(">= {}", size(last)), last, None));
-    let class = |(name, from, below): (String, u64, Option<u64>)| {
-        let mut class = Class { name, from, below, flows: 0, fct: Vec::new(), slowdown: Vec::new() };
-        for ((flow, result), ideal) in flows.iter().zip(results).zip(ideal) {
-            if !window.holds(flow) || flow.bytes < from || below.is_some_and(|below| flow.bytes >= below) {
-                continue;
-            }
-            class.flows += 1;
-            if let Some(fct) = result.fct {
-                class.fct.push(fct.as_ps() as f64 / 1e3);
-                class.slowdown.extend(slowdown(fct, *ideal));
-            }
-        }
-        class.fct.sort_by(f64::total_cmp);
-        class.slowdown.sort_by(f64::total_cmp);
-        class
-    };
-    ranges.into_iter().map(class).collect()
-}
-
-/// The slowdown of a completed flow; `None` if it would never complete alone.
-fn slowdown(fct: Span, ideal: Option<Span>) -> Option<f64> {
-    ideal.map(|ideal| fct.as_ps() as f64 / ideal.as_ps() as f64)
-}
-
-/// A size in the largest decimal unit that shows it whole.
-fn size(bytes: u64) -> String {
-    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
-    match units.iter().find(|(unit, _)| bytes.is_multiple_of(*unit)) {
-        Some((unit, name)) => format!("{} {name}", bytes / unit),
-        None => format!("{bytes} B"),
-    }
-}
-
-fn mean(sorted: &[f64]) -> Option<f64> {
-    (!sorted.is_empty()).then(|| sorted.iter().sum::<f64>() / sorted.len() as f64)
-}
-
-/// The quantile by linear interpolation between the two nearest ranks, as numpy has it by default.
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let at = share * sorted.len().checked_sub(1)? as f64;
-    let low = sorted[at as usize];
-    let high = sorted[(at as usize + 1).min(sorted.len() - 1)];
-    Some(low + (high - low) * at.fract())
-}
-
-fn fct(classes: &[Class]) -> Table {
+fn fct(classes: &[SizeClass]) -> Table {
     let mut columns = vec![
         ("class", Column::Texts(classes.iter().map(|class| class.name.clone()).collect())),
         ("from_bytes", Column::Integers(classes.iter().map(|class| whole(class.from)).collect())),
         ("below_bytes", Column::Optional(classes.iter().map(|class| class.below.map(whole)).collect())),
         ("flows", Column::Integers(classes.iter().map(|class| whole(class.flows)).collect())),
-        ("completed", Column::Integers(classes.iter().map(|class| class.fct.len() as i64).collect())),
+        ("completed", Column::Integers(classes.iter().map(|class| class.completed() as i64).collect())),
     ];
-    let statistics: Vec<_> = classes.iter().map(Class::statistics).collect();
+    let statistics: Vec<_> = classes.iter().map(SizeClass::statistics).collect();
     for (place, (name, _)) in statistics[0].iter().enumerate() {
         let values = statistics.iter().map(|of_class| of_class[place].1.unwrap_or(f64::NAN));
         columns.push((name, Column::Reals(values.collect())));
@@ -415,25 +292,4 @@ fn port_ranks(watch: &PortWatch) -> Table {
         columns.push((name, integers(&move |row| row.2.drops.of(reason))));
     }
     Table::new("port_ranks", columns)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_lie_between_the_nearest_ranks() {
-        // numpy.percentile([1, 2, 4, 8], [0, 50, 99, 100]) = [1, 3, 7.88, 8]
-        let sorted = [1.0, 2.0, 4.0, 8.0];
-        let expected = [(0.0, 1.0), (0.5, 3.0), (0.99, 7.88), (1.0, 8.0)];
-        for (share, value) in expected {
-            assert!((quantile(&sorted, share).unwrap() - value).abs() < 1e-12, "at {share}");
-        }
-        assert_eq!((quantile(&[], 0.5), mean(&[]), quantile(&[5.0], 0.99)), (None, None, Some(5.0)));
-    }
-
-    #[test]
-    fn sizes_are_named_in_whole_units() {
-        assert_eq!([100_000, 1_000_000, 1_234, 3_000_000_000].map(size), ["100 KB", "1 MB", "1234 B", "3 GB"]);
-    }
 }
