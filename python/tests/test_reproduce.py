@@ -274,16 +274,12 @@ def test_verdicts_follow_the_interval_the_direction_and_the_size(known, values, 
 
 
 def test_a_side_statement_that_fails_makes_a_claim_hold_in_part(known):
-    claim = known.by_id["pk4"]
-    made = {
-        "scheduler": ["pifo", "packs", "sp-pifo", "aifo", "fifo"],
-        "inversions": [0, 100, 750, 1400, 1500],
-        "dropped_packets": [1000, 1001, 1422, 1004, 1001],
-    }
+    claim = known.by_id["pk19"]
+    made = {"scheduler": ["eq-10", "even", "sp-pifo"], "lost": [0, 30, 20]}
     right = {seed: rows(**made) for seed in (1, 2, 3)}
-    assert judge_claim(claim, {("pk-fig9-inverse", "paper"): right}).verdict == "reproduced"
-    wrong = {seed: rows(**{**made, "dropped_packets": [1000] * 5}) for seed in (1, 2, 3)}
-    assert judge_claim(claim, {("pk-fig9-inverse", "paper"): wrong}).verdict == "partly"
+    assert judge_claim(claim, {("pk-mapping", "paper"): right}).verdict == "reproduced"
+    wrong = {seed: rows(**{**made, "lost": [0, 0, 20]}) for seed in (1, 2, 3)}
+    assert judge_claim(claim, {("pk-mapping", "paper"): wrong}).verdict == "partly"
 
 
 @pytest.fixture(scope="module")

@@ -203,7 +203,8 @@ const fn look(label: &'static str, colour: &'static str, dash: &'static [u8], ma
 fn published_window(settings: &Settings<'_>, other: &[&str], test: LiveTest) -> Option<LiveWindow> {
     let published = [("compare", "lt"), ("arithmetic", "netbench"), ("quantile", "lt")];
     let is_published = published.iter().all(|(name, word)| settings.is(name, word)) && settings.lacks(other);
-    is_published.then_some(LiveWindow {
+    let on_time = settings.integer("occupancy_delay_packets") == Some(0u64);
+    (is_published && on_time).then_some(LiveWindow {
         test,
         window: settings.integer("window")?,
         sample: settings.integer("sample")?,

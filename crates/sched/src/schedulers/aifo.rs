@@ -8,6 +8,7 @@
 //! - |W|, the window (ranks, 1 to 2^24; default 20, section 5.1);
 //! - k, the headroom (a fraction in [0, 1); default 1/10, section 5.1);
 //! - sample s: packets 1, s+1, 2s+1, ... enter the window (section 4.4; default 1);
+//! - occupancy delay: by how many arrivals the length that the test sees is late (section 5.1; default 0);
 //! - quantile, update, compare: readings of Algorithm 1 (see the parameters); arithmetic: exact, or the floating point
 //!   of the published simulation.
 //!
@@ -21,8 +22,10 @@
 //! ("full", not "admission"). All tests are exact, since k = 1/10 must not depend on rounding.
 
 use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
+use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
@@ -61,6 +64,8 @@ pub struct AifoParams {
     pub arithmetic: Arithmetic,
     /// Whether every rank passes while c <= kC.
     pub headroom: bool,
+    /// The test sees the length that the arrival so many packets before found; 0 is that of now.
+    pub occupancy_delay: u32,
     /// Ranks that the window starts with, oldest first.
     pub start_window: Vec<Rank>,
 }
@@ -82,6 +87,7 @@ impl AifoParams {
             compare: Compare::default(),
             arithmetic: Arithmetic::default(),
             headroom: true,
+            occupancy_delay: 0,
             start_window: Vec::new(),
         }
     }
@@ -112,8 +118,10 @@ pub struct Aifo {
     test: Test,
     update: Update,
     sampling: Sampling,
+    /// The lengths that the test sees, if not those of now.
+    delayed: Option<Box<Delayed>>,
     /// The test, if it is that of Algorithm 1 as printed: every rank enters the window first, and the
-    /// occupancy stays within the target.
+    /// occupancy, which is that of now, stays within the target.
     plain: Option<Admission>,
 }
 
@@ -165,7 +173,11 @@ impl FromParams for Aifo {
         let decider = Self {
             plain: match test {
                 Test::AtMost(admission)
-                    if params.headroom && params.sample == 1 && params.update == Update::Before && limit <= target =>
+                    if params.headroom
+                        && params.sample == 1
+                        && params.update == Update::Before
+                        && params.occupancy_delay == 0
+                        && limit <= target =>
                 {
                     Some(admission)
                 }
@@ -177,6 +189,7 @@ impl FromParams for Aifo {
             test,
             update: params.update,
             sampling,
+            delayed: Delayed::new(name, params.occupancy_delay, &[params.capacity])?,
         };
         Ok((decider, alloc::vec![params.capacity]))
     }
@@ -185,25 +198,29 @@ impl FromParams for Aifo {
 impl Decider for Aifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
-        Decision::queue_if(self.passes(packet.rank, queues[0].used()), 0, DropReason::Admission)
+        Decision::queue_if(self.passes(packet.rank, &queues[0]), 0, DropReason::Admission)
     }
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.estimate.visit_window(visit);
     }
 
-    /// The window, then the packets until the next one that enters it.
+    /// The window, then the packets until the next one that enters it, then the lengths that the next arrivals see.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         self.estimate.visit_state(self.sampling.takes_all() && self.update == Update::Before, visit);
         self.sampling.visit_state(visit);
+        if let Some(delayed) = &self.delayed {
+            delayed.visit_state(visit);
+        }
     }
 }
 
 impl Aifo {
-    /// Shows the window an arriving rank, and says whether the admission test lets it pass at occupancy `used`.
+    /// Shows the window an arriving rank, and says whether the admission test lets it pass.
     #[inline(always)]
-    fn passes(&mut self, rank: Rank, used: u64) -> bool {
-        let Some(admission) = self.plain else { return self.passes_with_options(rank, used) };
+    fn passes(&mut self, rank: Rank, queue: &Room) -> bool {
+        let Some(admission) = self.plain else { return self.passes_with_options(rank, queue) };
+        let used = queue.used();
         if self.headroom.is_some_and(|headroom| used <= headroom) {
             self.estimate.push(rank);
             return true;
@@ -214,7 +231,15 @@ impl Aifo {
 
     /// [`passes`](Self::passes) for whatever options.
     #[inline(never)]
-    fn passes_with_options(&mut self, rank: Rank, used: u64) -> bool {
+    fn passes_with_options(&mut self, rank: Rank, queue: &Room) -> bool {
+        let used = match &mut self.delayed {
+            None => queue.used(),
+            Some(delayed) => {
+                let used = delayed.seen()[0].used();
+                delayed.record(core::slice::from_ref(queue));
+                used
+            }
+        };
         let sampled = self.sampling.takes_next();
         // Beyond the target the threshold is negative.
         let free = self.target.checked_sub(used);
@@ -294,6 +319,7 @@ impl FromArgs for AifoParams {
             COMPARE,
             admission::ARITHMETIC,
             HEADROOM,
+            OCCUPANCY_DELAY,
             admission::START_WINDOW,
         ],
     };
@@ -315,6 +341,7 @@ impl FromArgs for AifoParams {
             compare: args.given(&COMPARE)?,
             arithmetic: args.given(&admission::ARITHMETIC)?,
             headroom: args.given(&HEADROOM)?,
+            occupancy_delay: args.given(&OCCUPANCY_DELAY)?,
             start_window: admission::read_start_window(args)?,
         })
     }

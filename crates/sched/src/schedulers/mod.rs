@@ -4,6 +4,7 @@
 mod admission;
 mod afq;
 mod aifo;
+mod delayed;
 mod exp_pifo;
 mod fifo;
 mod packs;

@@ -12,6 +12,7 @@
 //! - occupancy: that of each queue (Algorithm 1), or only that of the whole buffer (section 5, what a switch knows);
 //! - sample s: packets 1, s+1, 2s+1, ... enter the window (section 5; default 1);
 //! - arithmetic: exact, or the floating point of the published simulation;
+//! - occupancy delay: by how many arrivals the lengths that the tests see are late (section 5; default 0);
 //! - fall-through: whether a packet whose queue is full tries the next ones (default yes: Algorithm 1).
 //!
 //! Cost: one count over the window and at most n comparisons per enqueue, O(1) per dequeue. A switch needs one register
@@ -25,6 +26,7 @@
 //! keep a counterexample.
 
 use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
+use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
 use alloc::boxed::Box;
@@ -69,6 +71,8 @@ pub struct PacksParams {
     pub sample: u32,
     /// In what numbers the tests are done.
     pub arithmetic: Arithmetic,
+    /// The tests see the lengths that the arrival so many packets before found; 0 are those of now.
+    pub occupancy_delay: u32,
     /// Ranks that the window starts with, oldest first.
     pub start_window: Vec<Rank>,
 }
@@ -88,6 +92,7 @@ impl PacksParams {
             fall_through: true,
             sample: 1,
             arithmetic: Arithmetic::default(),
+            occupancy_delay: 0,
             start_window: Vec::new(),
         }
     }
@@ -120,6 +125,8 @@ pub struct Packs {
     sampling: Sampling,
     /// The test in floating point, where it is wanted.
     netbench: Option<NetbenchTest>,
+    /// The lengths that the tests see, if not those of now.
+    delayed: Option<Box<Delayed>>,
     /// For the test of Algorithm 1 as printed: at most eight queues that count packets, each for itself, and a full one is
     /// passed over.
     plain: Option<Plain>,
@@ -190,6 +197,7 @@ impl FromParams for Packs {
             .then(|| NetbenchTest { scale: admission::netbench_scale(params.k), below: params.below });
         let plain = netbench.is_none()
             && params.sample == 1
+            && params.occupancy_delay == 0
             && params.occupancy == Occupancy::PerQueue
             && params.fall_through
             && !params.below
@@ -208,6 +216,7 @@ impl FromParams for Packs {
             fall_through: params.fall_through,
             sampling: Sampling::new(name, params.sample)?,
             netbench,
+            delayed: Delayed::new(name, params.occupancy_delay, &params.capacities)?,
             highest: params.start_window.iter().copied().max().unwrap_or(Rank::ZERO),
         };
         Ok((decider, params.capacities))
@@ -230,7 +239,7 @@ impl Decider for Packs {
         };
         let (queue, passed) = match &mut self.plain {
             Some(plain) => plain.take(&self.admission, quantile),
-            None => self.scan(quantile, packet.size, queues),
+            None => self.scan_with_options(quantile, packet.size, queues),
         };
         match queue {
             queue if queue < queues.len() => Decision::queue(queue),
@@ -250,7 +259,7 @@ impl Decider for Packs {
     /// Equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
     /// passes the test of `queue`; -1 if none does.
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
-        let Some(free_parts) = self.free_parts(queues).nth(queue) else { return RankInterval::default() };
+        let Some(free_parts) = self.free_parts(self.seen(queues)).nth(queue) else { return RankInterval::default() };
         let count = self.admission.largest_count(self.estimate.held(), free_parts);
         RankInterval::up_to(count.map_or(-1, |count| self.estimate.largest_rank_with(count, self.highest)))
     }
@@ -260,7 +269,7 @@ impl Decider for Packs {
         if self.update == Update::After {
             return None;
         }
-        let first = self.refusing(self.estimate.quantile(packet.rank), queues);
+        let first = self.refusing(self.estimate.quantile(packet.rank), self.seen(queues));
         (first < queues.len()).then_some(first)
     }
 
@@ -268,18 +277,35 @@ impl Decider for Packs {
         self.estimate.visit_window(visit);
     }
 
-    /// The window, then the packets until the next one that enters it. What is free in the queues is known from their
+    /// The window, then the packets until the next one that enters it, then the lengths that the next arrivals see. What is free in the queues is known from their
     /// accounts, and the highest rank seen decides nothing.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         self.estimate.visit_state(self.sampling.takes_all() && self.update == Update::Before, visit);
         self.sampling.visit_state(visit);
+        if let Some(delayed) = &self.delayed {
+            delayed.visit_state(visit);
+        }
     }
 }
 
 impl Packs {
+    /// The accounts that the next arrival sees.
+    fn seen<'a>(&'a self, queues: &'a [Room]) -> &'a [Room] {
+        self.delayed.as_ref().map_or(queues, |delayed| delayed.seen())
+    }
+
+    /// [`scan`](Self::scan) over the accounts that this arrival sees.
+    #[inline(never)]
+    fn scan_with_options(&mut self, quantile: (u64, u64), size: u32, queues: &[Room]) -> (usize, bool) {
+        let found = self.scan(quantile, size, self.seen(queues));
+        if let Some(delayed) = &mut self.delayed {
+            delayed.record(queues);
+        }
+        found
+    }
+
     /// Algorithm 1 for whatever options: the first queue that `quantile` passes and that has room; a number beyond all if
     /// there is none; and whether it passes any queue.
-    #[inline(never)]
     fn scan(&self, quantile: (u64, u64), size: u32, queues: &[Room]) -> (usize, bool) {
         let (first, count) = (self.refusing(quantile, queues), queues.len());
         let last = if self.fall_through { count } else { count.min(first + 1) };
@@ -373,6 +399,7 @@ impl FromArgs for PacksParams {
             FALL_THROUGH,
             admission::SAMPLE,
             admission::ARITHMETIC,
+            OCCUPANCY_DELAY,
             admission::START_WINDOW,
         ],
     };
@@ -390,6 +417,7 @@ impl FromArgs for PacksParams {
             fall_through: args.given(&FALL_THROUGH)?,
             sample: args.given(&admission::SAMPLE)?,
             arithmetic: args.given(&admission::ARITHMETIC)?,
+            occupancy_delay: args.given(&OCCUPANCY_DELAY)?,
             start_window: admission::read_start_window(args)?,
         })
     }

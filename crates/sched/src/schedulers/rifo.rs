@@ -12,7 +12,8 @@
 //!   factor replaced by a power of two) or `netbench` (the published simulation, which compares the reversed score with
 //!   the free share);
 //! - reset counter: what the counter restarts at; 1 as Algorithm 1 says (period T, default), or 0 as the text says
-//!   (period T + 1).
+//!   (period T + 1);
+//! - occupancy delay: by how many arrivals the length that the test sees is late (section V; default 0).
 //!
 //! Cost: O(1) per operation. A switch needs three registers (Min, Max, counter), and for `pow2` three tables of 15
 //! entries and two of 256.
@@ -26,8 +27,10 @@
 //! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
 
 use super::admission;
+use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
@@ -71,6 +74,8 @@ pub struct RifoParams {
     pub mode: RifoMode,
     /// What the counter restarts at.
     pub reset_counter: ResetCounter,
+    /// The test sees the length that the arrival so many packets before found; 0 is that of now.
+    pub occupancy_delay: u32,
 }
 
 impl RifoParams {
@@ -82,6 +87,7 @@ impl RifoParams {
             k: Ratio::new(1, 10).expect("ten is not zero"),
             mode: RifoMode::default(),
             reset_counter: ResetCounter::default(),
+            occupancy_delay: 0,
         }
     }
 }
@@ -111,6 +117,8 @@ pub struct Rifo {
     tracking_range: u64,
     restart: u64,
     test: Test,
+    /// The lengths that the test sees, if not those of now.
+    delayed: Option<Box<Delayed>>,
 }
 
 /// The admission test, with what can be computed beforehand.
@@ -145,6 +153,7 @@ impl FromParams for Rifo {
                 ResetCounter::One => 1,
                 ResetCounter::Zero => 0,
             },
+            delayed: Delayed::new(name, params.occupancy_delay, &[params.capacity])?,
         };
         Ok((decider, alloc::vec![params.capacity]))
     }
@@ -153,12 +162,20 @@ impl FromParams for Rifo {
 impl Decider for Rifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
-        let rank = packet.rank.get();
+        let (rank, queue) = (packet.rank.get(), &queues[0]);
+        let used = match &mut self.delayed {
+            None => queue.used(),
+            Some(delayed) => {
+                let used = delayed.seen()[0].used();
+                delayed.record(queues);
+                used
+            }
+        };
         let passes = match &mut self.published {
-            Some(published) => published.passes(rank, queues[0].used()),
+            Some(published) => published.passes(rank, used),
             None => {
                 self.track(rank);
-                self.admits(rank, &queues[0])
+                self.admits(rank, used, queue.total())
             }
         };
         Decision::queue_if(passes, 0, DropReason::Admission)
@@ -172,15 +189,16 @@ impl Decider for Rifo {
         }
     }
 
-    /// Min and Max (-1 and 0 before the first packet), then the counter.
+    /// Min and Max (-1 and 0 before the first packet), then the counter, then the lengths that the next arrivals see.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        if let Some(PublishedTest { min, max, counter, .. }) = self.published {
-            [min.into(), max.into(), counter as i64].into_iter().for_each(visit);
-            return;
+        let registers = match self.published {
+            Some(PublishedTest { min, max, counter, .. }) => [min.into(), max.into(), counter as i64],
+            None => [self.min as i64, self.max as i64, self.counter as i64],
+        };
+        registers.into_iter().for_each(&mut *visit);
+        if let Some(delayed) = &self.delayed {
+            delayed.visit_state(visit);
         }
-        visit(self.min as i64);
-        visit(self.max as i64);
-        visit(self.counter as i64);
     }
 }
 
@@ -208,9 +226,9 @@ impl Rifo {
 
     /// Whether a rank within the tracked range may enter.
     #[inline]
-    fn admits(&self, rank: u64, queue: &Room) -> bool {
+    fn admits(&self, rank: u64, used: u64, total: u64) -> bool {
         let range = self.max - self.min;
-        range == 0 || self.test.admits(rank - self.min, range, queue.used(), queue.total())
+        range == 0 || self.test.admits(rank - self.min, range, used, total)
     }
 }
 
@@ -341,7 +359,15 @@ impl FromArgs for RifoParams {
         departure: "Admitted packets leave in arrival order; admission knows the range of ranks, not their distribution.",
         state: "three registers (Min, Max, counter); pow2 adds three tables of 15 entries and two of 256",
         cost: "O(1) per operation",
-        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, TRACKING_RANGE, K, MODE, RESET_COUNTER],
+        params: &[
+            params::CAPACITY_PACKETS,
+            params::CAPACITY_BYTES,
+            TRACKING_RANGE,
+            K,
+            MODE,
+            RESET_COUNTER,
+            OCCUPANCY_DELAY,
+        ],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
@@ -359,6 +385,7 @@ impl FromArgs for RifoParams {
                     _ => ResetCounter::One,
                 },
             },
+            occupancy_delay: args.given(&OCCUPANCY_DELAY)?,
         })
     }
 }

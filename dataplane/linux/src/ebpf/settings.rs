@@ -132,6 +132,14 @@ impl Reader {
         self.args.given(row).map_err(wrong)
     }
 
+    /// The program runs where packets are queued: it always knows the lengths of now.
+    fn refuse_late_lengths(&mut self) -> Result<()> {
+        match self.given::<u64>("occupancy_delay_packets")? {
+            0 => Ok(()),
+            _ => Err(self.unsupported("late queue lengths: occupancy_delay_packets = 0 is what it does")),
+        }
+    }
+
     fn unsupported(&self, what: impl fmt::Display) -> Error {
         Error::Unsupported(format!("{}: the eBPF program has no {what}", self.info.name))
     }
@@ -295,6 +303,7 @@ impl Settings {
 
     /// The window, and the quantile test over `total` units cut into `parts`.
     fn read_window(&mut self, reader: &mut Reader, k: Ratio, total: u64, parts: u64) -> Result<()> {
+        reader.refuse_late_lengths()?;
         let window: u64 = reader.given("window")?;
         if window > MAX_WINDOW as u64 {
             return Err(
@@ -328,6 +337,7 @@ impl Settings {
     }
 
     fn read_rifo(&mut self, reader: &mut Reader) -> Result<()> {
+        reader.refuse_late_lengths()?;
         let (k, total) = (reader.given::<Ratio>("k")?, u128::from(self.config.total));
         let (numerator, denominator) = (u128::from(k.numerator()), u128::from(k.denominator()));
         let sheltered = (denominator - numerator) * total;
