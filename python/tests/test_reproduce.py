@@ -15,12 +15,13 @@ from waiting import HANGS_S
 from pifolab.cli import main
 from pifolab.errors import InputError
 from pifolab.reproduce import execute, load_registry, registry
+from pifolab.reproduce.earlier import Earlier
 from pifolab.reproduce.execute import Measured, check_metrics, experiments_folder, sweeps_of
 from pifolab.reproduce.expression import Expression, Results
 from pifolab.reproduce.figures import draw_experiment
 from pifolab.reproduce.marks import marks_of
 from pifolab.reproduce.measures import MissingValueError
-from pifolab.reproduce.verdict import judge_claim, judge_part
+from pifolab.reproduce.verdict import as_json, judge_claim, judge_part
 from pifolab.sweep import Together, make_plan
 
 IDS = [
@@ -552,3 +553,16 @@ def test_one_reading_alone_can_be_run(tmp_path):
     assert claim["second"] == "artefact"
     assert claim["verdict_artefact"] is not None
     assert main([*command[:4], "--readings", "artifact", "--out", str(tmp_path)]) == 2
+
+
+def test_what_was_held_against_published_numbers_is_taken_over_with_them(known):
+    claim = known.by_id["pk7"]
+    published = {"pk-fig12": known.published["pk-fig12"].results()}
+    frame = published["pk-fig12"].frames["fct"].filter(pl.col("load").is_in([0.2, 0.8]))
+    judged = judge_claim(claim, {("pk-fig12", "artefact"): {1: Results({"fct": frame})}}, published)
+    parts = [{**as_json(part), "revision": "then", "settings": "same"} for part in judged.artefact_parts]
+    earlier = Earlier([{"id": "pk7", "parts_artefact": parts}], {("pk-fig12", "artefact"): "same"}, "then")
+    taken = judge_claim(claim, {}, published, earlier)
+    assert taken.artefact == judged.artefact == "reproduced"
+    assert taken.artefact_parts[0].points == judged.artefact_parts[0].points
+    assert taken.artefact_parts[0].taken.revision == "then"

@@ -41,6 +41,8 @@ class Taken:
     revision: str
     settings: str
     same_settings: bool
+    #: Where it was held against the authors' numbers: the load, ours with its interval, theirs.
+    points: tuple[tuple[float | None, float, float, float, float], ...] = ()
 
 
 def settings_digest(experiment: Experiment, variant: Variant, registry: Registry, depth: str, folder: Path) -> str:
@@ -139,4 +141,8 @@ class Earlier:
             str(found.get("revision") or self.revision),
             str(found.get("settings", "")),
             found.get("settings") == now,
+            tuple(
+                (one["at"], one["value"], one["low"], one["high"], one["published"])
+                for one in found.get("points") or ()
+            ),
         )

@@ -220,12 +220,16 @@ def compare_points(part: Part, by_seed: Mapping[int, Results], published: Result
         known = [value for value in values if value is not None]
         if theirs is None or not known:
             continue
-        ours = interval_or_range(known)
-        off = 0.0 if part.unit == "yes/no" else _POINTS_OFF if part.unit == "%" else _SHARE_OFF * abs(theirs)
-        neutral = part.neutral if part.neutral is not None else {"x": 1.0, "%": 0.0}.get(part.unit, math.nan)
-        alike = _same_order(theirs - neutral, ours.value - neutral)
-        found.append(Point(place, ours, theirs, _decide(ours, (theirs - off, theirs + off), alike)))
+        found.append(_point(part, place, interval_or_range(known), theirs))
     return tuple(found)
+
+
+def _point(part: Part, place: float | None, ours: Estimate, theirs: float) -> Point:
+    """Return one number beside the published one, with the verdict on it."""
+    off = 0.0 if part.unit == "yes/no" else _POINTS_OFF if part.unit == "%" else _SHARE_OFF * abs(theirs)
+    neutral = part.neutral if part.neutral is not None else {"x": 1.0, "%": 0.0}.get(part.unit, math.nan)
+    alike = _same_order(theirs - neutral, ours.value - neutral)
+    return Point(place, ours, theirs, _decide(ours, (theirs - off, theirs + off), alike))
 
 
 def _has(several: Iterable[Results], axis: str, place: float) -> bool:
@@ -341,6 +345,11 @@ def _part_of(
 def _against(one: PartVerdict, published: Results | None, by_seed: Mapping[int, Results]) -> PartVerdict:
     """Hold a part of the artefact's reading against the published values, where there are any."""
     points = compare_points(one.part, by_seed, published) if published is not None and by_seed else ()
+    if one.taken is not None:
+        points = tuple(
+            _point(one.part, at, Estimate(value, low, high, one.taken.seeds), theirs)
+            for at, value, low, high, theirs in one.taken.points
+        )
     if not points:
         return one
     worst = next(verdict for verdict in _WORST_FIRST if verdict in [point.verdict for point in points])
@@ -397,7 +406,14 @@ def as_json(verdict: PartVerdict) -> dict[str, Any]:
         "verdict": verdict.verdict,
         "reason": verdict.reason,
         "points": [
-            {"at": point.at, "value": plain(point.ours.value), "published": point.theirs, "verdict": point.verdict}
+            {
+                "at": point.at,
+                "value": plain(point.ours.value),
+                "low": plain(point.ours.low),
+                "high": plain(point.ours.high),
+                "published": point.theirs,
+                "verdict": point.verdict,
+            }
             for point in verdict.points
         ],
     }
