@@ -19,6 +19,9 @@ __all__ = ["Published", "load_published"]
 
 _KEYS = ("experiment", "source", "file", "settings")
 
+#: How long the authors' runs are, all of them.
+DURATION_S = 1.0
+
 
 @dataclass(frozen=True)
 class Published:

@@ -13,6 +13,7 @@ from pifolab.provenance import code_version
 from pifolab.reproduce.earlier import Earlier, settings_digest
 from pifolab.reproduce.execute import READINGS, Measured, Progress, experiments_folder, run_experiments
 from pifolab.reproduce.expression import Results
+from pifolab.reproduce.published import DURATION_S
 from pifolab.reproduce.registry import DEPTHS, Claim, Depth, Registry, load_registry
 from pifolab.reproduce.verdict import ClaimVerdict, judge_claim
 from pifolab.store import Store
@@ -134,7 +135,16 @@ def reproduce(
     results = {key: one.by_seed() for key, one in measured.items()}
     published = {name: one.results() for name, one in registry.published.items()}
     shown = claims if before is None else registry.claims
-    verdicts = [judge_claim(claim, *_of_paper(registry, claim, results, published), before) for claim in shown]
+    lengths = registry.depths[depth].lengths
+    comparable = {
+        each.id
+        for each in registry.experiments.values()
+        for variant in each.variants
+        if variant.name == "artefact" and lengths[variant.length].duration_s == DURATION_S
+    }
+    verdicts = [
+        judge_claim(claim, *_of_paper(registry, claim, results, published), before, comparable) for claim in shown
+    ]
     made_by = revision or code_version()
     return Reproduction(registry, registry.depths[depth], verdicts, measured, made_by, settings)
 

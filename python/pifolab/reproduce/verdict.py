@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -211,6 +211,9 @@ def compare_points(part: Part, by_seed: Mapping[int, Results], published: Result
 
     A mean over the loads, or the largest of them, is taken at each load alone.
     """
+    if part.unit == "yes/no":
+        # A statement about several loads together says nothing at one.
+        return ()
     axis = next((name for name in _AXES if any(name in frame.columns for frame in published.frames.values())), None)
     places = [None] if axis is None else [one for one in published.axis(axis) if _has(by_seed.values(), axis, one)]
     found = []
@@ -257,6 +260,7 @@ def judge_claim(
     results: Mapping[tuple[str, str], Mapping[int, Results]],
     published: Mapping[str, Results] | None = None,
     earlier: Earlier | None = None,
+    comparable: Collection[str] | None = None,
 ) -> ClaimVerdict:
     """Judge every part of a claim.
 
@@ -271,6 +275,9 @@ def judge_claim(
         settings is held against it, load by load, instead of against the paper's text.
     earlier : Earlier, optional
         Earlier measurements, for what `results` does not have.
+    comparable : collection of str, optional
+        The experiments whose runs are as long as the authors', so that the artefact's can be held against what they
+        published; all unless given.
     """
     published = published or {}
     authors = tuple(judge_published(part, published.get(part.experiment)) for part in claim.parts)
@@ -286,7 +293,7 @@ def judge_claim(
             second = kind
             other = tuple(
                 _against(one, published.get(one.part.experiment), results.get((one.part.experiment, kind), {}))
-                if one.measured and kind == "artefact"
+                if one.measured and kind == "artefact" and (comparable is None or one.part.experiment in comparable)
                 else one
                 for one in others
             )
