@@ -394,6 +394,10 @@ class Aifo(Scheduler):
     headroom : true or false, default true
         Whether every rank passes while c <= kC, which Algorithm 1 implies; false is the
         published simulation of PACKS, whose AIFO may then drop a packet from an empty queue.
+    occupancy_delay_packets : an integer from 0 to 4096 (packets), default 0
+        The test sees the queue lengths that the arrival so many packets before it found, as on
+        a switch whose worker packets (AIFO, RIFO) or ghost thread (PACKS) carry them to the
+        ingress; 0 is the length of now.
     start_window : a list of integers from 0 to 2^63 - 1 (ranks)
         Ranks that the window holds before the first packet, oldest first. A switch whose
         registers start at 0 has a list of zeros. If absent: the window starts empty and divides
@@ -431,6 +435,7 @@ class Aifo(Scheduler):
         compare: Literal["le", "lt"] | None = None,
         arithmetic: Literal["exact", "netbench"] | None = None,
         headroom: bool | None = None,
+        occupancy_delay_packets: int | None = None,
         start_window: Sequence[int] | None = None,
     ) -> Aifo: ...
 
@@ -487,6 +492,10 @@ class Packs(Scheduler):
         = lt.
         * ``exact``: integers, without rounding
         * ``netbench``: the published simulations' mix of 32- and 64-bit floating point
+    occupancy_delay_packets : an integer from 0 to 4096 (packets), default 0
+        The test sees the queue lengths that the arrival so many packets before it found, as on
+        a switch whose worker packets (AIFO, RIFO) or ghost thread (PACKS) carry them to the
+        ingress; 0 is the length of now.
     start_window : a list of integers from 0 to 2^63 - 1 (ranks)
         Ranks that the window holds before the first packet, oldest first. A switch whose
         registers start at 0 has a list of zeros. If absent: the window starts empty and divides
@@ -526,6 +535,7 @@ class Packs(Scheduler):
         fall_through: bool | None = None,
         sample: int | None = None,
         arithmetic: Literal["exact", "netbench"] | None = None,
+        occupancy_delay_packets: int | None = None,
         start_window: Sequence[int] | None = None,
     ) -> Packs: ...
 
@@ -558,6 +568,10 @@ class Rifo(Scheduler):
     reset_counter : an integer from 0 to 1 (packets), default 1
         What the packet counter restarts at: 1 as in Algorithm 1 (period T), 0 as in the paper's
         text (period T + 1).
+    occupancy_delay_packets : an integer from 0 to 4096 (packets), default 0
+        The test sees the queue lengths that the arrival so many packets before it found, as on
+        a switch whose worker packets (AIFO, RIFO) or ghost thread (PACKS) carry them to the
+        ingress; 0 is the length of now.
 
     Raises
     ------
@@ -586,6 +600,7 @@ class Rifo(Scheduler):
         k: float | str | Decimal | Fraction | None = None,
         mode: Literal["alg1", "eq3", "pow2", "netbench"] | None = None,
         reset_counter: int | None = None,
+        occupancy_delay_packets: int | None = None,
     ) -> Rifo: ...
 
 class ExpPifo(Scheduler):
