@@ -10,7 +10,7 @@ const DENSE: usize = 1 << 16;
 
 /// Items in buckets 0..n-1, first-in first-out within each, open at both ends.
 ///
-/// A [`BitTree`] marks the buckets that hold something, and knows the first and the last of them. Every operation is
+/// A tree of bits marks the buckets that hold something, and knows the first and the last of them. Every operation is
 /// O(log_64 n), whatever the occupancy. Only the youngest item of a bucket is looked up, and the items of a bucket form a
 /// circle that leads from it to the oldest. Look-ups of 64 neighbouring buckets share a page. Up to 2^16 buckets each has
 /// its page for ever; beyond, a page is lent while one of its buckets holds something: a few items in a large rank space
