@@ -8,7 +8,8 @@
 //! program that embeds the library; a boxed one costs two indirect calls more.
 
 use pifolab_sched::params::{Args, FromArgs, Value};
-use pifolab_sched::{Dequeued, Enqueued, Packet, Scheduler, schedulers};
+use pifolab_sched::tree::{Discipline, Field, Node};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler, schedulers};
 use pifolab_simd::{RankWindow, Window};
 use pifolab_units::{Rank, Time};
 use std::hint::black_box;
@@ -113,6 +114,12 @@ pub const CASES: &[Case] = &[
         make: |n, load| queued::<schedulers::Afq>(n, load, WIDE, &[("bytes_per_round", Value::Integer(round(n)))]),
     },
     Case { name: "pieo", make: |n, load| single::<schedulers::Pieo>(n, load, WIDE, &[]) },
+    Case { name: "tree, depth 1, 8 leaves", make: |n, load| tree(n, load, 1, 8) },
+    Case { name: "tree, depth 3, 8 leaves", make: |n, load| tree(n, load, 3, 8) },
+    Case { name: "tree, depth 5, 8 leaves", make: |n, load| tree(n, load, 5, 8) },
+    Case { name: "tree, depth 1, 1000 leaves", make: |n, load| tree(n, load, 1, 1_000) },
+    Case { name: "tree, depth 3, 1000 leaves", make: |n, load| tree(n, load, 3, 1_000) },
+    Case { name: "tree, depth 5, 1000 leaves", make: |n, load| tree(n, load, 5, 1_000) },
 ];
 
 /// Ranks are uniform below this unless a scheduler wants a smaller or a declared rank space.
@@ -167,7 +174,34 @@ fn loaded<S: FromArgs + Scheduler + 'static>(
     for (name, value) in extra {
         args.set(*name, value.clone());
     }
-    let scheduler = S::build(args).expect("the cases' parameters are valid");
+    fill(S::build(args).expect("the cases' parameters are valid"), occupancy, load, ranks)
+}
+
+/// A tree of first-in first-out leaves, `depth` inner nodes above each, all of them start-time fair. A packet's rank names its
+/// leaf, so that leaves are drawn at random.
+fn tree(occupancy: u32, load: Load, depth: u32, leaves: u32) -> Box<dyn Run> {
+    let root = node(0, leaves, depth).capacity(match load {
+        Load::Steady => Capacity::Unlimited,
+        Load::Overload => Capacity::Packets(occupancy),
+    });
+    fill(root.build_by(Field::Rank).expect("each rank has one leaf"), occupancy, load, leaves)
+}
+
+/// A node with these leaves below, as even as possible at every level.
+fn node(first: u32, leaves: u32, depth: u32) -> Node {
+    if depth == 0 {
+        return Node::fifo().takes([u64::from(first)..=u64::from(first)]);
+    }
+    let children =
+        if depth == 1 { leaves } else { (f64::from(leaves).powf(1.0 / f64::from(depth)).round() as u32).max(1) };
+    (0..children).fold(Node::inner(Discipline::Stfq), |parent, child| {
+        let bound = |child: u32| first + leaves * child / children;
+        parent.child(node(bound(child), bound(child + 1) - bound(child), depth - 1))
+    })
+}
+
+/// A scheduler at its occupancy.
+fn fill<S: Scheduler + 'static>(scheduler: S, occupancy: u32, load: Load, ranks: u32) -> Box<dyn Run> {
     let mut loaded = Loaded { scheduler, ranks: draw(ranks), load, offered: 0 };
     // Under overload an admission test may keep the buffer below its capacity: then this is its equilibrium.
     for _ in 0..20 * u64::from(occupancy) {

@@ -6,11 +6,14 @@
 
 mod fault;
 mod names;
+mod outcome;
+mod trees;
 mod vector;
 
 use crate::registry::{BoxedScheduler, find_scheduler};
 use fault::Fault;
 pub use names::Build;
+pub use outcome::{Error, Mismatch, Outcome};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use std::collections::HashSet;
@@ -22,72 +25,6 @@ use vector::{Answer, Op, Vector};
 
 /// A vector has no more bytes: the longest that ships has a hundredth of it.
 const LONGEST_VECTOR: u64 = 64 << 20;
-
-/// What the replay of one file gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// The file.
-    pub file: String,
-    /// The scheduler, by its name in the library.
-    pub scheduler: String,
-    /// Operations replayed.
-    pub operations: usize,
-    /// Operations whose answer differs from the expected one.
-    pub mismatches: usize,
-    /// The first of them in full.
-    pub first: Option<Mismatch>,
-}
-
-/// An answer that differs from the expected one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
-    /// The file.
-    pub file: String,
-    /// The place of the operation in `ops`, from 0.
-    pub operation: usize,
-    /// The operation as it is written.
-    pub op: String,
-    /// The expected answer as it is written.
-    pub expected: String,
-    /// The answer that the scheduler gave, as it would be written.
-    pub got: String,
-    /// The scheduler before the operation: packets held, and bounds and window where it has them.
-    pub before: String,
-    /// The scheduler after the operation.
-    pub after: String,
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: ops[{}] = {}", self.file, self.operation, self.op)?;
-        writeln!(f, "  expected {}", self.expected)?;
-        writeln!(f, "  got      {}", self.got)?;
-        writeln!(f, "  before   {}", self.before)?;
-        write!(f, "  after    {}", self.after)
-    }
-}
-
-/// A file that cannot be replayed: which, where in it, and what would be right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// The file.
-    pub file: String,
-    /// The place in it: `line 3 column 9`, `config` or `ops[17]`; `None` if it could not even be read.
-    pub place: Option<String>,
-    /// What is wrong there, and what would be right.
-    pub message: String,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Some(place) => write!(f, "{}: {place}: {}", self.file, self.message),
-            None => write!(f, "{}: {}", self.file, self.message),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Replays the vector in `path`.
 ///
@@ -111,6 +48,9 @@ pub fn replay_file(path: &Path) -> Result<Outcome, Error> {
 /// # Errors
 /// As [`replay_file`].
 pub fn replay(file: &str, text: &[u8]) -> Result<Outcome, Error> {
+    if trees::is_policy(text) {
+        return trees::replay(file, text).map_err(|fault| fault.in_file(file));
+    }
     replay_through(file, text, &|entry, args| (entry.build)(args))
 }
 
@@ -120,6 +60,10 @@ pub fn replay(file: &str, text: &[u8]) -> Result<Outcome, Error> {
 /// # Errors
 /// As [`replay_file`].
 pub fn replay_through(file: &str, text: &[u8], build: &Build<'_>) -> Result<Outcome, Error> {
+    if trees::is_policy(text) {
+        let message = "is a policy of a tree, which the library alone replays; expected a vector of a scheduler";
+        return Err(Fault::new("policy", message).in_file(file));
+    }
     let run = || {
         let vector = Vector::parse(text)?;
         let build = || names::build(&vector.scheduler, &vector.config, build);
@@ -137,7 +81,7 @@ pub fn replay_through(file: &str, text: &[u8], build: &Build<'_>) -> Result<Outc
         }
         Ok(outcome)
     };
-    run().map_err(|Fault { place, message }| Error { file: file.to_owned(), place: Some(place), message })
+    run().map_err(|fault: Fault| fault.in_file(file))
 }
 
 struct Replay {

@@ -5,7 +5,11 @@ use pifolab_scenario::registry::SCHEDULERS;
 use std::path::Path;
 
 fn replay_all() -> Vec<Outcome> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
+    replay_folder("../../conformance")
+}
+
+fn replay_folder(folder: &str) -> Vec<Outcome> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = std::fs::read_dir(&folder).expect("the folder is in the tree");
     let mut files: Vec<_> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
@@ -23,8 +27,20 @@ fn the_library_answers_every_vector_of_the_project() {
 }
 
 #[test]
+fn the_library_pops_every_policy_as_the_public_simulator_of_trees() {
+    let outcomes = replay_folder("../../conformance/trees");
+    assert_eq!(outcomes.len(), 15);
+    for outcome in outcomes {
+        if let Some(first) = outcome.first {
+            panic!("{} mismatches\n{first}", outcome.mismatches);
+        }
+    }
+}
+
+#[test]
 fn every_scheduler_has_a_vector() {
-    let outcomes = replay_all();
+    let mut outcomes = replay_all();
+    outcomes.extend(replay_folder("../../conformance/trees"));
     for entry in SCHEDULERS {
         let name = entry.info.name;
         assert!(outcomes.iter().any(|outcome| outcome.scheduler == name), "no vector in conformance/ is about {name}");

@@ -35,6 +35,7 @@ pub mod ranks;
 mod scheduler;
 pub mod schedulers;
 pub mod store;
+pub mod tree;
 
 pub use capacity::{Capacity, Room};
 pub use decider::{Arriving, Decider, Decision, FromParams};

@@ -1,5 +1,7 @@
 //! What is wrong in a vector, before the file's name is known.
 
+use super::outcome::Error;
+
 /// A fault at a place, before the file's name is known.
 #[derive(Debug)]
 pub(super) struct Fault {
@@ -10,5 +12,9 @@ pub(super) struct Fault {
 impl Fault {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self { place: place.into(), message: message.into() }
+    }
+
+    pub(super) fn in_file(self, file: &str) -> Error {
+        Error { file: file.to_owned(), place: Some(self.place), message: self.message }
     }
 }

@@ -75,14 +75,19 @@ impl<'de> Deserialize<'de> for Entries {
     }
 }
 
+/// Reads JSON; a fault tells its line and column.
+pub(super) fn json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Fault> {
+    serde_json::from_slice(text).map_err(|error| {
+        let suffix = format!(" at line {} column {}", error.line(), error.column());
+        let message = error.to_string();
+        let place = format!("line {} column {}", error.line(), error.column());
+        Fault::new(place, message.strip_suffix(&suffix).unwrap_or(&message))
+    })
+}
+
 impl Vector {
     pub(super) fn parse(text: &[u8]) -> Result<Self, Fault> {
-        let text: Text = serde_json::from_slice(text).map_err(|error| {
-            let suffix = format!(" at line {} column {}", error.line(), error.column());
-            let message = error.to_string();
-            let place = format!("line {} column {}", error.line(), error.column());
-            Fault::new(place, message.strip_suffix(&suffix).unwrap_or(&message))
-        })?;
+        let text: Text = json(text)?;
         if text.ops.len() != text.expect.len() {
             let message =
                 format!("{} answers to {} operations; expected one answer to each", text.expect.len(), text.ops.len());

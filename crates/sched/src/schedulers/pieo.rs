@@ -17,13 +17,11 @@
 //! Deviations: the paper leaves a full list to the user; here it drops as PIFO does. With a capacity in bytes an arrival
 //! that would not fit even after all packets of higher rank had left is refused and nobody is pushed out.
 
-mod heap;
-
 use crate::params::{self, Args, FromArgs, Info, ParamError};
+use crate::store::SlotHeap;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use heap::SlotHeap;
 use pifolab_units::{Bytes, Rank, Time};
 
 /// What a [`Pieo`] is built from.

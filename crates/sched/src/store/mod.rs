@@ -11,6 +11,7 @@ mod rank_buckets;
 mod ring;
 mod short;
 mod slab;
+mod slot_heap;
 mod sorted;
 
 pub use array_heap::ArrayHeap;
@@ -19,4 +20,5 @@ pub use queue::Queue;
 pub use queues::{PriorityQueues, Queues};
 pub use rank_buckets::RankBuckets;
 pub use short::Short;
+pub(crate) use slot_heap::SlotHeap;
 pub use sorted::Sorted;

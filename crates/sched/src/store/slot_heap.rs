@@ -5,19 +5,25 @@ use alloc::vec::Vec;
 /// Slots under a binary min-heap on their keys; keys are unique. The place of each slot is known, so any slot can be
 /// removed in O(log n).
 #[derive(Clone, Debug)]
-pub(super) struct SlotHeap<K> {
+pub(crate) struct SlotHeap<K> {
     heap: Vec<(K, u32)>,
     /// Where in `heap` each slot stands; meaningless for slots that are not there.
     places: Vec<u32>,
 }
 
+impl<K> Default for SlotHeap<K> {
+    fn default() -> Self {
+        Self { heap: Vec::new(), places: Vec::new() }
+    }
+}
+
 impl<K: Copy + Ord> SlotHeap<K> {
-    pub(super) fn with_capacity(capacity: usize) -> Self {
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
         Self { heap: Vec::with_capacity(capacity), places: Vec::with_capacity(capacity) }
     }
 
     /// Adds a slot that is not there yet.
-    pub(super) fn push(&mut self, key: K, slot: u32) {
+    pub(crate) fn push(&mut self, key: K, slot: u32) {
         if slot as usize >= self.places.len() {
             self.places.resize(slot as usize + 1, u32::MAX);
         }
@@ -25,18 +31,24 @@ impl<K: Copy + Ord> SlotHeap<K> {
         self.rise(self.heap.len() - 1);
     }
 
+    /// Whether no slot is there.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
     /// The smallest key.
-    pub(super) fn peek(&self) -> Option<&K> {
+    pub(crate) fn peek(&self) -> Option<&K> {
         self.heap.first().map(|(key, _)| key)
     }
 
     /// Takes the slot with the smallest key.
-    pub(super) fn pop(&mut self) -> Option<(K, u32)> {
+    pub(crate) fn pop(&mut self) -> Option<(K, u32)> {
         (!self.heap.is_empty()).then(|| self.remove_at(0))
     }
 
     /// Removes a slot that is there.
-    pub(super) fn remove(&mut self, slot: u32) {
+    pub(crate) fn remove(&mut self, slot: u32) {
         let place = self.places[slot as usize] as usize;
         debug_assert_eq!(self.heap[place].1, slot, "the slot is not in this heap");
         self.remove_at(place);

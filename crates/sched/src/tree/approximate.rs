@@ -1,0 +1,115 @@
+//! The order of a node's children where a decider approximates PIFO: child indices in first-in first-out queues.
+
+use crate::{Arriving, Capacity, Decider, DropReason, Room};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use pifolab_units::Rank;
+
+/// Child indices in queues, and the decider that names the queue of each.
+///
+/// The index of a child that would leave last is the youngest of those in the child's last queue; queues are searched for
+/// it. A queue that does not start with a child that is awake is searched, too.
+pub(super) struct ApproximateOrder {
+    decider: Box<dyn Decider + Send>,
+    rooms: Box<[Room]>,
+    queues: Box<[VecDeque<Reference>]>,
+    /// Indices of each child, and whether it is passed over.
+    children: Box<[(usize, bool)]>,
+    sleepers: usize,
+    /// The queue for the index that is about to be pushed, and its rank.
+    asked: Option<(usize, u64)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reference {
+    child: u32,
+    size: u32,
+    rank: u64,
+}
+
+impl ApproximateOrder {
+    pub(super) fn new(decider: Box<dyn Decider + Send>, capacities: &[Capacity], children: usize) -> Self {
+        Self {
+            decider,
+            rooms: capacities.iter().map(|capacity| Room::new(*capacity)).collect(),
+            queues: capacities.iter().map(|_| VecDeque::new()).collect(),
+            children: core::iter::repeat_n((0, false), children).collect(),
+            sleepers: 0,
+            asked: None,
+        }
+    }
+
+    /// Asks the decider for the queue of an index, and remembers the answer.
+    pub(super) fn ask(&mut self, child: u32, rank: u64, size: u32) -> Result<(), DropReason> {
+        let arriving = Arriving { size, rank: Rank::saturating(rank), flow: child };
+        let decision = self.decider.decide(arriving, &self.rooms);
+        let (wanted, queue) = decision.parts();
+        let fits = self.rooms.get(queue).is_some_and(|room| room.fits(size));
+        if decision.is_refused() || !wanted || !fits {
+            return Err(decision.reason());
+        }
+        self.asked = Some((queue, rank));
+        Ok(())
+    }
+
+    /// Adds an index to the queue that [`ask`](Self::ask) named.
+    pub(super) fn push(&mut self, child: u32, size: u32) {
+        let (queue, rank) = self.asked.take().expect("the decider was asked about this index");
+        self.rooms[queue].take(size);
+        self.queues[queue].push_back(Reference { child, size, rank });
+        self.children[child as usize].0 += 1;
+    }
+
+    /// The child that is next, among those that are awake.
+    pub(super) fn first(&mut self) -> Option<u32> {
+        let first = self.queues.iter().position(|queue| !queue.is_empty())?;
+        let queue = self.decider.serve(first, &self.rooms);
+        let awake = |reference: &&Reference| !self.children[reference.child as usize].1;
+        let served = self.queues.get(queue)?.front();
+        if self.sleepers == 0 || served.as_ref().is_some_and(awake) {
+            return served.map(|reference| reference.child);
+        }
+        self.queues.iter().flatten().find(awake).map(|reference| reference.child)
+    }
+
+    /// Takes the first index of `child`, and tells its rank.
+    pub(super) fn pop(&mut self, child: u32) -> Option<u64> {
+        let first = self.queues.iter().position(|queue| !queue.is_empty())?;
+        let served = self.decider.serve(first, &self.rooms);
+        let order = core::iter::once(served).chain(0..self.queues.len());
+        let of_child = |reference: &Reference| reference.child == child;
+        let (queue, at) =
+            order.filter_map(|queue| Some((queue, self.queues.get(queue)?.iter().position(of_child)?))).next()?;
+        Some(self.take(queue, at))
+    }
+
+    /// Takes the index of `child` that would leave last.
+    pub(super) fn remove_last(&mut self, child: u32) {
+        let of_child = |reference: &Reference| reference.child == child;
+        let last = |queue: usize| Some((queue, self.queues[queue].iter().rposition(of_child)?));
+        if let Some((queue, at)) = (0..self.queues.len()).rev().find_map(last) {
+            self.take(queue, at);
+        }
+    }
+
+    fn take(&mut self, queue: usize, at: usize) -> u64 {
+        let reference = self.queues[queue].remove(at).expect("it was found there");
+        self.rooms[queue].release(reference.size);
+        self.children[reference.child as usize].0 -= 1;
+        reference.rank
+    }
+
+    /// Indices of `child`.
+    pub(super) fn waiting(&self, child: u32) -> usize {
+        self.children[child as usize].0
+    }
+
+    /// Passes `child` over from now on, or no more.
+    pub(super) fn set_asleep(&mut self, child: u32, asleep: bool) {
+        let held = &mut self.children[child as usize].1;
+        if *held != asleep {
+            *held = asleep;
+            self.sleepers = if asleep { self.sleepers + 1 } else { self.sleepers - 1 };
+        }
+    }
+}

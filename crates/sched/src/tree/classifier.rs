@@ -1,0 +1,109 @@
+//! Which leaf takes a packet.
+
+use crate::{Hints, Packet};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
+use pifolab_params::choices;
+
+choices! {
+    /// What a packet is sorted into leaves by.
+    #[derive(Default)]
+    pub enum Field {
+        /// Its flow.
+        #[default]
+        Flow = "flow": "the flow of a packet",
+        /// Its size in bytes.
+        Size = "size": "the size of a packet in bytes",
+        /// The rank that it carries.
+        Rank = "rank": "the rank that a packet carries",
+    }
+}
+
+/// The values of a [`Field`] for which a leaf takes packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// These values.
+    Values(Vec<RangeInclusive<u64>>),
+    /// All that no other leaf takes.
+    Rest,
+}
+
+/// Names the leaf of a packet, leaves being counted from 0 from left to right; `None` if none takes it.
+pub type Classify = dyn FnMut(&Packet, &Hints) -> Option<u32> + Send;
+
+/// Sorts packets into leaves.
+pub(super) enum Classifier {
+    /// Every packet goes to the only leaf.
+    Only,
+    ByField {
+        field: Field,
+        /// The leaves of small values, [`NOBODY`] where none takes it.
+        table: Box<[u32]>,
+        /// The others: first value, last value, leaf; in ascending order.
+        ranges: Box<[(u64, u64, u32)]>,
+        rest: Option<u32>,
+    },
+    Custom(Box<Classify>),
+}
+
+/// Values below this are looked up in a table.
+const TABLE: u64 = 1 << 12;
+/// Stands in the table for no leaf.
+const NOBODY: u32 = u32::MAX;
+
+/// Two leaves take the same value.
+#[derive(Debug)]
+pub(super) struct Overlap {
+    pub(super) value: u64,
+    pub(super) leaves: (u32, u32),
+}
+
+impl Classifier {
+    /// By `field`; leaf i takes what `takes[i]` says.
+    pub(super) fn by_field(field: Field, takes: &[Takes]) -> Result<Self, Overlap> {
+        let mut ranges: Vec<(u64, u64, u32)> = Vec::new();
+        let mut rest = None;
+        for (leaf, takes) in takes.iter().enumerate() {
+            let leaf = leaf as u32;
+            match takes {
+                Takes::Values(values) => ranges.extend(values.iter().map(|range| (*range.start(), *range.end(), leaf))),
+                Takes::Rest => rest = Some(leaf),
+            }
+        }
+        ranges.retain(|(first, last, _)| first <= last);
+        ranges.sort_unstable();
+        if let Some(pair) = ranges.windows(2).find(|pair| pair[1].0 <= pair[0].1) {
+            return Err(Overlap { value: pair[1].0, leaves: (pair[0].2, pair[1].2) });
+        }
+        let entries = ranges.last().map_or(0, |(_, last, _)| last.saturating_add(1).min(TABLE));
+        let mut table: Box<[u32]> = core::iter::repeat_n(rest.unwrap_or(NOBODY), entries as usize).collect();
+        for (first, last, leaf) in &ranges {
+            for value in *first..(last.saturating_add(1)).min(entries) {
+                table[value as usize] = *leaf;
+            }
+        }
+        ranges.retain(|(_, last, _)| *last >= entries);
+        Ok(Self::ByField { field, table, ranges: ranges.into(), rest })
+    }
+
+    #[inline]
+    pub(super) fn leaf(&mut self, packet: &Packet, hints: &Hints) -> Option<u32> {
+        match self {
+            Self::Only => Some(0),
+            Self::ByField { field, table, ranges, rest } => {
+                let value = match field {
+                    Field::Flow => u64::from(packet.flow),
+                    Field::Size => u64::from(packet.size),
+                    Field::Rank => packet.rank.get(),
+                };
+                if let Some(leaf) = table.get(value as usize) {
+                    return (*leaf != NOBODY).then_some(*leaf);
+                }
+                let at = ranges.partition_point(|(_, last, _)| *last < value);
+                ranges.get(at).filter(|(first, _, _)| *first <= value).map(|(_, _, leaf)| *leaf).or(*rest)
+            }
+            Self::Custom(classify) => classify(packet, hints),
+        }
+    }
+}

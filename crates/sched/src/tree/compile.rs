@@ -1,0 +1,363 @@
+//! Moving a policy to a tree of another shape: whether it embeds, and what runs it on a complete tree, as hardware has it.
+//!
+//! Paper: Mohan et al., "Formal Abstractions for Packet Scheduling", OOPSLA 2023, sections 4 to 6. A tree embeds in another if an injective
+//! map of addresses keeps the root, leaves and prefixes; every policy of the first then runs on the second with identical pops (Theorem 5.10).
+
+use super::order::ExactOrder;
+use super::policy::{Number, Policy};
+use super::rule::{Discipline, Rule};
+use crate::Packet;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use pifolab_units::{Ratio, Time};
+
+/// The shape of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A leaf.
+    Leaf,
+    /// A node with children.
+    Node(Vec<Shape>),
+}
+
+/// Children of a node up to which [`Shape::embeds_in`] gives an answer.
+const MAX_CHILDREN: usize = 12;
+
+impl Shape {
+    /// The shape of a policy's tree.
+    pub fn of(policy: &Policy) -> Self {
+        match policy {
+            Policy::Fifo(_) => Self::Leaf,
+            _ => Self::Node(policy.children().into_iter().map(Self::of).collect()),
+        }
+    }
+
+    /// A complete tree: `height` nodes above each leaf, each with `degree` children.
+    pub fn complete(degree: usize, height: usize) -> Self {
+        if height == 0 { Self::Leaf } else { Self::Node(alloc::vec![Self::complete(degree, height - 1); degree]) }
+    }
+
+    /// Whether this embeds in `other`; `None` if a node has more than 12 children, for which this is not worked out.
+    ///
+    /// ```
+    /// use pifolab_sched::tree::Shape;
+    ///
+    /// let flat = Shape::Node(vec![Shape::Leaf; 3]);
+    /// assert_eq!(flat.embeds_in(&Shape::complete(2, 2)), Some(true));
+    /// assert_eq!(flat.embeds_in(&Shape::complete(2, 1)), Some(false), "it has fewer leaves");
+    /// ```
+    pub fn embeds_in(&self, other: &Self) -> Option<bool> {
+        match (self, other) {
+            (Self::Leaf, Self::Leaf) => Some(true),
+            (Self::Node(children), Self::Node(places)) if children.len() <= MAX_CHILDREN => {
+                let sets = sets_below(children, places)?;
+                Some(sets[(1 << children.len()) - 1])
+            }
+            (Self::Node(_), Self::Node(_)) => None,
+            _ => Some(false),
+        }
+    }
+}
+
+/// Which sets of `children`, as bits of an index, embed side by side in the trees `places`, none above another.
+fn sets_below(children: &[Shape], places: &[Shape]) -> Option<Vec<bool>> {
+    let mut together = alloc::vec![false; 1 << children.len()];
+    together[0] = true;
+    for place in places {
+        let mut here = match place {
+            Shape::Leaf => alloc::vec![false; together.len()],
+            Shape::Node(below) => sets_below(children, below)?,
+        };
+        for (at, child) in children.iter().enumerate() {
+            here[1 << at] |= child.embeds_in(place)?;
+        }
+        let before = together.clone();
+        for (set, _) in here.iter().enumerate().filter(|(_, embeds)| **embeds) {
+            for (other, _) in before.iter().enumerate().filter(|(other, embeds)| **embeds && set & other == 0) {
+                together[set | other] = true;
+            }
+        }
+    }
+    Some(together)
+}
+
+/// A policy compiled to a complete tree of some degree.
+///
+/// Subtrees of the smallest height are merged, up to `degree` at a time, until the children of a node fit (Theorem 6.1). Where one edge of
+/// the policy's tree becomes several, the rank that the policy's node gives is repeated on each of them. Leaves are first-in first-out.
+///
+/// ```
+/// use pifolab_sched::{Packet, tree::{Compiled, Policy}};
+/// use pifolab_units::{Rank, Ratio, Time};
+///
+/// let policy = Policy::parse("rr[fifo[a], fifo[b], fifo[c]]").unwrap();
+/// let mut compiled = Compiled::new(&policy, 2, Ratio::ONE, 1);
+/// assert_eq!((compiled.height(), compiled.address_of(0)), (2, vec![1, 0]));
+/// for (id, leaf) in [(7, 2), (8, 0), (9, 2)] {
+///     compiled.push(leaf, Packet { id, size: 100, ..Packet::default() }, Time::ZERO);
+/// }
+/// assert_eq!(compiled.pop(Time::ZERO).unwrap().id, 8);
+/// ```
+pub struct Compiled {
+    rules: Vec<Rule>,
+    nodes: Vec<Target>,
+    leaves: Vec<Lane>,
+    root: Place,
+    height: usize,
+}
+
+struct Target {
+    order: ExactOrder,
+    children: Vec<Place>,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Node(usize),
+    Leaf(usize),
+}
+
+/// A leaf, and the edges that lead to it from the root.
+#[derive(Default)]
+struct Lane {
+    waiting: VecDeque<Packet>,
+    steps: Vec<Step>,
+}
+
+/// An edge of the complete tree.
+#[derive(Clone, Copy)]
+struct Step {
+    node: usize,
+    child: u32,
+    /// The rule whose rank it carries, and the child of the policy's node that it leads to.
+    rule: usize,
+    of: u32,
+    /// Whether `node` stands for the policy's node itself.
+    is_node: bool,
+}
+
+/// What becomes of a policy: a leaf by its number, or a node with what its children were merged into.
+enum Plan {
+    Leaf(usize),
+    Node(usize, Vec<Member>),
+}
+
+enum Member {
+    Child(u32, Plan),
+    Group(Vec<Member>),
+}
+
+impl Compiled {
+    /// Compiles a policy to a complete tree of this degree. `ps_per_byte` and `ticks_per_ps` are those of
+    /// [`Node::of_policy`](super::Node::of_policy).
+    ///
+    /// # Panics
+    /// If `degree` is below 2.
+    pub fn new(policy: &Policy, degree: usize, ps_per_byte: Ratio, ticks_per_ps: u32) -> Self {
+        assert!(degree >= 2, "a node of a complete tree has at least two children");
+        let (rules, nodes, leaves) = (Vec::new(), Vec::new(), Vec::new());
+        let mut compiled = Self { rules, nodes, leaves, root: Place::Leaf(0), height: 0 };
+        let wall_clock = || Discipline::WallClock { ps_per_byte, ticks_per_ps };
+        let (height, plan) = compiled.plan(policy, degree, &wall_clock);
+        compiled.height = height;
+        compiled.root = compiled.place(plan, &mut Vec::new());
+        compiled
+    }
+
+    fn plan(&mut self, policy: &Policy, degree: usize, wall_clock: &dyn Fn() -> Discipline) -> (usize, Plan) {
+        let children = policy.children();
+        let (discipline, weights) = match policy {
+            Policy::Fifo(_) => {
+                self.leaves.push(Lane::default());
+                return (0, Plan::Leaf(self.leaves.len() - 1));
+            }
+            Policy::WeightedFair(pairs) => {
+                let weight = |(_, number): &(_, Number)| number.ratio().expect("the parser checks weights");
+                (wall_clock(), pairs.iter().map(weight).collect())
+            }
+            Policy::RoundRobin(_) => (Discipline::RoundRobin, alloc::vec![Ratio::ONE; children.len()]),
+            Policy::Strict(_) => (Discipline::Strict, alloc::vec![Ratio::ONE; children.len()]),
+        };
+        self.rules.push(Rule::new(discipline, &alloc::vec![0; weights.len()], &weights));
+        let rule = self.rules.len() - 1;
+        let mut open: Vec<(usize, Member)> = Vec::new();
+        for (at, child) in (0..).zip(children) {
+            let (height, plan) = self.plan(child, degree, wall_clock);
+            open.push((height, Member::Child(at, plan)));
+        }
+        let top = |members: &[(usize, Member)]| members.iter().map(|(height, _)| height + 1).max().unwrap_or(0);
+        while open.len() > degree {
+            open.sort_by_key(|(height, _)| *height);
+            let rest = open.split_off(degree.min(open.len() - degree + 1));
+            let group = (top(&open), Member::Group(open.into_iter().map(|(_, member)| member).collect()));
+            open = rest;
+            open.push(group);
+        }
+        (top(&open), Plan::Node(rule, open.into_iter().map(|(_, member)| member).collect()))
+    }
+
+    fn place(&mut self, plan: Plan, steps: &mut Vec<Step>) -> Place {
+        match plan {
+            Plan::Leaf(leaf) => {
+                self.leaves[leaf].steps.clone_from(steps);
+                Place::Leaf(leaf)
+            }
+            Plan::Node(rule, members) => self.place_all(rule, members, true, steps),
+        }
+    }
+
+    fn place_all(&mut self, rule: usize, members: Vec<Member>, is_node: bool, steps: &mut Vec<Step>) -> Place {
+        let node = self.nodes.len();
+        self.nodes.push(Target { order: ExactOrder::new(members.len()), children: Vec::new() });
+        for (child, member) in (0..).zip(members) {
+            steps.push(Step { node, child, rule, of: 0, is_node });
+            let place = match member {
+                Member::Child(of, plan) => {
+                    steps.iter_mut().filter(|step| step.rule == rule).for_each(|step| step.of = of);
+                    self.place(plan, steps)
+                }
+                Member::Group(members) => self.place_all(rule, members, false, steps),
+            };
+            steps.pop();
+            self.nodes[node].children.push(place);
+        }
+        Place::Node(node)
+    }
+
+    /// Nodes above each leaf of the complete tree.
+    pub const fn height(&self) -> usize {
+        self.height
+    }
+
+    /// The address in the complete tree of leaf `leaf` of the policy.
+    pub fn address_of(&self, leaf: usize) -> Vec<u32> {
+        let mut address: Vec<u32> = self.leaves[leaf].steps.iter().map(|step| step.child).collect();
+        // Where the tree is higher than it need be, the leftmost leaf below stands for it.
+        address.resize(self.height, 0);
+        address
+    }
+
+    /// Pushes a packet into leaf `leaf` of the policy.
+    pub fn push(&mut self, leaf: usize, packet: Packet, now: Time) {
+        let Self { rules, nodes, leaves, .. } = self;
+        let mut rank = 0;
+        for step in &leaves[leaf].steps {
+            if step.is_node {
+                rank = rules[step.rule].rank(step.of, false, &packet, now);
+            }
+            nodes[step.node].order.push(step.child, rank);
+        }
+        leaves[leaf].waiting.push_back(packet);
+    }
+
+    /// Pops the next packet.
+    pub fn pop(&mut self, now: Time) -> Option<Packet> {
+        let mut place = self.root;
+        let leaf = loop {
+            match place {
+                Place::Leaf(leaf) => break leaf,
+                Place::Node(node) => {
+                    let Target { order, children } = &self.nodes[node];
+                    place = children[order.first()? as usize];
+                }
+            }
+        };
+        let Self { rules, nodes, leaves, .. } = self;
+        let packet = leaves[leaf].waiting.pop_front()?;
+        for step in &leaves[leaf].steps {
+            let rank = nodes[step.node].order.pop(step.child)?;
+            if step.is_node {
+                rules[step.rule].on_pop(step.of, rank, &packet, now);
+            }
+        }
+        Some(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Node;
+    use crate::{Dequeued, Scheduler};
+
+    const POLICIES: [&str; 6] = [
+        "fifo[a]",
+        "rr[fifo[a], fifo[b], fifo[c], fifo[d], fifo[e], fifo[f], fifo[g]]",
+        "strict[(fifo[a], 1), (fifo[b], 2), (rr[fifo[c], fifo[d], fifo[e]], 3), (fifo[f], 4)]",
+        "wfq[(fifo[a], 3), (fifo[b], 2), (rr[fifo[c], fifo[d], fifo[e]], 1), (strict[(fifo[f], 1), (fifo[g], 2)], 5), (fifo[h], 1)]",
+        "rr[rr[rr[rr[fifo[a], fifo[b]], fifo[c]], fifo[d]], fifo[e], fifo[f], fifo[g], fifo[h]]",
+        "rr[strict[(wfq[(fifo[a], 1), (fifo[b], 2), (fifo[c], 3)], 1)]]",
+    ];
+
+    #[test]
+    fn a_compiled_policy_pops_what_the_policy_pops() {
+        for text in POLICIES {
+            let policy = Policy::parse(text).unwrap();
+            for degree in [2, 3, 5] {
+                let mut tree = Node::of_policy(&policy, Ratio::ONE, 30).build().unwrap();
+                let mut compiled = Compiled::new(&policy, degree, Ratio::ONE, 30);
+                let (mut state, mut now, leaves, mut popped) = (5u64, 0, policy.classes().len() as u64, 0);
+                for id in 0..20_000u64 {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let draw = state >> 33;
+                    now += draw % 3;
+                    let time = Time::from_ps(now);
+                    if (draw >> 8) % 100 < if id / 500 % 2 == 0 { 60 } else { 40 } {
+                        let leaf = (draw >> 16) % leaves;
+                        let packet =
+                            || Packet { id, flow: leaf as u32, size: 1 + draw as u32 % 5, ..Packet::default() };
+                        assert!(tree.enqueue(packet(), time).is_admitted());
+                        compiled.push(leaf as usize, packet(), time);
+                    } else {
+                        let expected = match tree.dequeue(time) {
+                            Dequeued::Packet { packet, .. } => Some(packet.id),
+                            _ => None,
+                        };
+                        popped += usize::from(expected.is_some());
+                        assert_eq!(compiled.pop(time).map(|packet| packet.id), expected, "{policy}, degree {degree}");
+                    }
+                }
+                assert!(popped > 5_000);
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_are_those_of_a_complete_tree_and_no_leaf_is_above_another() {
+        for text in POLICIES {
+            let policy = Policy::parse(text).unwrap();
+            for degree in [2, 3] {
+                let compiled = Compiled::new(&policy, degree, Ratio::ONE, 1);
+                let mut addresses: Vec<Vec<u32>> =
+                    (0..compiled.leaves.len()).map(|leaf| compiled.address_of(leaf)).collect();
+                assert!(addresses.iter().all(|address| address.len() == compiled.height()));
+                assert!(addresses.iter().flatten().all(|child| (*child as usize) < degree));
+                addresses.sort();
+                addresses.dedup();
+                assert_eq!(addresses.len(), policy.classes().len(), "{policy}");
+                assert_eq!(compiled.nodes.iter().filter(|node| node.children.len() > degree).count(), 0);
+                let complete = Shape::complete(degree, compiled.height());
+                assert_eq!(Shape::of(&policy).embeds_in(&complete), Some(true));
+            }
+        }
+        // Seven leaves below one node need three levels of a binary tree, and no more.
+        assert_eq!(Compiled::new(&Policy::parse(POLICIES[1]).unwrap(), 2, Ratio::ONE, 1).height(), 3);
+    }
+
+    #[test]
+    fn a_tree_embeds_only_where_root_leaves_and_prefixes_can_be_kept() {
+        let shape = |text: &str| Shape::of(&Policy::parse(text).unwrap());
+        let two_two = shape("rr[rr[fifo[a], fifo[b]], rr[fifo[c], fifo[d]]]");
+        let flat = shape("rr[fifo[a], fifo[b], fifo[c], fifo[d]]");
+        assert_eq!(flat.embeds_in(&two_two), Some(true));
+        assert_eq!(two_two.embeds_in(&flat), Some(false), "no node of the flat tree has two leaves but the root");
+        assert_eq!(two_two.embeds_in(&two_two), Some(true));
+        assert_eq!(flat.embeds_in(&shape("rr[fifo[a], fifo[b], fifo[c]]")), Some(false), "fewer leaves");
+        let chain = shape("rr[rr[rr[fifo[a], fifo[b]], fifo[c]], fifo[d]]");
+        assert_eq!(chain.embeds_in(&two_two), Some(false), "it is too low");
+        assert_eq!(two_two.embeds_in(&chain), Some(false), "it has no two nodes side by side");
+        assert_eq!(flat.embeds_in(&chain), Some(true));
+        assert_eq!(Shape::Leaf.embeds_in(&flat), Some(false), "the root is not a leaf");
+        assert_eq!(Shape::Node(alloc::vec![Shape::Leaf; 13]).embeds_in(&Shape::complete(2, 4)), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! What a byte costs each child of a node in units of rank, exactly.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use pifolab_units::{Rank, Ratio};
+
+/// Units of rank for a byte at weight 1, at most: with weights of few digits bytes / weight is a whole number of such units.
+/// 2^63 of them are 2^47 bytes at weight 1.
+pub(super) const UNITS: u32 = 1 << 16;
+
+/// Bytes to units of rank, child by child: bytes x value of a byte / weight.
+///
+/// The unit is chosen so fine that every child's byte is a whole number of units, if that is possible within the limit. If
+/// it is not, the limit is the unit, and a child's remainder is carried from one packet to the next, so that the error of a
+/// finish tag stays below one unit however many packets follow one another.
+#[derive(Clone, Debug)]
+pub(super) struct Costs {
+    units: u64,
+    per_byte: Box<[Fraction]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fraction {
+    numerator: u64,
+    denominator: u64,
+    /// What is left of the last division.
+    rest: u64,
+}
+
+const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+impl Costs {
+    /// For a byte that is worth `value` at weight 1, in units of at most 1 / `limit`.
+    ///
+    /// Weights are above 0.
+    pub(super) fn new(value: Ratio, weights: &[Ratio], limit: u32) -> Self {
+        let fractions: Vec<(u128, u128)> = weights
+            .iter()
+            .map(|weight| {
+                let numerator = u128::from(value.numerator()) * u128::from(weight.denominator());
+                let denominator = u128::from(value.denominator()) * u128::from(weight.numerator());
+                let divisor = greatest_common_divisor(numerator, denominator).max(1);
+                (numerator / divisor, denominator / divisor)
+            })
+            .collect();
+        let limit = u128::from(limit.max(1));
+        let common = fractions.iter().try_fold(1u128, |common, (_, denominator)| {
+            let common = common / greatest_common_divisor(common, *denominator) * denominator;
+            (common <= limit).then_some(common)
+        });
+        let units = common.unwrap_or(limit);
+        let per_byte = fractions.iter().map(|(numerator, denominator)| {
+            let divisor = greatest_common_divisor(units, *denominator);
+            let numerator = u64::try_from(numerator * (units / divisor)).unwrap_or(u64::MAX);
+            Fraction { numerator, denominator: (denominator / divisor) as u64, rest: 0 }
+        });
+        Self { units: units as u64, per_byte: per_byte.collect() }
+    }
+
+    /// Units of so many picoseconds.
+    #[inline]
+    pub(super) fn in_units(&self, ps: u64) -> u64 {
+        ps.saturating_mul(self.units).min(Rank::MAX.get())
+    }
+
+    /// What `bytes` more of `child` cost.
+    #[inline]
+    pub(super) fn charge(&mut self, child: usize, bytes: u32) -> u64 {
+        let Fraction { numerator, denominator, rest } = &mut self.per_byte[child];
+        if *denominator == 1 {
+            return u64::from(bytes).saturating_mul(*numerator);
+        }
+        let exact = u128::from(bytes) * u128::from(*numerator) + u128::from(*rest);
+        *rest = (exact % u128::from(*denominator)) as u64;
+        u64::try_from(exact / u128::from(*denominator)).unwrap_or(u64::MAX)
+    }
+
+    /// `child` starts anew at a whole unit: nothing is left of the last division.
+    #[inline]
+    pub(super) fn settle(&mut self, child: usize) {
+        self.per_byte[child].rest = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(numerator: u64, denominator: u64) -> Ratio {
+        Ratio::new(numerator, denominator).unwrap()
+    }
+
+    #[test]
+    fn bytes_over_weights_are_whole_numbers_where_the_unit_can_be_fine_enough() {
+        let mut costs = Costs::new(Ratio::ONE, &[ratio(5, 1), ratio(3, 1), ratio(1, 2)], 1 << 16);
+        assert_eq!([0, 1, 2].map(|child| costs.charge(child, 100)), [300, 500, 3_000]);
+        assert_eq!(costs.in_units(7), 105);
+    }
+
+    #[test]
+    fn a_remainder_is_carried_where_it_cannot() {
+        let primes = [ratio(257, 1), ratio(263, 1), ratio(269, 1)];
+        let mut costs = Costs::new(Ratio::ONE, &primes, 1 << 16);
+        let packets = 1_000_000u64;
+        for (child, weight) in primes.iter().enumerate() {
+            let total: u64 = (0..packets).map(|_| costs.charge(child, 1)).sum();
+            let exact = packets * (1 << 16) / weight.numerator();
+            assert_eq!(total, exact, "weight {weight}");
+        }
+    }
+}

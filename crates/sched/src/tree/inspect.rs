@@ -1,0 +1,142 @@
+//! Looking inside a tree: its leaves' queues one after the other, and the paths to them.
+
+use super::{Leaf, LeafScheduler, Link, Tree};
+use crate::{Capacity, Inspect, Item, RankInterval};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use pifolab_units::{Bytes, Rank};
+
+impl<T: Item> Leaf<T> {
+    fn look(&self) -> &dyn Inspect {
+        match &self.scheduler {
+            LeafScheduler::Fifo(fifo) => fifo,
+            LeafScheduler::Pifo(pifo) => pifo,
+            LeafScheduler::Other(other) => other,
+        }
+    }
+}
+
+impl<T: Item> Tree<T> {
+    /// How many leaves it has.
+    pub const fn leaves(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The scheduler of a leaf, to be looked at.
+    pub fn scheduler_of(&self, leaf: usize) -> Option<&dyn Inspect> {
+        self.leaves.get(leaf).map(Leaf::look)
+    }
+
+    /// The labels on the way to a leaf, where there are none the positions: `tenants/1/web`. Empty if the leaf is the tree.
+    pub fn leaf_path(&self, leaf: usize) -> String {
+        let mut names = Vec::new();
+        let mut place = self.leaves.get(leaf).map(|leaf| &leaf.place);
+        while let Some(here) = place {
+            let Some(parent) = self.inner.get(here.parent as usize) else { break };
+            names.push(here.label.clone().unwrap_or_else(|| here.child.to_string()));
+            place = Some(&parent.place);
+        }
+        names.reverse();
+        names.join("/")
+    }
+
+    /// The leaf that `queue` belongs to.
+    fn leaf_of(&self, queue: usize) -> Option<&Leaf<T>> {
+        let at = self.leaves.partition_point(|leaf| leaf.first_queue as usize <= queue);
+        let leaf = &self.leaves[at.checked_sub(1)?];
+        (queue - (leaf.first_queue as usize) < leaf.look().queues()).then_some(leaf)
+    }
+
+    /// What `look` says of `queue`, by its number in its leaf.
+    fn in_leaf<A>(&self, queue: usize, look: impl FnOnce(&dyn Inspect, usize) -> A) -> Option<A> {
+        self.leaf_of(queue).map(|leaf| look(leaf.look(), queue - leaf.first_queue as usize))
+    }
+}
+
+impl<T: Item> Inspect for Tree<T> {
+    fn len(&self) -> usize {
+        self.packets
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+
+    /// That of the root, or if it has none the sum over the leaves, if all of them are bounded in the same unit.
+    fn capacity(&self) -> Capacity {
+        if let Some(room) = self.inner.first().and_then(|root| root.room.as_ref()) {
+            return room.capacity();
+        }
+        let sum = |sum: Option<Capacity>, leaf: &Leaf<T>| match (sum, leaf.look().capacity()) {
+            (None, capacity) => Some(capacity),
+            (Some(Capacity::Packets(sum)), Capacity::Packets(more)) => {
+                Some(Capacity::Packets(sum.saturating_add(more)))
+            }
+            (Some(Capacity::Bytes(sum)), Capacity::Bytes(more)) => Some(Capacity::Bytes(sum.saturating_add(more))),
+            _ => Some(Capacity::Unlimited),
+        };
+        self.leaves.iter().fold(None, sum).unwrap_or(Capacity::Unlimited)
+    }
+
+    fn queues(&self) -> usize {
+        self.leaves.last().map_or(0, |leaf| leaf.first_queue as usize + leaf.look().queues())
+    }
+
+    fn queue_len(&self, queue: usize) -> usize {
+        self.in_leaf(queue, |leaf, queue| leaf.queue_len(queue)).unwrap_or(0)
+    }
+
+    fn queue_ranks(&self, queue: usize) -> RankInterval {
+        self.in_leaf(queue, |leaf, queue| leaf.queue_ranks(queue)).unwrap_or_default()
+    }
+
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        self.in_leaf(queue, |leaf, queue| leaf.queue_bound(queue)).flatten()
+    }
+
+    /// The positions of the nodes on the way, and last the path in the leaf.
+    fn path(&self, queue: usize) -> Vec<u32> {
+        let Some(leaf) = self.leaf_of(queue) else { return alloc::vec![queue as u32] };
+        let mut path = Vec::new();
+        let mut place = &leaf.place;
+        while let Some(parent) = self.inner.get(place.parent as usize) {
+            path.push(place.child);
+            place = &parent.place;
+        }
+        path.reverse();
+        path.extend(leaf.look().path(queue - leaf.first_queue as usize));
+        path
+    }
+
+    fn queue_at(&self, path: &[u32]) -> Option<usize> {
+        let (mut at, mut path) = (self.inner.first(), path);
+        let mut leaf = 0;
+        while let Some(node) = at {
+            let (child, rest) = path.split_first()?;
+            path = rest;
+            at = match *node.children.get(*child as usize)? {
+                Link::Inner(inner) => self.inner.get(inner as usize),
+                Link::Leaf(found) => {
+                    leaf = found as usize;
+                    None
+                }
+            };
+        }
+        let leaf = self.leaves.get(leaf)?;
+        leaf.look().queue_at(path).map(|queue| queue + leaf.first_queue as usize)
+    }
+
+    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
+        // Which leaf refused it cannot be told without its identity, but where there is one leaf only.
+        match &*self.leaves {
+            [leaf] => leaf.look().refused_at(flow, size, rank),
+            _ => None,
+        }
+    }
+
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        if let [leaf] = &*self.leaves {
+            leaf.look().visit_window(visit);
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! Trees of schedulers: PIFO trees, with any scheduler at the leaves.
+//!
+//! Papers: Sivaraman et al., "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016, sections 2 and 3; Mohan et al.,
+//! "Formal Abstractions for Packet Scheduling", OOPSLA 2023.
+//!
+//! A leaf stores packets. An inner node holds one *index* of a child for every packet below that child, in the order of ranks
+//! that its [`Discipline`] gives. Push: the packet enters its leaf, and an index enters every node above. Pop: the root's
+//! first index names a child, that child's first index the next, and so on down to the leaf, which gives a packet. Since a
+//! leaf and an inner node reorder, an index stands for no packet in particular.
+//!
+//! - A packet that a leaf or a full node refuses enters no node: all are asked before anything changes.
+//! - A packet that is pushed out, or dropped at dequeue, takes one index of its child out of every node above: the one that would
+//!   leave last. (An arrival that pushes another out adds its indices first.) What disciplines remember is not rolled
+//!   back.
+//! - Inner nodes are unbounded unless they have a [capacity](Node::capacity), which counts the packets below.
+//! - A leaf whose packets may not leave yet (PIEO, say) is passed over until they may: the others go on.
+//! - A [shaped](Node::shaped) node holds its indices back from its parent until a token bucket releases them.
+//!
+//! Parameters: the nodes ([`Node`]), and how packets are sorted into leaves ([`Field`], or a function). Policies may also be
+//! written as text ([`Policy`]).
+//!
+//! Cost: for each inner node on a path O(log children) per packet, whatever waits, plus the cost of the leaf. Nothing is
+//! allocated for a packet once all queues have grown to their working size. A switch needs a PIFO for each node.
+//!
+//! Deviations: ranks are integers of 63 bits ([`Discipline`] says in which unit) and stay at their largest value instead of wrapping.
+//!
+//! References: `docs/trees.md`.
+
+mod approximate;
+mod classifier;
+mod compile;
+mod cost;
+mod hierarchy;
+mod inspect;
+mod node;
+mod order;
+mod plan;
+mod policy;
+mod rule;
+mod shaper;
+
+pub use classifier::{Classify, Field, Takes};
+pub use compile::{Compiled, Shape};
+pub use hierarchy::{Hierarchy, HierarchyError};
+pub use node::{LeafScheduler, Node};
+pub use policy::{Number, Policy, PolicyError};
+pub use rule::Discipline;
+pub use shaper::TokenBucket;
+
+use crate::store::SlotHeap;
+use crate::{Dequeued, DropReason, Enqueued, Hints, Item, Packet, Room, Scheduler};
+use alloc::boxed::Box;
+use alloc::string::String;
+use approximate::ApproximateOrder;
+use classifier::Classifier;
+use order::ExactOrder;
+use pifolab_units::Time;
+use rule::Rule;
+use shaper::Shapers;
+
+/// A tree of schedulers, which is a scheduler.
+///
+/// ```
+/// use pifolab_sched::tree::{Discipline, Node};
+/// use pifolab_sched::{Dequeued, Packet, Scheduler};
+/// use pifolab_units::{Rank, Time};
+///
+/// let leaf = |flow: u64| Node::fifo().takes([flow..=flow]);
+/// let mut tree = Node::inner(Discipline::RoundRobin).child(leaf(0)).child(leaf(1)).build().unwrap();
+/// for (id, flow) in [(0, 0), (1, 0), (2, 1)] {
+///     let packet = Packet { id, flow, size: 1500, rank: Rank::ZERO, arrival: Time::ZERO };
+///     assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
+/// }
+/// let sent = core::iter::from_fn(|| match tree.dequeue(Time::ZERO) {
+///     Dequeued::Packet { packet, .. } => Some(packet.id),
+///     _ => None,
+/// });
+/// assert_eq!(sent.collect::<Vec<_>>(), [0, 2, 1]);
+/// ```
+pub struct Tree<T: Item = Packet> {
+    /// Inner nodes, a parent before its children. The root is the first, or there is none and one leaf.
+    inner: Box<[Inner]>,
+    leaves: Box<[Leaf<T>]>,
+    classifier: Classifier,
+    shapers: Shapers,
+    /// The parent of each shaper's node, and the position of that node.
+    shaped: Box<[(u32, u32)]>,
+    /// Leaves that are passed over, and until when.
+    asleep: SlotHeap<(Time, u32)>,
+    sleepers: usize,
+    packets: usize,
+    bytes: u64,
+    /// Whether an inner node may refuse a packet.
+    asks: bool,
+    wants_hints: bool,
+    hinted: Option<(u64, Hints)>,
+}
+
+/// Where a node or a leaf is.
+struct Place {
+    /// The inner node above; [`NONE`] at the root.
+    parent: u32,
+    /// Its position among the children of that node.
+    child: u32,
+    /// The shaper before its parent; [`NONE`] if there is none.
+    shaper: u32,
+    label: Option<String>,
+}
+
+const NONE: u32 = u32::MAX;
+
+struct Inner {
+    place: Place,
+    rule: Rule,
+    order: Order,
+    children: Box<[Link]>,
+    /// What is held below, if that has a bound.
+    room: Option<Room>,
+}
+
+#[derive(Clone, Copy)]
+enum Link {
+    Inner(u32),
+    Leaf(u32),
+}
+
+enum Order {
+    Exact(ExactOrder),
+    Approximate(ApproximateOrder),
+}
+
+struct Leaf<T: Item> {
+    place: Place,
+    scheduler: LeafScheduler<T>,
+    /// The number of its first queue among those of all leaves.
+    first_queue: u32,
+    asleep: bool,
+}
+
+/// Calls the scheduler of a leaf.
+macro_rules! scheduler {
+    ($leaf:expr, $scheduler:ident => $call:expr) => {
+        match &mut $leaf.scheduler {
+            LeafScheduler::Fifo($scheduler) => $call,
+            LeafScheduler::Pifo($scheduler) => $call,
+            LeafScheduler::Other($scheduler) => $call,
+        }
+    };
+}
+
+impl Inner {
+    /// Adds an index of `child` for `packet`.
+    #[inline]
+    fn push(&mut self, child: u32, packet: &Packet, now: Time) {
+        match &mut self.order {
+            Order::Exact(order) => {
+                let rank = self.rule.rank(child, order.waiting(child) == 0, packet, now);
+                order.push(child, rank);
+            }
+            Order::Approximate(order) => order.push(child, packet.size),
+        }
+    }
+
+    /// Takes the first index of `child`, since `packet` leaves.
+    #[inline]
+    fn pop(&mut self, child: u32, packet: &Packet, now: Time) {
+        let rank = match &mut self.order {
+            Order::Exact(order) => order.pop(child),
+            Order::Approximate(order) => order.pop(child),
+        };
+        self.rule.on_pop(child, rank.expect("a packet of this child left"), packet, now);
+    }
+
+    #[inline]
+    fn first(&mut self) -> Option<u32> {
+        match &mut self.order {
+            Order::Exact(order) => order.first(),
+            Order::Approximate(order) => order.first(),
+        }
+    }
+
+    fn remove_last(&mut self, child: u32) {
+        match &mut self.order {
+            Order::Exact(order) => order.remove_last(child),
+            Order::Approximate(order) => order.remove_last(child),
+        }
+    }
+
+    fn set_asleep(&mut self, child: u32, asleep: bool) {
+        match &mut self.order {
+            Order::Exact(order) => order.set_asleep(child, asleep),
+            Order::Approximate(order) => order.set_asleep(child, asleep),
+        }
+    }
+}
+
+impl<T: Item> Tree<T> {
+    /// Asks every node above `leaf` whether it accepts `packet`. Changes nothing but what deciders note of arrivals.
+    fn ask(&mut self, leaf: usize, packet: &Packet, now: Time) -> Result<(), DropReason> {
+        let mut place = &self.leaves[leaf].place;
+        while let Some(node) = self.inner.get(place.parent as usize) {
+            if node.room.as_ref().is_some_and(|room| !room.fits(packet.size)) {
+                return Err(DropReason::Full);
+            }
+            place = &node.place;
+        }
+        let (mut at, mut child) = (self.leaves[leaf].place.parent, self.leaves[leaf].place.child);
+        while let Some(node) = self.inner.get_mut(at as usize) {
+            if let Order::Approximate(order) = &mut node.order {
+                let rank = node.rule.rank(child, order.waiting(child) == 0, packet, now);
+                order.ask(child, rank, packet.size)?;
+            }
+            (at, child) = (node.place.parent, node.place.child);
+        }
+        Ok(())
+    }
+
+    /// Adds an index to the node `at` for its child `child`, and so on upwards as far as shapers let it pass.
+    #[inline]
+    fn push_from(&mut self, mut at: u32, mut child: u32, packet: &Packet, now: Time) {
+        while let Some(node) = self.inner.get_mut(at as usize) {
+            node.push(child, packet, now);
+            let Place { parent, child: position, shaper, .. } = node.place;
+            if shaper != NONE && !self.shapers.passes(shaper, packet, now) {
+                break;
+            }
+            (at, child) = (parent, position);
+        }
+    }
+
+    /// Adds the indices of a packet that `leaf` has stored.
+    #[inline]
+    fn push(&mut self, leaf: usize, packet: &Packet, now: Time) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+        if self.asks {
+            self.book(leaf, |room| room.take(packet.size));
+        }
+        let Place { parent, child, shaper, .. } = self.leaves[leaf].place;
+        if shaper == NONE || self.shapers.passes(shaper, packet, now) {
+            self.push_from(parent, child, packet, now);
+        }
+        if self.sleepers > 0 {
+            self.wake(leaf);
+        }
+    }
+
+    /// Removes the indices of a packet of `leaf` that was pushed out or dropped.
+    fn remove(&mut self, leaf: usize, size: u32) {
+        self.account(leaf, size);
+        let Place { mut parent, mut child, mut shaper, .. } = self.leaves[leaf].place;
+        // An index that still waits at a shaper is in no node above.
+        while shaper == NONE || !self.shapers.remove_last(shaper) {
+            let Some(node) = self.inner.get_mut(parent as usize) else { return };
+            node.remove_last(child);
+            Place { parent, child, shaper, .. } = node.place;
+        }
+    }
+
+    /// Tells the leaf, and the disciplines above it, what is known of a packet that is about to arrive.
+    fn hand_over(&mut self, leaf: usize, id: u64, hints: &Hints) {
+        scheduler!(self.leaves[leaf], scheduler => Scheduler::<T>::hint(scheduler, id, hints));
+        let mut at = self.leaves[leaf].place.parent;
+        while let Some(node) = self.inner.get_mut(at as usize) {
+            if let Rule::Ranked(function) = &mut node.rule {
+                function.hint(id, hints);
+            }
+            at = node.place.parent;
+        }
+    }
+
+    /// Removes the first index of each node above `leaf`, since `packet` leaves.
+    #[inline]
+    fn pop(&mut self, leaf: usize, packet: &Packet, now: Time) {
+        self.account(leaf, packet.size);
+        let Place { parent: mut at, mut child, .. } = self.leaves[leaf].place;
+        while let Some(node) = self.inner.get_mut(at as usize) {
+            node.pop(child, packet, now);
+            (at, child) = (node.place.parent, node.place.child);
+        }
+    }
+
+    /// A packet of `leaf` is gone.
+    #[inline]
+    fn account(&mut self, leaf: usize, size: u32) {
+        self.packets -= 1;
+        self.bytes -= u64::from(size);
+        if self.asks {
+            self.book(leaf, |room| room.release(size));
+        }
+    }
+
+    /// Changes the accounts of all nodes above `leaf`.
+    fn book(&mut self, leaf: usize, mut change: impl FnMut(&mut Room)) {
+        let mut at = self.leaves[leaf].place.parent;
+        while let Some(node) = self.inner.get_mut(at as usize) {
+            if let Some(room) = &mut node.room {
+                change(room);
+            }
+            at = node.place.parent;
+        }
+    }
+
+    /// The leaf that is next, among those that are awake.
+    #[inline]
+    fn next_leaf(&mut self) -> Option<usize> {
+        let mut at = 0;
+        while let Some(node) = self.inner.get_mut(at) {
+            let Some(child) = node.first() else {
+                // All that wait below are passed over, hence this node as well.
+                let Place { parent, child, .. } = node.place;
+                self.inner.get_mut(parent as usize)?.set_asleep(child, true);
+                at = 0;
+                continue;
+            };
+            match node.children[child as usize] {
+                Link::Leaf(leaf) => return Some(leaf as usize),
+                Link::Inner(inner) => at = inner as usize,
+            }
+        }
+        Some(0)
+    }
+
+    /// Passes `leaf` over until `time`.
+    fn sleep(&mut self, leaf: usize, time: Time) {
+        let Place { parent, child, .. } = self.leaves[leaf].place;
+        self.leaves[leaf].asleep = true;
+        self.asleep.push((time, leaf as u32), leaf as u32);
+        self.sleepers += 1;
+        self.inner[parent as usize].set_asleep(child, true);
+    }
+
+    /// Passes `leaf` over no more.
+    fn wake(&mut self, leaf: usize) {
+        if core::mem::take(&mut self.leaves[leaf].asleep) {
+            self.asleep.remove(leaf as u32);
+            self.sleepers -= 1;
+        }
+        let Place { parent, child, .. } = self.leaves[leaf].place;
+        self.rouse(parent, child);
+    }
+
+    /// Passes over no more what is above the child `child` of the node `at`, nor that child.
+    fn rouse(&mut self, mut at: u32, mut child: u32) {
+        while let Some(node) = self.inner.get_mut(at as usize) {
+            node.set_asleep(child, false);
+            (at, child) = (node.place.parent, node.place.child);
+        }
+    }
+
+    /// Wakes and releases whatever has waited until `now`.
+    fn advance(&mut self, now: Time) {
+        while let Some((_, leaf)) = self.asleep.peek().filter(|(time, _)| *time <= now).copied() {
+            self.wake(leaf as usize);
+        }
+        while let Some((shaper, packet, time)) = self.shapers.release(now) {
+            let (at, child) = self.shaped[shaper as usize];
+            self.push_from(at, child, &packet, time);
+            if self.sleepers > 0 {
+                self.rouse(at, child);
+            }
+        }
+    }
+
+    /// What there is to say when no leaf is next.
+    fn nothing(&self) -> Dequeued<T> {
+        let awake = self.asleep.peek().map(|(time, _)| *time);
+        match [awake, self.shapers.next()].into_iter().flatten().min() {
+            Some(time) if time < Time::MAX => Dequeued::NotBefore(time),
+            _ => Dequeued::Empty,
+        }
+    }
+
+    /// Whether time alone may change what is next.
+    #[inline]
+    const fn waits(&self) -> bool {
+        self.sleepers > 0 || self.shapers.is_waiting()
+    }
+}
+
+impl<T: Item> Scheduler<T> for Tree<T> {
+    #[inline]
+    fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T> {
+        self.enqueue_eligible(packet, Time::ZERO, now)
+    }
+
+    fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
+        if self.waits() {
+            self.advance(now);
+        }
+        let mut arriving = packet.describe(now);
+        let hints = self.hinted.take().filter(|(id, _)| *id == arriving.id);
+        let unhinted = Hints::default();
+        let known = hints.as_ref().map_or(&unhinted, |(_, hints)| hints);
+        let Some(leaf) = self.classifier.leaf(&arriving, known).map(|leaf| leaf as usize) else {
+            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+        };
+        if self.wants_hints {
+            self.hand_over(leaf, arriving.id, known);
+        }
+        if self.asks
+            && let Err(reason) = self.ask(leaf, &arriving, now)
+        {
+            return Enqueued::Dropped { packet, reason };
+        }
+        let Leaf { first_queue, .. } = self.leaves[leaf];
+        let outcome = scheduler!(self.leaves[leaf], scheduler => {
+            if eligible > Time::ZERO { scheduler.enqueue_eligible(packet, eligible, now) } else { scheduler.enqueue(packet, now) }
+        });
+        match outcome {
+            Enqueued::Admitted { queue, rank } => {
+                arriving.rank = rank;
+                self.push(leaf, &arriving, now);
+                Enqueued::Admitted { queue: first_queue + queue, rank }
+            }
+            Enqueued::Evicted { queue, rank, victims } => {
+                arriving.rank = rank;
+                self.push(leaf, &arriving, now);
+                for victim in victims.iter() {
+                    self.remove(leaf, victim.size());
+                }
+                Enqueued::Evicted { queue: first_queue + queue, rank, victims }
+            }
+            Enqueued::Dropped { packet, reason } => Enqueued::Dropped { packet, reason },
+        }
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued<T> {
+        if self.waits() {
+            self.advance(now);
+        }
+        loop {
+            let Some(leaf) = self.next_leaf() else { return self.nothing() };
+            let outcome = scheduler!(self.leaves[leaf], scheduler => scheduler.dequeue(now));
+            let time = match outcome {
+                Dequeued::Packet { packet, queue } => {
+                    self.pop(leaf, &packet.describe(now), now);
+                    return Dequeued::Packet { packet, queue: self.leaves[leaf].first_queue + queue };
+                }
+                Dequeued::Dropped { packet, reason } => {
+                    self.remove(leaf, packet.size());
+                    return Dequeued::Dropped { packet, reason };
+                }
+                Dequeued::NotBefore(time) => time,
+                Dequeued::Empty => Time::MAX,
+            };
+            if self.inner.is_empty() {
+                return if time < Time::MAX { Dequeued::NotBefore(time) } else { Dequeued::Empty };
+            }
+            self.sleep(leaf, time);
+        }
+    }
+
+    fn hint(&mut self, id: u64, hints: &Hints) {
+        self.hinted = Some((id, *hints));
+    }
+
+    fn wants_hints(&self) -> bool {
+        self.wants_hints
+    }
+
+    fn forget_flow(&mut self, flow: u32) {
+        for leaf in &mut self.leaves {
+            scheduler!(leaf, scheduler => Scheduler::<T>::forget_flow(scheduler, flow));
+        }
+    }
+}

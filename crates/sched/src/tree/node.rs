@@ -1,0 +1,227 @@
+//! What a tree is built from.
+
+use super::classifier::Takes;
+use super::policy::{Number, Policy};
+use super::rule::Discipline;
+use super::shaper::TokenBucket;
+use crate::schedulers::{Fifo, FifoParams, Pifo};
+use crate::{Capacity, Decider, Item, Packet, Scheduler};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
+use pifolab_units::Ratio;
+
+/// A node of a tree before it is built: a leaf that stores packets, or an inner node that orders its children.
+///
+/// ```
+/// use pifolab_sched::tree::{Discipline, Node};
+/// use pifolab_sched::schedulers::{Pifo, PifoParams};
+///
+/// let tenant = |flow| Node::leaf(<Pifo>::new(PifoParams::packets(100)).unwrap()).takes([flow..=flow]);
+/// let tenants = Node::inner(Discipline::Stfq).child(tenant(1).weight(5)).child(tenant(2).weight(3));
+/// let port = Node::inner(Discipline::Strict).child(tenant(0)).child(tenants.priority(1));
+/// let tree = port.build().unwrap();
+/// # let _ = tree;
+/// ```
+pub struct Node<T: Item = Packet> {
+    pub(super) label: Option<String>,
+    pub(super) weight: Ratio,
+    pub(super) priority: i64,
+    pub(super) shaper: Option<TokenBucket>,
+    pub(super) capacity: Capacity,
+    pub(super) takes: Takes,
+    pub(super) kind: Kind<T>,
+}
+
+pub(super) enum Kind<T: Item> {
+    Leaf(LeafScheduler<T>),
+    Inner { discipline: Discipline, order: Ordering, children: Vec<Node<T>> },
+}
+
+/// How an inner node keeps the indices of its children in order.
+pub(super) enum Ordering {
+    /// An exact PIFO.
+    Exact,
+    /// A decider joined to queues of these capacities.
+    Approximate(Box<dyn Decider + Send>, Vec<Capacity>),
+}
+
+/// The scheduler of a leaf. The common ones are called without indirection.
+pub enum LeafScheduler<T: Item = Packet> {
+    /// First in, first out.
+    Fifo(Fifo<T>),
+    /// PIFO.
+    Pifo(Pifo<T>),
+    /// Any other.
+    Other(Box<dyn Scheduler<T> + Send>),
+}
+
+impl<T: Item> From<Fifo<T>> for LeafScheduler<T> {
+    fn from(fifo: Fifo<T>) -> Self {
+        Self::Fifo(fifo)
+    }
+}
+
+impl<T: Item> From<Pifo<T>> for LeafScheduler<T> {
+    fn from(pifo: Pifo<T>) -> Self {
+        Self::Pifo(pifo)
+    }
+}
+
+impl<T: Item> From<Box<dyn Scheduler<T> + Send>> for LeafScheduler<T> {
+    fn from(scheduler: Box<dyn Scheduler<T> + Send>) -> Self {
+        Self::Other(scheduler)
+    }
+}
+
+impl<T: Item> Node<T> {
+    fn new(kind: Kind<T>) -> Self {
+        Self {
+            label: None,
+            weight: Ratio::ONE,
+            priority: 0,
+            shaper: None,
+            capacity: Capacity::Unlimited,
+            takes: Takes::Values(Vec::new()),
+            kind,
+        }
+    }
+
+    /// A leaf that stores packets in this scheduler.
+    pub fn leaf(scheduler: impl Into<LeafScheduler<T>>) -> Self {
+        Self::new(Kind::Leaf(scheduler.into()))
+    }
+
+    /// A first-in first-out leaf without bound.
+    ///
+    /// # Panics
+    /// Never: such a queue can be built.
+    pub fn fifo() -> Self {
+        let fifo: Fifo<T> = Fifo::new(FifoParams { capacity: Capacity::Unlimited }).expect("a queue without bound");
+        Self::leaf(fifo)
+    }
+
+    /// An inner node without children yet, which keeps their indices in an exact PIFO.
+    pub fn inner(discipline: Discipline) -> Self {
+        Self::new(Kind::Inner { discipline, order: Ordering::Exact, children: Vec::new() })
+    }
+
+    /// Adds a child. Of a leaf nothing comes of it but an error when the tree is built.
+    #[must_use]
+    pub fn child(mut self, child: Self) -> Self {
+        match &mut self.kind {
+            Kind::Inner { children, .. } => children.push(child),
+            Kind::Leaf(_) => panic!("a leaf has no children"),
+        }
+        self
+    }
+
+    /// Keeps the indices of the children in first-in first-out queues of these capacities, for which `decider` decides:
+    /// SP-PIFO, PACKS and the like in the place of a PIFO. Capacities count child indices.
+    ///
+    /// # Panics
+    /// If this is a leaf.
+    #[must_use]
+    pub fn ordered_by(mut self, decider: Box<dyn Decider + Send>, capacities: Vec<Capacity>) -> Self {
+        match &mut self.kind {
+            Kind::Inner { order, .. } => *order = Ordering::Approximate(decider, capacities),
+            Kind::Leaf(_) => panic!("a leaf has no children to order"),
+        }
+        self
+    }
+
+    /// What it is called in paths and messages; without this, its position among its siblings.
+    #[must_use]
+    pub fn label(self, label: impl Into<String>) -> Self {
+        Self { label: Some(label.into()), ..self }
+    }
+
+    /// Its weight, where its parent is fair; 1 without this.
+    #[must_use]
+    pub fn weight(self, weight: u32) -> Self {
+        self.weight_of(Ratio::new(weight.into(), 1).expect("the denominator is 1"))
+    }
+
+    /// Its weight as a fraction.
+    #[must_use]
+    pub fn weight_of(self, weight: Ratio) -> Self {
+        Self { weight, ..self }
+    }
+
+    /// Its priority, where its parent is strict: the lowest is served first; 0 without this.
+    #[must_use]
+    pub fn priority(self, priority: i64) -> Self {
+        Self { priority, ..self }
+    }
+
+    /// The most that is held below it; an arriving packet that does not fit is refused. Without this there is no bound but
+    /// those of the leaves.
+    #[must_use]
+    pub fn capacity(self, capacity: Capacity) -> Self {
+        Self { capacity, ..self }
+    }
+
+    /// Holds its packets back from its parent to the rate of a token bucket.
+    #[must_use]
+    pub fn shaped(self, bucket: TokenBucket) -> Self {
+        Self { shaper: Some(bucket), ..self }
+    }
+
+    /// The values of the classifier's field for which this leaf takes packets.
+    #[must_use]
+    pub fn takes(self, values: impl IntoIterator<Item = RangeInclusive<u64>>) -> Self {
+        Self { takes: Takes::Values(values.into_iter().collect()), ..self }
+    }
+
+    /// This leaf takes every packet that no other leaf takes.
+    #[must_use]
+    pub fn takes_the_rest(self) -> Self {
+        Self { takes: Takes::Rest, ..self }
+    }
+
+    /// With every leaf changed by `change`, from left to right.
+    #[must_use]
+    pub fn each_leaf(mut self, change: &mut dyn FnMut(Self) -> Self) -> Self {
+        match &mut self.kind {
+            Kind::Leaf(_) => return change(self),
+            Kind::Inner { children, .. } => {
+                *children = core::mem::take(children).into_iter().map(|child| child.each_leaf(change)).collect();
+            }
+        }
+        self
+    }
+
+    /// The nodes of a policy, with first-in first-out leaves without bound that are labelled with their classes. Leaf i takes
+    /// the value i. `ps_per_byte` and `ticks_per_ps` are what [`Discipline::WallClock`] needs to know.
+    ///
+    /// # Panics
+    /// Never: a policy that was parsed has weights above 0.
+    pub fn of_policy(policy: &Policy, ps_per_byte: Ratio, ticks_per_ps: u32) -> Self {
+        let mut leaves = 0;
+        Self::of(policy, &mut leaves, &|| Discipline::WallClock { ps_per_byte, ticks_per_ps })
+    }
+
+    fn of(policy: &Policy, leaves: &mut u64, wall_clock: &dyn Fn() -> Discipline) -> Self {
+        match policy {
+            Policy::Fifo(class) => {
+                let leaf = *leaves;
+                *leaves += 1;
+                Self::fifo().label(class.clone()).takes([leaf..=leaf])
+            }
+            Policy::RoundRobin(children) => children.iter().fold(Self::inner(Discipline::RoundRobin), |node, child| {
+                node.child(Self::of(child, leaves, wall_clock))
+            }),
+            // Their order is normal: positions are priorities.
+            Policy::Strict(children) => children.iter().fold(Self::inner(Discipline::Strict), |node, (child, _)| {
+                node.child(Self::of(child, leaves, wall_clock))
+            }),
+            Policy::WeightedFair(children) => {
+                let weight = |number: &Number| number.ratio().expect("the parser checks weights");
+                children.iter().fold(Self::inner(wall_clock()), |node, (child, number)| {
+                    node.child(Self::of(child, leaves, wall_clock).weight_of(weight(number)))
+                })
+            }
+        }
+    }
+}

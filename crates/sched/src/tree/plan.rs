@@ -1,0 +1,244 @@
+//! From nodes to a tree, or to the first fault with the path to it.
+
+use super::approximate::ApproximateOrder;
+use super::classifier::{Classifier, Classify, Field, Overlap, Takes};
+use super::node::{Kind, LeafScheduler, Node, Ordering};
+use super::order::ExactOrder;
+use super::rule::{Discipline, Rule};
+use super::shaper::Shapers;
+use super::{Inner, Leaf, Link, NONE, Order, Place, Tree};
+use crate::params::ParamError;
+use crate::store::SlotHeap;
+use crate::{Capacity, Inspect, Item, Room, Scheduler};
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use pifolab_units::{Rank, Ratio};
+
+/// Nodes that may be inside one another.
+const DEPTH: usize = 256;
+
+impl<T: Item> Node<T> {
+    /// The tree, which sorts packets into leaves by their flows.
+    ///
+    /// # Errors
+    /// As [`build_by`](Self::build_by).
+    pub fn build(self) -> Result<Tree<T>, ParamError> {
+        self.build_by(Field::Flow)
+    }
+
+    /// The tree, which sorts packets into leaves by `field`. A packet that no leaf takes is dropped ("admission"); where there is
+    /// but one leaf it takes all.
+    ///
+    /// # Errors
+    /// A node without children, a weight of 0, a label that two siblings have, a value that two leaves take, a leaf that takes
+    /// nothing, or a decider's order above a shaped node.
+    pub fn build_by(self, field: Field) -> Result<Tree<T>, ParamError> {
+        let plan = Plan::new(self)?;
+        if plan.leaves.len() == 1 && plan.takes[0] == Takes::Values(Vec::new()) {
+            return Ok(plan.finish(Classifier::Only));
+        }
+        for (leaf, takes) in plan.takes.iter().enumerate() {
+            if *takes == Takes::Values(Vec::new()) {
+                let expected = format!("expected values of {} that this leaf takes, or the rest", field.word());
+                return Err(fault(&plan.path_of(leaf), "takes", None, expected));
+            }
+        }
+        let rests = |leaf: &usize| plan.takes[*leaf] == Takes::Rest;
+        let mut rests = (0..plan.takes.len()).filter(rests);
+        if let (Some(first), Some(second)) = (rests.next(), rests.next()) {
+            let expected = format!("expected one such leaf, but {} takes the rest as well", plan.path_of(first));
+            return Err(fault(&plan.path_of(second), "takes", Some("\"rest\"".to_owned()), expected));
+        }
+        match Classifier::by_field(field, &plan.takes) {
+            Ok(classifier) => Ok(plan.finish(classifier)),
+            Err(Overlap { value, leaves: (one, other) }) => {
+                let expected = format!(
+                    "expected each {} in one leaf, but {} takes it as well",
+                    field.word(),
+                    plan.path_of(one as usize)
+                );
+                Err(fault(&plan.path_of(other as usize), "takes", Some(value.to_string()), expected))
+            }
+        }
+    }
+
+    /// The tree, in which `classify` names the leaf of each packet.
+    ///
+    /// # Errors
+    /// As [`build_by`](Self::build_by); what leaves take plays no part.
+    pub fn build_with(self, classify: Box<Classify>) -> Result<Tree<T>, ParamError> {
+        Ok(Plan::new(self)?.finish(Classifier::Custom(classify)))
+    }
+}
+
+fn fault(path: &str, key: &str, value: Option<String>, expected: impl Into<String>) -> ParamError {
+    ParamError { owner: path.to_owned(), key: key.to_owned(), value, expected: expected.into() }
+}
+
+/// A tree without its classifier.
+struct Plan<T: Item> {
+    inner: Vec<Inner>,
+    leaves: Vec<Leaf<T>>,
+    takes: Vec<Takes>,
+    paths: Vec<String>,
+    shapers: Shapers,
+    shaped: Vec<(u32, u32)>,
+    queues: u32,
+    asks: bool,
+    wants_hints: bool,
+}
+
+impl<T: Item> Plan<T> {
+    fn new(root: Node<T>) -> Result<Self, ParamError> {
+        let mut plan = Self {
+            inner: Vec::new(),
+            leaves: Vec::new(),
+            takes: Vec::new(),
+            paths: Vec::new(),
+            shapers: Shapers::default(),
+            shaped: Vec::new(),
+            queues: 0,
+            asks: false,
+            wants_hints: false,
+        };
+        // A shaper stands before a parent, also that of a whole tree.
+        let root = if root.shaper.is_some() { Node::inner(Discipline::Strict).child(root) } else { root };
+        plan.add(root, NONE, 0, "tree", 0)?;
+        Ok(plan)
+    }
+
+    fn add(
+        &mut self,
+        node: Node<T>,
+        parent: u32,
+        child: u32,
+        path: &str,
+        depth: usize,
+    ) -> Result<(Link, bool), ParamError> {
+        let Node { label, shaper, capacity, takes, kind, .. } = node;
+        let bucket = shaper;
+        let shaper = bucket.map_or(NONE, |bucket| {
+            self.shaped.push((parent, child));
+            self.shapers.add(bucket)
+        });
+        let place = Place { parent, child, shaper, label };
+        let (discipline, order, children) = match kind {
+            Kind::Leaf(mut scheduler) => {
+                if capacity != Capacity::Unlimited {
+                    let expected = "expected the capacity of a leaf among the parameters of its scheduler";
+                    return Err(fault(path, "capacity", Some(capacity.to_string()), expected));
+                }
+                let (queues, hints) = look_at(&mut scheduler);
+                self.wants_hints |= hints;
+                self.leaves.push(Leaf { place, scheduler, first_queue: self.queues, asleep: false });
+                self.queues += queues as u32;
+                self.takes.push(takes);
+                self.paths.push(path.to_owned());
+                return Ok((Link::Leaf(self.leaves.len() as u32 - 1), bucket.is_some()));
+            }
+            Kind::Inner { discipline, order, children } => (discipline, order, children),
+        };
+        if takes != Takes::Values(Vec::new()) {
+            return Err(fault(path, "takes", None, "only a leaf takes packets"));
+        }
+        if children.is_empty() {
+            return Err(fault(path, "child", None, "expected at least one child"));
+        }
+        if depth == DEPTH {
+            return Err(fault(path, "child", None, format!("expected at most {DEPTH} nodes inside one another")));
+        }
+        let weights: Vec<Ratio> = children.iter().map(|child| child.weight).collect();
+        let priorities: Vec<i64> = children.iter().map(|child| child.priority).collect();
+        let names: Vec<String> = children.iter().enumerate().map(|(at, child)| child.name(at)).collect();
+        let path_of = |at: usize| format!("{path}.{}", names[at]);
+        if let Some(at) = weights.iter().position(|weight| *weight == Ratio::ZERO) {
+            return Err(fault(&path_of(at), "weight", Some("0".to_owned()), "expected a weight above 0"));
+        }
+        let mut sorted: Vec<usize> = (0..names.len()).collect();
+        sorted.sort_by_key(|at| &names[*at]);
+        if let Some(pair) = sorted.windows(2).find(|pair| names[pair[0]] == names[pair[1]]) {
+            let expected = "expected each child of a node once, but a sibling has the same label";
+            return Err(fault(&path_of(pair[1]), "label", Some(format!("{:?}", names[pair[1]])), expected));
+        }
+        if let Discipline::Ranked(function) = &discipline {
+            self.wants_hints |= function.reads().has_hints();
+        }
+        let order = match order {
+            Ordering::Exact => Order::Exact(ExactOrder::new(children.len())),
+            Ordering::Approximate(_, capacities) if capacities.is_empty() => {
+                return Err(fault(path, "order", None, "expected at least one queue"));
+            }
+            Ordering::Approximate(decider, capacities) => {
+                self.asks = true;
+                Order::Approximate(ApproximateOrder::new(decider, &capacities, children.len()))
+            }
+        };
+        let exact = matches!(order, Order::Exact(_));
+        let bounded = capacity != Capacity::Unlimited;
+        self.asks |= bounded;
+        let at = self.inner.len();
+        self.inner.push(Inner {
+            place,
+            rule: Rule::new(discipline, &priorities, &weights),
+            order,
+            children: Box::default(),
+            room: bounded.then(|| Room::new(capacity)),
+        });
+        let mut links = Vec::with_capacity(children.len());
+        for (position, child) in children.into_iter().enumerate() {
+            let (link, shaped) = self.add(child, at as u32, position as u32, &path_of(position), depth + 1)?;
+            if shaped && !exact {
+                let expected =
+                    "expected an exact order above a shaped node: a decider may refuse what was admitted already";
+                return Err(fault(path, "order", None, expected));
+            }
+            links.push((link, shaped));
+        }
+        let shaped = bucket.is_some() || links.iter().any(|(_, shaped)| *shaped);
+        self.inner[at].children = links.into_iter().map(|(link, _)| link).collect();
+        Ok((Link::Inner(at as u32), shaped))
+    }
+
+    /// The path to `leaf`.
+    fn path_of(&self, leaf: usize) -> String {
+        self.paths[leaf].clone()
+    }
+
+    fn finish(self, classifier: Classifier) -> Tree<T> {
+        Tree {
+            inner: self.inner.into(),
+            leaves: self.leaves.into(),
+            classifier,
+            shapers: self.shapers,
+            shaped: self.shaped.into(),
+            asleep: SlotHeap::default(),
+            sleepers: 0,
+            packets: 0,
+            bytes: 0,
+            asks: self.asks,
+            wants_hints: self.wants_hints,
+            hinted: None,
+        }
+    }
+}
+
+impl<T: Item> Node<T> {
+    /// Its label, or its position among its siblings.
+    fn name(&self, position: usize) -> String {
+        self.label.clone().unwrap_or_else(|| position.to_string())
+    }
+}
+
+/// How many queues a leaf has, and whether it wants hints.
+fn look_at<T: Item>(scheduler: &mut LeafScheduler<T>) -> (usize, bool) {
+    match scheduler {
+        LeafScheduler::Fifo(fifo) => (fifo.queues(), false),
+        LeafScheduler::Pifo(pifo) => (pifo.queues(), false),
+        LeafScheduler::Other(other) => (other.queues(), other.wants_hints()),
+    }
+}
+
+const _: () = assert!(Rank::MAX.get() < u64::MAX, "a key of the order is never NONE");

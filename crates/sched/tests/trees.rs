@@ -1,0 +1,593 @@
+//! Trees against a second form of their rules, and against properties that follow from them.
+
+use pifolab_sched::schedulers::{
+    Fifo, FifoParams, Packs, PacksParams, Pieo, PieoParams, Pifo, PifoParams, SpPifo, SpPifoParams,
+};
+use pifolab_sched::tree::{Discipline, Field, Node, Policy, TokenBucket, Tree};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_units::{Bytes, Rank, Rate, Ratio, Time};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+
+/// Linear congruential numbers: the same on every machine.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}
+
+fn packet(id: u64, flow: u32, size: u32, now: u64) -> Packet {
+    Packet { id, flow, size, rank: Rank::from(id as u32 % 97), arrival: Time::from_ps(now) }
+}
+
+fn pop(tree: &mut impl Scheduler, now: u64) -> Option<Packet> {
+    match tree.dequeue(Time::from_ps(now)) {
+        Dequeued::Packet { packet, .. } => Some(packet),
+        Dequeued::Empty => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The rules of policies in their second form: without inner PIFOs. Which child is next is worked out at each pop from the
+/// state of the node and from what waits below.
+enum Second {
+    Leaf { class: String, waiting: VecDeque<u64> },
+    Strict { children: Vec<Second> },
+    Turns { children: Vec<Second>, turn: usize },
+    Fair { children: Vec<Share> },
+}
+
+/// Of a fair node: a child, its weight, its finish tag, and the ranks of its packets, each with a number that says when it was pushed.
+/// Times are in 1/2520 of a unit, a multiple of every weight up to 10.
+struct Share {
+    child: Second,
+    weight: u128,
+    finish: u128,
+    ranks: VecDeque<(u128, u64)>,
+}
+
+const GRID: u128 = 2_520;
+
+impl Second {
+    fn new(policy: &Policy) -> Self {
+        match policy {
+            Policy::Fifo(class) => Self::Leaf { class: class.clone(), waiting: VecDeque::new() },
+            Policy::Strict(children) => {
+                Self::Strict { children: children.iter().map(|(child, _)| Self::new(child)).collect() }
+            }
+            Policy::RoundRobin(children) => Self::Turns { children: children.iter().map(Self::new).collect(), turn: 0 },
+            Policy::WeightedFair(children) => Self::Fair {
+                children: children
+                    .iter()
+                    .map(|(child, weight)| Share {
+                        child: Self::new(child),
+                        weight: u128::from(weight.ratio().unwrap().numerator()),
+                        finish: 0,
+                        ranks: VecDeque::new(),
+                    })
+                    .collect(),
+            },
+        }
+    }
+
+    fn holds(&self) -> bool {
+        match self {
+            Self::Leaf { waiting, .. } => !waiting.is_empty(),
+            Self::Strict { children } | Self::Turns { children, .. } => children.iter().any(Self::holds),
+            Self::Fair { children } => children.iter().any(|share| share.child.holds()),
+        }
+    }
+
+    /// Whether it took the packet; `number` counts all packets.
+    fn push(&mut self, id: u64, of: &str, bytes: u32, now: u64, number: u64) -> bool {
+        match self {
+            Self::Leaf { class, waiting } => {
+                let mine = class == of;
+                waiting.extend(mine.then_some(id));
+                mine
+            }
+            Self::Strict { children } | Self::Turns { children, .. } => {
+                children.iter_mut().any(|child| child.push(id, of, bytes, now, number))
+            }
+            Self::Fair { children } => children.iter_mut().any(|share| {
+                let taken = share.child.push(id, of, bytes, now, number);
+                if taken {
+                    let rank = share.finish.max(u128::from(now) * GRID);
+                    share.finish = rank + u128::from(bytes) * GRID / share.weight;
+                    share.ranks.push_back((rank, number));
+                }
+                taken
+            }),
+        }
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        match self {
+            Self::Leaf { waiting, .. } => waiting.pop_front(),
+            Self::Strict { children } => children.iter_mut().find(|child| child.holds())?.pop(),
+            Self::Turns { children, turn } => {
+                let count = children.len();
+                let next = (0..count).map(|step| (*turn + step) % count).find(|child| children[*child].holds())?;
+                *turn = (next + 1) % count;
+                children[next].pop()
+            }
+            Self::Fair { children } => {
+                let share =
+                    children.iter_mut().filter(|share| share.child.holds()).min_by_key(|share| share.ranks[0])?;
+                share.ranks.pop_front();
+                share.child.pop()
+            }
+        }
+    }
+}
+
+/// A random policy of at most `leaves` leaves, whose classes are counted up from `first`.
+fn random_policy(draws: &mut Draws, depth: u32, leaves: &mut u64, names: &mut u64) -> String {
+    if depth == 0 || *leaves <= 1 || draws.below(5) == 0 && depth < 6 {
+        *leaves = leaves.saturating_sub(1);
+        *names += 1;
+        return format!("fifo[class {}]", *names * 7_919 % 1_000);
+    }
+    let kind = draws.below(3);
+    let mut text = ["strict[", "rr[", "wfq["][kind as usize].to_owned();
+    for child in 0..2 + draws.below(4) {
+        if child > 0 {
+            if *leaves == 0 {
+                break;
+            }
+            text.push_str(", ");
+        }
+        let policy = random_policy(draws, depth - 1, leaves, names);
+        match kind {
+            0 => write!(text, "({policy}, {})", draws.below(5)).unwrap(),
+            1 => text.push_str(&policy),
+            _ => write!(text, "({policy}, {})", 1 + draws.below(10)).unwrap(),
+        }
+    }
+    text.push(']');
+    text
+}
+
+#[test]
+fn random_trees_agree_with_the_second_form_of_the_rules() {
+    let (mut deepest, mut most) = (0, 0);
+    for seed in 0..40 {
+        let mut draws = Draws(seed);
+        let text = random_policy(&mut draws, 1 + (seed % 6) as u32, &mut (1 + seed * 49 / 39), &mut 0);
+        let policy = Policy::parse(&text).unwrap();
+        let classes = policy.classes().into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let depth = |policy: &Policy| {
+            fn depth(policy: &Policy) -> usize {
+                policy.children().into_iter().map(|child| 1 + depth(child)).max().unwrap_or(0)
+            }
+            depth(policy)
+        };
+        deepest = deepest.max(depth(&policy));
+        most = most.max(classes.len());
+        let mut tree = Node::of_policy(&policy, Ratio::ONE, 2_520).build().unwrap();
+        let mut second = Second::new(&policy);
+        let (mut now, mut popped) = (0, 0);
+        // Phases of arrivals and of departures, so that leaves fill and run empty; times and sizes of few values, so
+        // that there are ties.
+        for operation in 0..100_000u64 {
+            let arrivals = if (operation / 500) % 2 == 0 { 6 } else { 4 };
+            if draws.below(10) < arrivals {
+                let (class, bytes) = (draws.below(classes.len() as u64), 10 * (1 + draws.below(4) as u32));
+                now += 5 * draws.below(3);
+                let outcome = tree.enqueue(packet(operation, class as u32, bytes, now), Time::from_ps(now));
+                assert!(outcome.is_admitted());
+                assert!(second.push(operation, &classes[class as usize], bytes, now, operation));
+            } else {
+                let got = pop(&mut tree, now).map(|packet| packet.id);
+                assert_eq!(got, second.pop(), "{policy}, operation {operation}");
+                popped += usize::from(got.is_some());
+            }
+        }
+        assert!(popped > 30_000, "{popped} were popped");
+    }
+    assert!(deepest == 6 && most >= 40, "depth {deepest}, {most} leaves");
+}
+
+#[test]
+fn a_tree_of_one_leaf_decides_as_its_leaf() {
+    type Make = fn() -> Box<dyn Scheduler + Send>;
+    let makes: [Make; 5] = [
+        || Box::new(<Fifo>::new(FifoParams { capacity: Capacity::Bytes(20_000) }).unwrap()),
+        || Box::new(<Pifo>::new(PifoParams::packets(20)).unwrap()),
+        || Box::new(<SpPifo>::new(SpPifoParams::uniform(4, 5)).unwrap()),
+        || Box::new(<Packs>::new(PacksParams::uniform(4, 5, 20)).unwrap()),
+        || Box::new(<Pieo>::new(PieoParams { capacity: Capacity::Packets(20) }).unwrap()),
+    ];
+    for (index, make) in makes.into_iter().enumerate() {
+        // As the tree itself, and as the only child of an only child.
+        let bare = Node::leaf(make()).build().unwrap();
+        let inside = Node::inner(Discipline::Stfq)
+            .child(Node::inner(Discipline::RoundRobin).child(Node::leaf(make())))
+            .build()
+            .unwrap();
+        for mut tree in [bare, inside] {
+            let (mut leaf, mut draws, mut refused) = (make(), Draws(9), 0);
+            for step in 0..20_000 {
+                let now = Time::from_ps(step);
+                if draws.below(20) < 11 {
+                    let (size, rank, hold) = (40 + draws.below(1_460) as u32, draws.below(60) as u32, draws.below(40));
+                    let offer = || Packet { id: step, flow: 3, size, rank: Rank::from(rank), arrival: now };
+                    let eligible = Time::from_ps(step + hold);
+                    let outcome = leaf.enqueue_eligible(offer(), eligible, now);
+                    refused += usize::from(!matches!(outcome, Enqueued::Admitted { .. }));
+                    assert_eq!(tree.enqueue_eligible(offer(), eligible, now), outcome);
+                } else {
+                    assert_eq!(tree.dequeue(now), leaf.dequeue(now), "scheduler {index}, step {step}");
+                }
+                assert_eq!((tree.len(), tree.backlog()), (leaf.len(), leaf.backlog()));
+                let lengths = |scheduler: &dyn Inspect| {
+                    (0..scheduler.queues()).map(|queue| scheduler.queue_len(queue)).collect::<Vec<_>>()
+                };
+                assert_eq!(lengths(&tree), lengths(&leaf));
+            }
+            assert!(refused > 100, "{refused} were refused or pushed others out");
+        }
+    }
+}
+
+fn pifo(packets: u32) -> Pifo {
+    Pifo::new(PifoParams::packets(packets)).unwrap()
+}
+
+/// Leaves with small buffers of several kinds below nodes of several kinds, some with bounds of their own.
+fn mixed() -> Tree {
+    let leaf = |flow: u64| -> Node {
+        match flow % 4 {
+            0 => Node::leaf(pifo(5)),
+            1 => Node::leaf(Fifo::new(FifoParams { capacity: Capacity::Bytes(5_000) }).unwrap()),
+            2 => {
+                Node::leaf(Box::new(<Packs>::new(PacksParams::uniform(2, 3, 8)).unwrap()) as Box<dyn Scheduler + Send>)
+            }
+            _ => Node::leaf(Box::new(<Pieo>::new(PieoParams { capacity: Capacity::Packets(4) }).unwrap())
+                as Box<dyn Scheduler + Send>),
+        }
+        .takes([flow..=flow])
+        .weight(1 + flow as u32)
+        .priority(-(flow as i64))
+    };
+    let node = |discipline, flows: std::ops::Range<u64>| {
+        flows.fold(Node::inner(discipline), |node, flow| node.child(leaf(flow)))
+    };
+    let bucket = TokenBucket { rate: Rate::from_gbps(6), burst: Bytes(3_000) };
+    let wall_clock = Discipline::WallClock { ps_per_byte: Ratio::new(800, 1).unwrap(), ticks_per_ps: 256 };
+    Node::inner(Discipline::Stfq)
+        .child(node(Discipline::Strict, 0..5).capacity(Capacity::Packets(12)))
+        .child(node(Discipline::Drr { quantum_bytes: 700 }, 5..9).shaped(bucket))
+        .child(
+            Node::inner(wall_clock)
+                .child(node(Discipline::RoundRobin, 9..12).weight(3).capacity(Capacity::Bytes(9_000)))
+                .child(leaf(12)),
+        )
+        .capacity(Capacity::Packets(40))
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn packets_are_conserved_by_path() {
+    let mut tree = mixed();
+    let mut draws = Draws(5);
+    // What each queue holds, by the outcomes alone.
+    let mut held: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
+    let [mut sent, mut refused, mut evicted, mut waited] = [0; 4];
+    for step in 0..200_000u64 {
+        // 150 ns a step: a packet of 1,500 bytes takes 1.2 us at 10 Gb/s.
+        let now = Time::from_ns(150 * step);
+        if draws.below(100) < if step / 1_000 % 2 == 0 { 60 } else { 40 } {
+            let (flow, size, rank) = (draws.below(13) as u32, 64 + draws.below(1_437) as u32, draws.below(30) as u32);
+            let offer = Packet { id: step, flow, size, rank: Rank::from(rank), arrival: now };
+            let eligible = Time::from_ns(150 * (step + draws.below(30)));
+            match tree.enqueue_eligible(offer, eligible, now) {
+                Enqueued::Admitted { queue, .. } => drop(held.insert(step, (queue, size))),
+                Enqueued::Evicted { queue, victims, .. } => {
+                    held.insert(step, (queue, size));
+                    for victim in victims {
+                        evicted += 1;
+                        assert!(held.remove(&victim.id).is_some(), "{} was pushed out twice", victim.id);
+                        assert_eq!(victim.flow, flow, "a leaf pushes out its own packets");
+                    }
+                }
+                Enqueued::Dropped { packet, .. } => {
+                    refused += 1;
+                    assert_eq!(packet.id, step);
+                }
+            }
+        } else {
+            match tree.dequeue(now) {
+                Dequeued::Packet { packet, queue } => {
+                    sent += 1;
+                    assert_eq!(held.remove(&packet.id), Some((queue, packet.size)));
+                }
+                Dequeued::NotBefore(time) => {
+                    waited += 1;
+                    assert!(time > now && !held.is_empty());
+                }
+                Dequeued::Empty => assert!(held.is_empty(), "{} packets are held", held.len()),
+                Dequeued::Dropped { .. } => panic!("nothing is dropped at dequeue here"),
+            }
+        }
+        assert_eq!(tree.len(), held.len());
+        if step % 64 == 0 {
+            assert_eq!(tree.backlog().0, held.values().map(|(_, size)| u64::from(*size)).sum::<u64>());
+            for queue in 0..tree.queues() {
+                let of_queue = held.values().filter(|(of, _)| *of as usize == queue).count();
+                assert_eq!(tree.queue_len(queue), of_queue);
+                assert_eq!(tree.queue_at(&tree.path(queue)), Some(queue));
+            }
+        }
+    }
+    let counts = [sent, refused, evicted, waited];
+    assert!(counts.iter().all(|count| *count > 1_000), "sent, refused, pushed out, waited: {counts:?}");
+    // Whatever is left comes out.
+    let mut now = 200_000 * 150_000;
+    while !held.is_empty() {
+        match tree.dequeue(Time::from_ps(now)) {
+            Dequeued::Packet { packet, .. } => assert!(held.remove(&packet.id).is_some()),
+            Dequeued::NotBefore(time) => now = time.as_ps(),
+            other => panic!("{other:?}, {} packets are held", held.len()),
+        }
+    }
+    assert_eq!(tree.dequeue(Time::from_ps(now)), Dequeued::Empty);
+}
+
+#[test]
+fn a_refused_packet_enters_no_node() {
+    // Two leaves of one packet each, in turn. Refused packets must not use up the turns of the second leaf.
+    let leaf =
+        |flow: u64| Node::leaf(Fifo::new(FifoParams { capacity: Capacity::Packets(3) }).unwrap()).takes([flow..=flow]);
+    let mut tree = Node::inner(Discipline::RoundRobin).child(leaf(0)).child(leaf(1)).build().unwrap();
+    let offer = |tree: &mut Tree, id, flow| tree.enqueue(packet(id, flow, 100, 0), Time::ZERO).is_admitted();
+    for id in 0..10 {
+        assert_eq!(offer(&mut tree, id, 0), id < 3);
+    }
+    for id in 10..13 {
+        assert!(offer(&mut tree, id, 1));
+    }
+    let order: Vec<u64> = std::iter::from_fn(|| pop(&mut tree, 0)).map(|packet| packet.id).collect();
+    assert_eq!(order, [0, 10, 1, 11, 2, 12]);
+}
+
+#[test]
+fn a_full_node_refuses_what_its_leaf_would_have_taken() {
+    let mut tree = Node::inner(Discipline::Strict)
+        .child(Node::leaf(pifo(9)).takes([0..=0]))
+        .child(Node::fifo().takes_the_rest())
+        .capacity(Capacity::Packets(2))
+        .build()
+        .unwrap();
+    assert!(tree.enqueue(packet(0, 7, 100, 0), Time::ZERO).is_admitted());
+    assert!(tree.enqueue(packet(1, 0, 100, 0), Time::ZERO).is_admitted());
+    let outcome = tree.enqueue(packet(2, 0, 100, 0), Time::ZERO);
+    assert!(matches!(outcome, Enqueued::Dropped { packet: Packet { id: 2, .. }, reason: DropReason::Full }));
+    assert_eq!(pop(&mut tree, 0).unwrap().id, 1);
+    assert!(tree.enqueue(packet(3, 0, 100, 0), Time::ZERO).is_admitted());
+    assert_eq!((tree.len(), tree.capacity()), (2, Capacity::Packets(2)));
+}
+
+#[test]
+fn a_packet_that_is_pushed_out_takes_the_last_index_of_its_child() {
+    // A PIFO leaf of two packets and a FIFO leaf, ranked by the ranks of the packets that arrive: indices 5 a, 3 a, 4 b. The
+    // arrival of rank 1 pushes out the packet of rank 5; index 1 a joins and index 5 a, the last of a, goes.
+    let carried = Discipline::Ranked(Box::new(pifolab_sched::ranks::Carried));
+    let mut tree = Node::inner(carried)
+        .child(Node::leaf(pifo(2)).takes([0..=0]))
+        .child(Node::fifo().takes([1..=1]))
+        .build()
+        .unwrap();
+    let offer = |tree: &mut Tree, id, flow, rank: u32| {
+        tree.enqueue(Packet { id, flow, size: 100, rank: Rank::from(rank), arrival: Time::ZERO }, Time::ZERO)
+    };
+    for (id, flow, rank) in [(0, 0, 5), (1, 0, 3), (2, 1, 4)] {
+        assert!(offer(&mut tree, id, flow, rank).is_admitted());
+    }
+    let Enqueued::Evicted { victims, .. } = offer(&mut tree, 3, 0, 1) else { panic!("the leaf was full") };
+    assert_eq!(victims.iter().map(|victim| victim.id).collect::<Vec<_>>(), [0]);
+    let order: Vec<u64> = std::iter::from_fn(|| pop(&mut tree, 0)).map(|packet| packet.id).collect();
+    assert_eq!(order, [3, 1, 2]);
+}
+
+#[test]
+fn siblings_that_are_backlogged_get_fair_shares_over_every_interval() {
+    const LARGEST: u64 = 1_500;
+    for seed in 0..30 {
+        let mut draws = Draws(seed);
+        let children = 2 + draws.below(5);
+        // Weights of few digits, and others for which no common unit is fine enough.
+        let weights: Vec<u64> = (0..children)
+            .map(|_| if seed % 2 == 0 { 1 + draws.below(9) } else { 1 + draws.below(1_000_000) })
+            .collect();
+        let fair = (0..children).fold(Node::inner(Discipline::Stfq), |node, child| {
+            node.child(Node::fifo().takes([child..=child]).weight(weights[child as usize] as u32))
+        });
+        // The node that is measured is not the root: it is served when its turn comes.
+        let mut tree =
+            Node::inner(Discipline::RoundRobin).child(fair).child(Node::fifo().takes_the_rest()).build().unwrap();
+        let (mut id, mut waiting, mut sent) = (0, vec![0u64; children as usize], vec![0u64; children as usize]);
+        // For each child the services of all since it was last without a packet, at each pop.
+        let mut history: Vec<(Vec<u64>, Vec<bool>)> = Vec::new();
+        for _ in 0..400 {
+            for _ in 0..draws.below(5) {
+                let flow = draws.below(children + 1);
+                let size = 40 + draws.below(LARGEST - 39) as u32;
+                assert!(tree.enqueue(packet(id, flow as u32, size, 0), Time::ZERO).is_admitted());
+                waiting.iter_mut().skip(flow as usize).take(1).for_each(|count| *count += 1);
+                id += 1;
+            }
+            for _ in 0..draws.below(5) {
+                let backlogged: Vec<bool> = waiting.iter().map(|count| *count > 0).collect();
+                history.push((sent.clone(), backlogged));
+                let Some(packet) = pop(&mut tree, 0) else { continue };
+                let flow = packet.flow as usize;
+                if let Some(count) = waiting.get_mut(flow) {
+                    *count -= 1;
+                    sent[flow] += u64::from(packet.size);
+                }
+            }
+        }
+        history.push((sent.clone(), waiting.iter().map(|count| *count > 0).collect()));
+        let mut intervals = 0;
+        for i in 0..children as usize {
+            for j in 0..i {
+                let (wi, wj) = (i128::from(weights[i]), i128::from(weights[j]));
+                let most = i128::from(LARGEST) * (wi + wj);
+                let mut from = 0;
+                while from < history.len() {
+                    let both = |at: usize| history[at].1[i] && history[at].1[j];
+                    // Backlogged at each pop of the interval; what is sent by the end of it is in the entry behind.
+                    let until = (from..history.len() - 1).find(|at| !both(*at)).unwrap_or(history.len() - 1);
+                    for start in from..until {
+                        for end in start + 1..=until {
+                            let work = |child: usize| i128::from(history[end].0[child] - history[start].0[child]);
+                            let gap = (work(i) * wj - work(j) * wi).abs();
+                            assert!(gap <= most, "seed {seed}: {gap} > {most}, weights {wi}, {wj}");
+                            intervals += 1;
+                        }
+                    }
+                    from = until + 1;
+                }
+            }
+        }
+        assert!(intervals > 1_000, "seed {seed}: {intervals} intervals");
+    }
+}
+
+#[test]
+fn deficit_round_robin_shares_by_bytes() {
+    let leaf = |flow: u64| Node::fifo().takes([flow..=flow]);
+    let mut tree = Node::inner(Discipline::Drr { quantum_bytes: 500 })
+        .child(leaf(0).weight(3))
+        .child(leaf(1).weight(1))
+        .build()
+        .unwrap();
+    for id in 0..4_000 {
+        let (flow, size) = if id % 2 == 0 { (0, 1_500) } else { (1, 100) };
+        assert!(tree.enqueue(packet(id, flow, size, 0), Time::ZERO).is_admitted());
+    }
+    let mut sent = [0u64; 2];
+    for _ in 0..1_000 {
+        let packet = pop(&mut tree, 0).unwrap();
+        sent[packet.flow as usize] += u64::from(packet.size);
+    }
+    assert!(sent[0].abs_diff(3 * sent[1]) <= 3 * 1_500, "{sent:?}");
+}
+
+#[test]
+fn a_decider_orders_children_in_the_place_of_a_pifo() {
+    // SP-PIFO on child indices with one queue is first-in first-out; with many it is close to PIFO, and conserves packets.
+    let node = |queues: usize| {
+        let (decider, capacities) = <SpPifo>::new(SpPifoParams::uniform(queues, 1)).unwrap().into_parts();
+        let carried = Discipline::Ranked(Box::new(pifolab_sched::ranks::Carried));
+        let unbounded = capacities.iter().map(|_| Capacity::Unlimited).collect();
+        (0..4u64)
+            .fold(Node::inner(carried), |node, flow| node.child(Node::leaf(pifo(9)).takes([flow..=flow])))
+            .ordered_by(Box::new(decider), unbounded)
+    };
+    let inversions = |mut tree: Tree| {
+        let (mut draws, mut inverted, mut held) = (Draws(3), 0, Vec::new());
+        for id in 0..20_000u64 {
+            let (flow, rank) = (draws.below(4) as u32, draws.below(100) as u32);
+            let offer = Packet { id, flow, size: 100, rank: Rank::from(rank), arrival: Time::ZERO };
+            match tree.enqueue(offer, Time::ZERO) {
+                Enqueued::Admitted { .. } => held.push((id, rank)),
+                Enqueued::Evicted { victims, .. } => {
+                    held.push((id, rank));
+                    held.retain(|(id, _)| victims.iter().all(|victim| victim.id != *id));
+                }
+                Enqueued::Dropped { .. } => {}
+            }
+            if draws.below(10) < 9 {
+                let Some(packet) = pop(&mut tree, 0) else { continue };
+                let at = held.iter().position(|(id, _)| *id == packet.id).unwrap();
+                let (_, rank) = held.swap_remove(at);
+                inverted += usize::from(held.iter().any(|(_, other)| *other < rank));
+            }
+            assert_eq!(tree.len(), held.len());
+        }
+        inverted
+    };
+    let (one, eight) = (inversions(node(1).build().unwrap()), inversions(node(8).build().unwrap()));
+    assert!(eight * 2 < one, "{eight} inversions with eight queues, {one} with one");
+}
+
+#[test]
+fn a_shaped_node_is_held_to_its_rate_while_others_go_on() {
+    // 8 Mb/s: a byte takes a microsecond. The shaped child has the higher priority.
+    let bucket = TokenBucket { rate: Rate::from_bps(8_000_000).unwrap(), burst: Bytes(1_000) };
+    let mut tree = Node::inner(Discipline::Strict)
+        .child(Node::fifo().takes([0..=0]).shaped(bucket))
+        .child(Node::fifo().takes([1..=1]).priority(1))
+        .build()
+        .unwrap();
+    for id in 0..4 {
+        assert!(tree.enqueue(packet(id, 0, 1_000, 0), Time::ZERO).is_admitted());
+    }
+    assert!(tree.enqueue(packet(4, 1, 1_000, 0), Time::ZERO).is_admitted());
+    let us = |us: u64| us * 1_000_000;
+    assert_eq!(pop(&mut tree, 0).unwrap().id, 0);
+    assert_eq!(pop(&mut tree, 0).unwrap().id, 4);
+    assert_eq!(tree.dequeue(Time::ZERO), Dequeued::NotBefore(Time::from_ps(us(1_000))));
+    assert_eq!(pop(&mut tree, us(1_000)).unwrap().id, 1);
+    // Two releases are due at once: both leave, one after the other.
+    assert_eq!(pop(&mut tree, us(3_000)).unwrap().id, 2);
+    assert_eq!(pop(&mut tree, us(3_000)).unwrap().id, 3);
+    assert_eq!(tree.dequeue(Time::from_ps(us(3_000))), Dequeued::Empty);
+}
+
+#[test]
+fn a_tree_that_cannot_be_built_is_refused_with_the_path() {
+    let error = |node: Node| node.build().map(|_| ()).unwrap_err().to_string();
+    let leaf = |flow: u64| Node::fifo().takes([flow..=flow]);
+    let strict = || Node::inner(Discipline::Strict);
+    assert_eq!(error(strict()), "tree: child is missing: expected at least one child");
+    assert_eq!(
+        error(strict().child(leaf(0)).child(strict().label("tenants").child(leaf(1).weight(0)))),
+        "tree.tenants.0: weight = 0: expected a weight above 0"
+    );
+    assert_eq!(
+        error(strict().child(leaf(0).label("a")).child(leaf(1).label("a"))),
+        "tree.a: label = \"a\": expected each child of a node once, but a sibling has the same label"
+    );
+    assert_eq!(
+        error(strict().child(leaf(0)).child(Node::fifo().label("web"))),
+        "tree.web: takes is missing: expected values of flow that this leaf takes, or the rest"
+    );
+    assert_eq!(
+        error(strict().child(leaf(3)).child(Node::fifo().takes([0..=2, 3..=4]))),
+        "tree.1: takes = 3: expected each flow in one leaf, but tree.0 takes it as well"
+    );
+    assert_eq!(
+        error(strict().child(Node::fifo().takes_the_rest()).child(Node::fifo().takes_the_rest())),
+        "tree.1: takes = \"rest\": expected one such leaf, but tree.0 takes the rest as well"
+    );
+}
+
+#[test]
+fn packets_are_sorted_by_flow_size_or_rank() {
+    for (field, offers) in [
+        (Field::Flow, [(5, 100, 9, Some(0)), (6, 100, 9, Some(1)), (70_000, 1, 1, Some(0)), (8, 5, 5, None)]),
+        (Field::Size, [(0, 5, 9, Some(0)), (0, 1_500, 9, None), (0, 6, 1, Some(1)), (0, 70_000, 0, Some(0))]),
+        (Field::Rank, [(0, 9, 5, Some(0)), (0, 9, 7, None), (0, 9, 6, Some(1)), (0, 9, 80_000, Some(0))]),
+    ] {
+        let mut tree = Node::inner(Discipline::Strict)
+            .child(Node::fifo().takes([5..=5, 60_000..=90_000]))
+            .child(Node::fifo().takes([6..=6]))
+            .build_by(field)
+            .unwrap();
+        for (flow, size, rank, leaf) in offers {
+            let offer = Packet { id: 0, flow, size, rank: Rank::from(rank), arrival: Time::ZERO };
+            match (tree.enqueue(offer, Time::ZERO), leaf) {
+                (Enqueued::Admitted { queue, .. }, Some(leaf)) => assert_eq!(queue, leaf, "{field:?}"),
+                (Enqueued::Dropped { reason: DropReason::Admission, .. }, None) => {}
+                (outcome, leaf) => panic!("{field:?}: {outcome:?}, expected leaf {leaf:?}"),
+            }
+        }
+    }
+}
