@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -307,6 +308,24 @@ def test_a_worker_that_is_killed_while_it_starts_is_replaced(tmp_path: Path):
         assert "4 runs: 4 run" in sweep.out
     assert len(list((tmp_path / "path").glob("killed-*"))) == 3
     assert len(Store(tmp_path / "store", create=False).keys()) == 4
+
+
+def test_a_worker_that_nobody_listens_to_ends_without_a_word():
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "pifolab.sweep.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert worker.stdout is not None
+    # As when the sweep was killed while its worker started; the end of its input comes later.
+    worker.stdout.close()
+    assert worker.wait(HANGS_S) == 0
+    assert worker.stderr is not None
+    assert worker.stderr.read() == b""
+    assert worker.stdin is not None
+    worker.stdin.close()
+    worker.stderr.close()
 
 
 def test_workers_that_never_start_end_the_sweep_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -127,8 +127,12 @@ class Pool:
         self._failed_starts = 0
 
     def __enter__(self) -> Pool:
-        for number in range(self._count):
-            self._start(number)
+        try:
+            for number in range(self._count):
+                self._start(number)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(

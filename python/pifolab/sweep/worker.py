@@ -110,8 +110,12 @@ def _sample(job: dict[str, Any], seconds: float) -> dict[str, Any]:
 
 
 def _say(answers: TextIO, answer: dict[str, Any]) -> None:
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
+    try:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    except BrokenPipeError:
+        # Whoever started it was killed: there is nobody to tell.
+        os._exit(0)
 
 
 if __name__ == "__main__":
