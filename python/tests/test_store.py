@@ -104,6 +104,12 @@ FORGED = {
         store, key, files={"manifest.json": "0" * 64, "/etc/passwd": "0" * 64}
     ),
     "a digest of another type": lambda store, key: sealed_record(store, key, files={"manifest.json": 5}),
+    "a time that is a text": lambda store, key: sealed_record(store, key, elapsed_s="x"),
+    "a time that is none": lambda store, key: sealed_record(store, key, elapsed_s=float("nan")),
+    "memory below nothing": lambda store, key: sealed_record(store, key, peak_memory_bytes=-1),
+    "a name that is a list": lambda store, key: sealed_record(store, key, name=["a"]),
+    "a host that is a table": lambda store, key: sealed_record(store, key, host={"a": "b"}),
+    "neither complete nor not": lambda store, key: sealed_record(store, key, complete=1),
     "another run": lambda store, key: sealed_record(store, key, run="f" * 32),
     "a list": lambda store, key: b"[]\n",
     "a number": lambda store, key: b"5",

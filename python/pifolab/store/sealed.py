@@ -19,6 +19,15 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
+#: What the values of a record are, where it has them: they become columns.
+_VALUES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "code", "started", "host"), (str,)),
+    **dict.fromkeys(("elapsed_s", "encoding_s"), (int, float)),
+    **dict.fromkeys(("process", "peak_memory_bytes"), (int,)),
+    "complete": (bool,),
+}
+
+
 class DamagedError(Exception):
     """Content that is not what was written; the text says in which way, without naming the file."""
 
@@ -75,6 +84,12 @@ def read_record(content: bytes, key: str) -> RunRecord:
     about = unseal(content)
     if about.get("run") != key:
         raise DamagedError("belongs to another run")
+    for name, kinds in _VALUES.items():
+        value: Any = about.get(name)
+        # True is an integer to Python.
+        fits = isinstance(value, kinds) and isinstance(value, bool) == (kinds == (bool,))
+        if name in about and not (fits and (isinstance(value, (str, bool)) or 0 <= value < 2**63)):
+            raise DamagedError(f"has a value of {name} that is none")
     files = about.pop("files", None)
     if not isinstance(files, dict) or "manifest.json" not in files:
         raise DamagedError("does not list the files of a run")
