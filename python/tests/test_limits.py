@@ -180,6 +180,19 @@ def test_a_file_that_never_ends_is_refused_whatever_it_is_meant_to_be(tmp_path: 
     assert "emory" not in line
 
 
+def test_a_figure_that_does_not_fit_on_the_disk_is_not_left_in_half(tmp_path: Path):
+    (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "pifo"\n[[scheduler]]\nname = "sp-pifo"\n')
+    (tmp_path / "s.toml").write_text('scenario = "x.toml"\nmetrics = ["inversions"]\nseeds = [1, 2, 3]\n')
+    ran = limited(tmp_path, 1 << 30, "sweep", "s.toml", "--store", "store")
+    assert ran.returncode == 0, ran.stderr
+    ran = limited(tmp_path, 4_000, "results", "store", "--figures", "drawn")
+    assert ran.returncode == 2, ran.stderr
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("pifolab: drawn/s-inversions.")
+    assert line.endswith(": cannot be written: File too large")
+    assert list((tmp_path / "drawn").iterdir()) == []
+
+
 def answering(enqueue: str = "return None", dequeue: str = "return None", queues: int = 2, bounds: str = "None"):
     scope: dict[str, object] = {}
     exec(

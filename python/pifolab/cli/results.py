@@ -219,11 +219,14 @@ def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argp
     for metric in dict.fromkeys(group.metric for group in found):
         figure = draw_metric([group for group in found if group.metric == metric], arguments.x, arguments.panel)
         drawn.append((metric, figure))
-    folder.mkdir(parents=True, exist_ok=True)
-    for metric, figure in drawn:
-        safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in metric)
-        for file in save(figure, folder / f"{name}-{safe}"):
-            print(file)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for metric, figure in drawn:
+            safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in metric)
+            for file in save(figure, folder / f"{name}-{safe}"):
+                print(file)
+    except OSError as error:
+        raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror}") from None
     of = store.sweep_runs(_named(store, name)).height
     if arguments.where is None and runs.height < of:
         print(f"{runs.height} of {of} runs are finished")

@@ -157,7 +157,13 @@ def quantity(value: float) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = FORMATS) -> list[Path]:
-    """Write `figure` as `path` with each of the `formats` as its ending, and return the files."""
+    """Write `figure` as `path` with each of the `formats` as its ending, each whole or not at all; return the files.
+
+    Raises
+    ------
+    OSError
+        A file cannot be written; the error has its name.
+    """
     written = []
     with figure_style(), warnings.catch_warnings():
         # A letter that the font does not have stays text in SVG, and a box in the others.
@@ -166,7 +172,14 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = 
             target = Path(path).with_suffix(f".{ending}")
             # Without a date: the same data give the same file.
             metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending, {})
-            with writing(target):
-                figure.savefig(target, metadata=metadata)
+            temporary = target.with_name(f".{target.name}.partial-{os.getpid()}")
+            try:
+                with writing(target):
+                    figure.savefig(temporary, format=ending, metadata=metadata)
+                    temporary.replace(target)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, os.fspath(target)) from None
+            finally:
+                temporary.unlink(missing_ok=True)
             written.append(target)
     return written
