@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pifolab.errors import InputError
 
-__all__ = ["check_absent", "whole_file", "whole_folder", "writing"]
+__all__ = ["check_absent", "replaced_file", "whole_file", "whole_folder", "writing"]
 
 
 def check_absent(folder: Path) -> None:
@@ -119,6 +119,19 @@ def whole_file(file: Path) -> Iterator[Path]:
     ['flows.csv']
     """
     check_absent(file)
+    with replaced_file(file) as temporary:
+        yield temporary
+
+
+@contextmanager
+def replaced_file(file: Path) -> Iterator[Path]:
+    """As `whole_file`, in place of a file of that name if there is one.
+
+    Raises
+    ------
+    InputError
+        It cannot be written; the text names it.
+    """
     if file.is_dir():
         raise InputError(f"{file}: is a folder: expected the name of a file")
     temporary = file.with_name(f".{file.name}.partial-{os.getpid()}")

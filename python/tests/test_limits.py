@@ -180,6 +180,31 @@ def test_a_file_that_never_ends_is_refused_whatever_it_is_meant_to_be(tmp_path: 
     assert "emory" not in line
 
 
+WORST = ["attack", "sp-pifo", "--packets", "6", "--ranks", "1..4"]
+
+
+@pytest.mark.parametrize(
+    ("file_bytes", "command", "file"),
+    [
+        (3_000, ["results", "store", "--table", "ranks", "--export", "out/e.csv"], "e.csv"),
+        (3_000, ["results", "store", "--table", "ranks", "--export", "out/e.parquet"], "e.parquet"),
+        (100, [*WORST, "--save", "out/w.json"], "w-a.json"),
+        (2_000, [*WORST, "--draw", "out/w.html"], "w.html"),
+    ],
+)
+def test_a_file_that_does_not_fit_on_the_disk_is_not_left_in_half(
+    tmp_path: Path, file_bytes: int, command: list[str], file: str
+):
+    (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "pifo"\n')
+    (tmp_path / "s.toml").write_text('scenario = "x.toml"\nmetrics = []\nseeds = [1]\n')
+    if command[0] == "results":
+        assert limited(tmp_path, 1 << 30, "sweep", "s.toml", "--store", "store").returncode == 0
+    (tmp_path / "out").mkdir()
+    ran = limited(tmp_path, file_bytes, *command)
+    assert (ran.returncode, ran.stderr) == (2, f"pifolab: out/{file}: cannot be written: File too large\n")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_a_figure_that_does_not_fit_on_the_disk_is_not_left_in_half(tmp_path: Path):
     (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "pifo"\n[[scheduler]]\nname = "sp-pifo"\n')
     (tmp_path / "s.toml").write_text('scenario = "x.toml"\nmetrics = ["inversions"]\nseeds = [1, 2, 3]\n')

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.adversary.explain import explain, names
 from pifolab.errors import InputError
+from pifolab.folder import replaced_file
 from pifolab.quantities import number
 
 if TYPE_CHECKING:
@@ -158,7 +159,6 @@ def _page(answer: Answer, drawing: Figure, path: Path) -> Path:
         Section("Step by step", [f'<div class="wide">{svg}</div>']),
         Section("What happened", [f"<pre>{escape(explain(answer))}</pre>"]),
     ]
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(page(title, lead, sections), encoding="utf-8")
-    temporary.replace(path)
+    with replaced_file(path) as temporary:
+        temporary.write_text(page(title, lead, sections), encoding="utf-8")
     return path

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
 from pifolab.errors import InputError, InternalError, PifolabError
+from pifolab.folder import replaced_file
 
 if TYPE_CHECKING:
     from pifolab.adversary.question import Answer
@@ -29,13 +30,11 @@ def save(answer: Answer, path: str | os.PathLike[str]) -> list[Path]:
             continue
         file = stem.with_name(f"{stem.name}-{side}.json")
         text = vector(answer, side, story[side]["moments"])
-        temporary = file.with_name(f".{file.name}.part")
-        temporary.write_text(text, encoding="utf-8")
-        outcome = _pifolab.replay_vector(str(temporary))
-        if outcome["mismatches"]:
-            temporary.unlink()
-            raise InternalError(f"the witness does not replay: {outcome['first']}")
-        temporary.replace(file)
+        with replaced_file(file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+            outcome = _pifolab.replay_vector(str(temporary))
+            if outcome["mismatches"]:
+                raise InternalError(f"the witness does not replay: {outcome['first']}")
         files.append(file)
     if not files:
         raise InputError("save: neither scheduler is one of the library's, so that there is nothing to replay")

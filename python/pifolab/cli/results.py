@@ -170,7 +170,7 @@ def _list(store: Store, name: str | None, runs: pl.DataFrame) -> int:
 def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
     import io
 
-    from pifolab.store.files import write_whole
+    from pifolab.folder import replaced_file
     from pifolab.sweep.results import joined_table
 
     file: Path = arguments.export
@@ -183,8 +183,8 @@ def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> 
     table = joined_table(store, arguments.table or "schedulers", keyed)
     buffer = io.BytesIO()
     (table.write_csv if file.suffix == ".csv" else table.write_parquet)(buffer)
-    file.absolute().parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, buffer.getvalue())
+    with replaced_file(file) as temporary:
+        temporary.write_bytes(buffer.getbuffer())
     print(f"{file}: {table.height} rows of {table.width} columns")
     return 0
 
