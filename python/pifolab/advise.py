@@ -66,6 +66,9 @@ PIECES = 5
 #: A trace with fewer packets than this says little about anything.
 FEWEST_PACKETS = 1000
 
+#: All packets are held in memory, and these take about four gigabytes.
+MOST_PACKETS = 20_000_000
+
 #: The load on the link unless its rate is given: enough that schedulers differ, as in PACKS.
 LOAD = 1.1
 
@@ -157,6 +160,10 @@ class Advice:
         return write_report(self, Path(folder))
 
 
+class _TooLongError(Exception):
+    """The trace has more packets than fit into memory."""
+
+
 class _Recorder(PythonScheduler):
     """Sends what arrives and remembers it: the way to see a trace as the simulator reads it."""
 
@@ -167,6 +174,8 @@ class _Recorder(PythonScheduler):
         self._held: list[Packet] = []
 
     def enqueue(self, packet: Packet, now_ns: int) -> None:
+        if len(self.seen) >= MOST_PACKETS:
+            raise _TooLongError
         self.seen.append((now_ns, packet.size_bytes, packet.flow, packet.rank))
         self._held.append(packet)
 
@@ -382,7 +391,13 @@ def _read(
     text = _scenario(trace, carried, 1_000_000_000_000, options, '[[scheduler]]\nname = "recorder"')
     if duration_s is not None:
         text = f"duration_s = {duration_s}\n" + text
-    result = complete(run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1))
+    try:
+        result = complete(run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1))
+    except _TooLongError:
+        raise InputError(
+            f"{trace}: has over {MOST_PACKETS:,} packets: expected at most so many, or a duration_s after which "
+            "the rest is left out"
+        ) from None
     if rank == _WHOLE_SIZE:
         sizes: dict[int, int] = {}
         for _, size, flow, _ in seen:

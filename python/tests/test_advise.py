@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,16 @@ def test_small_flows_are_told_by_their_size_in_the_whole_trace(tmp_path):
 def test_wrong_arguments_are_one_line_and_status_2(uniform, arguments, problem, capsys):
     assert main(["advise", "--trace", str(uniform), *arguments]) == 2
     assert problem in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_trace_that_does_not_fit_into_memory_is_refused_while_it_is_read(uniform, monkeypatch, capsys):
+    # `pifolab.advise` is the function: the module of that name stands behind it.
+    monkeypatch.setattr(sys.modules["pifolab.advise"], "MOST_PACKETS", 2_000)
+    assert main(["advise", "--trace", str(uniform)]) == 2
+    assert capsys.readouterr().err == (
+        f"pifolab: {uniform}: has over 2,000 packets: expected at most so many, or a duration_s after which the rest "
+        "is left out\n"
+    )
 
 
 def test_traces_that_say_nothing_are_refused(tmp_path, capsys):
