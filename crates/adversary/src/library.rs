@@ -128,7 +128,7 @@ struct Direct<S> {
 }
 
 impl<S: Scheduler<Probe> + Keyed + Clone + Send + 'static> Machine for Direct<S> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, probe: Probe) -> Enqueued<Probe> {
         let outcome = self.scheduler.enqueue(probe, Time::ZERO);
         if self.by_rank && outcome.is_admitted() {
@@ -142,7 +142,7 @@ impl<S: Scheduler<Probe> + Keyed + Clone + Send + 'static> Machine for Direct<S>
         outcome
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self) -> Dequeued<Probe> {
         let outcome = self.scheduler.dequeue(Time::ZERO);
         if self.by_rank

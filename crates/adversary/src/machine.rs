@@ -1,6 +1,8 @@
 //! The narrow contract between a search and a scheduler: start it, offer packets, take packets, snapshot and restore
 //! it, and ask for a canonical key of its state. No search knows which scheduler it runs.
 
+use crate::meter::{Tally, Tariff};
+use crate::trace::Trace;
 use pifolab_sched::{Dequeued, Enqueued, Inspect, Item};
 use pifolab_units::Rank;
 use std::any::Any;
@@ -79,6 +81,12 @@ pub trait Machine: Any + Send {
     /// Appends a key of this state to `key`: with at most `remaining` further packets, two machines of one subject with
     /// equal keys answer every sequence of offers alike, up to the names of the packets.
     fn key(&self, remaining: usize, key: &mut Vec<u64>);
+
+    /// Lets a whole trace arrive, then all leave, and adds up what it costs. To be left as it is: it is here so that it is
+    /// compiled for each scheduler.
+    fn play(&mut self, trace: &Trace, tally: &mut Tally, tariff: &Tariff) {
+        tally.play(self, trace, tariff);
+    }
 
     /// The scheduler's queues, bounds and window.
     fn inspect(&self) -> &dyn Inspect;

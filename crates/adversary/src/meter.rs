@@ -7,11 +7,12 @@ use crate::trace::Trace;
 use pifolab_sched::{Dequeued, Enqueued, Item};
 
 /// Prices as tables over ranks.
-pub(crate) struct Tariff {
+#[derive(Debug)]
+pub struct Tariff {
     lowest: u64,
     symbols: usize,
     drop: Vec<i64>,
-    /// `overtake[first * symbols + later]`; empty if all are 0.
+    /// `overtake[later * symbols + first]`; empty if all are 0.
     overtake: Vec<i64>,
 }
 
@@ -22,7 +23,7 @@ impl Tariff {
             return None;
         }
         let alphabet = || ranks.lowest..=ranks.highest;
-        let pair = |first| alphabet().map(move |later| metric.overtake_price(first, later, ranks));
+        let pair = |later| alphabet().map(move |first| metric.overtake_price(first, later, ranks));
         let overtake: Vec<i64> = alphabet().flat_map(pair).collect();
         Some(Self {
             lowest: ranks.lowest,
@@ -38,44 +39,37 @@ impl Tariff {
     }
 }
 
-/// One scheduler in the middle of a trace, with what the trace has cost it so far.
-pub(crate) struct Run {
-    machine: Box<dyn Machine>,
-    /// Packets held, by rank.
-    held: Vec<i64>,
-    pub sum: i64,
-    pub sent: u64,
-    pub dropped: u64,
+/// What a trace has cost one scheduler so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// For each rank: what it costs at once if a packet of this rank leaves, given what waits.
+    due: Vec<i64>,
+    pub(crate) sum: i64,
+    pub(crate) sent: u64,
+    pub(crate) dropped: u64,
     arrived: usize,
 }
 
-impl Run {
-    pub(crate) fn new(machine: Box<dyn Machine>) -> Self {
-        Self { machine, held: Vec::new(), sum: 0, sent: 0, dropped: 0, arrived: 0 }
-    }
-
-    /// Takes over the state of another run of the same scheduler.
-    pub(crate) fn restore(&mut self, other: &Self) {
-        self.machine.restore(other.machine.as_ref());
-        self.held.clone_from(&other.held);
+impl Tally {
+    fn take_over(&mut self, other: &Self) {
+        self.due.clone_from(&other.due);
         (self.sum, self.sent, self.dropped, self.arrived) = (other.sum, other.sent, other.dropped, other.arrived);
     }
 
-    fn reset(&mut self, fresh: &dyn Machine, tariff: &Tariff) {
-        self.machine.restore(fresh);
-        self.held.clear();
-        self.held.resize(tariff.symbols, 0);
+    fn reset(&mut self, tariff: &Tariff) {
+        self.due.clear();
+        self.due.resize(if tariff.overtake.is_empty() { 0 } else { tariff.symbols }, 0);
         (self.sum, self.sent, self.dropped, self.arrived) = (0, 0, 0, 0);
     }
 
     /// Lets a packet arrive, and then so many leave.
-    #[inline]
-    pub(crate) fn arrive(&mut self, rank: u64, departures: u32, tariff: &Tariff) {
+    #[inline(always)]
+    fn arrive<M: Machine + ?Sized>(&mut self, machine: &mut M, rank: u64, departures: u32, tariff: &Tariff) {
         let own = tariff.symbol(rank);
-        match self.machine.enqueue(Probe::new(self.arrived, rank)) {
-            Enqueued::Admitted { .. } => self.held[own] += 1,
+        match machine.enqueue(Probe::new(self.arrived, rank)) {
+            Enqueued::Admitted { .. } => self.hold(own, tariff),
             Enqueued::Evicted { victims, .. } => {
-                self.held[own] += 1;
+                self.hold(own, tariff);
                 for victim in victims.iter() {
                     self.lose(tariff.symbol(victim.rank().get()), tariff);
                 }
@@ -87,31 +81,44 @@ impl Run {
         }
         self.arrived += 1;
         for _ in 0..departures {
-            if !self.depart(tariff) {
+            if !self.depart(machine, tariff) {
                 break;
             }
         }
     }
 
+    #[inline(always)]
+    fn hold(&mut self, symbol: usize, tariff: &Tariff) {
+        if !tariff.overtake.is_empty() {
+            let column = &tariff.overtake[symbol * tariff.symbols..][..tariff.symbols];
+            self.due.iter_mut().zip(column).for_each(|(due, price)| *due += price);
+        }
+    }
+
+    #[inline(always)]
+    fn release(&mut self, symbol: usize, tariff: &Tariff) {
+        if !tariff.overtake.is_empty() {
+            let column = &tariff.overtake[symbol * tariff.symbols..][..tariff.symbols];
+            self.due.iter_mut().zip(column).for_each(|(due, price)| *due -= price);
+            self.sum += self.due[symbol];
+        }
+    }
+
     fn lose(&mut self, symbol: usize, tariff: &Tariff) {
         self.dropped += 1;
-        self.held[symbol] -= 1;
-        self.sum += tariff.drop[symbol];
+        let sum = self.sum;
+        self.release(symbol, tariff);
+        self.sum = sum + tariff.drop[symbol];
     }
 
     /// Lets one packet leave; `false` if none is left. It costs its price with every packet that still waits.
-    #[inline]
-    fn depart(&mut self, tariff: &Tariff) -> bool {
+    #[inline(always)]
+    fn depart<M: Machine + ?Sized>(&mut self, machine: &mut M, tariff: &Tariff) -> bool {
         loop {
-            match self.machine.dequeue() {
+            match machine.dequeue() {
                 Dequeued::Packet { packet, .. } => {
                     self.sent += 1;
-                    if !tariff.overtake.is_empty() {
-                        let symbol = tariff.symbol(packet.rank().get());
-                        self.held[symbol] -= 1;
-                        let row = &tariff.overtake[symbol * tariff.symbols..][..tariff.symbols];
-                        self.sum += row.iter().zip(&self.held).map(|(price, held)| price * held).sum::<i64>();
-                    }
+                    self.release(tariff.symbol(packet.rank().get()), tariff);
                     return true;
                 }
                 Dequeued::Dropped { packet, .. } => self.lose(tariff.symbol(packet.rank().get()), tariff),
@@ -120,28 +127,68 @@ impl Run {
         }
     }
 
+    #[inline(always)]
+    fn drain<M: Machine + ?Sized>(&mut self, machine: &mut M, tariff: &Tariff) {
+        while self.depart(machine, tariff) {}
+    }
+
+    /// Lets a whole trace arrive, and then all leave.
+    #[inline(always)]
+    pub(crate) fn play<M: Machine + ?Sized>(&mut self, machine: &mut M, trace: &Trace, tariff: &Tariff) {
+        self.reset(tariff);
+        if trace.departures.is_empty() {
+            for rank in &trace.ranks {
+                self.arrive(machine, *rank, 0, tariff);
+            }
+        } else {
+            for (index, rank) in trace.ranks.iter().enumerate() {
+                self.arrive(machine, *rank, trace.departures_after(index), tariff);
+            }
+        }
+        self.drain(machine, tariff);
+    }
+}
+
+/// One scheduler in the middle of a trace, with what the trace has cost it so far.
+pub(crate) struct Run {
+    machine: Box<dyn Machine>,
+    pub tally: Tally,
+}
+
+impl Run {
+    /// Takes over the state of another run of the same scheduler.
+    pub(crate) fn restore(&mut self, other: &Self) {
+        self.machine.restore(other.machine.as_ref());
+        self.tally.take_over(&other.tally);
+    }
+
+    pub(crate) fn arrive(&mut self, rank: u64, departures: u32, tariff: &Tariff) {
+        self.tally.arrive(self.machine.as_mut(), rank, departures, tariff);
+    }
+
     pub(crate) fn drain(&mut self, tariff: &Tariff) {
-        while self.depart(tariff) {}
+        self.tally.drain(self.machine.as_mut(), tariff);
     }
 }
 
 /// One scheduler that runs trace after trace.
 pub(crate) struct Runner {
     fresh: Box<dyn Machine>,
-    run: Run,
+    machine: Box<dyn Machine>,
+    tally: Tally,
     outcome: Outcome,
 }
 
 impl Runner {
     pub(crate) fn new(subject: &dyn Subject, window: Option<&[u64]>) -> Self {
         let fresh = subject.start(window);
-        Self { run: Run::new(fresh.snapshot()), fresh, outcome: Outcome::default() }
+        Self { machine: fresh.snapshot(), fresh, tally: Tally::default(), outcome: Outcome::default() }
     }
 
     /// An empty run.
     pub(crate) fn start(&self, tariff: &Tariff) -> Run {
-        let mut run = Run::new(self.fresh.snapshot());
-        run.reset(self.fresh.as_ref(), tariff);
+        let mut run = Run { machine: self.fresh.snapshot(), tally: Tally::default() };
+        run.tally.reset(tariff);
         run
     }
 
@@ -153,18 +200,15 @@ impl Runner {
         ranks: &Ranks,
         tariff: Option<&Tariff>,
     ) -> (Amount, u64) {
+        self.machine.restore(self.fresh.as_ref());
         let Some(tariff) = tariff else {
-            self.run.machine.restore(self.fresh.as_ref());
-            self.outcome.run(self.run.machine.as_mut(), trace);
+            self.outcome.run(self.machine.as_mut(), trace);
             let dropped = self.outcome.ranks.len() - self.outcome.sent.len();
             return (metric.value(&self.outcome, ranks), dropped as u64);
         };
-        self.run.reset(self.fresh.as_ref(), tariff);
-        for (index, rank) in trace.ranks.iter().enumerate() {
-            self.run.arrive(*rank, trace.departures_after(index), tariff);
-        }
-        self.run.drain(tariff);
-        (metric.finish(self.run.sum, self.run.sent), self.run.dropped)
+        // One call for the whole trace: within it the scheduler is known, and every step of it can be inlined.
+        self.machine.play(trace, &mut self.tally, tariff);
+        (metric.finish(self.tally.sum, self.tally.sent), self.tally.dropped)
     }
 }
 

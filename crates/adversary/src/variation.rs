@@ -205,7 +205,7 @@ impl<'a> Variation<'a> {
                         run.restore(from);
                         run.arrive(rank, departures, tariff);
                         run.drain(tariff);
-                        (metric.finish(run.sum, run.sent), run.dropped)
+                        (metric.finish(run.tally.sum, run.tally.sent), run.tally.dropped)
                     };
                     let (mut gap, mut dropped) = cost(&mut a, &node.a);
                     if let (Some(b), Some(from)) = (&mut b, &node.b) {

@@ -21,6 +21,8 @@
 #![no_std]
 
 extern crate alloc;
+#[macro_use]
+extern crate pifolab_units;
 
 mod capacity;
 mod decider;

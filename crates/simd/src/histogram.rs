@@ -24,10 +24,12 @@ const END: i64 = lane(Rank::saturating(1 << 16));
 /// are held. The memory is 140 KB, of which few ranks use little.
 ///
 /// Nodes are read and written as whole vectors: reading one soon after a part of it was written would stall.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Histogram {
     nodes: Box<[Node; NODES]>,
 }
+
+clone_by_field!(Histogram { nodes });
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]

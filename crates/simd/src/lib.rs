@@ -27,6 +27,8 @@
 #![no_std]
 
 extern crate alloc;
+#[macro_use]
+extern crate pifolab_units;
 
 mod free_places;
 mod histogram;

@@ -15,7 +15,7 @@ const BLOCK: usize = 128;
 /// inserting is a search among n/96 fences, one in a block, and a shift of at most half a block (usually less: the shorter side
 /// moves). A full block splits. Blocks shrink only at the two ends, so none has to be merged.
 #[expect(clippy::vec_box, reason = "a split inserts among the blocks: better eight bytes each than 1.5 KB")]
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SortedSlots {
     /// Blocks in ascending order. Never empty; only a single one may hold nothing.
     blocks: Vec<Box<Block>>,
@@ -25,6 +25,8 @@ pub struct SortedSlots {
     spare: Vec<Box<Block>>,
     lanes: Lanes,
 }
+
+clone_by_field!(SortedSlots { blocks, fences, spare, lanes });
 
 /// Ranks and the slots of their items, in the places `start..end`.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ const ALL_COMPARED: usize = 256;
 /// Small windows compare all ranks at once in vectors: up to 24 ranks in those of every processor until the first rank of
 /// 2^31 - 1 or more, others in the widest that there are. Larger windows keep an index beside the ring: a histogram until
 /// the first rank of 2^16 or more (a constant number of steps), from then on sorted leaves.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RankWindow {
     held: Held,
     len: usize,
@@ -30,7 +30,9 @@ pub struct RankWindow {
     lanes: Lanes,
 }
 
-#[derive(Clone, Debug)]
+clone_by_field!(RankWindow { held, len, size, raise, lower, lanes });
+
+#[derive(Debug)]
 enum Held {
     /// As long as every rank was small, in windows of few ranks.
     Narrow(Narrow),
@@ -38,11 +40,13 @@ enum Held {
     Indexed(Indexed),
 }
 
+clone_by_variant!(Held { Narrow, Compared, Indexed });
+
 /// The ranks in vectors; unused lanes hold fillers, which count nowhere.
 ///
 /// Consecutive ranks go to consecutive rows, not to consecutive lanes: a row is rewritten as a whole for each rank, and
 /// its next turn comes only after all others.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Rows {
     rows: Vec<Row>,
     /// The row and the place in it of every rank in the order of writing.
@@ -53,20 +57,26 @@ struct Rows {
     step: Step,
 }
 
+clone_by_field!(Rows { rows, places, next, step });
+
 /// The ranks in a ring, and the same ranks for counting.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Indexed {
     ring: Vec<i64>,
     next: usize,
     index: Index,
 }
 
-#[derive(Clone, Debug)]
+clone_by_field!(Indexed { ring, next, index });
+
+#[derive(Debug)]
 enum Index {
     /// As long as every rank was small, in windows that are not too large.
     Small(Histogram),
     Any(Leaves),
 }
+
+clone_by_variant!(Index { Small, Any });
 
 /// One above the largest rank: the largest bound.
 const END: u64 = 1 << 63;

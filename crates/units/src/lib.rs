@@ -5,6 +5,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod in_place;
 mod rank;
 mod rate;
 mod ratio;

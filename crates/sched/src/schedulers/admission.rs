@@ -89,12 +89,14 @@ impl Sampling {
 }
 
 /// The sliding window and how it is asked.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Estimate {
     window: RankWindow,
     size: usize,
     quantile: Quantile,
 }
+
+clone_by_field!(Estimate { window, size, quantile });
 
 impl Estimate {
     /// A window that holds the ranks `start`, oldest first.

@@ -108,7 +108,7 @@ impl AifoParams {
 /// let outcome = aifo.enqueue(packet(9), Time::ZERO);
 /// assert_eq!(outcome, Enqueued::Dropped { packet: packet(9), reason: DropReason::Admission });
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Aifo {
     estimate: Estimate,
     /// C, in the unit of the capacity.
@@ -124,6 +124,8 @@ pub struct Aifo {
     /// occupancy, which is that of now, stays within the target.
     plain: Option<Admission>,
 }
+
+clone_by_field!(Aifo { estimate, target, headroom, test, update, sampling, plain });
 
 /// The admission test beyond the headroom.
 #[derive(Clone, Copy, Debug)]

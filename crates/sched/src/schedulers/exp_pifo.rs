@@ -127,7 +127,7 @@ impl ExpPifoParams {
 /// // Rank 64 sets beta to 6; x = 6, 2 and 0 then give queues 3, 2 and 1.
 /// assert_eq!([64, 5, 1].map(&mut queue_of), [2, 1, 0]);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ExpPifo {
     /// M - 1, the last queue.
     last: usize,
@@ -140,11 +140,15 @@ pub struct ExpPifo {
     map: Map,
 }
 
-#[derive(Clone, Debug)]
+clone_by_field!(ExpPifo { last, beta, counter, window_end, r_min, rounding, map });
+
+#[derive(Debug)]
 enum Map {
     Comment(BetaZero),
     Bounds(BoundTable),
 }
+
+clone_by_variant!(Map { Comment, Bounds });
 
 impl FromParams for ExpPifo {
     type Params = ExpPifoParams;

@@ -115,7 +115,7 @@ impl PacksParams {
 /// assert_eq!(queue_of(5), Some(0)); // no lower rank seen yet
 /// assert_eq!(queue_of(9), Some(1)); // one rank of two is lower: above 1/4, within 3/4
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Packs {
     estimate: Estimate,
     admission: Admission,
@@ -134,14 +134,18 @@ pub struct Packs {
     highest: Rank,
 }
 
+clone_by_field!(Packs { estimate, admission, update, occupancy, fall_through, sampling, netbench, plain, highest });
+
 /// What makes the usual test short.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Plain {
     /// The free packets of the queues.
     free: FreePlaces,
     /// How many free packets each count of a full window asks for; empty for large windows.
     least: Box<[u64]>,
 }
+
+clone_by_field!(Plain { free, least });
 
 impl Plain {
     /// Up to this many ranks what they ask for is worked out beforehand: 32 KB at most.

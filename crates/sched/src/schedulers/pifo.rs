@@ -69,13 +69,15 @@ impl PifoParams {
 /// let Enqueued::Evicted { victims, .. } = pifo.enqueue(packet(2, 3), Time::ZERO) else { panic!("it was full") };
 /// assert_eq!(victims.iter().next().unwrap().id, 1);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Pifo<T = Packet> {
     order: Order<T>,
     room: Room,
 }
 
-#[derive(Clone, Debug)]
+clone_by_field!(<T> Pifo { order, room });
+
+#[derive(Debug)]
 enum Order<T> {
     /// Small items, as long as they are few.
     Short(Short<T>),
@@ -83,6 +85,8 @@ enum Order<T> {
     Buckets(RankBuckets<T>),
     Heap(ArrayHeap<T>),
 }
+
+clone_by_variant!(<T> Order { Short, Sorted, Buckets, Heap });
 
 /// Items of up to this many bytes are small,
 const SMALL: usize = 8;

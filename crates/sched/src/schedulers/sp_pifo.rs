@@ -120,7 +120,7 @@ impl SpPifoParams {
 /// assert_eq!(outcome, Enqueued::Admitted { queue: 1, rank: Rank::from(3) });
 /// assert_eq!(scheduler.queue_bound(1), Some(3)); // pushed up to the rank that it let in
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SpPifo {
     /// q_1..q_n of the paper, q_1 first.
     bounds: Bounds,
@@ -132,6 +132,8 @@ pub struct SpPifo {
     floor: i64,
     order: Order,
 }
+
+clone_by_field!(SpPifo { bounds, before, push_down, on_full, floor, order });
 
 impl FromParams for SpPifo {
     type Params = SpPifoParams;

@@ -81,7 +81,7 @@ pub struct SpPifoGreedyParams {
 /// }
 /// assert_eq!(scheduler.queue_bound(1), Some(3)); // the paper's Fig. 4
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SpPifoGreedy {
     bounds: Vec<u64>,
     window: usize,
@@ -91,6 +91,8 @@ pub struct SpPifoGreedy {
     /// In the place of the sample with [`Steps::NextSeen`].
     seen: Option<Seen>,
 }
+
+clone_by_field!(SpPifoGreedy { bounds, window, ranks, steps, sample, seen });
 
 /// The size of the rank space where none is given: that of the paper's simulations.
 const DEFAULT_RANKS: u64 = 100;
@@ -237,12 +239,14 @@ impl SpPifoGreedy {
 }
 
 /// The ranks of one window, sorted when it is complete, with running sums.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Sample {
     ranks: Vec<u64>,
     /// `sums[i]` is the sum of the `i` smallest ranks.
     sums: Vec<i128>,
 }
+
+clone_by_field!(Sample { ranks, sums });
 
 impl Sample {
     fn with_capacity(window: usize) -> Self {

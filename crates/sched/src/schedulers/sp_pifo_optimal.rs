@@ -60,10 +60,12 @@ pub struct SpPifoOptimalParams {
 /// }).unwrap();
 /// assert_eq!(scheduler.queue_bound(1), Some(3));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SpPifoOptimal {
     fixed: StrictPriority,
 }
+
+clone_by_field!(SpPifoOptimal { fixed });
 
 impl FromParams for SpPifoOptimal {
     type Params = SpPifoOptimalParams;

@@ -73,10 +73,12 @@ pub(super) fn read_bounds(args: &mut Args, param: &Param) -> Result<Option<Vec<R
 /// let outcome = scheduler.enqueue(packet, Time::ZERO);
 /// assert_eq!(outcome, Enqueued::Admitted { queue: 2, rank: Rank::from(50) });
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct StrictPriority {
     bounds: Bounds,
 }
+
+clone_by_field!(StrictPriority { bounds });
 
 impl FromParams for StrictPriority {
     type Params = StrictPriorityParams;

@@ -10,12 +10,14 @@ use pifolab_units::Rank;
 ///
 /// It exists to repeat published runs exactly; [`Sorted`](super::Sorted) is the container for everything else. `push`
 /// and `pop_first` are O(log n), `pop_last` is O(n).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ArrayHeap<T> {
     /// Rank and slot; the children of entry i are 2i + 1 and 2i + 2.
     heap: Vec<(Rank, u32)>,
     slab: Slab<T>,
 }
+
+clone_by_field!(<T> ArrayHeap { heap, slab });
 
 impl<T: Default> ArrayHeap<T> {
     /// Holds nothing; has room for `capacity` items without growing.

@@ -13,7 +13,7 @@ const LEVELS: usize = 4;
 /// Level 0 has one bit for each number, each higher level one bit for each word of the level below that is not 0. The
 /// least and the greatest number are kept. When one of them leaves, its successor is found by going up to the first word
 /// that is not empty, and down from there: one find-first-set per level, and only as many levels as are needed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct BitTree {
     /// All levels, level 0 first; each has at least one word.
     words: Box<[u64]>,
@@ -24,6 +24,8 @@ pub(super) struct BitTree {
     /// The greatest number; 0 in an empty set.
     greatest: usize,
 }
+
+clone_by_field!(BitTree { words, begin, least, greatest });
 
 /// What one insertion or removal did to the word of its number and the 63 neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ const ROW: usize = 8;
 ///
 /// They stand in whole rows, so that choosing a queue is a fixed number of comparisons without a branch: where the
 /// right queue is, no branch could foresee.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Bounds {
     /// The only row, if one is enough: it then lies beside the rest of its scheduler. Unused places hold the largest integer.
     row: [i64; ROW],
@@ -18,6 +18,8 @@ pub struct Bounds {
     rows: Vec<[i64; ROW]>,
     count: usize,
 }
+
+clone_by_field!(Bounds { row, rows, count });
 
 impl Bounds {
     /// These bounds.

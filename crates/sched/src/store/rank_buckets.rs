@@ -15,7 +15,7 @@ const DENSE: usize = 1 << 16;
 /// circle that leads from it to the oldest. Look-ups of 64 neighbouring buckets share a page. Up to 2^16 buckets each has
 /// its page for ever; beyond, a page is lent while one of its buckets holds something: a few items in a large rank space
 /// then touch little memory, which stays in the cache. The memory is a bit per bucket and 256 bytes for each page.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RankBuckets<T> {
     buckets: usize,
     occupied: BitTree,
@@ -27,6 +27,8 @@ pub struct RankBuckets<T> {
     spare: Vec<u32>,
     slab: Slab<Node<T>>,
 }
+
+clone_by_field!(<T> RankBuckets { buckets, occupied, page_of, pages, spare, slab });
 
 #[derive(Clone, Debug, Default)]
 struct Node<T> {

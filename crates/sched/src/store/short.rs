@@ -8,10 +8,12 @@ use pifolab_units::Rank;
 /// The row stands in the opposite order, so that the next item to leave is at its end. Inserting is a binary search and a shift
 /// through flat memory, which is what costs least where many such queues share a cache: few of its lines are touched. For
 /// items of more than a few bytes, or more than some hundred of them, [`Sorted`](super::Sorted) is better.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Short<T> {
     row: Vec<(Rank, T)>,
 }
+
+clone_by_field!(<T> Short { row });
 
 impl<T> Default for Short<T> {
     fn default() -> Self {

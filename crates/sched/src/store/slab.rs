@@ -7,13 +7,15 @@ use alloc::boxed::Box;
 /// A freed slot is the next one to be used, so a small working set stays in the cache. `insert` and `take` are O(1);
 /// the slab grows to its working size once and then allocates no more. Free slots hold the default value, which is also what
 /// a slot gives that is taken twice.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Slab<T> {
     items: Box<[T]>,
     /// As many slot numbers as there are items. Those from `used` on are the free slots, next one first.
     slots: Box<[u32]>,
     used: usize,
 }
+
+clone_by_field!(<T> Slab { items, slots, used });
 
 impl<T: Default> Slab<T> {
     /// An empty slab with room for `capacity` items.

@@ -8,11 +8,13 @@ use pifolab_units::Rank;
 ///
 /// The items stay put in a slab; their slots are [sorted](SortedSlots). Taking the first or last item is O(1), inserting a search
 /// and a short shift.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Sorted<T> {
     order: SortedSlots,
     slab: Slab<T>,
 }
+
+clone_by_field!(<T> Sorted { order, slab });
 
 impl<T: Default> Sorted<T> {
     /// Holds nothing; has room for `capacity` items without growing.

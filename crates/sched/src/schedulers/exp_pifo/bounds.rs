@@ -11,11 +11,13 @@ pub(super) const MAX_QUEUES: usize = 32;
 const EXPONENTS: u32 = 64;
 
 /// For each exponent beta, floor(b_1) to floor(b_{M-1}).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct BoundTable {
     bounds: Vec<u64>,
     per_exponent: usize,
 }
+
+clone_by_field!(BoundTable { bounds, per_exponent });
 
 impl BoundTable {
     /// The bounds of `queues` queues for every exponent.

@@ -1,0 +1,39 @@
+//! Clones that take over another state without allocating: who goes back to an earlier state millions of times, as a search
+//! does, calls `clone_from`, which the derived `Clone` would answer by a new clone.
+
+/// Implements [`Clone`] for a structure, field by field, in `clone_from` too.
+#[macro_export]
+macro_rules! clone_by_field {
+    ($(<$parameter:ident>)? $name:ident { $($field:ident),+ }) => {
+        impl$(<$parameter: Clone>)? Clone for $name$(<$parameter>)? {
+            fn clone(&self) -> Self {
+                Self { $($field: Clone::clone(&self.$field)),+ }
+            }
+
+            fn clone_from(&mut self, source: &Self) {
+                $(Clone::clone_from(&mut self.$field, &source.$field);)+
+            }
+        }
+    };
+}
+
+/// The same for an enumeration whose variants hold one value each.
+#[macro_export]
+macro_rules! clone_by_variant {
+    ($(<$parameter:ident>)? $name:ident { $($variant:ident),+ }) => {
+        impl$(<$parameter: Clone>)? Clone for $name$(<$parameter>)? {
+            fn clone(&self) -> Self {
+                match self {
+                    $(Self::$variant(held) => Self::$variant(Clone::clone(held)),)+
+                }
+            }
+
+            fn clone_from(&mut self, source: &Self) {
+                match (self, source) {
+                    $((Self::$variant(held), Self::$variant(source)) => Clone::clone_from(held, source),)+
+                    (other, source) => *other = Clone::clone(source),
+                }
+            }
+        }
+    };
+}
