@@ -103,9 +103,10 @@ docs:
 stubs: build
 	$(BIN)/python scripts/generate_stubs.py
 
-## docs/worst-cases.md: the worst case of every scheduler against every other one
+## docs/worst-cases.md: the worst case of every scheduler against every other one and the worst cases of PACKS's appendix B, under
+## every reading; and their witnesses as conformance vectors (an hour on two processors at most; minutes for the most part)
 worst-cases: build
-	$(BIN)/python -m pifolab.adversary.worst_cases docs/worst-cases.md
+	$(BIN)/python -m pifolab.adversary.worst_cases docs/worst-cases.md conformance/worst-cases
 
 ## Every fuzz target for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60

@@ -1,14 +1,18 @@
 """The search for worst-case traces as a user sees it: answers, witnesses, drawings, messages."""
 
+import csv
 import json
+import os
+import signal
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 import pifolab
 from pifolab import _pifolab
 from pifolab.adversary import metrics
-from pifolab.adversary.figures import FIGURES, rank_1_dropped, worst
+from pifolab.adversary.figures import FIGURES, rank_1_dropped, readings, worst
 from pifolab.adversary.worst_cases import SETTINGS, gap_to_pifo, worst_case
 from pifolab.cli import main
 
@@ -68,6 +72,46 @@ def test_every_witness_replays_to_its_stated_gap(scheduler, metric, tmp_path):
         values.append(cost(vector, metric, highest=4))
     assert values[0] - values[1] == answer.gap
     assert main(["conformance", *map(str, files)]) == 0
+
+
+STORED = Path(__file__).parents[2] / "conformance" / "worst-cases"
+GAPS = list(csv.DictReader((STORED / "gaps.csv").open(encoding="utf-8")))
+
+
+def test_every_figure_and_every_scheduler_has_a_stored_witness():
+    named = {row["witness"] for row in GAPS}
+    assert named >= {f"packs-fig{figure.number}" for figure in FIGURES}
+    assert {row["a"] for row in GAPS} >= set(SETTINGS) - {"pifo"}
+    assert {file.stem for file in STORED.glob("*.json")} == {f"{name}-{side}" for name in named for side in "ab"}
+
+
+@pytest.mark.parametrize("row", GAPS, ids=lambda row: row["witness"])
+def test_a_stored_witness_replays_to_its_stated_gap(row):
+    files = [STORED / f"{row['witness']}-{side}.json" for side in "ab"]
+    assert main(["conformance", *map(str, files)]) == 0
+    vectors = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    assert [vector["scheduler"] for vector in vectors] == [row["a"], row["b"]]
+    costs = [cost(vector, row["metric"], int(row["highest_rank"])) for vector in vectors]
+    assert costs == [int(row["cost_a"]), int(row["cost_b"])]
+    assert costs[0] - costs[1] == int(row["gap"]) > 0
+
+
+@pytest.mark.parametrize("row", [row for row in GAPS if row["b"] == "pifo"], ids=lambda row: row["witness"])
+def test_a_stored_witness_costs_pifo_the_same_in_the_simulator(row, tmp_path):
+    vector = json.loads((STORED / f"{row['witness']}-b.json").read_text(encoding="utf-8"))
+    ranks = [operation[2] for operation in vector["ops"] if operation[0] == "enq"]
+    # A packet on the wire, and the whole trace behind it before the wire is free.
+    trace = tmp_path / "burst.csv"
+    trace.write_text("time_ns,size_bytes,rank\n" + "".join(f"0,1500,{rank}\n" for rank in [ranks[0], *ranks]))
+    run = pifolab.run_text(
+        f'link = {{ rate_gbps = 10 }}\nworkload = {{ trace = {json.dumps(str(trace))}, trace_rank = "column" }}\n'
+        f'[[scheduler]]\nname = "pifo"\ncapacity_packets = {vector["config"]["capacity_packets"]}\n'
+    )
+    table = run.tables["ranks"]
+    dropped = sum((int(row["highest_rank"]) - line["rank"]) * line["dropped"] for line in table.iter_rows(named=True))
+    # It sorts: nothing waits for a higher rank.
+    assert table["pairwise_inversions"].sum() == 0
+    assert int(row["cost_b"]) == (dropped if row["metric"] == "WD" else 0)
 
 
 def cost(vector, metric, highest):
@@ -172,6 +216,67 @@ def test_memory_and_time_limits_give_the_best_answer_and_a_bound():
     assert found.proven == (found.gap == found.bound)
 
 
+def test_a_search_goes_on_from_a_printed_answer(tmp_path, capsys):
+    guided = [*COMMAND, "--free-window", "--method", "guided", "--evaluations", "3000", "--json"]
+    found = []
+    for file in ("first.json", "second.json"):
+        assert main([*guided, *(["--resume", str(tmp_path / "first.json")] if found else [])]) == 0
+        printed = capsys.readouterr().out
+        (tmp_path / file).write_text(printed)
+        found.append(json.loads(printed))
+    assert found[1]["gap"] >= found[0]["gap"]
+    assert found[1]["evaluations"] >= 2 * found[0]["evaluations"]
+    # Its start window belongs to it.
+    assert main([*COMMAND, "--resume", str(tmp_path / "second.json")]) == 2
+    assert "with a start window of its own: expected free_window" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1, 2]", "expected an answer of pifolab attack --json, with trace, start_window and evaluations"),
+        ("gap 3", "expected an answer of pifolab attack --json"),
+        ('{"trace": [1, 1, 1, 1, 1, 1]}', "expected an answer of pifolab attack --json"),
+        ('{"trace": [1, "x"], "start_window": null, "evaluations": 1}', "trace: expected a list of ranks"),
+        (
+            '{"trace": [1, 1, 1, 1, 1, 1], "start_window": 3, "evaluations": 1}',
+            "start_window: expected a list of ranks",
+        ),
+        ('{"trace": [1, 1, 1, 1, 1, 1], "start_window": null, "evaluations": -1}', "evaluations: expected an integer"),
+        ('{"trace": [1, 1], "start_window": null, "evaluations": 1}', "initial trace of 2 packets: expected 6"),
+        (
+            '{"trace": [1, 1, 1, 1, 1, 9], "start_window": null, "evaluations": 1}',
+            "rank 9: expected a rank from 1 to 4",
+        ),
+    ],
+)
+def test_an_answer_that_cannot_be_gone_on_from_is_one_line(text, message, tmp_path, capsys):
+    file = tmp_path / "answer.json"
+    file.write_text(text)
+    assert main([*COMMAND, "--resume", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_an_interrupted_search_keeps_the_best_trace():
+    def interrupt(gap, evaluations):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    found = small(packets=30, method="guided", time_limit_s=3600, progress=interrupt)
+    assert found.interrupted
+    assert len(found.trace) == 30
+    assert found.gap > 0
+
+
+def test_the_readings_of_a_figure_are_those_that_may_differ():
+    assert [len(readings(figure.number)) for figure in FIGURES] == [2, 2, 4, 8, 2, 4, 2, 4]
+    assert readings(21)[-1] == (
+        "update = after, window reversed",
+        {"update": "after", "on_full": "keep", "reverse": True},
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -219,7 +324,7 @@ def test_unknown_schedulers_are_named(capsys):
 
 
 def test_every_metric_has_a_sentence_and_its_place_in_the_docs():
-    page = (pytest.importorskip("pathlib").Path(__file__).parents[2] / "docs" / "attack.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "attack.md").read_text()
     for name in metrics():
         assert f"| `{name}` |" in page
 

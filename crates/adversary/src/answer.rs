@@ -27,8 +27,8 @@ pub enum Error {
     Impossible,
     /// The exact search cannot take this problem; the reason as a clause.
     Unsuited(String),
-    /// The limits were reached before any trace was complete.
-    Limits,
+    /// The limits were reached before any trace was complete; what no trace exceeds, if it is known.
+    Limits(Option<Amount>),
 }
 
 /// Called with the best gap so far and the evaluations.

@@ -34,12 +34,14 @@ const COMPARED: usize = 48;
 const FIRST_WIDTH: usize = 1_000;
 const WIDER: usize = 8;
 
-/// Searches `graph` in ever wider passes, of at most `most` nodes, until the result is proven or the limits are reached.
+/// Searches `graph` in ever wider passes, of at most `most` nodes, until the result is proven or the limits are reached. A
+/// trace that is `known` stands until a better one is found.
 pub(crate) fn search(
     graph: &dyn Graph,
     pairs: &Pairs,
     limits: &Limits,
     most: usize,
+    known: Option<(i64, Vec<u8>, usize)>,
     told: &mut dyn FnMut(i64, u64),
 ) -> Found {
     let starts = graph.start();
@@ -47,7 +49,7 @@ pub(crate) fn search(
     let Some(bound) = roots.iter().map(|(_, state)| graph.future(0, *state)).max() else {
         return Found { best: None, bound: i64::MIN, steps: 0 };
     };
-    let mut found = Found { best: None, bound, steps: 0 };
+    let mut found = Found { best: known, bound, steps: 0 };
     let stride = if pairs.matter() { graph.packets() } else { 0 };
     // A node's child takes its own size, its kinds, and about as much again while it is sorted.
     let child = size_of::<Child>() * 2 + stride * 4;

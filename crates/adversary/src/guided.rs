@@ -40,12 +40,23 @@ impl Strategy {
 pub struct Guidance {
     /// The seed of every random choice.
     pub seed: u64,
-    /// The search ends after the round in which so many evaluations are reached.
+    /// The search ends after the round in which it has made so many evaluations, those of an earlier search not counted.
     pub evaluations: u64,
     /// The strategies; islands take them in turn.
     pub strategies: Vec<Strategy>,
-    /// A trace, with the ranks that windows start with, to begin with.
-    pub initial: Option<(Vec<u64>, Option<Vec<u64>>)>,
+    /// A trace to begin with.
+    pub initial: Option<Initial>,
+}
+
+/// The answer of an earlier search.
+#[derive(Clone, Debug)]
+pub struct Initial {
+    /// The ranks of its trace.
+    pub ranks: Vec<u64>,
+    /// The ranks that windows started with, if they were searched.
+    pub window: Option<Vec<u64>>,
+    /// How many evaluations it took. The search that goes on from there draws other random numbers.
+    pub evaluations: u64,
 }
 
 const ISLANDS: usize = 6;
@@ -57,7 +68,7 @@ const BEAM: usize = 8;
 /// Searches for a trace with a large gap.
 ///
 /// # Errors
-/// No trace that satisfies the constraints was found.
+/// No trace that satisfies the constraints was found, or not within the limits.
 pub fn guide(
     problem: &Problem<'_>,
     guidance: &Guidance,
@@ -65,15 +76,17 @@ pub fn guide(
     progress: &mut Progress<'_>,
 ) -> Result<Answer, Error> {
     let variation = Variation::new(problem);
+    let begun = guidance.initial.as_ref().map_or(0, |initial| initial.evaluations);
+    let resumed = if begun > 0 { format!(" after {begun} evaluations") } else { String::new() };
     let islands: Vec<Mutex<Island>> = (0..ISLANDS)
         .map(|number| {
             let strategy = guidance.strategies[number % guidance.strategies.len()];
-            let stream = Stream::named(guidance.seed, &format!("adversary island {number}"));
+            let stream = Stream::named(guidance.seed, &format!("adversary island {number}{resumed}"));
             Mutex::new(Island { strategy, stream, population: Vec::new(), grown: false })
         })
         .collect();
     let mut best: Option<Candidate> = None;
-    if let Some((ranks, window)) = &guidance.initial {
+    if let Some(Initial { ranks, window, .. }) = &guidance.initial {
         let own = variation.own_of(ranks);
         let mut judge = Judge::new(problem);
         let gap = judge.gap(&variation.trace(&own), window.as_deref());
@@ -108,21 +121,21 @@ pub fn guide(
             }
         }
         if let Some(best) = &best {
-            progress(best.gap, evaluations);
+            progress(best.gap, begun + evaluations);
             told = Some(best.gap);
         }
         if limits.is_over() || evaluations >= guidance.evaluations || (told.is_none() && evaluations > 1 << 22) {
             break;
         }
     }
-    let best = best.ok_or(Error::Impossible)?;
+    let Some(best) = best else { return Err(if limits.is_over() { Error::Limits(None) } else { Error::Impossible }) };
     Ok(Answer {
         gap: best.gap,
         bound: None,
         proven: false,
         trace: variation.trace(&best.own),
         start_window: best.window,
-        evaluations,
+        evaluations: begun + evaluations,
     })
 }
 

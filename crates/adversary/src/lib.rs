@@ -25,7 +25,7 @@ mod variation;
 
 pub use answer::{Answer, Error, Progress};
 pub use constraint::{Constraint, Trend};
-pub use guided::{Guidance, Strategy, guide};
+pub use guided::{Guidance, Initial, Strategy, guide};
 pub use library::{library, library_names};
 pub use machine::{Machine, Order, Probe, Subject};
 pub use meter::Judge;

@@ -3,8 +3,9 @@
 use crate::answer::{Answer, Error, Progress};
 use crate::automaton::{Automaton, Failure, Layer, Out};
 use crate::exact;
-use crate::guided::{Guidance, guide};
+use crate::guided::{Guidance, Initial, guide};
 use crate::joint::{Apart, Pairs, Product};
+use crate::meter::Judge;
 use crate::metric::Amount;
 use crate::outcome::Outcome;
 use crate::problem::{Limits, Problem};
@@ -60,24 +61,46 @@ pub fn attack(
     limits: &Limits,
     progress: &mut Progress<'_>,
 ) -> Result<Answer, Error> {
-    match method {
-        Method::Exact => solve(problem, limits, progress),
+    let initial = guidance.initial.as_ref();
+    let found = match method {
+        Method::Exact => solve(problem, initial, limits, progress),
         Method::Enumerate => try_all(problem, limits),
         Method::Guided => guide(problem, guidance, limits, progress),
-        Method::Auto => match solve(problem, limits, progress) {
+        Method::Auto => match solve(problem, initial, limits, progress) {
             Err(Error::Unsuited(_)) if (problem.alphabet().len() as f64).powi(problem.packets as i32) <= FEW_TRACES => {
                 try_all(problem, limits)
             }
-            Err(Error::Unsuited(_) | Error::Limits) => guide(problem, guidance, limits, progress),
+            Err(Error::Unsuited(_) | Error::Limits(_)) if !limits.is_over() => {
+                guide(problem, guidance, limits, progress)
+            }
+            Err(Error::Unsuited(_)) => Err(Error::Limits(None)),
             answer => answer,
         },
+    };
+    match found {
+        Err(Error::Limits(bound)) => make_do(problem, guidance, bound),
+        found => found,
     }
+}
+
+/// The best of a few traces, where the limits were reached before any trace was complete, with the bound that is known, or one
+/// from the prices alone.
+fn make_do(problem: &Problem<'_>, guidance: &Guidance, bound: Option<Amount>) -> Result<Answer, Error> {
+    const PACKETS: usize = 1 << 18;
+    let evaluations = (PACKETS / problem.packets).clamp(8, 512) as u64;
+    let guidance = Guidance { evaluations, ..guidance.clone() };
+    let limits = Limits::new(None, 0, 1);
+    let answer = guide(problem, &guidance, &limits, &mut |_, _| {}).map_err(|_| Error::Limits(bound))?;
+    let (least, most) = problem.metric.range(problem.packets, &problem.ranks);
+    let widest = if problem.b.is_some() { most - least } else { most };
+    let bound = bound.map_or(widest, |bound| bound.min(widest));
+    Ok(Answer { bound: Some(bound), proven: bound == answer.gap, ..answer })
 }
 
 /// Tries every trace.
 fn try_all(problem: &Problem<'_>, limits: &Limits) -> Result<Answer, Error> {
     let (best, evaluations, complete) = variation::enumerate(problem, limits, &starts(problem)?);
-    let Some(best) = best else { return Err(if complete { Error::Impossible } else { Error::Limits }) };
+    let Some(best) = best else { return Err(if complete { Error::Impossible } else { Error::Limits(None) }) };
     Ok(Answer {
         gap: best.gap,
         bound: complete.then_some(best.gap),
@@ -88,11 +111,17 @@ fn try_all(problem: &Problem<'_>, limits: &Limits) -> Result<Answer, Error> {
     })
 }
 
-/// Solves `problem` exactly, or as far as `limits` let it.
+/// Solves `problem` exactly, or as far as `limits` let it. A trace that is known already spares the search what cannot lead
+/// beyond it.
 ///
 /// # Errors
 /// No trace satisfies the constraints, or the exact search does not apply.
-pub fn solve(problem: &Problem<'_>, limits: &Limits, progress: &mut Progress<'_>) -> Result<Answer, Error> {
+pub fn solve(
+    problem: &Problem<'_>,
+    initial: Option<&Initial>,
+    limits: &Limits,
+    progress: &mut Progress<'_>,
+) -> Result<Answer, Error> {
     if !problem.metric.is_additive() {
         return Err(Error::Unsuited(format!("{} is no sum of prices", problem.metric.name())));
     }
@@ -109,7 +138,7 @@ pub fn solve(problem: &Problem<'_>, limits: &Limits, progress: &mut Progress<'_>
     let starts = starts(problem)?;
     let automaton = |subject| Automaton::build(subject, problem, &starts, &alphabet, limits);
     let failed = |failure| match failure {
-        Failure::TooLarge => Error::Limits,
+        Failure::TooLarge => Error::Limits(None),
         Failure::Order => Error::Unsuited(format!("{} has a price for the order of departures", problem.metric.name())),
     };
     let none = || Ok(nothing(alphabet.len(), problem.packets, starts.len()));
@@ -127,6 +156,7 @@ pub fn solve(problem: &Problem<'_>, limits: &Limits, progress: &mut Progress<'_>
     }
     let pairs = Pairs::new(a.queues, b.queues, &alphabet, problem.metric, &problem.ranks);
     let mut told = |gap: i64, steps: u64| progress(Amount::from(gap), steps);
+    let known = initial.and_then(|initial| known(problem, initial, &alphabet, &starts));
     let apart = || {
         let prices: Vec<i64> = alphabet.iter().map(|rank| problem.metric.drop_price(*rank, &problem.ranks)).collect();
         Apart::new(&a, &b, &pairs, &prices)
@@ -134,15 +164,18 @@ pub fn solve(problem: &Problem<'_>, limits: &Limits, progress: &mut Progress<'_>
     // Where only drops have a price, the automata apart often prove soon what would take a large product.
     let mut found = None;
     if !pairs.matter() {
-        let soon = exact::search(&apart(), &pairs, limits, SOON, &mut told);
+        let soon = exact::search(&apart(), &pairs, limits, SOON, known.clone(), &mut told);
         found = Some(soon).filter(|found| found.best.as_ref().is_none_or(|best| best.0 == found.bound));
     }
     let found = found.unwrap_or_else(|| match Product::build(&a, &b, &pairs, limits) {
-        Some(product) => exact::search(&product, &pairs, limits, usize::MAX, &mut told),
-        None => exact::search(&apart(), &pairs, limits, usize::MAX, &mut told),
+        Some(product) => exact::search(&product, &pairs, limits, usize::MAX, known, &mut told),
+        None => exact::search(&apart(), &pairs, limits, usize::MAX, known, &mut told),
     });
     let Some((gap, symbols, start)) = found.best else {
-        return Err(if found.bound == i64::MIN { Error::Impossible } else { Error::Limits });
+        return Err(match found.bound {
+            i64::MIN => Error::Impossible,
+            bound => Error::Limits(Some(Amount::from(bound))),
+        });
     };
     let trace = Trace::batch(symbols.iter().map(|symbol| alphabet[usize::from(*symbol)]).collect());
     let window = starts[start].clone();
@@ -156,6 +189,23 @@ pub fn solve(problem: &Problem<'_>, limits: &Limits, progress: &mut Progress<'_>
         start_window: window,
         evaluations: a.offers + b.offers + found.steps,
     })
+}
+
+/// A trace of an earlier search as the exact search writes it, if it is one of this problem's.
+fn known(
+    problem: &Problem<'_>,
+    initial: &Initial,
+    alphabet: &[u64],
+    starts: &[Option<Vec<u64>>],
+) -> Option<(i64, Vec<u8>, usize)> {
+    let Initial { ranks, window, .. } = initial;
+    let start = starts.iter().position(|start| start == window)?;
+    if ranks.len() != problem.packets || !problem.constraint.allows(ranks, alphabet) {
+        return None;
+    }
+    let gap = Judge::new(problem).gap(&Trace::batch(ranks.clone()), window.as_deref())?.integer()?;
+    let symbols = ranks.iter().map(|rank| alphabet.partition_point(|known| known < rank) as u8).collect();
+    Some((gap, symbols, start))
 }
 
 /// metric(a) - metric(b) of one trace, from a run of both schedulers.

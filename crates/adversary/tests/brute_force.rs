@@ -86,7 +86,7 @@ fn brute_force(problem: &Problem<'_>, windows: &[Option<Vec<u64>>]) -> Option<Am
 fn check(problem: &Problem<'_>, windows: &[Option<Vec<u64>>]) {
     let named = || format!("{} {} against {:?}", problem.metric.name(), problem.a.name(), problem.b.map(Subject::name));
     let limits = Limits::new(None, 1 << 28, 2);
-    match (solve(problem, &limits, &mut |_, _| {}), brute_force(problem, windows)) {
+    match (solve(problem, None, &limits, &mut |_, _| {}), brute_force(problem, windows)) {
         (Ok(answer), Some(most)) => {
             assert_eq!((answer.gap, answer.bound, answer.proven), (most, Some(most), true), "{}", named());
             assert_eq!(gap_of(problem, &answer.trace, answer.start_window.as_deref()), most, "{}", named());
@@ -160,7 +160,7 @@ fn no_trace_is_an_error_not_a_gap() {
         free_window: false,
         constraint: Constraint::default(),
     };
-    assert_eq!(solve(&problem, &Limits::new(None, 1 << 28, 1), &mut |_, _| {}).unwrap_err(), Error::Impossible);
+    assert_eq!(solve(&problem, None, &Limits::new(None, 1 << 28, 1), &mut |_, _| {}).unwrap_err(), Error::Impossible);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_shrunk_witness_loses_its_gap_with_any_packet_taken_out() {
         free_window: false,
         constraint: Constraint::default(),
     };
-    let answer = solve(&problem, &Limits::new(None, 1 << 28, 1), &mut |_, _| {}).unwrap();
+    let answer = solve(&problem, None, &Limits::new(None, 1 << 28, 1), &mut |_, _| {}).unwrap();
     for least in [answer.gap, Amount::new(answer.gap.integer().unwrap(), 2)] {
         let (trace, gap) = shrink(&problem, &answer.trace, None, least).unwrap();
         assert!(gap >= least && gap_of(&problem, &trace, None) == gap);

@@ -4,8 +4,8 @@ use crate::custom::{Slot, python_scheduler};
 use crate::errors::{Fault, guard};
 use crate::values::read_args;
 use pifolab_adversary::{
-    self as adversary, Amount, Constraint, Error, Event, Guidance, Limits, METRICS, Method, Moment, Problem, Ranks,
-    Replayed, Strategy, Subject, Trace, Trend,
+    self as adversary, Amount, Constraint, Error, Event, Guidance, Initial, Limits, METRICS, Method, Moment, Problem,
+    Ranks, Replayed, Strategy, Subject, Trace, Trend,
 };
 use pifolab_scenario::registry;
 use pifolab_sched::params::Args;
@@ -55,6 +55,7 @@ pub struct Effort {
     workers: usize,
     initial: Option<Vec<u64>>,
     initial_window: Option<Vec<u64>>,
+    initial_evaluations: u64,
 }
 
 fn read_side(side: &Bound<'_, PyAny>) -> PyResult<Side> {
@@ -149,7 +150,11 @@ pub fn attack<'py>(
             seed: effort.seed,
             evaluations: effort.evaluations,
             strategies: strategies.collect::<Result<_, _>>()?,
-            initial: effort.initial.clone().map(|ranks| (ranks, effort.initial_window.clone())),
+            initial: effort.initial.clone().map(|ranks| Initial {
+                ranks,
+                window: effort.initial_window.clone(),
+                evaluations: effort.initial_evaluations,
+            }),
         };
         let time = effort.time_limit_s.map(Duration::from_secs_f64);
         let limits = Limits::new(time, effort.memory_mib << 20, effort.workers);
@@ -187,10 +192,11 @@ pub fn attack<'py>(
         match result {
             (Err(panic), _) => std::panic::resume_unwind(panic),
             (Ok(Ok(answer)), interrupted) => Ok((answer, interrupted)),
-            (Ok(Err(error)), _) => Err(Fault::Input(match error {
+            (Ok(Err(error)), interrupted) => Err(Fault::Input(match error {
                 Error::Impossible => "no trace satisfies the constraints".to_owned(),
                 Error::Unsuited(reason) => format!("the exact search does not apply: {reason}"),
-                Error::Limits => "no trace was complete within the time and the memory; give more".to_owned(),
+                Error::Limits(_) if interrupted => "interrupted before any trace was complete".to_owned(),
+                Error::Limits(_) => "no trace was complete within the time and the memory; give more".to_owned(),
             })),
         }
     })?;

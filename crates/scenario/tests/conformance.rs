@@ -5,7 +5,9 @@ use pifolab_scenario::registry::SCHEDULERS;
 use std::path::Path;
 
 fn replay_all() -> Vec<Outcome> {
-    replay_folder("../../conformance")
+    let mut outcomes = replay_folder("../../conformance");
+    outcomes.append(&mut replay_folder("../../conformance/worst-cases"));
+    outcomes
 }
 
 fn replay_folder(folder: &str) -> Vec<Outcome> {

@@ -14,7 +14,7 @@ const FAN: usize = 16;
 /// vectors. An insertion or a removal changes one leaf and the look-ups behind it; exchanging a rank for another
 /// changes only the look-ups between the two. A full leaf splits at its median, an empty one goes. With leaves of about
 /// sqrt(n) ranks everything is O(sqrt n), and little of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Leaves {
     leaves: Vec<Leaf>,
     /// Ranks from `fences[i]` up to (not including) `fences[i + 1]` belong to leaf i; the first leaf takes whatever is
@@ -28,13 +28,17 @@ pub(super) struct Leaves {
     leaf_size: usize,
 }
 
+clone_by_field!(Leaves { leaves, fences, top, before, leaf_size });
+
 /// Distinct ranks, and how often each is held.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Leaf {
     len: usize,
     ranks: Box<[i64]>,
     counts: Box<[i64]>,
 }
+
+clone_by_field!(Leaf { len, ranks, counts });
 
 impl Leaf {
     fn empty(size: usize) -> Self {

@@ -7,17 +7,20 @@ down before it chooses a queue, as in the paper's model.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pifolab.adversary.question import attack
+from pifolab.adversary.question import number as number_of
 
 if TYPE_CHECKING:
     from pifolab.adversary.question import Answer
 
-__all__ = ["FIGURES", "PaperFigure", "rank_1_dropped", "rank_1_inversions", "worst"]
+__all__ = ["FIGURES", "PaperFigure", "markdown", "rank_1_dropped", "rank_1_inversions", "readings", "worst"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ def worst(
     update: str = "before",
     on_full: str = "keep",
     reverse: bool = False,
+    metric: str | None = None,
     time_limit_s: float | None = 600,
     workers: int | None = None,
 ) -> Answer:
@@ -78,6 +82,8 @@ def worst(
         Whether a packet that SP-PIFO drops moves its bounds: ``keep`` or ``update``.
     reverse : bool
         Read the start window as newest first.
+    metric : str, optional
+        Another metric in place of the figure's own; of those of the lowest ranks, rank 1 counts.
     time_limit_s, workers
         As in `pifolab.attack`.
     """
@@ -86,7 +92,7 @@ def worst(
     return attack(
         figure.a,
         figure.b,
-        metric=figure.metric,
+        metric=metric or figure.metric,
         packets=PACKETS,
         ranks=RANKS,
         a_options=_options(figure.a, room, update, on_full),
@@ -97,6 +103,70 @@ def worst(
         time_limit_s=time_limit_s,
         workers=workers,
     )
+
+
+def readings(number: int) -> list[tuple[str, dict[str, Any]]]:
+    """Return the readings that may differ, as names and keywords of `worst`; the default is the first."""
+    (figure,) = (figure for figure in FIGURES if figure.number == number)
+    # Without drops there is no full queue; a window that reads the same from both ends has no reverse.
+    fulls = ("keep", "update") if "sp-pifo" in (figure.a, figure.b) and not figure.no_drops else ("keep",)
+    turns = (False,) if figure.start_window == figure.start_window[::-1] else (False, True)
+    found = []
+    for update in ("before", "after"):
+        for on_full in fulls:
+            for reverse in turns:
+                words = [f"update = {update}"]
+                words += [f"on_full = {on_full}"] if len(fulls) > 1 else []
+                words += ["window reversed"] if reverse else []
+                found.append((", ".join(words), {"update": update, "on_full": on_full, "reverse": reverse}))
+    return found
+
+
+def markdown() -> list[str]:
+    """Return the lines of the section on the figures: the optimal traces, and the gaps under every reading."""
+    lines = [
+        "## The figures of PACKS, appendix B",
+        "",
+        *textwrap.wrap(_ABOUT, 120),
+        "",
+        "| figure | gap | cost of A, B | rank 1 dropped by A, B | inversions of rank 1 by A, B | an optimal trace |",
+        "|---|---|---|---|---|---|",
+    ]
+    for figure in FIGURES:
+        answer = worst(figure.number)
+        story = answer.story()
+        cells = [f"{figure.number}: {figure.metric} {figure.a} - {figure.b}", _gap(answer)]
+        cells.append(", ".join(str(number_of(Fraction(*story[side]["value"]))) for side in "ab"))
+        for count in (rank_1_dropped, rank_1_inversions):
+            cells.append(", ".join(str(count(answer.trace, story[side])) for side in "ab"))
+        lines.append(f"| {' | '.join([*cells, ' '.join(map(str, answer.trace))])} |")
+    lines += [
+        "",
+        "The same under every other reading that could make a difference:",
+        "",
+        "| figure | reading | gap |",
+        "|---|---|---|",
+    ]
+    for figure in FIGURES:
+        for name, reading in readings(figure.number)[1:]:
+            lines.append(f"| {figure.number} | {name} | {_gap(worst(figure.number, **reading))} |")
+    return lines
+
+
+def _gap(answer: Answer) -> str:
+    gap = str(number_of(answer.gap))
+    if answer.proven:
+        return gap
+    return f"{gap}* (at most {number_of(answer.bound)})" if answer.bound is not None else f"{gap}*"
+
+
+_ABOUT = (
+    "Fifteen packets of ranks 1 to 11 arrive, then all leave; buffer 12, window 4, k = 0, three queues of four "
+    "against one of twelve; Fig. 20 and 21 with queues of 15 and no drops. The first table reads start windows "
+    "oldest first, lets a rank enter the window before its quantile is taken (`update = before`), and has SP-PIFO "
+    "push all bounds down first and keep them when it drops (`on_full = keep`). Gaps are proven unless marked "
+    "with `*`. Several traces may have the same gap; this is the one that the search returns."
+)
 
 
 def rank_1_dropped(trace: Sequence[int], told: dict[str, Any]) -> int:

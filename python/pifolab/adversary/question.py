@@ -209,7 +209,8 @@ def attack(
     evaluations : int, optional
         After so many traces the guided search ends. Default: 1,000,000 without a time limit of its own.
     initial : Answer or sequence of int, optional
-        A trace to begin the guided search with.
+        A trace to begin with, which the answer is never worse than. From an `Answer` the guided search goes on: it
+        draws other random numbers than those that led there, and its evaluations count on.
     time_limit_s : float or None
         The search ends after so many seconds with what it has.
     memory_mib : int
@@ -281,9 +282,15 @@ def attack(
         raise InputError(f"time_limit_s = {time_limit_s}: expected a positive number of seconds")
     if not strategies:
         raise InputError("strategies is empty: expected at least one")
-    begin, begin_window = (initial.trace, initial.start_window) if isinstance(initial, Answer) else (initial, None)
-    if begin is not None and len(begin) != packets:
-        raise InputError(f"initial trace of {len(begin)} packets: expected {packets}")
+    begin = Answer(Fraction(0), None, False, tuple(initial), (), None, 0) if isinstance(initial, Sequence) else initial
+    if begin is not None:
+        if len(begin.trace) != packets:
+            raise InputError(f"initial trace of {len(begin.trace)} packets: expected {packets}")
+        if begin.start_window is not None and not free_window:
+            raise InputError("initial trace with a start window of its own: expected free_window")
+        for rank in (*begin.trace, *(begin.start_window or ())):
+            if not low <= rank <= high:
+                raise InputError(f"initial trace with rank {rank}: expected a rank from {low} to {high}")
     effort = {
         "method": method,
         "strategies": list(strategies),
@@ -292,8 +299,9 @@ def attack(
         "time_limit_s": None if time_limit_s is None else float(time_limit_s),
         "memory_mib": _whole("memory_mib", memory_mib, 16),
         "workers": _whole("workers", workers or os.cpu_count() or 1, 1),
-        "initial": None if begin is None else list(begin),
-        "initial_window": None if begin_window is None else list(begin_window),
+        "initial": None if begin is None else list(begin.trace),
+        "initial_window": None if begin is None or begin.start_window is None else list(begin.start_window),
+        "initial_evaluations": 0 if begin is None else begin.evaluations,
     }
 
     def told(numerator: int, denominator: int, evaluations: int) -> None:

@@ -1,17 +1,20 @@
 """The worst case of every scheduler against every other one, on small exact problems: docs/worst-cases.md.
 
-``python -m pifolab.adversary.worst_cases docs/worst-cases.md`` writes the page.
+``python -m pifolab.adversary.worst_cases docs/worst-cases.md conformance/worst-cases`` writes the page, and the
+witnesses as conformance vectors.
 """
 
 from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pifolab.adversary import figures
 from pifolab.adversary.question import attack
 from pifolab.errors import InputError
 from pifolab.info import ideal
@@ -87,7 +90,35 @@ def markdown() -> str:
             if a != ideal():
                 answer = worst_case(a, ideal(), metric, PACKETS[0])
                 lines.append(f"- {a}: {' '.join(map(str, answer.trace))} ({number(answer.gap)})")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *figures.markdown()]) + "\n"
+
+
+def witnesses() -> Iterator[tuple[str, Answer]]:
+    """Yield the name and the shrunk witness of each of the papers' figures, and of each scheduler against PIFO."""
+    for figure in figures.FIGURES:
+        yield f"packs-fig{figure.number}", figures.worst(figure.number).shrink()
+    for metric in METRICS:
+        for a in SETTINGS:
+            answer = worst_case(a, ideal(), metric, PACKETS[0])
+            if answer.gap > 0:
+                yield f"{a}-{metric.lower()}", answer.shrink()
+
+
+def write_witnesses(folder: Path) -> None:
+    """Write the witnesses as conformance vectors, and ``gaps.csv``: what each costs both schedulers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [["witness", "metric", "highest_rank", "a", "b", "cost_a", "cost_b", "gap"]]
+    for name, answer in witnesses():
+        answer.save(folder / name)
+        story = answer.story()
+        costs = [Fraction(*story[side]["value"]) for side in "ab"]
+        question = answer.question
+        facts = (question["metric"], question["highest"], question["a"][0], question["b"][0], *costs, answer.gap)
+        rows.append([name, *map(str, facts)])
+    text = "".join(",".join(row) + "\n" for row in rows)
+    temporary = folder / ".gaps.csv.part"
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(folder / "gaps.csv")
 
 
 def _about() -> str:
@@ -108,13 +139,14 @@ def _cell(a: str, b: str, metric: str) -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write the page to the only argument."""
-    if len(argv) != 1:
-        raise InputError("expected one argument, the file to write")
+    """Write the page to the first argument, and the witnesses into the folder that the second one names."""
+    if len(argv) != 2:
+        raise InputError("expected two arguments, the page and the folder of the witnesses to write")
     path = Path(argv[0])
     temporary = path.with_name(f".{path.name}.part")
     temporary.write_text(markdown(), encoding="utf-8")
     temporary.replace(path)
+    write_witnesses(Path(argv[1]))
     return 0
 
 

@@ -72,7 +72,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     search.add_argument(
         "--evaluations", type=positive_integer, metavar="N", help="the guided search ends after so many"
     )
-    search.add_argument("--resume", metavar="FILE", help="begin with the trace of an answer that --json printed")
+    search.add_argument("--resume", metavar="FILE", help="go on from an answer that --json printed")
     search.add_argument("--time-limit", type=_seconds, default=600.0, metavar="S", help="seconds; default 600")
     search.add_argument("--memory-mib", type=positive_integer, default=4096, metavar="N", help="default 4096")
     search.add_argument(
@@ -208,14 +208,24 @@ def _value(text: str) -> Any:
 def _resumed(path: str | None) -> Any:
     if path is None:
         return None
+    from pifolab.adversary import Answer
+
     text = read_text(Path(path))
     try:
-        trace = json.loads(text)["trace"]
+        facts = json.loads(text)
+        trace, window, evaluations = facts["trace"], facts["start_window"], facts["evaluations"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"{path}: expected an answer of pifolab attack --json, with the key trace") from None
-    if not isinstance(trace, list) or not all(isinstance(rank, int) for rank in trace):
-        raise InputError(f"{path}: trace: expected a list of ranks")
-    return trace
+        expected = "expected an answer of pifolab attack --json, with trace, start_window and evaluations"
+        raise InputError(f"{path}: {expected}") from None
+    for key, ranks in (("trace", trace), ("start_window", window)):
+        if not isinstance(ranks, list) and (key == "trace" or ranks is not None):
+            raise InputError(f"{path}: {key}: expected a list of ranks")
+        if not all(isinstance(rank, int) and rank >= 0 for rank in ranks or ()):
+            raise InputError(f"{path}: {key}: expected a list of ranks")
+    if not isinstance(evaluations, int) or evaluations < 0:
+        raise InputError(f"{path}: evaluations: expected an integer >= 0")
+    start = None if window is None else tuple(window)
+    return Answer(Fraction(0), None, False, tuple(trace), (), start, evaluations)
 
 
 def _progress() -> Callable[[Fraction, int], None] | None:

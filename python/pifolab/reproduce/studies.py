@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pifolab.reproduce import hardware
@@ -314,7 +315,8 @@ def switch_state(seed: int) -> dict[str, pl.DataFrame]:
 def worst_cases(seed: int) -> dict[str, pl.DataFrame]:
     """PACKS Fig. 16 to 23: the optimal traces, two rows for each figure; `seed` plays no part.
 
-    The row ``16-a`` is the scheduler that the trace of Fig. 16 hurts, ``16-b`` the other one.
+    The row ``16-a`` is the scheduler that the trace of Fig. 16 hurts, ``16-b`` the other one. ``18-most`` and
+    ``19-most`` have as their gap the most packets of rank 1 that any trace makes one drop beyond the other.
     """
     from pifolab.adversary.explain import names
     from pifolab.adversary.figures import FIGURES, rank_1_dropped, rank_1_inversions, worst
@@ -333,8 +335,12 @@ def worst_cases(seed: int) -> dict[str, pl.DataFrame]:
                     "rank_1_dropped": rank_1_dropped(answer.trace, story[side]),
                     "rank_1_inversions": rank_1_inversions(answer.trace, story[side]),
                     "empty_share": _empty_share(story[side]["moments"], 12),
+                    "cost": number(Fraction(*story[side]["value"])),
                 }
             )
+    for figure_number in (18, 19):
+        answer = worst(figure_number, metric="drops")
+        rows.append({"scheduler": f"{figure_number}-most", "gap": number(answer.gap), "proven": int(answer.proven)})
     return {"schedulers": _frame(rows)}
 
 

@@ -24,6 +24,10 @@ impl Metric for ExcessDrops {
         false
     }
 
+    fn range(&self, packets: usize, _ranks: &Ranks) -> (Amount, Amount) {
+        (Amount::ZERO, Amount::from(packets as i64))
+    }
+
     fn value(&self, outcome: &Outcome, _ranks: &Ranks) -> Amount {
         let mut beyond: BTreeMap<u64, i64> = BTreeMap::new();
         for (rank, fate) in outcome.ranks.iter().zip(&outcome.fates) {

@@ -67,6 +67,24 @@ pub trait Metric: Sync {
         self.finish(self.sum_of_prices(outcome, ranks), outcome.sent.len() as u64)
     }
 
+    /// The least and the most that a trace of so many packets may cost, from the prices alone.
+    fn range(&self, packets: usize, ranks: &Ranks) -> (Amount, Amount) {
+        let (mut drop, mut pair) = ((0, 0), (0, 0));
+        for rank in ranks.lowest..=ranks.highest {
+            let widen = |range: (i64, i64), price: i64| (range.0.min(price), range.1.max(price));
+            drop = widen(drop, self.drop_price(rank, ranks));
+            for first in ranks.lowest..=ranks.highest {
+                pair = widen(pair, self.overtake_price(first, rank, ranks));
+            }
+        }
+        // Of two packets at most one waits while the other leaves.
+        let (packets, pairs) = (packets as i64, packets as i64 * (packets as i64 - 1) / 2);
+        let sum = |drop: i64, pair: i64| {
+            Amount::from(packets.saturating_mul(drop).saturating_add(pairs.saturating_mul(pair)))
+        };
+        (sum(drop.0, pair.0), sum(drop.1, pair.1))
+    }
+
     /// The sum of the prices of a run.
     fn sum_of_prices(&self, outcome: &Outcome, ranks: &Ranks) -> i64 {
         let price = |packet: usize| {

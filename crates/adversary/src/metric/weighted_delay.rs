@@ -22,6 +22,11 @@ impl Metric for WeightedDelay {
         false
     }
 
+    /// Each packet waits for at most all others.
+    fn range(&self, packets: usize, ranks: &Ranks) -> (Amount, Amount) {
+        (Amount::ZERO, Amount::from(ranks.weight(ranks.lowest).saturating_mul(packets as i64 - 1)))
+    }
+
     fn finish(&self, sum: i64, sent: u64) -> Amount {
         if sent == 0 { Amount::ZERO } else { Amount::new(sum, sent as i64) }
     }

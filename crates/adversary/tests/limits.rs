@@ -1,0 +1,105 @@
+//! What a search answers when its memory, its time or the user's patience ends first.
+
+use pifolab_adversary::{
+    Answer, Constraint, Error, Guidance, Initial, Limits, METRICS, Method, Problem, Ranks, Strategy, Subject, attack,
+    find_metric, gap_of, library, solve,
+};
+use pifolab_sched::params::{Args, Value};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+fn subject(name: &str, options: &[(&str, i128)]) -> Box<dyn Subject + Send> {
+    let mut args = Args::new(name);
+    for (key, value) in options {
+        args.set(*key, Value::Integer(*value));
+    }
+    library(name, &args).unwrap().unwrap()
+}
+
+fn guidance() -> Guidance {
+    Guidance { seed: 3, evaluations: 50_000, strategies: Strategy::ALL.to_vec(), initial: None }
+}
+
+/// SP-PIFO against PACKS, `packets` packets of 7 ranks.
+fn with_problem<T>(metric: &str, packets: usize, body: impl FnOnce(&Problem<'_>) -> T) -> T {
+    let a = subject("sp-pifo", &[("queues", 3), ("queue_capacity_packets", 4)]);
+    let b = subject("packs", &[("queues", 3), ("queue_capacity_packets", 4), ("window", 4)]);
+    body(&Problem {
+        a: &*a,
+        b: Some(&*b),
+        metric: find_metric(metric).unwrap(),
+        ranks: Ranks { lowest: 1, highest: 7, counted: 1 },
+        packets,
+        no_drops: false,
+        free_window: false,
+        constraint: Constraint::default(),
+    })
+}
+
+fn is_sound(problem: &Problem<'_>, answer: &Answer) {
+    assert_eq!(gap_of(problem, &answer.trace, answer.start_window.as_deref()), answer.gap);
+    let bound = answer.bound.unwrap();
+    assert!(bound >= answer.gap);
+    assert_eq!(answer.proven, bound == answer.gap);
+}
+
+#[test]
+fn a_search_that_is_ended_before_its_first_trace_still_has_an_answer_and_a_bound() {
+    for metric in METRICS {
+        for method in Method::ALL {
+            with_problem(metric.name(), 13, |problem| {
+                let cancelled = Limits::new(None, 1 << 28, 2);
+                cancelled.cancelled.store(true, Ordering::Relaxed);
+                let late = Limits::new(Some(Duration::ZERO), 1 << 28, 1);
+                for limits in [cancelled, late] {
+                    match attack(problem, method, &guidance(), &limits, &mut |_, _| {}) {
+                        Ok(answer) => is_sound(problem, &answer),
+                        Err(Error::Unsuited(_)) => assert!(method == Method::Exact && !metric.is_additive()),
+                        Err(error) => panic!("{} {method:?}: {error:?}", metric.name()),
+                    }
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn little_memory_yields_the_best_answer_and_a_bound() {
+    let most = with_problem("WI", 7, |problem| {
+        solve(problem, None, &Limits::new(None, 1 << 30, 2), &mut |_, _| {}).unwrap().gap
+    });
+    for memory in [0, 1 << 16, 1 << 20, 1 << 24, 1 << 30] {
+        with_problem("WI", 7, |problem| {
+            let limits = Limits::new(None, memory, 2);
+            let answer = attack(problem, Method::Exact, &guidance(), &limits, &mut |_, _| {}).unwrap();
+            is_sound(problem, &answer);
+            assert!(answer.gap <= most && answer.bound.unwrap() >= most, "{memory} bytes: {answer:?}");
+        });
+    }
+}
+
+#[test]
+fn a_search_goes_on_from_an_earlier_answer() {
+    with_problem("WI", 9, |problem| {
+        let by = |method, initial| {
+            let guidance = Guidance { initial, evaluations: 3_000, ..guidance() };
+            attack(problem, method, &guidance, &Limits::new(None, 1 << 28, 2), &mut |_, _| {}).unwrap()
+        };
+        let of = |answer: &Answer| {
+            Some(Initial {
+                ranks: answer.trace.ranks.clone(),
+                window: answer.start_window.clone(),
+                evaluations: answer.evaluations,
+            })
+        };
+        let first = by(Method::Guided, None);
+        let second = by(Method::Guided, of(&first));
+        assert!(second.gap >= first.gap && second.evaluations >= 2 * first.evaluations, "{first:?} {second:?}");
+        assert_eq!(by(Method::Guided, of(&first)).trace, second.trace);
+        let (exact, known) = (by(Method::Exact, None), by(Method::Exact, of(&second)));
+        assert_eq!((known.gap, known.bound, known.proven), (exact.gap, exact.bound, true));
+        // What is known to be the best leaves nothing to find, and is proven all the same.
+        let best = by(Method::Exact, of(&exact));
+        assert_eq!((best.gap, best.proven, &best.trace), (exact.gap, true, &exact.trace));
+    });
+}
