@@ -136,6 +136,7 @@ def test_a_shrunk_witness_is_minimal_and_explained(tmp_path):
     shrunk = answer.shrink()
     assert len(shrunk.trace) <= 9
     assert shrunk.gap >= answer.gap
+    assert (shrunk.bound, shrunk.proven) == (answer.bound, shrunk.gap == answer.gap)
     half = answer.shrink(Fraction(1, 2))
     assert len(half.trace) < len(shrunk.trace)
     text = shrunk.explain()
@@ -211,7 +212,7 @@ def test_memory_and_time_limits_give_the_best_answer_and_a_bound():
         b_options={"queues": 3, "queue_capacity_packets": 14, "window": 4},
         no_drops=True, memory_mib=64, time_limit_s=20,
     )  # fmt: skip
-    assert found.bound is None or found.gap <= found.bound
+    assert found.gap <= found.bound
     assert found.gap > 0
     assert found.proven == (found.gap == found.bound)
 
@@ -293,6 +294,7 @@ def test_the_readings_of_a_figure_are_those_that_may_differ():
         (["--benign", "6:1"], "benign packet 6 of rank 1: expected a place from 0 to 5"),
         (["--benign", "2:9"], "and a rank from 1 to 4"),
         (["--flows", "1", "--benign", "0:1", "--multiset", "1:5", "--no-drops"], "no trace satisfies the constraints"),
+        (["--falling"], "falling has no effect without flows"),
         (["--flows", "0"], "flows = 0: expected an integer >= 1"),
         (["--load", "0"], "load = 0"),
         (["--load", "fast"], "load = fast: expected a positive number"),

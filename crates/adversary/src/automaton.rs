@@ -89,6 +89,7 @@ impl Automaton {
             index.clear();
             let Some(first) = states.first() else { return Err(Failure::TooLarge) };
             let mut machine = first.snapshot();
+            let footprint = first.footprint() + KEY_BYTES;
             for state in &states {
                 for rank in alphabet {
                     machine.restore(state.as_ref());
@@ -130,8 +131,8 @@ impl Automaton {
                         index.place(machine.as_ref(), remaining, &mut key, &mut following)
                     });
                 }
-                if bytes + layer.next.len() * 6 + following.len() * STATE_BYTES > limits.memory / 2 || limits.is_over()
-                {
+                let held = (states.len() + following.len()) * footprint;
+                if bytes + layer.next.len() * 6 + held > limits.memory / 2 || limits.is_over() {
                     return Err(Failure::TooLarge);
                 }
             }
@@ -262,8 +263,8 @@ pub(crate) fn merge_alike(layers: &mut [Layer], start: &mut [u32], symbols: usiz
     }
 }
 
-/// What a state takes while its layer is explored, about.
-const STATE_BYTES: usize = 600;
+/// What the key of a state and its place in the index take, about.
+const KEY_BYTES: usize = 200;
 
 /// Whether the queue that stores a packet decides what the drain will cost.
 fn queues_matter(order: Order, alphabet: &[u64], metric: &dyn Metric, ranks: &Ranks) -> Result<bool, Failure> {

@@ -172,7 +172,9 @@ impl Pass<'_> {
             let batches = self.expand(layer, &nodes, known);
             let Some(batches) = batches else { return PassResult { best: None, complete: false } };
             self.steps += (nodes.state.len() * self.graph.symbols()) as u64;
-            let (following, back) = self.merge(layer + 1, batches);
+            let Some((following, back)) = self.merge(layer + 1, batches) else {
+                return PassResult { best: None, complete: false };
+            };
             nodes = following;
             backs.push(back);
             if nodes.state.is_empty() {
@@ -281,8 +283,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Merges children, drops those that are behind, and cuts what is beyond the width.
-    fn merge(&mut self, layer: usize, batches: Vec<Batch>) -> (Nodes, Vec<(u32, u8)>) {
+    /// Merges children, drops those that are behind, and cuts what is beyond the width; `None` if time is over.
+    fn merge(&mut self, layer: usize, batches: Vec<Batch>) -> Option<(Nodes, Vec<(u32, u8)>)> {
         let mut shards: Vec<Mutex<Vec<(u32, Child)>>> = (0..SHARDS).map(|_| Mutex::default()).collect();
         for (number, batch) in batches.iter().enumerate() {
             for child in &batch.children {
@@ -293,6 +295,7 @@ impl Pass<'_> {
             }
         }
         let next = std::sync::atomic::AtomicUsize::new(0);
+        let over = std::sync::atomic::AtomicBool::new(false);
         let (this, shards_ref, batches_ref) = (&*self, &shards, &batches);
         let work = || {
             let mut bench = Bench::new(this.pairs, this.stride);
@@ -301,10 +304,16 @@ impl Pass<'_> {
                 let Some(shard) = shards_ref.get(shard) else { return };
                 let mut shard = shard.lock().expect("no holder panics");
                 shard.sort_unstable_by_key(|(_, child)| child.order());
-                this.thin(layer, &mut shard, batches_ref, &mut bench);
+                if !this.thin(layer, &mut shard, batches_ref, &mut bench) {
+                    over.store(true, std::sync::atomic::Ordering::Relaxed);
+                    return;
+                }
             }
         };
         run_on(self.limits.workers, &work);
+        if over.into_inner() {
+            return None;
+        }
         let mut kept: Vec<(u32, Child)> = Vec::new();
         for shard in shards {
             kept.append(&mut shard.into_inner().expect("no holder panics"));
@@ -327,11 +336,12 @@ impl Pass<'_> {
             nodes.kinds.extend_from_slice(&batches[batch as usize].kinds[kinds]);
             back.push((child.parent, child.symbol));
         }
-        (nodes, back)
+        Some((nodes, back))
     }
 
-    /// Keeps of each state the children that no other one is sure to beat. They are sorted, the best of a state first.
-    fn thin(&self, layer: usize, children: &mut Vec<(u32, Child)>, batches: &[Batch], bench: &mut Bench) {
+    /// Keeps of each state the children that no other one is sure to beat. They are sorted, the best of a state first. `false`
+    /// if time is over.
+    fn thin(&self, layer: usize, children: &mut Vec<(u32, Child)>, batches: &[Batch], bench: &mut Bench) -> bool {
         let kinds = |(batch, child): &(u32, Child)| {
             &batches[*batch as usize].kinds[child.kinds as usize..child.kinds as usize + self.stride]
         };
@@ -340,6 +350,9 @@ impl Pass<'_> {
         // Hash and kinds of what this state has kept, to see duplicates at once.
         let mut seen: HashMap<u64, u32, crate::automaton::Plain> = HashMap::default();
         for place in 0..children.len() {
+            if place % 4096 == 4095 && self.limits.is_over() {
+                return false;
+            }
             let candidate = children[place];
             if kept == 0 || children[first].1.state != candidate.1.state {
                 first = kept;
@@ -367,6 +380,7 @@ impl Pass<'_> {
             kept += 1;
         }
         children.truncate(kept);
+        true
     }
 }
 

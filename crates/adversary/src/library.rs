@@ -107,7 +107,7 @@ where
             }
         };
         let by_rank = self.order == Order::Ranks;
-        Box::new(Direct { scheduler, by_rank, held: Vec::new() })
+        Box::new(Direct { scheduler, by_rank, window: self.window.unwrap_or(0), held: Vec::new() })
     }
 
     fn order(&self) -> Order {
@@ -123,6 +123,8 @@ where
 struct Direct<S> {
     scheduler: S,
     by_rank: bool,
+    /// The size of its window; 0 if it has none.
+    window: usize,
     /// The ranks held, ascending, if packets leave by rank: of equal ranks it does not matter which one goes.
     held: Vec<Rank>,
 }
@@ -154,7 +156,8 @@ impl<S: Scheduler<Probe> + Keyed + Clone + Send + 'static> Machine for Direct<S>
     }
 
     fn snapshot(&self) -> Box<dyn Machine> {
-        Box::new(Self { scheduler: self.scheduler.clone(), by_rank: self.by_rank, held: self.held.clone() })
+        let Self { scheduler, by_rank, window, held } = self;
+        Box::new(Self { scheduler: scheduler.clone(), by_rank: *by_rank, window: *window, held: held.clone() })
     }
 
     fn restore(&mut self, snapshot: &dyn Machine) {
@@ -177,6 +180,22 @@ impl<S: Scheduler<Probe> + Keyed + Clone + Send + 'static> Machine for Direct<S>
             key.extend(self.held[self.held.len() - endangered..].iter().map(|rank| rank.get()));
         }
         self.scheduler.visit_key(&mut |number| key.push(number as u64));
+    }
+
+    fn footprint(&self) -> usize {
+        // Rings have a power of two of places; a sorted order is a block of ranks and slots beside its items.
+        let places = match self.scheduler.capacity() {
+            Capacity::Packets(packets) => packets.min(1024) as usize + self.scheduler.queues(),
+            _ => 16,
+        };
+        let order = if self.by_rank { 2048 + places * size_of::<Rank>() } else { 0 };
+        // Large windows keep an index, which is largest for small ranks: 140 KB.
+        let window = match self.window {
+            0..=24 => 0,
+            25..=256 => 16 * self.window,
+            _ => 140_000 + 8 * self.window,
+        };
+        size_of::<Self>() + 2 * places * size_of::<Probe>() + order + window
     }
 
     fn inspect(&self) -> &dyn Inspect {

@@ -82,6 +82,9 @@ pub trait Machine: Any + Send {
     /// equal keys answer every sequence of offers alike, up to the names of the packets.
     fn key(&self, remaining: usize, key: &mut Vec<u64>);
 
+    /// The memory that a snapshot takes, about, in bytes.
+    fn footprint(&self) -> usize;
+
     /// Lets a whole trace arrive, then all leave, and adds up what it costs. To be left as it is: it is here so that it is
     /// compiled for each scheduler.
     fn play(&mut self, trace: &Trace, tally: &mut Tally, tariff: &Tariff) {

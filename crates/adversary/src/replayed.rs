@@ -90,6 +90,11 @@ impl Machine for Replay {
         key.extend(self.history.iter().map(|step| step.map_or(u64::MAX, |probe| probe.rank().get())));
     }
 
+    fn footprint(&self) -> usize {
+        // What it holds itself nobody knows.
+        4096 + self.history.len() * size_of::<Option<Probe>>()
+    }
+
     fn inspect(&self) -> &dyn Inspect {
         &*self.scheduler
     }

@@ -70,9 +70,10 @@ pub fn attack(
             Err(Error::Unsuited(_)) if (problem.alphabet().len() as f64).powi(problem.packets as i32) <= FEW_TRACES => {
                 try_all(problem, limits)
             }
-            Err(Error::Unsuited(_) | Error::Limits(_)) if !limits.is_over() => {
-                guide(problem, guidance, limits, progress)
+            Err(Error::Limits(bound)) if !limits.is_over() => {
+                guide(problem, guidance, limits, progress).map(|answer| bounded(problem, answer, bound))
             }
+            Err(Error::Unsuited(_)) if !limits.is_over() => guide(problem, guidance, limits, progress),
             Err(Error::Unsuited(_)) => Err(Error::Limits(None)),
             answer => answer,
         },
@@ -91,10 +92,15 @@ fn make_do(problem: &Problem<'_>, guidance: &Guidance, bound: Option<Amount>) ->
     let guidance = Guidance { evaluations, ..guidance.clone() };
     let limits = Limits::new(None, 0, 1);
     let answer = guide(problem, &guidance, &limits, &mut |_, _| {}).map_err(|_| Error::Limits(bound))?;
+    Ok(bounded(problem, answer, bound))
+}
+
+/// The answer of another search, with the bound that the exact one had reached, or the one that follows from the prices.
+fn bounded(problem: &Problem<'_>, answer: Answer, bound: Option<Amount>) -> Answer {
     let (least, most) = problem.metric.range(problem.packets, &problem.ranks);
     let widest = if problem.b.is_some() { most - least } else { most };
     let bound = bound.map_or(widest, |bound| bound.min(widest));
-    Ok(Answer { bound: Some(bound), proven: bound == answer.gap, ..answer })
+    Answer { bound: Some(bound), proven: bound == answer.gap, ..answer }
 }
 
 /// Tries every trace.

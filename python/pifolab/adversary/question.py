@@ -101,11 +101,14 @@ class Answer:
         )
         if found is None:
             return self
-        ranks, departures, gap = found
+        ranks, departures, parts = found
+        gap = Fraction(*parts)
+        # The bound is that of longer traces: it says nothing of one that is beyond it.
+        bound = None if self.bound is None or gap > self.bound else self.bound
         return Answer(
-            Fraction(*gap),
-            self.bound,
-            False,
+            gap,
+            bound,
+            gap == bound,
             tuple(ranks),
             tuple(departures),
             self.start_window,
@@ -274,6 +277,8 @@ def attack(
         "load": None if load is None else str(load),
         "burst": _whole("burst", burst, 1),
     }
+    if falling and flows is None:
+        raise InputError("falling has no effect without flows")
     if burst != 1 and load is None:
         raise InputError(f"burst = {burst} has no effect without load")
     if evaluations is None:
