@@ -104,7 +104,7 @@ stubs: build
 	$(BIN)/python scripts/generate_stubs.py
 
 ## docs/worst-cases.md: the worst case of every scheduler against every other one and the worst cases of PACKS's appendix B, under
-## every reading; and their witnesses as conformance vectors (an hour on two processors at most; minutes for the most part)
+## other readings, too; and their witnesses as conformance vectors (half an hour)
 worst-cases: build
 	$(BIN)/python -m pifolab.adversary.worst_cases docs/worst-cases.md conformance/worst-cases
 

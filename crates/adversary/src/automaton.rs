@@ -7,9 +7,10 @@
 //! scheduler's state: that PACKS drops as AIFO does, or that the oldest rank of a full window is about to leave.
 
 use crate::constraint::{Constraint, State};
-use crate::machine::{Machine, Order, Probe, Subject};
+use crate::machine::{Machine, Order, Subject};
 use crate::metric::{Metric, Ranks};
 use crate::problem::{Limits, Problem};
+use crate::step::Probe;
 use pifolab_sched::{Enqueued, Item};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -1,6 +1,7 @@
 //! The schedulers of the library as machines: clones are snapshots, and deciders tell their own state.
 
-use crate::machine::{Machine, Order, Probe, Subject};
+use crate::machine::{Machine, Order, Subject};
+use crate::step::{Probe, Step};
 use pifolab_sched::params::{Args, FromArgs, ParamError, Value};
 use pifolab_sched::schedulers::{Pieo, Pifo, deciders};
 use pifolab_sched::store::{PriorityQueues, Queue, Queues};
@@ -129,7 +130,7 @@ struct Direct<S> {
     held: Vec<Rank>,
 }
 
-impl<S: Scheduler<Probe> + Keyed + Clone + Send + 'static> Machine for Direct<S> {
+impl<S: Scheduler<Probe>> Step for Direct<S> {
     #[inline(always)]
     fn enqueue(&mut self, probe: Probe) -> Enqueued<Probe> {
         let outcome = self.scheduler.enqueue(probe, Time::ZERO);
@@ -154,7 +155,9 @@ impl<S: Scheduler<Probe> + Keyed + Clone + Send + 'static> Machine for Direct<S>
         }
         outcome
     }
+}
 
+impl<S: Scheduler<Probe> + Keyed + Clone + Send + 'static> Machine for Direct<S> {
     fn snapshot(&self) -> Box<dyn Machine> {
         let Self { scheduler, by_rank, window, held } = self;
         Box::new(Self { scheduler: scheduler.clone(), by_rank: *by_rank, window: *window, held: held.clone() })

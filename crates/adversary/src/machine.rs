@@ -1,53 +1,11 @@
 //! The narrow contract between a search and a scheduler: start it, offer packets, take packets, snapshot and restore
 //! it, and ask for a canonical key of its state. No search knows which scheduler it runs.
 
-use crate::meter::{Tally, Tariff};
+use crate::step::Step;
+use crate::tally::{Tally, Tariff};
 use crate::trace::Trace;
-use pifolab_sched::{Dequeued, Enqueued, Inspect, Item};
-use pifolab_units::Rank;
+use pifolab_sched::Inspect;
 use std::any::Any;
-
-/// The size of every packet in bytes: capacities in packets do not see it.
-const SIZE: u32 = 1500;
-
-/// A packet of a trace: its place and its rank. Unlike a [`Packet`](pifolab_sched::Packet) it can be cloned, and so can the
-/// schedulers that store it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Probe {
-    /// Its place in the trace.
-    pub place: u32,
-    rank: Rank,
-}
-
-impl Probe {
-    /// The packet at `place`.
-    pub fn new(place: usize, rank: u64) -> Self {
-        Self { place: place as u32, rank: Rank::saturating(rank) }
-    }
-}
-
-impl Item for Probe {
-    #[inline(always)]
-    fn size(&self) -> u32 {
-        SIZE
-    }
-    #[inline(always)]
-    fn rank(&self) -> Rank {
-        self.rank
-    }
-    #[inline(always)]
-    fn set_rank(&mut self, rank: Rank) {
-        self.rank = rank;
-    }
-    #[inline(always)]
-    fn id(&self) -> u64 {
-        u64::from(self.place)
-    }
-    #[inline(always)]
-    fn duplicate(&self) -> Self {
-        *self
-    }
-}
 
 /// In which order a scheduler hands out what it holds if nothing more arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,13 +20,7 @@ pub enum Order {
 }
 
 /// A scheduler in the middle of a trace.
-pub trait Machine: Any + Send {
-    /// Offers a packet.
-    fn enqueue(&mut self, probe: Probe) -> Enqueued<Probe>;
-
-    /// Asks for the next packet.
-    fn dequeue(&mut self) -> Dequeued<Probe>;
-
+pub trait Machine: Step + Any + Send {
     /// A copy of this state.
     fn snapshot(&self) -> Box<dyn Machine>;
 

@@ -1,6 +1,7 @@
 //! What became of each packet of a trace.
 
-use crate::machine::{Machine, Probe, Subject};
+use crate::machine::{Machine, Subject};
+use crate::step::Probe;
 use crate::trace::Trace;
 use pifolab_sched::{Dequeued, DropReason, Enqueued};
 

@@ -1,8 +1,9 @@
 //! What is searched for, and how long.
 
 use crate::constraint::Constraint;
-use crate::machine::{Probe, Subject};
+use crate::machine::Subject;
 use crate::metric::{Metric, Ranks};
+use crate::step::Probe;
 use pifolab_sched::{DropReason, Enqueued};
 use pifolab_units::{Rank, Ratio};
 use std::sync::atomic::{AtomicBool, Ordering};

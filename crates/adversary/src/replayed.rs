@@ -1,7 +1,8 @@
 //! Any scheduler as a machine, also one that cannot be cloned and tells nothing of its state: snapshots are made by running it
 //! once more from the start, and only equal histories are equal states. Much slower, and nothing is ever merged.
 
-use crate::machine::{Machine, Order, Probe, Subject};
+use crate::machine::{Machine, Order, Subject};
+use crate::step::{Probe, Step};
 use pifolab_sched::{Dequeued, Enqueued, Inspect, Item, Packet, Scheduler};
 use pifolab_units::Time;
 use std::any::Any;
@@ -47,7 +48,7 @@ struct Replay {
     history: Vec<Option<Probe>>,
 }
 
-impl Machine for Replay {
+impl Step for Replay {
     fn enqueue(&mut self, probe: Probe) -> Enqueued<Probe> {
         self.history.push(Some(probe));
         match self.scheduler.enqueue(probe.describe(Time::ZERO), Time::ZERO) {
@@ -71,7 +72,9 @@ impl Machine for Replay {
             Dequeued::Empty => Dequeued::Empty,
         }
     }
+}
 
+impl Machine for Replay {
     fn snapshot(&self) -> Box<dyn Machine> {
         let mut copy = Self { scheduler: (self.build)(), build: self.build.clone(), history: Vec::new() };
         copy.run(&self.history);

@@ -1,6 +1,7 @@
 //! A trace step by step, as one scheduler sees it: what a drawing shows and an explanation reads.
 
-use crate::machine::{Machine, Order, Probe, Subject};
+use crate::machine::{Machine, Order, Subject};
+use crate::step::Probe;
 use crate::trace::Trace;
 use pifolab_sched::{Dequeued, DropReason, Enqueued};
 
