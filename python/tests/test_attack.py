@@ -75,7 +75,7 @@ def test_every_witness_replays_to_its_stated_gap(scheduler, metric, tmp_path):
 
 
 STORED = Path(__file__).parents[2] / "conformance" / "worst-cases"
-GAPS = list(csv.DictReader((STORED / "gaps.csv").open(encoding="utf-8")))
+GAPS = list(csv.DictReader((STORED / "gaps.csv").read_text(encoding="utf-8").splitlines()))
 
 
 def test_every_figure_and_every_scheduler_has_a_stored_witness():
