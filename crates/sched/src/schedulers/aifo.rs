@@ -125,7 +125,7 @@ pub struct Aifo {
     plain: Option<Admission>,
 }
 
-clone_by_field!(Aifo { estimate, target, headroom, test, update, sampling, plain });
+clone_by_field!(Aifo { estimate, target, headroom, test, update, sampling, plain, delayed });
 
 /// The admission test beyond the headroom.
 #[derive(Clone, Copy, Debug)]

@@ -134,7 +134,18 @@ pub struct Packs {
     highest: Rank,
 }
 
-clone_by_field!(Packs { estimate, admission, update, occupancy, fall_through, sampling, netbench, plain, highest });
+clone_by_field!(Packs {
+    estimate,
+    admission,
+    update,
+    occupancy,
+    fall_through,
+    sampling,
+    netbench,
+    plain,
+    highest,
+    delayed
+});
 
 /// What makes the usual test short.
 #[derive(Debug)]
