@@ -1,7 +1,7 @@
 //! `pifolab-dataplane status`: what is up, what it holds and has done.
 
 use super::metrics::Metrics;
-use crate::ebpf::qdisc::QdiscSnapshot;
+use crate::ebpf::qdisc::{QdiscProgram, QdiscSnapshot};
 use crate::ebpf::{Program, Snapshot, name_now};
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;
@@ -94,7 +94,7 @@ fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<(serde_json::Va
     let interface = name_now(record, namespace)?;
     if record.program.is_none() {
         let maps = record.maps.as_slice();
-        let snapshot = QdiscSnapshot::read(&record.scheduler, maps, namespace, &interface)?;
+        let snapshot = QdiscSnapshot::read(QdiscProgram::find(&record.scheduler)?, maps, namespace, &interface)?;
         return Ok((value(serde_json::to_value(&snapshot)), snapshot.to_string()));
     }
     let program = Program::find(&record.scheduler)?;

@@ -1,5 +1,6 @@
 //! `pifolab-dataplane up`: a scheduler on an interface until the command ends.
 
+use crate::control::parameters::ParameterFile;
 use crate::ebpf::flow_maps::FlowMaps;
 use crate::ebpf::plane::best_occupancy;
 use crate::ebpf::{Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings};
@@ -48,7 +49,8 @@ pub struct Args {
     /// How the program knows what the queues hold [default: walk, or clock where the kernel has no BTF]
     #[arg(long, value_enum)]
     occupancy_from: Option<Occupancy>,
-    /// A file with parameters of the scheduler, `name = value` a line, beside those given here; read again whenever it changes
+    /// A file with parameters of the scheduler (and rate_mbps), `name = value` a line, which go before those given here; read again
+    /// whenever it changes
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
     /// Remove a root qdisc that pifolab did not make
@@ -97,9 +99,9 @@ impl Up {
         }
     }
 
-    fn change(&mut self, settings: Settings) -> Result<()> {
+    fn change(&mut self, settings: Settings, rate_bps: u64) -> Result<()> {
         match self {
-            Self::Htb(plane) => plane.change(settings),
+            Self::Htb(plane) => plane.change(settings, Some(rate_bps)),
             Self::Bpf(_) => Err(Error::Unsupported("a BPF qdisc keeps the parameters that it began with".to_owned())),
         }
     }
@@ -139,7 +141,7 @@ impl Up {
         let timeout = if parameters.is_some() { PollTimeout::from(LOOK_EVERY_MS) } else { PollTimeout::NONE };
         loop {
             if parameters.as_mut().is_some_and(Watched::changed) {
-                match args.settings().and_then(|settings| self.change(settings)) {
+                match args.settings().and_then(|(settings, rate_bps)| self.change(settings, rate_bps)) {
                     Ok(()) => say(&format!("{dev}: {scheduler} goes on with other parameters")),
                     Err(error) => say(&format!("{dev}: {error}; the parameters stay as they were")),
                 }
@@ -189,44 +191,29 @@ impl Wanted {
 }
 
 impl Args {
-    /// The scheduler's parameters: those of the command line, and those of the file, which go first.
-    fn options(&self) -> Result<SchedulerOptions> {
-        let mut options = self.scheduler_options.clone();
-        let Some(path) = &self.parameters else { return Ok(options) };
-        let file = path.display();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
-        for (index, line) in text.lines().enumerate() {
-            let line = line.split('#').next().unwrap_or("").trim();
-            if line.is_empty() {
-                continue;
-            }
-            let (name, value) = line
-                .split_once('=')
-                .ok_or_else(|| Error::Usage(format!("{file}: line {}: {line:?}: expected name = value", index + 1)))?;
-            options.set(&name.trim().replace('-', "_"), value.trim());
+    /// The scheduler's parameters and the rate: those of the command line, and those of the file, which go first.
+    fn options(&self) -> Result<(SchedulerOptions, u64)> {
+        let file = self.parameters.as_deref().map(ParameterFile::read).transpose()?.unwrap_or_default();
+        let rate_mbps = file.rate_mbps.unwrap_or(self.rate_mbps);
+        if !(0.008..=400_000.0).contains(&rate_mbps) {
+            return Err(Error::Usage(format!("--rate-mbps {rate_mbps}: expected a rate from 0.008 to 400000 Mb/s")));
         }
-        Ok(options)
+        Ok((file.over(&self.scheduler_options), (rate_mbps * 1e6).round() as u64))
     }
 
-    /// What the eBPF program is loaded with.
-    fn settings(&self) -> Result<Settings> {
+    /// What the eBPF program is loaded with, and the rate.
+    fn settings(&self) -> Result<(Settings, u64)> {
         let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
-        let options = self.options()?;
+        let (options, rate_bps) = self.options()?;
         let occupancy = self.occupancy_from.unwrap_or_else(best_occupancy);
         let settings = Settings::new(&self.scheduler, params(info, options.written()), self.rank, occupancy)?;
-        settings.with_ranks(self.rank, &self.rank_options, self.flow_weights.as_deref())
+        Ok((settings.with_ranks(self.rank, &self.rank_options, self.flow_weights.as_deref())?, rate_bps))
     }
 
     fn wanted(&self) -> Result<Wanted> {
-        if !(0.008..=400_000.0).contains(&self.rate_mbps) {
-            let message = format!("--rate-mbps {}: expected a rate from 0.008 to 400000 Mb/s", self.rate_mbps);
-            return Err(Error::Usage(message));
-        }
-        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
-        let options = self.options()?;
-        let rate_bps = (self.rate_mbps * 1e6).round() as u64;
         if self.qdisc == Qdisc::Bpf {
+            let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
+            let (options, rate_bps) = self.options()?;
             if self.occupancy_from.is_some() {
                 let message = "--occupancy-from has no effect on --qdisc bpf: it holds the packets itself";
                 return Err(Error::Usage(message.to_owned()));
@@ -241,7 +228,7 @@ impl Args {
                 force: self.force,
             }));
         }
-        let settings = self.settings()?;
+        let (settings, rate_bps) = self.settings()?;
         let interface = self.dev.clone();
         Ok(Wanted::Htb(Box::new(PlaneConfig { interface, rate_bps, settings, force: self.force })))
     }

@@ -1,7 +1,7 @@
 //! One loaded program: its maps, its registers, its statistics.
 
 use super::flow_maps::{self, FlowMaps};
-use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, Stats, WindowState};
+use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, SpPifoState, Stats, WindowState};
 use super::settings::{Occupancy, Program, Settings};
 use crate::error::Trying;
 use crate::rank::table::Table;
@@ -35,6 +35,8 @@ pub(super) const STATS: &str = ".data.stats";
 /// Occupancy by counting.
 pub(super) const COUNTERS: &str = ".data.counters";
 const HARNESS: &str = ".data.harness";
+/// Where the kernel's leaves are.
+const LEAVES: &str = ".data.leaves";
 
 /// What libbpf said last: its error values are bare numbers, the reason is in its messages.
 static MESSAGES: Mutex<String> = Mutex::new(String::new());
@@ -105,7 +107,8 @@ impl Loaded {
         Self::load_sharing(settings, object, None)
     }
 
-    /// Shares the maps of another object, except for its configuration and tables (and registers, if they are `fresh`).
+    /// Shares the maps of another object, except for its configuration and tables, and where its queues are (and registers, if
+    /// they are `fresh`).
     fn load_sharing(settings: Settings, object: &[u8], with: Option<(&Object, bool)>) -> Result<Self> {
         let name = settings.program.name();
         let what = format!("loading the eBPF program of {name}");
@@ -115,7 +118,7 @@ impl Loaded {
         for mut map in open.maps_mut() {
             let name = map.name().to_string_lossy().into_owned();
             if let Some((other, fresh)) = with {
-                let own = [CONFIG, TABLE].contains(&name.as_str()) || (fresh && name == STATE);
+                let own = [CONFIG, TABLE, LEAVES].contains(&name.as_str()) || (fresh && name == STATE);
                 if let Some(shared) = other.maps().find(|shared| !own && shared.name() == map.name()) {
                     map.reuse_fd(shared.as_fd()).trying(|| format!("{what}: sharing {name}"))?;
                     continue;
@@ -161,17 +164,28 @@ impl Loaded {
     /// # Errors
     /// As [`load`](Self::load).
     pub(super) fn load_in_place_of(old: &Self, mut settings: Settings) -> Result<Self> {
-        // A window may get another size: its ranks are carried over. Those that arrive until the new program takes over
-        // are missing in it.
-        let windowed = matches!(settings.program, Program::Aifo | Program::Packs);
-        if windowed {
-            let state: WindowState = old.get(STATE)?;
-            let ranks = state.in_order(old.settings.config.window as usize);
-            settings.state =
-                Some(WindowState::holding(&ranks, settings.config.window as usize, &state).bytes().to_vec());
-        }
+        // A window may get another size, and SP-PIFO other queues: what the registers hold is carried over. What arrives until
+        // the new program takes over is missing in it.
+        let carried = match settings.program {
+            Program::Aifo | Program::Packs => {
+                let state: WindowState = old.get(STATE)?;
+                let ranks = state.in_order(old.settings.config.window as usize);
+                Some(WindowState::holding(&ranks, settings.config.window as usize, &state).bytes().to_vec())
+            }
+            Program::SpPifo => {
+                let mut state: SpPifoState = old.get(STATE)?;
+                // Further queues begin with the bound of the last one.
+                let (last, now) = (old.settings.capacities.len() - 1, settings.capacities.len());
+                let bound = state.bounds[last];
+                state.bounds.iter_mut().take(now).skip(last).for_each(|one| *one = bound);
+                Some(state.bytes().to_vec())
+            }
+            Program::Fifo | Program::Rifo | Program::ExpPifo => None,
+        };
+        let fresh = carried.is_some();
+        settings.state = carried.or(settings.state);
         let object = object_of(settings.program);
-        Self::load_sharing(settings, object, Some((&old.object, windowed)))
+        Self::load_sharing(settings, object, Some((&old.object, fresh)))
     }
 
     /// The maps of `--rank table` and of weights.

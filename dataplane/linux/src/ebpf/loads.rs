@@ -2,7 +2,7 @@
 //! unloaded again.
 
 use super::loaded::{Loaded, object_of};
-use super::qdisc;
+use super::qdisc::{self, QdiscProgram};
 use super::settings::{Occupancy, Program, Settings};
 use crate::error::Trying;
 use crate::net::tc;
@@ -121,24 +121,24 @@ pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
         }
     }
     if qdisc::supported().is_ok() {
-        for scheduler in ["pifo", "sp-pifo"] {
+        for program in QdiscProgram::ALL {
             for rank in &RANKS[..6] {
                 let object = match folder {
                     Some(folder) => {
-                        let path = folder.join(format!("qdisc_{}.bpf.o", scheduler.replace('-', "_")));
+                        let path = folder.join(format!("{}.bpf.o", program.file()));
                         // Older compilers cannot build them.
                         if !path.exists() {
                             continue;
                         }
                         read(&path)?
                     }
-                    None => match qdisc::object_of(scheduler) {
+                    None => match program.object() {
                         Ok(object) => object.to_vec(),
                         Err(_) => continue,
                     },
                 };
-                let refused = qdisc::try_to_load(scheduler, *rank, &object).err().map(|error| reason(&error));
-                let what = format!("{scheduler}, qdisc, {rank}");
+                let refused = qdisc::try_to_load(program, *rank, &object).err().map(|error| reason(&error));
+                let what = format!("{}, qdisc, {rank}", program.name());
                 loads.push(Load { what, occupancy: "qdisc".to_owned(), virtual_time: false, refused });
             }
         }

@@ -35,7 +35,8 @@ pub struct PlaneConfig {
 pub struct Plane {
     loaded: Loaded,
     /// The tracepoints stay attached as long as these live.
-    _links: Vec<Link>,
+    links: Vec<Link>,
+    queues: QueueTree,
     installed: Installed,
 }
 
@@ -56,14 +57,7 @@ impl Plane {
         // From here on, dropping it removes everything.
         let mut installed = Installed::claim(interface, settings.program.name(), "htb", config.force)?;
         set_link(&mut settings, config.rate_bps, &installed);
-        let queues = QueueTree {
-            rate_bps: config.rate_bps,
-            burst_bytes: settings.config.burst,
-            frame_bytes: installed.interface.frame_bytes(),
-            capacities: settings.config.capacity[..settings.capacities.len()].to_vec(),
-            in_bytes: settings.in_bytes(),
-            not_ip_share: settings.config.not_ip_share,
-        };
+        let queues = queue_tree(&settings, config.rate_bps, &installed);
         let loaded = Loaded::load(settings)?;
         installed.note(Some(loaded.filter_id()?), loaded.map_ids()?)?;
         installed.make_room()?;
@@ -72,7 +66,7 @@ impl Plane {
         let links = loaded.attach_tracepoints()?;
         filter::attach(installed.interface.index, root.handle, loaded.filter(), loaded.settings.program.name())?;
         installed.note_complete()?;
-        Ok(Self { loaded, _links: links, installed })
+        Ok(Self { loaded, links, queues, installed })
     }
 
     /// Looks for offloads that make bundles of what should be packets; turns them off if `off`, until this is dropped, and else
@@ -84,35 +78,47 @@ impl Plane {
         self.installed.look_at_offloads(off)
     }
 
-    /// Goes on with other parameters of the same scheduler on the same queues. Registers, window, flows, statistics and the
-    /// packets in the queues stay; every packet is decided by the old program or by the new one.
+    /// Goes on with other parameters of the same scheduler, other queues, capacities, and another rate (`None`: the same).
+    /// Registers, window, flows, statistics and the packets in the queues stay; every packet is decided by the old program or by
+    /// the new one.
     ///
     /// # Errors
-    /// Another scheduler, other queues, capacities or rank source, which take a new start; the kernel refuses. Then all is
-    /// as it was.
-    pub fn change(&mut self, mut settings: Settings) -> Result<()> {
+    /// What takes a new start: another scheduler or rank source, capacities in bytes in place of packets; somebody has replaced a
+    /// leaf; the kernel refuses. Then all is as it was.
+    pub fn change(&mut self, mut settings: Settings, rate_bps: Option<u64>) -> Result<()> {
         let old = &self.loaded.settings;
-        let fixed = |settings: &Settings| {
-            let Config { occupancy, in_bytes, rank_source, payload_offset, payload_width, not_ip_share, .. } =
-                settings.config;
-            let shape = [occupancy, in_bytes, rank_source, payload_offset, payload_width, not_ip_share];
-            (settings.program, settings.capacities.clone(), shape)
+        let shape = |settings: &Settings| {
+            let Config { occupancy, rank_source, payload_offset, payload_width, not_ip_share, .. } = settings.config;
+            (settings.program, [occupancy, rank_source, payload_offset, payload_width, not_ip_share])
         };
-        if fixed(old) != fixed(&settings) {
-            return Err(Error::Unsupported(
-                "scheduler, queues, capacities and --rank stay as they are while it is up; take it down for others"
-                    .to_owned(),
-            ));
+        let fixed =
+            |what: &str| Error::Unsupported(format!("{what} cannot change while it is up; take it down for that"));
+        if shape(old) != shape(&settings) {
+            return Err(fixed("the scheduler, --rank, --rank-not-ip and --occupancy-from"));
         }
-        let Config { netns, ifindex, root_handle, rate, burst, weighted, .. } = old.config;
-        settings.config = Config { netns, ifindex, root_handle, rate, burst, weighted, ..settings.config };
+        if old.in_bytes() != settings.in_bytes() {
+            // Leaves of another kind would take the place of those that hold packets.
+            return Err(fixed("capacities from packets to bytes, or back,"));
+        }
+        check_queues(&settings)?;
+        let weighted = old.config.weighted;
+        let rate_bps = rate_bps.unwrap_or(self.queues.rate_bps);
+        set_link(&mut settings, rate_bps, &self.installed);
+        settings.config.weighted = weighted;
         let new = Loaded::load_in_place_of(&self.loaded, settings)?;
+        let mut queues = queue_tree(&new.settings, rate_bps, &self.installed);
+        queues.made = queues.made.max(self.queues.made);
         let installed = &mut self.installed;
         let (index, handle) = (installed.interface.index, installed.record.root.handle);
+        if queues != self.queues {
+            queues.change(&self.queues, &installed.namespace, &installed.name_now()?, &installed.record.root)?;
+            self.queues = queues;
+        }
+        // Both programs' tracepoints count for a moment; the counters are set right from the qdisc's own then.
+        let links = new.attach_tracepoints()?;
         filter::replace(index, handle, new.filter(), new.settings.program.name())?;
         installed.note(Some(new.filter_id()?), new.map_ids()?)?;
-        // The tracepoints that are attached go on; they share the counters.
-        self.loaded = new;
+        (self.links, self.loaded) = (links, new);
         Ok(())
     }
 
@@ -138,6 +144,19 @@ impl Plane {
     /// The loaded program.
     pub const fn loaded(&self) -> &Loaded {
         &self.loaded
+    }
+}
+
+/// The kernel's part of the queues.
+fn queue_tree(settings: &Settings, rate_bps: u64, installed: &Installed) -> QueueTree {
+    QueueTree {
+        rate_bps,
+        burst_bytes: settings.config.burst,
+        frame_bytes: installed.interface.frame_bytes(),
+        capacities: settings.config.capacity[..settings.capacities.len()].to_vec(),
+        made: settings.capacities.len(),
+        in_bytes: settings.in_bytes(),
+        not_ip_share: settings.config.not_ip_share,
     }
 }
 

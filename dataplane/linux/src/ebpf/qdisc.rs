@@ -7,7 +7,7 @@ use super::installed::Installed;
 use super::intf::{Config, QdiscStats, Shared};
 use super::loaded::{self, CONFIG, STATE, STATS, Source, flow_maps_of, with_messages};
 use super::plane::set_link;
-use super::settings::{Occupancy, Settings};
+use super::settings::{Occupancy, Program, Settings};
 use super::snapshot::Maps;
 use crate::error::Trying;
 use crate::net::interface::Interface;
@@ -20,7 +20,8 @@ use crate::{Error, Result};
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use pifolab_scenario::registry::find_scheduler;
 use pifolab_sched::Capacity;
-use pifolab_sched::params::{self, Args};
+use pifolab_sched::params::{self, Args, FromArgs};
+use pifolab_sched::schedulers::{PifoParams, SpPifoParams};
 use serde::Serialize;
 use std::fmt;
 
@@ -29,21 +30,83 @@ const MAX_HELD: u64 = 1024;
 /// The shortest frame, to reckon how many packets a capacity in bytes may hold.
 const SHORTEST_FRAME: u64 = 42;
 
-#[cfg(bpf_qdisc)]
-pub(super) fn object_of(scheduler: &str) -> Result<&'static [u8]> {
-    match scheduler {
-        "pifo" => Ok(include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_pifo.bpf.o"))),
-        "sp-pifo" => Ok(include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_sp_pifo.bpf.o"))),
-        other => Err(Error::Unsupported(format!("no BPF qdisc of {other}: there are pifo and sp-pifo"))),
-    }
+/// The schedulers that are qdiscs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QdiscProgram {
+    /// The ideal PIFO.
+    Pifo,
+    /// SP-PIFO.
+    SpPifo,
 }
 
-#[cfg(not(bpf_qdisc))]
-pub(super) fn object_of(_: &str) -> Result<&'static [u8]> {
-    Err(Error::Unsupported(
-        "this program was built without the BPF qdiscs, which need clang 17 or later: install clang-19 and build again"
-            .to_owned(),
-    ))
+impl QdiscProgram {
+    /// Every one.
+    pub const ALL: [Self; 2] = [Self::Pifo, Self::SpPifo];
+
+    /// The scheduler's name in the library.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pifo => PifoParams::INFO.name,
+            Self::SpPifo => SpPifoParams::INFO.name,
+        }
+    }
+
+    /// The qdisc of the scheduler `name`.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|program| program.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(" and ");
+            Error::Unsupported(format!("no BPF qdisc of {name}: there are {names}"))
+        })
+    }
+
+    /// The name of its object file, without what all of them end with.
+    pub(super) const fn file(self) -> &'static str {
+        match self {
+            Self::Pifo => "qdisc_pifo",
+            Self::SpPifo => "qdisc_sp_pifo",
+        }
+    }
+
+    /// Whether its queues have bounds.
+    const fn has_bounds(self) -> bool {
+        matches!(self, Self::SpPifo)
+    }
+
+    #[cfg(bpf_qdisc)]
+    pub(super) fn object(self) -> Result<&'static [u8]> {
+        Ok(match self {
+            Self::Pifo => include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_pifo.bpf.o")),
+            Self::SpPifo => include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_sp_pifo.bpf.o")),
+        })
+    }
+
+    #[cfg(not(bpf_qdisc))]
+    pub(super) fn object(self) -> Result<&'static [u8]> {
+        Err(Error::Unsupported(format!(
+            "this program was built without the BPF qdiscs ({}), which need clang 17 or later: install clang-19 and build again",
+            self.name()
+        )))
+    }
+
+    /// What the program is loaded with. A PIFO has one buffer and no registers, like FIFO.
+    fn settings(self, args: Args, rank: RankSource) -> Result<Settings> {
+        match self {
+            Self::SpPifo => Settings::new(self.name(), args, rank, Occupancy::Harness),
+            Self::Pifo => {
+                let wrong = |error: params::ParamError| Error::Usage(error.to_string());
+                let mut fifo = Args::new(Program::Fifo.name());
+                match params::read_capacity(&mut args.clone()).map_err(wrong)? {
+                    Capacity::Packets(packets) => fifo.set("capacity_packets", params::Value::Integer(packets.into())),
+                    Capacity::Bytes(bytes) => fifo.set("capacity_bytes", params::Value::Integer(bytes.into())),
+                    Capacity::Unlimited => unreachable!("text gives no unlimited capacity"),
+                };
+                Settings::new(Program::Fifo.name(), fifo, rank, Occupancy::Harness)
+            }
+        }
+    }
 }
 
 /// Whether this kernel has BPF qdiscs, by its own types.
@@ -86,15 +149,16 @@ pub struct QdiscPlane {
     installed: Installed,
     _links: Vec<Link>,
     object: Object,
-    scheduler: String,
+    program: QdiscProgram,
     queues: usize,
     flow_table: Table,
 }
 
-/// The configuration, checked by the library, and the registers as they start.
-fn settings(config: &QdiscConfig) -> Result<Settings> {
+/// The program and its configuration, checked by the library, and the registers as they start.
+fn settings(config: &QdiscConfig) -> Result<(QdiscProgram, Settings)> {
     let entry = find_scheduler(&config.scheduler).map_err(Error::Usage)?;
-    object_of(entry.info.name)?;
+    let program = QdiscProgram::find(entry.info.name)?;
+    program.object()?;
     (entry.build)(config.args.clone()).map_err(|error| Error::Usage(error.to_string()))?;
     if matches!(config.rank, RankSource::Las | RankSource::Stfq) {
         let message = format!(
@@ -103,20 +167,7 @@ fn settings(config: &QdiscConfig) -> Result<Settings> {
         );
         return Err(Error::Unsupported(message));
     }
-    let settings = if entry.info.name == "pifo" {
-        // One buffer, like FIFO's.
-        let capacity =
-            params::read_capacity(&mut config.args.clone()).map_err(|error| Error::Usage(error.to_string()))?;
-        let mut args = Args::new("fifo");
-        match capacity {
-            Capacity::Packets(packets) => args.set("capacity_packets", params::Value::Integer(packets.into())),
-            Capacity::Bytes(bytes) => args.set("capacity_bytes", params::Value::Integer(bytes.into())),
-            Capacity::Unlimited => unreachable!("text gives no unlimited capacity"),
-        };
-        Settings::new("fifo", args, config.rank, Occupancy::Harness)?
-    } else {
-        Settings::new(entry.info.name, config.args.clone(), config.rank, Occupancy::Harness)?
-    };
+    let settings = program.settings(config.args.clone(), config.rank)?;
     let settings = settings.with_ranks(config.rank, &config.rank_options, None)?;
     let most = settings_hold(&settings);
     if most > MAX_HELD {
@@ -124,7 +175,7 @@ fn settings(config: &QdiscConfig) -> Result<Settings> {
             "capacity: a BPF qdisc holds at most {MAX_HELD} packets, and {most} may come together; give a smaller one"
         )));
     }
-    Ok(settings)
+    Ok((program, settings))
 }
 
 fn settings_hold(settings: &Settings) -> u64 {
@@ -132,17 +183,17 @@ fn settings_hold(settings: &Settings) -> u64 {
 }
 
 /// Loads the programs of a qdisc of the given kind; the qdisc is not there before it is attached.
-fn load(scheduler: &str, settings: &Settings, kind: &str, object: &[u8]) -> Result<Object> {
-    let what = format!("loading the BPF qdisc of {scheduler}");
+fn load(program: QdiscProgram, settings: &Settings, kind: &str, object: &[u8]) -> Result<Object> {
+    let what = format!("loading the BPF qdisc of {}", program.name());
     let mut builder = ObjectBuilder::default();
-    builder.name(format!("qdisc_{}", scheduler.replace('-', "_"))).trying(|| what.clone())?;
+    builder.name(program.file()).trying(|| what.clone())?;
     let mut open = with_messages(&what, || builder.open_memory(object))?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         match name.as_str() {
             CONFIG => map.set_initial_value(settings.config.bytes()).trying(|| format!("{what}: {name}"))?,
             STATE => {
-                let state = settings.state.as_deref().expect("SP-PIFO has registers");
+                let state = settings.state.as_deref().expect("a program with registers has their start");
                 map.set_initial_value(state).trying(|| format!("{what}: {name}"))?;
             }
             flow_maps::FLOWS | flow_maps::PREFIXES if !settings.looks_up() => {
@@ -161,13 +212,11 @@ fn load(scheduler: &str, settings: &Settings, kind: &str, object: &[u8]) -> Resu
 }
 
 /// Loads the programs of a qdisc and unloads them again.
-pub(super) fn try_to_load(scheduler: &str, rank: RankSource, object: &[u8]) -> Result<()> {
-    // As `settings` has it: a PIFO has one buffer, like FIFO's.
-    let name = if scheduler == "pifo" { "fifo" } else { scheduler };
-    let mut settings = Settings::new(name, Args::new(name), rank, Occupancy::Harness)?;
+pub(super) fn try_to_load(program: QdiscProgram, rank: RankSource, object: &[u8]) -> Result<()> {
+    let mut settings = program.settings(Args::new(program.name()), rank)?;
     // The rate is a divisor.
     settings.config.rate = 1 << 20;
-    load(scheduler, &settings, "pifolab_try", object).map(drop)
+    load(program, &settings, "pifolab_try", object).map(drop)
 }
 
 impl QdiscPlane {
@@ -178,16 +227,16 @@ impl QdiscPlane {
     /// A parameter that is wrong or that the qdisc cannot do; a kernel without BPF qdiscs; no right to; no such
     /// interface; another data plane that lives; a foreign root qdisc.
     pub fn up(config: QdiscConfig) -> Result<Self> {
-        let mut settings = settings(&config)?;
+        let (program, mut settings) = settings(&config)?;
         supported().map_err(|reason| Error::Unsupported(format!("{reason}; --qdisc htb works here")))?;
         let interface = Interface::find(&config.interface)?;
-        let what = format!("loading the BPF qdisc of {}", config.scheduler);
+        let what = format!("loading the BPF qdisc of {}", program.name());
         // Kinds are the kernel's, not the interface's: each process needs one of its own.
         let kind = format!("{}{:x}", tc::QDISC_PREFIX, std::process::id());
         // From here on, dropping it removes everything.
-        let mut installed = Installed::claim(interface, &config.scheduler, &kind, config.force)?;
+        let mut installed = Installed::claim(interface, program.name(), &kind, config.force)?;
         set_link(&mut settings, config.rate_bps, &installed);
-        let mut object = load(&config.scheduler, &settings, &kind, object_of(&config.scheduler)?)?;
+        let mut object = load(program, &settings, &kind, program.object()?)?;
         if let Some(table) = settings.flow_table.clone() {
             flow_maps_of(&object, Table::default())?.hold(table)?;
         }
@@ -203,7 +252,7 @@ impl QdiscPlane {
         installed.note_complete()?;
         let queues = settings.capacities.len();
         let flow_table = settings.flow_table.unwrap_or_default();
-        Ok(Self { installed, _links: links, object, scheduler: config.scheduler, queues, flow_table })
+        Ok(Self { installed, _links: links, object, program, queues, flow_table })
     }
 
     /// The maps of `--rank table`.
@@ -242,7 +291,7 @@ impl QdiscPlane {
     /// The kernel does not tell.
     pub fn snapshot(&self) -> Result<QdiscSnapshot> {
         let name = self.installed.name_now()?;
-        QdiscSnapshot::read(&self.scheduler, &Source(&self.object), &self.installed.namespace, &name)
+        QdiscSnapshot::read(self.program, &Source(&self.object), &self.installed.namespace, &name)
     }
 }
 
@@ -250,7 +299,7 @@ impl QdiscPlane {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QdiscSnapshot {
     /// The scheduler's name in the library.
-    pub scheduler: String,
+    pub scheduler: &'static str,
     /// `bpf`.
     pub qdisc: &'static str,
     /// Packets that were let in.
@@ -275,7 +324,7 @@ pub struct QdiscSnapshot {
 
 impl QdiscSnapshot {
     pub(crate) fn read(
-        scheduler: &str,
+        program: QdiscProgram,
         maps: &(impl Maps + ?Sized),
         namespace: &NetNamespace,
         interface: &str,
@@ -283,15 +332,14 @@ impl QdiscSnapshot {
         let config: Config = maps.get(CONFIG)?;
         let stats: QdiscStats = maps.get(STATS)?;
         let root = tc::root_counters(namespace, interface)?;
-        let bounds = match scheduler {
-            "sp-pifo" => {
-                let state: super::intf::SpPifoState = maps.get(STATE)?;
-                Some(state.bounds[..config.queues as usize].to_vec())
-            }
-            _ => None,
+        let bounds = if program.has_bounds() {
+            let state: super::intf::SpPifoState = maps.get(STATE)?;
+            Some(state.bounds[..config.queues as usize].to_vec())
+        } else {
+            None
         };
         Ok(Self {
-            scheduler: scheduler.to_owned(),
+            scheduler: program.name(),
             qdisc: "bpf",
             admitted_packets: stats.admitted,
             dropped_packets: stats.dropped,
@@ -332,7 +380,7 @@ mod tests {
         let (interface, scheduler) = ("lo".to_owned(), scheduler.to_owned());
         let rank_options = RankOptions::default();
         let config = QdiscConfig { interface, rate_bps: 1_000_000, scheduler, args, rank, rank_options, force: false };
-        settings(&config).expect_err("refused").to_string()
+        settings(&config).map(drop).expect_err("refused").to_string()
     }
 
     #[test]

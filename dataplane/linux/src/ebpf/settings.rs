@@ -10,10 +10,11 @@ use crate::rank::{NotIp, RankOptions, RankSource};
 use crate::{Error, Result};
 use pifolab_params::{Choice, FromValue};
 use pifolab_scenario::registry::find_scheduler;
-use pifolab_sched::params::{self, Args, Info, Param};
+use pifolab_sched::params::{self, Args, FromArgs, Info, Param};
 use pifolab_sched::schedulers::{
-    Arithmetic, BetaRounding, BetaZero, Compare, ExpPifo, ExpPifoParams, Mapping, MappingKind,
-    Occupancy as PacksOccupancy, OnFull, Order, PushDown, Quantile, Reset, RifoMode, Update,
+    AifoParams, Arithmetic, BetaRounding, BetaZero, Compare, ExpPifo, ExpPifoParams, FifoParams, Mapping, MappingKind,
+    Occupancy as PacksOccupancy, OnFull, Order, PacksParams, PushDown, Quantile, Reset, RifoMode, RifoParams,
+    SpPifoParams, Update,
 };
 use pifolab_sched::{Capacity, Inspect, Packet, Scheduler};
 use pifolab_units::{Rank, Ratio, Time};
@@ -44,12 +45,12 @@ impl Program {
     /// The scheduler's name in the library.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Fifo => "fifo",
-            Self::SpPifo => "sp-pifo",
-            Self::Aifo => "aifo",
-            Self::Packs => "packs",
-            Self::Rifo => "rifo",
-            Self::ExpPifo => "exp-pifo",
+            Self::Fifo => FifoParams::INFO.name,
+            Self::SpPifo => SpPifoParams::INFO.name,
+            Self::Aifo => AifoParams::INFO.name,
+            Self::Packs => PacksParams::INFO.name,
+            Self::Rifo => RifoParams::INFO.name,
+            Self::ExpPifo => ExpPifoParams::INFO.name,
         }
     }
 

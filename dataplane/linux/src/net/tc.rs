@@ -70,7 +70,7 @@ fn expect(output: Output, what: &str) -> Result<Vec<u8>> {
 }
 
 /// The queues of one interface.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueTree {
     /// Bits per second.
     pub rate_bps: u64,
@@ -80,7 +80,9 @@ pub struct QueueTree {
     pub frame_bytes: u32,
     /// Of each leaf, highest priority first.
     pub capacities: Vec<u64>,
-    /// Whether they are bytes.
+    /// Queues that are there: at least those that have a capacity.
+    pub made: usize,
+    /// Whether capacities are bytes.
     pub in_bytes: bool,
     /// The share of the link that frames have which are not IP, in 65536ths; 0 if they have none of their own.
     pub not_ip_share: u32,
@@ -92,33 +94,53 @@ impl QueueTree {
     /// # Errors
     /// No right to, no HTB, or another root qdisc in the way.
     pub fn install(&self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
+        let batch = format!("qdisc add dev {dev} root handle {:x}: htb default 1\n", root.major())
+            + &self.lines(dev, root, None);
+        let output = run(namespace, &["-batch", "-"], &batch)?;
+        expect(output, &format!("installing the queues on {dev}")).map(drop)
+    }
+
+    /// Makes this of `old`, which is there: rate, capacities, further queues. No packet is dropped: queues that there are fewer
+    /// of than before stay until they are empty, and after that, without packets.
+    ///
+    /// # Errors
+    /// No right to; somebody has replaced a leaf. Then all is as it was, as far as the kernel lets it.
+    pub fn change(&self, old: &Self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
+        let change = |to: &Self, from: &Self| {
+            let output = run(namespace, &["-batch", "-"], &to.lines(dev, root, Some(from.made)))?;
+            expect(output, &format!("changing the queues on {dev}")).map(drop)
+        };
+        change(self, old).inspect_err(|_| {
+            // Whether it can be undone, nobody can do anything about.
+            let _ = change(old, &Self { made: old.capacities.len(), ..old.clone() });
+        })
+    }
+
+    /// The classes and leaves, of which `existing` queues are there already; `None`: nothing is.
+    fn lines(&self, dev: &str, root: &RootQdisc, existing: Option<usize>) -> String {
         let Self { rate_bps: rate, burst_bytes: burst, frame_bytes: frame, .. } = self;
         let major = root.major();
-        let mut batch = String::new();
-        let mut line = |text: String| {
-            batch.push_str(&text);
-            batch.push('\n');
-        };
-        line(format!("qdisc add dev {dev} root handle {major:x}: htb default 1"));
-        line(format!(
-            "class add dev {dev} parent {major:x}: classid {major:x}:{ROOT_CLASS} htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum {frame}"
-        ));
+        let verb = |there: bool| if there { "change" } else { "add" };
+        let any = verb(existing.is_some());
+        let mut batch = format!(
+            "class {any} dev {dev} parent {major:x}: classid {major:x}:{ROOT_CLASS} htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum {frame}\n"
+        );
         let fifo = if self.in_bytes { "bfifo" } else { "pfifo" };
         for (queue, capacity) in self.capacities.iter().enumerate() {
             let class = format!("{major:x}:{:x}", queue + 1);
+            let verb = verb(existing.is_some_and(|existing| queue < existing));
+            let handle = major as usize + 1 + queue;
             // 8bit is the least rate that tc takes: a class of its own right sends next to nothing, the rest it borrows in
             // the order of prio.
-            line(format!(
-                "class add dev {dev} parent {major:x}:{ROOT_CLASS} classid {class} htb rate 8bit ceil {rate}bit burst {frame} cburst {burst} prio {queue} quantum {frame}"
-            ));
-            let handle = major as usize + 1 + queue;
-            line(format!("qdisc add dev {dev} parent {class} handle {handle:x}: {fifo} limit {capacity}"));
+            batch += &format!(
+                "class {verb} dev {dev} parent {major:x}:{ROOT_CLASS} classid {class} htb rate 8bit ceil {rate}bit burst {frame} cburst {burst} prio {queue} quantum {frame}\n\
+                 qdisc {verb} dev {dev} parent {class} handle {handle:x}: {fifo} limit {capacity}\n"
+            );
         }
         if self.not_ip_share > 0 {
-            batch.push_str(&self.not_ip_classes(dev, major));
+            batch += &self.not_ip_classes(dev, major, any);
         }
-        let output = run(namespace, &["-batch", "-"], &batch)?;
-        expect(output, &format!("installing the queues on {dev}")).map(drop)
+        batch
     }
 }
 
@@ -134,7 +156,7 @@ const NOT_IP_HANDLES: usize = 0x20;
 impl QueueTree {
     /// A class that sends of its own right goes before those that borrow from the root: the share comes before all queues.
     /// It never borrows, so it gets no more than the share. Each of the two has half, and lends it.
-    fn not_ip_classes(&self, dev: &str, major: u32) -> String {
+    fn not_ip_classes(&self, dev: &str, major: u32, verb: &str) -> String {
         let Self { burst_bytes, frame_bytes: frame, .. } = self;
         let share = ((u128::from(self.rate_bps) * u128::from(self.not_ip_share)) >> 16) as u64;
         // 8 bit/s is the least that tc takes.
@@ -142,13 +164,13 @@ impl QueueTree {
         let burst = ((u128::from(*burst_bytes) * u128::from(self.not_ip_share)) >> 16).max(u128::from(*frame));
         let parent = format!("{major:x}:{NOT_IP_CLASS}");
         let mut lines = format!(
-            "class add dev {dev} parent {major:x}:{ROOT_CLASS} classid {parent} htb rate {share}bit ceil {share}bit burst {burst} cburst {burst} quantum {frame}\n"
+            "class {verb} dev {dev} parent {major:x}:{ROOT_CLASS} classid {parent} htb rate {share}bit ceil {share}bit burst {burst} cburst {burst} quantum {frame}\n"
         );
         for (number, leaf) in NOT_IP_LEAVES.iter().enumerate() {
             let handle = major as usize + NOT_IP_HANDLES + number;
             lines += &format!(
-                "class add dev {dev} parent {parent} classid {major:x}:{leaf} htb rate {half}bit ceil {share}bit burst {burst} cburst {burst} prio 0 quantum {frame}\n\
-                 qdisc add dev {dev} parent {major:x}:{leaf} handle {handle:x}: pfifo limit {NOT_IP_LIMIT}\n"
+                "class {verb} dev {dev} parent {parent} classid {major:x}:{leaf} htb rate {half}bit ceil {share}bit burst {burst} cburst {burst} prio 0 quantum {frame}\n\
+                 qdisc {verb} dev {dev} parent {major:x}:{leaf} handle {handle:x}: pfifo limit {NOT_IP_LIMIT}\n"
             );
         }
         lines

@@ -1,6 +1,6 @@
 //! Parameters that change while the data plane is up.
 
-use crate::life::{Lab, tool};
+use crate::life::{Lab, root_qdisc, tool, wait_until};
 use crate::traffic::packet_socket;
 use crate::{arguments, can_run};
 use pifolab_dataplane::Error;
@@ -51,11 +51,11 @@ fn parameters_change_while_it_is_up_and_window_and_statistics_stay() {
         assert!(before.admitted() >= 20, "{scheduler}: {before}");
 
         // A longer window, a shorter one, and another k.
-        plane.change(settings(scheduler, "window=100 k=0.9")).expect("it can be changed");
+        plane.change(settings(scheduler, "window=100 k=0.9"), None).expect("it can be changed");
         assert_eq!(plane.loaded().config().window, 100);
         assert!(window(&plane.snapshot().expect("a snapshot")).starts_with(&window(&before)), "{scheduler}");
         send(41..51);
-        plane.change(settings(scheduler, "window=8 k=0.5")).expect("it can be changed");
+        plane.change(settings(scheduler, "window=8 k=0.5"), None).expect("it can be changed");
         let after = plane.snapshot().expect("a snapshot");
         assert!(window(&after).ends_with(&[48, 49, 50]), "{scheduler}: {after}");
         assert!(
@@ -67,6 +67,75 @@ fn parameters_change_while_it_is_up_and_window_and_statistics_stay() {
         assert_eq!(root.matches("pifolab:").count(), 1, "{root}");
         send(51..54);
         assert!(window(&plane.snapshot().expect("a snapshot")).ends_with(&[51, 52, 53]), "the new program decides");
+    }
+}
+
+/// What tc says of the leaf of `queue`, and of its class.
+fn leaf_and_class(queue: usize) -> (String, String) {
+    let root = root_qdisc("v0");
+    let major = root.split_ascii_whitespace().nth(2).expect("a handle").trim_end_matches(':').to_owned();
+    let class = format!("{major}:{:x}", queue + 1);
+    let shown = |line: &str| String::from_utf8_lossy(&tool("tc", line).stdout).into_owned();
+    let leaves = shown("qdisc show dev v0");
+    let leaf = leaves.lines().find(|line| line.contains(&format!("parent {class} "))).unwrap_or_default();
+    (leaf.to_owned(), shown(&format!("class show dev v0 classid {class}")))
+}
+
+#[test]
+fn queues_capacities_and_rate_change_while_it_is_up_and_no_packet_is_lost() {
+    if !can_run("queues_capacities_and_rate_change_while_it_is_up_and_no_packet_is_lost") {
+        return;
+    }
+    let _lab = Lab::new();
+    for occupancy in [Occupancy::Walk, Occupancy::Counters, Occupancy::Clock] {
+        let settings = |parameters: &str| {
+            Settings::new("sp-pifo", arguments("sp-pifo", parameters), RankSource::Dscp, occupancy).expect("valid")
+        };
+        // So slow that what is sent stays: 8 kb/s.
+        let start = settings("queues=2 queue_capacity_packets=30");
+        let config = PlaneConfig { interface: "v0".to_owned(), rate_bps: 8000, settings: start, force: false };
+        let mut plane = Plane::up(config).expect("it comes up");
+        for _ in 0..4 {
+            send(1..41);
+        }
+        let held = |plane: &Plane| -> u64 {
+            plane.snapshot().expect("a snapshot").queues.iter().map(|queue| queue.occupancy).sum()
+        };
+        let (before, shown) = (plane.snapshot().expect("a snapshot"), held(&plane));
+        assert!(shown >= 20, "{occupancy}: {before}");
+
+        // More queues, larger ones.
+        plane.change(settings("queues=5 queue_capacity_packets=50"), None).expect("it can be changed");
+        let after = plane.snapshot().expect("a snapshot");
+        assert_eq!(after.queues.len(), 5, "{occupancy}");
+        assert!(after.queues.iter().all(|queue| queue.capacity == 50), "{occupancy}: {after}");
+        assert!(held(&plane) + 10 >= shown, "{occupancy}: packets were lost: {before}\n{after}");
+        assert!(after.admitted() >= before.admitted(), "{occupancy}: {after}");
+        let bound = |snapshot: &Snapshot, queue: usize| snapshot.queues[queue].bound;
+        assert_eq!(
+            bound(&after, 4),
+            bound(&before, 1),
+            "{occupancy}: a new queue begins with the bound of the last one"
+        );
+        assert!(leaf_and_class(0).0.contains("limit 50p") && leaf_and_class(4).0.contains("limit 50p"), "{occupancy}");
+        for _ in 0..4 {
+            send(1..41);
+        }
+        let filled = plane.snapshot().expect("a snapshot");
+        assert!(filled.queues[4].occupancy > 0, "{occupancy}: the new queues are in use: {filled}");
+
+        // Fewer queues, and another rate: what the others hold is sent all the same.
+        plane.change(settings("queues=3 queue_capacity_packets=50"), Some(2_000_000)).expect("it can be changed");
+        assert!(leaf_and_class(2).1.contains("ceil 2Mbit"), "{}", leaf_and_class(2).1);
+        wait_until("the queues to run empty", || {
+            let shown = String::from_utf8_lossy(&tool("tc", "-s qdisc show dev v0 root").stdout).into_owned();
+            shown.contains("backlog 0b 0p")
+        });
+        assert_eq!(plane.snapshot().expect("a snapshot").queues.len(), 3);
+        send(1..41);
+        // Those that were left are there to be used again.
+        plane.change(settings("queues=5 queue_capacity_packets=9"), None).expect("it can be changed");
+        assert!(leaf_and_class(4).0.contains("limit 9p"), "{}", leaf_and_class(4).0);
     }
 }
 
@@ -83,11 +152,26 @@ fn bounds_of_sp_pifo_stay_and_what_takes_a_new_start_is_refused_and_changes_noth
     };
     let before = bounds(&plane);
     assert!(before.iter().any(|bound| bound.is_some_and(|bound| bound > 0)), "{before:?}");
-    plane.change(settings("sp-pifo", "queues=4 queue_capacity_packets=50 on_full=update")).expect("it can be changed");
+    plane
+        .change(settings("sp-pifo", "queues=4 queue_capacity_packets=50 on_full=update"), None)
+        .expect("it can be changed");
     assert_eq!((bounds(&plane), plane.loaded().config().update_on_full), (before.clone(), 1));
-    for parameters in ["queues=5 queue_capacity_packets=50", "queues=4 queue_capacity_packets=51"] {
-        let refused = plane.change(settings("sp-pifo", parameters)).expect_err("refused");
-        assert!(matches!(refused, Error::Unsupported(_)), "{refused}");
+    let another = Settings::new("sp-pifo", arguments("sp-pifo", "queues=4"), RankSource::Vlan, Occupancy::Walk);
+    for refused in [
+        settings("sp-pifo", "queues=9 queue_capacity_packets=50"),
+        settings("sp-pifo", "queues=4 queue_capacity_bytes=9000"),
+        settings("packs", "queues=4 queue_capacity_packets=50"),
+        another.expect("valid"),
+    ] {
+        let error = plane.change(refused, None).expect_err("refused");
+        assert!(matches!(error, Error::Unsupported(_)), "{error}");
         assert_eq!((bounds(&plane), plane.loaded().config().update_on_full), (before.clone(), 1));
     }
+    // Somebody has put another leaf in the place of ours: the rest must be as it was.
+    let (leaf, _) = leaf_and_class(2);
+    let parent = leaf.split_ascii_whitespace().skip_while(|word| *word != "parent").nth(1).expect("a parent");
+    assert!(tool("tc", &format!("qdisc replace dev v0 parent {parent} handle 77: bfifo limit 9999")).status.success());
+    plane.change(settings("sp-pifo", "queues=4 queue_capacity_packets=60"), None).expect_err("it is not ours");
+    assert!(leaf_and_class(0).0.contains("limit 50p"), "{}", leaf_and_class(0).0);
+    assert!(plane.snapshot().expect("a snapshot").queues.iter().all(|queue| queue.capacity == 50));
 }
