@@ -126,6 +126,11 @@ impl<R, S> Ranked<R, S> {
         &self.scheduler
     }
 
+    /// The scheduler, past the rank function.
+    pub const fn scheduler_mut(&mut self) -> &mut S {
+        &mut self.scheduler
+    }
+
     /// The rank function inside.
     pub const fn rank_fn(&self) -> &R {
         &self.rank_fn

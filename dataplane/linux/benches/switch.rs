@@ -100,6 +100,8 @@ fn measure(scheduler: &str, rate_mbps: f64, offered_mbps: Option<f64>) -> Result
         output: "r1".to_owned(),
         scheduler: scheduler.to_owned(),
         parameters: SchedulerOptions::default(),
+        parameter_file: None,
+        flow_timeout: None,
         rank: "dscp".to_owned(),
         rank_options: RankOptions::default(),
         link: LinkArgs { rate_mbps, delay_us: 0, overhead_bytes: 0 },

@@ -3,7 +3,6 @@
 pub mod down;
 #[cfg(feature = "ebpf")]
 mod metrics;
-pub mod parameters;
 #[cfg(feature = "ebpf")]
 pub mod status;
 #[cfg(feature = "ebpf")]

@@ -1,6 +1,5 @@
 //! `pifolab-dataplane up`: a scheduler on an interface until the command ends.
 
-use crate::control::parameters::ParameterFile;
 use crate::ebpf::flow_maps::FlowMaps;
 use crate::ebpf::plane::best_occupancy;
 use crate::ebpf::{Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings};
@@ -9,6 +8,7 @@ use crate::net::monitor::{Change, Monitor};
 use crate::rank::RankOptions;
 use crate::rank::table::{self, Values, Watched};
 use crate::switch::choice::{SchedulerOptions, params};
+use crate::switch::parameters::ParameterFile;
 use crate::{Error, Result, say};
 use nix::fcntl::{FcntlArg, OFlag};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

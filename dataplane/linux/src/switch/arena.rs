@@ -28,6 +28,18 @@ impl Arena {
         Self { bytes: vec![0; slots * slot_size], lengths: vec![0; slots], free: (0..count).rev().collect(), slot_size }
     }
 
+    /// Makes room for `slots` frames, if there is less.
+    pub fn grow_to(&mut self, slots: usize) {
+        let before = self.lengths.len();
+        if slots <= before {
+            return;
+        }
+        let count = Slot::try_from(slots).expect("an arena has less than 2^32 slots");
+        self.bytes.resize(slots * self.slot_size, 0);
+        self.lengths.resize(slots, 0);
+        self.free.extend((before as Slot..count).rev());
+    }
+
     /// Stores a frame, with its VLAN tag back in place; `None` if no slot is free or the frame is too long for one.
     #[inline]
     pub fn store(&mut self, frame: &[u8], vlan: Option<VlanTag>) -> Option<Slot> {

@@ -134,7 +134,12 @@ pub struct Bridge<S> {
     clock: Clock,
     /// The right to both interfaces.
     _claims: Vec<Claim>,
+    /// What is done to the port at each turn of the loop.
+    on_turn: Option<OnTurn<S>>,
 }
+
+/// Done to the port at each turn of the loop, at the time that is given.
+pub type OnTurn<S> = Box<dyn FnMut(&mut Port<S>, Time) + Send>;
 
 impl<S: Scheduler> Bridge<S> {
     /// Puts `scheduler` between `input` and `output`; the port takes its frame size from the larger MTU.
@@ -148,7 +153,14 @@ impl<S: Scheduler> Bridge<S> {
             output,
             clock: Clock::new(),
             _claims: Vec::new(),
+            on_turn: None,
         }
+    }
+
+    /// The same, which does this to the port at each turn of the loop.
+    pub fn with_turns(mut self, on_turn: Option<OnTurn<S>>) -> Self {
+        self.on_turn = on_turn;
+        self
     }
 
     /// The same, which holds `claims` as long as it lives.
@@ -164,6 +176,9 @@ impl<S: Scheduler> Bridge<S> {
         let mut next_tick = if interval == Span::ZERO { Time::MAX } else { self.clock.now() + interval };
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
+            if let Some(on_turn) = &mut self.on_turn {
+                on_turn(&mut self.forward, now);
+            }
             let forwarded = self.forward_batch(now);
             let reversed = self.reverse_batch(now);
             let now = self.clock.now();

@@ -1,12 +1,13 @@
 //! Schedulers and rank functions from the command line. The options are the library's own parameters, from its tables:
 //! `capacity_packets` is `--capacity-packets`.
 
+use super::chosen::Chosen;
 use crate::rank::{RANK_FORMS, RankSource};
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
 use pifolab_scenario::registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
 use pifolab_sched::params::{Args as Params, Info, Kind, Param, Value};
-use pifolab_sched::{RankFn, Ranked, Scheduler};
+use pifolab_sched::{RankFn, Ranked};
 
 /// A scheduler's parameters as they were written on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,7 +149,7 @@ pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedSc
 /// # Errors
 /// Neither a place nor a rank function; a parameter that the function refuses; a function that needs to know more than
 /// frames tell (flow sizes, deadlines).
-pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(BoxedScheduler, Option<RankSource>)> {
+pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(Chosen, Option<RankSource>)> {
     let (name, arguments) = rank.split_once(',').unwrap_or((rank, ""));
     match rank.parse() {
         // The library's own functions, with their parameters.
@@ -159,7 +160,7 @@ pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(BoxedSchedule
                     .to_owned(),
             ));
         }
-        Ok(source) => return Ok((scheduler, Some(source))),
+        Ok(source) => return Ok((Chosen::Plain(scheduler), Some(source))),
         Err(error) if name.starts_with("payload") => return Err(Error::Usage(format!("--rank {error}"))),
         Err(_) => {}
     }
@@ -181,9 +182,7 @@ pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(BoxedSchedule
             "--rank {name}: frames do not carry what it needs; let the sender compute the rank and carry it: {RANK_FORMS}"
         )));
     }
-    let ranked: BoxedScheduler = Box::new(Ranked::new(rank_fn, scheduler));
-    debug_assert!(!ranked.wants_hints());
-    Ok((ranked, None))
+    Ok((Chosen::Ranked(Ranked::new(rank_fn, scheduler)), None))
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ impl Wired {
             delay: Span::ZERO,
             frame_bytes: LONGEST as usize,
             flows: FLOWS,
+            flow_timeout: Span::ZERO,
         };
         Self {
             port: Port::new(scheduler, config),

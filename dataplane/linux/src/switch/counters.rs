@@ -22,7 +22,8 @@ impl Tally {
 }
 
 /// What became of the frames of the scheduled direction. Every received frame is in exactly one of: bypassed,
-/// dropped_not_ip, admitted, a drop reason, oversized, no_slot; every admitted one is later sent, evicted, dropped at dequeue, or waiting.
+/// dropped_not_ip, admitted, a drop reason, oversized, no_slot; every admitted one is later sent, evicted, dropped at dequeue, lost at a
+/// change of parameters, or waiting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Taken from the ring.
@@ -43,6 +44,8 @@ pub struct Counters {
     pub dropped_rank_out_of_range: Tally,
     /// Accepted, then given up at dequeue.
     pub dropped_at_dequeue: Tally,
+    /// Accepted, then without room when parameters changed.
+    pub lost_at_change: Tally,
     /// Put on the link by the scheduler.
     pub dequeued: Tally,
     /// Longer than the interface's MTU allows (segmentation offload of the sender is on): dropped.
@@ -53,7 +56,8 @@ pub struct Counters {
     pub unranked: u64,
     /// Frames that are not IP and got a rank (`--rank-not-ip`).
     pub not_ip: u64,
-    /// Times that a new flow got the number of the one that was silent longest, of which all was forgotten.
+    /// Times that a flow was forgotten: for a new one, which got the number of the one that was silent longest, or since it was silent
+    /// for longer than `--flow-timeout-s`.
     pub flows_forgotten: u64,
     /// Admitted per queue, queue 0 (highest priority) first.
     pub admitted_per_queue: Vec<u64>,
@@ -89,7 +93,10 @@ impl Counters {
             + self.oversized.packets
             + self.no_slot.packets
             + refused;
-        let left = self.dequeued.packets + self.evicted.packets + self.dropped_at_dequeue.packets;
+        let left = self.dequeued.packets
+            + self.evicted.packets
+            + self.dropped_at_dequeue.packets
+            + self.lost_at_change.packets;
         self.received.packets == settled + self.admitted.packets && self.admitted.packets == left + waiting
     }
 }

@@ -1,6 +1,7 @@
 //! Numbers flows from 0 on, as schedulers and rank functions want them; a table of fixed size, made in advance.
 
 use super::frame::FlowKey;
+use pifolab_units::{Span, Time};
 use std::hash::{BuildHasher, RandomState};
 
 /// No entry.
@@ -18,6 +19,7 @@ pub struct FlowTable {
     /// By number.
     entries: Vec<Entry>,
     limit: u32,
+    timeout: Span,
     /// The flow that spoke last, and the one that was silent longest.
     newest: u32,
     oldest: u32,
@@ -32,6 +34,8 @@ struct Entry {
     chained: u32,
     newer: u32,
     older: u32,
+    /// When it spoke last.
+    seen: Time,
 }
 
 /// The number of a flow.
@@ -39,22 +43,24 @@ struct Entry {
 pub struct FlowNumber {
     /// The same for each of its packets.
     pub number: u32,
-    /// Whether another flow had the number until now: what was remembered of that one has to be forgotten.
+    /// Whether another flow had the number until now, or this one was silent for too long: what was remembered of it has to be
+    /// forgotten.
     pub replaces: bool,
 }
 
 impl FlowTable {
-    /// A table for `limit` flows.
+    /// A table for `limit` flows, which are forgotten when they are silent for longer than `timeout` (never, if it is zero).
     ///
     /// # Panics
     /// If `limit` is 0 or above 2^30.
-    pub fn new(limit: u32) -> Self {
+    pub fn new(limit: u32, timeout: Span) -> Self {
         assert!((1..=1 << 30).contains(&limit), "a flow table holds from 1 to 2^30 flows");
         Self {
             keys: RandomState::new(),
             buckets: vec![NONE; (limit as usize * 2).next_power_of_two()].into(),
             entries: Vec::with_capacity(limit as usize),
             limit,
+            timeout,
             newest: NONE,
             oldest: NONE,
             replaced: 0,
@@ -65,23 +71,33 @@ impl FlowTable {
         (self.keys.hash_one(key) as usize & (self.buckets.len() - 1)) as u32
     }
 
-    /// The number of the flow `key`, whose packet has just come.
-    pub fn number(&mut self, key: &FlowKey) -> FlowNumber {
+    /// Whether who spoke last at `seen` is forgotten at `now`.
+    fn is_stale(&self, seen: Time, now: Time) -> bool {
+        self.timeout != Span::ZERO && now > seen + self.timeout
+    }
+
+    /// The number of the flow `key`, whose packet came at `now`.
+    pub fn number(&mut self, key: &FlowKey, now: Time) -> FlowNumber {
         let bucket = self.bucket(key);
         let mut number = self.buckets[bucket as usize];
         while number != NONE {
             let entry = &self.entries[number as usize];
             if entry.key == *key {
+                let replaces = self.is_stale(entry.seen, now);
+                self.entries[number as usize].seen = now;
                 if self.newest != number {
                     self.unlink(number);
                     self.link(number);
                 }
-                return FlowNumber { number, replaces: false };
+                return FlowNumber { number, replaces };
             }
             number = entry.chained;
         }
-        let replaces = self.entries.len() == self.limit as usize;
-        let entry = Entry { key: *key, bucket, chained: self.buckets[bucket as usize], newer: NONE, older: NONE };
+        // A number whose flow is forgotten anyway is used before a fresh one: what was remembered of it takes no memory longer.
+        let stale = self.entries.get(self.oldest as usize).is_some_and(|oldest| self.is_stale(oldest.seen, now));
+        let replaces = stale || self.entries.len() == self.limit as usize;
+        let entry =
+            Entry { key: *key, bucket, chained: self.buckets[bucket as usize], newer: NONE, older: NONE, seen: now };
         let number = if replaces {
             let oldest = self.oldest;
             self.unlink(oldest);
@@ -174,23 +190,23 @@ mod tests {
 
     #[test]
     fn flows_are_numbered_in_the_order_in_which_they_appear() {
-        let mut table = FlowTable::new(100);
+        let mut table = FlowTable::new(100, Span::ZERO);
         for port in (0..100).chain((0..100).rev()) {
-            assert_eq!(table.number(&key(port)), FlowNumber { number: port, replaces: false });
+            assert_eq!(table.number(&key(port), Time::ZERO), FlowNumber { number: port, replaces: false });
         }
     }
 
     #[test]
     fn in_a_full_table_the_flow_that_was_silent_longest_gives_way_and_no_two_share_a_number() {
-        let mut table = FlowTable::new(4);
+        let mut table = FlowTable::new(4, Span::ZERO);
         for port in 0..4 {
-            table.number(&key(port));
+            table.number(&key(port), Time::ZERO);
         }
         // Flow 0 speaks again, so that 1 is the one that was silent longest.
-        table.number(&key(0));
-        assert_eq!(table.number(&key(4)), FlowNumber { number: 1, replaces: true });
-        assert_eq!(table.number(&key(0)), FlowNumber { number: 0, replaces: false });
-        assert_eq!(table.number(&key(1)), FlowNumber { number: 2, replaces: true });
+        table.number(&key(0), Time::ZERO);
+        assert_eq!(table.number(&key(4), Time::ZERO), FlowNumber { number: 1, replaces: true });
+        assert_eq!(table.number(&key(0), Time::ZERO), FlowNumber { number: 0, replaces: false });
+        assert_eq!(table.number(&key(1), Time::ZERO), FlowNumber { number: 2, replaces: true });
         assert_eq!((table.known(), table.replaced()), (4, 2));
     }
 
@@ -206,10 +222,10 @@ mod tests {
 
     #[test]
     fn twenty_thousand_chosen_port_pairs_of_one_host_do_not_make_long_chains() {
-        let mut table = FlowTable::new(65_536);
+        let mut table = FlowTable::new(65_536, Span::ZERO);
         // Those that an unkeyed hash sends to a few neighbouring slots of the 131,072.
         let chosen = (0..=u32::MAX).map(key).filter(|key| unkeyed(key) & 0x1_ffff < 16).take(20_000);
-        let numbers: Vec<_> = chosen.map(|key| table.number(&key).number).collect();
+        let numbers: Vec<_> = chosen.map(|key| table.number(&key, Time::ZERO).number).collect();
         assert!(numbers.iter().copied().eq(0..20_000));
         // 20,000 balls in 131,072 bins: more than 12 in one has a chance below 10^-12.
         assert!(table.longest_chain() <= 12, "{}", table.longest_chain());
@@ -217,11 +233,11 @@ mod tests {
 
     #[test]
     fn after_many_more_flows_than_it_holds_the_table_is_as_it_should_be() {
-        let mut table = FlowTable::new(64);
+        let mut table = FlowTable::new(64, Span::ZERO);
         let mut recent = std::collections::VecDeque::new();
         for step in 0..20_000_u32 {
             let port = step.wrapping_mul(2_654_435_761) >> 25;
-            let FlowNumber { number, replaces } = table.number(&key(port));
+            let FlowNumber { number, replaces } = table.number(&key(port), Time::ZERO);
             assert!(number < 64);
             let known = recent.iter().position(|(known, _)| *known == port);
             match known {
@@ -235,5 +251,19 @@ mod tests {
             recent.push_back((port, number));
         }
         assert!(table.replaced() > 1000);
+    }
+
+    #[test]
+    fn who_was_silent_for_longer_than_the_time_out_is_another_flow() {
+        let second = |number: u64| Time::ZERO + Span::from_us(1_000_000 * number);
+        let mut table = FlowTable::new(8, Span::from_us(10_000_000));
+        let fresh = |number| FlowNumber { number, replaces: false };
+        assert_eq!([table.number(&key(1), second(0)), table.number(&key(2), second(5))], [fresh(0), fresh(1)]);
+        assert_eq!(table.number(&key(1), second(10)), fresh(0), "it spoke again in time");
+        assert_eq!(table.number(&key(2), second(16)), FlowNumber { number: 1, replaces: true }, "eleven seconds");
+        // A new one takes the number of one that is forgotten, although others are free.
+        assert_eq!(table.number(&key(3), second(21)), FlowNumber { number: 0, replaces: true });
+        assert_eq!(table.number(&key(1), second(21)), fresh(2));
+        assert_eq!(table.known(), 3);
     }
 }

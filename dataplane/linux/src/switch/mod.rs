@@ -9,12 +9,15 @@
 
 pub mod arena;
 pub mod bridge;
+pub mod change;
 pub mod choice;
+pub mod chosen;
 mod claim;
 pub mod conformance;
 pub mod counters;
 pub mod flows;
 pub mod frame;
+pub mod parameters;
 pub mod port;
 pub mod rank;
 pub mod share;
@@ -26,19 +29,25 @@ use crate::net::offload::{self, Offload};
 use crate::rank::{NotIp, RankOptions, RankSource, table};
 use crate::record::offloads::{TurnedOff, restore_after_crashes};
 use crate::{Error, Result, say};
-use bridge::{Bridge, Snapshot, prefer_this_thread};
+use bridge::{Bridge, OnTurn, Snapshot, prefer_this_thread};
+use change::Followed;
 use choice::{SchedulerOptions, build_scheduler, join_rank};
+use chosen::Chosen;
 use claim::Claim;
+use parameters::ParameterFile;
 use pifolab_units::{Bytes, Rate, Span};
 use port::PortConfig;
 use rank::RankReader;
 use socket::PacketSocket;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Flows that get a number of their own; see [`flows::FlowTable`].
 const FLOWS: u32 = 65_536;
+/// How long a flow may be silent: longer than the time-outs of transport protocols, and of most firewalls.
+const FLOW_TIMEOUT_S: f64 = 300.0;
 
 /// The arguments of `pifolab-dataplane switch`.
 #[derive(clap::Args, Debug)]
@@ -59,6 +68,13 @@ pub struct Args {
     rank_options: RankOptions,
     #[command(flatten)]
     link: LinkArgs,
+    /// A file with parameters of the scheduler (and rate_mbps), `name = value` a line, which go before those given here; read again
+    /// whenever it changes
+    #[arg(long, value_name = "FILE")]
+    parameters: Option<PathBuf>,
+    /// A flow that was silent for longer is forgotten: a rank function takes it for a new one (0: never)
+    #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
+    flow_timeout_s: f64,
     /// Turn receive offloads of both interfaces off while it runs
     #[arg(long)]
     offloads_off: bool,
@@ -69,7 +85,7 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     duration_s: f64,
     #[command(flatten)]
-    parameters: SchedulerOptions,
+    scheduler_options: SchedulerOptions,
 }
 
 /// The link that the switch plays.
@@ -113,6 +129,7 @@ impl LinkArgs {
             delay: Span::from_us(self.delay_us),
             frame_bytes: 0,
             flows: FLOWS,
+            flow_timeout: Span::from_us((FLOW_TIMEOUT_S * 1e6) as u64),
         })
     }
 }
@@ -128,16 +145,20 @@ pub struct SwitchConfig {
     pub scheduler: String,
     /// Its parameters.
     pub parameters: SchedulerOptions,
+    /// A file with further parameters, which go before those, and which is followed.
+    pub parameter_file: Option<PathBuf>,
     /// What packets carry, `table`, or a rank function.
     pub rank: String,
     /// What becomes of frames without a rank.
     pub rank_options: RankOptions,
     /// The link.
     pub link: LinkArgs,
+    /// Who was silent for longer is another flow; `None`: the default.
+    pub flow_timeout: Option<Span>,
 }
 
 /// A switch that is ready to carry frames.
-pub type Switch = Bridge<pifolab_scenario::registry::BoxedScheduler>;
+pub type Switch = Bridge<Chosen>;
 
 /// What reads the ranks of frames. A table is read again whenever its file changes.
 fn reader(source: Option<RankSource>, options: &RankOptions) -> Result<RankReader> {
@@ -156,9 +177,14 @@ fn reader(source: Option<RankSource>, options: &RankOptions) -> Result<RankReade
 /// # Errors
 /// A wrong parameter; an interface that cannot be opened, or that another switch has; no right to do so.
 pub fn open(config: &SwitchConfig) -> Result<Switch> {
-    let scheduler = build_scheduler(&config.scheduler, &config.parameters)?;
+    let file = config.parameter_file.as_deref().map(ParameterFile::read).transpose()?.unwrap_or_default();
+    let scheduler = build_scheduler(&config.scheduler, &file.over(&config.parameters))?;
     let (scheduler, source) = join_rank(scheduler, &config.rank)?;
-    let port = config.link.port_config(reader(source, &config.rank_options)?, config.rank_options.rank_not_ip)?;
+    let mut port = config.link.port_config(reader(source, &config.rank_options)?, config.rank_options.rank_not_ip)?;
+    port.rate = change::link_rate(&file)?.unwrap_or(port.rate);
+    if let Some(timeout) = config.flow_timeout {
+        port.flow_timeout = timeout;
+    }
     if config.input == config.output {
         return Err(Error::Usage(format!("--in {0} --out {0}: expected two interfaces", config.input)));
     }
@@ -169,7 +195,12 @@ pub fn open(config: &SwitchConfig) -> Result<Switch> {
             _ => Error::Failed(error.to_string()),
         })
     };
-    Ok(Bridge::new(scheduler, open(&config.input)?, open(&config.output)?, port).holding(claims))
+    let follow = |path: &PathBuf| -> OnTurn<Chosen> {
+        let followed = Followed::new(path.clone(), &config.scheduler, &config.parameters);
+        Box::new(move |port, now| followed.apply(port, now))
+    };
+    let bridge = Bridge::new(scheduler, open(&config.input)?, open(&config.output)?, port);
+    Ok(bridge.holding(claims).with_turns(config.parameter_file.as_ref().map(follow)))
 }
 
 /// Set by a signal: everything that runs ends in good order.
@@ -239,10 +270,12 @@ pub fn run(args: Args) -> Result<()> {
         input: args.input,
         output: args.output,
         scheduler: args.scheduler,
-        parameters: args.parameters,
+        parameters: args.scheduler_options,
+        parameter_file: args.parameters,
         rank: args.rank,
         rank_options: args.rank_options,
         link: args.link,
+        flow_timeout: Some(span("flow-timeout-s", args.flow_timeout_s)?),
     };
     let mut switch = open(&config)?;
     stop_on_signals();

@@ -54,6 +54,8 @@ pub struct PortConfig {
     pub frame_bytes: usize,
     /// Flows that get a number of their own.
     pub flows: u32,
+    /// Who was silent for longer is another flow; zero: nobody is.
+    pub flow_timeout: Span,
 }
 
 /// The shortest Ethernet frame without its check sum: bounds how many frames a capacity in bytes can hold.
@@ -63,6 +65,25 @@ const MOST_SLOTS: u64 = 1 << 19;
 /// Frames on the link and in the delay line beyond what rate and delay need at most: covers late wake-ups.
 const WIRE_SLACK: usize = 256;
 const MOST_ON_WIRE: u64 = 1 << 16;
+
+impl PortConfig {
+    /// Frames that may be on the link and in the delay line.
+    fn most_on_wire(&self) -> usize {
+        let shortest = self.rate.serialisation(Bytes(SHORTEST_FRAME + self.overhead.0), Rounding::UpToPicosecond);
+        (self.delay.as_ps() / shortest.as_ps()).min(MOST_ON_WIRE) as usize + WIRE_SLACK
+    }
+}
+
+/// Slots for a scheduler of this capacity, with so many frames on the wire. One more than the scheduler holds: the arriving
+/// frame needs one before the scheduler decides.
+fn slots(capacity: Capacity, on_wire: usize) -> usize {
+    let held = match capacity {
+        Capacity::Packets(packets) => u64::from(packets),
+        Capacity::Bytes(bytes) => bytes / SHORTEST_FRAME + 1,
+        Capacity::Unlimited => MOST_SLOTS,
+    };
+    held.min(MOST_SLOTS) as usize + 1 + PacedShare::MOST_HELD + on_wire
+}
 
 /// A scheduled output port.
 pub struct Port<S> {
@@ -88,22 +109,13 @@ pub struct Port<S> {
 impl<S: Scheduler> Port<S> {
     /// A port with nothing in it.
     pub fn new(scheduler: S, config: PortConfig) -> Self {
-        let held = match scheduler.capacity() {
-            Capacity::Packets(packets) => u64::from(packets),
-            Capacity::Bytes(bytes) => bytes / SHORTEST_FRAME + 1,
-            Capacity::Unlimited => MOST_SLOTS,
-        }
-        .min(MOST_SLOTS);
-        let shortest = config.rate.serialisation(Bytes(SHORTEST_FRAME + config.overhead.0), Rounding::UpToPicosecond);
-        let flying = (config.delay.as_ps() / shortest.as_ps()).min(MOST_ON_WIRE);
-        let wire_limit = flying as usize + WIRE_SLACK;
+        let wire_limit = config.most_on_wire();
         Self {
-            // One slot more than the scheduler holds: the arriving frame needs one before the scheduler decides.
-            arena: Arena::new(held as usize + 1 + PacedShare::MOST_HELD + wire_limit, config.frame_bytes),
+            arena: Arena::new(slots(scheduler.capacity(), wire_limit), config.frame_bytes),
             share: PacedShare::new(config.rate, config.not_ip_share),
             wire: VecDeque::with_capacity(wire_limit),
             wire_limit,
-            flows: FlowTable::new(config.flows),
+            flows: FlowTable::new(config.flows, config.flow_timeout),
             counters: Counters::new(scheduler.queues()),
             free_at: Time::ZERO,
             last: Time::ZERO,
@@ -117,6 +129,35 @@ impl<S: Scheduler> Port<S> {
     /// The scheduler.
     pub const fn scheduler(&self) -> &S {
         &self.scheduler
+    }
+
+    /// The scheduler, for who gives it another one.
+    pub(super) const fn scheduler_mut(&mut self) -> &mut S {
+        &mut self.scheduler
+    }
+
+    /// Prepares for a scheduler of another capacity, with so many queues.
+    pub(super) fn make_room_for(&mut self, capacity: Capacity, queues: usize) {
+        self.arena.grow_to(slots(capacity, self.wire_limit));
+        self.counters.admitted_per_queue.resize(queues.max(self.counters.admitted_per_queue.len()), 0);
+        self.not_before = Time::ZERO;
+    }
+
+    /// The link goes on at another rate; the frame that it carries is not touched.
+    pub fn change_rate(&mut self, rate: Rate) {
+        self.config.rate = rate;
+        self.share.change_link(rate, self.config.not_ip_share);
+        self.wire_limit = self.config.most_on_wire();
+        self.arena.grow_to(slots(self.scheduler.capacity(), self.wire_limit));
+    }
+
+    pub(super) fn count_lost_at_change(&mut self, bytes: usize) {
+        self.counters.lost_at_change.add(bytes);
+    }
+
+    #[cfg(test)]
+    pub(super) fn into_config(self) -> PortConfig {
+        self.config
     }
 
     /// What became of the frames so far.
@@ -174,7 +215,7 @@ impl<S: Scheduler> Port<S> {
         };
         let size = bytes.len() as u32;
         self.offered_bytes = bytes.len();
-        let flow = self.flow(&key);
+        let flow = self.flow(&key, now);
         Some(self.scheduler.enqueue(Packet { id: u64::from(slot), flow, size, rank, arrival: now }, now))
     }
 
@@ -182,13 +223,13 @@ impl<S: Scheduler> Port<S> {
     /// own.
     pub fn introduce_flow(&mut self, frame: &[u8]) {
         if let Kind::Ip(headers) = parse(frame, false) {
-            self.flow(&headers.flow);
+            self.flow(&headers.flow, self.last);
         }
     }
 
     /// The number of a flow. One that had the number before is forgotten.
-    fn flow(&mut self, key: &FlowKey) -> u32 {
-        let FlowNumber { number, replaces } = self.flows.number(key);
+    fn flow(&mut self, key: &FlowKey, now: Time) -> u32 {
+        let FlowNumber { number, replaces } = self.flows.number(key, now);
         if replaces {
             self.counters.flows_forgotten += 1;
             self.scheduler.forget_flow(number);
@@ -337,6 +378,7 @@ mod tests {
             delay,
             frame_bytes: 2048,
             flows: 16,
+            flow_timeout: Span::ZERO,
         };
         Port::new(fifo, config)
     }
@@ -501,6 +543,24 @@ mod tests {
         }
         assert_eq!(rank_of(0), 0, "it was forgotten");
         assert_eq!(port.counters().flows_forgotten, 2);
+    }
+
+    #[test]
+    fn a_flow_that_was_silent_for_long_begins_anew() {
+        use pifolab_sched::Ranked;
+        use pifolab_sched::ranks::Las;
+        use pifolab_sched::schedulers::{Pifo, PifoParams};
+        let pifo = Pifo::new(PifoParams::packets(100)).expect("valid");
+        let config = PortConfig { flow_timeout: Span::from_us(60_000_000), ..port(1, Span::ZERO).config };
+        let mut port = Port::new(Ranked::new(Las::new(), pifo), config);
+        let mut rank_at = |second: u64| match port
+            .offer(Frame::whole(&udp_frame(0, 7, &[0; 83])), Time::ZERO + Span::from_us(1_000_000 * second))
+        {
+            Some(Enqueued::Admitted { rank, .. }) => rank.get(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([rank_at(0), rank_at(59), rank_at(119), rank_at(180), rank_at(181)], [0, 125, 250, 0, 125]);
+        assert_eq!(port.counters().flows_forgotten, 1);
     }
 
     #[test]

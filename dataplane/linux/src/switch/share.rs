@@ -19,19 +19,28 @@ pub struct PacedShare {
     rate: Rate,
 }
 
+fn rate_of(link: Rate, share: u32) -> Rate {
+    let bps = ((u128::from(link.as_bps()) * u128::from(share)) >> 16) as u64;
+    Rate::from_bps(bps.max(1)).expect("at least 1 bit/s")
+}
+
 impl PacedShare {
     /// The most frames that it holds.
     pub const MOST_HELD: usize = 2 * LIMIT;
 
     /// `share` 65536ths of a link of `link`.
     pub fn new(link: Rate, share: u32) -> Self {
-        let bps = ((u128::from(link.as_bps()) * u128::from(share)) >> 16) as u64;
         Self {
             queues: [VecDeque::with_capacity(LIMIT), VecDeque::with_capacity(LIMIT)],
             turn: 0,
             not_before: Time::ZERO,
-            rate: Rate::from_bps(bps.max(1)).expect("at least 1 bit/s"),
+            rate: rate_of(link, share),
         }
+    }
+
+    /// The link has another rate from now on.
+    pub fn change_link(&mut self, link: Rate, share: u32) {
+        self.rate = rate_of(link, share);
     }
 
     /// Takes a frame; false if its queue is full.

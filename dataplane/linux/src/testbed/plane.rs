@@ -117,6 +117,8 @@ impl Bottleneck {
             output: "r1".to_owned(),
             scheduler: self.scheduler.clone(),
             parameters: self.parameters.clone(),
+            parameter_file: None,
+            flow_timeout: None,
             rank: self.rank.clone(),
             rank_options: RankOptions::default(),
             link: self.link,

@@ -1,6 +1,6 @@
 //! The file of `--parameters`: `name = value` a line, read again whenever it changes.
 
-use crate::switch::choice::SchedulerOptions;
+use super::choice::SchedulerOptions;
 use crate::{Error, Result};
 use std::path::Path;
 
