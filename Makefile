@@ -133,7 +133,8 @@ bench-switch:
 ## In a virtual machine: the BPF qdiscs, on a kernel that has them, and the instructions that each eBPF program executes (minutes; needs QEMU)
 guest-test:
 	cargo build --manifest-path dataplane/linux/Cargo.toml --target-dir target
-	scripts/test_in_guest.sh
+	PIFOLAB_KERNEL_TESTS=$$(cargo test --manifest-path dataplane/linux/Cargo.toml --target-dir target --test kernel --no-run \
+		--message-format=json | sed -n 's/.*"executable":"\([^"]*kernel-[^"]*\)".*/\1/p') scripts/test_in_guest.sh
 
 ## The eBPF programs of every clang of Debian's on every supported kernel, in virtual machines (half an hour)
 .PHONY: guest-programs

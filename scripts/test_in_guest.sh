@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes a virtual machine (QEMU, software emulation) with a distribution's kernel:
 # - the BPF qdiscs, since few machines run a kernel that has them: four UDP flows through the ideal PIFO and SP-PIFO; the
-#   newest must take the link;
+#   newest must take the link; a flood of frames that are not IP must leave it to ranked traffic;
 #   (scripts/test_in_guest.sh qdiscs)
 # - the machine instructions that each eBPF program executes per packet, on an emulated processor whose clock counts them.
 #   They must be those of dataplane/linux/instructions.json; with GUEST_WRITE=1 they are written there.
@@ -15,6 +15,9 @@ cd "$(dirname "$0")/.."
 tests=${*:-qdiscs instructions}
 folder=${GUEST_FOLDER:-target/guest}
 program=${PIFOLAB_DATAPLANE:-${CARGO_TARGET_DIR:-target}/debug/pifolab-dataplane}
+# The tests of the kernel's data plane, as a program (make guest-test builds it).
+kernel_tests=${PIFOLAB_KERNEL_TESTS:-}
+flood=a_flood_that_is_not_ip_leaves_the_link_of_a_bpf_qdisc_to_ranked_traffic_and_arp_lives
 # Slow enough for an emulated processor: a hundred packets a second.
 rate_mbps=0.3
 limit_s=${GUEST_LIMIT_S:-480}
@@ -34,6 +37,7 @@ for tool in qemu-system-x86_64 busybox cpio xz apt-get dpkg-deb ip tc; do
 done
 [ "$(uname -m)" = x86_64 ] || skip "the guest's kernel is for x86_64, this is $(uname -m)"
 [ -x "$program" ] || skip "$program is not built (make guest-test builds it)"
+[ -x "$kernel_tests" ] || skip "PIFOLAB_KERNEL_TESTS names no program (make guest-test sets it)"
 without=$("$program" up --dev nosuch --rate-mbps 1 --scheduler pifo --qdisc bpf 2>&1 | grep -o 'built without.*' || true)
 [ -z "$without" ] || skip "$program was $without"
 
@@ -71,8 +75,9 @@ trap 'rm -rf "$guest"' EXIT
 mkdir -p "$guest"/{bin,proc,sys,dev,run,tmp}
 cp "$(command -v busybox)" "$guest/bin/busybox"
 cp "$program" "$guest/bin/pifolab-dataplane"
+cp "$kernel_tests" "$guest/bin/kernel-tests"
 for tool in ip tc; do cp -L "$(command -v $tool)" "$guest/bin/$tool"; done
-for library in $(for tool in ip tc pifolab-dataplane; do ldd "$guest/bin/$tool"; done | grep -o '/[^ ]*' | sort -u); do
+for library in $(for tool in ip tc pifolab-dataplane kernel-tests; do ldd "$guest/bin/$tool"; done | grep -o '/[^ ]*' | sort -u); do
     mkdir -p "$guest$(dirname "$library")"
     cp -L "$library" "$guest$library"
 done
@@ -97,6 +102,8 @@ qdiscs)
         --rate-mbps $rate_mbps --attempts 5 --out /tmp/out
     echo "guest: testbed ended with \$?"
     echo "guest: summary \$(busybox tr -d '\n' < /tmp/out/summary.json)"
+    DATAPLANE_REQUIRE=K kernel-tests $flood 2>&1
+    echo "guest: flood ended with \$?"
     # By hand (with paths: busybox has commands of these names, too), in the guest's own namespace: what is up is shown, what a killed process leaves is removed.
     /bin/ip link add v0 type veth peer name v1 && /bin/ip link set v0 up && /bin/ip link set v1 up
     pifolab-dataplane up --dev v0 --rate-mbps 5 --scheduler pifo --qdisc bpf --background
@@ -163,6 +170,7 @@ def said(words):
     return found.group(1).strip()
 for step, status in (
     ("testbed ended with", "0"),
+    ("flood ended with", "0"),
     ("up ended with", "0"),
     ("down ended with", "0"),
     ("up in the way of another ended with", "2"),
@@ -192,6 +200,8 @@ if tcp["bounds"] != [ord("A"), 255] or said("received") != 16 * "A" or tcp["neig
     sys.exit(f"guest: a rank in the payload of TCP was not read, or no ARP was seen: {tcp}")
 if "pifolab" not in said("in its place") or "pifolab" in said("left after force"):
     sys.exit(f"guest: --force did not put a qdisc up in the place of another, or it stayed; see {sys.argv[1]}")
+if "1 passed" not in text or "skipped a_flood" in text:
+    sys.exit(f"guest: the flood was not tried; see {sys.argv[1]}")
 print("guest: the BPF qdiscs work")
 CHECK
 fi

@@ -70,7 +70,7 @@ struct pf_config {
 	__u32 shuffle_ranks; /* cost only: every packet gets another rank below 64 */
 	__u64 rank_missing;  /* of IP packets that carry none */
 	__u64 rank_not_ip;   /* of frames that are not IP, if they have no share of their own */
-	__u32 not_ip_share;  /* they have one; for a BPF qdisc: in 65536ths of the link */
+	__u32 not_ip_share;  /* they have one, in 65536ths of the link */
 	__u32 weighted;      /* STFQ: the table has weights */
 
 	/* The virtual clock: bytes per nanosecond with 20 fractional bits, and what HTB lets ahead. */
@@ -164,6 +164,9 @@ struct pf_clock {
 	__u64 tokens;
 	__u64 bytes[MAX_QUEUES];
 	__u64 mean[MAX_QUEUES]; /* frame size */
+	/* Frames that are not IP, in their share of the link: bytes that wait, and what is left of the share of a time. */
+	__u64 paced_bytes;
+	__u64 paced_fraction;
 };
 
 /* Occupancy by reading the kernel: where in its table of classes the queues are. */

@@ -40,6 +40,7 @@ int classify(struct __sk_buff *skb)
 	if (kind != KIND_IP && config.not_ip_share) {
 		bool neighbour = kind == KIND_NEIGHBOUR;
 
+		book_paced(bytes);
 		mark(skb, admit(neighbour ? QUEUE_NEIGHBOUR : QUEUE_OTHER), 0, bytes);
 		SET(skb, tc_classid, neighbour ? CLASS_NEIGHBOUR : CLASS_OTHER);
 		return TC_ACT_OK;

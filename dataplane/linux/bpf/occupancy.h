@@ -96,6 +96,15 @@ static __always_inline void advance_clock(void)
 	__u64 tokens = link_clock.tokens + (sent >> 20);
 
 	link_clock.fraction = sent & ((1 << 20) - 1);
+	if (link_clock.paced_bytes) {
+		/* Frames that are not IP go first, as far as their share goes, and take their time on the link. */
+		__u64 share = (elapsed * config.rate >> 16) * config.not_ip_share + link_clock.paced_fraction;
+		__u64 allowed = share >> 20, waiting = link_clock.paced_bytes, served = waiting < allowed ? waiting : allowed;
+
+		link_clock.paced_fraction = share & ((1 << 20) - 1);
+		link_clock.paced_bytes = waiting - served;
+		tokens -= served < tokens ? served : tokens;
+	}
 	for (__u32 queue = 0; queue < config.queues && queue < MAX_QUEUES; queue++) {
 		__u64 bytes = link_clock.bytes[queue], served = bytes < tokens ? bytes : tokens;
 
@@ -152,6 +161,16 @@ static __always_inline void book(__u32 queue, __u32 bytes)
 	link_clock.bytes[queue] += bytes;
 	/* A moving average over about eight packets. */
 	link_clock.mean[queue] = mean ? (7 * mean + bytes + 4) / 8 : bytes;
+}
+
+/* Books a frame that is not IP, unless its queue is full: two of them hold 32 each. */
+static __always_inline void book_paced(__u32 bytes)
+{
+	if (config.occupancy != OCCUPANCY_CLOCK)
+		return;
+	advance_clock();
+	if (link_clock.paced_bytes < 64 * (__u64)bytes)
+		link_clock.paced_bytes += bytes;
 }
 
 /* Whether a tracepoint speaks of the qdisc that this program serves. */

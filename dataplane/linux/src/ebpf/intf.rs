@@ -236,6 +236,10 @@ shared! {
         bytes: [u64; MAX_QUEUES],
         /// Mean frame size of each queue.
         mean: [u64; MAX_QUEUES],
+        /// Bytes of frames that are not IP, in their share of the link.
+        paced_bytes: u64,
+        /// What is left of that share of a time.
+        paced_fraction: u64,
     }
 
     /// `pf_harness`: occupancy as user space tells it.

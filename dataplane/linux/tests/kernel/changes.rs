@@ -1,13 +1,16 @@
 //! Parameters that change while the data plane is up.
 
-use crate::life::{Lab, root_qdisc, tool, wait_until};
+use crate::life::{Lab, command, root_qdisc, run, tool, wait_until};
 use crate::traffic::packet_socket;
 use crate::{arguments, can_run};
 use pifolab_dataplane::Error;
 use pifolab_dataplane::ebpf::harness::frame;
 use pifolab_dataplane::ebpf::snapshot::Registers;
 use pifolab_dataplane::ebpf::{Occupancy, Plane, PlaneConfig, RankSource, Settings, Snapshot};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd;
+use std::process::Stdio;
 
 fn settings(scheduler: &str, parameters: &str) -> Settings {
     Settings::new(scheduler, arguments(scheduler, parameters), RankSource::Dscp, Occupancy::Walk).expect("valid")
@@ -174,4 +177,51 @@ fn bounds_of_sp_pifo_stay_and_what_takes_a_new_start_is_refused_and_changes_noth
     plane.change(settings("sp-pifo", "queues=4 queue_capacity_packets=60"), None).expect_err("it is not ours");
     assert!(leaf_and_class(0).0.contains("limit 50p"), "{}", leaf_and_class(0).0);
     assert!(plane.snapshot().expect("a snapshot").queues.iter().all(|queue| queue.capacity == 50));
+}
+
+#[test]
+fn a_running_switch_follows_its_file_of_parameters() {
+    if !can_run("a_running_switch_follows_its_file_of_parameters") {
+        return;
+    }
+    let _lab = Lab::new();
+    let path = std::env::temp_dir().join(format!("pifolab-parameters-{}.txt", std::process::id()));
+    let write = |text: &str| std::fs::write(&path, text).expect("a file");
+    write("queues = 3\n");
+    let line = format!(
+        "switch --in v0 --out v1 --scheduler sp-pifo --queues 8 --interval-s 0.05 --parameters {}",
+        path.display()
+    );
+    let mut child = command(&line)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    // A line comes every 50 ms.
+    let mut wait_for_queues = |queues: usize| {
+        let found = lines.by_ref().take(2_000).any(|line| {
+            let shown: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+            shown["occupancy_packets"].as_array().expect("queues").len() == queues
+        });
+        assert!(found, "it never had {queues} queues");
+    };
+    wait_for_queues(3);
+    write("queues = 5\nrate_mbps = 7\n");
+    wait_for_queues(5);
+    write("queues = 0\n");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    write("queues = 12\n");
+    wait_for_queues(12);
+    child.kill().expect("SIGKILL");
+    let output = child.wait_with_output().expect("its output");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("queues = 0") && said.contains("the parameters stay as they were"), "{said}");
+    assert_eq!(said.lines().count(), 3, "{said}");
+    // A file that is wrong from the beginning is refused.
+    write("queues\n");
+    let (status, text) = run(&line);
+    assert!(status == Some(2) && text.contains("line 1") && text.contains("name = value"), "{text}");
+    std::fs::remove_file(&path).expect("it is there");
 }

@@ -3,8 +3,9 @@
 use crate::{Random, arguments, can_run};
 use pifolab_dataplane::Error;
 use pifolab_dataplane::conformance::{Through, Verdict};
-use pifolab_dataplane::ebpf::harness::{Harnessed, Trouble};
-use pifolab_dataplane::ebpf::{Occupancy, RankSource, Settings};
+use pifolab_dataplane::ebpf::harness::{Harnessed, Trouble, frame};
+use pifolab_dataplane::ebpf::intf::Clock;
+use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
 use pifolab_scenario::registry::find_scheduler;
 use pifolab_sched::{Packet, Scheduler};
 use pifolab_units::{Rank, Time};
@@ -169,4 +170,45 @@ fn what_a_program_cannot_do_is_refused_by_name_and_what_the_library_refuses_too(
         let error = settings(name, text);
         assert!(matches!(error, Error::Usage(_)) && error.to_string().contains(word), "{name} {text}: {error}");
     }
+}
+
+#[test]
+fn the_clock_reckons_the_link_time_of_frames_that_are_not_ip() {
+    if !can_run("the_clock_reckons_the_link_time_of_frames_that_are_not_ip") {
+        return;
+    }
+    let args = arguments("fifo", "capacity_packets=1000");
+    let mut settings = Settings::new("fifo", args, RankSource::Dscp, Occupancy::Clock).expect("valid");
+    // About 0.1 byte in a microsecond, half of it for frames that are not IP. What waits lasts a second.
+    settings.config.rate = 105;
+    settings.config.not_ip_share = 1 << 15;
+    let loaded = Loaded::load(settings).expect("it loads");
+    let ip = frame(0, 0);
+    let mut arp = ip;
+    arp[12..14].copy_from_slice(&[0x08, 0x06]);
+    let send = |frame: &[u8], frames: usize| {
+        for _ in 0..frames {
+            loaded.test(frame, 1000).expect("a decision");
+        }
+        loaded.get::<Clock>(".data.clock").expect("the clock")
+    };
+    let due = |before: &Clock, after: &Clock| ((after.last_ns - before.last_ns) * 105) >> 20;
+    // Without such frames the queue has all of the link.
+    let before = send(&ip, 100);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let after = send(&ip, 1);
+    let served = before.bytes[0] + 1000 - after.bytes[0];
+    assert!(served.abs_diff(due(&before, &after)) <= 2, "{served} of {}", due(&before, &after));
+    // With them it has half.
+    send(&arp, 60);
+    let before = send(&ip, 100);
+    assert!(before.paced_bytes > 30_000, "{}", before.paced_bytes);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let after = send(&ip, 1);
+    let due = due(&before, &after);
+    assert!(due / 2 < before.paced_bytes, "this machine stood still for a second: nothing is shown");
+    let (served, paced) = (before.bytes[0] + 1000 - after.bytes[0], before.paced_bytes - after.paced_bytes);
+    assert!(served.abs_diff(due / 2) <= 2 && paced.abs_diff(due / 2) <= 2, "{served} and {paced} of {due}");
+    // A flood waits in two queues of 32 frames, whatever comes.
+    assert!(send(&arp, 1000).paced_bytes <= 64_000);
 }

@@ -3,7 +3,10 @@
 use crate::life::Lab;
 use crate::{Random, arguments, can_run};
 use pifolab_dataplane::ebpf::harness::frame;
-use pifolab_dataplane::ebpf::{Occupancy, Plane, PlaneConfig, RankSource, Settings, Snapshot};
+use pifolab_dataplane::ebpf::{
+    Occupancy, Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings, Snapshot, qdisc,
+};
+use pifolab_dataplane::rank::RankOptions;
 use pifolab_dataplane::switch::bridge::prefer_this_thread;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -180,6 +183,37 @@ fn received_by_type(socket: &OwnedFd) -> [usize; 3] {
     }
 }
 
+/// Sends IP frames, ARP and frames of a type that is kept for experiments, three of four not IP, more than the link carries.
+/// Returns what arrived of each.
+fn flood(lasting: Duration) -> [usize; 3] {
+    let (sender, receiver) = (packet_socket("v0"), packet_socket("v1"));
+    let frames = [[0x08, 0x00], [0x88, 0xb5], [0x88, 0xb5], [0x08, 0x06]].map(|kind| {
+        let mut long = frame(0, 4).to_vec();
+        long.resize(FRAME_BYTES, 0);
+        long[16..18].copy_from_slice(&((FRAME_BYTES - 14) as u16).to_be_bytes());
+        long[12..14].copy_from_slice(&kind);
+        long
+    });
+    prefer_this_thread();
+    let start = Instant::now();
+    while start.elapsed() < lasting {
+        for frame in frames.iter().cycle().take(2 * FRAMES_PER_BURST) {
+            // SAFETY: the frame is as long as said.
+            unsafe { libc::send(sender.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
+        }
+        std::thread::sleep(BURST_EVERY);
+    }
+    received_by_type(&receiver)
+}
+
+/// 5 %, and what the share may send at once in the beginning. Without a share of their own, frames that are not IP would take
+/// three quarters, or everything.
+fn assert_shares([ip, arp, others]: [usize; 3], context: &str) {
+    assert!(ip + arp + others >= 150, "hardly anything arrived: {context}");
+    assert!(((arp + others) as f64) < 0.12 * (ip + arp + others) as f64, "{context}");
+    assert!(arp >= 2 && others >= 2, "{context}");
+}
+
 #[test]
 fn a_flood_that_is_not_ip_leaves_the_link_to_ranked_traffic_and_arp_lives() {
     if !can_run("a_flood_that_is_not_ip_leaves_the_link_to_ranked_traffic_and_arp_lives") {
@@ -193,31 +227,43 @@ fn a_flood_that_is_not_ip_leaves_the_link_to_ranked_traffic_and_arp_lives() {
         let settings = settings.expect("valid");
         let config = PlaneConfig { interface: "v0".to_owned(), rate_bps: RATE_BPS, settings, force: false };
         let plane = Plane::up(config).expect("it comes up");
-        let (sender, receiver) = (packet_socket("v0"), packet_socket("v1"));
-        let frames = [[0x08, 0x00], [0x88, 0xb5], [0x88, 0xb5], [0x08, 0x06]].map(|kind| {
-            let mut long = frame(0, 4).to_vec();
-            long.resize(FRAME_BYTES, 0);
-            long[16..18].copy_from_slice(&((FRAME_BYTES - 14) as u16).to_be_bytes());
-            long[12..14].copy_from_slice(&kind);
-            long
-        });
-        prefer_this_thread();
-        let start = Instant::now();
-        while start.elapsed() < LASTING {
-            for frame in frames.iter().cycle().take(2 * FRAMES_PER_BURST) {
-                // SAFETY: the frame is as long as said.
-                unsafe { libc::send(sender.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
-            }
-            std::thread::sleep(BURST_EVERY);
-        }
-        let by_type @ [ip, arp, others] = received_by_type(&receiver);
+        let by_type = flood(LASTING);
         let snapshot = plane.snapshot().expect("a snapshot");
         let context = format!("{queues}: {by_type:?}\n{snapshot}");
-        assert!(ip + arp + others >= 150, "hardly anything arrived: {context}");
-        // 5 %, and what the class may send at once in the beginning. Without a share of their own they would take
-        // three quarters, or everything.
-        assert!(((arp + others) as f64) < 0.12 * (ip + arp + others) as f64, "{context}");
-        assert!(arp >= 2 && others >= 2, "{context}");
+        assert_shares(by_type, &context);
+        assert!(snapshot.neighbour > 100 && snapshot.not_ip > 100, "{context}");
+    }
+}
+
+/// Runs where the kernel has BPF qdiscs; `make guest-test` runs it in a virtual machine.
+#[test]
+fn a_flood_that_is_not_ip_leaves_the_link_of_a_bpf_qdisc_to_ranked_traffic_and_arp_lives() {
+    let name = "a_flood_that_is_not_ip_leaves_the_link_of_a_bpf_qdisc_to_ranked_traffic_and_arp_lives";
+    if !can_run(name) {
+        return;
+    }
+    if let Err(reason) = qdisc::supported() {
+        let line = format!("skipped {name}: {reason}\n");
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+        return;
+    }
+    let _lab = Lab::new();
+    for scheduler in ["pifo", "sp-pifo"] {
+        let config = QdiscConfig {
+            interface: "v0".to_owned(),
+            // Slow enough for an emulated processor: 37 frames a second.
+            rate_bps: 300_000,
+            scheduler: scheduler.to_owned(),
+            args: arguments(scheduler, ""),
+            rank: RankSource::Dscp,
+            rank_options: RankOptions::default(),
+            force: false,
+        };
+        let plane = QdiscPlane::up(config).expect("it comes up");
+        let by_type = flood(Duration::from_secs(6));
+        let snapshot = plane.snapshot().expect("a snapshot");
+        let context = format!("{scheduler}: {by_type:?}\n{snapshot}");
+        assert_shares(by_type, &context);
         assert!(snapshot.neighbour > 100 && snapshot.not_ip > 100, "{context}");
     }
 }
