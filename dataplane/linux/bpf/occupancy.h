@@ -98,7 +98,7 @@ static __always_inline void advance_clock(void)
 	link_clock.fraction = sent & ((1 << 20) - 1);
 	if (link_clock.paced_bytes) {
 		/* Frames that are not IP go first, as far as their share goes, and take their time on the link. */
-		__u64 share = (elapsed * config.rate >> 16) * config.not_ip_share + link_clock.paced_fraction;
+		__u64 share = ((elapsed * config.rate >> 10) * config.not_ip_share >> 6) + link_clock.paced_fraction;
 		__u64 allowed = share >> 20, waiting = link_clock.paced_bytes, served = waiting < allowed ? waiting : allowed;
 
 		link_clock.paced_fraction = share & ((1 << 20) - 1);
@@ -169,7 +169,7 @@ static __always_inline void book_paced(__u32 bytes)
 	if (config.occupancy != OCCUPANCY_CLOCK)
 		return;
 	advance_clock();
-	if (link_clock.paced_bytes < 64 * (__u64)bytes)
+	if (link_clock.paced_bytes <= 63 * (__u64)bytes)
 		link_clock.paced_bytes += bytes;
 }
 

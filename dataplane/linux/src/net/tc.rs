@@ -112,7 +112,7 @@ impl QueueTree {
         };
         change(self, old).inspect_err(|_| {
             // Whether it can be undone, nobody can do anything about.
-            let _ = change(old, &Self { made: old.capacities.len(), ..old.clone() });
+            let _ = change(old, old);
         })
     }
 
@@ -126,16 +126,19 @@ impl QueueTree {
             "class {any} dev {dev} parent {major:x}: classid {major:x}:{ROOT_CLASS} htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum {frame}\n"
         );
         let fifo = if self.in_bytes { "bfifo" } else { "pfifo" };
-        for (queue, capacity) in self.capacities.iter().enumerate() {
+        // Queues that are not used any more send what they hold at the same rate as the others.
+        for queue in 0..self.made.max(self.capacities.len()) {
             let class = format!("{major:x}:{:x}", queue + 1);
             let verb = verb(existing.is_some_and(|existing| queue < existing));
-            let handle = major as usize + 1 + queue;
             // 8bit is the least rate that tc takes: a class of its own right sends next to nothing, the rest it borrows in
             // the order of prio.
             batch += &format!(
-                "class {verb} dev {dev} parent {major:x}:{ROOT_CLASS} classid {class} htb rate 8bit ceil {rate}bit burst {frame} cburst {burst} prio {queue} quantum {frame}\n\
-                 qdisc {verb} dev {dev} parent {class} handle {handle:x}: {fifo} limit {capacity}\n"
+                "class {verb} dev {dev} parent {major:x}:{ROOT_CLASS} classid {class} htb rate 8bit ceil {rate}bit burst {frame} cburst {burst} prio {queue} quantum {frame}\n"
             );
+            if let Some(capacity) = self.capacities.get(queue) {
+                let handle = major as usize + 1 + queue;
+                batch += &format!("qdisc {verb} dev {dev} parent {class} handle {handle:x}: {fifo} limit {capacity}\n");
+            }
         }
         if self.not_ip_share > 0 {
             batch += &self.not_ip_classes(dev, major, any);
