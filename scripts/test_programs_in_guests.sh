@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Builds the eBPF programs with every clang of Debian's, and loads them on every kernel that docs/dataplane.md names, each
+# Builds the eBPF programs with every clang of Debian's, and loads them on kernels that docs/dataplane.md names, each
 # in a virtual machine (QEMU, software emulation): with every option that changes their code. A table says what was loaded.
-#   scripts/test_programs_in_guests.sh [KERNEL ...]      # such as 6.1; the default is all of them
+#   scripts/test_programs_in_guests.sh [KERNEL ...]      # such as 7.3; the default is 5.10 and 6.1
+# The default are those that were tried and work. Debian's 6.12 panics while it boots under QEMU 7.2's emulation; 6.16 and 6.18
+# come and go in backports.
 # CLANGS names the compilers (default: "14 15 16 17 18 19 21 22 23"), GUEST_FOLDER where everything is kept.
 #
 # Kernels and compilers come from Debian's archive, from the distributions that have them, into folders of their own:
@@ -25,7 +27,7 @@ kernels=(
 declare -A clang_from=(
     [14]=bookworm [15]=bookworm [16]=bookworm [17]=trixie [18]=trixie [19]=trixie [21]=sid [22]=trixie [23]=sid
 )
-wanted=${*:-5.10 6.1 6.12 6.16 6.18 7.3}
+wanted=${*:-5.10 6.1}
 
 fail() { echo "guests: $1" >&2; exit 1; }
 for tool in qemu-system-x86_64 busybox cpio xz apt-get dpkg-deb ip tc; do
