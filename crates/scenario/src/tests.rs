@@ -350,7 +350,15 @@ fn the_tables_of_a_run_are_known_before_it() {
     let before = spec.tables(&()).unwrap();
     let report = spec.run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     assert_eq!(shape(&before), shape(&report.tables));
-    assert!(before.iter().all(|table| table.rows() <= 1), "no packet came");
+    assert!(before.iter().all(|table| table.rows() <= 3), "no packet came");
+}
+
+#[test]
+fn the_tables_of_a_run_are_known_wherever_the_scheduler_stands_that_others_are_compared_with() {
+    // PIFO is the last of three instead of the first.
+    let text = PACKS.replacen("\"pifo\"", "\"aifo\"", 1).replacen("\"fifo\"", "\"pifo\"", 1);
+    let tables = read_text(&text, "test.toml", &[], None, &()).unwrap().tables(&()).unwrap();
+    assert!(tables.iter().any(|table| table.name == "schedulers" && table.rows() == 3));
 }
 
 #[test]
@@ -393,6 +401,17 @@ fn a_drain_that_reaches_the_end_of_time_says_what_still_waits() {
         report.manifest["warnings"],
         json!(["fifo: not drained within 213 days, the longest run: 1 packets (1500000 bytes) wait"])
     );
+}
+
+#[test]
+fn packets_that_come_after_the_end_of_time_are_told() {
+    // One packet of 1500 bytes at 1 b/s each 12,000 s: time ends after 213.5 days.
+    let text = "packets = 1600\n[link]\nrate_gbps = 1\n[workload]\narrivals = \"constant\"\nrate_bps = 1\n\
+                size_bytes = 1500\nranks = \"uniform\"\n[[scheduler]]\nname = \"fifo\"\n";
+    let warnings = |text: &str| run(text, &[]).unwrap().manifest["warnings"].clone();
+    assert_eq!(warnings(text), json!(["fifo: 1538 of 1600 packets arrived within 213 days, the longest run"]));
+    assert_eq!(warnings(&text.replace("1600", "1500")), json!([]));
+    assert_eq!(warnings(&text.replace("packets = 1600", "packets = 1600\nduration_s = 1e6")), json!([]));
 }
 
 #[test]

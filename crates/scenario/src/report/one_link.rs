@@ -41,6 +41,14 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
                 scheduler.label, measured.totals.waiting.packets, measured.totals.waiting.bytes,
             ));
         }
+        let arrived = measured.totals.arrived.packets;
+        if spec.arrivals_end == Time::MAX && arrived < spec.packets && spec.packets < u64::MAX && !spec.workload.ends()
+        {
+            report.warn(format!(
+                "{}: {arrived} of {} packets arrived within 213 days, the longest run",
+                scheduler.label, spec.packets
+            ));
+        }
         let mut tables = vec![ranks(measured), queues(measured), flows(measured, &spec.workload)];
         tables.extend(sample_tables(["samples", "queue_samples"], [(0, &measured.samples)], true));
         tables.extend(measured.measures.tables());

@@ -69,14 +69,17 @@ impl OneLinkSpec {
         Ok(tables::report(self, seed, &measured))
     }
 
-    /// The report of a run of the first scheduler that ends before any packet comes.
+    /// The report of a run that ends before any packet comes.
     pub(crate) fn without_packets(&self, extras: &dyn Extras) -> Result<Report, Error> {
-        let (seed, spec) = (self.common.seeds[0], &self.schedulers[0]);
-        let built = build(&spec.chosen, self.rank.as_ref(), extras);
-        let mut scheduler = built.map_err(|problem| Spec::fault(&self.common.file, &spec.label, problem))?;
-        let shared = Shared::default();
-        let feed = Feed::new(self, seed, &shared).without_arrivals();
-        Ok(tables::report(self, seed, &[Some(self.measure(feed, &mut scheduler, None))]))
+        let (seed, shared) = (self.common.seeds[0], Shared::default());
+        // All of them: a column may compare the others with one.
+        let measured = self.schedulers.iter().map(|spec| {
+            let built = build(&spec.chosen, self.rank.as_ref(), extras);
+            let mut scheduler = built.map_err(|problem| Spec::fault(&self.common.file, &spec.label, problem))?;
+            let feed = Feed::new(self, seed, &shared).without_arrivals();
+            Ok(Some(self.measure(feed, &mut scheduler, None)))
+        });
+        Ok(tables::report(self, seed, &measured.collect::<Result<Vec<_>, Error>>()?))
     }
 
     fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler, mut guest: Option<BoxedObserver>) -> Measured {
