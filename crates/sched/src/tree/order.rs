@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use core::hint::select_unpredictable;
 
 /// A PIFO of child indices.
 ///
@@ -144,11 +145,12 @@ impl Tournament {
         keys[child as usize] = key;
         let (even, odd) = (child & !1, child | 1);
         let mut at = (keys.len() + child as usize) / 2;
-        let mut winner = if keys[odd as usize] < keys[even as usize] { odd } else { even };
+        // Which child wins no branch could foresee.
+        let mut winner = select_unpredictable(keys[odd as usize] < keys[even as usize], odd, even);
         winners[at] = winner;
         while at > 1 {
             let other = winners[at ^ 1];
-            winner = if keys[other as usize] < keys[winner as usize] { other } else { winner };
+            winner = select_unpredictable(keys[other as usize] < keys[winner as usize], other, winner);
             at /= 2;
             winners[at] = winner;
         }
