@@ -19,14 +19,12 @@
 //! editors ([`schema::schema`]) is made from them.
 
 pub mod bench;
-pub mod conformance;
 mod error;
 mod extras;
 pub mod fields;
 mod inputs;
 mod machine;
 mod memory;
-pub mod registry;
 mod report;
 mod run;
 pub mod schema;
@@ -39,6 +37,8 @@ pub use extras::{BoxedObserver, Extras};
 pub use inputs::Input;
 pub use memory::Memory;
 pub use pifolab_params::Place;
+pub use pifolab_registry as registry;
+pub use pifolab_registry::conformance;
 pub use pifolab_workload::FileError;
 pub use report::{NetworkProgress, Progress, Report};
 pub use spec::network::NetworkSpec;

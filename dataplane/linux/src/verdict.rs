@@ -1,6 +1,6 @@
 //! What becomes of a vector that is replayed through a data plane.
 
-use pifolab_scenario::conformance::Outcome;
+use pifolab_registry::conformance::Outcome;
 
 /// What became of one vector.
 #[derive(Debug)]

@@ -3,13 +3,12 @@
 use super::error::ConfigError;
 use super::event::NUMBERS;
 use super::failures::{self, LinkChange};
-use super::port_scheduler::PortScheduler;
 use super::routing::Routing;
 use super::shared_buffer::SharedBuffer;
 use super::topology::{Link, Topology};
 use crate::port::{IdlePort, WireTime};
-use pifolab_sched::Capacity;
 use pifolab_sched::schedulers::{Pifo, PifoParams, Ties};
+use pifolab_sched::{Capacity, Parts as PortScheduler};
 use pifolab_transport::{BoxedController, Congestion, TransportParams};
 use pifolab_units::{Rate, Rounding, Time};
 use pifolab_workload::Distribution;

@@ -47,7 +47,6 @@ mod link_changes;
 mod net;
 mod netbench_live_window;
 mod port;
-mod port_scheduler;
 mod profile;
 mod queue;
 mod result;
@@ -64,8 +63,10 @@ pub use engine::{Network, Simulation};
 pub use error::ConfigError;
 pub use failures::LinkChange;
 pub use netbench_live_window::{LiveTest, NetbenchLiveWindow};
+/// The scheduler of a port: those of the library should come as they are, not boxed. A port where nobody watches then stores
+/// handles of eight bytes in them, and [`IdlePort::Admission`] can hide a departure from a rank function.
+pub use pifolab_sched::Parts as PortScheduler;
 pub use pifolab_workload::flows::Flow;
-pub use port_scheduler::PortScheduler;
 pub use profile::{NetbenchTransport, Profile};
 pub use result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 pub use routing::Routing;

@@ -2,12 +2,12 @@
 
 use super::config::{Discipline, PortConfig, PortInfo};
 use super::error::ConfigError;
-use super::port_scheduler::PortScheduler;
 use crate::port::{IdlePort, Order};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo};
 use pifolab_sched::store::PriorityQueues;
 use pifolab_sched::{
-    Capacity, Decider, Dequeued, DropReason, Enqueued, Hints, Inspect, Item, Packet, Queued, RankFn, Ranked, Scheduler,
+    Capacity, Decider, Dequeued, DropReason, Enqueued, Hints, Inspect, Item, Packet, Parts as PortScheduler, Queued,
+    RankFn, Ranked, Scheduler,
 };
 use pifolab_units::{Rank, Time};
 

@@ -4,8 +4,8 @@
 use super::harness::{Harnessed, Trouble};
 use crate::verdict::Verdict;
 use crate::{Error, Result};
-use pifolab_scenario::conformance::replay_through;
-use pifolab_scenario::registry::{BoxedScheduler, SchedulerEntry};
+use pifolab_registry::conformance::replay_through;
+use pifolab_registry::{BoxedScheduler, SchedulerEntry};
 use pifolab_sched::params::{Args as Params, ParamError};
 use std::fs;
 use std::path::Path;

@@ -18,7 +18,7 @@ use crate::rank::table::Table;
 use crate::rank::{RankOptions, RankSource};
 use crate::{Error, Result};
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
-use pifolab_scenario::registry::find_scheduler;
+use pifolab_registry::find_scheduler;
 use pifolab_sched::Capacity;
 use pifolab_sched::params::{self, Args, FromArgs};
 use pifolab_sched::schedulers::{PifoParams, SpPifoParams};

@@ -9,7 +9,7 @@ use crate::rank::table::{Table, Values};
 use crate::rank::{NotIp, RankOptions, RankSource};
 use crate::{Error, Result};
 use pifolab_params::{Choice, FromValue};
-use pifolab_scenario::registry::find_scheduler;
+use pifolab_registry::find_scheduler;
 use pifolab_sched::params::{self, Args, FromArgs, Info, Param};
 use pifolab_sched::schedulers::{
     AifoParams, Arithmetic, BetaRounding, BetaZero, Compare, ExpPifo, ExpPifoParams, FifoParams, Mapping, MappingKind,

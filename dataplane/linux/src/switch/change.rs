@@ -7,7 +7,7 @@ use super::parameters::ParameterFile;
 use super::port::Port;
 use crate::rank::table::Watched;
 use crate::{Error, Result, say};
-use pifolab_scenario::registry::{BoxedScheduler, find_scheduler};
+use pifolab_registry::{BoxedScheduler, find_scheduler};
 use pifolab_sched::params::Value;
 use pifolab_sched::{Dequeued, Enqueued, Inspect, Packet, Scheduler};
 use pifolab_units::{Rank, Rate, Time};
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_rank_function_remembers_its_flows_when_parameters_change() {
-        let las = pifolab_scenario::registry::find_rank("las").expect("it is there");
+        let las = pifolab_registry::find_rank("las").expect("it is there");
         let las = (las.build)(params(las.info, &[])).expect("valid");
         let pifo = || build("pifo", &SchedulerOptions::default(), Vec::new()).expect("valid");
         let mut port = Port::new(Chosen::Ranked(Ranked::new(las, pifo())), port("pifo", &[]).into_config());

@@ -5,7 +5,7 @@ use super::chosen::Chosen;
 use crate::rank::{RANK_FORMS, RankSource};
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
-use pifolab_scenario::registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
+use pifolab_registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
 use pifolab_sched::params::{Args as Params, Info, Kind, Param, Value};
 use pifolab_sched::{RankFn, Ranked};
 

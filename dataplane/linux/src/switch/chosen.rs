@@ -1,6 +1,6 @@
 //! A scheduler that the command line has chosen.
 
-use pifolab_scenario::registry::{BoxedRankFn, BoxedScheduler};
+use pifolab_registry::{BoxedRankFn, BoxedScheduler};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Inspect, Packet, RankInterval, Ranked, Scheduler};
 use pifolab_units::{Bytes, Rank, Time};
 

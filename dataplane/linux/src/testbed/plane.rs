@@ -8,7 +8,7 @@ use crate::switch::{self, LinkArgs, SwitchConfig, bridge::prefer_this_thread, ch
 use crate::{Error, Result};
 use clap::ValueEnum;
 #[cfg(feature = "ebpf")]
-use pifolab_scenario::registry::find_scheduler;
+use pifolab_registry::find_scheduler;
 use pifolab_units::Span;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -6,7 +6,7 @@ use pifolab_dataplane::conformance::{Through, Verdict};
 use pifolab_dataplane::ebpf::harness::{Harnessed, Trouble, frame};
 use pifolab_dataplane::ebpf::intf::Clock;
 use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
-use pifolab_scenario::registry::find_scheduler;
+use pifolab_registry::find_scheduler;
 use pifolab_sched::{Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 

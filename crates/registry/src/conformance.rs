@@ -10,7 +10,7 @@ mod outcome;
 mod trees;
 mod vector;
 
-use crate::registry::{BoxedScheduler, find_scheduler};
+use crate::{BoxedScheduler, find_scheduler};
 use fault::Fault;
 pub use names::Build;
 pub use outcome::{Error, Mismatch, Outcome};

@@ -5,7 +5,7 @@
 //! library's name.
 
 use super::fault::Fault;
-use crate::registry::{self, BoxedScheduler, SchedulerEntry};
+use crate::{BoxedScheduler, SchedulerEntry};
 use pifolab_sched::params::{self, Args, ParamError, closest};
 use serde_json::Value;
 
@@ -170,7 +170,7 @@ pub(super) fn build(
 ) -> Result<(&'static str, BoxedScheduler), Fault> {
     let dialect = DIALECTS.iter().find(|dialect| dialect.vector == name || dialect.library == name);
     let library = dialect.map_or(name, |dialect| dialect.library);
-    let entry = registry::find_scheduler(library).map_err(|message| Fault::new("scheduler", message))?;
+    let entry = crate::find_scheduler(library).map_err(|message| Fault::new("scheduler", message))?;
     let keys = dialect.map_or(&[] as &[Key], |dialect| dialect.keys);
     let args = arguments(entry, keys, config)?;
     let scheduler = build(entry, args).map_err(|mut error| {
@@ -261,7 +261,7 @@ fn convert(value: &Value) -> Option<params::Value> {
 #[cfg(test)]
 pub(super) fn check_tables() {
     for dialect in DIALECTS {
-        let entry = registry::find_scheduler(dialect.library).expect("the library has the scheduler");
+        let entry = crate::find_scheduler(dialect.library).expect("the library has the scheduler");
         for key in dialect.keys {
             let param = entry.info.params.iter().find(|param| param.name == key.library);
             let param = param.unwrap_or_else(|| panic!("{} has no {}", dialect.library, key.library));

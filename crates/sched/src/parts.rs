@@ -1,15 +1,16 @@
-//! The schedulers that users give to ports.
+//! Schedulers taken apart, for who stores less of each packet than its descriptor.
 
-use pifolab_sched::schedulers::Pifo;
-use pifolab_sched::store::Queues;
-use pifolab_sched::{Capacity, Decider, Inspect, Packet, Queued, RankFn, Ranked, Scheduler};
+use crate::schedulers::Pifo;
+use crate::store::Queues;
+use crate::{Capacity, Decider, Inspect, Packet, Queued, RankFn, Ranked, Scheduler};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
-/// The scheduler of a port, in as many parts as it can be taken apart.
+/// A scheduler, in as many parts as it can be taken apart.
 ///
-/// Any scheduler is one ([`From`]); those of the library should come as they are, not boxed: a port where nobody watches then
-/// stores handles of eight bytes in them instead of whole descriptors, and a rank function inside a box cannot be spared a
-/// departure that [`IdlePort::Admission`](super::IdlePort::Admission) hides from it.
-pub enum PortScheduler {
+/// Any scheduler is one ([`From`]); those of the library should come as they are, not boxed: who need not see whole packets
+/// then stores smaller items in them, and can hide a departure from a rank function.
+pub enum Parts {
     /// A decider and the capacities of its queues, highest priority first.
     Decider(Box<dyn Decider>, Vec<Capacity>),
     /// A PIFO.
@@ -20,7 +21,7 @@ pub enum PortScheduler {
     Other(Box<dyn Scheduler>),
 }
 
-impl<D: Decider + 'static, Q: Queues<Packet> + 'static> From<Queued<D, Packet, Q>> for PortScheduler {
+impl<D: Decider + 'static, Q: Queues<Packet> + 'static> From<Queued<D, Packet, Q>> for Parts {
     fn from(scheduler: Queued<D, Packet, Q>) -> Self {
         if !scheduler.is_empty() {
             return Self::Other(Box::new(scheduler));
@@ -30,32 +31,32 @@ impl<D: Decider + 'static, Q: Queues<Packet> + 'static> From<Queued<D, Packet, Q
     }
 }
 
-impl From<Pifo> for PortScheduler {
+impl From<Pifo> for Parts {
     fn from(pifo: Pifo) -> Self {
         Self::Pifo(Box::new(pifo))
     }
 }
 
-impl<R: RankFn + 'static, S: Scheduler + 'static> From<Ranked<R, S>> for PortScheduler {
+impl<R: RankFn + 'static, S: Scheduler + 'static> From<Ranked<R, S>> for Parts {
     fn from(ranked: Ranked<R, S>) -> Self {
         let (rank_fn, scheduler) = ranked.into_parts();
         Self::Ranked(Ranked::new(Box::new(rank_fn), Box::new(scheduler)))
     }
 }
 
-impl<S: Scheduler + 'static> From<Box<S>> for PortScheduler {
+impl<S: Scheduler + 'static> From<Box<S>> for Parts {
     fn from(scheduler: Box<S>) -> Self {
         Self::Other(scheduler)
     }
 }
 
-impl From<Box<dyn Scheduler>> for PortScheduler {
+impl From<Box<dyn Scheduler>> for Parts {
     fn from(scheduler: Box<dyn Scheduler>) -> Self {
         Self::Other(scheduler)
     }
 }
 
-impl From<Box<dyn Scheduler + Send>> for PortScheduler {
+impl From<Box<dyn Scheduler + Send>> for Parts {
     fn from(scheduler: Box<dyn Scheduler + Send>) -> Self {
         Self::Other(scheduler)
     }

@@ -1,8 +1,10 @@
-//! The names that text may use: every scheduler and rank function, one line each.
+//! The names that text may use: every scheduler and rank function, one line each. [`conformance`] replays vectors through
+//! them.
+
+pub mod conformance;
 
 use pifolab_sched::params::{Args, FromArgs, Info, Param, ParamError, Value, closest};
-use pifolab_sched::{Facts, RankFn, Scheduler, ranks, schedulers};
-use pifolab_sim::network::{LiveTest, PortScheduler};
+use pifolab_sched::{Facts, Parts, RankFn, Scheduler, ranks, schedulers};
 use pifolab_units::Ratio;
 
 /// A scheduler that can be built from text, and what the rest of the project asks about it.
@@ -23,21 +25,43 @@ pub struct SchedulerEntry {
     pub live_window: fn(&Settings<'_>) -> Option<LiveWindow>,
     /// Builds it from its arguments; every argument must be known and have an effect.
     pub build: fn(Args) -> Result<BoxedScheduler, ParamError>,
-    /// As `build`, for a port of a network.
-    pub port: fn(Args) -> Result<PortScheduler, ParamError>,
+    /// As `build`, in parts: a port of a network stores less of each packet then.
+    pub port: fn(Args) -> Result<Parts, ParamError>,
 }
 
 /// A window whose ranks change after they were sampled: it holds packets, and a packet's rank is written anew at each hop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveWindow {
     /// Whose test is done against it, and with which capacity.
-    pub test: LiveTest,
+    pub test: PublishedTest,
     /// Slots.
     pub window: u32,
     /// One packet in this many is sampled.
     pub sample: u32,
     /// The headroom.
     pub k: f32,
+}
+
+/// A test of the published network simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PublishedTest {
+    /// AIFO in the AIFO paper's fork: ranks enter the window after the test, and all pass while c <= kC.
+    Aifo {
+        /// C: capacity and target, in packets, at least 1.
+        packets: u32,
+    },
+    /// AIFO in the fork behind PACKS: ranks enter the window before the test, to which there is no exception.
+    AifoOfPacks {
+        /// C: capacity and target, in packets, at least 1.
+        packets: u32,
+    },
+    /// PACKS: the first queue with room whose test passes, where the whole buffer's free space counts.
+    Packs {
+        /// n, at least 1.
+        queues: u32,
+        /// The capacity of each queue in packets, at least 1.
+        queue_packets: u32,
+    },
 }
 
 /// What a scheduler's decisions depend on.
@@ -182,13 +206,13 @@ pub type BoxedScheduler = Box<dyn Scheduler + Send>;
 /// A row for any scheduler.
 const fn scheduler<S: FromArgs + Scheduler + Send + 'static>(traits: Traits, look: Look) -> SchedulerEntry {
     let build = |args| Ok(Box::new(S::build(args)?) as BoxedScheduler);
-    let port = |args| Ok(PortScheduler::from(Box::new(S::build(args)?)));
+    let port = |args| Ok(Parts::from(Box::new(S::build(args)?)));
     SchedulerEntry { info: &S::INFO, traits, look, advice: None, cost: None, live_window: |_| None, build, port }
 }
 
 /// A row for a scheduler that ports of a network can take apart: a decider joined to queues, or a PIFO. They store less of
 /// each packet then.
-const fn in_parts<S: FromArgs + Scheduler + Into<PortScheduler> + Send + 'static>(
+const fn in_parts<S: FromArgs + Scheduler + Into<Parts> + Send + 'static>(
     traits: Traits,
     look: Look,
 ) -> SchedulerEntry {
@@ -200,7 +224,7 @@ const fn look(label: &'static str, colour: &'static str, dash: &'static [u8], ma
 }
 
 /// The window of a published simulation: its comparison and arithmetic, and none of the `other` keys.
-fn published_window(settings: &Settings<'_>, other: &[&str], test: LiveTest) -> Option<LiveWindow> {
+fn published_window(settings: &Settings<'_>, other: &[&str], test: PublishedTest) -> Option<LiveWindow> {
     let published = [("compare", "lt"), ("arithmetic", "netbench"), ("quantile", "lt")];
     let is_published = published.iter().all(|(name, word)| settings.is(name, word)) && settings.lacks(other);
     let on_time = settings.integer("occupancy_delay_packets") == Some(0u64);
@@ -253,8 +277,8 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             let other = ["capacity_bytes", "target_packets", "target_bytes", "start_window"];
             let packets = settings.integer("capacity_packets").unwrap_or(80);
             let test = match (settings.is("update", "after"), settings.flag("headroom")) {
-                (true, true) => LiveTest::Aifo { packets },
-                (false, false) => LiveTest::AifoOfPacks { packets },
+                (true, true) => PublishedTest::Aifo { packets },
+                (false, false) => PublishedTest::AifoOfPacks { packets },
                 _ => return None,
             };
             published_window(settings, &other, test)
@@ -275,7 +299,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             let unshifted = settings.integer("shift") == Some(0u32) && settings.flag("fall_through");
             let queue_packets = settings.integer("queue_capacity_packets").unwrap_or(10);
             let queues = settings.integer("queues").unwrap_or(8);
-            let test = LiveTest::Packs { queues, queue_packets };
+            let test = PublishedTest::Packs { queues, queue_packets };
             (published && unshifted).then(|| published_window(settings, &other, test))?
         },
         cost: Some(|settings| {
