@@ -19,7 +19,7 @@ ALLOWED = {
     "workload": {"units", "params"},
     "sim": {"units", "params", "sched", "transport", "workload"},
     "metrics": {"units", "sched", "sim"},
-    "scenario": {"units", "params", "simd", "sched", "transport", "workload", "sim", "metrics"},
+    "scenario": {"units", "params", "simd", "sched", "registry", "transport", "workload", "sim", "metrics"},
     "adversary": {"units", "params", "sched", "workload"},
     "testkit": {"units", "sched"},
     "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary"},

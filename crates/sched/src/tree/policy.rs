@@ -206,6 +206,19 @@ impl fmt::Display for Policy {
     }
 }
 
+/// What a policy begins with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Leaf,
+    Strict,
+    RoundRobin,
+    WeightedFair,
+}
+
+/// The words of the grammar.
+const KINDS: [(&str, Kind); 4] =
+    [("fifo", Kind::Leaf), ("strict", Kind::Strict), ("rr", Kind::RoundRobin), ("wfq", Kind::WeightedFair)];
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
@@ -257,12 +270,12 @@ impl<'a> Parser<'a> {
         self.skip_space();
         let start = self.at;
         let word = self.word();
-        if !matches!(word, "fifo" | "strict" | "rr" | "wfq") {
+        let Some(&(_, kind)) = KINDS.iter().find(|(known, _)| *known == word) else {
             self.at = start;
             return Err(self.fault(format!("expected fifo, strict, rr or wfq, got {word:?}")));
-        }
+        };
         self.expect("[")?;
-        if word == "fifo" {
+        if kind == Kind::Leaf {
             let at = self.at;
             let class = self.word().to_string();
             if class.is_empty() {
@@ -272,10 +285,10 @@ impl<'a> Parser<'a> {
             self.expect("]")?;
             return Ok(Policy::Fifo(class));
         }
-        if word == "rr" {
+        if kind == Kind::RoundRobin {
             return Ok(Policy::RoundRobin(self.list(|parser| parser.policy(depth + 1))?));
         }
-        let weighted = word == "wfq";
+        let weighted = kind == Kind::WeightedFair;
         let children = self.list(|parser| {
             parser.expect("(")?;
             let child = parser.policy(depth + 1)?;
