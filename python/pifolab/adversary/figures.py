@@ -102,6 +102,8 @@ def worst(
         start_window=figure.start_window[::-1] if reverse else figure.start_window,
         no_drops=figure.no_drops,
         method="exact",
+        # With `update = after` there are eleven times as many windows, and 4 GiB are too few for them.
+        memory_mib=8192,
         time_limit_s=time_limit_s,
         workers=workers,
     )
