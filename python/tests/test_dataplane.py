@@ -83,6 +83,7 @@ def guest_test(folder: Path, tools: Mapping[str, str], require: str) -> subproce
         "PATH": str(commands),
         "GUEST_FOLDER": str(folder / "guest"),
         "PIFOLAB_DATAPLANE": str(commands / "program"),
+        "PIFOLAB_KERNEL_TESTS": str(commands / "program"),
         "DATAPLANE_REQUIRE": require,
     }
     script = Path(__file__).parents[2] / "scripts" / "test_in_guest.sh"
