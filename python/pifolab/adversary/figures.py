@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pifolab.adversary.question import attack
-from pifolab.adversary.question import number as number_of
+from pifolab.quantities import number as number_of
 
 if TYPE_CHECKING:
     from pifolab.adversary.question import Answer
