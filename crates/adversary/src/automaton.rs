@@ -69,78 +69,49 @@ impl Automaton {
         alphabet: &[u64],
         limits: &Limits,
     ) -> Result<Self, Failure> {
-        let Problem { metric, ref ranks, packets, no_drops, .. } = *problem;
-        let queues_matter = queues_matter(subject.order(), alphabet, metric, ranks)?;
-        let mut outs: Vec<Out> = Vec::new();
-        let mut known: HashMap<Out, u16> = HashMap::new();
-        let (mut offers, mut queues, mut bytes) = (0u64, 0usize, 0usize);
-        let mut states: Vec<Box<dyn Machine>> = Vec::new();
-        let mut index = Index::default();
-        let mut key = Vec::new();
-        let mut start = Vec::with_capacity(starts.len());
+        let Problem { metric, ref ranks, packets, .. } = *problem;
+        let lanes = lanes(subject.order(), alphabet, metric, ranks, problem.no_drops)?;
+        let mut explorer = Explorer::new(lanes, problem, alphabet);
+        let mut first = Vec::with_capacity(starts.len());
         for window in starts {
-            let machine = subject.start(window.as_deref());
-            start.push(index.place(machine.as_ref(), packets, &mut key, &mut states));
+            first.push(explorer.index.place(subject.start(window.as_deref()).as_ref(), packets));
+        }
+        let (mut start, mut reached) = (Vec::new(), Vec::new());
+        let mut places = Places::default();
+        for state in first {
+            start.push(places.place(state, &mut reached));
         }
         let mut layers = Vec::with_capacity(packets);
+        let mut bytes = 0;
         for arrived in 0..packets {
             let remaining = packets - arrived - 1;
-            let mut layer = Layer::default();
-            let mut following: Vec<Box<dyn Machine>> = Vec::new();
-            index.clear();
-            let Some(first) = states.first() else { return Err(Failure::TooLarge) };
-            let mut machine = first.snapshot();
-            let footprint = first.footprint() + KEY_BYTES;
-            for state in &states {
-                for rank in alphabet {
-                    machine.restore(state.as_ref());
-                    offers += 1;
-                    let mut price = 0;
-                    let mut drops = false;
-                    let mut queue = None;
-                    match machine.enqueue(Probe::new(arrived, *rank)) {
-                        Enqueued::Admitted { queue: chosen, .. } => queue = Some(chosen),
-                        Enqueued::Evicted { queue: chosen, victims, .. } => {
-                            // In such a scheduler queues have no price: only a `Ranks` order pushes out.
-                            queue = Some(chosen);
-                            drops = true;
-                            for victim in victims.iter() {
-                                price += metric.drop_price(victim.rank().get(), ranks);
-                            }
-                        }
-                        Enqueued::Dropped { .. } => {
-                            drops = true;
-                            price += metric.drop_price(*rank, ranks);
-                        }
-                    }
-                    if drops && no_drops {
-                        layer.next.push(FORBIDDEN);
-                        layer.out.push(0);
-                        continue;
-                    }
-                    let queue = queue.filter(|_| queues_matter).map(|queue| queue as u8);
-                    queues = queues.max(queue.map_or(0, |queue| usize::from(queue) + 1));
-                    let out = Out { queue, price };
-                    let code = *known.entry(out).or_insert_with(|| {
-                        outs.push(out);
-                        (outs.len() - 1) as u16
-                    });
-                    layer.out.push(code);
-                    layer.next.push(if remaining == 0 {
-                        0
-                    } else {
-                        index.place(machine.as_ref(), remaining, &mut key, &mut following)
-                    });
-                }
-                let held = (states.len() + following.len()) * footprint;
-                if bytes + layer.next.len() * 6 + held > limits.memory / 2 || limits.is_over() {
-                    return Err(Failure::TooLarge);
-                }
+            if reached.is_empty() {
+                return Err(Failure::TooLarge);
             }
-            bytes += layer.next.len() * 6;
+            // Where packets leave through queues, keys do not depend on how many packets may still come: a state that was
+            // reached before need not be explored again.
+            if subject.order() != Order::Queues {
+                explorer.forget();
+            }
+            let held = bytes + reached.len() * alphabet.len() * BYTES_PER_STEP;
+            explorer.explore(arrived, remaining, limits, held)?;
+            let mut layer = Layer::default();
+            let mut following = Vec::new();
+            places.clear();
+            for state in &reached {
+                let (next, out) = explorer.row(*state);
+                layer.out.extend_from_slice(out);
+                layer.next.extend(next.iter().map(|next| match (*next, remaining) {
+                    (FORBIDDEN, _) => FORBIDDEN,
+                    (_, 0) => 0,
+                    (next, _) => places.place(next, &mut following),
+                }));
+            }
+            bytes += layer.next.len() * BYTES_PER_STEP;
             layers.push(layer);
-            states = following;
+            reached = following;
         }
+        let Explorer { outs, offers, queues, .. } = explorer;
         let mut automaton = Self { symbols: alphabet.len(), start, layers, outs, queues, offers };
         merge_alike(&mut automaton.layers, &mut automaton.start, alphabet.len());
         Ok(automaton)
@@ -266,21 +237,140 @@ pub(crate) fn merge_alike(layers: &mut [Layer], start: &mut [u32], symbols: usiz
 
 /// What the key of a state and its place in the index take, about.
 const KEY_BYTES: usize = 200;
+/// A step takes the number of a state and that of an answer.
+const BYTES_PER_STEP: usize = 6;
 
-/// Whether the queue that stores a packet decides what the drain will cost.
-fn queues_matter(order: Order, alphabet: &[u64], metric: &dyn Metric, ranks: &Ranks) -> Result<bool, Failure> {
+/// What decides in which order stored packets will leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lanes {
+    /// Their queues, and inside a queue their arrival.
+    Queues,
+    /// Their ranks, as if each rank had a queue.
+    Ranks,
+    /// It has no price.
+    Free,
+}
+
+/// What decides what the drain will cost.
+fn lanes(order: Order, alphabet: &[u64], metric: &dyn Metric, ranks: &Ranks, no_drops: bool) -> Result<Lanes, Failure> {
     let mut pairs = alphabet.iter().flat_map(|first| alphabet.iter().map(move |later| (*first, *later)));
     let mut costs = |in_rank_order: bool| {
         pairs
             .any(|(first, later)| (!in_rank_order || first <= later) && metric.overtake_price(first, later, ranks) != 0)
     };
     match order {
-        Order::Queues => Ok(costs(false)),
-        // Sent in the order of their ranks, packets cost nothing under all prices but those of this kind.
-        Order::Ranks if costs(true) => Err(Failure::Order),
-        Order::Ranks => Ok(false),
+        Order::Queues if costs(false) => Ok(Lanes::Queues),
+        // Sent in the order of their ranks, packets cost nothing under all prices but those of this kind. What was stored must
+        // not be pushed out then.
+        Order::Ranks if costs(true) => {
+            if no_drops {
+                Ok(Lanes::Ranks)
+            } else {
+                Err(Failure::Order)
+            }
+        }
         Order::Unknown if costs(false) => Err(Failure::Order),
-        Order::Unknown => Ok(false),
+        _ => Ok(Lanes::Free),
+    }
+}
+
+/// What each rank does in each state, found by running the scheduler once for both.
+struct Explorer<'a> {
+    problem: &'a Problem<'a>,
+    alphabet: &'a [u64],
+    lanes: Lanes,
+    index: Index,
+    /// What has been explored, in the order of the numbers of states from `base`.
+    rows: Layer,
+    base: u32,
+    outs: Vec<Out>,
+    known: HashMap<Out, u16>,
+    queues: usize,
+    offers: u64,
+}
+
+impl<'a> Explorer<'a> {
+    fn new(lanes: Lanes, problem: &'a Problem<'a>, alphabet: &'a [u64]) -> Self {
+        Self {
+            problem,
+            alphabet,
+            lanes,
+            index: Index::default(),
+            rows: Layer::default(),
+            base: 0,
+            outs: Vec::new(),
+            known: HashMap::new(),
+            queues: 0,
+            offers: 0,
+        }
+    }
+
+    /// Runs every state that is new from its snapshot, beside so many bytes that are `held` elsewhere.
+    fn explore(&mut self, arrived: usize, remaining: usize, limits: &Limits, held: usize) -> Result<(), Failure> {
+        let states = std::mem::take(&mut self.index.fresh);
+        let Some(first) = states.first() else { return Ok(()) };
+        let mut machine = first.snapshot();
+        let footprint = first.footprint();
+        for (done, state) in states.iter().enumerate() {
+            for rank in self.alphabet {
+                machine.restore(state.as_ref());
+                let (out, drops) = self.offer(machine.as_mut(), arrived, *rank);
+                if drops && self.problem.no_drops {
+                    self.rows.next.push(FORBIDDEN);
+                    self.rows.out.push(0);
+                    continue;
+                }
+                let outs = &mut self.outs;
+                let code = *self.known.entry(out).or_insert_with(|| {
+                    outs.push(out);
+                    (outs.len() - 1) as u16
+                });
+                self.rows.out.push(code);
+                self.rows.next.push(if remaining == 0 { 0 } else { self.index.place(machine.as_ref(), remaining) });
+            }
+            let machines = (states.len() + self.index.fresh.len()) * footprint;
+            let own = machines + self.index.places.len() * KEY_BYTES + self.rows.next.len() * BYTES_PER_STEP;
+            if held + own > limits.memory / 2 || (done % 64 == 0 && limits.is_over()) {
+                return Err(Failure::TooLarge);
+            }
+        }
+        self.index.spare = states;
+        Ok(())
+    }
+
+    /// What a packet of `rank` gives, and whether one is dropped.
+    fn offer(&mut self, machine: &mut dyn Machine, arrived: usize, rank: u64) -> (Out, bool) {
+        let Problem { metric, ref ranks, .. } = *self.problem;
+        self.offers += 1;
+        let (queue, price, drops) = match machine.enqueue(Probe::new(arrived, rank)) {
+            Enqueued::Admitted { queue, .. } => (Some(queue), 0, false),
+            // Only a `Ranks` order pushes out, and then its order has no price.
+            Enqueued::Evicted { queue, victims, .. } => {
+                (Some(queue), victims.iter().map(|victim| metric.drop_price(victim.rank().get(), ranks)).sum(), true)
+            }
+            Enqueued::Dropped { .. } => (None, metric.drop_price(rank, ranks), true),
+        };
+        let lane = queue.and_then(|queue| match self.lanes {
+            Lanes::Queues => Some(queue as u8),
+            Lanes::Ranks => Some((rank - ranks.lowest) as u8),
+            Lanes::Free => None,
+        });
+        self.queues = self.queues.max(lane.map_or(0, |lane| usize::from(lane) + 1));
+        (Out { queue: lane, price }, drops)
+    }
+
+    /// Forgets the states that are explored.
+    fn forget(&mut self) {
+        self.rows = Layer::default();
+        self.index.places.clear();
+        self.base = self.index.numbers - self.index.fresh.len() as u32;
+    }
+
+    /// What each rank does in `state`: the states that follow, and the answers.
+    fn row(&self, state: u32) -> (&[u32], &[u16]) {
+        let first = (state - self.base) as usize * self.alphabet.len();
+        let row = first..first + self.alphabet.len();
+        (&self.rows.next[row.clone()], &self.rows.out[row])
     }
 }
 
@@ -288,30 +378,59 @@ fn queues_matter(order: Order, alphabet: &[u64], metric: &dyn Metric, ranks: &Ra
 #[derive(Default)]
 struct Index {
     places: HashMap<Box<[u64]>, u32, Plain>,
+    numbers: u32,
+    key: Vec<u64>,
+    /// Snapshots of the states with the highest numbers, which have not been explored.
+    fresh: Vec<Box<dyn Machine>>,
+    /// Snapshots that are no longer needed, to be overwritten.
+    spare: Vec<Box<dyn Machine>>,
 }
 
 impl Index {
-    fn clear(&mut self) {
-        self.places.clear();
-    }
-
     /// The number of this state, which is stored if it is new.
-    fn place(
-        &mut self,
-        machine: &dyn Machine,
-        remaining: usize,
-        key: &mut Vec<u64>,
-        states: &mut Vec<Box<dyn Machine>>,
-    ) -> u32 {
-        key.clear();
-        machine.key(remaining, key);
-        if let Some(place) = self.places.get(&key[..]) {
+    fn place(&mut self, machine: &dyn Machine, remaining: usize) -> u32 {
+        self.key.clear();
+        machine.key(remaining, &mut self.key);
+        if let Some(place) = self.places.get(&self.key[..]) {
             return *place;
         }
-        let place = states.len() as u32;
-        states.push(machine.snapshot());
-        self.places.insert(key.as_slice().into(), place);
+        let place = self.numbers;
+        self.numbers += 1;
+        self.fresh.push(match self.spare.pop() {
+            Some(mut spare) => {
+                spare.restore(machine);
+                spare
+            }
+            None => machine.snapshot(),
+        });
+        self.places.insert(self.key.as_slice().into(), place);
         place
+    }
+}
+
+/// The places of states in a layer, in the order in which they are reached.
+#[derive(Default)]
+struct Places {
+    /// By the number of the state: a layer, and its place there.
+    of: Vec<(u32, u32)>,
+    layer: u32,
+}
+
+impl Places {
+    fn clear(&mut self) {
+        self.layer += 1;
+    }
+
+    fn place(&mut self, state: u32, reached: &mut Vec<u32>) -> u32 {
+        let number = state as usize;
+        if number >= self.of.len() {
+            self.of.resize(number + 1, (u32::MAX, 0));
+        }
+        if self.of[number].0 != self.layer {
+            self.of[number] = (self.layer, reached.len() as u32);
+            reached.push(state);
+        }
+        self.of[number].1
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod answer;
 mod automaton;
+mod by_gaps;
 mod constraint;
 mod exact;
 mod guided;

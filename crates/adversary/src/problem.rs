@@ -4,7 +4,7 @@ use crate::constraint::Constraint;
 use crate::machine::Subject;
 use crate::metric::{Metric, Ranks};
 use crate::step::Probe;
-use pifolab_sched::{DropReason, Enqueued};
+use pifolab_sched::{Capacity, DropReason, Enqueued};
 use pifolab_units::{Rank, Ratio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -33,6 +33,14 @@ impl Problem<'_> {
     /// The alphabet in ascending order.
     pub fn alphabet(&self) -> Vec<u64> {
         (self.ranks.lowest..=self.ranks.highest).collect()
+    }
+
+    /// The most packets that `subject` can send: of a batch, those that fit in at once.
+    pub(crate) fn sent(&self, subject: &dyn Subject) -> usize {
+        match subject.start(None).inspect().capacity() {
+            Capacity::Packets(packets) if self.constraint.load.is_none() => self.packets.min(packets as usize),
+            _ => self.packets,
+        }
     }
 
     /// Whether the parts fit together.

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Error, Progress};
 use crate::automaton::{Automaton, Failure, Layer, Out};
+use crate::by_gaps::by_gaps;
 use crate::exact;
 use crate::guided::{Guidance, Initial, guide};
 use crate::joint::{Apart, Pairs, Product};
@@ -67,9 +68,8 @@ pub fn attack(
         Method::Enumerate => try_all(problem, limits),
         Method::Guided => guide(problem, guidance, limits, progress),
         Method::Auto => match solve(problem, initial, limits, progress) {
-            Err(Error::Unsuited(_)) if (problem.alphabet().len() as f64).powi(problem.packets as i32) <= FEW_TRACES => {
-                try_all(problem, limits)
-            }
+            Ok(answer) if !answer.proven && !is_sum(problem) => go_on(problem, guidance, limits, progress, answer),
+            Err(Error::Unsuited(_)) if has_few_traces(problem) => try_all(problem, limits),
             Err(Error::Limits(bound)) if !limits.is_over() => {
                 guide(problem, guidance, limits, progress).map(|answer| bounded(problem, answer, bound))
             }
@@ -97,10 +97,43 @@ fn make_do(problem: &Problem<'_>, guidance: &Guidance, bound: Option<Amount>) ->
 
 /// The answer of another search, with the bound that the exact one had reached, or the one that follows from the prices.
 fn bounded(problem: &Problem<'_>, answer: Answer, bound: Option<Amount>) -> Answer {
-    let (least, most) = problem.metric.range(problem.packets, &problem.ranks);
-    let widest = if problem.b.is_some() { most - least } else { most };
+    let range = |subject| problem.metric.range(problem.packets, problem.sent(subject), &problem.ranks);
+    let most = range(problem.a).1;
+    let widest = problem.b.map_or(most, |b| most - range(b).0);
     let bound = bound.map_or(widest, |bound| bound.min(widest));
     Answer { bound: Some(bound), proven: bound == answer.gap, ..answer }
+}
+
+/// Whether they are few enough to be tried one by one.
+fn has_few_traces(problem: &Problem<'_>) -> bool {
+    (problem.alphabet().len() as f64).powi(problem.packets as i32) <= FEW_TRACES
+}
+
+/// Whether the gap is a sum of prices, or in proportion to one.
+fn is_sum(problem: &Problem<'_>) -> bool {
+    problem.metric.is_additive() || (problem.no_drops && problem.metric.is_priced())
+}
+
+/// Another search from an answer whose bound the exact search cannot reach.
+fn go_on(
+    problem: &Problem<'_>,
+    guidance: &Guidance,
+    limits: &Limits,
+    progress: &mut Progress<'_>,
+    answer: Answer,
+) -> Result<Answer, Error> {
+    if has_few_traces(problem)
+        && let Ok(all) = try_all(problem, limits)
+    {
+        return Ok(all);
+    }
+    let initial = Initial { ranks: answer.trace.ranks.clone(), window: answer.start_window.clone(), evaluations: 0 };
+    let guidance = Guidance { initial: Some(initial), ..guidance.clone() };
+    let found = if limits.is_over() { None } else { guide(problem, &guidance, limits, progress).ok() };
+    let evaluations = answer.evaluations + found.as_ref().map_or(0, |found| found.evaluations);
+    let bound = answer.bound;
+    let best = found.filter(|found| found.gap > answer.gap).unwrap_or(answer);
+    Ok(bounded(problem, Answer { evaluations, ..best }, bound))
 }
 
 /// Tries every trace.
@@ -128,9 +161,12 @@ pub fn solve(
     limits: &Limits,
     progress: &mut Progress<'_>,
 ) -> Result<Answer, Error> {
-    if !problem.metric.is_additive() {
-        return Err(Error::Unsuited(format!("{} is no sum of prices", problem.metric.name())));
+    if !is_sum(problem) {
+        return by_gaps(problem, initial, limits, progress);
     }
+    // What one price is in the gap.
+    let unit =
+        if problem.metric.is_additive() { Amount::from(1) } else { problem.metric.finish(1, problem.packets as u64) };
     if problem.constraint.load.is_some() {
         return Err(Error::Unsuited("packets leave between arrivals".to_owned()));
     }
@@ -161,8 +197,8 @@ pub fn solve(
         a = a.constrained(&problem.constraint, &alphabet);
     }
     let pairs = Pairs::new(a.queues, b.queues, &alphabet, problem.metric, &problem.ranks);
-    let mut told = |gap: i64, steps: u64| progress(Amount::from(gap), steps);
-    let known = initial.and_then(|initial| known(problem, initial, &alphabet, &starts));
+    let mut told = |gap: i64, steps: u64| progress(unit * gap, steps);
+    let known = initial.and_then(|initial| known(problem, initial, unit, &alphabet, &starts));
     let apart = || {
         let prices: Vec<i64> = alphabet.iter().map(|rank| problem.metric.drop_price(*rank, &problem.ranks)).collect();
         Apart::new(&a, &b, &pairs, &prices)
@@ -180,16 +216,16 @@ pub fn solve(
     let Some((gap, symbols, start)) = found.best else {
         return Err(match found.bound {
             i64::MIN => Error::Impossible,
-            bound => Error::Limits(Some(Amount::from(bound))),
+            bound => Error::Limits(Some(unit * bound)),
         });
     };
     let trace = Trace::batch(symbols.iter().map(|symbol| alphabet[usize::from(*symbol)]).collect());
     let window = starts[start].clone();
     let replayed = gap_of(problem, &trace, window.as_deref());
-    assert_eq!(replayed, Amount::from(gap), "{trace:?}: the schedulers answer otherwise than their automata");
+    assert_eq!(replayed, unit * gap, "{trace:?}: the schedulers answer otherwise than their automata");
     Ok(Answer {
-        gap: Amount::from(gap),
-        bound: Some(Amount::from(found.bound)),
+        gap: unit * gap,
+        bound: Some(unit * found.bound),
         proven: found.bound == gap,
         trace,
         start_window: window,
@@ -201,6 +237,7 @@ pub fn solve(
 fn known(
     problem: &Problem<'_>,
     initial: &Initial,
+    unit: Amount,
     alphabet: &[u64],
     starts: &[Option<Vec<u64>>],
 ) -> Option<(i64, Vec<u8>, usize)> {
@@ -209,7 +246,7 @@ fn known(
     if ranks.len() != problem.packets || !problem.constraint.allows(ranks, alphabet) {
         return None;
     }
-    let gap = Judge::new(problem).gap(&Trace::batch(ranks.clone()), window.as_deref())?.integer()?;
+    let gap = Judge::new(problem).gap(&Trace::batch(ranks.clone()), window.as_deref())?.times(unit)?;
     let symbols = ranks.iter().map(|rank| alphabet.partition_point(|known| known < rank) as u8).collect();
     Some((gap, symbols, start))
 }

@@ -147,6 +147,46 @@ fn exact_search_equals_brute_force_without_drops_and_with_a_free_window() {
 }
 
 #[test]
+fn a_mean_delay_is_searched_exactly_where_no_packet_may_be_dropped() {
+    let subjects = subjects();
+    let metric = find_metric("delay").unwrap();
+    let mut compared = 0;
+    for a in &subjects {
+        for b in subjects.iter().map(|b| Some(&**b as &dyn Subject)).chain([None]) {
+            let (free_window, constraint) = (false, Constraint::default());
+            let (a, no_drops) = (&**a, true);
+            let problem = Problem { a, b, metric, ranks: RANKS, packets: 3, no_drops, free_window, constraint };
+            check(&problem, &[None]);
+            compared += 1;
+        }
+    }
+    assert!(compared > 200);
+}
+
+#[test]
+fn drops_beyond_a_pifo_have_a_proof_for_one_scheduler_and_a_bound_for_two() {
+    let subjects = subjects();
+    let metric = find_metric("excess-drops").unwrap();
+    let mut loose = 0;
+    for a in &subjects {
+        for b in subjects.iter().map(|b| Some(&**b as &dyn Subject)).chain([None]) {
+            let (no_drops, free_window, constraint) = (false, false, Constraint::default());
+            let problem = Problem { a: &**a, b, metric, ranks: RANKS, packets: 6, no_drops, free_window, constraint };
+            let most = brute_force(&problem, &[None]).unwrap();
+            let limits = Limits::new(None, 1 << 28, 1);
+            let answer = solve(&problem, None, &limits, &mut |_, _| {}).unwrap();
+            let named = format!("{} against {:?}: {answer:?}, not {most}", a.name(), b.map(Subject::name));
+            let bound = answer.bound.unwrap();
+            assert!(answer.gap <= most && most <= bound && bound < Amount::from(6), "{named}");
+            assert_eq!(answer.proven, answer.gap == bound, "{named}");
+            assert!(b.is_some_and(|b| b.name() != "pifo") || answer.proven, "{named}");
+            loose += u32::from(!answer.proven);
+        }
+    }
+    assert!(loose > 0, "no pair has an answer that only a guided search improves");
+}
+
+#[test]
 fn no_trace_is_an_error_not_a_gap() {
     let fifo = subject("fifo", &[("capacity_packets", "3")]);
     let metric = find_metric("WD").unwrap();

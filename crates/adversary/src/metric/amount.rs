@@ -29,6 +29,11 @@ impl Amount {
         (self.denominator == 1).then_some(self.numerator)
     }
 
+    /// How many `units` it is, if it is a whole number of them.
+    pub(crate) fn times(self, unit: Self) -> Option<i64> {
+        Self::new(self.numerator * unit.denominator, self.denominator * unit.numerator).integer()
+    }
+
     /// The numerator and the denominator, which have no common divisor.
     pub fn parts(self) -> (i64, i64) {
         (self.numerator, self.denominator)
@@ -46,6 +51,14 @@ impl std::ops::Sub for Amount {
     fn sub(self, other: Self) -> Self {
         let numerator = self.numerator * other.denominator - other.numerator * self.denominator;
         Self::new(numerator, self.denominator * other.denominator)
+    }
+}
+
+impl std::ops::Mul<i64> for Amount {
+    type Output = Self;
+
+    fn mul(self, times: i64) -> Self {
+        Self::new(self.numerator * times, self.denominator)
     }
 }
 

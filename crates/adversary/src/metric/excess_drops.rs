@@ -1,5 +1,6 @@
 //! Drops beyond those of a PIFO, rank by rank.
 
+use super::lowest_drops::LowestDrops;
 use super::{Amount, Metric, Ranks};
 use crate::outcome::{Fate, Outcome};
 use std::collections::BTreeMap;
@@ -24,8 +25,18 @@ impl Metric for ExcessDrops {
         false
     }
 
-    fn range(&self, packets: usize, _ranks: &Ranks) -> (Amount, Amount) {
-        (Amount::ZERO, Amount::from(packets as i64))
+    /// A rank with drops beyond those of a PIFO has packets that the PIFO sends.
+    fn range(&self, _packets: usize, sent: usize, _ranks: &Ranks) -> (Amount, Amount) {
+        (Amount::ZERO, Amount::from(sent as i64))
+    }
+
+    /// Of a batch a PIFO drops all packets above some rank, none below it, and some of that rank. So there is nothing beyond
+    /// its drops above that rank, every drop below it counts, and those of that rank count if they are more than the PIFO's:
+    /// the cost is the largest excess of drops of the m lowest ranks, over all m.
+    fn gaps_to_pifo(&self, ranks: &Ranks) -> Vec<(&'static dyn Metric, Ranks)> {
+        (1..=ranks.highest - ranks.lowest + 1)
+            .map(|counted| (&LowestDrops as &'static dyn Metric, Ranks { counted, ..*ranks }))
+            .collect()
     }
 
     fn value(&self, outcome: &Outcome, _ranks: &Ranks) -> Amount {

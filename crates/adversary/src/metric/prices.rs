@@ -51,12 +51,12 @@ pub trait Metric: Sync {
         true
     }
 
-    /// Whether it follows from the sum of its prices and the number of packets sent.
+    /// Whether it follows from the sum of its prices and the number of packets sent, and is in proportion to that sum.
     fn is_priced(&self) -> bool {
         true
     }
 
-    /// The cost of a run with this sum of prices in which `sent` packets were sent.
+    /// The cost of a run with this sum of prices in which `sent` packets were sent: in proportion to the sum.
     fn finish(&self, sum: i64, sent: u64) -> Amount {
         let _ = sent;
         Amount::from(sum)
@@ -67,8 +67,15 @@ pub trait Metric: Sync {
         self.finish(self.sum_of_prices(outcome, ranks), outcome.sent.len() as u64)
     }
 
-    /// The least and the most that a trace of so many packets may cost, from the prices alone.
-    fn range(&self, packets: usize, ranks: &Ranks) -> (Amount, Amount) {
+    /// For a metric that is no sum of prices: sums of prices, with the ranks that they look at, of which this holds for every
+    /// trace that arrives before the first packet leaves: its cost is the largest of their gaps to a PIFO of the same capacity.
+    fn gaps_to_pifo(&self, ranks: &Ranks) -> Vec<(&'static dyn Metric, Ranks)> {
+        let _ = ranks;
+        Vec::new()
+    }
+
+    /// The least and the most that a trace of so many `packets` may cost of which at most `sent` are sent, from the prices alone.
+    fn range(&self, packets: usize, sent: usize, ranks: &Ranks) -> (Amount, Amount) {
         let (mut drop, mut pair) = ((0, 0), (0, 0));
         for rank in ranks.lowest..=ranks.highest {
             let widen = |range: (i64, i64), price: i64| (range.0.min(price), range.1.max(price));
@@ -78,7 +85,7 @@ pub trait Metric: Sync {
             }
         }
         // Of two packets at most one waits while the other leaves.
-        let (packets, pairs) = (packets as i64, packets as i64 * (packets as i64 - 1) / 2);
+        let (packets, pairs) = (packets as i64, sent as i64 * (sent as i64 - 1) / 2);
         let sum = |drop: i64, pair: i64| {
             Amount::from(packets.saturating_mul(drop).saturating_add(pairs.saturating_mul(pair)))
         };

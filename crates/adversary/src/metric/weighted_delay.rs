@@ -22,9 +22,9 @@ impl Metric for WeightedDelay {
         false
     }
 
-    /// Each packet waits for at most all others.
-    fn range(&self, packets: usize, ranks: &Ranks) -> (Amount, Amount) {
-        (Amount::ZERO, Amount::from(ranks.weight(ranks.lowest).saturating_mul(packets as i64 - 1)))
+    /// Before the packet that leaves after k others, at most k left while it waited.
+    fn range(&self, _packets: usize, sent: usize, ranks: &Ranks) -> (Amount, Amount) {
+        (Amount::ZERO, Amount::new(ranks.weight(ranks.lowest).saturating_mul(sent.saturating_sub(1) as i64), 2))
     }
 
     fn finish(&self, sum: i64, sent: u64) -> Amount {

@@ -1,0 +1,54 @@
+//! A metric that is no sum of prices, by exact searches for metrics that are: [`Metric::gaps_to_pifo`].
+
+use crate::answer::{Answer, Error, Progress};
+use crate::guided::Initial;
+use crate::library::library;
+use crate::metric::Amount;
+use crate::problem::{Limits, Problem};
+use crate::solve::{gap_of, solve};
+use pifolab_sched::Capacity;
+use pifolab_sched::params::{Args, Value};
+
+/// The best of the worst traces of each of these sums, and a bound that holds for every trace; it is proven without a second
+/// scheduler, or if that one loses nothing with the trace.
+pub(crate) fn by_gaps(
+    problem: &Problem<'_>,
+    initial: Option<&Initial>,
+    limits: &Limits,
+    progress: &mut Progress<'_>,
+) -> Result<Answer, Error> {
+    let gaps = problem.metric.gaps_to_pifo(&problem.ranks);
+    let capacity = problem.a.start(None).inspect().capacity();
+    let (Capacity::Packets(capacity), false, None) = (capacity, gaps.is_empty(), problem.constraint.load) else {
+        return Err(Error::Unsuited(format!("{} is no sum of prices", problem.metric.name())));
+    };
+    let mut args = Args::new("pifo");
+    args.set("capacity_packets", Value::Integer(capacity.into()));
+    let pifo = library("pifo", &args).expect("it is in the library").expect("another scheduler has this capacity");
+    let (mut best, mut most, mut evaluations) = (None::<Answer>, None::<Amount>, 0);
+    for (metric, ranks) in gaps {
+        let part = Problem { b: Some(&*pifo), metric, ranks, constraint: problem.constraint.clone(), ..*problem };
+        let known = best.as_ref().map(|best| best.gap);
+        let answer = solve(&part, initial, limits, &mut |gap, steps| {
+            progress(known.map_or(gap, |known| known.max(gap)), evaluations + steps);
+        });
+        let bound = match answer {
+            Ok(answer) => {
+                evaluations += answer.evaluations;
+                let gap = gap_of(problem, &answer.trace, answer.start_window.as_deref());
+                let bound = answer.bound;
+                if best.as_ref().is_none_or(|best| gap > best.gap) {
+                    best = Some(Answer { gap, ..answer });
+                }
+                bound
+            }
+            Err(Error::Limits(bound)) => bound,
+            Err(error) => return Err(error),
+        };
+        let bound = bound.unwrap_or_else(|| metric.range(problem.packets, problem.sent(problem.a), &ranks).1);
+        most = most.max(Some(bound));
+    }
+    // What the second scheduler costs can only be taken off.
+    let Some(best) = best else { return Err(Error::Limits(most)) };
+    Ok(Answer { bound: most, proven: most == Some(best.gap), evaluations, ..best })
+}
