@@ -92,15 +92,14 @@ compile() { # version
     local out=$folder/objects/clang-$1 clang source
     mkdir -p "$out"
     clang=$(clang_command "$1")
-    for source in dataplane/linux/bpf/*.bpf.c dataplane/linux/bpf/qdisc/*.bpf.c; do
-        local prefix=""
+    for source in dataplane/linux/bpf/*/*.bpf.c; do
         case $source in
             # BPF qdiscs need what older ones do not write.
-            */qdisc/*) [ "$1" -ge 17 ] || continue; prefix=qdisc_ ;;
+            */qdisc.bpf.c) [ "$1" -ge 17 ] || continue ;;
         esac
         # shellcheck disable=SC2046,SC2086
         $clang $(cat dataplane/linux/bpf/flags) -I"$choices" -I/usr/include/x86_64-linux-gnu -c "$source" \
-            -o "$out/$prefix$(basename "${source%.c}").o"
+            -o "$out/$(basename "$(dirname "$source")").$(basename "${source%.c}").o"
     done
 }
 
@@ -121,6 +120,8 @@ done
 cp -r "$folder/objects" "$guest/objects"
 mkdir "$guest/vectors"
 cp conformance/*.json "$guest/vectors"
+# A folder for each scheduler.
+for source in dataplane/linux/bpf/*/filter.bpf.c; do basename "$(dirname "$source")"; done > "$guest/schedulers"
 cat > "$guest/init" << 'INIT'
 #!/bin/busybox sh
 export PATH=/bin
@@ -138,7 +139,8 @@ for folder in /objects/*; do
 done
 # What the doctor calls the default must go up as it is.
 /bin/ip link add v0 type veth peer name v1 && /bin/ip link set v0 up && /bin/ip link set v1 up
-for scheduler in fifo sp-pifo aifo packs rifo exp-pifo; do
+for scheduler in $(busybox cat /schedulers); do
+    echo "guest: trying $scheduler"
     pifolab-dataplane up --dev v0 --rate-mbps 5 --scheduler $scheduler --background | busybox sed 's/^/guest: up /'
     pifolab-dataplane down > /dev/null
 done

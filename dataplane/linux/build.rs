@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// BPF qdiscs. They need a clang that tells the kernel which pointers own what: 14 does not, 19 does.
-const QDISCS: [&str; 2] = ["pifo", "sp_pifo"];
+/// BPF qdiscs need a clang that tells the kernel which pointers own what: 14 does not, 19 does.
 const OLDEST_FOR_QDISCS: u32 = 17;
 /// Where packages put commands.
 const COMMANDS: &str = "/usr/bin";
 
-const PROGRAMS: [&str; 6] = ["fifo", "sp_pifo", "aifo", "packs", "rifo", "exp_pifo"];
+/// A folder for each scheduler has these.
+const FILTER: &str = "filter";
+const QDISC: &str = "qdisc";
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");
@@ -25,21 +26,32 @@ fn main() {
     // The numbers of choices come from the library's own lists of words.
     let choices = c_constants::<PushDown>("PUSH") + &c_constants::<RifoMode>("RIFO");
     fs::write(out.join("choices.h"), choices).expect("OUT_DIR can be written to");
-    for program in PROGRAMS {
-        let object = out.join(format!("{program}.bpf.o"));
-        compile(&clang(), &Path::new("bpf").join(format!("{program}.bpf.c")), &object);
+    for (source, object) in sources(FILTER, &out) {
+        compile(&clang(), &source, &object);
     }
     // Optional: most kernels have no BPF qdisc, and a distribution's clang may be too old.
-    if let Some(clang) = clang_for_qdiscs() {
-        println!("cargo::rustc-cfg=bpf_qdisc");
-        for program in QDISCS {
-            let object = out.join(format!("qdisc_{program}.bpf.o"));
-            compile(&clang, &Path::new("bpf/qdisc").join(format!("{program}.bpf.c")), &object);
+    let clang = clang_for_qdiscs();
+    for (source, object) in sources(QDISC, &out) {
+        match &clang {
+            Some(clang) => compile(clang, &source, &object),
+            None => fs::write(object, []).expect("OUT_DIR can be written to"),
         }
+    }
+    if clang.is_some() {
+        println!("cargo::rustc-cfg=bpf_qdisc");
     } else if Path::new(COMMANDS).exists() {
         // Asked again once a newer clang may be there.
         println!("cargo::rerun-if-changed={COMMANDS}");
     }
+}
+
+/// The sources of a kind, with the object of each.
+fn sources(kind: &str, out: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let folders = fs::read_dir("bpf").expect("the folder of the programs").map(|entry| entry.expect("an entry").path());
+    let sources = folders.map(|folder| (folder.join(format!("{kind}.bpf.c")), folder));
+    let sources = sources.filter(|(source, _)| source.exists());
+    let object = |folder: &Path| out.join(format!("{}.{kind}.bpf.o", folder.file_name().expect("a name").display()));
+    sources.map(|(source, folder)| (source, object(&folder))).collect()
 }
 
 fn clang() -> String {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What the eBPF programs and user space say to each other. src/ebpf/intf.rs mirrors every struct, field by field. */
+/* What every eBPF program and user space say to each other. src/ebpf/intf.rs mirrors every struct, field by field. What one
+ * scheduler has beyond that stands in its own folder: its parameters and registers, which src/ebpf/programs/ mirrors. */
 #ifndef PIFOLAB_INTF_H
 #define PIFOLAB_INTF_H
 
@@ -12,8 +13,6 @@
 #define WINDOW_STEP 8
 /* What an empty slot holds: more than any rank, which is below 2^63. */
 #define EMPTY_SLOT (1ULL << 63)
-/* Ranks are below 2^63, so exponents are at most 63 however they are rounded. */
-#define EXPONENTS 64
 
 /* Where a packet's rank comes from. */
 enum pf_rank_source {
@@ -77,48 +76,11 @@ struct pf_config {
 	__u64 rate;
 	__u64 burst;
 
-	/* AIFO and PACKS. A test reads count * weight <= free * held * scale. */
-	__u64 target;
-	__u64 headroom; /* AIFO: occupancy up to which every rank passes */
-	__u64 weight;
-	__u64 scale;
-	__u32 window;
-	__u32 sample;
-	__u32 lower_or_equal;
-	__u32 update_after;
-	__u32 strict;
-	__u32 global_occupancy;
-	__u32 fall_through;
-	__u32 spare;
-	__s64 shift;
-
-	/* SP-PIFO */
-	__u32 push_down;
-	__u32 update_on_full;
-	__s64 floor;
-	__u32 push_down_first;
-
-	/* RIFO */
-	__u32 mode;
-	__u64 tracking_range;
-	__u64 restart;
-	__u64 guaranteed; /* alg1 */
-	__u64 sheltered;  /* eq3: (1-k)B times the denominator of k */
-	__u64 denominator;
-	__u32 sheltered_exponent; /* pow2 */
-	__u32 capacity_shift;
-
-	/* Exp-PIFO */
-	__u64 window_end;
-	__u64 r_min;
-	__u32 r_min_exponent;
-	__u32 ceil;
-	__u32 by_bounds;
-
 	__u32 root_handle; /* of the qdisc that the program serves: 16 bits of major number above zeros */
+	__u32 spare;
 };
 
-/* PUSH_* and RIFO_*: what config.push_down and config.mode may be. The build writes it from the library. */
+/* PUSH_* and RIFO_*: numbers of the library's choices. The build writes it from the library. */
 #include "choices.h"
 
 /* BPF qdisc: packets that it can hold, and that one arrival may push out (from a capacity in bytes). */
@@ -181,48 +143,6 @@ struct pf_leaves {
 struct pf_harness {
 	__u64 used[MAX_QUEUES];
 	__u64 random;
-};
-
-/* The registers of each scheduler. */
-struct pf_sp_pifo {
-	__s64 bounds[MAX_QUEUES];
-};
-
-struct pf_window {
-	__u64 ranks[MAX_WINDOW];
-	__u32 next;
-	__u32 held;
-	__u32 unsampled;
-	__u32 spare;
-	__u64 highest; /* rank seen: for the queue bounds that status shows */
-};
-
-struct pf_rifo {
-	__u64 min;
-	__u64 max;
-	__u64 counter;
-};
-
-struct pf_exp_pifo {
-	__u64 counter;
-	__u32 beta;
-	__u32 spare;
-};
-
-struct pf_fifo {
-	__u64 none;
-};
-
-/* RIFO's products of powers of two: 2^(a+b) at 16 a + b. */
-struct pf_products {
-	__u32 left[256];
-	__u32 right[256];
-};
-
-/* Exp-PIFO's queue of each exponent and each logarithm, and the bounds of the mapping by bounds. */
-struct pf_exp_table {
-	__u8 queue[EXPONENTS * EXPONENTS];
-	__u64 bounds[EXPONENTS * MAX_QUEUES];
 };
 
 /* A flow. Addresses are as in the packet; those of IPv4 stand in the last word, behind zeros. */

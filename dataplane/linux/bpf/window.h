@@ -5,7 +5,28 @@
 
 #include "common.h"
 
-struct pf_window state SEC(".data.state");
+/* A test reads count * weight <= free * held * scale. */
+struct window_parameters {
+	__u64 weight;
+	__u64 scale;
+	__s64 shift; /* added to every rank held */
+	__u32 slots;
+	__u32 lower_or_equal;
+	__u32 update_after;
+	__u32 spare;
+};
+
+struct window_registers {
+	__u64 ranks[MAX_WINDOW];
+	__u32 next;
+	__u32 held;
+	__u32 unsampled; /* packets until the next one that enters */
+	__u32 spare;
+	__u64 highest; /* rank seen: for the queue bounds that status shows */
+};
+
+const volatile struct window_parameters window SEC(".rodata.window");
+struct window_registers state SEC(".data.state");
 
 static __always_inline void push_rank(__u64 rank)
 {
@@ -15,8 +36,8 @@ static __always_inline void push_rank(__u64 rank)
 		state.highest = rank;
 	state.ranks[next & (MAX_WINDOW - 1)] = rank;
 	next++;
-	state.next = next < config.window ? next : 0;
-	if (state.held < config.window)
+	state.next = next < window.slots ? next : 0;
+	if (state.held < window.slots)
 		state.held++;
 }
 
@@ -25,14 +46,14 @@ static __always_inline __u64 count_lower(__u64 rank)
 {
 	__u64 limit = rank, count = 0;
 
-	if (config.lower_or_equal)
+	if (window.lower_or_equal)
 		limit++;
-	if (config.shift > 0) {
-		if (limit <= config.shift)
+	if (window.shift > 0) {
+		if (limit <= window.shift)
 			return 0;
-		limit -= config.shift;
+		limit -= window.shift;
 	} else {
-		limit -= config.shift;
+		limit -= window.shift;
 		/* Above every rank. */
 		if (limit > EMPTY_SLOT)
 			return state.held;
@@ -43,7 +64,7 @@ static __always_inline __u64 count_lower(__u64 rank)
 	 * slots hold 2^63 and never count. */
 #pragma clang loop unroll(disable)
 	for (__u32 slot = 0; slot < MAX_WINDOW; slot += WINDOW_STEP) {
-		if (slot >= config.window)
+		if (slot >= window.slots)
 			break;
 		for (__u32 i = 0; i < WINDOW_STEP; i++)
 			count += (state.ranks[slot + i] - limit) >> 63;

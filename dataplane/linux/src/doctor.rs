@@ -18,7 +18,7 @@ pub struct Args {
     #[cfg(feature = "ebpf")]
     #[arg(long)]
     programs: bool,
-    /// With --programs: programs from this folder (NAME.bpf.o), which another compiler may have made
+    /// With --programs: programs from this folder (NAME.filter.bpf.o, NAME.qdisc.bpf.o), which another compiler may have made
     #[cfg(feature = "ebpf")]
     #[arg(long, value_name = "FOLDER", requires = "programs")]
     objects: Option<std::path::PathBuf>,

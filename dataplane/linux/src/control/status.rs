@@ -1,8 +1,10 @@
 //! `pifolab-dataplane status`: what is up, what it holds and has done.
 
 use super::metrics::Metrics;
-use crate::ebpf::qdisc::{QdiscProgram, QdiscSnapshot};
-use crate::ebpf::{Program, Snapshot, name_now};
+use crate::ebpf::programs::{find_filter, find_qdisc};
+use crate::ebpf::qdisc::QdiscSnapshot;
+use crate::ebpf::snapshot::Numbered;
+use crate::ebpf::{Snapshot, name_now};
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;
 use crate::record::Record;
@@ -92,13 +94,13 @@ fn show(args: &Args) -> Result<()> {
 fn snapshot(namespace: &NetNamespace, record: &Record) -> Result<(serde_json::Value, String)> {
     let value = |snapshot: serde_json::Result<serde_json::Value>| snapshot.expect("plain data");
     let interface = name_now(record, namespace)?;
+    let maps = Numbered(&record.maps);
     if record.program.is_none() {
-        let maps = record.maps.as_slice();
-        let snapshot = QdiscSnapshot::read(QdiscProgram::find(&record.scheduler)?, maps, namespace, &interface)?;
+        let snapshot = QdiscSnapshot::read(find_qdisc(&record.scheduler)?, &maps, namespace, &interface)?;
         return Ok((value(serde_json::to_value(&snapshot)), snapshot.to_string()));
     }
-    let program = Program::find(&record.scheduler)?;
+    let program = find_filter(&record.scheduler)?;
     let leaves = tc::leaves(namespace, &interface, &record.root, crate::ebpf::intf::MAX_QUEUES)?;
-    let snapshot = Snapshot::read(program, record.maps.as_slice(), &leaves)?;
+    let snapshot = Snapshot::read(program, &maps, &leaves)?;
     Ok((value(serde_json::to_value(&snapshot)), snapshot.to_string()))
 }

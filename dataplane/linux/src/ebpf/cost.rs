@@ -13,11 +13,11 @@ use super::harness::frame;
 use super::intf::{Harness, Shared};
 use super::loaded::Loaded;
 use super::plane::{Plane, PlaneConfig};
-use super::settings::{Occupancy, Program, Settings};
+use super::programs::{Case, Program, arguments, filters};
+use super::settings::{Occupancy, Settings};
 use crate::rank::RankSource;
 use crate::testbed::namespace::Namespace;
 use crate::{Error, Result};
-use pifolab_sched::params::{Args as Params, Value};
 use serde::{Deserialize, Serialize};
 
 /// The arguments of `pifolab-dataplane cost`.
@@ -37,78 +37,10 @@ pub struct Args {
 /// Packets of one run.
 const PACKETS: u32 = 20_000;
 
-/// What is measured.
-struct Case {
-    program: Program,
-    /// What is particular about it, in words.
-    variant: &'static str,
-    parameters: &'static [(&'static str, &'static str)],
-    /// The goal in nanoseconds per packet, if there is one.
-    goal_ns: Option<u64>,
-    /// What the paper says of its own implementation.
-    paper: &'static str,
+/// Every program and what is measured of it.
+fn cases() -> impl Iterator<Item = (&'static dyn Program, &'static Case)> {
+    filters().flat_map(|program| program.cases().iter().map(move |case| (program, case)))
 }
-
-const QUEUES: (&str, &str) = ("queues", "8");
-const CASES: &[Case] = &[
-    Case { program: Program::Fifo, variant: "80 packets", parameters: &[], goal_ns: None, paper: "" },
-    Case {
-        program: Program::SpPifo,
-        variant: "8 x 10 packets",
-        parameters: &[QUEUES],
-        goal_ns: Some(100),
-        paper: "one register per queue (section 5)",
-    },
-    Case {
-        program: Program::Aifo,
-        variant: "window 20, k = 0.1",
-        parameters: &[("window", "20"), ("k", "0.1")],
-        goal_ns: Some(200),
-        paper: "one register per window slot (section 4.4)",
-    },
-    Case {
-        program: Program::Packs,
-        variant: "window 20, k = 0.1, 8 x 10 packets",
-        parameters: &[QUEUES, ("window", "20"), ("k", "0.1")],
-        goal_ns: Some(300),
-        paper: "one register per window slot, 12 stages (section 5)",
-    },
-    Case {
-        program: Program::Packs,
-        variant: "window 16, global occupancy, 4 x 10 packets",
-        parameters: &[("queues", "4"), ("window", "16"), ("occupancy", "global")],
-        goal_ns: Some(300),
-        paper: "",
-    },
-    Case {
-        program: Program::Packs,
-        variant: "window 1000, 8 x 10 packets",
-        parameters: &[QUEUES, ("window", "1000")],
-        goal_ns: None,
-        paper: "",
-    },
-    Case {
-        program: Program::Rifo,
-        variant: "pow2, T = 500, k = 0.1",
-        parameters: &[("mode", "pow2")],
-        goal_ns: Some(200),
-        paper: "3 registers, 1226.5 bytes of tables, 5 stages (sections I, V)",
-    },
-    Case {
-        program: Program::Rifo,
-        variant: "alg1, T = 500, k = 0.1",
-        parameters: &[("mode", "alg1")],
-        goal_ns: Some(200),
-        paper: "",
-    },
-    Case {
-        program: Program::ExpPifo,
-        variant: "C = 5000, 8 x 10 packets",
-        parameters: &[QUEUES],
-        goal_ns: None,
-        paper: "2 registers, 0.14 + 2.5 kB of tables, 6 stages (sections 1, 2.3)",
-    },
-];
 
 /// The instructions of all programs, and where they were counted.
 #[derive(Debug, Deserialize)]
@@ -135,9 +67,10 @@ impl Counts {
         serde_json::from_str(include_str!("../../instructions.json")).expect("a test reads it")
     }
 
-    fn of(&self, case: &Case) -> &Count {
-        let is_it = |count: &&Count| count.scheduler == case.program.name() && count.variant == case.variant;
-        self.programs.iter().find(is_it).expect("a test finds each")
+    /// None of a program that nobody has counted yet.
+    fn of(&self, program: &dyn Program, case: &Case) -> Option<&Count> {
+        let is_it = |count: &&Count| count.scheduler == program.name() && count.variant == case.variant;
+        self.programs.iter().find(is_it)
     }
 }
 
@@ -156,10 +89,10 @@ pub struct Cost {
     pub table_bytes: u64,
     /// What the paper says of its own implementation.
     pub paper: &'static str,
-    /// Machine instructions that a packet executes on average, as counted in a virtual machine.
-    pub executed_instructions: u64,
+    /// Machine instructions that a packet executes on average, as counted in a virtual machine; none if nobody has.
+    pub executed_instructions: Option<u64>,
     /// Machine instructions that reading the queues from the kernel adds, on empty queues.
-    pub walk_instructions: u64,
+    pub walk_instructions: Option<u64>,
     /// Instructions of the program after the verifier removed what this configuration does not use.
     pub instructions: u64,
     /// Bytes of machine code.
@@ -175,51 +108,16 @@ pub struct Cost {
     pub goal_ns: Option<u64>,
 }
 
-fn arguments(case: &Case) -> Params {
-    let mut params = Params::new(case.program.name());
-    for (key, text) in case.parameters {
-        let value = match text.parse() {
-            Ok(number) => Value::Integer(number),
-            Err(_) if text.starts_with("0.") => Value::Decimal((*text).to_owned()),
-            Err(_) => Value::Text((*text).to_owned()),
-        };
-        params.set(*key, value);
-    }
-    params
-}
-
-/// Registers as the papers count them: what the algorithm remembers from packet to packet.
-const fn registers(settings: &Settings) -> (u64, &'static str) {
-    let config = &settings.config;
-    match settings.program {
-        Program::Fifo => (0, ""),
-        Program::SpPifo => (config.queues as u64, "bounds"),
-        Program::Aifo => (config.window as u64 + 2, "window, its place, sampling counter"),
-        Program::Packs => (config.window as u64 + 1, "window and its place"),
-        Program::Rifo => (3, "Min, Max, counter"),
-        Program::ExpPifo => (2, "beta, counter"),
-    }
-}
-
-fn table_bytes(settings: &Settings) -> u64 {
-    match settings.program {
-        // The products; exponents are found by comparison instead of a ternary match.
-        Program::Rifo if settings.config.mode == 2 => settings.table.as_ref().map_or(0, Vec::len) as u64,
-        // A byte for each pair of exponent and logarithm.
-        Program::ExpPifo => 64 * 64,
-        _ => 0,
-    }
-}
-
-fn settings(case: &Case, occupancy: Occupancy) -> Result<Settings> {
-    let mut settings = Settings::new(case.program.name(), arguments(case), RankSource::Dscp, occupancy)?;
+fn settings(program: &'static dyn Program, case: &Case, occupancy: Occupancy) -> Result<Settings> {
+    let args = arguments(program.name(), case.parameters);
+    let mut settings = Settings::of(program, args, RankSource::Dscp, occupancy)?;
     settings.config.shuffle_ranks = 1;
     Ok(settings)
 }
 
 /// The program, its queues half full.
-fn load(case: &Case) -> Result<Loaded> {
-    let loaded = Loaded::load(settings(case, Occupancy::Harness)?)?;
+fn load(program: &'static dyn Program, case: &Case) -> Result<Loaded> {
+    let loaded = Loaded::load(settings(program, case, Occupancy::Harness)?)?;
     let mut half_full = Harness::zeroed();
     for (used, capacity) in half_full.used.iter_mut().zip(loaded.settings.config.capacity) {
         *used = capacity / 2;
@@ -238,36 +136,36 @@ fn times(loaded: &Loaded, runs: u32) -> Result<Vec<u64>> {
 
 /// How much more it costs, by `cost`, to read the queues of an interface of its own (the loopback of a new namespace) than
 /// to be told.
-fn walk(case: &Case, cost: impl Fn(&Loaded) -> Result<u64> + Sync) -> Result<u64> {
+fn walk(program: &'static dyn Program, case: &Case, cost: impl Fn(&Loaded) -> Result<u64> + Sync) -> Result<u64> {
     let namespace = Namespace::new("program")?;
     namespace.enter(|| {
-        let told = Loaded::load(settings(case, Occupancy::Harness)?)?;
-        let settings = settings(case, Occupancy::Walk)?;
+        let told = Loaded::load(settings(program, case, Occupancy::Harness)?)?;
+        let settings = settings(program, case, Occupancy::Walk)?;
         let interface = "lo".to_owned();
         let reads = Plane::up(PlaneConfig { interface, rate_bps: 1_000_000_000, settings, force: false })?;
         Ok(cost(reads.loaded())?.saturating_sub(cost(&told)?))
     })
 }
 
-fn measure(case: &Case, counts: &Counts, runs: u32) -> Result<Cost> {
-    let loaded = load(case)?;
-    let settings = &loaded.settings;
+fn measure(program: &'static dyn Program, case: &Case, counts: &Counts, runs: u32) -> Result<Cost> {
+    let loaded = load(program, case)?;
+    let memory = &loaded.settings.memory;
     let told = times(&loaded, runs)?;
     let info = loaded.info("classify")?;
-    let (registers, registers_hold) = registers(settings);
+    let count = counts.of(program, case);
     Ok(Cost {
-        scheduler: case.program.name(),
+        scheduler: program.name(),
         variant: case.variant,
-        registers,
-        registers_hold,
-        table_bytes: table_bytes(settings),
+        registers: memory.registers,
+        registers_hold: memory.registers_hold,
+        table_bytes: memory.table_bytes,
         paper: case.paper,
-        executed_instructions: counts.of(case).instructions,
-        walk_instructions: counts.of(case).walk_instructions,
+        executed_instructions: count.map(|count| count.instructions),
+        walk_instructions: count.map(|count| count.walk_instructions),
         instructions: info.xlated_prog_insns.len() as u64 / 8,
         machine_code_bytes: info.jited_prog_insns.len() as u64,
         min_ns: told[0],
-        walk_ns: walk(case, |program| Ok(times(program, runs)?[0])).ok(),
+        walk_ns: walk(program, case, |loaded| Ok(times(loaded, runs)?[0])).ok(),
         median_ns: told[told.len() / 2],
         goal_ns: case.goal_ns,
     })
@@ -277,22 +175,22 @@ fn measure(case: &Case, counts: &Counts, runs: u32) -> Result<Cost> {
 fn count_all() -> Result<Vec<Count>> {
     let clock = Clock::new()?;
     let frame = frame(0, 0);
-    let count = |case: &Case| {
-        let loaded = load(case)?;
+    let count = |(program, case): (&'static dyn Program, &Case)| {
+        let loaded = load(program, case)?;
         if loaded.info("classify")?.jited_prog_insns.is_empty() {
             let message =
                 "the kernel interprets programs: net.core.bpf_jit_enable must be 1 to count machine instructions";
             return Err(Error::Unsupported(message.to_owned()));
         }
-        let count = |program: &Loaded| clock.count(|packets| program.time(&frame, packets));
+        let count = |loaded: &Loaded| clock.count(|packets| loaded.time(&frame, packets));
         Ok(Count {
-            scheduler: case.program.name().to_owned(),
+            scheduler: program.name().to_owned(),
             variant: case.variant.to_owned(),
             instructions: count(&loaded)?,
-            walk_instructions: walk(case, count)?,
+            walk_instructions: walk(program, case, count)?,
         })
     };
-    CASES.iter().map(count).collect()
+    cases().map(count).collect()
 }
 
 /// The papers' hardware tables, in percent of what an Intel Tofino has (PACKS: a Tofino 2, average per stage). A column
@@ -326,7 +224,8 @@ pub fn run(args: Args) -> Result<()> {
         return Ok(());
     }
     let counts = Counts::kept();
-    let costs = CASES.iter().map(|case| measure(case, &counts, args.runs)).collect::<Result<Vec<_>>>()?;
+    let costs =
+        cases().map(|(program, case)| measure(program, case, &counts, args.runs)).collect::<Result<Vec<_>>>()?;
     if args.json {
         let hardware: Vec<_> = HARDWARE
             .iter()
@@ -350,13 +249,14 @@ pub fn run(args: Args) -> Result<()> {
     for cost in &costs {
         let name = format!("{}: {}", cost.scheduler, cost.variant);
         let walk = cost.walk_ns.map_or_else(|| "-".to_owned(), |ns| format!("+{ns} ns"));
-        let walk = format!("+{}, {walk}", cost.walk_instructions);
+        let counted = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
+        let walk = format!("+{}, {walk}", counted(cost.walk_instructions));
         let goal = cost.goal_ns.map_or_else(String::new, |goal| format!("<{goal}"));
         println!(
             "{name:<56} {:>9} {:>6} B {:>8} {:>7} {:>5} B {:>3} ns {:>3} ns {goal:>6} {walk:>13}",
             cost.registers,
             cost.table_bytes,
-            cost.executed_instructions,
+            counted(cost.executed_instructions),
             cost.instructions,
             cost.machine_code_bytes,
             cost.min_ns,
@@ -396,14 +296,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_program_has_its_count_and_longer_windows_execute_more() {
+    fn every_count_is_of_a_program_and_longer_windows_execute_more() {
         let counts = Counts::kept();
-        assert_eq!(counts.programs.len(), CASES.len());
-        let executed: Vec<u64> = CASES.iter().map(|case| counts.of(case).instructions).collect();
-        let place = |variant: &str| CASES.iter().position(|case| case.variant.starts_with(variant)).expect("a case");
-        let (short, long) = (executed[place("window 20, k = 0.1, 8")], executed[place("window 1000")]);
+        let known = cases().filter(|(program, case)| counts.of(*program, case).is_some()).count();
+        assert_eq!(counts.programs.len(), known, "a count of what is not measured any more");
+        let executed: Vec<u64> = counts.programs.iter().map(|count| count.instructions).collect();
+        let place = |variant: &str| counts.programs.iter().position(|count| count.variant.starts_with(variant));
+        let of = |variant: &str| executed[place(variant).expect("a count")];
+        let (short, long) = (of("window 20, k = 0.1, 8"), of("window 1000"));
         // 980 more slots, of at least a load, a subtraction and an addition each.
         assert!(long - short > 3 * 980, "{executed:?}");
-        assert_eq!(executed.iter().min(), Some(&executed[place("80 packets")]), "FIFO decides nothing: {executed:?}");
+        assert_eq!(executed.iter().min(), Some(&of("80 packets")), "FIFO decides nothing: {executed:?}");
     }
 }

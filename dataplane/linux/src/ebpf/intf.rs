@@ -1,4 +1,5 @@
-//! What the eBPF programs and user space say to each other: `bpf/intf.h`, field by field.
+//! What every eBPF program and user space say to each other: `bpf/intf.h`, field by field. What one scheduler has beyond that
+//! stands in its own file in `programs/`.
 
 /// Queues that a program can keep apart.
 pub const MAX_QUEUES: usize = 32;
@@ -6,8 +7,6 @@ pub const MAX_QUEUES: usize = 32;
 pub const MAX_WINDOW: usize = 1024;
 /// What an empty window slot holds: more than any rank.
 pub const EMPTY_SLOT: u64 = 1 << 63;
-/// Values of a logarithm of a rank, however it is rounded.
-pub const EXPONENTS: usize = 64;
 /// In `cb[0]` of a classified packet, above the queue.
 pub const CLASSIFIED: u32 = 0x5046_0000;
 
@@ -35,6 +34,7 @@ pub unsafe trait Shared: Copy {
     }
 }
 
+/// Structs that C and Rust share: `Name { field: type, }`, each with its documentation.
 macro_rules! shared {
     ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
@@ -43,10 +43,12 @@ macro_rules! shared {
         pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
 
         // SAFETY: repr(C) integers and arrays of them; the assertion below excludes padding.
-        unsafe impl Shared for $name {}
+        unsafe impl $crate::ebpf::intf::Shared for $name {}
         const _: () = assert!(size_of::<$name>() == 0 $(+ size_of::<$type>())*, "padding");
     )*};
 }
+
+pub(super) use shared;
 
 shared! {
     /// `pf_qdisc_stats`: what became of the packets of a BPF qdisc.
@@ -100,68 +102,10 @@ shared! {
         rate: u64,
         /// Bytes that HTB lets ahead.
         burst: u64,
-        /// AIFO: C.
-        target: u64,
-        /// AIFO: occupancy up to which every rank passes.
-        headroom: u64,
-        /// What one counted rank weighs in the quantile test.
-        weight: u64,
-        /// The denominator of k.
-        scale: u64,
-        /// Slots of the window.
-        window: u32,
-        /// One packet in this many enters the window.
-        sample: u32,
-        /// Equal ranks count.
-        lower_or_equal: u32,
-        /// The rank enters the window after its quantile is taken.
-        update_after: u32,
-        /// AIFO: `<` instead of `<=`.
-        strict: u32,
-        /// PACKS: only the whole occupancy is known.
-        global_occupancy: u32,
-        /// PACKS: a packet whose queue is full tries the next.
-        fall_through: u32,
-        /// No meaning.
-        spare: u32,
-        /// PACKS: added to every rank held.
-        shift: i64,
-        /// SP-PIFO: how bounds fall.
-        push_down: u32,
-        /// SP-PIFO: drops move bounds.
-        update_on_full: u32,
-        /// SP-PIFO: the least bound.
-        floor: i64,
-        /// SP-PIFO: MetaOpt's order.
-        push_down_first: u32,
-        /// RIFO: the test.
-        mode: u32,
-        /// RIFO: T.
-        tracking_range: u64,
-        /// RIFO: where the counter restarts.
-        restart: u64,
-        /// RIFO, alg1: floor(kB).
-        guaranteed: u64,
-        /// RIFO, eq3: (1-k)B times the denominator of k.
-        sheltered: u64,
-        /// RIFO, eq3: the denominator of k.
-        denominator: u64,
-        /// RIFO, pow2: the exponent of (1-k)B.
-        sheltered_exponent: u32,
-        /// RIFO, pow2: by how much capacities are shifted to fit in 16 bits.
-        capacity_shift: u32,
-        /// Exp-PIFO: the counter at which the window ends.
-        window_end: u64,
-        /// Exp-PIFO: the smallest rank that matters.
-        r_min: u64,
-        /// Exp-PIFO: its logarithm.
-        r_min_exponent: u32,
-        /// Exp-PIFO: exponents are rounded up.
-        ceil: u32,
-        /// Exp-PIFO: the mapping by bounds.
-        by_bounds: u32,
         /// Handle of the root qdisc that the program serves.
         root_handle: u32,
+        /// No meaning.
+        spare: u32,
     }
 
     /// `pf_flow`.
@@ -248,82 +192,5 @@ shared! {
         used: [u64; MAX_QUEUES],
         /// State of the rank generator of `cost`.
         random: u64,
-    }
-
-    /// `pf_sp_pifo`.
-    SpPifoState {
-        /// q_1 to q_n.
-        bounds: [i64; MAX_QUEUES],
-    }
-
-    /// `pf_window`.
-    WindowState {
-        /// The ranks, in a ring.
-        ranks: [u64; MAX_WINDOW],
-        /// The slot of the next rank.
-        next: u32,
-        /// Ranks held.
-        held: u32,
-        /// Packets until the next one that enters.
-        unsampled: u32,
-        /// No meaning.
-        spare: u32,
-        /// The highest rank seen.
-        highest: u64,
-    }
-
-    /// `pf_rifo`.
-    RifoState {
-        /// Min.
-        min: u64,
-        /// Max.
-        max: u64,
-        /// Packets of the tracking range.
-        counter: u64,
-    }
-
-    /// `pf_exp_pifo`.
-    ExpPifoState {
-        /// Packets of the window.
-        counter: u64,
-        /// The exponent.
-        beta: u32,
-        /// No meaning.
-        spare: u32,
-    }
-
-    /// `pf_products`.
-    Products {
-        /// 2^(exponent of (1-k)B + exponent of r - Min).
-        left: [u32; 256],
-        /// 2^(exponent of Max - Min + exponent of B - l).
-        right: [u32; 256],
-    }
-
-    /// `pf_exp_table`.
-    ExpTable {
-        /// The queue of each exponent (rows) and logarithm.
-        queue: [u8; EXPONENTS * EXPONENTS],
-        /// The largest rank of each queue, for each exponent (rows).
-        bounds: [u64; EXPONENTS * MAX_QUEUES],
-    }
-}
-
-impl WindowState {
-    /// A window of `window` slots that holds the newest of `ranks`, oldest first; what else there is to know as in `old`.
-    pub fn holding(ranks: &[u64], window: usize, old: &Self) -> Self {
-        let newest = &ranks[ranks.len().saturating_sub(window)..];
-        let mut state = Self { ranks: [EMPTY_SLOT; MAX_WINDOW], ..*old };
-        state.ranks[..newest.len()].copy_from_slice(newest);
-        state.held = newest.len() as u32;
-        state.next = if newest.len() == window { 0 } else { newest.len() as u32 };
-        state
-    }
-
-    /// The ranks of a window of `window` slots, oldest first.
-    pub fn in_order(&self, window: usize) -> Vec<u64> {
-        let (held, next) = (self.held as usize, self.next as usize);
-        let start = if held < window { 0 } else { next };
-        (0..held).map(|place| self.ranks[(start + place) % window]).collect()
     }
 }

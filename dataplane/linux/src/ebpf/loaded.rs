@@ -1,8 +1,10 @@
 //! One loaded program: its maps, its registers, its statistics.
 
 use super::flow_maps::{self, FlowMaps};
-use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, SpPifoState, Stats, WindowState};
-use super::settings::{Occupancy, Program, Settings};
+use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, Stats};
+use super::programs::STATE;
+use super::settings::{Occupancy, Settings};
+use super::snapshot::Maps;
 use crate::error::Trying;
 use crate::rank::table::Table;
 use crate::{Error, Result};
@@ -11,25 +13,9 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, Print
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, Once};
 
-/// The compiled programs, part of the binary.
-pub(super) const fn object_of(program: Program) -> &'static [u8] {
-    match program {
-        Program::Fifo => include_bytes!(concat!(env!("OUT_DIR"), "/fifo.bpf.o")),
-        Program::SpPifo => include_bytes!(concat!(env!("OUT_DIR"), "/sp_pifo.bpf.o")),
-        Program::Aifo => include_bytes!(concat!(env!("OUT_DIR"), "/aifo.bpf.o")),
-        Program::Packs => include_bytes!(concat!(env!("OUT_DIR"), "/packs.bpf.o")),
-        Program::Rifo => include_bytes!(concat!(env!("OUT_DIR"), "/rifo.bpf.o")),
-        Program::ExpPifo => include_bytes!(concat!(env!("OUT_DIR"), "/exp_pifo.bpf.o")),
-    }
-}
-
-// The names of the maps: libbpf names a map of global data by its section.
+// The names of the maps that every program has: libbpf names a map of global data by its section.
 /// The frozen configuration.
 pub(super) const CONFIG: &str = ".rodata.config";
-/// Look-up tables.
-pub(super) const TABLE: &str = ".rodata.table";
-/// The scheduler's registers.
-pub(super) const STATE: &str = ".data.state";
 /// Statistics.
 pub(super) const STATS: &str = ".data.stats";
 /// Occupancy by counting.
@@ -37,6 +23,8 @@ pub(super) const COUNTERS: &str = ".data.counters";
 const HARNESS: &str = ".data.harness";
 /// Where the kernel's leaves are.
 const LEAVES: &str = ".data.leaves";
+/// What sections of frozen data begin with.
+const FROZEN: &str = ".rodata";
 
 /// What libbpf said last: its error values are bare numbers, the reason is in its messages.
 static MESSAGES: Mutex<String> = Mutex::new(String::new());
@@ -95,7 +83,7 @@ impl Loaded {
     /// # Errors
     /// No right to, or the kernel refuses it; the message has the verifier's reason.
     pub fn load(settings: Settings) -> Result<Self> {
-        let object = object_of(settings.program);
+        let object = settings.program.filter().expect("settings are of a filter");
         Self::load_object(settings, object)
     }
 
@@ -107,18 +95,20 @@ impl Loaded {
         Self::load_sharing(settings, object, None)
     }
 
-    /// Shares the maps of another object, except for its configuration and tables, and where its queues are (and registers, if
-    /// they are `fresh`).
+    /// Shares the maps of another object, except for what is frozen, and where its queues are (and registers, if they are
+    /// `fresh`).
     fn load_sharing(settings: Settings, object: &[u8], with: Option<(&Object, bool)>) -> Result<Self> {
-        let name = settings.program.name();
-        let what = format!("loading the eBPF program of {name}");
+        let what = format!("loading the eBPF program of {}", settings.program.name());
         let mut builder = ObjectBuilder::default();
-        builder.name(name.replace('-', "_")).trying(|| what.clone())?;
+        builder.name(settings.program.kernel_name()).trying(|| what.clone())?;
         let mut open = with_messages(&what, || builder.open_memory(object))?;
+        if let Some(name) = settings.memory.names().find(|name| open.maps().all(|map| map.name() != *name)) {
+            return Err(Error::failed(&what, format!("it has no {name}")));
+        }
         for mut map in open.maps_mut() {
             let name = map.name().to_string_lossy().into_owned();
             if let Some((other, fresh)) = with {
-                let own = [CONFIG, TABLE, LEAVES].contains(&name.as_str()) || (fresh && name == STATE);
+                let own = name.starts_with(FROZEN) || name == LEAVES || (fresh && name == STATE);
                 if let Some(shared) = other.maps().find(|shared| !own && shared.name() == map.name()) {
                     map.reuse_fd(shared.as_fd()).trying(|| format!("{what}: sharing {name}"))?;
                     continue;
@@ -126,9 +116,7 @@ impl Loaded {
             }
             let initial = match name.as_str() {
                 CONFIG => Some(settings.config.bytes()),
-                TABLE => settings.table.as_deref(),
-                STATE => settings.state.as_deref(),
-                _ => None,
+                other => settings.memory.bytes(other),
             };
             // Eight megabytes that carried ranks have no use for.
             let unused = match name.as_str() {
@@ -164,27 +152,13 @@ impl Loaded {
     /// # Errors
     /// As [`load`](Self::load).
     pub(super) fn load_in_place_of(old: &Self, mut settings: Settings) -> Result<Self> {
-        // A window may get another size, and SP-PIFO other queues: what the registers hold is carried over. What arrives until
-        // the new program takes over is missing in it.
-        let carried = match settings.program {
-            Program::Aifo | Program::Packs => {
-                let state: WindowState = old.get(STATE)?;
-                let ranks = state.in_order(old.settings.config.window as usize);
-                Some(WindowState::holding(&ranks, settings.config.window as usize, &state).bytes().to_vec())
-            }
-            Program::SpPifo => {
-                let mut state: SpPifoState = old.get(STATE)?;
-                // Further queues begin with the bound of the last one.
-                let (last, now) = (old.settings.capacities.len() - 1, settings.capacities.len());
-                let bound = state.bounds[last];
-                state.bounds.iter_mut().take(now).skip(last).for_each(|one| *one = bound);
-                Some(state.bytes().to_vec())
-            }
-            Program::Fifo | Program::Rifo | Program::ExpPifo => None,
-        };
+        // What arrives until the new program takes over is missing in registers that are carried over.
+        let carried = settings.program.carry(old, &settings)?;
         let fresh = carried.is_some();
-        settings.state = carried.or(settings.state);
-        let object = object_of(settings.program);
+        if let Some(state) = carried {
+            settings.memory.set(STATE, state);
+        }
+        let object = settings.program.filter().expect("settings are of a filter");
         Self::load_sharing(settings, object, Some((&old.object, fresh)))
     }
 
@@ -254,7 +228,7 @@ impl Loaded {
     /// # Errors
     /// The kernel refuses, or there is no such map.
     pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
-        Source(&self.object).read(name)
+        (self as &dyn Maps).get(name)
     }
 
     fn put<T: Shared>(&self, name: &str, value: &T) -> Result<()> {
@@ -382,29 +356,27 @@ pub(super) fn flow_maps_of(object: &Object, held: Table) -> Result<FlowMaps> {
 /// The maps of an object in this process.
 pub(super) struct Source<'a>(pub &'a Object);
 
-impl Source<'_> {
-    /// Reads a map by its name.
-    pub(super) fn read<T: Shared>(&self, name: &str) -> Result<T> {
+impl Maps for Source<'_> {
+    fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let map = self.0.maps().find(|map| map.name() == name);
         read(&map.ok_or_else(|| Error::Failed(format!("no map {name}")))?, name)
     }
 }
 
+impl Maps for Loaded {
+    fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+        Source(&self.object).bytes(name)
+    }
+}
+
 /// Reads a map of global data through a handle of any kind.
-pub(super) fn read<T: Shared>(map: &impl MapCore, name: &str) -> Result<T> {
+fn read(map: &impl MapCore, name: &str) -> Result<Vec<u8>> {
     let bytes = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).trying(|| format!("reading {name}"))?;
-    let bytes = bytes.ok_or_else(|| Error::Failed(format!("{name} is empty")))?;
-    T::from_bytes(&bytes).ok_or_else(|| {
-        Error::Failed(format!(
-            "{name} has {} bytes where {} were expected: another version?",
-            bytes.len(),
-            size_of::<T>()
-        ))
-    })
+    bytes.ok_or_else(|| Error::Failed(format!("{name} is empty")))
 }
 
 /// Reads a map that another process loaded.
-pub(super) fn read_by_id<T: Shared>(id: u32, name: &str) -> Result<T> {
+pub(super) fn read_by_id(id: u32, name: &str) -> Result<Vec<u8>> {
     read(&MapHandle::from_map_id(id).trying(|| format!("opening {name}"))?, name)
 }
 

@@ -1,34 +1,17 @@
 //! Whether this kernel takes the programs: each is loaded, with every option that changes what the verifier sees, and
 //! unloaded again.
 
-use super::loaded::{Loaded, object_of};
-use super::qdisc::{self, QdiscProgram};
-use super::settings::{Occupancy, Program, Settings};
+use super::loaded::Loaded;
+use super::programs::{Program, arguments, filters, qdiscs};
+use super::qdisc;
+use super::settings::{Occupancy, Settings};
 use crate::error::Trying;
 use crate::net::tc;
 use crate::rank::{NotIp, RankOptions, RankSource};
 use crate::{Error, Result};
-use pifolab_sched::params::{Args as Params, Value};
 use std::fmt;
 use std::path::Path;
 
-/// Settings whose code differs.
-const VARIANTS: &[(Program, &[(&str, &str)])] = &[
-    (Program::Fifo, &[]),
-    (Program::Fifo, &[("capacity_bytes", "90000")]),
-    (Program::SpPifo, &[("queues", "8")]),
-    (Program::SpPifo, &[("queues", "8"), ("push_down", "rank"), ("order", "push-down-first"), ("clamp", "0")]),
-    (Program::SpPifo, &[("queues", "8"), ("push_down", "queue-bound"), ("on_full", "update")]),
-    (Program::Aifo, &[("window", "20")]),
-    (Program::Aifo, &[("window", "1000"), ("sample", "3"), ("update", "after")]),
-    (Program::Packs, &[("queues", "8"), ("window", "20")]),
-    (Program::Packs, &[("queues", "8"), ("window", "1000"), ("occupancy", "global"), ("shift", "5")]),
-    (Program::Rifo, &[("mode", "alg1")]),
-    (Program::Rifo, &[("mode", "eq3")]),
-    (Program::Rifo, &[("mode", "pow2")]),
-    (Program::ExpPifo, &[("queues", "8")]),
-    (Program::ExpPifo, &[("queues", "8"), ("mapping", "bounds"), ("beta", "ceil")]),
-];
 const OCCUPANCIES: [Occupancy; 3] = [Occupancy::Walk, Occupancy::Counters, Occupancy::Clock];
 const RANKS: [RankSource; 8] = [
     RankSource::Dscp,
@@ -54,14 +37,6 @@ pub struct Load {
     pub refused: Option<String>,
 }
 
-fn arguments(program: Program, parameters: &[(&str, &str)]) -> Params {
-    let mut params = Params::new(program.name());
-    for (key, text) in parameters {
-        params.set(*key, text.parse().map_or_else(|_| Value::Text((*text).to_owned()), Value::Integer));
-    }
-    params
-}
-
 /// The reason in one line: the verifier's own word, which stands before its statistics, else the end of what was said.
 fn reason(error: &Error) -> String {
     let text = error.to_string();
@@ -70,10 +45,17 @@ fn reason(error: &Error) -> String {
     lines[..end].last().map_or_else(String::new, |line| (*line).trim().to_owned())
 }
 
-/// The compiled program: of this binary, or of a file.
-fn object(program: Program, folder: Option<&Path>) -> Result<Vec<u8>> {
-    let Some(folder) = folder else { return Ok(object_of(program).to_vec()) };
-    read(&folder.join(format!("{}.bpf.o", program.name().replace('-', "_"))))
+/// The compiled filter: of this binary, or of a file.
+fn filter(program: &dyn Program, folder: Option<&Path>) -> Result<Vec<u8>> {
+    let Some(folder) = folder else { return Ok(program.filter().expect("it is one").to_vec()) };
+    read(&folder.join(format!("{}.filter.bpf.o", program.name())))
+}
+
+/// The compiled qdisc in the same way; none if there is none, because compilers may be too old for it.
+fn qdisc(program: &dyn Program, folder: Option<&Path>) -> Result<Option<Vec<u8>>> {
+    let Some(folder) = folder else { return Ok(qdisc::object(program).ok().map(<[u8]>::to_vec)) };
+    let path = folder.join(format!("{}.qdisc.bpf.o", program.name()));
+    if path.exists() { read(&path).map(Some) } else { Ok(None) }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
@@ -89,18 +71,17 @@ pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
     // The walk needs the types of HTB, which may be a module that is not there yet.
     let _ = tc::try_qdisc("htb");
     let mut loads = Vec::new();
-    for (program, parameters) in VARIANTS {
-        let object = object(*program, folder)?;
-        let first =
-            VARIANTS.iter().position(|(known, _)| known == program).map(|at| VARIANTS[at].1) == Some(*parameters);
-        let sources = if first { &RANKS[..] } else { &RANKS[..1] };
+    let variants = filters().flat_map(|program| program.variants().iter().enumerate().map(move |one| (program, one)));
+    for (program, (place, parameters)) in variants {
+        let object = filter(program, folder)?;
+        let sources = if place == 0 { &RANKS[..] } else { &RANKS[..1] };
         for rank in sources {
             for occupancy in OCCUPANCIES {
                 // Ranks and occupancies are read by code of their own: not every pair.
                 if *rank != RankSource::Dscp && occupancy == Occupancy::Counters {
                     continue;
                 }
-                let mut settings = Settings::new(program.name(), arguments(*program, parameters), *rank, occupancy)?;
+                let mut settings = Settings::of(program, arguments(program.name(), parameters), *rank, occupancy)?;
                 // Weights and ranks for what is not IP go with one of the sources.
                 settings.config.weighted = (*rank == RankSource::Stfq).into();
                 if *rank == RankSource::Table {
@@ -121,22 +102,9 @@ pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
         }
     }
     if qdisc::supported().is_ok() {
-        for program in QdiscProgram::ALL {
+        for program in qdiscs() {
+            let Some(object) = qdisc(program, folder)? else { continue };
             for rank in &RANKS[..6] {
-                let object = match folder {
-                    Some(folder) => {
-                        let path = folder.join(format!("{}.bpf.o", program.file()));
-                        // Older compilers cannot build them.
-                        if !path.exists() {
-                            continue;
-                        }
-                        read(&path)?
-                    }
-                    None => match program.object() {
-                        Ok(object) => object.to_vec(),
-                        Err(_) => continue,
-                    },
-                };
                 let refused = qdisc::try_to_load(program, *rank, &object).err().map(|error| reason(&error));
                 let what = format!("{}, qdisc, {rank}", program.name());
                 loads.push(Load { what, occupancy: "qdisc".to_owned(), virtual_time: false, refused });

@@ -13,7 +13,9 @@ pub mod intf;
 mod loaded;
 pub mod loads;
 pub mod plane;
+pub mod programs;
 pub mod qdisc;
+pub mod reader;
 pub mod settings;
 pub mod snapshot;
 
@@ -22,5 +24,5 @@ pub(crate) use installed::name_now;
 pub use loaded::{Decision, Loaded};
 pub use plane::{Plane, PlaneConfig};
 pub use qdisc::{QdiscConfig, QdiscPlane};
-pub use settings::{Occupancy, Program, Settings};
+pub use settings::{Occupancy, Settings};
 pub use snapshot::Snapshot;

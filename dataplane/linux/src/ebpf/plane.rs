@@ -3,7 +3,8 @@
 use super::installed::Installed;
 use super::intf::Config;
 use super::loaded::Loaded;
-use super::settings::{Occupancy, Program, Settings};
+use super::programs::{Program, fifo::Fifo};
+use super::settings::{Occupancy, Settings};
 use super::snapshot::Snapshot;
 use crate::net::filter;
 use crate::net::interface::Interface;
@@ -201,8 +202,8 @@ pub fn best_occupancy() -> Occupancy {
 /// The kernel refuses it, or no right to.
 pub fn try_occupancy(occupancy: Occupancy) -> Result<()> {
     let load = || {
-        let fifo = Args::new(Program::Fifo.name());
-        Loaded::load(Settings::new(Program::Fifo.name(), fifo, RankSource::Dscp, occupancy)?).map(drop)
+        let args = Args::new((&Fifo as &dyn Program).name());
+        Loaded::load(Settings::of(&Fifo, args, RankSource::Dscp, occupancy)?).map(drop)
     };
     match load() {
         Err(Error::Failed(_)) if occupancy == Occupancy::Walk => {

@@ -5,10 +5,12 @@
 use super::flow_maps::{self, FlowMaps};
 use super::installed::Installed;
 use super::intf::{Config, QdiscStats, Shared};
-use super::loaded::{self, CONFIG, STATE, STATS, Source, flow_maps_of, with_messages};
+use super::loaded::{self, CONFIG, STATS, Source, flow_maps_of, with_messages};
 use super::plane::set_link;
-use super::settings::{Occupancy, Program, Settings};
-use super::snapshot::Maps;
+use super::programs::{Program, find_qdisc};
+use super::reader::wrong;
+use super::settings::{Occupancy, Settings};
+use super::snapshot::{Maps, QueueSnapshot};
 use crate::error::Trying;
 use crate::net::interface::Interface;
 use crate::net::monitor::Monitor;
@@ -19,9 +21,7 @@ use crate::rank::{RankOptions, RankSource};
 use crate::{Error, Result};
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use pifolab_registry::find_scheduler;
-use pifolab_sched::Capacity;
-use pifolab_sched::params::{self, Args, FromArgs};
-use pifolab_sched::schedulers::{PifoParams, SpPifoParams};
+use pifolab_sched::params::Args;
 use serde::Serialize;
 use std::fmt;
 
@@ -30,83 +30,18 @@ const MAX_HELD: u64 = 1024;
 /// The shortest frame, to reckon how many packets a capacity in bytes may hold.
 const SHORTEST_FRAME: u64 = 42;
 
-/// The schedulers that are qdiscs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QdiscProgram {
-    /// The ideal PIFO.
-    Pifo,
-    /// SP-PIFO.
-    SpPifo,
-}
-
-impl QdiscProgram {
-    /// Every one.
-    pub const ALL: [Self; 2] = [Self::Pifo, Self::SpPifo];
-
-    /// The scheduler's name in the library.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pifo => PifoParams::INFO.name,
-            Self::SpPifo => SpPifoParams::INFO.name,
-        }
-    }
-
-    /// The qdisc of the scheduler `name`.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn find(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|program| program.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(" and ");
-            Error::Unsupported(format!("no BPF qdisc of {name}: there are {names}"))
-        })
-    }
-
-    /// The name of its object file, without what all of them end with.
-    pub(super) const fn file(self) -> &'static str {
-        match self {
-            Self::Pifo => "qdisc_pifo",
-            Self::SpPifo => "qdisc_sp_pifo",
-        }
-    }
-
-    /// Whether its queues have bounds.
-    const fn has_bounds(self) -> bool {
-        matches!(self, Self::SpPifo)
-    }
-
-    #[cfg(bpf_qdisc)]
-    pub(super) fn object(self) -> Result<&'static [u8]> {
-        Ok(match self {
-            Self::Pifo => include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_pifo.bpf.o")),
-            Self::SpPifo => include_bytes!(concat!(env!("OUT_DIR"), "/qdisc_sp_pifo.bpf.o")),
-        })
-    }
-
-    #[cfg(not(bpf_qdisc))]
-    pub(super) fn object(self) -> Result<&'static [u8]> {
-        Err(Error::Unsupported(format!(
+/// The compiled qdisc.
+///
+/// # Errors
+/// This binary was built without.
+pub(super) fn object(program: &dyn Program) -> Result<&'static [u8]> {
+    let object = program.qdisc().filter(|object| !object.is_empty());
+    object.ok_or_else(|| {
+        Error::Unsupported(format!(
             "this program was built without the BPF qdiscs ({}), which need clang 17 or later: install clang-19 and build again",
-            self.name()
-        )))
-    }
-
-    /// What the program is loaded with. A PIFO has one buffer and no registers, like FIFO.
-    fn settings(self, args: Args, rank: RankSource) -> Result<Settings> {
-        match self {
-            Self::SpPifo => Settings::new(self.name(), args, rank, Occupancy::Harness),
-            Self::Pifo => {
-                let wrong = |error: params::ParamError| Error::Usage(error.to_string());
-                let mut fifo = Args::new(Program::Fifo.name());
-                match params::read_capacity(&mut args.clone()).map_err(wrong)? {
-                    Capacity::Packets(packets) => fifo.set("capacity_packets", params::Value::Integer(packets.into())),
-                    Capacity::Bytes(bytes) => fifo.set("capacity_bytes", params::Value::Integer(bytes.into())),
-                    Capacity::Unlimited => unreachable!("text gives no unlimited capacity"),
-                };
-                Settings::new(Program::Fifo.name(), fifo, rank, Occupancy::Harness)
-            }
-        }
-    }
+            program.name()
+        ))
+    })
 }
 
 /// Whether this kernel has BPF qdiscs, by its own types.
@@ -149,17 +84,17 @@ pub struct QdiscPlane {
     installed: Installed,
     _links: Vec<Link>,
     object: Object,
-    program: QdiscProgram,
+    program: &'static dyn Program,
     queues: usize,
     flow_table: Table,
 }
 
 /// The program and its configuration, checked by the library, and the registers as they start.
-fn settings(config: &QdiscConfig) -> Result<(QdiscProgram, Settings)> {
+fn settings(config: &QdiscConfig) -> Result<Settings> {
     let entry = find_scheduler(&config.scheduler).map_err(Error::Usage)?;
-    let program = QdiscProgram::find(entry.info.name)?;
-    program.object()?;
-    (entry.build)(config.args.clone()).map_err(|error| Error::Usage(error.to_string()))?;
+    let program = find_qdisc(entry.info.name)?;
+    object(program)?;
+    (entry.build)(config.args.clone()).map_err(wrong)?;
     if matches!(config.rank, RankSource::Las | RankSource::Stfq) {
         let message = format!(
             "--rank {}: a BPF qdisc takes ranks that packets carry, or a table's: dscp, payload, vlan, mpls, mark or table",
@@ -167,7 +102,7 @@ fn settings(config: &QdiscConfig) -> Result<(QdiscProgram, Settings)> {
         );
         return Err(Error::Unsupported(message));
     }
-    let settings = program.settings(config.args.clone(), config.rank)?;
+    let settings = Settings::of(program, config.args.clone(), config.rank, Occupancy::Harness)?;
     let settings = settings.with_ranks(config.rank, &config.rank_options, None)?;
     let most = settings_hold(&settings);
     if most > MAX_HELD {
@@ -175,7 +110,7 @@ fn settings(config: &QdiscConfig) -> Result<(QdiscProgram, Settings)> {
             "capacity: a BPF qdisc holds at most {MAX_HELD} packets, and {most} may come together; give a smaller one"
         )));
     }
-    Ok((program, settings))
+    Ok(settings)
 }
 
 fn settings_hold(settings: &Settings) -> u64 {
@@ -183,23 +118,23 @@ fn settings_hold(settings: &Settings) -> u64 {
 }
 
 /// Loads the programs of a qdisc of the given kind; the qdisc is not there before it is attached.
-fn load(program: QdiscProgram, settings: &Settings, kind: &str, object: &[u8]) -> Result<Object> {
-    let what = format!("loading the BPF qdisc of {}", program.name());
+fn load(settings: &Settings, kind: &str, object: &[u8]) -> Result<Object> {
+    let what = format!("loading the BPF qdisc of {}", settings.program.name());
     let mut builder = ObjectBuilder::default();
-    builder.name(program.file()).trying(|| what.clone())?;
+    builder.name(settings.program.kernel_name()).trying(|| what.clone())?;
     let mut open = with_messages(&what, || builder.open_memory(object))?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         match name.as_str() {
             CONFIG => map.set_initial_value(settings.config.bytes()).trying(|| format!("{what}: {name}"))?,
-            STATE => {
-                let state = settings.state.as_deref().expect("a program with registers has their start");
-                map.set_initial_value(state).trying(|| format!("{what}: {name}"))?;
-            }
             flow_maps::FLOWS | flow_maps::PREFIXES if !settings.looks_up() => {
                 map.set_max_entries(1).trying(|| what.clone())?;
             }
-            _ => {}
+            other => {
+                if let Some(initial) = settings.memory.bytes(other) {
+                    map.set_initial_value(initial).trying(|| format!("{what}: {name}"))?;
+                }
+            }
         }
         if map.map_type() == libbpf_rs::MapType::StructOps {
             let operations = map.initial_value_mut().ok_or_else(|| Error::failed(&what, "no table of operations"))?;
@@ -212,11 +147,11 @@ fn load(program: QdiscProgram, settings: &Settings, kind: &str, object: &[u8]) -
 }
 
 /// Loads the programs of a qdisc and unloads them again.
-pub(super) fn try_to_load(program: QdiscProgram, rank: RankSource, object: &[u8]) -> Result<()> {
-    let mut settings = program.settings(Args::new(program.name()), rank)?;
+pub(super) fn try_to_load(program: &'static dyn Program, rank: RankSource, object: &[u8]) -> Result<()> {
+    let mut settings = Settings::of(program, Args::new(program.name()), rank, Occupancy::Harness)?;
     // The rate is a divisor.
     settings.config.rate = 1 << 20;
-    load(program, &settings, "pifolab_try", object).map(drop)
+    load(&settings, "pifolab_try", object).map(drop)
 }
 
 impl QdiscPlane {
@@ -227,7 +162,8 @@ impl QdiscPlane {
     /// A parameter that is wrong or that the qdisc cannot do; a kernel without BPF qdiscs; no right to; no such
     /// interface; another data plane that lives; a foreign root qdisc.
     pub fn up(config: QdiscConfig) -> Result<Self> {
-        let (program, mut settings) = settings(&config)?;
+        let mut settings = settings(&config)?;
+        let program = settings.program;
         supported().map_err(|reason| Error::Unsupported(format!("{reason}; --qdisc htb works here")))?;
         let interface = Interface::find(&config.interface)?;
         let what = format!("loading the BPF qdisc of {}", program.name());
@@ -236,7 +172,7 @@ impl QdiscPlane {
         // From here on, dropping it removes everything.
         let mut installed = Installed::claim(interface, program.name(), &kind, config.force)?;
         set_link(&mut settings, config.rate_bps, &installed);
-        let mut object = load(program, &settings, &kind, program.object()?)?;
+        let mut object = load(&settings, &kind, object(program)?)?;
         if let Some(table) = settings.flow_table.clone() {
             flow_maps_of(&object, Table::default())?.hold(table)?;
         }
@@ -324,20 +260,17 @@ pub struct QdiscSnapshot {
 
 impl QdiscSnapshot {
     pub(crate) fn read(
-        program: QdiscProgram,
-        maps: &(impl Maps + ?Sized),
+        program: &dyn Program,
+        maps: &dyn Maps,
         namespace: &NetNamespace,
         interface: &str,
     ) -> Result<Self> {
         let config: Config = maps.get(CONFIG)?;
         let stats: QdiscStats = maps.get(STATS)?;
         let root = tc::root_counters(namespace, interface)?;
-        let bounds = if program.has_bounds() {
-            let state: super::intf::SpPifoState = maps.get(STATE)?;
-            Some(state.bounds[..config.queues as usize].to_vec())
-        } else {
-            None
-        };
+        let mut queues = vec![QueueSnapshot::default(); config.queues as usize];
+        program.registers(maps, &mut queues)?;
+        let bounds = queues.iter().map(|queue| queue.bound).collect();
         Ok(Self {
             scheduler: program.name(),
             qdisc: "bpf",
@@ -371,6 +304,7 @@ impl fmt::Display for QdiscSnapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pifolab_sched::params;
 
     fn refused(scheduler: &str, key: &str, value: i128, rank: RankSource) -> String {
         let mut args = Args::new(scheduler);

@@ -1,41 +1,50 @@
 //! What a data plane holds and has done, for people and for programs.
 
-use super::intf::WindowState;
-use super::intf::{Config, EXPONENTS, ExpPifoState, ExpTable, MAX_QUEUES, RifoState, Shared, SpPifoState, Stats};
-use super::loaded::{self, Loaded, Source};
-use super::settings::Program;
+use super::intf::{Config, Shared, Stats};
+use super::loaded;
+use super::programs::Program;
 use crate::net::tc::Leaf;
 use crate::{Error, Result};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use std::fmt;
 
 /// Where the maps of a program are read: in this process, or in the kernel by their numbers.
-pub(crate) trait Maps {
-    fn get<T: Shared>(&self, name: &str) -> Result<T>;
+pub trait Maps {
+    /// The map of global data `name`.
+    ///
+    /// # Errors
+    /// There is none, or the kernel refuses.
+    fn bytes(&self, name: &str) -> Result<Vec<u8>>;
 }
 
-impl Maps for Loaded {
-    fn get<T: Shared>(&self, name: &str) -> Result<T> {
-        self.get(name)
+impl dyn Maps + '_ {
+    /// The map of global data `name` as a value.
+    ///
+    /// # Errors
+    /// There is none, it is of another size, or the kernel refuses.
+    pub fn get<T: Shared>(&self, name: &str) -> Result<T> {
+        let bytes = self.bytes(name)?;
+        T::from_bytes(&bytes).ok_or_else(|| {
+            let (got, expected) = (bytes.len(), size_of::<T>());
+            Error::Failed(format!("{name} has {got} bytes where {expected} were expected: another version?"))
+        })
     }
 }
 
-impl Maps for Source<'_> {
-    fn get<T: Shared>(&self, name: &str) -> Result<T> {
-        self.read(name)
-    }
-}
+/// The kernel's numbers of maps, with their names.
+pub(crate) struct Numbered<'a>(pub &'a [(String, u32)]);
 
-impl Maps for [(String, u32)] {
-    fn get<T: Shared>(&self, name: &str) -> Result<T> {
-        let entry = self.iter().find(|(known, _)| known == name);
+impl Maps for Numbered<'_> {
+    fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+        let entry = self.0.iter().find(|(known, _)| known == name);
         let (_, id) = entry.ok_or_else(|| Error::Failed(format!("no map {name}")))?;
         loaded::read_by_id(*id, name)
     }
 }
 
 /// One queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct QueueSnapshot {
     /// The most that it holds, in the unit of the snapshot.
     pub capacity: u64,
@@ -54,29 +63,37 @@ pub struct QueueSnapshot {
 }
 
 /// The registers of a scheduler.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Registers {
-    /// FIFO has none; SP-PIFO's are the bounds of its queues.
-    Bounds,
-    /// The window, oldest rank first.
-    Window(Vec<u64>),
-    /// RIFO's Min and Max, absent before the first packet, and its counter.
-    Range {
-        /// The smallest rank of the tracking range.
-        min: Option<u64>,
-        /// The largest.
-        max: Option<u64>,
-        /// Packets of the tracking range so far.
-        counter: u64,
-    },
-    /// Exp-PIFO's exponent and counter.
-    Exponent {
-        /// The bounds reach r_min 2^beta.
-        beta: u32,
-        /// Packets of the window so far.
-        counter: u64,
-    },
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// For programs.
+    pub value: Value,
+    /// For people; empty if the table of queues shows all.
+    words: String,
+}
+
+impl Registers {
+    /// Registers that programs see as `value` and people as `words`.
+    pub const fn new(value: Value, words: String) -> Self {
+        Self { value, words }
+    }
+
+    /// None beside the bounds of the queues.
+    pub fn bounds() -> Self {
+        Self::new("bounds".into(), String::new())
+    }
+
+    /// A window, oldest rank first.
+    pub fn window(ranks: Vec<u64>) -> Self {
+        let newest = &ranks[ranks.len().saturating_sub(20)..];
+        let words = format!("window: {} ranks, the newest {newest:?}", ranks.len());
+        Self::new(serde_json::json!({ "window": ranks }), words)
+    }
+}
+
+impl Serialize for Registers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
 }
 
 /// A data plane at one moment.
@@ -103,7 +120,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn read(program: Program, maps: &(impl Maps + ?Sized), leaves: &[Leaf]) -> Result<Self> {
+    pub(crate) fn read(program: &dyn Program, maps: &dyn Maps, leaves: &[Leaf]) -> Result<Self> {
         let config: Config = maps.get(loaded::CONFIG)?;
         let stats: Stats = maps.get(loaded::STATS)?;
         let leaf = |queue: usize| leaves.get(queue).copied().unwrap_or_default();
@@ -116,78 +133,19 @@ impl Snapshot {
             dropped_by_leaf: leaf(queue).drops,
             bound: None,
         };
-        let mut snapshot = Self {
+        let mut queues: Vec<_> = (0..config.queues as usize).map(queue).collect();
+        let registers = program.registers(maps, &mut queues)?;
+        Ok(Self {
             scheduler: program.name(),
             unit: if config.in_bytes == 0 { "packets" } else { "bytes" },
-            queues: (0..config.queues as usize).map(queue).collect(),
+            queues,
             dropped_admission: stats.admission,
             unranked: stats.unranked,
             neighbour: stats.neighbour,
             not_ip: stats.other,
             resyncs: stats.resyncs,
-            registers: Registers::Bounds,
-        };
-        snapshot.read_registers(program, maps, &config)?;
-        Ok(snapshot)
-    }
-
-    fn read_registers(&mut self, program: Program, maps: &(impl Maps + ?Sized), config: &Config) -> Result<()> {
-        match program {
-            Program::Fifo => {}
-            Program::SpPifo => {
-                let state: SpPifoState = maps.get(loaded::STATE)?;
-                for (queue, bound) in self.queues.iter_mut().zip(state.bounds) {
-                    queue.bound = Some(bound);
-                }
-            }
-            Program::Aifo | Program::Packs => {
-                let state: WindowState = maps.get(loaded::STATE)?;
-                if program == Program::Packs {
-                    self.packs_bounds(&state, config);
-                }
-                self.registers = Registers::Window(state.in_order(config.window as usize));
-            }
-            Program::Rifo => {
-                let RifoState { min, max, counter } = maps.get(loaded::STATE)?;
-                let seen = min <= max;
-                self.registers = Registers::Range { min: seen.then_some(min), max: seen.then_some(max), counter };
-            }
-            Program::ExpPifo => {
-                let state: ExpPifoState = maps.get(loaded::STATE)?;
-                if config.by_bounds != 0 {
-                    let table: ExpTable = maps.get(loaded::TABLE)?;
-                    let row = &table.bounds[(state.beta as usize % EXPONENTS) * MAX_QUEUES..];
-                    let last = self.queues.len() - 1;
-                    for (queue, bound) in self.queues[..last].iter_mut().zip(row) {
-                        queue.bound = i64::try_from(*bound).ok();
-                    }
-                }
-                self.registers = Registers::Exponent { beta: state.beta, counter: state.counter };
-            }
-        }
-        Ok(())
-    }
-
-    /// Equation 11: the largest rank up to the highest seen whose quantile passes; -1 if none does.
-    fn packs_bounds(&mut self, state: &WindowState, config: &Config) {
-        let mut ranks: Vec<i128> = state
-            .in_order(config.window as usize)
-            .into_iter()
-            .map(|rank| i128::from(rank) + i128::from(config.shift))
-            .collect();
-        ranks.sort_unstable();
-        let free = |queue: &QueueSnapshot| u128::from(queue.capacity.saturating_sub(queue.occupancy));
-        let whole: u128 = self.queues.iter().map(free).sum();
-        let mut free_parts = 0;
-        for queue in &mut self.queues {
-            free_parts += if config.global_occupancy == 0 { free(queue) } else { whole };
-            let count =
-                free_parts * u128::from(state.held.max(1)) * u128::from(config.scale) / u128::from(config.weight);
-            let place = usize::try_from(count).ok().and_then(|count| ranks.get(count));
-            let highest = i128::from(state.highest);
-            let bound = place.map_or(highest, |rank| rank - i128::from(config.lower_or_equal));
-            queue.bound = Some(bound.clamp(-1, highest) as i64);
-        }
+            registers,
+        })
     }
 
     /// Packets dropped for any reason.
@@ -232,17 +190,9 @@ impl fmt::Display for Snapshot {
             "(in {}) dropped by admission {}, without a rank {}, ARP and neighbour discovery {}, not IP {}, resyncs {}",
             self.unit, self.dropped_admission, self.unranked, self.neighbour, self.not_ip, self.resyncs
         )?;
-        match &self.registers {
-            Registers::Bounds => Ok(()),
-            Registers::Window(ranks) => {
-                let newest = &ranks[ranks.len().saturating_sub(20)..];
-                write!(f, "\nwindow: {} ranks, the newest {newest:?}", ranks.len())
-            }
-            Registers::Range { min: Some(min), max: Some(max), counter } => {
-                write!(f, "\nMin {min}, Max {max}, counter {counter}")
-            }
-            Registers::Range { counter, .. } => write!(f, "\nno rank seen, counter {counter}"),
-            Registers::Exponent { beta, counter } => write!(f, "\nbeta {beta}, counter {counter}"),
+        match self.registers.words.as_str() {
+            "" => Ok(()),
+            words => write!(f, "\n{words}"),
         }
     }
 }

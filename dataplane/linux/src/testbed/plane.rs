@@ -45,7 +45,7 @@ impl DataPlane {
 #[cfg(feature = "ebpf")]
 fn kernel_runs(scheduler: &str) -> bool {
     let may_load = || libbpf_rs::ProgramType::SchedCls.is_supported().unwrap_or(false);
-    crate::ebpf::settings::Program::find(scheduler).is_ok() && may_load()
+    crate::ebpf::programs::find_filter(scheduler).is_ok() && may_load()
 }
 
 #[cfg(not(feature = "ebpf"))]

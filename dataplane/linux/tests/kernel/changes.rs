@@ -5,7 +5,7 @@ use crate::traffic::packet_socket;
 use crate::{arguments, can_run};
 use pifolab_dataplane::Error;
 use pifolab_dataplane::ebpf::harness::frame;
-use pifolab_dataplane::ebpf::snapshot::Registers;
+use pifolab_dataplane::ebpf::programs::{PARAMETERS, sp_pifo, window};
 use pifolab_dataplane::ebpf::{Occupancy, Plane, PlaneConfig, RankSource, Settings, Snapshot};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -39,12 +39,14 @@ fn send_long(ranks: std::ops::Range<u8>, bytes: u16) {
     }
 }
 
+fn updates_on_full(plane: &Plane) -> u32 {
+    plane.loaded().get::<sp_pifo::Frozen>(PARAMETERS).expect("it is there").update_on_full
+}
+
 /// The ranks of the window that the test sent.
 fn window(snapshot: &Snapshot) -> Vec<u64> {
-    match &snapshot.registers {
-        Registers::Window(ranks) => ranks.iter().copied().filter(|rank| *rank > 0).collect(),
-        other => panic!("{other:?}"),
-    }
+    let ranks = snapshot.registers.value["window"].as_array().unwrap_or_else(|| panic!("{snapshot}"));
+    ranks.iter().map(|rank| rank.as_u64().expect("a rank")).filter(|rank| *rank > 0).collect()
 }
 
 #[test]
@@ -62,7 +64,8 @@ fn parameters_change_while_it_is_up_and_window_and_statistics_stay() {
 
         // A longer window, a shorter one, and another k.
         plane.change(settings(scheduler, "window=100 k=0.9"), None).expect("it can be changed");
-        assert_eq!(plane.loaded().config().window, 100);
+        let frozen: window::Frozen = plane.loaded().get(window::WINDOW).expect("it is there");
+        assert_eq!(frozen.slots, 100);
         assert!(window(&plane.snapshot().expect("a snapshot")).starts_with(&window(&before)), "{scheduler}");
         send(41..51);
         plane.change(settings(scheduler, "window=8 k=0.5"), None).expect("it can be changed");
@@ -170,7 +173,7 @@ fn bounds_of_sp_pifo_stay_and_what_takes_a_new_start_is_refused_and_changes_noth
     plane
         .change(settings("sp-pifo", "queues=4 queue_capacity_packets=50 on_full=update"), None)
         .expect("it can be changed");
-    assert_eq!((bounds(&plane), plane.loaded().config().update_on_full), (before.clone(), 1));
+    assert_eq!((bounds(&plane), updates_on_full(&plane)), (before.clone(), 1));
     let another = Settings::new("sp-pifo", arguments("sp-pifo", "queues=4"), RankSource::Vlan, Occupancy::Walk);
     for refused in [
         settings("sp-pifo", "queues=9 queue_capacity_packets=50"),
@@ -180,7 +183,7 @@ fn bounds_of_sp_pifo_stay_and_what_takes_a_new_start_is_refused_and_changes_noth
     ] {
         let error = plane.change(refused, None).expect_err("refused");
         assert!(matches!(error, Error::Unsupported(_)), "{error}");
-        assert_eq!((bounds(&plane), plane.loaded().config().update_on_full), (before.clone(), 1));
+        assert_eq!((bounds(&plane), updates_on_full(&plane)), (before.clone(), 1));
     }
     // Somebody has put another leaf in the place of ours: the rest must be as it was.
     let (leaf, _) = leaf_and_class(2);

@@ -5,6 +5,7 @@ use pifolab_dataplane::Error;
 use pifolab_dataplane::conformance::{Through, Verdict};
 use pifolab_dataplane::ebpf::harness::{Harnessed, Trouble, frame};
 use pifolab_dataplane::ebpf::intf::Clock;
+use pifolab_dataplane::ebpf::programs::filters;
 use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
 use pifolab_registry::find_scheduler;
 use pifolab_sched::{Packet, Scheduler};
@@ -75,13 +76,21 @@ fn programs_decide_like_the_library_with_every_option() {
     if !can_run("programs_decide_like_the_library_with_every_option") {
         return;
     }
-    for (place, configuration) in CONFIGURATIONS.iter().enumerate() {
+    // What a program says of itself is tried, too, so that a new one is.
+    let own =
+        filters().flat_map(|program| program.variants().iter().map(move |parameters| (program.name(), *parameters)));
+    let own = own.map(|(name, parameters)| {
+        let parameters: Vec<_> = parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        format!("{name} {}", parameters.join(" "))
+    });
+    let configurations = CONFIGURATIONS.iter().map(|line| (*line).to_owned()).chain(own);
+    for (place, configuration) in configurations.enumerate() {
         let (name, text) = configuration.split_once(' ').expect("a name and parameters");
         for limit in [RANK_LIMITS[place % 2], RANK_LIMITS[2]] {
             let trouble = Trouble::default();
             let args = arguments(name, text);
-            let mut library = (find_scheduler(name).expect("known").build)(args.clone()).expect(configuration);
-            let mut program = Harnessed::new(name, args, trouble.clone()).expect(configuration);
+            let mut library = (find_scheduler(name).expect("known").build)(args.clone()).expect("valid parameters");
+            let mut program = Harnessed::new(name, args, trouble.clone()).expect("the program loads");
             let mut random = Random(limit ^ 0x5eed);
             for id in 0..500 {
                 let context = || format!("{configuration}, ranks below {limit}, operation {id}");
@@ -162,6 +171,9 @@ fn what_a_program_cannot_do_is_refused_by_name_and_what_the_library_refuses_too(
         ("aifo", "arithmetic=netbench update=after compare=lt", "floating-point"),
         ("aifo", "capacity_bytes=1000000000000 window=1000 k=1/1000001", "64 bits"),
         ("afq", "bytes_per_round=1500", "switch"),
+        ("aifo", "occupancy_delay_packets=1", "occupancy_delay_packets = 0"),
+        ("packs", "occupancy_delay_packets=7", "occupancy_delay_packets = 0"),
+        ("rifo", "occupancy_delay_packets=100", "occupancy_delay_packets = 0"),
     ] {
         let error = settings(name, text);
         assert!(matches!(error, Error::Unsupported(_)) && error.to_string().contains(word), "{name} {text}: {error}");

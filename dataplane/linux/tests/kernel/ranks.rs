@@ -2,7 +2,7 @@
 
 use crate::{arguments, can_run};
 use pifolab_dataplane::ebpf::harness::frame;
-use pifolab_dataplane::ebpf::intf::SpPifoState;
+use pifolab_dataplane::ebpf::programs::sp_pifo::Bounds;
 use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
 use pifolab_dataplane::rank::RankOptions;
 use pifolab_dataplane::rank::table::{Table, Values};
@@ -19,7 +19,7 @@ impl Probe {
     fn rank_of(&self, frame: &[u8], bytes: u32) -> i64 {
         let decision = self.0.test(frame, bytes).expect("a decision");
         assert_eq!(decision.drop, None);
-        self.0.state::<SpPifoState>().expect("its state").bounds[0]
+        self.0.state::<Bounds>().expect("its state").bounds[0]
     }
 }
 

@@ -7,8 +7,8 @@
 #ifndef PIFOLAB_QDISC_H
 #define PIFOLAB_QDISC_H
 
-#include "../decision.h"
-#include "../intf.h"
+#include "decision.h"
+#include "intf.h"
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -149,7 +149,7 @@ static __always_inline __u64 units(__u32 bytes)
 #define PACKET struct bpf_dynptr
 #define load_bytes(packet, offset, to, length) bpf_dynptr_read(to, length, packet, offset, 0)
 
-#include "../frame.h"
+#include "frame.h"
 
 /* What a packet is to the scheduler, and its rank if it has one. */
 static __always_inline enum pf_kind rank_of(struct sk_buff *skb, __u64 *rank)

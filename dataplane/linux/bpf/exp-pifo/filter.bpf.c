@@ -7,10 +7,35 @@
  * eBPF has no ternary match) and the queue of each exponent and logarithm. With `mapping = bounds` the second table
  * holds the bounds of section 2.2 instead.
  */
-#include "occupancy.h"
+#include "../occupancy.h"
 
-struct pf_exp_pifo state SEC(".data.state");
-const volatile struct pf_exp_table table SEC(".rodata.table");
+/* Ranks are below 2^63, so exponents are at most 63 however they are rounded. */
+#define EXPONENTS 64
+
+struct parameters {
+	__u64 window_end; /* the counter at which the window ends */
+	__u64 r_min;
+	__u32 r_min_exponent;
+	__u32 ceil; /* exponents are rounded up */
+	__u32 by_bounds;
+	__u32 spare;
+};
+
+struct registers {
+	__u64 counter;
+	__u32 beta;
+	__u32 spare;
+};
+
+/* The queue of each exponent and each logarithm, and the bounds of the mapping by bounds. */
+struct table {
+	__u8 queue[EXPONENTS * EXPONENTS];
+	__u64 bounds[EXPONENTS * MAX_QUEUES];
+};
+
+const volatile struct parameters parameters SEC(".rodata.parameters");
+const volatile struct table table SEC(".rodata.table");
+struct registers state SEC(".data.state");
 
 /* floor(log2 value) of a value that is not 0 and below 2^63. The sign of a difference, not a comparison: a branch for every
  * bit gives the verifier many paths to walk. */
@@ -35,11 +60,11 @@ static __always_inline __u32 log2_floor(__u64 value)
 /* max(0, floor(log2(rank / r_min))), exactly. */
 static __always_inline __u32 logarithm(__u64 rank)
 {
-	if (rank < config.r_min)
+	if (rank < parameters.r_min)
 		return 0;
-	__u32 difference = (log2_floor(rank) - config.r_min_exponent) & (EXPONENTS - 1);
+	__u32 difference = (log2_floor(rank) - parameters.r_min_exponent) & (EXPONENTS - 1);
 
-	return config.r_min << difference > rank ? difference - 1 : difference;
+	return parameters.r_min << difference > rank ? difference - 1 : difference;
 }
 
 static __always_inline __u32 queue_by_bounds(__u32 beta, __u64 rank)
@@ -60,16 +85,16 @@ static __always_inline struct decision decide(__u64 rank, __u32 bytes)
 {
 	__u32 x = logarithm(rank), exponent = x;
 
-	if (config.ceil && config.r_min << (x & (EXPONENTS - 1)) < rank)
+	if (parameters.ceil && parameters.r_min << (x & (EXPONENTS - 1)) < rank)
 		exponent++;
 	if (exponent > state.beta)
 		state.beta = exponent;
 	state.counter++;
-	if (state.counter >= config.window_end) {
+	if (state.counter >= parameters.window_end) {
 		state.counter = 0;
 		state.beta = exponent;
 	}
-	__u32 queue = config.by_bounds
+	__u32 queue = parameters.by_bounds
 			      ? queue_by_bounds(state.beta, rank)
 			      : table.queue[((state.beta & (EXPONENTS - 1)) * EXPONENTS + x) & (EXPONENTS * EXPONENTS - 1)];
 
@@ -77,4 +102,4 @@ static __always_inline struct decision decide(__u64 rank, __u32 bytes)
 	return fits(queue, bytes) ? admit(queue) : drop_full(queue);
 }
 
-#include "main.h"
+#include "../main.h"

@@ -8,17 +8,24 @@
  *   count / held <= (free space of queues 1..i) / B / (1 - k)
  * is multiplied out to integers; user space refuses settings whose products need more than 64 bits.
  */
-#include "occupancy.h"
-#include "window.h"
+#include "../occupancy.h"
+#include "../window.h"
+
+struct parameters {
+	__u32 global_occupancy; /* only that of the whole buffer is known */
+	__u32 fall_through;	/* a packet whose queue is full tries the next */
+};
+
+const volatile struct parameters parameters SEC(".rodata.parameters");
 
 static __always_inline struct decision select_queue(__u64 rank, __u32 bytes)
 {
 	struct decision refusal = drop_admission();
-	__u64 left = count_lower(rank) * config.weight;
-	__u64 per_unit = held() * config.scale;
+	__u64 left = count_lower(rank) * window.weight;
+	__u64 per_unit = held() * window.scale;
 	__u64 whole = 0, free_parts = 0;
 
-	if (config.global_occupancy) {
+	if (parameters.global_occupancy) {
 		whole = config.total;
 #pragma clang loop unroll(disable)
 		for (__u32 queue = 0; queue < MAX_QUEUES; queue++) {
@@ -33,14 +40,14 @@ static __always_inline struct decision select_queue(__u64 rank, __u32 bytes)
 			break;
 		__u64 in_queue = used(queue);
 
-		free_parts += config.global_occupancy ? whole : config.capacity[queue] - in_queue;
+		free_parts += parameters.global_occupancy ? whole : config.capacity[queue] - in_queue;
 		if (left > free_parts * per_unit)
 			continue;
 		if (in_queue + units(bytes) <= config.capacity[queue])
 			return admit(queue);
 		if (refusal.verdict == DROPPED_ADMISSION)
 			refusal = drop_full(queue);
-		if (!config.fall_through)
+		if (!parameters.fall_through)
 			break;
 	}
 	return refusal;
@@ -48,13 +55,13 @@ static __always_inline struct decision select_queue(__u64 rank, __u32 bytes)
 
 static __always_inline struct decision decide(__u64 rank, __u32 bytes)
 {
-	if (!config.update_after)
+	if (!window.update_after)
 		push_rank(rank);
 	struct decision decision = select_queue(rank, bytes);
 
-	if (config.update_after)
+	if (window.update_after)
 		push_rank(rank);
 	return decision;
 }
 
-#include "main.h"
+#include "../main.h"

@@ -9,27 +9,40 @@
 #ifndef PIFOLAB_SP_PIFO_H
 #define PIFOLAB_SP_PIFO_H
 
-struct pf_sp_pifo state SEC(".data.state");
+struct parameters {
+	__s64 floor;	 /* the least bound */
+	__u32 push_down; /* PUSH_*: how bounds fall */
+	__u32 update_on_full;
+	__u32 push_down_first;
+	__u32 spare;
+};
+
+struct registers {
+	__s64 bounds[MAX_QUEUES];
+};
+
+const volatile struct parameters parameters SEC(".rodata.parameters");
+struct registers state SEC(".data.state");
 /* The bounds before a push-down that a drop takes back (`order = push-down-first`): no register of the algorithm. */
-struct pf_sp_pifo before SEC(".data.scratch");
+struct registers before SEC(".data.scratch");
 
 static __always_inline __s64 lowered(__s64 bound, __s64 by)
 {
 	__s64 least = (-9223372036854775807LL - 1) + by; /* `by` is not negative */
 	__s64 moved = bound < least ? -9223372036854775807LL - 1 : bound - by;
 
-	return moved < config.floor ? config.floor : moved;
+	return moved < parameters.floor ? parameters.floor : moved;
 }
 
 static __always_inline __s64 raised(__s64 bound)
 {
-	return bound < config.floor ? config.floor : bound;
+	return bound < parameters.floor ? parameters.floor : bound;
 }
 
 static __always_inline void push_down(__s64 rank, __s64 first)
 {
-	__s64 above = config.push_down == PUSH_QUEUE_BOUND ? rank : first;
-	__s64 by = config.push_down == PUSH_COST ? first - rank : config.push_down == PUSH_RANK ? rank : 1;
+	__s64 above = parameters.push_down == PUSH_QUEUE_BOUND ? rank : first;
+	__s64 by = parameters.push_down == PUSH_COST ? first - rank : parameters.push_down == PUSH_RANK ? rank : 1;
 
 #pragma clang loop unroll(disable)
 	for (__u32 queue = 1; queue < MAX_QUEUES; queue++) {
@@ -37,7 +50,7 @@ static __always_inline void push_down(__s64 rank, __s64 first)
 			break;
 		__s64 bound = state.bounds[queue];
 
-		if (config.push_down == PUSH_QUEUE_BOUND || config.push_down == PUSH_QUEUE_BOUND_OLD) {
+		if (parameters.push_down == PUSH_QUEUE_BOUND || parameters.push_down == PUSH_QUEUE_BOUND_OLD) {
 			state.bounds[queue] = raised(above);
 			above = bound;
 		} else {
@@ -50,15 +63,15 @@ static __always_inline void push_down(__s64 rank, __s64 first)
 static __always_inline void push_all_down(__s64 rank, __s64 first)
 {
 	push_down(rank, first);
-	if (config.push_down == PUSH_RANK)
+	if (parameters.push_down == PUSH_RANK)
 		state.bounds[0] = lowered(first, rank);
-	else if (config.push_down == PUSH_ONE)
+	else if (parameters.push_down == PUSH_ONE)
 		state.bounds[0] = lowered(first, 1);
 	else
 		state.bounds[0] = rank;
 }
 
-static __always_inline void copy(struct pf_sp_pifo *to, const struct pf_sp_pifo *from)
+static __always_inline void copy(struct registers *to, const struct registers *from)
 {
 #pragma clang loop unroll(disable)
 	for (__u32 queue = 0; queue < MAX_QUEUES; queue++) {
@@ -71,11 +84,11 @@ static __always_inline void copy(struct pf_sp_pifo *to, const struct pf_sp_pifo 
 static __always_inline struct decision decide(__u64 unsigned_rank, __u32 bytes)
 {
 	__s64 rank = unsigned_rank, first = state.bounds[0];
-	bool falls = config.push_down_first && rank < first;
+	bool falls = parameters.push_down_first && rank < first;
 	__u32 queue = 0;
 
 	if (falls) {
-		if (!config.update_on_full)
+		if (!parameters.update_on_full)
 			copy(&before, &state);
 		push_all_down(rank, first);
 	}
@@ -93,9 +106,9 @@ static __always_inline struct decision decide(__u64 unsigned_rank, __u32 bytes)
 	}
 	bool room = fits(queue, bytes);
 
-	if (room || config.update_on_full) {
+	if (room || parameters.update_on_full) {
 		state.bounds[queue] = rank;
-		if (queue == 0 && rank < first && !config.push_down_first)
+		if (queue == 0 && rank < first && !parameters.push_down_first)
 			push_down(rank, first);
 	} else if (falls) {
 		copy(&state, &before);

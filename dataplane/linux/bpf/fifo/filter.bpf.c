@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /* First in, first out: what the others are compared with. No state. */
-#include "occupancy.h"
-
-struct pf_fifo state SEC(".data.state");
+#include "../occupancy.h"
 
 static __always_inline struct decision decide(__u64 rank, __u32 bytes)
 {
 	return fits(0, bytes) ? admit(0) : drop_full(0);
 }
 
-#include "main.h"
+#include "../main.h"

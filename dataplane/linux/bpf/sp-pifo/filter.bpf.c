@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /* SP-PIFO in front of the kernel's queues. */
-#include "occupancy.h"
-#include "sp_pifo.h"
+#include "../occupancy.h"
+#include "decide.h"
 
-#include "main.h"
+#include "../main.h"

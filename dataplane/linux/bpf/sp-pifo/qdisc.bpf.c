@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /* SP-PIFO as a qdisc: the same decision as the filter's, over strict-priority queues of its own. */
-#include "qdisc.h"
+#include "../qdisc.h"
 
 static __u64 used[MAX_QUEUES]; /* units in each queue */
 
@@ -9,7 +9,7 @@ static __always_inline bool fits(__u32 queue, __u32 bytes)
 	return used[queue & (MAX_QUEUES - 1)] + units(bytes) <= config.capacity[queue & (MAX_QUEUES - 1)];
 }
 
-#include "../sp_pifo.h"
+#include "decide.h"
 
 SEC("struct_ops")
 int BPF_PROG(sp_pifo_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct bpf_sk_buff_ptr *to_free)

@@ -7,18 +7,27 @@
  *   count / held <= (C - c) / C / (1 - k)
  * is multiplied out to integers; user space refuses settings whose products need more than 64 bits.
  */
-#include "occupancy.h"
-#include "window.h"
+#include "../occupancy.h"
+#include "../window.h"
+
+struct parameters {
+	__u64 target;	/* C */
+	__u64 headroom; /* occupancy up to which every rank passes */
+	__u32 sample;	/* one packet in this many enters the window */
+	__u32 strict;	/* the test is <, not <= */
+};
+
+const volatile struct parameters parameters SEC(".rodata.parameters");
 
 static __always_inline void observe(__u64 rank)
 {
-	if (config.sample == 1) {
+	if (parameters.sample == 1) {
 		push_rank(rank);
 		return;
 	}
 	if (state.unsampled == 0) {
 		push_rank(rank);
-		state.unsampled = config.sample;
+		state.unsampled = parameters.sample;
 	}
 	state.unsampled--;
 }
@@ -27,28 +36,28 @@ static __always_inline bool passes(__u64 rank)
 {
 	__u64 held_packets = used(0);
 
-	if (held_packets <= config.headroom)
+	if (held_packets <= parameters.headroom)
 		return true;
 	/* Beyond the target the threshold is negative. */
-	if (held_packets > config.target)
+	if (held_packets > parameters.target)
 		return false;
-	__u64 left = count_lower(rank) * config.weight;
-	__u64 right = (config.target - held_packets) * (held() * config.scale);
+	__u64 left = count_lower(rank) * window.weight;
+	__u64 right = (parameters.target - held_packets) * (held() * window.scale);
 
-	return config.strict ? left < right : left <= right;
+	return parameters.strict ? left < right : left <= right;
 }
 
 static __always_inline struct decision decide(__u64 rank, __u32 bytes)
 {
-	if (!config.update_after)
+	if (!window.update_after)
 		observe(rank);
 	bool passed = passes(rank);
 
-	if (config.update_after)
+	if (window.update_after)
 		observe(rank);
 	if (!passed)
 		return drop_admission();
 	return fits(0, bytes) ? admit(0) : drop_full(0);
 }
 
-#include "main.h"
+#include "../main.h"

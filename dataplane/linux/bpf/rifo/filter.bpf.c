@@ -6,10 +6,35 @@
  * State as the paper counts it: three registers (Min, Max, counter). `pow2` is the switch: three logarithms (tables of
  * 15 masks there, comparisons here) and two tables of 256 products. `alg1` and `eq3` multiply exactly, to 128 bits.
  */
-#include "occupancy.h"
+#include "../occupancy.h"
 
-struct pf_rifo state SEC(".data.state");
-const volatile struct pf_products products SEC(".rodata.table");
+struct parameters {
+	__u64 tracking_range; /* T */
+	__u64 restart;	      /* where the counter restarts */
+	__u64 guaranteed;     /* alg1: floor(kB) */
+	__u64 sheltered;      /* eq3: (1-k)B times the denominator of k */
+	__u64 denominator;
+	__u32 mode;		  /* RIFO_* */
+	__u32 sheltered_exponent; /* pow2: of (1-k)B */
+	__u32 capacity_shift;	  /* pow2: by how much capacities are shifted to fit in 16 bits */
+	__u32 spare;
+};
+
+struct registers {
+	__u64 min;
+	__u64 max;
+	__u64 counter;
+};
+
+/* Products of powers of two: 2^(a+b) at 16 a + b. */
+struct table {
+	__u32 left[256];
+	__u32 right[256];
+};
+
+const volatile struct parameters parameters SEC(".rodata.parameters");
+const volatile struct table products SEC(".rodata.table");
+struct registers state SEC(".data.state");
 
 struct wide {
 	__u64 high;
@@ -70,12 +95,12 @@ static __always_inline bool passes_pow2(__u64 above, __u64 range, __u64 free)
 
 	above >>= shift;
 	range >>= shift;
-	free >>= config.capacity_shift;
+	free >>= parameters.capacity_shift;
 	if (above == 0)
 		return true;
 	if (free == 0)
 		return false;
-	__u64 left = config.sheltered_exponent << 4 | exponent(above);
+	__u64 left = parameters.sheltered_exponent << 4 | exponent(above);
 	__u64 right = exponent(range) << 4 | exponent(free);
 
 	/* The compiler knows how large they are and would leave the masks out, or make them in 32 bits: older verifiers need
@@ -90,19 +115,19 @@ static __always_inline bool passes(__u64 above, __u64 range)
 	__u64 in_queue = used(0);
 	__u64 free = in_queue < config.total ? config.total - in_queue : 0;
 
-	if (config.mode == RIFO_POW2)
+	if (parameters.mode == RIFO_POW2)
 		return passes_pow2(above, range, free);
-	if (config.mode == RIFO_EQ3)
-		return at_most(product(config.sheltered, above), product(free * config.denominator, range));
-	return in_queue <= config.guaranteed || at_most(product(above, config.total), product(free, range));
+	if (parameters.mode == RIFO_EQ3)
+		return at_most(product(parameters.sheltered, above), product(free * parameters.denominator, range));
+	return in_queue <= parameters.guaranteed || at_most(product(above, config.total), product(free, range));
 }
 
 static __always_inline void track(__u64 rank)
 {
-	if (state.counter == config.tracking_range) {
+	if (state.counter == parameters.tracking_range) {
 		state.min = rank;
 		state.max = rank;
-		state.counter = config.restart;
+		state.counter = parameters.restart;
 		return;
 	}
 	if (rank < state.min)
@@ -122,4 +147,4 @@ static __always_inline struct decision decide(__u64 rank, __u32 bytes)
 	return fits(0, bytes) ? admit(0) : drop_full(0);
 }
 
-#include "main.h"
+#include "../main.h"

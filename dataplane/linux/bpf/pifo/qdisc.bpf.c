@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /* The ideal PIFO (Sivaraman et al., SIGCOMM 2016) as a qdisc: a search tree by rank, first come first served among
  * equals. A full buffer pushes the packet out that would leave last; that may be the one that arrives. */
-#include "qdisc.h"
+#include "../qdisc.h"
 
 /* A tree of 2^32 packets is no deeper: a red-black tree's longest path is twice its shortest. */
 #define DEEPEST 64

@@ -1,0 +1,79 @@
+//! AIFO: `bpf/aifo`.
+
+use super::window::{self, Window};
+use super::{Case, PARAMETERS, Parameters, Program, STATE, object};
+use crate::Result;
+use crate::ebpf::intf::shared;
+use crate::ebpf::reader::{Memory, Reader};
+use crate::ebpf::settings::Settings;
+use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
+use pifolab_sched::params::{FromArgs, Info};
+use pifolab_sched::schedulers::{AifoParams, Arithmetic, Compare};
+use pifolab_units::Ratio;
+
+shared! {
+    /// `struct parameters`.
+    Frozen {
+        /// C.
+        target: u64,
+        /// Occupancy up to which every rank passes.
+        headroom: u64,
+        /// One packet in this many enters the window.
+        sample: u32,
+        /// `<` instead of `<=`.
+        strict: u32,
+    }
+}
+
+/// AIFO.
+pub struct Aifo;
+
+impl Program for Aifo {
+    fn info(&self) -> &'static Info {
+        &AifoParams::INFO
+    }
+
+    fn filter(&self) -> Option<&'static [u8]> {
+        object!("aifo.filter")
+    }
+
+    fn read(&self, reader: &mut Reader) -> Result<Memory> {
+        let queues = reader.buffer()?;
+        if reader.given::<Arithmetic>("arithmetic")? != Arithmetic::Exact {
+            return Err(reader.unsupported("floating-point arithmetic: arithmetic = exact is what it does"));
+        }
+        let target = reader.get(if queues.in_bytes { "target_bytes" } else { "target_packets" })?;
+        let target = target.unwrap_or(queues.total);
+        let k: Ratio = reader.given("k")?;
+        let parameters = Frozen {
+            target,
+            headroom: (u128::from(k.numerator()) * u128::from(target) / u128::from(k.denominator())) as u64,
+            sample: reader.given("sample")?,
+            strict: (reader.given::<Compare>("compare")? == Compare::Below).into(),
+        };
+        let (memory, slots) = window::read(reader, k, target, 1, 0)?;
+        Ok(memory.section(PARAMETERS, &parameters).registers(slots + 2, "window, its place, sampling counter"))
+    }
+
+    fn carry(&self, old: &dyn Maps, new: &Settings) -> Result<Option<Vec<u8>>> {
+        window::carry(old, new)
+    }
+
+    fn registers(&self, maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
+        let slots = maps.get::<window::Frozen>(window::WINDOW)?.slots as usize;
+        Ok(Registers::window(maps.get::<Window>(STATE)?.in_order(slots)))
+    }
+
+    fn variants(&self) -> &'static [Parameters] {
+        &[&[("window", "20")], &[("window", "1000"), ("sample", "3"), ("update", "after")]]
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        &[Case {
+            variant: "window 20, k = 0.1",
+            parameters: &[("window", "20"), ("k", "0.1")],
+            goal_ns: Some(200),
+            paper: "one register per window slot (section 4.4)",
+        }]
+    }
+}

@@ -1,0 +1,154 @@
+//! Exp-PIFO: `bpf/exp-pifo`.
+
+use super::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, object};
+use crate::Result;
+use crate::ebpf::intf::{MAX_QUEUES, Shared, shared};
+use crate::ebpf::reader::{Memory, Reader};
+use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
+use pifolab_sched::params::{FromArgs, Info};
+use pifolab_sched::schedulers::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
+use pifolab_sched::{Inspect, Packet, Scheduler};
+use pifolab_units::{Rank, Time};
+use serde_json::json;
+
+/// Values of a logarithm of a rank, however it is rounded.
+const EXPONENTS: usize = 64;
+
+shared! {
+    /// `struct parameters`.
+    Frozen {
+        /// The counter at which the window ends.
+        window_end: u64,
+        /// The smallest rank that matters.
+        r_min: u64,
+        /// Its logarithm.
+        r_min_exponent: u32,
+        /// Exponents are rounded up.
+        ceil: u32,
+        /// The mapping by bounds.
+        by_bounds: u32,
+        /// No meaning.
+        spare: u32,
+    }
+
+    /// `struct registers`.
+    Exponent {
+        /// Packets of the window.
+        counter: u64,
+        /// The exponent.
+        beta: u32,
+        /// No meaning.
+        spare: u32,
+    }
+
+    /// `struct table`.
+    Table {
+        /// The queue of each exponent (rows) and logarithm.
+        queue: [u8; EXPONENTS * EXPONENTS],
+        /// The largest rank of each queue, for each exponent (rows).
+        bounds: [u64; EXPONENTS * MAX_QUEUES],
+    }
+}
+
+/// Exp-PIFO.
+pub struct ExpPifo;
+
+impl Program for ExpPifo {
+    fn info(&self) -> &'static Info {
+        &ExpPifoParams::INFO
+    }
+
+    fn filter(&self) -> Option<&'static [u8]> {
+        object!("exp-pifo.filter")
+    }
+
+    fn read(&self, reader: &mut Reader) -> Result<Memory> {
+        let queues = reader.queues()?.count;
+        let r_min: u64 = reader.given("r_min")?;
+        let beyond = reader.given::<Reset>("reset")? == Reset::Gt;
+        let by_bounds = reader.given::<MappingKind>("mapping")? == MappingKind::Bounds;
+        let parameters = Frozen {
+            window_end: reader.given::<u64>("window_packets")? + u64::from(beyond),
+            r_min,
+            r_min_exponent: r_min.ilog2(),
+            ceil: (reader.given::<BetaRounding>("beta")? == BetaRounding::Ceil).into(),
+            by_bounds: by_bounds.into(),
+            spare: 0,
+        };
+        let mut table = Table::zeroed();
+        if by_bounds {
+            fill_bounds(&mut table, queues, r_min);
+        } else {
+            let beta0_is_last = reader.given::<BetaZero>("beta0")? == BetaZero::Last;
+            fill_queues(&mut table, queues, beta0_is_last);
+        }
+        let memory = Memory::with_registers(2, "beta, counter");
+        let memory = memory.section(PARAMETERS, &parameters).section(TABLE, &table).section(STATE, &Exponent::zeroed());
+        // A byte for each pair of exponent and logarithm.
+        Ok(memory.table_bytes((EXPONENTS * EXPONENTS) as u64))
+    }
+
+    fn registers(&self, maps: &dyn Maps, queues: &mut [QueueSnapshot]) -> Result<Registers> {
+        let Exponent { beta, counter, .. } = maps.get(STATE)?;
+        if maps.get::<Frozen>(PARAMETERS)?.by_bounds != 0 {
+            let table: Table = maps.get(TABLE)?;
+            let row = &table.bounds[(beta as usize % EXPONENTS) * MAX_QUEUES..];
+            let last = queues.len() - 1;
+            for (queue, bound) in queues[..last].iter_mut().zip(row) {
+                queue.bound = i64::try_from(*bound).ok();
+            }
+        }
+        let words = format!("beta {beta}, counter {counter}");
+        Ok(Registers::new(json!({ "exponent": { "beta": beta, "counter": counter } }), words))
+    }
+
+    fn variants(&self) -> &'static [Parameters] {
+        &[&[("queues", "8")], &[("queues", "8"), ("mapping", "bounds"), ("beta", "ceil")]]
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        &[Case {
+            variant: "C = 5000, 8 x 10 packets",
+            parameters: &[("queues", "8")],
+            goal_ns: None,
+            paper: "2 registers, 0.14 + 2.5 kB of tables, 6 stages (sections 1, 2.3)",
+        }]
+    }
+}
+
+/// min(M, ((x+1)(M-1)) div beta + 1), counted from 0.
+fn fill_queues(table: &mut Table, queues: usize, beta0_is_last: bool) {
+    let last = queues - 1;
+    for (beta, row) in table.queue.chunks_exact_mut(EXPONENTS).enumerate() {
+        for (x, queue) in row.iter_mut().enumerate() {
+            *queue = match beta {
+                0 if beta0_is_last => last,
+                0 => 0,
+                beta => ((x + 1) * last / beta).min(last),
+            } as u8;
+        }
+    }
+}
+
+/// The exact bounds of section 2.2, from the library: a fresh scheduler shown a rank of that exponent tells them.
+fn fill_bounds(table: &mut Table, queues: usize, r_min: u64) {
+    for (beta, row) in table.bounds.chunks_exact_mut(MAX_QUEUES).enumerate() {
+        let rank = (u128::from(r_min) << beta).min(u128::from(Rank::MAX.get())) as u64;
+        let mut scheduler = pifolab_sched::schedulers::ExpPifo::new(ExpPifoParams {
+            mapping: Mapping::Bounds,
+            beta: BetaRounding::Ceil,
+            reset: Reset::Gt,
+            r_min,
+            ..ExpPifoParams::uniform(queues, 1)
+        })
+        .expect("these parameters were accepted before");
+        let rank = Rank::new(rank).expect("at most the largest rank");
+        let _ = scheduler.enqueue(Packet { id: 0, flow: 0, size: 1, rank, arrival: Time::ZERO }, Time::ZERO);
+        // Exponents that no rank reaches are never looked up.
+        if scheduler.decider().beta() as usize == beta {
+            for (queue, bound) in row.iter_mut().enumerate().take(queues - 1) {
+                *bound = scheduler.queue_bound(queue).expect("a queue before the last has a bound") as u64;
+            }
+        }
+    }
+}

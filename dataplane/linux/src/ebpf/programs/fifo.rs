@@ -1,0 +1,38 @@
+//! FIFO: `bpf/fifo`.
+
+use super::{Case, Parameters, Program, object};
+use crate::Result;
+use crate::ebpf::reader::{Memory, Reader};
+use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
+use pifolab_sched::params::{FromArgs, Info};
+use pifolab_sched::schedulers::FifoParams;
+
+/// First in, first out.
+pub struct Fifo;
+
+impl Program for Fifo {
+    fn info(&self) -> &'static Info {
+        &FifoParams::INFO
+    }
+
+    fn filter(&self) -> Option<&'static [u8]> {
+        object!("fifo.filter")
+    }
+
+    fn read(&self, reader: &mut Reader) -> Result<Memory> {
+        reader.buffer()?;
+        Ok(Memory::default())
+    }
+
+    fn registers(&self, _maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
+        Ok(Registers::bounds())
+    }
+
+    fn variants(&self) -> &'static [Parameters] {
+        &[&[], &[("capacity_bytes", "90000")]]
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        &[Case { variant: "80 packets", parameters: &[], goal_ns: None, paper: "" }]
+    }
+}

@@ -1,0 +1,30 @@
+//! The ideal PIFO, as a qdisc only: `bpf/pifo`. Queues that are first in, first out cannot be one.
+
+use super::{Program, object};
+use crate::Result;
+use crate::ebpf::reader::{Memory, Reader};
+use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
+use pifolab_sched::params::{FromArgs, Info};
+use pifolab_sched::schedulers::PifoParams;
+
+/// The ideal PIFO.
+pub struct Pifo;
+
+impl Program for Pifo {
+    fn info(&self) -> &'static Info {
+        &PifoParams::INFO
+    }
+
+    fn qdisc(&self) -> Option<&'static [u8]> {
+        object!("pifo.qdisc")
+    }
+
+    fn read(&self, reader: &mut Reader) -> Result<Memory> {
+        reader.buffer()?;
+        Ok(Memory::default())
+    }
+
+    fn registers(&self, _maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
+        Ok(Registers::bounds())
+    }
+}

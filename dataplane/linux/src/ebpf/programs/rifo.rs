@@ -1,0 +1,128 @@
+//! RIFO: `bpf/rifo`.
+
+use super::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, object};
+use crate::Result;
+use crate::ebpf::intf::shared;
+use crate::ebpf::reader::{Memory, Reader};
+use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
+use pifolab_params::Choice;
+use pifolab_sched::params::{FromArgs, Info};
+use pifolab_sched::schedulers::{RifoMode, RifoParams};
+use pifolab_units::Ratio;
+use serde_json::json;
+
+shared! {
+    /// `struct parameters`.
+    Frozen {
+        /// T.
+        tracking_range: u64,
+        /// Where the counter restarts.
+        restart: u64,
+        /// alg1: floor(kB).
+        guaranteed: u64,
+        /// eq3: (1-k)B times the denominator of k.
+        sheltered: u64,
+        /// eq3: the denominator of k.
+        denominator: u64,
+        /// The test.
+        mode: u32,
+        /// pow2: the exponent of (1-k)B.
+        sheltered_exponent: u32,
+        /// pow2: by how much capacities are shifted to fit in 16 bits.
+        capacity_shift: u32,
+        /// No meaning.
+        spare: u32,
+    }
+
+    /// `struct registers`.
+    Range {
+        /// Min.
+        min: u64,
+        /// Max.
+        max: u64,
+        /// Packets of the tracking range.
+        counter: u64,
+    }
+
+    /// `struct table`.
+    Products {
+        /// 2^(exponent of (1-k)B + exponent of r - Min).
+        left: [u32; 256],
+        /// 2^(exponent of Max - Min + exponent of B - l).
+        right: [u32; 256],
+    }
+}
+
+/// RIFO.
+pub struct Rifo;
+
+impl Program for Rifo {
+    fn info(&self) -> &'static Info {
+        &RifoParams::INFO
+    }
+
+    fn filter(&self) -> Option<&'static [u8]> {
+        object!("rifo.filter")
+    }
+
+    fn read(&self, reader: &mut Reader) -> Result<Memory> {
+        let queues = reader.buffer()?;
+        reader.refuse_late_lengths()?;
+        let (k, total) = (reader.given::<Ratio>("k")?, u128::from(queues.total));
+        let (numerator, denominator) = (u128::from(k.numerator()), u128::from(k.denominator()));
+        let sheltered = (denominator - numerator) * total;
+        let mode: RifoMode = reader.given("mode")?;
+        let exact = if mode == RifoMode::Eq3 { u64::try_from(sheltered) } else { Ok(0) };
+        let exact = exact.map_err(|_| {
+            reader.unsupported(format!("arithmetic beyond 64 bits: capacity x {denominator} is too large"))
+        })?;
+        // (1-k)B as the nearest power of two, ties the lower one, at least 1; operands beyond 16 bits are shifted.
+        let shift = (u64::BITS - queues.total.leading_zeros()).saturating_sub(16);
+        let floor = (sheltered / denominator).checked_ilog2().unwrap_or(0);
+        let nearest = floor + u32::from(2 * sheltered > (3 * denominator) << floor);
+        let parameters = Frozen {
+            tracking_range: reader.given("tracking_range_packets")?,
+            restart: reader.given("reset_counter")?,
+            guaranteed: (numerator * total / denominator) as u64,
+            sheltered: exact,
+            denominator: if mode == RifoMode::Eq3 { denominator as u64 } else { 0 },
+            mode: mode.code(),
+            sheltered_exponent: nearest.saturating_sub(shift).min(15),
+            capacity_shift: shift,
+            spare: 0,
+        };
+        let products = std::array::from_fn(|pair| 1 << ((pair >> 4) + (pair & 15)));
+        let memory = Memory::with_registers(3, "Min, Max, counter")
+            .section(PARAMETERS, &parameters)
+            .section(TABLE, &Products { left: products, right: products })
+            .section(STATE, &Range { min: u64::MAX, max: 0, counter: 0 });
+        // The products; exponents are found by comparison instead of a ternary match.
+        Ok(if mode == RifoMode::Pow2 { memory.table_bytes(size_of::<Products>() as u64) } else { memory })
+    }
+
+    fn registers(&self, maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
+        let Range { min, max, counter } = maps.get(STATE)?;
+        let (min, max) = if min <= max { (Some(min), Some(max)) } else { (None, None) };
+        let words = match (min, max) {
+            (Some(min), Some(max)) => format!("Min {min}, Max {max}, counter {counter}"),
+            _ => format!("no rank seen, counter {counter}"),
+        };
+        Ok(Registers::new(json!({ "range": { "min": min, "max": max, "counter": counter } }), words))
+    }
+
+    fn variants(&self) -> &'static [Parameters] {
+        &[&[("mode", "alg1")], &[("mode", "eq3")], &[("mode", "pow2")]]
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        &[
+            Case {
+                variant: "pow2, T = 500, k = 0.1",
+                parameters: &[("mode", "pow2")],
+                goal_ns: Some(200),
+                paper: "3 registers, 1226.5 bytes of tables, 5 stages (sections I, V)",
+            },
+            Case { variant: "alg1, T = 500, k = 0.1", parameters: &[("mode", "alg1")], goal_ns: Some(200), paper: "" },
+        ]
+    }
+}

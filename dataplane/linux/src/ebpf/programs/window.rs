@@ -1,0 +1,107 @@
+//! The sliding window of AIFO and PACKS, and its quantile test: `bpf/window.h`.
+
+use super::STATE;
+use crate::Result;
+use crate::ebpf::intf::{EMPTY_SLOT, MAX_WINDOW, Shared, shared};
+use crate::ebpf::reader::{Memory, Reader};
+use crate::ebpf::settings::Settings;
+use crate::ebpf::snapshot::Maps;
+use pifolab_sched::schedulers::{Quantile, Update};
+use pifolab_units::Ratio;
+
+/// The frozen parameters of the window.
+pub const WINDOW: &str = ".rodata.window";
+
+shared! {
+    /// `struct window_parameters`.
+    Frozen {
+        /// What one counted rank weighs in the quantile test.
+        weight: u64,
+        /// The denominator of k.
+        scale: u64,
+        /// Added to every rank held.
+        shift: i64,
+        /// Slots of the window.
+        slots: u32,
+        /// Equal ranks count.
+        lower_or_equal: u32,
+        /// The rank enters the window after its quantile is taken.
+        update_after: u32,
+        /// No meaning.
+        spare: u32,
+    }
+
+    /// `struct window_registers`.
+    Window {
+        /// The ranks, in a ring.
+        ranks: [u64; MAX_WINDOW],
+        /// The slot of the next rank.
+        next: u32,
+        /// Ranks held.
+        held: u32,
+        /// Packets until the next one that enters.
+        unsampled: u32,
+        /// No meaning.
+        spare: u32,
+        /// The highest rank seen.
+        highest: u64,
+    }
+}
+
+impl Window {
+    /// A window of `slots` slots that holds the newest of `ranks`, oldest first; what else there is to know as in `old`.
+    pub fn holding(ranks: &[u64], slots: usize, old: &Self) -> Self {
+        let newest = &ranks[ranks.len().saturating_sub(slots)..];
+        let mut state = Self { ranks: [EMPTY_SLOT; MAX_WINDOW], ..*old };
+        state.ranks[..newest.len()].copy_from_slice(newest);
+        state.held = newest.len() as u32;
+        state.next = if newest.len() == slots { 0 } else { newest.len() as u32 };
+        state
+    }
+
+    /// The ranks of a window of `slots` slots, oldest first.
+    pub fn in_order(&self, slots: usize) -> Vec<u64> {
+        let (held, next) = (self.held as usize, self.next as usize);
+        let start = if held < slots { 0 } else { next };
+        (0..held).map(|place| self.ranks[(start + place) % slots]).collect()
+    }
+}
+
+/// Reads the window, and the quantile test with `k` over `total` units cut into `parts`; ranks are shifted by `shift`. Says how many
+/// slots the window has, too.
+pub(super) fn read(reader: &mut Reader, k: Ratio, total: u64, parts: u64, shift: i64) -> Result<(Memory, u64)> {
+    reader.refuse_late_lengths()?;
+    let slots: u64 = reader.given("window")?;
+    if slots > MAX_WINDOW as u64 {
+        return Err(reader.unsupported(format!("window of more than {MAX_WINDOW} ranks, and {slots} were asked for")));
+    }
+    // The largest product of the test: |W| * B * n * the denominator of k.
+    let largest = u128::from(slots) * u128::from(total) * u128::from(parts) * u128::from(k.denominator());
+    if largest > u128::from(u64::MAX) {
+        return Err(reader.unsupported(format!(
+            "arithmetic beyond 64 bits: window {slots} x capacity {total} x {parts} x denominator {} of k is too large",
+            k.denominator()
+        )));
+    }
+    let parameters = Frozen {
+        weight: total * parts * (k.denominator() - k.numerator()),
+        scale: k.denominator(),
+        shift,
+        slots: slots as u32,
+        lower_or_equal: (reader.given::<Quantile>("quantile")? == Quantile::LowerOrEqual).into(),
+        update_after: (reader.given::<Update>("update")? == Update::After).into(),
+        spare: 0,
+    };
+    let start: Vec<u64> = reader.get("start_window")?.unwrap_or_default();
+    let mut state = Window::holding(&start, slots as usize, &Window::zeroed());
+    state.highest = start.iter().max().copied().unwrap_or(0);
+    Ok((Memory::default().section(WINDOW, &parameters).section(STATE, &state), slots))
+}
+
+/// What the window holds, in one of another size. What arrives until the new program takes over is missing in it.
+pub(super) fn carry(old: &dyn Maps, new: &Settings) -> Result<Option<Vec<u8>>> {
+    let state: Window = old.get(STATE)?;
+    let ranks = state.in_order(old.get::<Frozen>(WINDOW)?.slots as usize);
+    let slots = new.memory.get::<Frozen>(WINDOW)?.slots as usize;
+    Ok(Some(Window::holding(&ranks, slots, &state).bytes().to_vec()))
+}
