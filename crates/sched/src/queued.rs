@@ -210,7 +210,7 @@ mod tests {
             }
         };
         let mut refused = 0;
-        for _ in 0..1000 {
+        for _ in 0..pifolab_testkit::steps(1000, 250) {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let rank = (state >> 57) as u32;
             if let Err(queue) = offer(&mut scheduler, rank) {
@@ -219,7 +219,7 @@ mod tests {
                 assert_eq!(offer(&mut scheduler, rank).ok(), queue, "rank {rank}");
             }
         }
-        assert!(refused > 100, "{refused} were refused");
+        assert!(refused > pifolab_testkit::steps(100, 20), "{refused} were refused");
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
     {
         let (mut stores, mut passes) = (Twin(build()), Twin(build()));
         let (mut state, mut passed, mut refused) = (1u64, 0, 0);
-        for id in 0..20_000 {
+        for id in 0..pifolab_testkit::steps(20_000, 300) {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let draw = (state >> 33) as u32;
             let packet = || Packet {
@@ -270,7 +270,7 @@ mod tests {
                 assert_eq!(stores.0.dequeue(Time::ZERO), passes.0.dequeue(Time::ZERO));
             }
         }
-        assert!(passed > 100 && refused > 0, "{passed} passed, {refused} were refused");
+        assert!(passed > pifolab_testkit::steps(100, 5) && refused > 0, "{passed} passed, {refused} were refused");
     }
 
     struct Twin<S>(S);

@@ -210,7 +210,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Ranks held. Under Miri, which interprets, a few leaves.
-    const MOST: usize = if cfg!(miri) { 150 } else { 1000 };
+    const MOST: usize = if cfg!(miri) { 100 } else { 1000 };
 
     proptest! {
         #![proptest_config(pifolab_testkit::cases(40))]

@@ -25,3 +25,8 @@ pub fn cases(cases: u32) -> proptest::test_runner::Config {
     let cases = if cfg!(miri) { cases.min(2) } else { cases };
     proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() }
 }
+
+/// The steps of a test that loops: `few` under Miri, which interprets and takes about a thousand times as long.
+pub const fn steps(usual: u64, few: u64) -> u64 {
+    if cfg!(miri) { few } else { usual }
+}

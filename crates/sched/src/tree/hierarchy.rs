@@ -281,21 +281,22 @@ mod tests {
 
     #[test]
     fn a_hierarchy_of_ten_thousand_nodes_becomes_a_tree_that_serves_every_flow() {
+        let nodes = pifolab_testkit::steps(10_000, 300);
         // Each node has three nodes below, as far as there are, and a flow of its own.
         let mut text = String::new();
-        for name in 0..10_000u64 {
+        for name in 0..nodes {
             let policy = if name % 2 == 0 { "WFQ" } else { "SP" };
             write!(text, "{name} {policy} {{{name}, false, {}}}", 1 + name % 7).unwrap();
-            for child in (3 * name + 1..=3 * name + 3).filter(|child| *child < 10_000) {
+            for child in (3 * name + 1..=3 * name + 3).filter(|child| *child < nodes) {
                 write!(text, " {{{child}, true, {}}}", 1 + child % 5).unwrap();
             }
             text.push('\n');
         }
         let hierarchy = Hierarchy::parse(&text).unwrap();
-        assert_eq!((hierarchy.len(), hierarchy.flows().len()), (10_000, 10_000));
+        assert_eq!((hierarchy.len(), hierarchy.flows().len()), (nodes as usize, nodes as usize));
         assert_eq!(hierarchy.path_of(13), Some(alloc::vec![0, 1, 4, 13]));
         let mut tree = hierarchy.node::<Packet>().build().unwrap();
-        for flow in 0..10_000 {
+        for flow in 0..nodes {
             let packet = Packet { id: flow, flow: flow as u32, size: 100, rank: Rank::ZERO, arrival: Time::ZERO };
             assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
         }
@@ -303,7 +304,7 @@ mod tests {
         while let Dequeued::Packet { packet, .. } = tree.dequeue(Time::ZERO) {
             served.insert(packet.flow);
         }
-        assert_eq!(served.len(), 10_000);
+        assert_eq!(served.len() as u64, nodes);
     }
 
     #[test]

@@ -174,7 +174,7 @@ mod tests {
         for children in [1u32, 2, 3, 5, 64, 100] {
             let (mut order, mut plain, mut state) = (ExactOrder::new(children as usize), Plain::default(), 7u64);
             let mut asleep: Vec<u32> = Vec::new();
-            for _ in 0..20_000 {
+            for _ in 0..pifolab_testkit::steps(20_000, 300) {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let draw = state >> 33;
                 let child = (draw % u64::from(children)) as u32;

@@ -162,7 +162,7 @@ mod tests {
                 let rate = Rate::from_bps(bps).unwrap();
                 let mut bucket = Bucket::new(TokenBucket { rate, burst: Bytes(burst) });
                 let (mut now, mut releases, mut largest) = (0, Vec::new(), 0);
-                for _ in 0..300 {
+                for _ in 0..pifolab_testkit::steps(300, 30) {
                     let size = 1 + draw(9_000) as u32;
                     now += draw(2) * draw(u64::from(size) * 24 * 1_000_000_000_000 / bps + 1);
                     largest = largest.max(u64::from(size));
