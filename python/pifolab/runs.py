@@ -150,8 +150,10 @@ class Run:
         """What the scenario says that it is about."""
         return str(self.manifest["spec"].get("description") or "")
 
-    def save(self, folder: str | os.PathLike[str], *, figures: bool = True, report: bool | None = None) -> Path:
-        """Write manifest.json, summary.json, a Parquet file per table, figures/ and report.html to `folder`.
+    def save(
+        self, folder: str | os.PathLike[str], *, figures: bool = True, captures: bool = True, report: bool | None = None
+    ) -> Path:
+        """Write manifest.json, summary.json, a Parquet file per table, packets/, figures/ and report.html to `folder`.
 
         Parameters
         ----------
@@ -159,10 +161,11 @@ class Run:
             Where to write; it does not exist yet, or is empty.
         figures : bool
             Whether to draw figures, which takes seconds.
+        captures : bool
+            Whether to write a packet log also as packets/*.pcapng, one for each scheduler, seed and port: about four
+            seconds for a million rows.
         report : bool, optional
             Whether to write report.html, with the figures that there are. Default: with figures.
-
-        A packet log is also written as captures, packets/*.pcapng, one for each scheduler, seed and port.
 
         The folder appears when all of it is written; until then there is a hidden one beside it.
 
@@ -182,7 +185,7 @@ class Run:
                 with writing(unfinished / f"{name}.parquet") as file:
                     _write_parquet(file, frame, self.manifest)
             log = self.tables.get("packet_log")
-            if log is not None and log.height:
+            if captures and log is not None and log.height:
                 from pifolab.pcapng import write_captures
 
                 udp = self.manifest["spec"]["transport"]["name"] == "udp"

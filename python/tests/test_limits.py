@@ -73,6 +73,25 @@ def test_advise_ends_with_one_ctrl_c_and_advises_nothing(tmp_path: Path, stage: 
     assert list(temporary.iterdir()) == []
 
 
+def test_ctrl_c_while_modules_are_loaded_is_one_line():
+    code = """
+import builtins, sys
+
+load = builtins.__import__
+
+def interrupted(name, *rest, **more):
+    if name == "pifolab.cli.commands":
+        raise KeyboardInterrupt
+    return load(name, *rest, **more)
+
+builtins.__import__ = interrupted
+from pifolab.cli import main
+sys.exit(main(["list", "schedulers"]))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS_S, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "pifolab: interrupted\n")
+
+
 def test_the_demo_shows_no_table_of_a_part(tmp_path: Path):
     with Running("demo", cwd=tmp_path) as running:
         # The motivating example has been told, the runs have begun.
@@ -371,6 +390,14 @@ PATHS: dict[str, Callable[[], str]] = {
     "a thousand queues at each port": lambda: (
         NETWORK.replace("STARTS", "2_000_000")
         + '[[scheduler]]\nname = "sp-pifo"\nqueues = 1024\nqueue_capacity_packets = 80\n'
+    ),
+    "a window and a long queue on one link": lambda: (
+        LINK.replace("duration_ms = 1", "duration_s = 2").replace("rate_gbps = 11", "rate_gbps = 30")
+        + 'scheduler = [{ name = "aifo", window = 3_000_000, capacity_packets = 2_000_000, k = 0.9 }]\n'
+    ),
+    "a million flows on one link": lambda: (
+        LINK.replace("duration_ms = 1", "duration_s = 2").replace("size_bytes", "flows = 1_000_000, size_bytes")
+        + 'scheduler = [{ name = "afq" }]\n'
     ),
     "samples of a network": lambda: (
         NETWORK.replace("STARTS", "2_000_000")

@@ -140,7 +140,8 @@ class Interrupts(pifolab.PythonObserver):
 
 def test_ctrl_c_keeps_what_is_complete_and_marks_it_partial(tmp_path: Path):
     long = SCENARIO.replace("duration_ms = 2", "duration_s = 1000").replace("load = 0.9", "load = 0.002")
-    (tmp_path / "long.toml").write_text(long.split("[record]")[0] + '[[scheduler]]\nname = "pifo"\n')
+    record = '[record]\npacket_log = ["leaf0->spine0"]\n[[scheduler]]\nname = "pifo"\n'
+    (tmp_path / "long.toml").write_text(long.split("[record]")[0] + record)
     # The signal comes when some flows are complete, however slow the machine is.
     (tmp_path / "interrupts.py").write_text(INTERRUPTS)
     command = [Path(sys.executable).with_name("pifolab"), "run", "long.toml", "--python", "interrupts.py"]
@@ -151,6 +152,14 @@ def test_ctrl_c_keeps_what_is_complete_and_marks_it_partial(tmp_path: Path):
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
     assert manifest["partial"] is True
     assert "PARTIAL" in (tmp_path / "run/report.html").read_text()
+    assert pl.read_parquet(tmp_path / "run/packet_log.parquet").height > 0
+    # These take long to write.
+    assert not (tmp_path / "run/packets").exists()
+    assert not (tmp_path / "run/figures").exists()
     rows = pl.read_parquet(tmp_path / "run/schedulers.parquet")
     assert 0 < rows["completed_flows"].item() < rows["flows"].item()
     assert rows["end_ns"].item() < 1000 * 10**9
+    # Flows that never started have no row.
+    starts = pl.read_parquet(tmp_path / "run/flows.parquet")["start_ns"]
+    assert 0 < len(starts) < rows["flows"].item()
+    assert starts.max() <= rows["end_ns"].item()

@@ -331,6 +331,7 @@ def test_clusters_that_are_not_there_are_one_line(
         errors = capfd.readouterr().err
         assert errors.startswith(f"pifolab: {message}")
         assert errors.count("\n") == 1
+        assert not Path("store").exists()
 
 
 def test_dry_run_lists_runs_and_estimates_and_runs_nothing(folder: Path, capsys: pytest.CaptureFixture[str]):

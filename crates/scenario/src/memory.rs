@@ -6,6 +6,7 @@
 
 use crate::error::SpecError;
 use crate::machine::size;
+use crate::registry;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::schedulers::SchedulerSpec;
@@ -20,6 +21,10 @@ const FLOW: f64 = 64.0;
 /// Bytes for a flow under one scheduler: its state, its result, and its row in the tables, which is there twice while it is
 /// handed over to Python.
 const FLOW_RUN: f64 = 900.0;
+/// Bytes for a flow on one link under one scheduler: in its observers, and its row in the tables, which is there twice.
+const LINK_FLOW_RUN: f64 = 300.0;
+/// Bytes of what a scheduler knows of a flow, at each port.
+const FLOW_STATE: f64 = 8.0;
 /// Bytes for a flow of a trace: its name, its number under that name, and its size.
 const FLOW_NAME: f64 = 200.0;
 /// Bytes for a packet of a trace that is kept; vectors grow by doubling.
@@ -30,11 +35,15 @@ const DECODER: f64 = 1e6;
 const PORT_RUN: f64 = 1_500.0;
 /// Bytes for what a host has under way: packets and their events.
 const HOST: f64 = 64.0 * 1024.0;
-/// Bytes of a scheduler besides its queues: a window of ranks, counters.
+/// Bytes of a scheduler besides its queues and its window.
 const SCHEDULER: f64 = 4.0 * 1024.0;
 /// Bytes of a queue without packets, and of a place for a packet.
 const QUEUE: f64 = 64.0;
 const PLACE: f64 = 32.0;
+/// Bytes of a rank in a window.
+const WINDOW_RANK: f64 = 24.0;
+/// Bytes of a packet that waits on one link: in its queue, which grows by doubling, and in the observers.
+const WAITING: f64 = 120.0;
 /// Places that a queue has from the start at most.
 const FIRST_PLACES: f64 = 1024.0;
 /// Bytes of the observers of one link: arrays over the bins of all ranks and waits.
@@ -72,8 +81,16 @@ impl Memory {
             topology.links.iter().filter(|link| link.from < topology.hosts).map(|link| link.to).collect();
         let routes = f64::from(topology.nodes) * gates.len() as f64 * 8.0;
         let hosts = f64::from(topology.hosts);
-        let queues: f64 = spec.schedulers.iter().map(state_of).sum();
-        let state = schedulers * (ports * PORT_RUN + hosts * HOST + routes) + (ports - hosts).max(0.0) * queues;
+        let switch_ports = (ports - hosts).max(0.0);
+        // Each segment and its acknowledgement pass at most six ports.
+        let segments = bytes / f64::from(spec.segment_bytes()) + flows;
+        let passed = 12.0 * segments;
+        let at_ports = |scheduler: &SchedulerSpec| {
+            let windows = (switch_ports * window_of(scheduler)).min(passed) * WINDOW_RANK;
+            switch_ports * (state_of(scheduler) + flow_state_of(scheduler, flows)) + windows
+        };
+        let state =
+            schedulers * (ports * PORT_RUN + hosts * HOST + routes) + spec.schedulers.iter().map(at_ports).sum::<f64>();
         let records = spec.record.as_ref().map_or(0.0, |record| {
             let rows = record.max_rows as f64;
             let length = spec.end.as_ps() as f64;
@@ -81,10 +98,8 @@ impl Memory {
                 let each = rows.min(length / interval.as_ps() as f64 + 1.0);
                 ports.len() as f64 * each * (SAMPLE + spec.most_queues() * QUEUE_SAMPLE)
             });
-            // Each segment and its acknowledgement is enqueued and dequeued at each port of its way.
-            let segments = bytes / f64::from(spec.segment_bytes()) + flows;
             let share = |part: usize, all: f64| (part as f64 / all.max(1.0)).min(1.0);
-            let logged = rows.min(24.0 * segments * share(record.log.len(), ports)) * LOGGED;
+            let logged = rows.min(2.0 * passed * share(record.log.len(), ports)) * LOGGED;
             let arrivals = rows.min(segments * share(record.arrivals.len(), hosts)) * ARRIVAL;
             let throughput = record.throughput.map_or(0.0, |_| rows.min(segments) * INTERVAL + segments / 8.0);
             schedulers * (samples + logged + arrivals + throughput)
@@ -125,8 +140,17 @@ impl Memory {
             .map_or(0.0, |interval| (flows * (length / interval.as_ps() as f64 + 1.0)).min(most) * INTERVAL);
         let queues = |scheduler: &SchedulerSpec| scheduler.resolved["built"]["queues"].as_f64().unwrap_or(1.0);
         let rows = spec.schedulers.iter().map(|scheduler| samples * (SAMPLE + queues(scheduler) * QUEUE_SAMPLE));
-        let records = rows.sum::<f64>() + schedulers * (OBSERVERS + flows * FLOW_RUN + windows + intervals);
-        Self { input, state: spec.schedulers.iter().map(state_of).sum(), records }
+        let records = rows.sum::<f64>() + schedulers * (OBSERVERS + flows * LINK_FLOW_RUN + windows + intervals);
+        let left = spec.expected_left();
+        let state = spec.schedulers.iter().map(|scheduler| {
+            let waiting = match scheduler.capacity() {
+                Some(Capacity::Packets(places)) => left.min(f64::from(places)),
+                _ => left,
+            };
+            let window = window_of(scheduler).min(most) * WINDOW_RANK;
+            state_of(scheduler) + flow_state_of(scheduler, flows) + waiting * WAITING + window
+        });
+        Self { input, state: state.sum(), records }
     }
 
     /// All of it.
@@ -158,6 +182,17 @@ fn state_of(scheduler: &SchedulerSpec) -> f64 {
     let queues = scheduler.resolved["built"]["queues"].as_f64().unwrap_or(1.0);
     let places = (f64::from(packets) / queues + 1.0).log2().ceil().exp2();
     SCHEDULER + queues * (QUEUE + places.min(FIRST_PLACES) * PLACE)
+}
+
+/// The ranks that its window holds when it is full.
+fn window_of(scheduler: &SchedulerSpec) -> f64 {
+    scheduler.resolved["window"].as_f64().unwrap_or(0.0)
+}
+
+/// Bytes of what one scheduler knows of so many flows.
+fn flow_state_of(scheduler: &SchedulerSpec, flows: f64) -> f64 {
+    let reads_flows = registry::find_scheduler(&scheduler.chosen.name).is_ok_and(|entry| entry.traits.reads_flows);
+    if reads_flows { flows * FLOW_STATE } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -234,8 +269,8 @@ mod tests {
         };
         // A million packets, 10,000 samples of 1024 queues.
         let rows = 10_001.0 * (SAMPLE + 1024.0 * QUEUE_SAMPLE);
-        assert_eq!(of(&[]).records, rows + OBSERVERS + FLOW_RUN);
-        assert_eq!(of(&[("metrics.max_samples", "0")]).records, OBSERVERS + FLOW_RUN);
+        assert_eq!(of(&[]).records, rows + OBSERVERS + LINK_FLOW_RUN);
+        assert_eq!(of(&[("metrics.max_samples", "0")]).records, OBSERVERS + LINK_FLOW_RUN);
         let error = read_text(
             text,
             "x.toml",
@@ -247,6 +282,26 @@ mod tests {
         .run(1, 1, &(), &mut |_| std::ops::ControlFlow::Continue(()));
         let message = error.unwrap_err().to_string();
         assert!(message.starts_with("x.toml: the run: would need about 13.9"), "{message}");
+    }
+
+    #[test]
+    fn windows_flows_and_packets_that_wait_are_counted() {
+        let text = "link = { rate_gbps = 10 }\nduration_s = 1\n\
+                    scheduler = [{ name = \"aifo\", window = 100_000, capacity_packets = 1000 }]\n\
+                    workload = { arrivals = \"constant\", rate_gbps = 12, size_bytes = 1000, ranks = \"uniform\" }";
+        let state = |overrides: &[(&str, &str)]| {
+            let keys: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            read_text(text, "x.toml", &keys, None, &()).unwrap().memory(1).state
+        };
+        // One queue: 1024 places, of which all are taken at the end: 250,000 packets more arrive than leave.
+        let places = SCHEDULER + QUEUE + 1024.0 * PLACE;
+        assert_eq!(state(&[]), places + 1000.0 * WAITING + 100_000.0 * WINDOW_RANK);
+        // A million and a half of packets arrive.
+        let large = state(&[("scheduler.0.window", "10_000_000"), ("scheduler.0.capacity_packets", "1_000_000")]);
+        assert_eq!(large, places + 250_000.0 * WAITING + 1_500_000.0 * WINDOW_RANK);
+        assert_eq!(state(&[("workload.rate_gbps", "9")]), places + 100_000.0 * WINDOW_RANK);
+        let flows = [("scheduler", "[{ name = \"afq\" }]"), ("workload.flows", "1_000_000")];
+        assert!(state(&flows) - state(&flows[..1]) == 999_999.0 * FLOW_STATE);
     }
 
     #[test]

@@ -300,3 +300,18 @@ fn the_tables_of_a_run_are_known_before_it() {
     assert_eq!(shape(&before), shape(&report.tables));
     assert_eq!(before.iter().find(|table| table.name == "flows").unwrap().rows(), 0, "no flow started");
 }
+
+#[test]
+fn an_interrupted_run_has_a_row_for_each_flow_that_had_started() {
+    // A million flows, interrupted as soon as some simulated time has passed.
+    let overrides = [("duration_s", "1000"), ("workload.flows.load", "0.00005"), ("workload.flows.size_bytes", "50")];
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let text = FABRIC.replace("duration_ms = 5\n", "");
+    let report = run_text(&text, "net.toml", &overrides, None, 1, &(), &mut |state| {
+        state.network.is_none_or(|network| network.simulated_s == 0.0)
+    });
+    let report = report.unwrap();
+    assert!(report.partial);
+    let (ends, starts) = (integers(&report, "schedulers", "end_ns"), integers(&report, "flows", "start_ns"));
+    assert!(starts.len() < 900_000 && ends.iter().any(|end| starts.iter().all(|start| start <= end)));
+}

@@ -242,7 +242,7 @@ mod tests {
 
     fn ops(ranks: impl Strategy<Value = u64> + 'static) -> impl Strategy<Value = Vec<Op>> {
         let op = prop_oneof![5 => ranks.prop_map(Op::Insert), 1 => Just(Op::First), 1 => Just(Op::Last)];
-        proptest::collection::vec(op, 0..if cfg!(miri) { 600 } else { 1500 })
+        proptest::collection::vec(op, 0..pifolab_testkit::steps(1500, 150) as usize)
     }
 
     /// Against a sorted list of (rank, arrival).

@@ -20,10 +20,15 @@ pub use oracle::Oracle;
 pub use settings::Settings;
 pub use source::Source;
 
-/// The settings of a property test: so many cases, few under Miri, which interprets, and no file of failures.
+/// The settings of a property test: so many cases, and no file of failures. Under Miri, which interprets, few of them, and
+/// random numbers of the cheap kind.
 pub fn cases(cases: u32) -> proptest::test_runner::Config {
-    let cases = if cfg!(miri) { cases.min(2) } else { cases };
-    proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() }
+    let config = proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() };
+    if cfg!(miri) {
+        let rng_algorithm = proptest::test_runner::RngAlgorithm::XorShift;
+        return proptest::test_runner::Config { cases: cases.min(2), rng_algorithm, ..config };
+    }
+    config
 }
 
 /// The steps of a test that loops: `few` under Miri, which interprets and takes about a thousand times as long.

@@ -14,8 +14,6 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from pifolab.cli.commands import complete_parser
-from pifolab.cli.parser import Parser
 from pifolab.cli.signals import TERMINATED, TerminatedError, terminable
 from pifolab.errors import InternalError, PifolabError
 from pifolab.text import shown
@@ -31,21 +29,24 @@ _LINE_ENDS = "\n"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit status."""
-    parser = complete_parser()
     if not sys.warnoptions:
         # What a library thinks of our use of it, such as a letter that a font does not have, is no news for the user.
         warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab)(\.|$)")
     try:
         with terminable():
+            # Here, so that Ctrl-C is one line also while modules are loaded.
+            from pifolab.cli.commands import complete_parser
+
+            parser = complete_parser()
             arguments = parser.parse(sys.argv[1:] if argv is None else list(argv))
             status = arguments.run(arguments)
             sys.stdout.flush()
             return int(status)
     except InternalError as error:
-        _say(parser, f"internal error: {error}; please report this together with the command")
+        _say(f"internal error: {error}; please report this together with the command")
         return INTERNAL_ERROR
     except PifolabError as error:
-        _say(parser, str(error))
+        _say(str(error))
         return USAGE_ERROR
     except BrokenPipeError:
         # Whoever read our output has seen enough (`pifolab list schedulers | head -1`). Python would complain again
@@ -54,13 +55,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
-        _say(parser, f"{where}{error.strerror or error}")
+        _say(f"{where}{error.strerror or error}")
         return USAGE_ERROR
     except KeyboardInterrupt:
-        _say(parser, "interrupted")
+        _say("interrupted")
         return INTERRUPTED
     except TerminatedError:
-        _say(parser, "terminated")
+        _say("terminated")
         return TERMINATED
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
@@ -69,10 +70,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
         what = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
-        _say(parser, f"internal error: {what}; PIFOLAB_TRACEBACK=1 shows more, please report it")
+        _say(f"internal error: {what}; PIFOLAB_TRACEBACK=1 shows more, please report it")
         return INTERNAL_ERROR
 
 
-def _say(parser: Parser, message: str) -> None:
+def _say(message: str) -> None:
     # A name or a line of the user's in the message is shown and not obeyed.
-    print(f"{parser.prog}: {shown(message, keep=_LINE_ENDS)}", file=sys.stderr)
+    print(f"pifolab: {shown(message, keep=_LINE_ENDS)}", file=sys.stderr)

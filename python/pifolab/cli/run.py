@@ -150,8 +150,8 @@ def _run(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> i
         if not hasattr(error, "simulated_time_ns"):
             raise
         return _say_whose_fault(error)
-    # Whoever has pressed Ctrl-C does not want to wait for figures.
-    result.save(out, figures=not result.partial, report=True)
+    # Whoever has pressed Ctrl-C does not want to wait for figures and captures.
+    result.save(out, figures=not result.partial, captures=not result.partial, report=True)
     print_table(result)
     for note in trace_notes(result.manifest["spec"]):
         print(f"pifolab: note: {shown(note)}", file=sys.stderr)

@@ -107,8 +107,9 @@ def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) 
                 watcher(event)
 
             try:
-                store = Store(arguments.store)
+                # A cluster that does not answer shall not leave one either.
                 engine = _engine(arguments)
+                store = Store(arguments.store)
                 result = run_sweep(
                     sweep, store, arguments.workers, tell, engine=engine, until=until, only=arguments.keys
                 )

@@ -35,8 +35,10 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
         let Some(run) = run else { continue };
         let NetworkRun { result, ideal, watch, recorded, .. } = run;
         let classes = size_classes(&spec.metrics.classes, flows, ideal, &result.flows, &measured_time(spec, run));
-        let mut tables =
-            vec![fct(&classes), flow_table(flows, ideal, &result.flows), ports(spec, result, watch.as_ref())];
+        // Whoever interrupts a run waits for its tables: flows that never started have no row.
+        let rows = if run.interrupted { flows.partition_point(|flow| flow.start <= result.end) } else { flows.len() };
+        let of_flows = flow_table(&flows[..rows], ideal, &result.flows[..rows]);
+        let mut tables = vec![fct(&classes), of_flows, ports(spec, result, watch.as_ref())];
         if let Some(watch) = watch {
             tables.extend([port_queues(watch, result.end), port_ranks(watch)]);
         }

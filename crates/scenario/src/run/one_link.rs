@@ -109,6 +109,14 @@ impl OneLinkSpec {
         }
     }
 
+    /// About how many packets the link has not sent when the last one arrives, if none is dropped.
+    pub(crate) fn expected_left(&self) -> f64 {
+        let (Some(packets), Some(length)) = (self.expected_arrivals(), self.expected_length()) else { return 0.0 };
+        let bytes = packets * self.workload.mean_packet();
+        let sent = self.link.rate.as_bps() as f64 / 8.0 * length.as_s_f64();
+        (bytes - sent).max(0.0) / self.workload.mean_packet().max(1.0)
+    }
+
     /// About how many packets arrive at each scheduler, for progress bars.
     pub(crate) fn expected_arrivals(&self) -> Option<f64> {
         let packets = self.workload.expected_packets();

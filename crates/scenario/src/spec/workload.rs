@@ -271,6 +271,18 @@ impl Workload {
         }
     }
 
+    /// The mean size of its packets, in bytes.
+    pub(crate) fn mean_packet(&self) -> f64 {
+        match self {
+            Self::Trace(trace) => trace.flow_bytes.iter().sum::<u64>() as f64 / (trace.packets as f64).max(1.0),
+            Self::Synthetic(sources) => {
+                let packets = |source: &SyntheticSource| source.expected_packets().unwrap_or(1.0);
+                let bytes: f64 = sources.iter().map(|source| packets(source) * source.source.sizes.mean()).sum();
+                bytes / sources.iter().map(packets).sum::<f64>().max(1.0)
+            }
+        }
+    }
+
     /// About how many packets it has; `None` if it does not end by itself.
     pub(crate) fn expected_packets(&self) -> Option<f64> {
         match self {

@@ -158,7 +158,7 @@ mod tests {
         #[test]
         fn agrees_with_a_sorted_set(
             limit in prop_oneof![1usize..5, 60usize..70, 4090usize..4100, Just(300_000), Just(1 << 24)],
-            ops in proptest::collection::vec((0u8..4, any::<usize>()), 0..400),
+            ops in proptest::collection::vec((0u8..4, any::<usize>()), 0..pifolab_testkit::steps(400, 50) as usize),
         ) {
             let (mut tree, mut set) = (BitTree::new(limit), BTreeSet::new());
             for (op, draw) in ops {
