@@ -6,6 +6,7 @@ use crate::{Column, Measure, Table, whole};
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_units::Time;
+use std::collections::VecDeque;
 
 /// Unpifoness of a run, SP-PIFO eq. 7 and 8: over all admitted packets, the highest rank in the packet's queue when it
 /// was enqueued (itself included) minus its own rank.
@@ -63,31 +64,58 @@ impl Observer for Unpifoness {
     }
 }
 
-/// In which queue each waiting packet stands: a list sorted by id, which is short because buffers are, and to which
-/// arrivals append at the end as long as ids rise.
+/// The packets that wait are kept in pieces of at most this many.
+const PIECE: usize = 512;
+
+/// In which queue each waiting packet stands: sorted by id, in pieces, to the last of which arrivals append as long as ids
+/// rise. O(512 + n / 512) per packet, where n wait.
 #[derive(Clone, Debug, Default)]
-struct Places {
-    sorted: std::collections::VecDeque<(u64, u32)>,
+struct Places<const PIECE: usize = { self::PIECE }> {
+    /// No piece is empty, but perhaps the only one.
+    pieces: Vec<VecDeque<(u64, u32)>>,
 }
 
-impl Places {
+impl<const PIECE: usize> Places<PIECE> {
     #[inline]
     fn put(&mut self, id: u64, queue: u32) {
-        match self.sorted.back() {
-            Some((last, _)) if *last > id => {
-                let place = self.sorted.partition_point(|(held, _)| *held < id);
-                self.sorted.insert(place, (id, queue));
+        match self.pieces.last_mut() {
+            Some(piece) if piece.len() < PIECE && piece.back().is_none_or(|(last, _)| *last < id) => {
+                piece.push_back((id, queue));
             }
-            _ => self.sorted.push_back((id, queue)),
+            _ => self.put_in_place(id, queue),
+        }
+    }
+
+    #[inline(never)]
+    fn put_in_place(&mut self, id: u64, queue: u32) {
+        let at = self.piece_of(id);
+        let Some(piece) = self.pieces.get_mut(at) else {
+            self.pieces.push(VecDeque::from([(id, queue)]));
+            return;
+        };
+        piece.insert(piece.partition_point(|(held, _)| *held < id), (id, queue));
+        if piece.len() > PIECE {
+            let second = piece.split_off(PIECE / 2);
+            self.pieces.insert(at + 1, second);
         }
     }
 
     #[inline]
     fn take(&mut self, id: u64) -> u32 {
-        let place = self.sorted.partition_point(|(held, _)| *held < id);
-        let (held, queue) = self.sorted.remove(place).expect("a packet leaves that never came");
+        let at = if self.pieces.len() == 1 { 0 } else { self.piece_of(id) };
+        let piece = self.pieces.get_mut(at).expect("a packet leaves that never came");
+        let place = piece.partition_point(|(held, _)| *held < id);
+        let (held, queue) = piece.remove(place).expect("a packet leaves that never came");
         assert_eq!(held, id, "a packet leaves that never came");
+        if piece.is_empty() && self.pieces.len() > 1 {
+            self.pieces.remove(at);
+        }
         queue
+    }
+
+    /// The first piece that does not end before `id`; behind the last one if all do.
+    fn piece_of(&self, id: u64) -> usize {
+        self.pieces.partition_point(|piece| piece.back().is_some_and(|(last, _)| *last < id))
     }
 }
 
@@ -184,8 +212,31 @@ mod tests {
     }
 
     #[test]
+    fn places_agree_with_a_map_and_pieces_stay_short() {
+        let (mut places, mut map, mut state) = (Places::<4>::default(), std::collections::BTreeMap::new(), 9u64);
+        for step in 0..20_000u64 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let draw = state >> 33;
+            // Grows and shrinks in turns; one in four ids comes late.
+            if draw % 100 < if step / 2_000 % 2 == 0 { 70 } else { 30 } || map.is_empty() {
+                let id = if draw & 1 << 20 == 0 { 2 * step } else { 2 * step - (2 * step).min(101) };
+                if let std::collections::btree_map::Entry::Vacant(entry) = map.entry(id) {
+                    entry.insert(draw as u32);
+                    places.put(id, draw as u32);
+                }
+            } else {
+                let id = *map.keys().nth((draw >> 8) as usize % map.len()).unwrap();
+                assert_eq!(Some(places.take(id)), map.remove(&id));
+            }
+            assert_eq!(places.pieces.iter().map(VecDeque::len).sum::<usize>(), map.len());
+            let fit = |piece: &VecDeque<_>| (1..=4).contains(&piece.len());
+            assert!(places.pieces.iter().all(fit) || map.is_empty());
+        }
+    }
+
+    #[test]
     fn packets_may_come_with_falling_ids() {
-        let mut places = Places::default();
+        let mut places: Places = Places::default();
         for id in [5, 9, 7, 1] {
             places.put(id, id as u32);
         }

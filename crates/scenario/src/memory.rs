@@ -25,8 +25,9 @@ const FLOW_RUN: f64 = 900.0;
 const LINK_FLOW_RUN: f64 = 300.0;
 /// Bytes of what a scheduler knows of a flow, at each port.
 const FLOW_STATE: f64 = 8.0;
-/// Bytes for a flow of a trace: its name, its number under that name, and its size.
-const FLOW_NAME: f64 = 200.0;
+/// Bytes for a flow of a trace: its number and its size, and more if it has a name.
+const TRACE_FLOW: f64 = 40.0;
+const FLOW_NAME: f64 = 160.0;
 /// Bytes for a packet of a trace that is kept; vectors grow by doubling.
 const KEPT_PACKET: f64 = 2.0 * 24.0;
 /// Bytes to decode a trace: buffers of the file and of what is unpacked.
@@ -115,13 +116,11 @@ impl Memory {
             Workload::Synthetic(sources) => (0.0, sources.iter().map(|source| f64::from(source.flows())).sum()),
             Workload::Trace(trace) => {
                 let flows = trace.flow_bytes.len() as f64;
+                let of_flows = flows * TRACE_FLOW + trace.flow_names.len() as f64 * FLOW_NAME;
                 let at_once = schedulers.min(workers.max(1) as f64);
-                let replay = if trace.is_kept() {
-                    trace.packets as f64 * KEPT_PACKET
-                } else {
-                    at_once * (DECODER + flows * FLOW_NAME)
-                };
-                (DECODER + flows * FLOW_NAME + replay, flows)
+                let replay =
+                    if trace.is_kept() { trace.packets as f64 * KEPT_PACKET } else { at_once * (DECODER + of_flows) };
+                (DECODER + of_flows + replay, flows)
             }
         };
         // Of what may have any number of packets nothing more is known than the limits of its records.
