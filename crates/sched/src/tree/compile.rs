@@ -303,7 +303,7 @@ mod tests {
                     let draw = state >> 33;
                     now += draw % 3;
                     let time = Time::from_ps(now);
-                    if (draw >> 8) % 100 < if id / (steps / 40) % 2 == 0 { 60 } else { 40 } {
+                    if (draw >> 8) % 100 < if (id / (steps / 40)).is_multiple_of(2) { 60 } else { 40 } {
                         let leaf = (draw >> 16) % leaves;
                         let packet =
                             || Packet { id, flow: leaf as u32, size: 1 + draw as u32 % 5, ..Packet::default() };
