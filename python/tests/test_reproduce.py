@@ -25,10 +25,10 @@ from pifolab.reproduce.verdict import as_json, judge_claim, judge_part
 from pifolab.sweep import Together, make_plan
 
 IDS = [
-    *(f"sp{number}" for number in range(1, 22)),
-    *(f"ai{number}" for number in range(1, 11)),
-    *(f"pk{number}" for number in range(1, 20)),
-    *(f"ri{number}" for number in range(1, 13)),
+    *(f"sp{number}" for number in range(1, 25)),
+    *(f"ai{number}" for number in range(1, 12)),
+    *(f"pk{number}" for number in range(1, 21)),
+    *(f"ri{number}" for number in range(1, 15)),
     *(f"ex{number}" for number in range(1, 13)),
     "hw1",
 ]

@@ -31,7 +31,14 @@ where
 }
 
 const ENTRIES: &[(&str, Make)] = &[
-    (Pifo::<Probe>::INFO.name, |args| Described::<Pifo<Probe>>::make(args, Order::Ranks)),
+    (Pifo::<Probe>::INFO.name, |args| {
+        if Pifo::<Probe>::build(args.clone())?.params().starvation_prevention {
+            let row = Pifo::<Probe>::INFO.params.iter().find(|row| row.name == "starvation_prevention");
+            let because = "expected false, since the packets of a searched trace have no flows";
+            return Err(row.expect("it was read").error_because(args.owner(), "true", because));
+        }
+        Described::<Pifo<Probe>>::make(args, Order::Ranks)
+    }),
     queued::<deciders::Fifo, Queue<Probe>>(),
     queued::<deciders::StrictPriority, PriorityQueues<Probe>>(),
     queued::<deciders::SpPifo, PriorityQueues<Probe>>(),

@@ -16,6 +16,18 @@ fn subject(name: &str, options: &[(&str, i128)]) -> Box<dyn Subject + Send> {
     library(name, &args).unwrap().unwrap()
 }
 
+#[test]
+fn an_order_within_flows_is_refused_since_searched_packets_have_none() {
+    let mut args = Args::new("pifo");
+    args.set("starvation_prevention", Value::Flag(true));
+    let Some(Err(error)) = library("pifo", &args) else { panic!("it has no flows to keep in order") };
+    let expected =
+        "pifo: starvation_prevention = true: expected false, since the packets of a searched trace have no flows";
+    assert_eq!(error.to_string(), expected);
+    args.set("starvation_prevention", Value::Flag(false));
+    assert!(library("pifo", &args).unwrap().is_ok());
+}
+
 fn guidance() -> Guidance {
     Guidance { seed: 3, evaluations: 50_000, strategies: Strategy::ALL.to_vec(), initial: None }
 }

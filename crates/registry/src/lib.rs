@@ -390,7 +390,7 @@ pub const RANKS: &[RankEntry] = &[
     RankEntry {
         live_window: |settings| {
             let published = settings.integer("scale") == Some(1) && settings.is("virtual_time", "follow");
-            published && settings.flag("give_back") && settings.lacks(&["weights"])
+            published && settings.flag("give_back") && !settings.flag("relative") && settings.lacks(&["weights"])
         },
         ..rank::<ranks::Stfq>()
     },
@@ -398,6 +398,8 @@ pub const RANKS: &[RankEntry] = &[
     rank::<ranks::FifoPlus>(),
     rank::<ranks::Edf>(),
     rank::<ranks::Las>(),
+    rank::<ranks::Pias>(),
+    rank::<ranks::Fdpa>(),
     rank::<ranks::Fcfs>(),
 ];
 

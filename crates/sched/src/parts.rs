@@ -33,6 +33,10 @@ impl<D: Decider + 'static, Q: Queues<Packet> + 'static> From<Queued<D, Packet, Q
 
 impl From<Pifo> for Parts {
     fn from(pifo: Pifo) -> Self {
+        // The order within flows needs packets that know theirs.
+        if pifo.params().starvation_prevention {
+            return Self::Other(Box::new(pifo));
+        }
         Self::Pifo(Box::new(pifo))
     }
 }

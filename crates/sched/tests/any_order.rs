@@ -277,9 +277,10 @@ proptest! {
         use schedulers::{Pifo, PifoParams, Ties};
         let in_packets = Capacity::Packets(1 + draw % 9);
         for params in [
-            PifoParams { capacity: capacity(draw), ranks: None, ties: Ties::Fifo },
-            PifoParams { capacity: capacity(draw), ranks: Some(80), ties: Ties::Fifo },
-            PifoParams { capacity: in_packets, ranks: None, ties: Ties::Heap },
+            PifoParams { capacity: capacity(draw), ..PifoParams::packets(1) },
+            PifoParams { capacity: capacity(draw), ranks: Some(80), ..PifoParams::packets(1) },
+            PifoParams { capacity: in_packets, ties: Ties::Heap, ..PifoParams::packets(1) },
+            PifoParams { capacity: capacity(draw), starvation_prevention: true, ..PifoParams::packets(1) },
         ] {
             let mut pifo: Pifo<Mark> = Pifo::new(params).unwrap();
             prop_assert_eq!(pifo.params(), params);

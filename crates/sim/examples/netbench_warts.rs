@@ -16,7 +16,7 @@ use pifolab_workload::flows::{Flow, FlowSizes, Interpolation, NETBENCH_SEED, Net
 const PROFILE: Profile = Profile::NetbenchSpPifo;
 
 fn pifo(packets: u32, ties: Ties) -> PortConfig {
-    let params = PifoParams { capacity: Capacity::Packets(packets), ranks: None, ties };
+    let params = PifoParams { ties, ..PifoParams::packets(packets) };
     PortConfig::scheduler(move |_| Box::new(Pifo::new(params).expect("a sound capacity")))
 }
 

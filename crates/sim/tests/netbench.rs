@@ -23,11 +23,12 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
     let pifo = |packets: u32| {
         // The forks push one packet out as soon as the published capacity is reached.
         let capacity = Capacity::Packets(packets - 1);
-        <Pifo>::new(PifoParams { capacity, ranks: None, ties: Ties::Heap }).unwrap()
+        <Pifo>::new(PifoParams { capacity, ties: Ties::Heap, ..PifoParams::packets(1) }).unwrap()
     };
     let stfq = move || {
         let give_back = profile != Profile::NetbenchSpPifo;
-        Stfq::new(StfqParams { weights: Vec::new(), scale: 1, virtual_time: VirtualTime::Follow, give_back }).unwrap()
+        Stfq::new(StfqParams { scale: 1, virtual_time: VirtualTime::Follow, give_back, ..StfqParams::default() })
+            .unwrap()
     };
     match scheme {
         "tcp" if profile == Profile::NetbenchAifo => PortConfig::drop_tail(Capacity::Packets(100)),
@@ -35,7 +36,7 @@ fn ports(profile: Profile, run: &str, scheme: &str) -> PortConfig {
         "dctcp" => PortConfig::drop_tail(Capacity::Bytes(146_000)).with_ecn(14_600),
         "pifo" if profile == Profile::NetbenchPacks => PortConfig::scheduler(|_| {
             let capacity = Capacity::Packets(80);
-            <Pifo>::new(PifoParams { capacity, ranks: None, ties: Ties::Fifo }).unwrap()
+            <Pifo>::new(PifoParams { capacity, ..PifoParams::packets(1) }).unwrap()
         }),
         "packs" => PortConfig::scheduler(move |_| {
             let params = PacksParams { sample: 100, ..published_packs(8, 80, Ratio::ZERO) };
@@ -210,7 +211,7 @@ fn aifo_under_stfq_differs_from_the_library_by_its_quirk_alone() {
             arithmetic: Arithmetic::Netbench,
             ..AifoParams::packets(100)
         };
-        let stfq = StfqParams { weights: Vec::new(), scale: 1, virtual_time: VirtualTime::Follow, give_back: true };
+        let stfq = StfqParams { scale: 1, virtual_time: VirtualTime::Follow, ..StfqParams::default() };
         Ranked::new(Stfq::new(stfq).unwrap(), <Aifo>::new(params).unwrap())
     });
     let library = PortConfig { idle: IdlePort::Admission, ..library };

@@ -564,6 +564,27 @@ fn an_idle_port_treats_its_scheduler_as_told() {
     assert_eq!(ranks(IdlePort::Bypass), [0, 0, 0, 0]);
 }
 
+#[test]
+fn a_pifo_with_starvation_prevention_at_a_port_knows_the_flows_of_its_packets() {
+    use pifolab_sched::schedulers::{Pifo, PifoParams};
+    // Ranks by remaining size fall along a flow. The shorter flow comes later and overtakes the longer, whichever packet goes
+    // first; within flows the plain PIFO sends the last packet first.
+    let run = |starvation_prevention| {
+        let params = PifoParams { starvation_prevention, ..PifoParams::packets(80) };
+        let mut config = Config::new(fabric(), TransportParams::pfabric(), unlimited(), END);
+        config.switch_port = PortConfig::scheduler(move |_| <Pifo>::new(params).unwrap());
+        config.host_port = PortConfig::scheduler(move |_| <Pifo>::new(params).unwrap());
+        let flows = [flow(0, 0, 1, 60_000, 0), flow(1, 2, 1, 30_000, 50_000)];
+        let outcome = Network::new(config).unwrap().run(&flows, &mut ()).unwrap();
+        let of = |flow: usize| (outcome.flows[flow].fct.unwrap(), outcome.flows[flow].reordered);
+        (of(0), of(1))
+    };
+    let ((long, _), (short, _)) = run(true);
+    assert!(short < long);
+    assert_eq!((run(true).0.1, run(true).1.1), (0, 0));
+    assert!(run(false).0.1 + run(false).1.1 > 0);
+}
+
 // --- bad input ---
 
 #[test]

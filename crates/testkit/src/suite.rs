@@ -20,6 +20,7 @@ pub const LINES: &[Line] = &[
     line::<schedulers::Fifo, Fifo>(single_buffer, FIFO),
     line::<schedulers::Pifo, Pifo>(pifo, &[Evicts, LowestRankFirst, TiesInArrivalOrder]),
     line::<schedulers::Pifo, Pifo>(pifo_heap, &[Evicts, EvictsInHeapOrder, LowestRankFirst]),
+    line::<schedulers::Pifo, Pifo>(pifo_flows, &[Evicts]),
     line::<schedulers::StrictPriority, StrictPriority>(strict_priority, PRIORITIES),
     line::<schedulers::SpPifo, SpPifo>(sp_pifo, PRIORITIES),
     line::<schedulers::SpPifoGreedy, Greedy>(greedy, PRIORITIES),
@@ -133,6 +134,12 @@ fn pifo_heap(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();
     settings.integer("capacity_packets", source.from_to(1, 20));
     settings.word("ties", "heap");
+    settings
+}
+
+fn pifo_flows(source: &mut Source<'_>) -> Settings {
+    let mut settings = single_buffer(source);
+    settings.flag("starvation_prevention", true);
     settings
 }
 

@@ -46,6 +46,11 @@ fn vectors() -> Vec<Vector> {
         s.word("ties", "heap");
     });
 
+    add("pifo", "starvation_prevention", Ranks::Hundred, &|s| {
+        s.integer("capacity_packets", 9);
+        s.flag("starvation_prevention", true);
+    });
+
     add("strict-priority", "bounds", Ranks::Hundred, &|s| {
         s.list("queue_capacity_packets", three);
         s.list("bounds", [0, 20, 70]);

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Published", "load_published"]
 
-_KEYS = ("experiment", "source", "file", "settings")
+_KEYS = ("experiment", "source", "file", "settings", "tables_of")
 
 #: How long the authors' runs are, all of them.
 DURATION_S = 1.0
@@ -92,9 +92,11 @@ def load_published(folder: Path, experiments: Mapping[str, Any]) -> dict[str, Pu
             raise InputError(f"{where}: there are two of that experiment")
         if entry.get("source") not in sources:
             raise InputError(f"{where}: source = {entry.get('source')!r}: expected one of {', '.join(sorted(sources))}")
-        tables = {path.name.split(".")[1]: path for path in sorted((folder / "published").glob(f"{name}.*.csv"))}
+        # Two experiments may repeat one figure, with other loads.
+        of = entry.get("tables_of", name)
+        tables = {path.name.split(".")[1]: path for path in sorted((folder / "published").glob(f"{of}.*.csv"))}
         if not tables:
-            raise InputError(f"{where}: published/{name}.*.csv: no such file")
+            raise InputError(f"{where}: published/{of}.*.csv: no such file")
         source = f"{sources[entry['source']]}/{entry.get('file', '')}".rstrip("/")
         found[name] = Published(name, source, entry.get("settings", ""), tables)
     for path in sorted((folder / "published").glob("*.csv")):

@@ -219,6 +219,53 @@ def orders(seed: int) -> dict[str, pl.DataFrame]:
     return {"schedulers": _frame(rows)}
 
 
+def dedicated_queue(seed: int) -> dict[str, pl.DataFrame]:
+    """SP-PIFO section 7: 100,000 packets of uniform ranks 0 to 99 at 1.1 times the rate of departures, room for 80.
+
+    `dedicated` has a queue of 10 for ranks 0 to 9, served first, and SP-PIFO with seven queues for the others;
+    `sp-pifo` has eight queues, `pifo` one buffer. `overtaken` counts packets of other ranks that are sent while one of
+    ranks 0 to 9 waits, `inversions_of_others` those of ranks 10 to 99 that are sent while a lower one of them waits.
+    """
+    import pifolab
+
+    rows = []
+    for name in ("dedicated", "sp-pifo", "pifo"):
+        draw = random.Random(seed)
+        first = pifolab.Fifo(capacity_packets=10)
+        others: Scheduler = (
+            pifolab.Pifo(capacity_packets=80)
+            if name == "pifo"
+            else pifolab.SpPifo(queues=7 if name == "dedicated" else 8, queue_capacity_packets=10)
+        )
+        waiting = [0] * 100
+        overtaken = inversions = dropped = departures = 0
+        for packet in range(100_000):
+            rank = draw.randrange(100)
+            queue = first if name == "dedicated" and rank < 10 else others
+            answer = queue.enqueue(pifolab.Packet(rank, id=packet))
+            if isinstance(answer, pifolab.Dropped):
+                dropped += 1
+            else:
+                waiting[rank] += 1
+                for victim in answer.victims if isinstance(answer, pifolab.Evicted) else ():
+                    waiting[victim.rank] -= 1
+                    dropped += 1
+            while departures * 11 < packet * 10:
+                departures += 1
+                sent = first.dequeue()
+                if not isinstance(sent, pifolab.Packet):
+                    sent = others.dequeue()
+                if isinstance(sent, pifolab.Packet):
+                    waiting[sent.rank] -= 1
+                    if sent.rank >= 10:
+                        overtaken += any(waiting[:10])
+                        inversions += any(waiting[10 : sent.rank])
+        rows.append(
+            {"scheduler": name, "overtaken": overtaken, "inversions_of_others": inversions, "dropped_packets": dropped}
+        )
+    return {"schedulers": _frame(rows)}
+
+
 _SIZES_ONLY = """
 duration_s = 0.0001
 [topology]
@@ -405,6 +452,7 @@ STUDIES: Mapping[str, Study] = {
         mapping_batches,
         trickle,
         orders,
+        dedicated_queue,
         rank_exponents,
         switch_state,
         worst_cases,

@@ -11,11 +11,14 @@
 //! - virtual time V: the rank of the packet dequeued last, never decreasing (`monotone`, the default) or as it is
 //!   (`follow`, the published simulations; it falls whenever an approximate scheduler serves out of order);
 //! - give-back: whether a dropped packet takes its share back from its flow's finish tag (default yes: otherwise a
-//!   flow pays for bytes that it never sent).
+//!   flow pays for bytes that it never sent);
+//! - relative: rank = start - V, how far the flow is ahead of the port, instead of start (default no). Such ranks do not grow
+//!   with time, which schedulers that tell ranks apart by their magnitude need (Exp-PIFO's Fig. 13).
 //!
 //! start = max(V, finish\[flow\]); finish\[flow\] = start + scale x bytes / w; rank = start.
 //!
-//! Cost: O(1). A switch needs one register per flow (the finish tag) and one per port (V).
+//! Cost: O(1); with relative ranks O(packets held) to find the start tag of a packet that leaves. A switch needs one register
+//! per flow (the finish tag) and one per port (V); with relative ranks the packet carries its start tag beside its rank.
 //!
 //! What the rank means: on an ideal PIFO the bytes that two backlogged flows send, each divided by its weight, differ
 //! by at most one largest packet of each (Theorem 1 of the paper; tested here).
@@ -55,11 +58,19 @@ pub struct StfqParams {
     pub virtual_time: VirtualTime,
     /// Whether a drop gives the finish increment back.
     pub give_back: bool,
+    /// Whether the rank is the start tag less the virtual time.
+    pub relative: bool,
 }
 
 impl Default for StfqParams {
     fn default() -> Self {
-        Self { weights: Vec::new(), scale: DEFAULT_SCALE, virtual_time: VirtualTime::Monotone, give_back: true }
+        Self {
+            weights: Vec::new(),
+            scale: DEFAULT_SCALE,
+            virtual_time: VirtualTime::Monotone,
+            give_back: true,
+            relative: false,
+        }
     }
 }
 
@@ -84,6 +95,8 @@ pub struct Stfq {
     scale: u64,
     virtual_time: VirtualTime,
     give_back: bool,
+    /// With relative ranks: the ids and start tags of the packets held, by arrival.
+    held: Option<Vec<(u64, u64)>>,
     /// V.
     now: u64,
     finish: PerFlow<u64>,
@@ -104,6 +117,7 @@ impl Stfq {
             scale: u64::from(params.scale),
             virtual_time: params.virtual_time,
             give_back: params.give_back,
+            held: params.relative.then(Vec::new),
             now: 0,
             finish: PerFlow::new(),
         })
@@ -118,6 +132,17 @@ impl Stfq {
             None => scaled,
         }
     }
+
+    /// The start tag of a packet that leaves or is dropped.
+    #[inline]
+    fn forget(&mut self, packet: &Packet) -> u64 {
+        let Some(held) = &mut self.held else { return packet.rank.get() };
+        match held.iter().position(|(id, _)| *id == packet.id) {
+            Some(place) => held.remove(place).1,
+            // It never arrived here.
+            None => self.now,
+        }
+    }
 }
 
 impl RankFn for Stfq {
@@ -127,14 +152,23 @@ impl RankFn for Stfq {
         let finish = self.finish.get_mut(packet.flow);
         let start = self.now.max(*finish);
         *finish = start.saturating_add(increment);
-        Rank::saturating(start)
+        match &mut self.held {
+            None => Rank::saturating(start),
+            Some(held) => {
+                // A packet that went past the queue of an idle port left without a word; its name is used again.
+                held.retain(|(id, _)| *id != packet.id);
+                held.push((packet.id, start));
+                Rank::saturating(start - self.now)
+            }
+        }
     }
 
     #[inline]
     fn on_dequeue(&mut self, packet: &Packet, _now: Time) {
+        let start = self.forget(packet);
         self.now = match self.virtual_time {
-            VirtualTime::Monotone => self.now.max(packet.rank.get()),
-            VirtualTime::Follow => packet.rank.get(),
+            VirtualTime::Monotone => self.now.max(start),
+            VirtualTime::Follow => start,
         };
     }
 
@@ -143,6 +177,7 @@ impl RankFn for Stfq {
     }
 
     fn on_drop(&mut self, packet: &Packet, _now: Time) {
+        self.forget(packet);
         if self.give_back {
             let increment = self.increment(packet);
             let finish = self.finish.get_mut(packet.flow);
@@ -173,6 +208,11 @@ const GIVE_BACK: Param = Param::flag("give_back").or_flag(true).doc(
           that it never sent.",
 );
 
+const RELATIVE: Param = Param::flag("relative").or_flag(false).doc(
+    "Whether the rank is the start tag less the virtual time at the packet's arrival, instead of the start tag: such ranks do \
+          not grow with time.",
+);
+
 impl FromArgs for Stfq {
     const INFO: Info = Info {
         name: "stfq",
@@ -181,7 +221,7 @@ impl FromArgs for Stfq {
         departure: "On PIFO, backlogged flows share the link by weight to within one packet of each.",
         state: "one register per flow (finish tag), one per port (virtual time)",
         cost: "O(1)",
-        params: &[WEIGHTS, SCALE, VIRTUAL_TIME, GIVE_BACK],
+        params: &[WEIGHTS, SCALE, VIRTUAL_TIME, GIVE_BACK, RELATIVE],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
@@ -190,6 +230,7 @@ impl FromArgs for Stfq {
             scale: args.given(&SCALE)?,
             virtual_time: args.given(&VIRTUAL_TIME)?,
             give_back: args.given(&GIVE_BACK)?,
+            relative: args.given(&RELATIVE)?,
         })
     }
 }

@@ -11,19 +11,24 @@
 //!   is taken;
 //! - ties: `fifo` (default), or `heap`, the order of equal ranks in the SP-PIFO and AIFO papers' simulator. There the
 //!   arriving packet joins the heap first, and the victim is the last, in the order of the heap's array, of those with
-//!   the highest rank: it may be the arriving packet, but also one that came long before.
+//!   the highest rank: it may be the arriving packet, but also one that came long before;
+//! - starvation prevention (off): the flow that holds the lowest rank sends its earliest packet, whatever that packet's own
+//!   rank: pFabric (SIGCOMM 2013), as AIFO section 3 describes it. Under ranks by remaining size later packets of a flow have
+//!   lower ranks, and a PIFO sends them first.
 //!
 //! Cost: O(1) to send; to store a search and a short shift in sorted blocks; O(log_64 ranks) for both with a declared
-//! rank space; O(log C) with heap ties, O(C) to evict. No switch offers it: it needs a sorted buffer at line rate.
+//! rank space; O(log C) with heap ties, O(C) to evict; O(C) to send and to evict with starvation prevention. No switch
+//! offers it: it needs a sorted buffer at line rate.
 //!
-//! Departure from PIFO: none. With a capacity in bytes an arrival that would not fit even after all packets of higher
-//! rank had left is refused and nobody is pushed out.
+//! Departure from PIFO: none; with starvation prevention the order within a flow is that of arrival, which no PIFO can give
+//! (AIFO section 3). With a capacity in bytes an arrival that would not fit even after all packets of higher rank had left is
+//! refused and nobody is pushed out.
 //!
 //! Deviations: a capacity of C packets holds C packets (the papers' simulator holds C - 1: give it that capacity).
 //! `heap` counts packets only, as that simulator does.
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::store::{ArrayHeap, RankBuckets, Short, Sorted};
+use crate::store::{ArrayHeap, FlowOrder, RankBuckets, Short, Sorted};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
 use pifolab_units::{Bytes, Rank, Time};
 
@@ -48,12 +53,14 @@ pub struct PifoParams {
     pub ranks: Option<u32>,
     /// The order of equal ranks.
     pub ties: Ties,
+    /// Whether the flow that holds the lowest rank sends its earliest packet instead.
+    pub starvation_prevention: bool,
 }
 
 impl PifoParams {
     /// The textbook PIFO of `packets` packets: any rank, ties first-in first-out.
     pub const fn packets(packets: u32) -> Self {
-        Self { capacity: Capacity::Packets(packets), ranks: None, ties: Ties::Fifo }
+        Self { capacity: Capacity::Packets(packets), ranks: None, ties: Ties::Fifo, starvation_prevention: false }
     }
 }
 
@@ -84,9 +91,10 @@ enum Order<T> {
     Sorted(Sorted<T>),
     Buckets(RankBuckets<T>),
     Heap(ArrayHeap<T>),
+    Flows(FlowOrder<T>),
 }
 
-clone_by_variant!(<T> Order { Short, Sorted, Buckets, Heap });
+clone_by_variant!(<T> Order { Short, Sorted, Buckets, Heap, Flows });
 
 /// Items of up to this many bytes are small,
 const SMALL: usize = 8;
@@ -100,8 +108,8 @@ impl<T: Item> Pifo<T> {
     /// An empty queue.
     ///
     /// # Errors
-    /// A capacity without room, a rank space that is empty or too large, or heap ties beside a capacity in bytes or a
-    /// declared rank space.
+    /// A capacity without room, a rank space that is empty or too large, heap ties beside a capacity in bytes or a
+    /// declared rank space, or starvation prevention beside either.
     pub fn new(params: PifoParams) -> Result<Self, ParamError> {
         let name = PifoParams::INFO.name;
         params::check_capacity(name, params.capacity)?;
@@ -112,6 +120,17 @@ impl<T: Item> Pifo<T> {
             Capacity::Packets(packets) => packets.min(PREALLOCATED_PACKETS) as usize,
             Capacity::Bytes(_) | Capacity::Unlimited => 0,
         };
+        if params.starvation_prevention {
+            let fault = |expected| Err(STARVATION_PREVENTION.error_because(name, "true", expected));
+            return match (params.ties, params.ranks) {
+                (Ties::Heap, _) => fault("expected false where ties is heap"),
+                (_, Some(_)) => fault("expected false where ranks is given"),
+                (Ties::Fifo, None) => Ok(Self {
+                    order: Order::Flows(FlowOrder::with_capacity(packets)),
+                    room: Room::new(params.capacity),
+                }),
+            };
+        }
         let order = match (params.ties, params.ranks, params.capacity) {
             (Ties::Fifo, None, _) if size_of::<T>() <= SMALL => Order::Short(Short::default()),
             (Ties::Fifo, None, _) => Order::Sorted(Sorted::with_capacity(packets)),
@@ -133,11 +152,12 @@ impl<T: Item> Pifo<T> {
     /// The parameters that it was made from.
     pub fn params(&self) -> PifoParams {
         let (ranks, ties) = match &self.order {
-            Order::Short(_) | Order::Sorted(_) => (None, Ties::Fifo),
+            Order::Short(_) | Order::Sorted(_) | Order::Flows(_) => (None, Ties::Fifo),
             Order::Buckets(order) => (Some(order.buckets() as u32), Ties::Fifo),
             Order::Heap(_) => (None, Ties::Heap),
         };
-        PifoParams { capacity: self.room.capacity(), ranks, ties }
+        let starvation_prevention = matches!(self.order, Order::Flows(_));
+        PifoParams { capacity: self.room.capacity(), ranks, ties, starvation_prevention }
     }
 
     /// Offers an item of this rank: what [`enqueue`](Scheduler::enqueue) does, for items that need not carry their rank along.
@@ -158,6 +178,7 @@ impl<T: Item> Pifo<T> {
                 enqueue(order, room, rank, item)
             }
             Order::Heap(order) => enqueue_in_heap(order, room, rank, item),
+            Order::Flows(order) => enqueue_in_flows(order, room, rank, item),
         }
     }
 
@@ -190,19 +211,21 @@ impl<T: Item> Pifo<T> {
             Order::Sorted(order) => order.pop_lowest(),
             Order::Buckets(order) => order.pop_lowest(),
             Order::Heap(order) => order.pop_first(),
+            Order::Flows(order) => order.pop_lowest(),
         }?;
         self.room.release(item.size());
         Some(item)
     }
 
     /// Calls `visit` with every item held: sorted from the last to leave to the next one, or, with ties in heap order, as they
-    /// stand in the heap's array. Two PIFOs of the same parameters for which the items are the same go on alike.
+    /// stand in the heap's array; with starvation prevention from the latest to the earliest. Two PIFOs of the same parameters for which the items are the same go on alike.
     pub fn visit_items(&self, visit: &mut dyn FnMut(&T)) {
         match &self.order {
             Order::Short(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Sorted(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Buckets(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Heap(order) => order.iter().for_each(|(_, item)| visit(item)),
+            Order::Flows(order) => order.iter().for_each(|(_, item)| visit(item)),
         }
     }
 }
@@ -223,6 +246,49 @@ trait DoubleEnded<T> {
     fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
     where
         T: 'a;
+    /// Whether the packets above `rank` have so many bytes together.
+    fn frees(&self, rank: Rank, needed: u64) -> bool
+    where
+        T: Item,
+    {
+        reaches(self.iter_from_highest().take_while(|(held, _)| *held > rank), needed)
+    }
+}
+
+/// Whether these packets have so many bytes together.
+fn reaches<'a, T: Item + 'a>(packets: impl Iterator<Item = (Rank, &'a T)>, needed: u64) -> bool {
+    let mut freed = 0;
+    packets.into_iter().any(|(_, held)| {
+        freed += u64::from(held.size());
+        freed >= needed
+    })
+}
+
+impl<T: Item> DoubleEnded<T> for FlowOrder<T> {
+    #[inline]
+    fn insert(&mut self, rank: Rank, packet: T) {
+        self.push(rank, packet);
+    }
+    fn highest_rank(&self) -> Option<Rank> {
+        Self::highest_rank(self)
+    }
+    /// The next one to send, which may have another rank.
+    fn pop_lowest(&mut self) -> Option<T> {
+        self.pop_first_of_lowest()
+    }
+    fn pop_highest(&mut self) -> Option<T> {
+        Self::pop_highest(self)
+    }
+    /// By arrival.
+    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
+    where
+        T: 'a,
+    {
+        self.iter().map(|(rank, packet)| (*rank, packet))
+    }
+    fn frees(&self, rank: Rank, needed: u64) -> bool {
+        reaches(self.iter_from_highest().filter(|(held, _)| *held > rank), needed)
+    }
 }
 
 impl<T: Item> DoubleEnded<T> for Short<T> {
@@ -345,13 +411,9 @@ fn make_room<T: Item>(
     limit: u64,
 ) -> Option<Victims<T>> {
     let needed = room.bytes().0 + u64::from(size) - limit;
-    let higher = order.iter_from_highest().take_while(|(held, _)| *held > rank);
-    let mut freed = higher.scan(0, |freed, (_, held)| {
-        *freed += u64::from(held.size());
-        Some(*freed)
-    });
-    freed.find(|freed| *freed >= needed)?;
-    drop(freed);
+    if !order.frees(rank, needed) {
+        return None;
+    }
     let mut victims = Victims::one(evict(order, room));
     while !room.fits(size) {
         victims.push(evict(order, room));
@@ -375,6 +437,12 @@ fn enqueue_in_heap<T: Item>(order: &mut ArrayHeap<T>, room: &mut Room, rank: Ran
     room.release(victim.size());
     room.take(size);
     Enqueued::Evicted { queue: 0, rank, victims: Victims::one(victim) }
+}
+
+/// As [`enqueue`], kept out of the way of the other orders.
+#[inline(never)]
+fn enqueue_in_flows<T: Item>(order: &mut FlowOrder<T>, room: &mut Room, rank: Rank, packet: T) -> Enqueued<T> {
+    enqueue(order, room, rank, packet)
 }
 
 /// Takes out the packet that is pushed out first.
@@ -424,6 +492,11 @@ const TIES: Param = Param::choice::<Ties>("ties").or_word(Ties::Fifo.word()).doc
           needs a capacity in packets and no bounded rank space.",
 );
 
+const STARVATION_PREVENTION: Param = Param::flag("starvation_prevention").or_flag(false).doc(
+    "Whether the flow that holds the lowest rank sends its earliest packet first, as pFabric does, so that no flow's packets \
+          overtake one another. It takes ties = fifo and no bounded rank space.",
+);
+
 impl<T: Item> FromArgs for Pifo<T> {
     const INFO: Info = PifoParams::INFO;
 
@@ -440,11 +513,16 @@ impl FromArgs for PifoParams {
         departure: "None: this is the reference.",
         state: "a sorted buffer, which no switch offers at line rate",
         cost: "O(1) to send; a search and a short shift to store; O(log_64 ranks) both where ranks is given",
-        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, RANKS, TIES],
+        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, RANKS, TIES, STARVATION_PREVENTION],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        Ok(Self { capacity: params::read_capacity(args)?, ranks: args.get(&RANKS)?, ties: args.given(&TIES)? })
+        Ok(Self {
+            capacity: params::read_capacity(args)?,
+            ranks: args.get(&RANKS)?,
+            ties: args.given(&TIES)?,
+            starvation_prevention: args.given(&STARVATION_PREVENTION)?,
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 mod array_heap;
 mod bit_tree;
 mod bounds;
+mod flow_order;
 mod queue;
 mod queues;
 mod rank_buckets;
@@ -16,6 +17,7 @@ mod sorted;
 
 pub use array_heap::ArrayHeap;
 pub use bounds::Bounds;
+pub use flow_order::FlowOrder;
 pub use queue::Queue;
 pub use queues::{PriorityQueues, Queues};
 pub use rank_buckets::RankBuckets;

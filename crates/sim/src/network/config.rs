@@ -7,7 +7,7 @@ use super::routing::Routing;
 use super::shared_buffer::SharedBuffer;
 use super::topology::{Link, Topology};
 use crate::port::{IdlePort, WireTime};
-use pifolab_sched::schedulers::{Pifo, PifoParams, Ties};
+use pifolab_sched::schedulers::{Pifo, PifoParams};
 use pifolab_sched::{Capacity, Parts as PortScheduler};
 use pifolab_transport::{BoxedController, Congestion, TransportParams};
 use pifolab_units::{Rate, Rounding, Time};
@@ -261,7 +261,7 @@ impl PortConfig {
         let ports = match self.discipline {
             Discipline::DropTail(_) => Self::drop_tail(Capacity::Unlimited),
             Discipline::Scheduler(_) => Self::scheduler(|_| {
-                let params = PifoParams { capacity: Capacity::Unlimited, ranks: None, ties: Ties::Fifo };
+                let params = PifoParams { capacity: Capacity::Unlimited, ..PifoParams::packets(1) };
                 <Pifo>::new(params).expect("an unlimited PIFO needs no parameters")
             }),
         };

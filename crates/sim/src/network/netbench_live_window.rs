@@ -155,7 +155,7 @@ struct Queues {
 
 impl Queues {
     fn ranked(params: NetbenchLiveWindow, info: &PortInfo, cells: &Cells) -> Ranked<LiveStfq, Self> {
-        let stfq = StfqParams { weights: Vec::new(), scale: 1, virtual_time: VirtualTime::Follow, give_back: true };
+        let stfq = StfqParams { scale: 1, virtual_time: VirtualTime::Follow, ..StfqParams::default() };
         let stfq = Stfq::new(stfq).expect("scale 1 is sound");
         let (queues, packets) = params.test.shape();
         let queues = Self {

@@ -45,6 +45,8 @@ pub struct Pifo {
     buffer: Buffer,
     ranks: Option<u64>,
     heap: bool,
+    /// Each flow in the order of arrival.
+    flows: bool,
 }
 
 impl From<Settings> for Pifo {
@@ -53,6 +55,7 @@ impl From<Settings> for Pifo {
             buffer: Buffer::new(settings.capacity()),
             ranks: settings.maybe("ranks").map(|ranks| ranks as u64),
             heap: settings.get_word("ties", "fifo") == "heap",
+            flows: settings.get_flag("starvation_prevention", false),
         }
     }
 }
@@ -139,6 +142,13 @@ impl Oracle for Pifo {
             return Answer::Sent(first.id);
         }
         let lowest = (0..held.len()).min_by_key(|place| (held[*place].rank, *place)).expect("a packet waits");
+        if self.flows {
+            // By flow: the lowest rank of each, and its packets as they came.
+            let flow = held[lowest].flow;
+            let earliest = held.iter().find(|offer| offer.flow == flow).expect("it has the lowest").id;
+            held.retain(|offer| offer.id != earliest);
+            return Answer::Sent(earliest);
+        }
         Answer::Sent(held.remove(lowest).id)
     }
 }

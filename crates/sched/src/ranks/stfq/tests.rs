@@ -1,6 +1,6 @@
 use super::*;
 use crate::params::Value;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Ranked, Scheduler, Victims};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Ranked, Scheduler, Victims};
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use pifolab_units::Bytes;
@@ -146,7 +146,61 @@ fn parameters_from_text_are_checked() {
     assert_eq!(Stfq::new(StfqParams { weights: alloc::vec![0], ..in_bytes() }).unwrap_err().key, "weights");
 }
 
+#[test]
+fn relative_ranks_say_how_far_a_flow_is_ahead_of_the_port() {
+    let mut stfq = Stfq::new(StfqParams { relative: true, ..in_bytes() }).unwrap();
+    let offer = |stfq: &mut Stfq, id, flow| Packet {
+        rank: stfq.rank(&packet(id, flow, 100), Time::ZERO),
+        ..packet(id, flow, 100)
+    };
+    let first: Vec<_> = (0..3).map(|id| offer(&mut stfq, id, 0)).collect();
+    assert_eq!(first.iter().map(|packet| packet.rank.get()).collect::<Vec<_>>(), [0, 100, 200]);
+    stfq.on_dequeue(&first[0], Time::ZERO);
+    stfq.on_dequeue(&first[1], Time::ZERO);
+    // V is 100 now: flow 0's next start tag is 300, another flow starts at once.
+    let fourth = offer(&mut stfq, 3, 0);
+    assert_eq!((fourth.rank.get(), offer(&mut stfq, 4, 1).rank.get()), (200, 0));
+    // The tag of a packet that is dropped is forgotten, and its share given back.
+    stfq.on_drop(&fourth, Time::ZERO);
+    assert_eq!(offer(&mut stfq, 5, 0).rank.get(), 200);
+    // A name that is used again, by a packet of which nothing was said when it left, is no second packet.
+    let again = offer(&mut stfq, 5, 2);
+    stfq.on_dequeue(&again, Time::ZERO);
+    assert_eq!(stfq.now, 100);
+}
+
 proptest! {
+    /// Under a scheduler that reads no ranks the relative rank is the absolute one less the virtual time, at each arrival.
+    #[test]
+    fn relative_ranks_are_start_tags_less_the_virtual_time(
+        steps in proptest::collection::vec((0_u32..4, 1_u32..2000, 0_usize..3), 1..200),
+        follow in any::<bool>(),
+    ) {
+        let virtual_time = if follow { VirtualTime::Follow } else { VirtualTime::Monotone };
+        let params = StfqParams { virtual_time, ..StfqParams::default() };
+        let mut absolute = Stfq::new(params.clone()).unwrap();
+        let mut relative = Stfq::new(StfqParams { relative: true, ..params }).unwrap();
+        let mut queue = alloc::collections::VecDeque::new();
+        for (id, (flow, size, leave)) in (0..).zip(steps) {
+            let offered = packet(id, flow, size);
+            let ranks = (absolute.rank(&offered, Time::ZERO), relative.rank(&offered, Time::ZERO));
+            prop_assert_eq!(ranks.0.get() - absolute.now, ranks.1.get());
+            if queue.len() == 5 {
+                absolute.on_drop(&Packet { rank: ranks.0, ..offered.duplicate() }, Time::ZERO);
+                relative.on_drop(&Packet { rank: ranks.1, ..offered }, Time::ZERO);
+            } else {
+                queue.push_back((offered, ranks));
+            }
+            for _ in 0..leave {
+                let Some((sent, ranks)) = queue.pop_front() else { break };
+                absolute.on_dequeue(&Packet { rank: ranks.0, ..sent.duplicate() }, Time::ZERO);
+                relative.on_dequeue(&Packet { rank: ranks.1, ..sent }, Time::ZERO);
+            }
+            prop_assert_eq!(absolute.now, relative.now);
+            prop_assert_eq!(relative.held.as_ref().map(Vec::len), Some(queue.len()));
+        }
+    }
+
     /// Goyal et al., Theorem 1: in any interval in which flows f and m stay backlogged, what they send divided by
     /// their weights differs by at most l_f/w_f + l_m/w_m. Flow 2 comes and goes. Weights are powers of two, so that
     /// the tags are exact.

@@ -26,7 +26,7 @@ fn victims(outcome: Enqueued) -> Vec<u64> {
 
 /// One PIFO per way of keeping order, all with first-in first-out ties.
 fn variants(capacity: Capacity) -> [Pifo; 2] {
-    [None, Some(100)].map(|ranks| Pifo::new(PifoParams { capacity, ranks, ties: Ties::Fifo }).unwrap())
+    [None, Some(100)].map(|ranks| Pifo::new(PifoParams { capacity, ranks, ..PifoParams::packets(1) }).unwrap())
 }
 
 /// Offers ranks in order to a buffer of `capacity` packets, then drains it: what is sent, by rank.
@@ -175,5 +175,60 @@ proptest! {
             }
             prop_assert_eq!(any.backlog(), bounded.backlog());
         }
+    }
+}
+
+fn of_flow(id: u64, flow: u32, rank: u32) -> Packet {
+    Packet { flow, ..packet(id, rank, 1) }
+}
+
+fn starvation_prevention(capacity: Capacity) -> Pifo {
+    Pifo::new(PifoParams { capacity, starvation_prevention: true, ..PifoParams::packets(1) }).unwrap()
+}
+
+#[test]
+fn with_starvation_prevention_the_flow_of_the_lowest_rank_sends_its_earliest_packet() {
+    // Two flows by remaining size: the later a packet of a flow, the lower its rank.
+    let offers = [of_flow(0, 7, 30), of_flow(1, 8, 25), of_flow(2, 7, 20), of_flow(3, 8, 15), of_flow(4, 7, 10)];
+    let mut plain = Pifo::new(PifoParams::packets(8)).unwrap();
+    let mut in_order = starvation_prevention(Capacity::Packets(8));
+    for offer in &offers {
+        assert!(plain.enqueue(offer.duplicate(), Time::ZERO).is_admitted());
+        assert!(in_order.enqueue(offer.duplicate(), Time::ZERO).is_admitted());
+    }
+    let drain = |pifo: &mut Pifo| core::iter::from_fn(|| sent(pifo)).collect::<Vec<_>>();
+    assert_eq!(drain(&mut plain), [4, 3, 2, 1, 0]);
+    // Flow 7 holds rank 10 until all of it is gone.
+    assert_eq!(drain(&mut in_order), [0, 2, 4, 1, 3]);
+    assert!(in_order.is_empty());
+}
+
+#[test]
+fn with_starvation_prevention_the_highest_rank_is_pushed_out_as_ever() {
+    let mut pifo = starvation_prevention(Capacity::Packets(2));
+    assert!(pifo.enqueue(of_flow(0, 1, 9), Time::ZERO).is_admitted());
+    assert!(pifo.enqueue(of_flow(1, 1, 4), Time::ZERO).is_admitted());
+    assert_eq!(victims(pifo.enqueue(of_flow(2, 2, 5), Time::ZERO)), [0]);
+    assert!(matches!(
+        pifo.enqueue(of_flow(3, 2, 5), Time::ZERO),
+        Enqueued::Dropped { packet: Packet { id: 3, .. }, reason: DropReason::Full }
+    ));
+    // In bytes those above the arriving packet make room together, whatever their order of arrival, or nobody leaves.
+    let mut pifo = starvation_prevention(Capacity::Bytes(30));
+    for (id, rank) in [(0, 8), (1, 2), (2, 9)] {
+        assert!(pifo.enqueue(packet(id, rank, 10), Time::ZERO).is_admitted());
+    }
+    assert!(matches!(pifo.enqueue(packet(3, 5, 21), Time::ZERO), Enqueued::Dropped { .. }));
+    assert_eq!(victims(pifo.enqueue(packet(4, 5, 20), Time::ZERO)), [2, 0]);
+}
+
+#[test]
+fn starvation_prevention_beside_heap_ties_or_a_rank_space_is_refused() {
+    for params in [
+        PifoParams { ties: Ties::Heap, ..PifoParams::packets(4) },
+        PifoParams { ranks: Some(8), ..PifoParams::packets(4) },
+    ] {
+        let error = <Pifo>::new(PifoParams { starvation_prevention: true, ..params }).unwrap_err().to_string();
+        assert!(error.starts_with("pifo: starvation_prevention = true: expected false where"), "{error}");
     }
 }
