@@ -42,6 +42,10 @@ class Pifo(Scheduler):
         * ``fifo``: the earliest arrival leaves first, the latest is pushed out
         * ``heap``: the order of a binary heap in an array (the SP-PIFO and AIFO papers'
           simulator)
+    starvation_prevention : true or false, default false
+        Whether the flow that holds the lowest rank sends its earliest packet first, as pFabric
+        does, so that no flow's packets overtake one another. It takes ties = fifo and no
+        bounded rank space.
 
     Raises
     ------
@@ -68,6 +72,7 @@ class Pifo(Scheduler):
         capacity_bytes: int | None = None,
         ranks: int | None = None,
         ties: Literal["fifo", "heap"] | None = None,
+        starvation_prevention: bool | None = None,
     ) -> Pifo: ...
 
 class Fifo(Scheduler):

@@ -169,7 +169,9 @@ def sizes_fct_ns(results: Results, scheduler: str, from_bytes: float, to_bytes: 
         pl.col("size_bytes").is_between(int(from_bytes), int(to_bytes))
     )
     if rows.height == 0 or rows["fct_ns"].null_count():
-        raise MissingValueError(f"not all flows of {from_bytes:.0f} to {to_bytes:.0f} bytes completed under {scheduler}")
+        raise MissingValueError(
+            f"not all flows of {from_bytes:.0f} to {to_bytes:.0f} bytes completed under {scheduler}"
+        )
     return float(rows["fct_ns"].mean())  # type: ignore[arg-type]
 
 

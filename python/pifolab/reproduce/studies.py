@@ -228,15 +228,15 @@ def dedicated_queue(seed: int) -> dict[str, pl.DataFrame]:
     """
     import pifolab
 
+    made: dict[str, Scheduler] = {
+        "dedicated": pifolab.SpPifo(queues=7, queue_capacity_packets=10),
+        "sp-pifo": pifolab.SpPifo(queues=8, queue_capacity_packets=10),
+        "pifo": pifolab.Pifo(capacity_packets=80),
+    }
     rows = []
-    for name in ("dedicated", "sp-pifo", "pifo"):
+    for name, others in made.items():
         draw = random.Random(seed)
         first = pifolab.Fifo(capacity_packets=10)
-        others: Scheduler = (
-            pifolab.Pifo(capacity_packets=80)
-            if name == "pifo"
-            else pifolab.SpPifo(queues=7 if name == "dedicated" else 8, queue_capacity_packets=10)
-        )
         waiting = [0] * 100
         overtaken = inversions = dropped = departures = 0
         for packet in range(100_000):
