@@ -161,20 +161,6 @@ def size_fct_ns(results: Results, scheduler: str, size: float, **where: Any) -> 
     return statistics.fmean(values)
 
 
-def sizes_fct_ns(results: Results, scheduler: str, from_bytes: float, to_bytes: float, **where: Any) -> float:
-    """Return the mean completion time of the flows of a range of sizes, all of which must have completed."""
-    import polars as pl
-
-    rows = results.rows("flows", {"scheduler": scheduler, **where}).filter(
-        pl.col("size_bytes").is_between(int(from_bytes), int(to_bytes))
-    )
-    if rows.height == 0 or rows["fct_ns"].null_count():
-        raise MissingValueError(
-            f"not all flows of {from_bytes:.0f} to {to_bytes:.0f} bytes completed under {scheduler}"
-        )
-    return float(rows["fct_ns"].mean())  # type: ignore[arg-type]
-
-
 def size_p99_ns(results: Results, scheduler: str, size: float, **where: Any) -> float:
     """Return the 99th percentile (linear interpolation) of the completion times of the flows of one size."""
     import polars as pl
@@ -250,7 +236,6 @@ MEASURES: Mapping[str, Callable[..., float]] = {
         bandwidth_share,
         large_throughput_bps,
         size_fct_ns,
-        sizes_fct_ns,
         size_p99_ns,
         bound_mean,
         drop_share,
