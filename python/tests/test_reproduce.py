@@ -21,6 +21,7 @@ from pifolab.reproduce.expression import Expression, Results
 from pifolab.reproduce.figures import draw_experiment
 from pifolab.reproduce.marks import marks_of
 from pifolab.reproduce.measures import MissingValueError
+from pifolab.reproduce.studies import STUDIES
 from pifolab.reproduce.verdict import as_json, judge_claim, judge_part
 from pifolab.sweep import Together, make_plan
 
@@ -486,6 +487,7 @@ def test_every_figure_of_packs_and_rifo_that_has_published_numbers_has_an_artefa
         ('source = "packs"', 'source = "pack"', "source = 'pack': expected one of aifo, packs, rifo, sp-pifo"),
         ('experiment = "pk-fig13"', 'experiment = "pk-fig12"', "there are two of that experiment"),
         ('experiment = "pk-fig12"', 'experiment = "pk-fig14"', "published/pk-fig14.*.csv: no such file"),
+        ('tables_of = "ri-fig7"', 'tables_of = "ri-fig99"', "published/ri-fig99.*.csv: no such file"),
         ('file = "udp', 'folder = "udp', "folder: expected experiment, source, file, settings"),
     ],
 )
@@ -493,6 +495,26 @@ def test_every_mistake_about_what_was_published_is_named(copy, old, new, problem
     edited(copy, "published.toml", old, new)
     with pytest.raises(InputError, match=re.escape(problem)):
         load_registry(copy)
+
+
+@pytest.mark.parametrize("claim", ["ri4", "ex1", "ex2"])
+def test_what_is_stated_as_the_best_of_the_loads_has_all_seven(known, claim):
+    (one,) = [one for one in known.claims if one.id == claim]
+    for name in one.experiments:
+        for variant in known.experiments[name].variants:
+            assert {len(axis.values["default"]) for axis in variant.axes} == {7}, (name, variant.name)
+
+
+def test_two_experiments_may_repeat_one_published_figure(known):
+    whole, best = known.published["ri-fig7"], known.published["ri-fig7-best"]
+    assert best.tables == whole.tables
+    assert best.results().frames["fct"].equals(whole.results().frames["fct"])
+
+
+def test_a_dedicated_queue_serves_its_ranks_as_a_pifo_does():
+    rows = STUDIES["dedicated-queue"](7)["schedulers"].rows_by_key("scheduler", named=True, unique=True)
+    assert rows["pifo"]["overtaken"] == rows["pifo"]["inversions_of_others"] == rows["dedicated"]["overtaken"] == 0
+    assert rows["sp-pifo"]["overtaken"] > 0 < rows["dedicated"]["inversions_of_others"]
 
 
 def test_a_table_that_belongs_to_no_figure_is_named(copy):
