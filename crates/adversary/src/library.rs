@@ -44,6 +44,8 @@ const ENTRIES: &[(&str, Make)] = &[
     queued::<deciders::SpPifo, PriorityQueues<Probe>>(),
     queued::<deciders::SpPifoGreedy, PriorityQueues<Probe>>(),
     queued::<deciders::SpPifoOptimal, PriorityQueues<Probe>>(),
+    queued::<deciders::SlackSp, PriorityQueues<Probe>>(),
+    queued::<deciders::Spring, PriorityQueues<Probe>>(),
     queued::<deciders::Aifo, Queue<Probe>>(),
     queued::<deciders::Packs, PriorityQueues<Probe>>(),
     queued::<deciders::Rifo, Queue<Probe>>(),

@@ -268,6 +268,30 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
     },
     in_parts::<schedulers::SpPifoOptimal>(BY_RANK, look("SP-PIFO optimal", "#aa4499", &[1, 2], "*")),
     SchedulerEntry {
+        advice: Some(&[("eps", &["1/50", "1/10"])]),
+        cost: Some(|settings| {
+            let bounds = settings.queues - 1;
+            match settings.lacks(&["admission_gain"]) {
+                true => {
+                    counted(bounds, 0.0, "one bound fewer than queues; their lengths come from the traffic manager")
+                }
+                false => counted(bounds + 2, 0.0, "one bound fewer than queues, the limit and the highest rank"),
+            }
+        }),
+        ..in_parts::<schedulers::SlackSp>(BY_RANK, look("Slack-SP", "#117733", &[], "d"))
+    },
+    SchedulerEntry {
+        cost: Some(|settings| {
+            let more = u64::from(settings.is("force", "inversions"));
+            counted(
+                (2 + more) * settings.queues + 1,
+                0.0,
+                "for each queue a bound and a force (with inversions the rank before), and the highest rank",
+            )
+        }),
+        ..in_parts::<schedulers::Spring>(BY_RANK, look("Spring", "#ddcc77", &[4, 2, 1, 2], "8"))
+    },
+    SchedulerEntry {
         advice: Some(&[("window", WINDOWS), ("k", HEADROOMS)]),
         cost: Some(|settings| {
             let slots: u64 = settings.integer("window").expect("it has a default");

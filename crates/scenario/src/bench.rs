@@ -98,6 +98,8 @@ pub const CASES: &[Case] = &[
     Case { name: "sp-pifo", make: |n, load| queued::<schedulers::SpPifo>(n, load, WIDE, &[]) },
     Case { name: "sp-pifo-greedy", make: |n, load| queued::<schedulers::SpPifoGreedy>(n, load, 100, &[]) },
     Case { name: "sp-pifo-optimal", make: |n, load| queued::<schedulers::SpPifoOptimal>(n, load, 100, &[]) },
+    Case { name: "slack-sp", make: |n, load| queued::<schedulers::SlackSp>(n, load, WIDE, &[]) },
+    Case { name: "spring", make: |n, load| queued::<schedulers::Spring>(n, load, WIDE, &[]) },
     Case {
         name: "aifo, window 20",
         make: |n, load| single::<schedulers::Aifo>(n, load, WIDE, &[("k", headroom(load))]),

@@ -45,6 +45,8 @@ suite! {
     sp_pifo: "sp-pifo",
     sp_pifo_greedy: "sp-pifo-greedy",
     sp_pifo_optimal: "sp-pifo-optimal",
+    slack_sp: "slack-sp",
+    spring: "spring",
     aifo: "aifo",
     packs: "packs",
     rifo: "rifo",

@@ -7,6 +7,7 @@ mod exp_pifo;
 mod pifo;
 mod quantile;
 mod rifo;
+mod slack;
 mod sp_pifo;
 
 pub use afq::Afq;
@@ -15,4 +16,5 @@ pub use exp_pifo::ExpPifo;
 pub use pifo::{Fifo, Pieo, Pifo};
 pub use quantile::{Aifo, Packs};
 pub use rifo::Rifo;
+pub use slack::{SlackSp, Spring};
 pub use sp_pifo::SpPifo;

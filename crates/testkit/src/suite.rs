@@ -2,7 +2,9 @@
 
 use crate::line::line;
 pub use crate::line::{Line, Property};
-use crate::oracles::{Afq, Aifo, ExpPifo, Fifo, Greedy, Optimal, Packs, Pieo, Pifo, Rifo, SpPifo, StrictPriority};
+use crate::oracles::{
+    Afq, Aifo, ExpPifo, Fifo, Greedy, Optimal, Packs, Pieo, Pifo, Rifo, SlackSp, SpPifo, Spring, StrictPriority,
+};
 use crate::{Case, Settings, Source, contract};
 use pifolab_sched::schedulers;
 
@@ -25,6 +27,8 @@ pub const LINES: &[Line] = &[
     line::<schedulers::SpPifo, SpPifo>(sp_pifo, PRIORITIES),
     line::<schedulers::SpPifoGreedy, Greedy>(greedy, PRIORITIES),
     line::<schedulers::SpPifoOptimal, Optimal>(optimal, PRIORITIES),
+    line::<schedulers::SlackSp, SlackSp>(slack_sp, PRIORITIES),
+    line::<schedulers::Spring, Spring>(spring, PRIORITIES),
     line::<schedulers::Aifo, Aifo>(aifo, FIFO),
     line::<schedulers::Packs, Packs>(packs, PRIORITIES),
     line::<schedulers::Rifo, Rifo>(rifo, FIFO),
@@ -182,6 +186,48 @@ fn greedy(source: &mut Source<'_>) -> Settings {
     settings
 }
 
+fn draw_from(source: &mut Source<'_>, settings: &mut Settings, name: &'static str, fractions: &[[u64; 2]]) {
+    if source.once_in(2) {
+        settings.list(name, source.pick(fractions));
+    }
+}
+
+fn slack_sp(source: &mut Source<'_>) -> Settings {
+    let mut settings = Settings::default();
+    let queues = draw_queues(source, &mut settings);
+    draw_from(source, &mut settings, "eps", &[[1, 50], [1, 3], [1, 4], [9, 10]]);
+    settings.draw_word(source, "steps", &["constant", "proportional"]);
+    match settings.get_word("steps", "constant") {
+        "constant" => draw_from(source, &mut settings, "step", &[[1, 8], [1, 1], [7, 3], [40, 1]]),
+        _ => draw_from(source, &mut settings, "step", &[[1, 16], [1, 1000], [2, 3]]),
+    }
+    match source.below(3) {
+        0 => settings.list("initial_bounds", (1..queues).map(|_| source.below(100)).collect::<Vec<_>>()),
+        1 => settings.integer("ranks", source.pick(&[1u64, 100, 1 << 45])),
+        _ => {}
+    }
+    if source.once_in(3) {
+        settings.flag("fall_through", source.once_in(2));
+    }
+    if source.once_in(3) {
+        settings.list("admission_gain", source.pick(&[[1u64, 1], [1, 10], [25, 2]]));
+        settings.integer("target_packets", source.below(20));
+    }
+    settings
+}
+
+fn spring(source: &mut Source<'_>) -> Settings {
+    let mut settings = Settings::default();
+    draw_queues(source, &mut settings);
+    settings.draw_word(source, "force", &["packets", "inversions", "fill"]);
+    if settings.get_word("force", "packets") != "fill" {
+        draw_from(source, &mut settings, "gain", &[[1, 5], [1, 1000], [1, 2]]);
+        settings.draw_word(source, "decays", &["all", "hit"]);
+    }
+    draw_from(source, &mut settings, "speed", &[[1, 1], [1, 3], [20, 1]]);
+    settings
+}
+
 fn optimal(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();
     // The oracle tries all bounds: few queues and ranks.
@@ -191,7 +237,8 @@ fn optimal(source: &mut Source<'_>) -> Settings {
     let mut weights: Vec<u64> = (0..source.from_to(1, 9)).map(|_| source.below(6)).collect();
     weights[0] += u64::from(weights.iter().all(|weight| *weight == 0));
     settings.list("weights", weights);
-    settings.draw_word(source, "cost", &["difference", "one"]);
+    settings.draw_word(source, "cost", &["difference", "one", "upper", "exact"]);
+    settings.draw_word(source, "combine", &["sum", "max"]);
     settings
 }
 
@@ -239,6 +286,11 @@ fn packs(source: &mut Source<'_>) -> Settings {
     }
     if source.once_in(3) {
         settings.flag("fall_through", source.once_in(2));
+    }
+    settings.draw_word(source, "map", &["occupancy", "geometric"]);
+    if settings.get_word("map", "occupancy") == "geometric" {
+        draw_from(source, &mut settings, "eps", &[[1, 10], [1, 3], [9, 10]]);
+        draw_from(source, &mut settings, "load", &[[1, 1], [2, 1], [1, 2]]);
     }
     if source.once_in(3) {
         settings.integer("shift", i128::from(source.below(200)) - 100);

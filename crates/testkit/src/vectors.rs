@@ -124,6 +124,56 @@ fn vectors() -> Vec<Vector> {
         s.word("cost", "difference");
     });
 
+    for (cost, combine) in [("upper", "sum"), ("exact", "sum"), ("upper", "max"), ("exact", "max")] {
+        add("sp-pifo-optimal", &format!("{cost}_{combine}"), Ranks::Few, &|s| {
+            s.list("queue_capacity_packets", three);
+            s.list("weights", [9, 0, 3, 3, 1, 0, 0, 5]);
+            s.word("cost", cost);
+            s.word("combine", combine);
+        });
+    }
+
+    add("slack-sp", "packets", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_packets", three);
+        s.list("eps", [1, 10]);
+        s.list("step", [4, 1]);
+    });
+    add("slack-sp", "bytes_without_fall_through", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_bytes", three_bytes);
+        s.list("initial_bounds", [10, 60]);
+        s.flag("fall_through", false);
+    });
+    add("slack-sp", "proportional_any_rank", Ranks::Any, &|s| {
+        s.list("queue_capacity_packets", three);
+        s.word("steps", "proportional");
+        s.list("step", [1, 8]);
+        s.integer("ranks", 1i128 << 40);
+    });
+    add("slack-sp", "admission", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_packets", three);
+        s.list("admission_gain", [2, 1]);
+        s.integer("target_packets", 4);
+    });
+
+    for (what, force, decays) in [
+        ("packets", "packets", "all"),
+        ("packets_hit", "packets", "hit"),
+        ("inversions", "inversions", "all"),
+        ("inversions_hit", "inversions", "hit"),
+    ] {
+        add("spring", what, Ranks::Hundred, &|s| {
+            s.list("queue_capacity_packets", three);
+            s.word("force", force);
+            s.word("decays", decays);
+            s.list("gain", [1, 8]);
+            s.list("speed", [5, 1]);
+        });
+    }
+    add("spring", "fill_bytes", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_bytes", three_bytes);
+        s.word("force", "fill");
+    });
+
     let window = |s: &mut Settings, window: u64, k: [u64; 2], quantile, update| {
         s.integer("window", window);
         s.list("k", k);
@@ -163,6 +213,12 @@ fn vectors() -> Vec<Vector> {
             s.integer("shift", shift);
         });
     }
+    add("packs", "geometric", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_packets", three);
+        window(s, 20, [1, 10], "lt", "before");
+        s.word("map", "geometric");
+        s.list("eps", [1, 10]);
+    });
     add("packs", "bytes", Ranks::Hundred, &|s| {
         s.list("queue_capacity_bytes", three_bytes);
         window(s, 20, [1, 10], "lt", "before");

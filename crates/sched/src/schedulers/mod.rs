@@ -7,13 +7,16 @@ mod aifo;
 mod delayed;
 mod exp_pifo;
 mod fifo;
+mod geometric;
 mod packs;
 mod pieo;
 mod pifo;
 mod rifo;
+mod slack_sp;
 mod sp_pifo;
 mod sp_pifo_greedy;
 mod sp_pifo_optimal;
+mod spring;
 mod strict_priority;
 
 use crate::store::Queue;
@@ -24,13 +27,16 @@ pub use afq::{AfqParams, Counters as AfqCounters, Horizon};
 pub use aifo::{AifoParams, Compare};
 pub use exp_pifo::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
 pub use fifo::FifoParams;
+pub use geometric::GeometricMap;
 pub use packs::{Occupancy, PacksParams};
 pub use pieo::{Pieo, PieoParams};
 pub use pifo::{Pifo, PifoParams, Ties};
 pub use rifo::{ResetCounter, RifoMode, RifoParams};
+pub use slack_sp::{SlackAdmission, SlackSpParams, StepScale};
 pub use sp_pifo::{Clamp, OnFull, Order, PushDown, SpPifoParams};
 pub use sp_pifo_greedy::{SpPifoGreedyParams, Steps};
-pub use sp_pifo_optimal::{PairCost, SpPifoOptimalParams, optimal_bounds};
+pub use sp_pifo_optimal::{Combine, QueueCost, SpPifoOptimalParams, optimal_bounds};
+pub use spring::{Decays, Force, SpringParams};
 pub use strict_priority::StrictPriorityParams;
 
 /// The algorithms themselves, without the queues: see [`Decider`](crate::Decider).
@@ -41,9 +47,11 @@ pub mod deciders {
     pub use super::fifo::Fifo;
     pub use super::packs::Packs;
     pub use super::rifo::Rifo;
+    pub use super::slack_sp::SlackSp;
     pub use super::sp_pifo::SpPifo;
     pub use super::sp_pifo_greedy::SpPifoGreedy;
     pub use super::sp_pifo_optimal::SpPifoOptimal;
+    pub use super::spring::Spring;
     pub use super::strict_priority::StrictPriority;
 }
 
@@ -57,6 +65,10 @@ pub type SpPifo<T = Packet> = Queued<deciders::SpPifo, T>;
 pub type SpPifoGreedy<T = Packet> = Queued<deciders::SpPifoGreedy, T>;
 /// Strict-priority queues with the best fixed bounds for a rank distribution.
 pub type SpPifoOptimal<T = Packet> = Queued<deciders::SpPifoOptimal, T>;
+/// Slack-SP.
+pub type SlackSp<T = Packet> = Queued<deciders::SlackSp, T>;
+/// Spring.
+pub type Spring<T = Packet> = Queued<deciders::Spring, T>;
 /// AIFO.
 pub type Aifo<T = Packet> = Queued<deciders::Aifo, T, Queue<T>>;
 /// PACKS.

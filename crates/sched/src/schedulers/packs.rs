@@ -12,6 +12,8 @@
 //! - occupancy: that of each queue (Algorithm 1), or only that of the whole buffer (section 5, what a switch knows);
 //! - sample s: packets 1, s+1, 2s+1, ... enter the window (section 5; default 1);
 //! - arithmetic: exact, or the floating point of the published simulation;
+//! - map: `occupancy`, Algorithm 1's (default), or `geometric`, fixed shares of the window's ranks, which shrink so that the
+//!   slack behind the queues shrinks geometrically to eps at a given load (docs/slack.md); admission is the same;
 //! - occupancy delay: by how many arrivals the lengths that the tests see are late (section 5; default 0);
 //! - fall-through: whether a packet whose queue is full tries the next ones (default yes: Algorithm 1).
 //!
@@ -27,6 +29,7 @@
 
 use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
 use super::delayed::{Delayed, OCCUPANCY_DELAY};
+use super::geometric::GeometricMap;
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
 use alloc::boxed::Box;
@@ -67,6 +70,8 @@ pub struct PacksParams {
     pub occupancy: Occupancy,
     /// Whether a packet whose queue is full tries the next ones.
     pub fall_through: bool,
+    /// Fixed shares of the window's ranks for the queues, in place of shares that follow their occupancy.
+    pub map: Option<GeometricMap>,
     /// One packet in this many enters the window.
     pub sample: u32,
     /// In what numbers the tests are done.
@@ -90,6 +95,7 @@ impl PacksParams {
             below: false,
             occupancy: Occupancy::default(),
             fall_through: true,
+            map: None,
             sample: 1,
             arithmetic: Arithmetic::default(),
             occupancy_delay: 0,
@@ -122,6 +128,8 @@ pub struct Packs {
     update: Update,
     occupancy: Occupancy,
     fall_through: bool,
+    /// Of the geometric map: the first quantile, as a multiple of 2^-62, that each queue but the last does not take any more.
+    ends: Option<Box<[u64]>>,
     sampling: Sampling,
     /// The test in floating point, where it is wanted.
     netbench: Option<NetbenchTest>,
@@ -140,6 +148,7 @@ clone_by_field!(Packs {
     update,
     occupancy,
     fall_through,
+    ends,
     sampling,
     netbench,
     plain,
@@ -215,6 +224,7 @@ impl FromParams for Packs {
             && params.occupancy_delay == 0
             && params.occupancy == Occupancy::PerQueue
             && params.fall_through
+            && params.map.is_none()
             && !params.below
             && !rooms.iter().any(Room::counts_bytes);
         let parts = match params.occupancy {
@@ -229,6 +239,10 @@ impl FromParams for Packs {
             update: params.update,
             occupancy: params.occupancy,
             fall_through: params.fall_through,
+            ends: match params.map {
+                Some(map) => Some(map.ends(name, params.capacities.len())?.into()),
+                None => None,
+            },
             sampling: Sampling::new(name, params.sample)?,
             netbench,
             delayed: Delayed::new(name, params.occupancy_delay, &params.capacities)?,
@@ -271,9 +285,16 @@ impl Decider for Packs {
         }
     }
 
-    /// Equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
+    /// With the geometric map the largest rank, up to the highest seen, whose quantile belongs to `queue` or one before it; else
+    /// equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
     /// passes the test of `queue`; -1 if none does.
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
+        if let Some(end) = self.ends.as_ref().and_then(|ends| ends.get(queue)) {
+            // The counts below this end of all that the window holds.
+            let most = (u128::from(*end) * u128::from(self.estimate.held())).checked_sub(1);
+            let rank = most.map(|most| self.estimate.largest_rank_with((most >> 62) as u64, self.highest));
+            return RankInterval::up_to(rank.unwrap_or(-1));
+        }
         let Some(free_parts) = self.free_parts(self.seen(queues)).nth(queue) else { return RankInterval::default() };
         let count = self.admission.largest_count(self.estimate.held(), free_parts);
         RankInterval::up_to(count.map_or(-1, |count| self.estimate.largest_rank_with(count, self.highest)))
@@ -284,8 +305,9 @@ impl Decider for Packs {
         if self.update == Update::After {
             return None;
         }
-        let first = self.refusing(self.estimate.quantile(packet.rank), self.seen(queues));
-        (first < queues.len()).then_some(first)
+        let quantile = self.estimate.quantile(packet.rank);
+        let first = self.refusing(quantile, self.seen(queues));
+        (first < queues.len()).then(|| self.mapped(quantile).unwrap_or(first))
     }
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
@@ -323,9 +345,17 @@ impl Packs {
     /// there is none; and whether it passes any queue.
     fn scan(&self, quantile: (u64, u64), size: u32, queues: &[Room]) -> (usize, bool) {
         let (first, count) = (self.refusing(quantile, queues), queues.len());
-        let last = if self.fall_through { count } else { count.min(first + 1) };
-        let queue = (first..last).find(|queue| queues[*queue].fits(size)).unwrap_or(usize::MAX);
+        // The geometric map leaves to Algorithm 1's test whether the packet enters, not where.
+        let mapped = if first < count { self.mapped(quantile).unwrap_or(first) } else { count };
+        let last = if self.fall_through { count } else { count.min(mapped + 1) };
+        let queue = (mapped..last).find(|queue| queues[*queue].fits(size)).unwrap_or(usize::MAX);
         (queue, first < count)
+    }
+
+    /// The queue of `quantile` by the geometric map, if that is wanted.
+    fn mapped(&self, (count, held): (u64, u64)) -> Option<usize> {
+        let reaches = |end: &&u64| u128::from(count) << 62 >= u128::from(**end) * u128::from(held);
+        self.ends.as_ref().map(|ends| ends.iter().take_while(reaches).count())
     }
 
     /// How many queues `quantile` does not pass. Free space only adds up, so they are the first ones.
@@ -384,11 +414,23 @@ const COMPARE: Param = Param::choice::<Comparison>("compare")
     .or_word(Comparison::AtMost.word())
     .doc("How the quantile is compared with the thresholds.");
 
+choices! {
+    /// How a quantile is mapped to a queue.
+    enum Map {
+        Occupancy = "occupancy": "the queues' shares are their free places (Algorithm 1)",
+        Geometric = "geometric": "the queues' shares are fixed, and shrink so that slack shrinks geometrically",
+    }
+}
+
+const MAP: Param = Param::choice::<Map>("map")
+    .or_word(Map::Occupancy.word())
+    .doc("How the quantile of an admitted packet is mapped to a queue. Admission is the same.");
+
 const OCCUPANCY: Param = Param::choice::<Occupancy>("occupancy")
     .or_word(Occupancy::PerQueue.word())
     .doc("What is known about the queues; global is the approximation of the switch implementation.");
 
-const FALL_THROUGH: Param = Param::flag("fall_through")
+pub(super) const FALL_THROUGH: Param = Param::flag("fall_through")
     .or_flag(true)
     .doc("Whether a packet whose queue is full tries the next ones, or is dropped.");
 
@@ -412,6 +454,9 @@ impl FromArgs for PacksParams {
             COMPARE,
             OCCUPANCY,
             FALL_THROUGH,
+            MAP,
+            GeometricMap::EPS,
+            GeometricMap::LOAD,
             admission::SAMPLE,
             admission::ARITHMETIC,
             OCCUPANCY_DELAY,
@@ -420,8 +465,16 @@ impl FromArgs for PacksParams {
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        // Without the geometric map eps and load stay unread: they have no effect.
+        let map = match args.given(&MAP)? {
+            Map::Occupancy => None,
+            Map::Geometric => {
+                Some(GeometricMap { eps: args.given(&GeometricMap::EPS)?, load: args.given(&GeometricMap::LOAD)? })
+            }
+        };
         Ok(Self {
             capacities: params::read_queue_capacities(args)?,
+            map,
             window: args.given(&WINDOW)?,
             k: args.given(&K)?,
             shift: args.given(&SHIFT)?,

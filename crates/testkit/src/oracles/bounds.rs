@@ -2,6 +2,7 @@
 
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Settings};
+use num_rational::BigRational;
 use pifolab_sched::DropReason;
 
 /// The queue of a rank: the last whose bound it reaches, or the first.
@@ -26,6 +27,51 @@ fn unpifoness(distribution: &[(i128, u128)], bounds: &[i128], one: bool) -> u128
         }
     }
     sum
+}
+
+/// What bounds cost, with nothing rounded.
+struct Costs {
+    weights: Vec<u128>,
+    cost: String,
+    takes_largest: bool,
+}
+
+impl Costs {
+    fn new(settings: &Settings) -> Self {
+        let weights = settings.get_list("weights").unwrap_or_else(|| vec![1; 100]);
+        Self {
+            weights: weights.into_iter().map(|weight| weight as u128).collect(),
+            cost: settings.get_word("cost", "difference").to_owned(),
+            takes_largest: settings.get_word("combine", "sum") == "max",
+        }
+    }
+
+    /// Of a queue that takes the ranks from `start` to below `end`.
+    fn of(&self, start: usize, end: usize) -> BigRational {
+        let whole = |number: u128| BigRational::from_integer(number.into());
+        let own: Vec<(i128, u128)> = (start..end).map(|rank| (rank as i128, self.weights[rank])).collect();
+        let mass: u128 = own.iter().map(|(_, p)| p).sum();
+        match self.cost.as_str() {
+            "upper" => whole(mass * own.len().saturating_sub(1) as u128) / whole(2),
+            "exact" if mass == 0 => whole(0),
+            "exact" => whole(unpifoness(&own, &[0], false)) / whole(mass),
+            cost => whole(unpifoness(&own, &[0], cost == "one")),
+        }
+    }
+
+    /// The least cost of the ranks below `end` in so many queues, the last of which starts at `start`.
+    fn with_last(&self, start: usize, end: usize, before: usize) -> BigRational {
+        let (others, last) = (self.least(start, before), self.of(start, end));
+        if self.takes_largest { others.max(last) } else { others + last }
+    }
+
+    /// The least cost of the ranks below `end` in so many queues.
+    fn least(&self, end: usize, queues: usize) -> BigRational {
+        if queues == 1 {
+            return self.of(0, end);
+        }
+        (0..=end).map(|start| self.with_last(start, end, queues - 1)).min().expect("there is a start")
+    }
 }
 
 /// Strict priority with fixed bounds.
@@ -53,29 +99,21 @@ impl Oracle for StrictPriority {
     }
 }
 
-/// Optimal fixed bounds: all of them are tried.
+/// Optimal fixed bounds: all of them are tried. From the last queue back, the smallest start that is optimal is taken.
 pub struct Optimal(StrictPriority);
 
 impl From<Settings> for Optimal {
     fn from(settings: Settings) -> Self {
-        let weights = settings.get_list("weights").unwrap_or_else(|| vec![1; 100]);
-        let distribution: Vec<(i128, u128)> = (0..).zip(weights.iter().map(|weight| *weight as u128)).collect();
-        let one = settings.get_word("cost", "difference") == "one";
         let queues = Buffer::all(&settings.capacities());
-        let ranks = weights.len() as i128;
-        // In lexicographic order, so that the first of several best ones is the smallest.
-        let mut best: Option<(u128, Vec<i128>)> = None;
+        let costs = Costs::new(&settings);
         let mut bounds = vec![0; queues.len()];
-        loop {
-            let cost = unpifoness(&distribution, &bounds, one);
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, bounds.clone()));
-            }
-            let Some(place) = (1..bounds.len()).rev().find(|place| bounds[*place] < ranks) else { break };
-            let next = bounds[place] + 1;
-            bounds[place..].fill(next);
+        let mut end = costs.weights.len();
+        for queue in (1..queues.len()).rev() {
+            let least = costs.least(end, queue + 1);
+            let is_best = |start: &usize| costs.with_last(*start, end, queue) == least;
+            end = (0..=end).find(is_best).expect("the least cost has a start");
+            bounds[queue] = end as i128;
         }
-        let (_, bounds) = best.expect("there is at least one vector of bounds");
         Self(StrictPriority { queues, bounds })
     }
 }

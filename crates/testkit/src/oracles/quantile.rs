@@ -1,5 +1,6 @@
 //! AIFO and PACKS: the quantile of a rank in a sliding window, in fractions.
 
+use super::slack::number;
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Settings};
 use num_rational::BigRational;
@@ -171,6 +172,14 @@ impl Packs {
         }
     }
 
+    /// The first queue whose share, (1 - eps^(k/(n-1))) / load, is above the quantile; the last one has the rest.
+    fn mapped(&self, quantile: &BigRational) -> usize {
+        let n = self.queues.len();
+        let (eps, load) = (self.settings.get_fraction("eps", (1, 50)), self.settings.get_fraction("load", (11, 10)));
+        let below = |k: &usize| number(quantile) < super::slack::quantile(&eps, *k, n) / number(&load);
+        (1..n).find(below).map_or(n - 1, |k| k - 1)
+    }
+
     fn select(&self, offer: &Offer) -> Result<usize, DropReason> {
         let quantile = self.window.quantile(offer.rank.into());
         let k = self.settings.get_fraction("k", (0, 1));
@@ -183,7 +192,10 @@ impl Packs {
             let threshold = self.free(queue + 1) / (fraction(1, 1) - &k);
             if below { quantile < threshold } else { quantile <= threshold }
         });
-        let candidates: Vec<usize> = passing.collect();
+        let mut candidates: Vec<usize> = passing.collect();
+        if !candidates.is_empty() && self.settings.get_word("map", "occupancy") == "geometric" {
+            candidates = (self.mapped(&quantile)..self.queues.len()).collect();
+        }
         let considered = if self.settings.get_flag("fall_through", true) { candidates.len() } else { 1 };
         let mut considered = candidates.iter().take(considered);
         match considered.find(|queue| self.queues[**queue].fits(offer)) {

@@ -1,0 +1,105 @@
+//! Where strict-priority queues share ranks so that slack shrinks geometrically: what Slack-SP and PACKS's geometric map have
+//! in common.
+//!
+//! Let x_k = 1 - (the load of the ranks that queues 1 to k take). In a queue of a non-preemptive priority system the mean wait
+//! is R / (x_{k-1} x_k), so that the inversions inside queue k grow as (x_{k-1} - x_k)^2 / (x_{k-1} x_k): they depend on the
+//! ratio x_k / x_{k-1} alone, and their sum is least when all ratios are equal. With x_0 = 1 and x_{n-1} = eps that is
+//! x_k = eps^(k/(n-1)).
+//!
+//! Powers are computed in integers: multiples of 2^-62, rounded down at each multiplication.
+
+use crate::params::{Kind, Literal, Param, ParamError};
+use alloc::vec::Vec;
+use pifolab_units::Ratio;
+
+/// 1, as a multiple of 2^-62.
+pub(super) const ONE: u64 = 1 << 62;
+
+pub(super) const EPS: Param = Param::new("eps", Kind::Fraction).doc(
+    "The share of the arrivals (above saturation: of the link) that is left for the last queue; the shares left behind \
+     the queues before it shrink to this one by equal factors. 0.02 to 0.1 under overload.",
+);
+
+/// 1 - eps^(k/(n-1)) for k = 1..n-1: the shares of arrivals that go to the first k of n queues, as multiples of 2^-62.
+///
+/// # Errors
+/// `eps` is not between 0 and 1, in the words of its `row`.
+pub(super) fn shares(owner: &str, row: &Param, eps: Ratio, queues: usize) -> Result<Vec<u64>, ParamError> {
+    if eps == Ratio::ZERO || eps >= Ratio::ONE {
+        return Err(row.error_because(owner, eps, "expected a fraction above 0 and below 1, such as 0.1 or 1/10"));
+    }
+    let Some(parts) = queues.checked_sub(1).filter(|parts| *parts > 0) else { return Ok(Vec::new()) };
+    let eps = ((u128::from(eps.numerator()) << 62) / u128::from(eps.denominator())) as u64;
+    // The largest factor whose power is not above eps, bit by bit.
+    let mut factor = 0;
+    for bit in (0..62).rev() {
+        if power(factor | 1 << bit, parts) <= eps {
+            factor |= 1 << bit;
+        }
+    }
+    Ok((1..=parts).map(|part| ONE - power(factor, part)).collect())
+}
+
+fn power(factor: u64, exponent: usize) -> u64 {
+    (0..exponent).fold(ONE, |product, _| ((u128::from(product) * u128::from(factor)) >> 62) as u64)
+}
+
+/// The rule of PACKS's geometric map: which share of the window's ranks belongs to the first queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeometricMap {
+    /// The slack that is left for the last queue, between 0 and 1.
+    pub eps: Ratio,
+    /// The load for which the slack is meant, above 0.
+    pub load: Ratio,
+}
+
+impl GeometricMap {
+    pub(super) const EPS: Param = EPS.or(Literal::Fraction(1, 50));
+
+    pub(super) const LOAD: Param = Param::new("load", Kind::Positive).or(Literal::Fraction(11, 10)).doc(
+        "The offered load that the geometric map is made for: queue k takes quantiles below (1 - eps^(k/(n-1))) / load. \
+         With map = geometric only.",
+    );
+
+    /// The first quantile, as a multiple of 2^-62, that queues 1, 2, .. do not take any more; the last queue has none.
+    pub(super) fn ends(self, owner: &str, queues: usize) -> Result<Vec<u64>, ParamError> {
+        if self.load == Ratio::ZERO {
+            return Err(Self::LOAD.error(owner, self.load));
+        }
+        let over_load = |share: u64| {
+            let end = u128::from(share) * u128::from(self.load.denominator()) / u128::from(self.load.numerator());
+            end.min(u128::from(ONE)) as u64
+        };
+        Ok(shares(owner, &Self::EPS, self.eps, queues)?.into_iter().map(over_load).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: Param = EPS;
+
+    #[test]
+    fn eight_queues_share_a_tenth_as_the_derivation_says() {
+        let shares = shares("test", &ROW, Ratio::new(1, 10).unwrap(), 8).unwrap();
+        let thousandths: Vec<u64> = shares.iter().map(|share| ((share >> 20) * 1000 + (1 << 41)) >> 42).collect();
+        assert_eq!(thousandths, [280, 482, 627, 732, 807, 861, 900]);
+        assert!(super::shares("test", &ROW, Ratio::new(1, 10).unwrap(), 1).unwrap().is_empty());
+    }
+
+    #[test]
+    fn ends_are_the_shares_over_the_load() {
+        let map = GeometricMap { eps: Ratio::new(1, 4).unwrap(), load: Ratio::new(5, 4).unwrap() };
+        // Slack 1/2 and 1/4 at a load of 5/4: quantiles of 2/5 and 3/5.
+        let tenths: Vec<u64> = map.ends("test", 3).unwrap().iter().map(|end| (end / (ONE / 1000) + 50) / 100).collect();
+        assert_eq!(tenths, [4, 6]);
+    }
+
+    #[test]
+    fn an_eps_of_nothing_or_of_everything_is_refused() {
+        for eps in [Ratio::ZERO, Ratio::ONE] {
+            assert!(shares("test", &ROW, eps, 4).is_err());
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! Slack-SP: adaptive bounds of strict-priority queues, each at a fixed quantile of the ranks, so that the slack behind the
+//! queues shrinks geometrically.
+//!
+//! No paper: docs/slack.md has the derivation; it stands in short in `geometric.rs`.
+//!
+//! Parameters:
+//! - n queues and their capacities (packets or bytes);
+//! - eps, the slack that is left for the last queue (default 1/10);
+//! - step D: by how much a bound moves (ranks, default 1/2; with `steps = proportional` a share of the bound, default 1/128,
+//!   for ranks that span orders of magnitude);
+//! - b_1..b_{n-1}, the bounds to start with; or R, over which they are spread (default 100);
+//! - fall-through: whether a packet whose queue is full tries the next ones (default yes);
+//! - admission: a register T in place of tail drop; ranks above T are refused, and T follows the room that is left
+//!   (`admission_gain` c in ranks per packet, `target_packets`; default none).
+//!
+//! Cost: n - 1 comparisons and additions per enqueue, O(1) per dequeue. A switch needs a register for each bound, and does one
+//! thing with it for a packet: compare, then add one of two constants. With admission two registers more: T, and the highest
+//! rank seen, which T does not exceed so that it need not come back from far above.
+//!
+//! Departure from PIFO: ranks that share a queue leave in arrival order; without admission a packet is dropped for want of room
+//! in its queue and those behind it, whatever its rank.
+//!
+//! Settled here: bounds are multiples of 2^-20 ranks, and moves are rounded to them once; ranks from 2^42 on count as equal.
+//! Every arrival moves the bounds, also one that is dropped. A bound that moves in proportion moves by 2^-20 ranks at least.
+
+use super::geometric::{self, ONE};
+use super::packs::FALL_THROUGH;
+use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use pifolab_units::{Rank, Ratio};
+
+choices! {
+    /// What a step is measured in.
+    #[derive(Default)]
+    pub enum StepScale {
+        /// Ranks.
+        #[default]
+        Constant = "constant": "a step is so many ranks",
+        /// The bound itself.
+        Proportional = "proportional": "a step is a share of the bound",
+    }
+}
+
+/// Ranks above T are refused; T grows while fewer packets wait than the target, and falls while more do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlackAdmission {
+    /// c, ranks for each packet below the target, at each arrival.
+    pub gain: Ratio,
+    /// How many packets shall wait.
+    pub target_packets: u32,
+}
+
+/// What a [`SlackSp`](super::SlackSp) is built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlackSpParams {
+    /// The capacity of each queue, highest priority first.
+    pub capacities: Vec<Capacity>,
+    /// The slack that is left for the last queue, between 0 and 1.
+    pub eps: Ratio,
+    /// What `step` is measured in.
+    pub steps: StepScale,
+    /// D.
+    pub step: Ratio,
+    /// b_1..b_{n-1}: one fewer than there are queues.
+    pub initial_bounds: Vec<Rank>,
+    /// Whether a packet whose queue is full tries the next ones.
+    pub fall_through: bool,
+    /// Admission by rank, if any.
+    pub admission: Option<SlackAdmission>,
+}
+
+impl SlackSpParams {
+    /// With the default options on `queues` queues of `packets` packets each, for ranks from 0 to 99.
+    pub fn uniform(queues: usize, packets: u32) -> Self {
+        Self {
+            capacities: alloc::vec![Capacity::Packets(packets); queues],
+            eps: Ratio::new(1, 10).expect("a tenth"),
+            steps: StepScale::default(),
+            step: StepScale::default().usual_step(),
+            initial_bounds: spread(queues, DEFAULT_RANKS),
+            fall_through: true,
+            admission: None,
+        }
+    }
+}
+
+impl StepScale {
+    fn usual_step(self) -> Ratio {
+        let (numerator, denominator) = match self {
+            Self::Constant => (1, 2),
+            Self::Proportional => (1, 128),
+        };
+        Ratio::new(numerator, denominator).expect("two small numbers")
+    }
+}
+
+/// k R / n for k = 1..n-1.
+fn spread(queues: usize, ranks: u64) -> Vec<Rank> {
+    let bound = |queue: usize| (u128::from(ranks) * queue as u128 / queues as u128) as u64;
+    (1..queues).map(bound).map(Rank::saturating).collect()
+}
+
+/// A bound and its moves, as multiples of 2^-20 ranks, or of 2^-32 of the bound.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    at: i64,
+    up: i64,
+    down: i64,
+}
+
+const FRACTION: u32 = 20;
+const SHARE: u32 = 32;
+/// Ranks from here on count as equal.
+const MOST: u64 = 1 << 42;
+
+/// The rank as a bound is written.
+#[inline(always)]
+fn fixed(rank: Rank) -> i64 {
+    (rank.get().min(MOST) << FRACTION) as i64
+}
+
+/// Slack-SP.
+///
+/// ```
+/// use pifolab_sched::{Enqueued, Inspect, Packet, Scheduler, schedulers::{SlackSp, SlackSpParams}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut scheduler = SlackSp::new(SlackSpParams::uniform(8, 10)).unwrap();
+/// let packet = Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(30), arrival: Time::ZERO };
+/// let outcome = scheduler.enqueue(packet, Time::ZERO);
+/// assert_eq!(outcome, Enqueued::Admitted { queue: 2, rank: Rank::from(30) }); // above 100/8 and 200/8
+/// ```
+#[derive(Debug)]
+pub struct SlackSp {
+    bounds: Vec<Bound>,
+    steps: StepScale,
+    fall_through: bool,
+    limit: Option<Box<Limit>>,
+    /// The queue that the last packet was meant for, if it was not refused before.
+    meant: Option<u32>,
+}
+
+clone_by_field!(SlackSp { bounds, steps, fall_through, limit, meant });
+
+/// The admission's registers, as multiples of 2^-20 ranks.
+#[derive(Clone, Debug)]
+struct Limit {
+    /// T.
+    at: i64,
+    highest: i64,
+    gain: i64,
+    target: i64,
+}
+
+impl FromParams for SlackSp {
+    type Params = SlackSpParams;
+
+    fn from_params(params: SlackSpParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        let name = SlackSpParams::INFO.name;
+        params::check_queue_capacities(name, &params.capacities)?;
+        let shares = geometric::shares(name, &EPS, params.eps, params.capacities.len())?;
+        if params.initial_bounds.len() != shares.len() {
+            let shown = alloc::format!("a list of {}", params.initial_bounds.len());
+            let expected = alloc::format!("expected {} bounds, one fewer than there are queues", shares.len());
+            return Err(INITIAL_BOUNDS.error_because(name, shown, expected));
+        }
+        let bits = match params.steps {
+            StepScale::Constant => FRACTION,
+            StepScale::Proportional => SHARE,
+        };
+        let too_wide = params.steps == StepScale::Proportional && params.step >= Ratio::ONE;
+        let whole = rounded(ONE, params.step, bits);
+        if too_wide || whole < 2 {
+            let expected = match params.steps {
+                StepScale::Constant => "expected a number of ranks, 1/524288 or more",
+                StepScale::Proportional => "expected a share of the bound below 1 and not below 2^-31",
+            };
+            return Err(STEP.error_because(name, params.step, expected));
+        }
+        let bound = |(rank, share): (&Rank, u64)| {
+            let up = rounded(share, params.step, bits);
+            Bound { at: fixed(*rank), up, down: whole - up }
+        };
+        let bounds = params.initial_bounds.iter().zip(shares).map(bound).collect();
+        let limit = params.admission.map(|admission| {
+            let gain = rounded(ONE, admission.gain, FRACTION);
+            Box::new(Limit { at: i64::MAX, highest: 0, gain, target: admission.target_packets.into() })
+        });
+        let (steps, fall_through) = (params.steps, params.fall_through);
+        Ok((Self { bounds, steps, fall_through, limit, meant: None }, params.capacities))
+    }
+}
+
+/// `share` of `step` as a multiple of 2^-`bits`, to the nearest.
+fn rounded(share: u64, step: Ratio, bits: u32) -> i64 {
+    let product = (u128::from(share) * u128::from(step.numerator())) << bits.min(32);
+    let whole = u128::from(step.denominator()) << 62;
+    i64::try_from((product + whole / 2) / whole).unwrap_or(i64::MAX)
+}
+
+impl Decider for SlackSp {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+        let rank = fixed(packet.rank);
+        let mut queue = 0;
+        for bound in &mut self.bounds {
+            let above = rank >= bound.at;
+            queue += usize::from(above);
+            bound.at += match self.steps {
+                StepScale::Constant if above => bound.up,
+                StepScale::Constant => -bound.down,
+                StepScale::Proportional if above => share_of(bound.at, bound.up),
+                StepScale::Proportional => -share_of(bound.at, bound.down),
+            };
+        }
+        if let Some(limit) = &mut self.limit
+            && limit.refuses(rank, queues)
+        {
+            self.meant = None;
+            return Decision::refuse(DropReason::Admission);
+        }
+        self.meant = Some(queue as u32);
+        if self.fall_through {
+            let free = (queue..queues.len()).find(|queue| queues[*queue].fits(packet.size));
+            queue = free.unwrap_or(queue);
+        }
+        Decision::queue(queue)
+    }
+
+    /// The queue takes ranks that reach so many bounds as there are queues before it: bounds may have crossed.
+    fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
+        let place = |number: usize| {
+            let below = |(other, bound): (usize, &Bound)| (bound.at, other) < (self.bounds[number].at, number);
+            self.bounds.iter().enumerate().filter(|other| below(*other)).count()
+        };
+        let bound = (0..self.bounds.len()).find(|number| place(*number) + 1 == queue);
+        let lowest = bound.map(|number| (self.bounds[number].at + (1 << FRACTION) - 1) >> FRACTION);
+        RankInterval::from(if queue == 0 { 0 } else { lowest.unwrap_or(i64::MAX) })
+    }
+
+    fn refused_at(&self, _packet: Arriving, _queues: &[Room]) -> Option<usize> {
+        self.meant.map(|queue| queue as usize)
+    }
+
+    /// The bounds; with admission the limit and the highest rank seen.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.bounds.iter().for_each(|bound| visit(bound.at));
+        if let Some(limit) = &self.limit {
+            visit(limit.at);
+            visit(limit.highest);
+        }
+    }
+}
+
+/// A share of a bound, a multiple of 2^-32; at least the smallest move.
+#[inline(always)]
+fn share_of(bound: i64, share: i64) -> i64 {
+    (((i128::from(bound) * i128::from(share)) >> SHARE) as i64).max(1)
+}
+
+impl Limit {
+    /// Whether a packet of this rank is refused; then the limit moves. While it stands at the highest rank seen it refuses
+    /// nothing: a rank that is higher still takes it along.
+    fn refuses(&mut self, rank: i64, queues: &[Room]) -> bool {
+        if self.at >= self.highest {
+            self.at = self.at.max(rank);
+        }
+        self.highest = self.highest.max(rank);
+        let refused = rank > self.at;
+        let held: u64 = queues.iter().map(Room::packets).sum();
+        let moved = self.gain.saturating_mul(self.target - held as i64);
+        self.at = self.at.saturating_add(moved).clamp(0, self.highest);
+        refused
+    }
+}
+
+const DEFAULT_RANKS: u64 = 100;
+
+const EPS: Param = geometric::EPS.or(Literal::Fraction(1, 10));
+
+const STEPS: Param = Param::choice::<StepScale>("steps").or_word(StepScale::Constant.word()).doc(
+    "What a step is measured in: proportional for ranks that span orders of magnitude (bytes, deadlines, virtual times).",
+);
+
+const STEP: Param = Param::new("step", Kind::Positive).means("1/2 rank; with steps = proportional 1/128 of the bound").doc(
+    "D: a bound with the share q of arrivals below it rises by q D for a rank that reaches it and falls by (1 - q) D for \
+     one that does not. Small steps are quieter, large ones follow changes sooner.",
+);
+
+const INITIAL_BOUNDS: Param = Param::integers("initial_bounds", 0, params::MAX_RANK)
+    .unit("ranks")
+    .means("k R / n, where R = ranks")
+    .doc("b_1 to b_(n-1), the lowest ranks of queues 1 to n-1 to start with; one fewer than there are queues.");
+
+const RANKS: Param = Param::integer("ranks", 1, params::MAX_RANK)
+    .unit("ranks")
+    .means("100, unless initial_bounds are given")
+    .doc("R: the initial bounds are spread evenly over ranks 0 to R-1.");
+
+const ADMISSION_GAIN: Param = Param::new("admission_gain", Kind::Positive).unit("ranks").means("no admission by rank").doc(
+    "c: at each arrival the limit T, above which ranks are refused, rises by c for each packet that the buffer holds below \
+     the target, and falls by c for each above it.",
+);
+
+const TARGET: Param = Param::integer("target_packets", 0, u32::MAX as u64)
+    .unit("packets")
+    .means("nine tenths of the packets that the queues hold; with admission_gain only")
+    .doc("How many packets shall wait.");
+
+impl FromArgs for SlackSpParams {
+    const INFO: Info = Info {
+        name: "slack-sp",
+        summary: "Bounds at fixed quantiles of the ranks, so that the slack behind strict-priority queues shrinks \
+                  geometrically.",
+        paper: "none; docs/slack.md",
+        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its queue and those behind \
+                    it are full, whatever its rank (or, with admission, when its rank is above the limit).",
+        state: "one register for each bound, one fewer than queues; with admission two more",
+        cost: "O(queues) per enqueue, O(1) per dequeue",
+        params: &[
+            params::QUEUES,
+            params::QUEUE_CAPACITY_PACKETS,
+            params::QUEUE_CAPACITY_BYTES,
+            EPS,
+            STEPS,
+            STEP,
+            INITIAL_BOUNDS,
+            RANKS,
+            FALL_THROUGH,
+            ADMISSION_GAIN,
+            TARGET,
+        ],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        let capacities = params::read_queue_capacities(args)?;
+        let steps: StepScale = args.given(&STEPS)?;
+        // `ranks` stays unread beside bounds, and `target_packets` without a gain: they have no effect there.
+        let initial_bounds = match super::strict_priority::read_bounds(args, &INITIAL_BOUNDS)? {
+            Some(bounds) => bounds,
+            None => spread(capacities.len(), args.get(&RANKS)?.unwrap_or(DEFAULT_RANKS)),
+        };
+        let admission = match args.get::<Ratio>(&ADMISSION_GAIN)? {
+            None => None,
+            Some(gain) => {
+                let packets = |capacity: &Capacity| match capacity {
+                    Capacity::Packets(packets) => Some(u64::from(*packets)),
+                    _ => None,
+                };
+                let held: Option<u64> = capacities.iter().map(packets).sum();
+                let target = args.get::<u32>(&TARGET)?;
+                let usual = held.map(|held| u32::try_from(held * 9 / 10).unwrap_or(u32::MAX));
+                let Some(target_packets) = target.or(usual) else {
+                    let expected = "expected a number of packets, since the capacities are counted in bytes";
+                    return Err(TARGET.error_because(Self::INFO.name, "(absent)", expected));
+                };
+                Some(SlackAdmission { gain, target_packets })
+            }
+        };
+        Ok(Self {
+            step: args.get(&STEP)?.unwrap_or_else(|| steps.usual_step()),
+            eps: args.given(&EPS)?,
+            fall_through: args.given(&FALL_THROUGH)?,
+            capacities,
+            steps,
+            initial_bounds,
+            admission,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedulers::SlackSp as Joined;
+    use crate::{Dequeued, Inspect, Packet, Scheduler};
+    use alloc::string::ToString;
+    use pifolab_units::Time;
+
+    fn packet(rank: u64) -> Packet {
+        Packet { id: 0, flow: 0, size: 1500, rank: Rank::saturating(rank), arrival: Time::ZERO }
+    }
+
+    /// Offers ranks 0 to 99 in a scattered order, over and over, each of which leaves at once.
+    fn settle(scheduler: &mut Joined, scale: u64) {
+        for turn in 0..20_000 {
+            let _ = scheduler.enqueue(packet(turn * 37 % 100 * scale), Time::ZERO);
+            let _ = scheduler.dequeue(Time::ZERO);
+        }
+    }
+
+    #[test]
+    fn each_bound_settles_where_its_share_of_ranks_lies_below() {
+        let mut scheduler: Joined = Joined::new(SlackSpParams::uniform(8, 10)).unwrap();
+        settle(&mut scheduler, 1);
+        for (queue, quantile) in [(1, 28), (2, 48), (3, 63), (4, 73), (5, 81), (6, 86), (7, 90)] {
+            let bound = scheduler.queue_bound(queue).unwrap();
+            assert!((bound - quantile).abs() <= 2, "queue {queue}: {bound}, not {quantile}");
+        }
+    }
+
+    #[test]
+    fn proportional_steps_find_bounds_a_million_times_higher() {
+        let params = SlackSpParams {
+            steps: StepScale::Proportional,
+            step: StepScale::Proportional.usual_step(),
+            ..SlackSpParams::uniform(4, 10)
+        };
+        let mut scheduler: Joined = Joined::new(params).unwrap();
+        settle(&mut scheduler, 1_000_000);
+        for (queue, quantile) in [(1, 54), (2, 78), (3, 90)] {
+            let bound = scheduler.queue_bound(queue).unwrap() / 1_000_000;
+            assert!((bound - quantile).abs() <= 3, "queue {queue}: {bound}, not {quantile}");
+        }
+    }
+
+    #[test]
+    fn a_full_queue_passes_packets_on_to_those_behind_it_unless_it_may_not() {
+        for (fall_through, held) in [(true, 6), (false, 2)] {
+            let params = SlackSpParams { fall_through, ..SlackSpParams::uniform(3, 2) };
+            let mut scheduler: Joined = Joined::new(params).unwrap();
+            (0..9).for_each(|_| drop(scheduler.enqueue(packet(0), Time::ZERO)));
+            assert_eq!(scheduler.len(), held);
+        }
+    }
+
+    #[test]
+    fn admission_refuses_high_ranks_before_the_buffer_is_full_and_none_once_it_is_empty() {
+        let admission = SlackAdmission { gain: Ratio::ONE, target_packets: 2 };
+        let params = SlackSpParams { admission: Some(admission), ..SlackSpParams::uniform(2, 10) };
+        let mut scheduler: Joined = Joined::new(params).unwrap();
+        let mut admits = |rank| scheduler.enqueue(packet(rank), Time::ZERO).is_admitted();
+        (0..60).for_each(|turn| drop(admits(turn * 7 % 50)));
+        assert!(!admits(49) && admits(0));
+        while matches!(scheduler.dequeue(Time::ZERO), Dequeued::Packet { .. }) {}
+        // The limit rises by the two packets that are missing, at each arrival.
+        for rank in core::iter::repeat_n(0, 40).chain([49, 60, 1000]) {
+            assert!(scheduler.enqueue(packet(rank), Time::ZERO).is_admitted(), "{rank}");
+            let _ = scheduler.dequeue(Time::ZERO);
+        }
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused() {
+        let said = |change: &dyn Fn(&mut SlackSpParams)| {
+            let mut params = SlackSpParams::uniform(4, 10);
+            change(&mut params);
+            Joined::<Packet>::new(params).unwrap_err().to_string()
+        };
+        let bounds = said(&|params| params.initial_bounds.truncate(2));
+        assert!(bounds.ends_with("expected 3 bounds, one fewer than there are queues"), "{bounds}");
+        let eps = said(&|params| params.eps = Ratio::ZERO);
+        assert!(eps.ends_with("expected a fraction above 0 and below 1, such as 0.1 or 1/10"), "{eps}");
+        let step = said(&|params| params.step = Ratio::new(1, 1 << 30).unwrap());
+        assert!(step.ends_with("expected a number of ranks, 1/524288 or more"), "{step}");
+        let share = said(&|params| {
+            params.steps = StepScale::Proportional;
+            params.step = Ratio::ONE;
+        });
+        assert!(share.ends_with("expected a share of the bound below 1 and not below 2^-31"), "{share}");
+    }
+}

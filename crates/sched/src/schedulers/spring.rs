@@ -1,0 +1,319 @@
+//! Spring: bounds of strict-priority queues pushed apart and together by a force in each queue, until the forces are equal.
+//!
+//! No paper: the branches of the public repository enoperm/sppifo-upstream-codebase.
+//!
+//! Parameters:
+//! - n queues and their capacities (packets or bytes);
+//! - force: what pushes a queue's bound up, its share of packets (default), its share of inversions, or the packets that wait
+//!   in it (the variant *fill*);
+//! - gain a: how much the latest packet counts in a share (default 1/128, the P4 program's; 0.0001 to 0.2 elsewhere);
+//! - decays: whether all forces decay at each packet (default) or only that of the queue which it took (the Java head);
+//! - speed s: ranks for each unit of force that neighbours differ by (default 1).
+//!
+//! Cost: O(n) per enqueue, O(1) per dequeue. A switch needs two registers for each queue (bound, force) and one for the highest
+//! rank; with inversions one more for each queue (the rank before).
+//!
+//! Departure from PIFO: ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full,
+//! whatever its rank.
+//!
+//! Settled here: the highest rank is taken note of before the packet is mapped, and the packet is mapped before bounds move.
+//! Every arrival counts, also one that is dropped. Bounds and forces are multiples of 2^-32; what decays is rounded down, a move
+//! towards zero.
+
+use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
+use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
+use alloc::vec::Vec;
+use pifolab_units::{Rank, Ratio};
+
+choices! {
+    /// What pushes the bound of a queue up.
+    #[derive(Default)]
+    pub enum Force {
+        /// The share of packets that it takes.
+        #[default]
+        Packets = "packets": "the queue's share of the latest packets",
+        /// The share of packets that find a higher rank before them.
+        Inversions = "inversions": "the share of the latest packets that came to the queue behind a higher rank",
+        /// The packets that wait in it.
+        Fill = "fill": "the packets that wait in the queue",
+    }
+}
+
+choices! {
+    /// Which forces decay when a packet arrives.
+    #[derive(Default)]
+    pub enum Decays {
+        /// All.
+        #[default]
+        All = "all": "the forces of all queues decay at each packet",
+        /// That of the queue which the packet took.
+        Hit = "hit": "only the force of the queue that the packet took decays",
+    }
+}
+
+/// What a [`Spring`](super::Spring) is built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpringParams {
+    /// The capacity of each queue, highest priority first.
+    pub capacities: Vec<Capacity>,
+    /// What pushes bounds up.
+    pub force: Force,
+    /// a, between 0 and 1; of no effect with [`Force::Fill`].
+    pub gain: Ratio,
+    /// Which forces decay; of no effect with [`Force::Fill`].
+    pub decays: Decays,
+    /// s.
+    pub speed: Ratio,
+}
+
+impl SpringParams {
+    /// With the default options on `queues` queues of `packets` packets each.
+    pub fn uniform(queues: usize, packets: u32) -> Self {
+        Self {
+            capacities: alloc::vec![Capacity::Packets(packets); queues],
+            force: Force::default(),
+            gain: Ratio::new(1, 128).expect("two small numbers"),
+            decays: Decays::default(),
+            speed: Ratio::ONE,
+        }
+    }
+}
+
+/// Binary places of bounds and forces.
+const FRACTION: u32 = 32;
+const ONE: i128 = 1 << FRACTION;
+
+/// Spring.
+///
+/// ```
+/// use pifolab_sched::{Enqueued, Inspect, Packet, Scheduler, schedulers::{Spring, SpringParams}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut scheduler = Spring::new(SpringParams::uniform(4, 10)).unwrap();
+/// let packet = Packet { id: 0, flow: 0, size: 1500, rank: Rank::from(2), arrival: Time::ZERO };
+/// let outcome = scheduler.enqueue(packet, Time::ZERO);
+/// assert_eq!(outcome, Enqueued::Admitted { queue: 2, rank: Rank::from(2) }); // bounds start at 0, 1, 2, 3
+/// ```
+#[derive(Debug)]
+pub struct Spring {
+    queues: Vec<Coil>,
+    /// M.
+    highest: i128,
+    force: Force,
+    gain: i128,
+    decays: Decays,
+    speed: (i128, i128),
+    /// The queue that the last packet was meant for.
+    meant: usize,
+}
+
+clone_by_field!(Spring { queues, highest, force, gain, decays, speed, meant });
+
+/// The state of a queue.
+#[derive(Clone, Copy, Debug)]
+struct Coil {
+    /// b_i.
+    bound: i128,
+    /// f_i.
+    force: i128,
+    /// The rank that it was sent last; nothing is higher than the lowest rank.
+    last: Rank,
+}
+
+impl FromParams for Spring {
+    type Params = SpringParams;
+
+    fn from_params(params: SpringParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        let name = SpringParams::INFO.name;
+        params::check_queue_capacities(name, &params.capacities)?;
+        let gain = (i128::from(params.gain.numerator()) << FRACTION) / i128::from(params.gain.denominator());
+        if params.gain >= Ratio::ONE || gain == 0 {
+            return Err(GAIN.error_because(
+                name,
+                params.gain,
+                "expected a fraction from 2^-32 up to but not including 1",
+            ));
+        }
+        let coil = |queue: usize| Coil { bound: (queue as i128) << FRACTION, force: 0, last: Rank::ZERO };
+        let decider = Self {
+            queues: (0..params.capacities.len()).map(coil).collect(),
+            highest: 0,
+            force: params.force,
+            gain,
+            decays: params.decays,
+            speed: (params.speed.numerator().into(), params.speed.denominator().into()),
+            meant: 0,
+        };
+        Ok((decider, params.capacities))
+    }
+}
+
+impl Decider for Spring {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+        let rank = i128::from(packet.rank.get()) << FRACTION;
+        self.highest = self.highest.max(rank);
+        self.meant = self.queues.iter().rposition(|queue| rank >= queue.bound).unwrap_or(0);
+        self.push(packet.rank, queues);
+        self.settle();
+        Decision::queue(self.meant)
+    }
+
+    fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
+        let bound = self.queues.get(queue).map(|queue| (queue.bound + ONE - 1) >> FRACTION);
+        bound.and_then(|bound| i64::try_from(bound).ok()).map_or(RankInterval::default(), RankInterval::from)
+    }
+
+    fn refused_at(&self, _packet: Arriving, _queues: &[Room]) -> Option<usize> {
+        Some(self.meant)
+    }
+
+    /// The highest rank; for each queue its bound, in two halves, its force unless it is what waits there, and with inversions
+    /// the rank that it was sent last.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        visit((self.highest >> FRACTION) as i64);
+        for queue in &self.queues {
+            visit((queue.bound >> FRACTION) as i64);
+            visit((queue.bound & (ONE - 1)) as i64);
+            if self.force != Force::Fill {
+                visit(queue.force as i64);
+            }
+            if self.force == Force::Inversions {
+                visit(queue.last.signed());
+            }
+        }
+    }
+}
+
+impl Spring {
+    /// Lets the forces decay, and that of the packet's queue grow.
+    fn push(&mut self, rank: Rank, rooms: &[Room]) {
+        if self.force == Force::Fill {
+            for (queue, room) in self.queues.iter_mut().zip(rooms) {
+                queue.force = i128::from(room.packets()) << FRACTION;
+            }
+            return;
+        }
+        for (number, queue) in self.queues.iter_mut().enumerate() {
+            if self.decays == Decays::All || number == self.meant {
+                queue.force -= (queue.force * self.gain) >> FRACTION;
+            }
+        }
+        let queue = &mut self.queues[self.meant];
+        if self.force == Force::Packets || queue.last > rank {
+            queue.force += self.gain;
+        }
+        queue.last = rank;
+    }
+
+    /// Moves every bound but the first by the difference of the forces on both sides, from the last to the first; they keep a
+    /// rank's distance, and the last one does not pass the highest rank.
+    fn settle(&mut self) {
+        let (times, over) = self.speed;
+        let mut most = self.highest.max((self.queues.len() as i128 - 1) << FRACTION);
+        for number in (1..self.queues.len()).rev() {
+            let above = self.queues[number - 1];
+            let queue = &mut self.queues[number];
+            let moved = queue.bound + (queue.force - above.force) * times / over;
+            queue.bound = moved.min(most).max(above.bound + ONE);
+            most = most.min(queue.bound - ONE);
+        }
+    }
+}
+
+const FORCE: Param = Param::choice::<Force>("force").or_word(Force::Packets.word()).doc(
+    "What pushes a queue's bound up, and with it ranks out of the queue: its bound comes to rest where its force equals that \
+     of the queue before it.",
+);
+
+const GAIN: Param = Param::new("gain", Kind::Fraction)
+    .or(Literal::Fraction(1, 128))
+    .doc("a: how much the latest packet counts in a force. Not with force = fill.");
+
+const DECAYS: Param = Param::choice::<Decays>("decays")
+    .or_word(Decays::All.word())
+    .doc("Which forces decay when a packet arrives. Not with force = fill.");
+
+const SPEED: Param = Param::new("speed", Kind::Positive)
+    .unit("ranks")
+    .or(Literal::Fraction(1, 1))
+    .doc("s: by how many ranks a bound moves for a difference of one between the forces on both sides.");
+
+impl FromArgs for SpringParams {
+    const INFO: Info = Info {
+        name: "spring",
+        summary: "Bounds of strict-priority queues move until a force, such as the share of packets, is the same in all.",
+        paper: "none; enoperm/sppifo-upstream-codebase",
+        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
+                    whatever its rank.",
+        state: "two registers per queue (bound and force) and the highest rank; with inversions one more per queue",
+        cost: "O(queues) per enqueue, O(1) per dequeue",
+        params: &[
+            params::QUEUES,
+            params::QUEUE_CAPACITY_PACKETS,
+            params::QUEUE_CAPACITY_BYTES,
+            FORCE,
+            GAIN,
+            DECAYS,
+            SPEED,
+        ],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        let capacities = params::read_queue_capacities(args)?;
+        let usual = Self::uniform(1, 1);
+        let force = args.given(&FORCE)?;
+        // Where the force is what waits, the other two stay unread: they have no effect.
+        let (gain, decays) = match force {
+            Force::Fill => (usual.gain, usual.decays),
+            _ => (args.given(&GAIN)?, args.given(&DECAYS)?),
+        };
+        Ok(Self { capacities, force, gain, decays, speed: args.given(&SPEED)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedulers::Spring as Joined;
+    use crate::{Inspect, Packet, Scheduler};
+    use pifolab_units::Time;
+
+    fn offer(scheduler: &mut Joined, rank: u64) {
+        let packet = Packet { id: 0, flow: 0, size: 1500, rank: Rank::saturating(rank), arrival: Time::ZERO };
+        let _ = scheduler.enqueue(packet, Time::ZERO);
+    }
+
+    #[test]
+    fn equal_shares_of_packets_are_where_bounds_come_to_rest() {
+        let mut scheduler: Joined = Joined::new(SpringParams::uniform(4, 10)).unwrap();
+        for turn in 0..60_000 {
+            offer(&mut scheduler, turn * 37 % 100);
+            let _ = scheduler.dequeue(Time::ZERO);
+        }
+        for (queue, quarter) in [(1, 25), (2, 50), (3, 75)] {
+            let bound = scheduler.queue_bound(queue).unwrap();
+            assert!((bound - quarter).abs() <= 4, "queue {queue}: {bound}");
+        }
+    }
+
+    #[test]
+    fn a_packet_pushes_the_bound_of_its_queue_up_and_that_of_the_next_one_down_by_hand() {
+        let half = Ratio::new(1, 2).unwrap();
+        let mut scheduler: Joined = Joined::new(SpringParams { gain: half, ..SpringParams::uniform(3, 10) }).unwrap();
+        // Rank 9 goes to the last queue, whose force is 1/2 then: 2 + 1/2.
+        offer(&mut scheduler, 9);
+        assert_eq!([1, 2].map(|queue| scheduler.queue_bound(queue)), [Some(1), Some(3)]);
+        // Rank 1 goes to the second, the forces are 0, 1/2, 1/4: 2.5 - 1/4, and 1 + 1/2 but at most 2.25 - 1.
+        offer(&mut scheduler, 1);
+        assert_eq!([1, 2].map(|queue| scheduler.queue_bound(queue)), [Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn a_gain_has_no_effect_beside_what_waits() {
+        let mut args = Args::new("spring");
+        args.set("force", crate::params::Value::Text("fill".into()))
+            .set("gain", crate::params::Value::Text("1/4".into()));
+        let error = Joined::<Packet>::build(args).unwrap_err();
+        assert!(alloc::format!("{error}").contains("this key has no effect beside the others"), "{error}");
+    }
+}
