@@ -36,6 +36,7 @@ from pifolab._pifolab import (
     __version__,
 )
 from pifolab.adversary import attack
+from pifolab.bounds import optimal_bounds
 from pifolab.custom import Facts, Flow, PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, InternalError, ParameterError, PifolabError
 from pifolab.info import Info, Param, ranks, schedulers
@@ -67,6 +68,7 @@ __all__ = [
     "Window",
     "__version__",
     "attack",
+    "optimal_bounds",
     "ranked",
     "ranks",
     "run",

@@ -22,7 +22,7 @@ ALLOWED = {
     "scenario": {"units", "params", "simd", "sched", "registry", "transport", "workload", "sim", "metrics"},
     "adversary": {"units", "params", "sched", "workload"},
     "testkit": {"units", "sched"},
-    "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary"},
+    "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary", "workload"},
 }
 
 # Workspaces of their own, each one package, and what of ours it imports.

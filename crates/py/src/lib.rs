@@ -5,6 +5,7 @@
 
 mod attack;
 mod bench;
+mod bounds;
 mod custom;
 mod errors;
 mod packets;
@@ -88,6 +89,8 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(attack::attack_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(attack::attack_shrink, module)?)?;
     module.add_function(wrap_pyfunction!(attack::attack_story, module)?)?;
+    module.add_function(wrap_pyfunction!(bounds::optimal_bounds, module)?)?;
+    module.add_function(wrap_pyfunction!(bounds::rank_weights, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_network, module)?)?;
     module.add_function(wrap_pyfunction!(bench::network_cases, module)?)?;

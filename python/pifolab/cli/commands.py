@@ -11,6 +11,7 @@ from pifolab.cli import (
     agree,
     attack,
     bench,
+    bounds,
     catalogue,
     conformance,
     dataplane,
@@ -37,7 +38,7 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    first = (run, flows, agree, sweep, results, reproduce, scorecard, advise, attack)
+    first = (run, flows, agree, sweep, results, reproduce, scorecard, advise, attack, bounds)
     for module in (*first, catalogue, conformance, bench, demo, dataplane, testbed):
         module.add_to(commands)
     return parser

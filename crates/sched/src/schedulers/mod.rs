@@ -35,7 +35,7 @@ pub use rifo::{ResetCounter, RifoMode, RifoParams};
 pub use slack_sp::{SlackAdmission, SlackSpParams, StepScale};
 pub use sp_pifo::{Clamp, OnFull, Order, PushDown, SpPifoParams};
 pub use sp_pifo_greedy::{SpPifoGreedyParams, Steps};
-pub use sp_pifo_optimal::{Combine, QueueCost, SpPifoOptimalParams, optimal_bounds};
+pub use sp_pifo_optimal::{Combine, QueueCost, SpPifoOptimalParams, most_weights, optimal_bounds};
 pub use spring::{Decays, Force, SpringParams};
 pub use strict_priority::StrictPriorityParams;
 

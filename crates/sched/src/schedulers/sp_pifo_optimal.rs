@@ -93,7 +93,7 @@ impl FromParams for SpPifoOptimal {
     fn from_params(params: SpPifoOptimalParams) -> Result<(Self, Vec<Capacity>), ParamError> {
         let name = SpPifoOptimalParams::INFO.name;
         params::check_queue_capacities(name, &params.capacities)?;
-        let most = most_ranks(params.cost, params.combine);
+        let most = most_weights(params.cost, params.combine);
         if params.weights.len() > most || params.weights.iter().all(|weight| *weight == 0) {
             let shown = alloc::format!("{} weights", params.weights.len());
             let expected = alloc::format!("expected 1 to {most} weights, at least one above 0");
@@ -137,7 +137,7 @@ impl Decider for SpPifoOptimal {
 /// If there is no queue, or more weights than 65,536 (with [`QueueCost::Exact`] and [`Combine::Sum`] 2048), or if the weights sum
 /// up to more than 2^48.
 pub fn optimal_bounds(weights: &[u64], queues: usize, cost: QueueCost, combine: Combine) -> Vec<Rank> {
-    assert!(queues > 0 && weights.len() <= most_ranks(cost, combine), "{queues} queues, {} ranks", weights.len());
+    assert!(queues > 0 && weights.len() <= most_weights(cost, combine), "{queues} queues, {} ranks", weights.len());
     assert!(weights.iter().map(|weight| u128::from(*weight)).sum::<u128>() <= 1 << 48, "the weights are too large");
     let ranks = weights.len();
     let sums = Sums::new(weights, cost);
@@ -286,8 +286,8 @@ impl Sums {
     }
 }
 
-/// The most ranks for which bounds are found in a moment.
-const fn most_ranks(cost: QueueCost, combine: Combine) -> usize {
+/// The most weights for which bounds are found in a moment.
+pub const fn most_weights(cost: QueueCost, combine: Combine) -> usize {
     match (cost, combine) {
         (QueueCost::Exact, Combine::Sum) => 2048,
         _ => MAX_RANKS,

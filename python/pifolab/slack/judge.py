@@ -1,0 +1,177 @@
+"""One link, identical packets for all schedulers, and what each makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pifolab import _pifolab
+from pifolab.errors import InputError
+from pifolab.runs import run_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["ARRIVALS", "DEPTHS", "DISTRIBUTIONS", "SCHEDULERS", "judge"]
+
+LINK_GBPS = 10
+SIZE_BYTES = 1500
+
+#: Rank streams, as TOML values.
+DISTRIBUTIONS: Mapping[str, str] = {
+    "uniform": '{ distribution = "uniform" }',
+    "exponential": '{ distribution = "exponential" }',
+    "inverse exponential": '{ distribution = "inverse-exponential" }',
+    "Poisson": '{ distribution = "poisson" }',
+    "convex": '{ distribution = "convex" }',
+    "shifting": '{ distribution = "uniform" }',
+}
+#: All ranks move up by 100 whenever so many packets have come.
+SHIFT_PACKETS = 50_000
+
+#: Arrival processes by name: the load, and the keys of ``[workload]``. Bursts are 64 packets at four times the link.
+ARRIVALS: Mapping[str, tuple[float, str]] = {
+    "constant 1.1": (1.1, 'arrivals = "constant"\nrate_gbps = 11'),
+    "Poisson 0.8": (0.8, 'arrivals = "poisson"\nrate_gbps = 8'),
+    "Poisson 0.95": (0.95, 'arrivals = "poisson"\nrate_gbps = 9.5'),
+    "Poisson 1.1": (1.1, 'arrivals = "poisson"\nrate_gbps = 11'),
+    # 64 packets take 19.2 us at 40 Gb/s; a load of 0.9 is one burst in 76.8 us / 0.9.
+    "bursts 0.9": (0.9, 'arrivals = "on-off"\nrate_gbps = 40\non_ns = 19200\noff_ps = 66133333\nperiods = "constant"'),
+}
+
+#: Packets in each queue, by the number of queues.
+DEPTHS: Mapping[int, int] = {4: 20, 8: 10, 16: 5, 32: 10}
+
+#: What is compared, by label: the scheduler's name and its parameters but the queues.
+SCHEDULERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "SP-PIFO": ("sp-pifo", {}),
+    "PACKS, window 16": ("packs", {"window": 16}),
+    "PACKS, window 1000": ("packs", {"window": 1000}),
+    "Slack-SP": ("slack-sp", {}),
+    "PACKS, geometric": ("packs", {"window": 1000, "map": "geometric"}),
+    "Spring": ("spring", {}),
+}
+
+
+def judge(
+    distribution: str,
+    arrivals: str = "constant 1.1",
+    *,
+    schedulers: Mapping[str, tuple[str, Mapping[str, Any]]] = SCHEDULERS,
+    queues: int = 8,
+    depth: int | None = None,
+    packets: int = 600_000,
+    seeds: Sequence[int] = (1, 2, 3),
+    workers: int | None = None,
+) -> pl.DataFrame:
+    """Run schedulers and PIFO on the same packets.
+
+    Parameters
+    ----------
+    distribution : str
+        One of `DISTRIBUTIONS`, which are the rank streams of the papers.
+    arrivals : str
+        One of `ARRIVALS`.
+    schedulers : mapping
+        Labels, each with a scheduler's name and its parameters; queues and capacities are added.
+    queues, depth : int
+        Queues and packets in each (default: by `DEPTHS`); one buffer holds as many in all.
+    packets : int
+        How many packets arrive, about.
+    seeds : sequence of int
+        Each is a run of its own.
+    workers : int, optional
+        As in `pifolab.run`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each scheduler (``PIFO`` included) and seed: `scheduler`, `seed`, `arrived`, `drops`, `misdrops` (the
+        sum over ranks of drops beyond PIFO's), `inversions`, `pairs` (pairs of a packet sent and one of a lower rank that
+        waited), `unpifoness` (per packet, SP-PIFO eq. 7), `reordered` (packets overtaken in their flow).
+
+    Raises
+    ------
+    InputError
+        A name that does not exist, or a number out of range.
+
+    Examples
+    --------
+    >>> from pifolab.slack import judge
+    >>> frame = judge("uniform", schedulers={"Slack-SP": ("slack-sp", {})}, packets=2000, seeds=[1])
+    >>> frame["scheduler"].to_list()
+    ['PIFO', 'Slack-SP']
+    """
+    import polars as pl
+
+    for what, name, known in (("distribution", distribution, DISTRIBUTIONS), ("arrivals", arrivals, ARRIVALS)):
+        if name not in known:
+            raise InputError(_pifolab.unknown_name(what, name, list(known)))
+    if depth is None:
+        if queues not in DEPTHS:
+            raise InputError(f"queues = {queues}: expected one of {', '.join(map(str, DEPTHS))}, or a depth")
+        depth = DEPTHS[queues]
+    text = _scenario(distribution, arrivals, schedulers, queues, depth, packets)
+    run = run_text(text, f"{distribution}, {arrivals}", seeds=seeds, workers=workers)
+    keys = ["seed", "rank"]
+    ideal = run.tables["ranks"].filter(pl.col("scheduler") == "PIFO").select(*keys, pl.col("dropped").alias("by_pifo"))
+    misdrops = (
+        run.tables["ranks"]
+        .join(ideal, on=keys, how="left")
+        .group_by("seed", "scheduler")
+        .agg((pl.col("dropped").cast(pl.Int64) - pl.col("by_pifo").fill_null(0).cast(pl.Int64)).clip(0).sum().alias("misdrops"))
+    )
+    return (
+        run.tables["schedulers"]
+        .join(misdrops, on=["seed", "scheduler"], how="left", maintain_order="left")
+        .select(
+            "scheduler",
+            "seed",
+            pl.col("arrived_packets").alias("arrived"),
+            pl.col("dropped_packets").alias("drops"),
+            "misdrops",
+            "inversions",
+            pl.col("pairwise_inversions").alias("pairs"),
+            (pl.col("unpifoness") / pl.col("sent_packets")).alias("unpifoness"),
+            pl.col("reordered_packets").alias("reordered"),
+        )
+    )
+
+
+def _scenario(
+    distribution: str,
+    arrivals: str,
+    schedulers: Mapping[str, tuple[str, Mapping[str, Any]]],
+    queues: int,
+    depth: int,
+    packets: int,
+) -> str:
+    load, keys = ARRIVALS[arrivals]
+    per_second = load * LINK_GBPS * 1e9 / 8 / SIZE_BYTES
+    lines = [
+        f"duration_ns = {round(packets / per_second * 1e9)}",
+        f"link = {{ rate_gbps = {LINK_GBPS} }}",
+        "[workload]",
+        keys,
+        f"size_bytes = {SIZE_BYTES}",
+        f"ranks = {DISTRIBUTIONS[distribution]}",
+        "flows = 20",
+        'flow_order = "random"',
+    ]
+    if distribution == "shifting":
+        for number in range(1, -(-packets // SHIFT_PACKETS)):
+            start = round(number * SHIFT_PACKETS / per_second * 1e9)
+            lines += ["[[workload.phase]]", f"from_ns = {start}", f"shift_ranks = {100 * number}"]
+    lines += ["[[scheduler]]", 'name = "pifo"', 'label = "PIFO"', f"capacity_packets = {queues * depth}"]
+    for label, (name, parameters) in schedulers.items():
+        single = name in ("fifo", "aifo", "rifo", "pifo", "pieo")
+        room = {"capacity_packets": queues * depth} if single else {"queues": queues, "queue_capacity_packets": depth}
+        lines += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"']
+        lines += [f"{key} = {_toml(value)}" for key, value in {**room, **parameters}.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
