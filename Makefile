@@ -11,7 +11,7 @@ HOST   := $(shell rustc -vV 2> /dev/null | sed -n "s/^host: //p")
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow test-guarantees test-faults miri sanitize check bench demo docs stubs worst-cases fuzz dataplane test-dataplane bench-switch guest-test clean
+.PHONY: build test test-slow test-guarantees test-faults miri sanitize check bench demo docs stubs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -107,6 +107,10 @@ stubs: build
 ## other readings, too; and their witnesses as conformance vectors (half an hour)
 worst-cases: build
 	$(BIN)/python -m pifolab.adversary.worst_cases docs/worst-cases.md conformance/worst-cases
+
+## docs/slack.md and docs/low-load.md: strict-priority queues judged by more than one number (some minutes)
+slack: build
+	$(BIN)/python -m pifolab.slack docs
 
 ## Every fuzz target for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60

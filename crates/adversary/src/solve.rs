@@ -73,7 +73,15 @@ pub fn attack(
             Err(Error::Limits(bound)) if !limits.is_over() => {
                 guide(problem, guidance, limits, progress).map(|answer| bounded(problem, answer, bound))
             }
-            Err(Error::Unsuited(_)) if !limits.is_over() => guide(problem, guidance, limits, progress),
+            Err(Error::Unsuited(_)) if !limits.is_over() => {
+                let found = guide(problem, guidance, limits, progress);
+                // Of a batch of any metric the prices alone say something; of a long run on a link, next to nothing.
+                if problem.constraint.load.is_none() {
+                    found.map(|answer| bounded(problem, answer, None))
+                } else {
+                    found
+                }
+            }
             Err(Error::Unsuited(_)) => Err(Error::Limits(None)),
             answer => answer,
         },

@@ -124,8 +124,13 @@ fn vectors() -> Vec<Vector> {
         s.word("cost", "difference");
     });
 
-    for (cost, combine) in [("upper", "sum"), ("exact", "sum"), ("upper", "max"), ("exact", "max")] {
-        add("sp-pifo-optimal", &format!("{cost}_{combine}"), Ranks::Few, &|s| {
+    for (what, cost, combine) in [
+        ("upper_sum", "upper", "sum"),
+        ("exact_sum", "exact", "sum"),
+        ("upper_max", "upper", "max"),
+        ("exact_max", "exact", "max"),
+    ] {
+        add("sp-pifo-optimal", what, Ranks::Few, &|s| {
             s.list("queue_capacity_packets", three);
             s.list("weights", [9, 0, 3, 3, 1, 0, 0, 5]);
             s.word("cost", cost);

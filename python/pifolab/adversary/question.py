@@ -252,6 +252,11 @@ def attack(
                 given = True
         if not given:
             raise InputError("start_window has no effect: neither scheduler has a window")
+    if free_window and not any(
+        isinstance(name, str) and any(param.name == "start_window" for param in info.scheduler(name).params)
+        for name in (a, against)
+    ):
+        raise InputError("free_window has no effect: neither scheduler has a window")
     low, high = ranks
     places = range(low, high + 1) if high - low < 1 << 16 else ()
     counts = None

@@ -12,7 +12,7 @@ from pifolab.runs import run_text
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ARRIVALS", "DEPTHS", "DISTRIBUTIONS", "SCHEDULERS", "judge"]
+__all__ = ["ARRIVALS", "DEPTHS", "DISTRIBUTIONS", "SCHEDULERS", "at_load", "judge"]
 
 LINK_GBPS = 10
 SIZE_BYTES = 1500
@@ -102,17 +102,47 @@ def judge(
     >>> frame["scheduler"].to_list()
     ['PIFO', 'Slack-SP']
     """
-    import polars as pl
-
     for what, name, known in (("distribution", distribution, DISTRIBUTIONS), ("arrivals", arrivals, ARRIVALS)):
         if name not in known:
             raise InputError(_pifolab.unknown_name(what, name, list(known)))
+    load, keys = ARRIVALS[arrivals]
+    return _measured(distribution, load, keys, schedulers, queues, depth, packets, seeds, workers)
+
+
+def at_load(
+    load: float,
+    schedulers: Mapping[str, tuple[str, Mapping[str, Any]]] = SCHEDULERS,
+    *,
+    distribution: str = "uniform",
+    queues: int = 8,
+    packets: int = 600_000,
+    seeds: Sequence[int] = (1, 2, 3),
+    workers: int | None = None,
+) -> pl.DataFrame:
+    """As `judge`, under Poisson arrivals of any load."""
+    keys = f'arrivals = "poisson"\nrate_bps = {round(load * LINK_GBPS * 1e9)}'
+    return _measured(distribution, load, keys, schedulers, queues, None, packets, seeds, workers)
+
+
+def _measured(
+    distribution: str,
+    load: float,
+    arrivals: str,
+    schedulers: Mapping[str, tuple[str, Mapping[str, Any]]],
+    queues: int,
+    depth: int | None,
+    packets: int,
+    seeds: Sequence[int],
+    workers: int | None,
+) -> pl.DataFrame:
+    import polars as pl
+
     if depth is None:
         if queues not in DEPTHS:
             raise InputError(f"queues = {queues}: expected one of {', '.join(map(str, DEPTHS))}, or a depth")
         depth = DEPTHS[queues]
-    text = _scenario(distribution, arrivals, schedulers, queues, depth, packets)
-    run = run_text(text, f"{distribution}, {arrivals}", seeds=seeds, workers=workers)
+    text = _scenario(distribution, load, arrivals, schedulers, queues, depth, packets)
+    run = run_text(text, f"{distribution} ranks at load {load}", seeds=seeds, workers=workers)
     keys = ["seed", "rank"]
     ideal = run.tables["ranks"].filter(pl.col("scheduler") == "PIFO").select(*keys, pl.col("dropped").alias("by_pifo"))
     misdrops = (
@@ -140,19 +170,19 @@ def judge(
 
 def _scenario(
     distribution: str,
+    load: float,
     arrivals: str,
     schedulers: Mapping[str, tuple[str, Mapping[str, Any]]],
     queues: int,
     depth: int,
     packets: int,
 ) -> str:
-    load, keys = ARRIVALS[arrivals]
     per_second = load * LINK_GBPS * 1e9 / 8 / SIZE_BYTES
     lines = [
         f"duration_ns = {round(packets / per_second * 1e9)}",
         f"link = {{ rate_gbps = {LINK_GBPS} }}",
         "[workload]",
-        keys,
+        arrivals,
         f"size_bytes = {SIZE_BYTES}",
         f"ranks = {DISTRIBUTIONS[distribution]}",
         "flows = 20",

@@ -44,6 +44,9 @@ fn power(factor: u64, exponent: usize) -> u64 {
     (0..exponent).fold(ONE, |product, _| ((u128::from(product) * u128::from(factor)) >> 62) as u64)
 }
 
+/// 2^-40: a quantile that is so near to an end has reached it, so that ties do not depend on how powers were rounded.
+const NEAR: u64 = 1 << 22;
+
 /// The rule of PACKS's geometric map: which share of the window's ranks belongs to the first queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GeometricMap {
@@ -68,7 +71,7 @@ impl GeometricMap {
         }
         let over_load = |share: u64| {
             let end = u128::from(share) * u128::from(self.load.denominator()) / u128::from(self.load.numerator());
-            end.min(u128::from(ONE)) as u64
+            (end.min(2 * u128::from(ONE)) as u64).saturating_sub(NEAR)
         };
         Ok(shares(owner, &Self::EPS, self.eps, queues)?.into_iter().map(over_load).collect())
     }

@@ -269,7 +269,7 @@ impl Limit {
         }
         self.highest = self.highest.max(rank);
         let refused = rank > self.at;
-        let held: u64 = queues.iter().map(Room::packets).sum();
+        let held: usize = queues.iter().map(Room::packets).sum();
         let moved = self.gain.saturating_mul(self.target - held as i64);
         self.at = self.at.saturating_add(moved).clamp(0, self.highest);
         refused
@@ -432,7 +432,7 @@ mod tests {
         let params = SlackSpParams { admission: Some(admission), ..SlackSpParams::uniform(2, 10) };
         let mut scheduler: Joined = Joined::new(params).unwrap();
         let mut admits = |rank| scheduler.enqueue(packet(rank), Time::ZERO).is_admitted();
-        (0..60).for_each(|turn| drop(admits(turn * 7 % 50)));
+        (0..60).for_each(|turn| _ = admits(turn * 7 % 50));
         assert!(!admits(49) && admits(0));
         while matches!(scheduler.dequeue(Time::ZERO), Dequeued::Packet { .. }) {}
         // The limit rises by the two packets that are missing, at each arrival.

@@ -189,7 +189,7 @@ impl Spring {
     fn push(&mut self, rank: Rank, rooms: &[Room]) {
         if self.force == Force::Fill {
             for (queue, room) in self.queues.iter_mut().zip(rooms) {
-                queue.force = i128::from(room.packets()) << FRACTION;
+                queue.force = (room.packets() as i128) << FRACTION;
             }
             return;
         }

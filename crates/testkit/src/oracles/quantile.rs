@@ -176,7 +176,8 @@ impl Packs {
     fn mapped(&self, quantile: &BigRational) -> usize {
         let n = self.queues.len();
         let (eps, load) = (self.settings.get_fraction("eps", (1, 50)), self.settings.get_fraction("load", (11, 10)));
-        let below = |k: &usize| number(quantile) < super::slack::quantile(&eps, *k, n) / number(&load);
+        // Powers of eps are rounded: a quantile that is as good as equal counts as equal.
+        let below = |k: &usize| number(quantile) < super::slack::quantile(&eps, *k, n) / number(&load) - 1e-12;
         (1..n).find(below).map_or(n - 1, |k| k - 1)
     }
 
