@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pifolab
 import pytest
+
+import pifolab
 from pifolab.cli import main
 
 #: Optimal static bounds for Poisson ranks of mean 50, cut off at 99, on eight queues: published with Spring.
@@ -36,7 +37,10 @@ def test_ranks_of_a_file_are_counted(tmp_path: Path, capsys: pytest.CaptureFixtu
     ("arguments", "line"),
     [
         (["--distribution", "poison"], 'unknown distribution "poison"; did you mean poisson?'),
-        (["--distribution", "poisson", "--cost", "uper"], 'cost = "uper": expected one of difference, one, upper, exact'),
+        (
+            ["--distribution", "poisson", "--cost", "uper"],
+            'cost = "uper": expected one of difference, one, upper, exact',
+        ),
         (["--distribution", "poisson", "--combine", "most"], 'combine = "most": expected one of sum, max'),
         (["--distribution", "poisson", "--queues", "5000"], "queues = 5000: expected an integer from 1 to 1024"),
         (["--distribution", "poisson", "--mean", "-3"], "mean = -3: expected a number above 0"),

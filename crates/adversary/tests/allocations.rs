@@ -47,6 +47,8 @@ fn judging_a_trace_allocates_nothing() {
         subject("fifo", &one(&[])),
         subject("strict-priority", &with(&[("ranks", 12)])),
         subject("sp-pifo", &queues),
+        subject("slack-sp", &queues),
+        subject("spring", &queues),
         subject("aifo", &one(&[("window", 4)])),
         subject("aifo", &one(&[("window", 40)])),
         subject("packs", &with(&[("window", 4)])),

@@ -125,7 +125,7 @@ fn show_param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict
     row.set_item("unit", param.unit)?;
     let (kind, range) = match param.kind {
         Kind::Integer { min, max } => ("integer", Some((min, max))),
-        Kind::Fraction => ("fraction", None),
+        Kind::Fraction | Kind::Positive => ("fraction", None),
         Kind::Choice(_) => ("choice", None),
         Kind::Flag => ("flag", None),
         Kind::Integers { min, max } => ("integers", Some((min, max))),

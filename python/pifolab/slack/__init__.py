@@ -4,6 +4,6 @@
 writes the measured sections of docs/slack.md and docs/low-load.md.
 """
 
-from pifolab.slack.judge import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, judge
+from pifolab.slack.measure import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, judge
 
 __all__ = ["ARRIVALS", "DEPTHS", "DISTRIBUTIONS", "SCHEDULERS", "judge"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab.slack.judge import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, judge
+from pifolab.slack.measure import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, judge
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,7 +17,7 @@ __all__ = ["low_load_page", "slack_page"]
 #: The five distributions of the bar; the shifting one is a table of its own.
 FIVE = tuple(name for name in DISTRIBUTIONS if name != "shifting")
 BAR = {label: SCHEDULERS[label] for label in ("PACKS, window 1000", "Slack-SP", "PACKS, geometric")}
-BAR_PACKETS = 200_000
+BAR_PACKETS = 100_000
 LOW_LOAD: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "AIFO, k = 0": ("aifo", {"window": 1000, "k": 0}),
     "PACKS, k = 0": ("packs", {"window": 1000, "k": 0}),
@@ -58,11 +58,19 @@ def inversions_table(workers: int | None) -> list[str]:
     """Inversions and misdrops on every distribution, eight queues of ten, constant arrivals at 1.1 times the link."""
     runs = {name: means(judge(name, workers=workers)) for name in DISTRIBUTIONS}
     lines = ["Inversions:", ""]
-    lines += _table("", list(runs), [(label, [_thousands(runs[name][label]["inversions"]) for name in runs]) for label in SCHEDULERS])
+    lines += _table(
+        "",
+        list(runs),
+        [(label, [_thousands(runs[name][label]["inversions"]) for name in runs]) for label in SCHEDULERS],
+    )
     lines += ["Misdrops:", ""]
-    lines += _table("", list(runs), [(label, [_thousands(runs[name][label]["misdrops"]) for name in runs]) for label in SCHEDULERS])
+    lines += _table(
+        "", list(runs), [(label, [_thousands(runs[name][label]["misdrops"]) for name in runs]) for label in SCHEDULERS]
+    )
     lines += ["Unpifoness per packet (SP-PIFO eq. 7: how far the ranks lie apart that share a queue):", ""]
-    lines += _table("", list(runs), [(label, [f"{runs[name][label]['unpifoness']:.2f}" for name in runs]) for label in SCHEDULERS])
+    lines += _table(
+        "", list(runs), [(label, [f"{runs[name][label]['unpifoness']:.2f}" for name in runs]) for label in SCHEDULERS]
+    )
     drops = [runs[name][label]["drops"] for name in FIVE for label in SCHEDULERS]
     ideal = runs["uniform"]["PIFO"]["drops"]
     lines += _paragraph(f"All drop {min(drops):,.0f} to {max(drops):,.0f} packets in all, PIFO {ideal:,.0f} (uniform).")
@@ -73,18 +81,79 @@ def queues_table(workers: int | None) -> list[str]:
     """Inversions with other numbers of queues, uniform ranks."""
     runs = {count: means(judge("uniform", queues=count, workers=workers)) for count in DEPTHS}
     columns = [f"{count} x {depth}" for count, depth in DEPTHS.items()]
-    return _table("queues", columns, [(label, [_thousands(runs[count][label]["inversions"]) for count in runs]) for label in SCHEDULERS])
+    return _table(
+        "queues",
+        columns,
+        [(label, [_thousands(runs[count][label]["inversions"]) for count in runs]) for label in SCHEDULERS],
+    )
 
 
 def arrivals_table(workers: int | None) -> list[str]:
     """Uniform ranks under every arrival process."""
     runs = {name: means(judge("uniform", name, workers=workers)) for name in ARRIVALS}
     lines = []
-    for what, column in (("Inversions", "inversions"), ("Drops", "drops"), ("Misdrops", "misdrops"), ("Packets overtaken in their flow", "reordered")):
+    for what, column in (
+        ("Inversions", "inversions"),
+        ("Drops", "drops"),
+        ("Misdrops", "misdrops"),
+        ("Packets overtaken in their flow", "reordered"),
+    ):
         lines += [f"{what}:", ""]
         labels = [*(["PIFO"] if column in ("drops", "reordered") else []), *SCHEDULERS]
-        lines += _table("", list(runs), [(label, [_thousands(runs[name][label][column]) for name in runs]) for label in labels])
+        lines += _table(
+            "", list(runs), [(label, [_thousands(runs[name][label][column]) for name in runs]) for label in labels]
+        )
     return lines
+
+
+#: Comparisons and changes of registers for each packet, of n queues and a window of w.
+_OPERATIONS = {
+    "SP-PIFO": "n comparisons, 1 change (after an inversion n)",
+    "PACKS, window 16": "w + n comparisons, 1 change",
+    "PACKS, window 1000": "w + n comparisons, 1 change",
+    "Slack-SP": "n - 1 comparisons, each with 1 change",
+    "PACKS, geometric": "w + n comparisons, 1 change",
+    "Spring": "n comparisons, 2 n changes",
+}
+
+
+def state_table() -> list[str]:
+    """Return registers of 32 bits and operations for each packet, with eight queues."""
+    from pifolab.reproduce import hardware
+
+    rows = []
+    for label, (name, parameters) in SCHEDULERS.items():
+        found = hardware.cost(name, {"queues": 8, **parameters})
+        registers = found.registers if found else 0
+        rows.append((label, [str(registers), str(32 * registers), _OPERATIONS[label]]))
+    return _table("", ["registers", "bits", "operations per packet"], rows)
+
+
+#: What is attacked: a buffer of six packets, in two queues, and bounds for ranks 1 to 4.
+_ATTACKED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "SP-PIFO": ("sp-pifo", {}),
+    "PACKS, window 4": ("packs", {"window": 4, "k": 0}),
+    "Slack-SP": ("slack-sp", {"ranks": 5}),
+    "PACKS, geometric, window 4": ("packs", {"window": 4, "k": 0, "map": "geometric"}),
+    "Spring": ("spring", {}),
+}
+
+
+def worst_table() -> list[str]:
+    """Return the largest gaps to PIFO over all traces of eight packets with ranks 1 to 4."""
+    from pifolab.adversary import attack
+    from pifolab.quantities import number
+
+    rows = []
+    for label, (name, parameters) in _ATTACKED.items():
+        options = {"queues": 2, "queue_capacity_packets": 3, **parameters}
+        cells = []
+        for metric in ("WD", "WI"):
+            ideal = {"capacity_packets": 6}
+            answer = attack(name, "pifo", metric=metric, packets=8, ranks=(1, 4), a_options=options, b_options=ideal)
+            cells.append(f"{number(answer.gap)}{'' if answer.proven else '*'}")
+        rows.append((label, cells))
+    return _table("", ["WD", "WI"], rows)
 
 
 def bar_table(workers: int | None, seeds: Sequence[int]) -> list[str]:
@@ -97,14 +166,23 @@ def bar_table(workers: int | None, seeds: Sequence[int]) -> list[str]:
             cells: dict[str, list[str]] = {label: [] for label in summary}
             for arrivals in ARRIVALS:
                 run = means(
-                    judge(distribution, arrivals, schedulers=BAR, queues=queues, packets=BAR_PACKETS, seeds=seeds, workers=workers)
+                    judge(
+                        distribution,
+                        arrivals,
+                        schedulers=BAR,
+                        queues=queues,
+                        packets=BAR_PACKETS,
+                        seeds=seeds,
+                        workers=workers,
+                    )
                 )
                 base = run["PACKS, window 1000"]
                 for label in summary:
                     inversions = _ratio(run[label]["inversions"], base["inversions"])
                     misdrops = _ratio(run[label]["misdrops"], base["misdrops"])
                     summary[label].append((f"{distribution}, {arrivals}, {queues} queues", inversions, misdrops))
-                    cells[label].append(f"{'**' if _is_met(inversions, misdrops) else ''}{inversions:.2f}, {misdrops:.2f}{'**' if _is_met(inversions, misdrops) else ''}")
+                    bold = "**" if _is_met(inversions, misdrops) else ""
+                    cells[label].append(f"{bold}{inversions:.2f}, {misdrops:.2f}{bold}")
             for label in summary:
                 rows[label].append((distribution, cells[label]))
         for label in summary:
@@ -135,7 +213,14 @@ def slack_page(workers: int | None = None, bar_seeds: Sequence[int] = tuple(rang
     lines = [_SLACK_HEAD, *inversions_table(workers), "Inversions with other numbers of queues, uniform ranks:", ""]
     lines += queues_table(workers)
     lines += ["## Other arrivals", "", *_paragraph(_ARRIVALS), *arrivals_table(workers)]
-    lines += ["## The bar", "", *_paragraph(_BAR.format(seeds=len(bar_seeds), packets=BAR_PACKETS)), *bar_table(workers, bar_seeds)]
+    lines += ["## State and operations", "", *state_table()]
+    lines += ["## Worst cases", "", *_paragraph(_WORST), *worst_table()]
+    lines += [
+        "## The bar",
+        "",
+        *_paragraph(_BAR.format(seeds=len(bar_seeds), packets=BAR_PACKETS)),
+        *bar_table(workers, bar_seeds),
+    ]
     lines += [_SLACK_TAIL]
     return "\n".join(lines)
 
@@ -145,11 +230,17 @@ def low_load_page(folder: Path, workers: int | None = None) -> str:
     runs = {name: means(judge("uniform", name, schedulers=LOW_LOAD, workers=workers)) for name in LOADS}
     lines = [_LOW_HEAD, "Drops, as a share of the arrivals:", ""]
     share = lambda row: f"{100 * row['drops'] / row['arrived']:.2g} %"  # noqa: E731
-    lines += _table("", list(runs), [(label, [share(runs[name][label]) for name in runs]) for label in ("PIFO", *LOW_LOAD)])
+    lines += _table(
+        "", list(runs), [(label, [share(runs[name][label]) for name in runs]) for label in ("PIFO", *LOW_LOAD)]
+    )
     lines += ["Inversions:", ""]
-    lines += _table("", list(runs), [(label, [_thousands(runs[name][label]["inversions"]) for name in runs]) for label in LOW_LOAD])
+    lines += _table(
+        "", list(runs), [(label, [_thousands(runs[name][label]["inversions"]) for name in runs]) for label in LOW_LOAD]
+    )
     lines += ["Misdrops:", ""]
-    lines += _table("", list(runs), [(label, [_thousands(runs[name][label]["misdrops"]) for name in runs]) for label in LOW_LOAD])
+    lines += _table(
+        "", list(runs), [(label, [_thousands(runs[name][label]["misdrops"]) for name in runs]) for label in LOW_LOAD]
+    )
     _draw_low_load(folder)
     return "\n".join([*lines, _LOW_TAIL])
 
@@ -161,7 +252,7 @@ _DRAWN_LOADS = (50, 60, 70, 75, 80, 85, 90, 95, 100, 105, 110)
 def _draw_low_load(folder: Path) -> None:
     from pifolab.figures.palette import look
     from pifolab.figures.style import COLUMN_INCHES, figure_style, save, subplots
-    from pifolab.slack.judge import at_load
+    from pifolab.slack.measure import at_load
 
     shown = {"AIFO, k = 0": "--", "PACKS, k = 0": "-", "PACKS, k = 0.5": ":", "SP-PIFO": "-", "Slack-SP": "-"}
     schedulers = {label: LOW_LOAD[label] for label in shown}
@@ -187,24 +278,25 @@ def _draw_low_load(folder: Path) -> None:
 _SLACK_HEAD = """# Slack that shrinks geometrically
 
 Where should the bounds of strict-priority queues stand? This page derives an answer, makes a scheduler of it
-([slack-sp](schedulers/slack-sp.md)) and a map for PACKS ([packs](schedulers/packs.md), `map = geometric`), and holds both against
-SP-PIFO, PACKS and [Spring](schedulers/spring.md) on identical packets, also where they lose.
+([slack-sp](schedulers/slack-sp.md)) and a map for PACKS ([packs](schedulers/packs.md), `map = geometric`), and holds
+both against SP-PIFO, PACKS and [Spring](schedulers/spring.md) on identical packets, also where they lose.
 
 Everything below is written by `make slack`, which also has the seeds.
 
 ## The derivation
 
-n strict-priority queues share a link. Let sigma_k be the load, as a share of the link, of the ranks that queues 1 to k take, and
-x_k = 1 - sigma_k the slack behind them. The mean wait in queue k of a non-preemptive priority system is R / (x_{k-1} x_k), where R is
-what is left of the packet in service. A pair is inverted inside queue k if both wait there at once and the higher rank came first:
-the number of such pairs grows as the arrivals to the queue times those that wait,
+n strict-priority queues share a link. Let sigma_k be the load, as a share of the link, of the ranks that queues 1 to
+k take, and x_k = 1 - sigma_k the slack behind them. The mean wait in queue k of a non-preemptive priority system is R
+/ (x_{k-1} x_k), where R is what is left of the packet in service. A pair is inverted inside queue k if both wait
+there at once and the higher rank came first: the number of such pairs grows as the arrivals to the queue times those
+that wait,
 
     (x_{k-1} - x_k)^2 / (x_{k-1} x_k),
 
-which depends on the ratio x_k / x_{k-1} alone. The sum over queues, with the product of all ratios given, is least when they are
-equal: **the slack shrinks geometrically, x_k = g^k**. Queues for good ranks are wide, since they are nearly always empty; those near
-the rank at which the link saturates are narrow. Below saturation g = (1 - rho)^(1/n); under overload the last queue takes what the
-link cannot send, and g = eps^(1/(n-1)) with an eps of 0.02 to 0.1.
+which depends on the ratio x_k / x_{k-1} alone. The sum over queues, with the product of all ratios given, is least
+when they are equal: **the slack shrinks geometrically, x_k = g^k**. Queues for good ranks are wide, since they are
+nearly always empty; those near the rank at which the link saturates are narrow. Below saturation g = (1 - rho)^(1/n);
+under overload the last queue takes what the link cannot send, and g = eps^(1/(n-1)) with an eps of 0.02 to 0.1.
 
 ## The algorithm
 
@@ -216,32 +308,41 @@ link cannot send, and g = eps^(1/(n-1)) with an eps of 0.02 to 0.1.
             else:                  b_k -= (1 - q_k) D
         the first queue from i on that has room takes the packet; if none has, it is dropped
 
-Each bound is a register that is compared once and changed once per packet, by one of two constants. n - 1 registers are the whole
-state; PACKS has as many as its window, and the quantile is a count over all of them.
+Each bound is a register that is compared once and changed once per packet, by one of two constants. n - 1 registers
+are the whole state; PACKS has as many as its window, and the quantile is a count over all of them.
 
 ## Constant arrivals at 1.1 times the link
 
-600,000 packets of 1500 bytes, eight queues of ten packets (PIFO: 80), means of seeds 1 to 3. Rank streams are those of the papers;
-shifting ranks are uniform and move up by 100 after every 50,000 packets. eps is 0.1 (geometric map: 0.02), D half a rank. An inversion is a
-packet sent while a lower rank waits; misdrops are the sum over ranks of the drops beyond PIFO's.
+600,000 packets of 1500 bytes, eight queues of ten packets (PIFO: 80), means of seeds 1 to 3. Rank streams are those
+of the papers; shifting ranks are uniform, and move up by 100 or back after every 50,000 packets. eps is 0.1
+(geometric map: 0.02), D half a rank. An inversion is a packet sent while a lower rank waits; misdrops are the sum
+over ranks of the drops beyond PIFO's.
 """
 
 _ARRIVALS = """
-Uniform ranks, 600,000 packets, eight queues of ten, means of seeds 1 to 3. Bursts are 64 packets at four times the link, with a mean load of
-0.9. Schedulers that drop less have more to put in order: inversions compare only beside the drops.
+Uniform ranks, 600,000 packets, eight queues of ten, means of seeds 1 to 3. Bursts are 64 packets at four times the
+link, with a mean load of 0.9. Schedulers that drop less have more to put in order: inversions compare only beside the
+drops.
+"""
+
+_WORST = """
+The largest gap to a PIFO of the same buffer over all batches of eight packets with ranks 1 to 4, proven
+([attack.md](attack.md) defines WD and WI): two queues of three packets.
 """
 
 _BAR = """
-To be better than PACKS with a window of 1000 a scheduler should make fewer inversions at no more misdrops (5 %) in at least 90 % of the cells of five
-distributions, five arrival processes and four numbers of queues, and nowhere more than 1.25 times as many. Each cell below has
-the ratios to PACKS of inversions and of misdrops, means of {seeds} seeds of {packets:,} packets; bold where both are met.
+To be better than PACKS with a window of 1000 a scheduler should make fewer inversions at no more misdrops (5 %) in at
+least 90 % of the cells of five distributions, five arrival processes and four numbers of queues, and nowhere more
+than 1.25 times as many. Each cell below has the ratios to PACKS of inversions and of misdrops, means of {seeds} seeds
+of {packets:,} packets; bold where both are met.
 """
 
 _SLACK_TAIL = """## What does not hold
 
-- Without admission Slack-SP drops for want of room in a packet's queue and those behind it, whatever its rank. Its misdrops are
-  more than PACKS's where many ranks lie near the link's saturation (inverse exponential, convex).
-- Under bursts it keeps more packets than PACKS with k = 0, and has more inversions among them. Neither number alone is a verdict.
+- Without admission Slack-SP drops for want of room in a packet's queue and those behind it, whatever its rank. Its
+  misdrops are more than PACKS's where many ranks lie near the link's saturation (inverse exponential, convex).
+- Under bursts it keeps more packets than PACKS with k = 0, and has more inversions among them. Neither number alone
+  is a verdict.
 - The distance of the ranks that share a queue (unpifoness) is larger where queues for good ranks are wide.
 - D trades noise for speed: small steps are best for a distribution that stays, large ones follow one that moves.
 - Not measured here: completion times in a network, reordering under TCP, bytes for packets, shared buffers.
@@ -249,13 +350,14 @@ _SLACK_TAIL = """## What does not hold
 
 _LOW_HEAD = """# What constant arrivals at 110 % hide: drops at low load
 
-AIFO and PACKS are published with open-loop arrivals that are constant and above the link's rate. With Poisson arrivals below it two
-things show. Everything on this page is written by `make slack`.
+AIFO and PACKS are published with open-loop arrivals that are constant and above the link's rate. With Poisson
+arrivals below it two things show. Everything on this page is written by `make slack`.
 
-**With k = 0 they drop packets from a link that is not full.** A packet of quantile q is refused as soon as q > free / B: a single
-waiting packet among 80 refuses the highest 1/80 of the ranks, although the buffer has 79 free places. **k scales admission and mapping
-together**: k = 0.5 ends these drops, and since the same factor widens every queue's share, more ranks go to the first queues and
-inversions multiply. A map that does not depend on k, such as `map = geometric`, takes the two apart.
+**With k = 0 they drop packets from a link that is not full.** A packet of quantile q is refused as soon as q > free /
+B: a single waiting packet among 80 refuses the highest 1/80 of the ranks, although the buffer has 79 free places. **k
+scales admission and mapping together**: k = 0.5 ends these drops, and since the same factor widens every queue's
+share, more ranks go to the first queues and inversions multiply. A map that does not depend on k, such as `map =
+geometric`, takes the two apart.
 
 Uniform ranks, 600,000 packets, eight queues of ten (or a buffer of 80), window 1000, means of seeds 1 to 3.
 """

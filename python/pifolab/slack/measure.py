@@ -26,7 +26,7 @@ DISTRIBUTIONS: Mapping[str, str] = {
     "convex": '{ distribution = "convex" }',
     "shifting": '{ distribution = "uniform" }',
 }
-#: All ranks move up by 100 whenever so many packets have come.
+#: All ranks move up by 100 when so many packets have come, and back when as many more have.
 SHIFT_PACKETS = 50_000
 
 #: Arrival processes by name: the load, and the keys of ``[workload]``. Bursts are 64 packets at four times the link.
@@ -87,7 +87,7 @@ def judge(
     -------
     polars.DataFrame
         A row for each scheduler (``PIFO`` included) and seed: `scheduler`, `seed`, `arrived`, `drops`, `misdrops` (the
-        sum over ranks of drops beyond PIFO's), `inversions`, `pairs` (pairs of a packet sent and one of a lower rank that
+        sum over ranks of drops beyond PIFO's), `inversions`, `pairs` (of a packet sent and one of a lower rank that
         waited), `unpifoness` (per packet, SP-PIFO eq. 7), `reordered` (packets overtaken in their flow).
 
     Raises
@@ -149,7 +149,12 @@ def _measured(
         run.tables["ranks"]
         .join(ideal, on=keys, how="left")
         .group_by("seed", "scheduler")
-        .agg((pl.col("dropped").cast(pl.Int64) - pl.col("by_pifo").fill_null(0).cast(pl.Int64)).clip(0).sum().alias("misdrops"))
+        .agg(
+            (pl.col("dropped").cast(pl.Int64) - pl.col("by_pifo").fill_null(0).cast(pl.Int64))
+            .clip(0)
+            .sum()
+            .alias("misdrops")
+        )
     )
     return (
         run.tables["schedulers"]
@@ -191,7 +196,7 @@ def _scenario(
     if distribution == "shifting":
         for number in range(1, -(-packets // SHIFT_PACKETS)):
             start = round(number * SHIFT_PACKETS / per_second * 1e9)
-            lines += ["[[workload.phase]]", f"from_ns = {start}", f"shift_ranks = {100 * number}"]
+            lines += ["[[workload.phase]]", f"from_ns = {start}", f"shift_ranks = {100 * (number % 2)}"]
     lines += ["[[scheduler]]", 'name = "pifo"', 'label = "PIFO"', f"capacity_packets = {queues * depth}"]
     for label, (name, parameters) in schedulers.items():
         single = name in ("fifo", "aifo", "rifo", "pifo", "pieo")
