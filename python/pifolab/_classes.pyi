@@ -319,10 +319,16 @@ class SpPifoOptimal(Scheduler):
     weights : a list of integers from 0 to 4294967295
         How frequent each rank is, from rank 0 up, on any common scale. If absent: ranks 0 to 99
         are equally frequent.
-    cost : one of difference, one, default difference
-        What a pair of ranks in one queue costs.
-        * ``difference``: the difference of the ranks
+    cost : one of difference, one, upper, exact, default difference
+        What the ranks in one queue cost.
+        * ``difference``: the difference of the ranks of each pair
         * ``one``: one for every pair of different ranks
+        * ``upper``: half the queue's range of ranks times its share of packets
+        * ``exact``: the differences of its pairs over its share of packets
+    combine : one of sum, max, default sum
+        Whether the costs of the queues are added up or the largest counts.
+        * ``sum``: the sum over queues is smallest
+        * ``max``: the largest cost of a queue is smallest
 
     Raises
     ------
@@ -348,8 +354,154 @@ class SpPifoOptimal(Scheduler):
         queue_capacity_packets: int | Sequence[int] | None = None,
         queue_capacity_bytes: int | Sequence[int] | None = None,
         weights: Sequence[int] | None = None,
-        cost: Literal["difference", "one"] | None = None,
+        cost: Literal["difference", "one", "upper", "exact"] | None = None,
+        combine: Literal["sum", "max"] | None = None,
     ) -> SpPifoOptimal: ...
+
+class SlackSp(Scheduler):
+    """Bounds at fixed quantiles of the ranks, so that the slack behind strict-priority queues shrinks geometrically.
+
+    Ranks that share a queue leave in arrival order; a packet is dropped when its queue and those
+    behind it are full, whatever its rank (or, with admission, when its rank is above the limit).
+
+    Parameters
+    ----------
+    queues : an integer from 1 to 1024 (queues)
+        The number of strict-priority queues; queue 0 is served first. 8 is what commodity
+        switches offer per port. If absent: 8, or as many as a list of capacities has.
+    queue_capacity_packets : an integer from 1 to 16777216, or a list with one for each queue (packets)
+        The most packets that each queue holds, or a list with one number for each queue,
+        highest priority first. 8 x 10 packets is the papers' usual set-up. If absent: 10
+        packets in each queue, unless queue_capacity_bytes is given.
+    queue_capacity_bytes : an integer from 1 to 1099511627776, or a list with one for each queue (bytes)
+        The most bytes that each queue holds, or a list with one number for each queue. Instead
+        of queue_capacity_packets. If absent: the capacities are counted in packets.
+    eps : a fraction from 0 up to but not including 1, such as 0.1 or 1/10, default 0.1
+        The share of the arrivals (above saturation: of the link) that is left for the last
+        queue; the shares left behind the queues before it shrink to this one by equal factors.
+        0.02 to 0.1 under overload.
+    steps : one of constant, proportional, default constant
+        What a step is measured in: proportional for ranks that span orders of magnitude (bytes,
+        deadlines, virtual times).
+        * ``constant``: a step is so many ranks
+        * ``proportional``: a step is a share of the bound
+    step : a number above 0
+        D: a bound with the share q of arrivals below it rises by q D for a rank that reaches it
+        and falls by (1 - q) D for one that does not. Small steps are quieter, large ones follow
+        changes sooner. If absent: 1/2 rank; with steps = proportional 1/128 of the bound.
+    initial_bounds : a list of integers from 0 to 2^63 - 1 (ranks)
+        b_1 to b_(n-1), the lowest ranks of queues 1 to n-1 to start with; one fewer than there
+        are queues. If absent: k R / n, where R = ranks.
+    ranks : an integer from 1 to 2^63 - 1 (ranks)
+        R: the initial bounds are spread evenly over ranks 0 to R-1. If absent: 100, unless
+        initial_bounds are given.
+    fall_through : true or false, default true
+        Whether a packet whose queue is full tries the next ones, or is dropped.
+    admission_gain : a number above 0 (ranks)
+        c: at each arrival the limit T, above which ranks are refused, rises by c for each
+        packet that the buffer holds below the target, and falls by c for each above it. If
+        absent: no admission by rank.
+    target_packets : an integer from 0 to 4294967295 (packets)
+        How many packets shall wait. If absent: nine tenths of the packets that the queues hold;
+        with admission_gain only.
+
+    Raises
+    ------
+    ParameterError
+        A parameter that is unknown, has no effect beside the others, or is out of range.
+
+    Notes
+    -----
+    State in a switch: one register for each bound, one fewer than queues; with admission two more
+    Cost: O(queues) per enqueue, O(1) per dequeue
+
+    References
+    ----------
+    none; docs/slack.md
+    """
+
+    info: Info
+    parameters: MappingProxyType[str, Any]
+    def __new__(
+        cls,
+        *,
+        queues: int | None = None,
+        queue_capacity_packets: int | Sequence[int] | None = None,
+        queue_capacity_bytes: int | Sequence[int] | None = None,
+        eps: float | str | Decimal | Fraction | None = None,
+        steps: Literal["constant", "proportional"] | None = None,
+        step: float | str | Decimal | Fraction | None = None,
+        initial_bounds: Sequence[int] | None = None,
+        ranks: int | None = None,
+        fall_through: bool | None = None,
+        admission_gain: float | str | Decimal | Fraction | None = None,
+        target_packets: int | None = None,
+    ) -> SlackSp: ...
+
+class Spring(Scheduler):
+    """Bounds of strict-priority queues move until a force, such as the share of packets, is the same in all.
+
+    Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full,
+    whatever its rank.
+
+    Parameters
+    ----------
+    queues : an integer from 1 to 1024 (queues)
+        The number of strict-priority queues; queue 0 is served first. 8 is what commodity
+        switches offer per port. If absent: 8, or as many as a list of capacities has.
+    queue_capacity_packets : an integer from 1 to 16777216, or a list with one for each queue (packets)
+        The most packets that each queue holds, or a list with one number for each queue,
+        highest priority first. 8 x 10 packets is the papers' usual set-up. If absent: 10
+        packets in each queue, unless queue_capacity_bytes is given.
+    queue_capacity_bytes : an integer from 1 to 1099511627776, or a list with one for each queue (bytes)
+        The most bytes that each queue holds, or a list with one number for each queue. Instead
+        of queue_capacity_packets. If absent: the capacities are counted in packets.
+    force : one of packets, inversions, fill, default packets
+        What pushes a queue's bound up, and with it ranks out of the queue: its bound comes to
+        rest where its force equals that of the queue before it.
+        * ``packets``: the queue's share of the latest packets
+        * ``inversions``: the share of the latest packets that came to the queue behind a higher
+          rank
+        * ``fill``: the packets that wait in the queue
+    gain : a fraction from 0 up to but not including 1, such as 0.1 or 1/10, default 0.0078125
+        a: how much the latest packet counts in a force. Not with force = fill.
+    decays : one of all, hit, default all
+        Which forces decay when a packet arrives. Not with force = fill.
+        * ``all``: the forces of all queues decay at each packet
+        * ``hit``: only the force of the queue that the packet took decays
+    speed : a number above 0 (ranks), default 1
+        s: by how many ranks a bound moves for a difference of one between the forces on both
+        sides.
+
+    Raises
+    ------
+    ParameterError
+        A parameter that is unknown, has no effect beside the others, or is out of range.
+
+    Notes
+    -----
+    State in a switch: two registers per queue (bound and force) and the highest rank; with
+    inversions one more per queue
+    Cost: O(queues) per enqueue, O(1) per dequeue
+
+    References
+    ----------
+    none; enoperm/sppifo-upstream-codebase
+    """
+
+    info: Info
+    parameters: MappingProxyType[str, Any]
+    def __new__(
+        cls,
+        *,
+        queues: int | None = None,
+        queue_capacity_packets: int | Sequence[int] | None = None,
+        queue_capacity_bytes: int | Sequence[int] | None = None,
+        force: Literal["packets", "inversions", "fill"] | None = None,
+        gain: float | str | Decimal | Fraction | None = None,
+        decays: Literal["all", "hit"] | None = None,
+        speed: float | str | Decimal | Fraction | None = None,
+    ) -> Spring: ...
 
 class Aifo(Scheduler):
     """One first-in first-out queue behind a test that compares the quantile of a rank with the free space.
@@ -489,6 +641,18 @@ class Packs(Scheduler):
         * ``global``: only how full the whole buffer is, of which queue i counts i/n (section 5)
     fall_through : true or false, default true
         Whether a packet whose queue is full tries the next ones, or is dropped.
+    map : one of occupancy, geometric, default occupancy
+        How the quantile of an admitted packet is mapped to a queue. Admission is the same.
+        * ``occupancy``: the queues' shares are their free places (Algorithm 1)
+        * ``geometric``: the queues' shares are fixed, and shrink so that slack shrinks
+          geometrically
+    eps : a fraction from 0 up to but not including 1, such as 0.1 or 1/10, default 0.02
+        The share of the arrivals (above saturation: of the link) that is left for the last
+        queue; the shares left behind the queues before it shrink to this one by equal factors.
+        0.02 to 0.1 under overload.
+    load : a number above 0, default 1.1
+        The offered load that the geometric map is made for: queue k takes quantiles below (1 -
+        eps^(k/(n-1))) / load. With map = geometric only.
     sample : an integer from 1 to 4294967295 (packets), default 1
         One packet in this many enters the window, beginning with the first: a small window then
         spans more time (AIFO section 4.4).
@@ -538,6 +702,9 @@ class Packs(Scheduler):
         compare: Literal["le", "lt"] | None = None,
         occupancy: Literal["per-queue", "global"] | None = None,
         fall_through: bool | None = None,
+        map: Literal["occupancy", "geometric"] | None = None,
+        eps: float | str | Decimal | Fraction | None = None,
+        load: float | str | Decimal | Fraction | None = None,
         sample: int | None = None,
         arithmetic: Literal["exact", "netbench"] | None = None,
         occupancy_delay_packets: int | None = None,
