@@ -16,7 +16,8 @@ def main(argv: Sequence[str]) -> int:
         raise InputError("expected one argument, the folder to write to")
     folder = Path(argv[0])
     (folder / "figures").mkdir(parents=True, exist_ok=True)
-    for name, text in (("low-load.md", low_load_page(folder / "figures")), ("slack.md", slack_page())):
+    for name, page in (("low-load.md", lambda: low_load_page(folder / "figures")), ("slack.md", slack_page)):
+        text = page()
         temporary = folder / f".{name}.part"
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(folder / name)
