@@ -7,7 +7,7 @@ import pytest
 
 import pifolab
 from pifolab.errors import InputError
-from pifolab.slack import DISTRIBUTIONS, SCHEDULERS, judge
+from pifolab.slack import ARRIVALS, DISTRIBUTIONS, SCHEDULERS, judge
 from pifolab.slack.measure import at_load
 from pifolab.slack.page import means
 
@@ -18,6 +18,12 @@ def inversions(distribution: str, labels: tuple[str, ...]) -> dict[str, float]:
     chosen = {label: SCHEDULERS[label] for label in labels}
     rows = means(judge(distribution, schedulers=chosen, packets=PACKETS, seeds=[1]))
     return {label: rows[label]["inversions"] for label in labels}
+
+
+@pytest.mark.parametrize("arrivals", list(ARRIVALS))
+def test_every_arrival_process_has_its_load(arrivals: str) -> None:
+    run = judge("uniform", arrivals, schedulers={"FIFO": ("fifo", {})}, packets=20_000, seeds=[1])
+    assert run["arrived"].to_list() == pytest.approx([20_000, 20_000], rel=0.03)
 
 
 @pytest.mark.parametrize("distribution", [name for name in DISTRIBUTIONS if name != "shifting"])

@@ -36,7 +36,7 @@ ARRIVALS: Mapping[str, tuple[float, str]] = {
     "Poisson 0.95": (0.95, 'arrivals = "poisson"\nrate_gbps = 9.5'),
     "Poisson 1.1": (1.1, 'arrivals = "poisson"\nrate_gbps = 11'),
     # 64 packets take 19.2 us at 40 Gb/s; a load of 0.9 is one burst in 76.8 us / 0.9.
-    "bursts 0.9": (0.9, 'arrivals = "on-off"\nrate_gbps = 40\non_ns = 19200\noff_ns = 66133\nperiods = "constant"'),
+    "bursts 0.9": (0.9, 'arrivals = "on-off"\nrate_gbps = 40\non_ns = 19200\noff_ns = 66133\nperiods = "fixed"'),
 }
 
 #: Packets in each queue, by the number of queues.
