@@ -13,6 +13,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/
 .DEFAULT_GOAL := build
 .PHONY: build test test-slow test-guarantees test-faults miri sanitize check bench demo docs stubs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
+.PHONY: c-library c-header bench-c
+
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
 
@@ -111,6 +113,30 @@ worst-cases: build
 ## docs/slack.md and docs/low-load.md: strict-priority queues judged by more than one number (some minutes)
 slack: build
 	$(BIN)/python -m pifolab.slack docs
+
+## The scheduler library for C in PREFIX: static, shared, header and pkg-config file
+PREFIX ?= /usr/local
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+c-library:
+	cargo build --locked --release --package pifolab-c
+	@mkdir -p $(PREFIX)/lib/pkgconfig $(PREFIX)/include
+	install -m 644 target/release/libpifolab_sched.a $(PREFIX)/lib/
+	install -m 755 target/release/libpifolab_sched.so $(PREFIX)/lib/
+	install -m 644 crates/c/include/pifolab_sched.h $(PREFIX)/include/
+	sed -e 's|@prefix@|$(abspath $(PREFIX))|' -e 's|@version@|$(VERSION)|' crates/c/pifolab_sched.pc.in \
+		> $(PREFIX)/lib/pkgconfig/pifolab_sched.pc
+
+## The header of the library for C, from its sources
+c-header:
+	PIFOLAB_WRITE_HEADER=1 cargo test --locked --quiet --package pifolab-c --test header
+
+## Packets per second through the example node in C, for every scheduler that it is asked for
+BENCH_C ?= sp-pifo packs aifo rifo exp-pifo fifo pifo
+bench-c:
+	cargo build --locked --release --package pifolab-c
+	cc -O2 -std=c11 -Icrates/c/include crates/c/examples/node.c target/release/libpifolab_sched.a -lpthread -ldl -lm \
+		-o target/release/node
+	@for scheduler in $(BENCH_C); do target/release/node $$scheduler; done
 
 ## Every fuzz target for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60

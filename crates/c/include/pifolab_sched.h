@@ -1,0 +1,205 @@
+/* pifolab's packet schedulers, for C. docs/c.md has an introduction.
+ *
+ * Made by cbindgen from crates/c/src: do not edit it, run `make c-header`. */
+
+#ifndef PIFOLAB_SCHED_H
+#define PIFOLAB_SCHED_H
+
+#include <stdint.h>
+#include <stddef.h>
+
+// The most packets of one call.
+#define PIFOLAB_BURST 64
+
+// Flows are dense indices below this number: what is remembered of each lies in arrays.
+#define PIFOLAB_FLOWS (1 << 24)
+
+// The largest rank, 2^63 - 1.
+#define PIFOLAB_RANK_MAX (uint64_t)INT64_MAX
+
+// The latest time, in picoseconds (106 days).
+#define PIFOLAB_TIME_MAX (uint64_t)INT64_MAX
+
+// What a function returns.
+typedef enum {
+    // Done.
+    PIFOLAB_OK = 0,
+    // A pointer is NULL that must not be.
+    PIFOLAB_NULL_POINTER = 1,
+    // A text is not UTF-8.
+    PIFOLAB_NOT_UTF8 = 2,
+    // No scheduler or rank function has this name.
+    PIFOLAB_UNKNOWN_NAME = 3,
+    // A parameter is unknown, missing, out of range, or has no effect.
+    PIFOLAB_BAD_PARAMETER = 4,
+    // The rank function needs facts about packets that cannot be told here.
+    PIFOLAB_NEEDS_FACTS = 5,
+    // More packets than PIFOLAB_BURST.
+    PIFOLAB_TOO_MANY = 6,
+    // A rank above PIFOLAB_RANK_MAX or a flow from PIFOLAB_FLOWS on. No packet of the call was offered.
+    PIFOLAB_BAD_PACKET = 7,
+    // The time is earlier than that of the call before, or above PIFOLAB_TIME_MAX. Nothing was done.
+    PIFOLAB_BAD_TIME = 8,
+    // There is no such queue.
+    PIFOLAB_NO_QUEUE = 9,
+    // A defect of pifolab: it gave up in the middle of a call. The scheduler can only be freed.
+    PIFOLAB_DEFECT = 10,
+} pifolab_status;
+
+// Why a packet is handed back.
+typedef enum {
+    // The admission test refused it, although there may have been room.
+    PIFOLAB_ADMISSION = 0,
+    // There was no room.
+    PIFOLAB_FULL = 1,
+    // It was held, and a packet of a better rank pushed it out.
+    PIFOLAB_PUSHED_OUT = 2,
+    // Its rank lies outside the ranks that this scheduler was made for.
+    PIFOLAB_RANK_OUT_OF_RANGE = 3,
+} pifolab_reason;
+
+// A scheduler. One thread at a time may use it; different schedulers know nothing of each other.
+typedef struct pifolab_scheduler pifolab_scheduler;
+
+// A packet as a scheduler sees it. The packet itself stays with the caller.
+typedef struct {
+    // The caller's name for it: an index into a table, or an address. It comes back unchanged and has no meaning here.
+    uint64_t index;
+    // Its rank; the smaller leaves first. A rank function overwrites it.
+    uint64_t rank;
+    // The flow it belongs to: a dense index from 0 on.
+    uint32_t flow;
+    // Its size in bytes, as it occupies buffers and links.
+    uint32_t size;
+} pifolab_packet;
+
+// A packet that the scheduler does not hold any more, although it was never sent: drop it or mark it, it is the caller's.
+typedef struct {
+    // The packet.
+    pifolab_packet packet;
+    // Why.
+    pifolab_reason reason;
+} pifolab_lost;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Makes a scheduler.
+//
+// `scheduler` is its name, such as "packs"; `params` its parameters, such as "queues = 4, window = 20, k = 0.1" (NULL or "":
+// all have their defaults). `pifolab explain NAME` lists them, and so does docs/schedulers.
+//
+// `rank_function` gives every packet its rank, such as "stfq"; NULL: packets carry their ranks. `rank_params` are its
+// parameters. Rank functions that need more than flow, size and time cannot be had here: compute the rank yourself.
+//
+// Writes the scheduler to `made`, to be freed by pifolab_free; writes NULL where it fails.
+//
+// Texts end in a zero byte; `made` may be written to.
+pifolab_status pifolab_new(const char *scheduler,
+                           const char *params,
+                           const char *rank_function,
+                           const char *rank_params,
+                           pifolab_scheduler **made);
+
+// Frees a scheduler. Packets that it holds are forgotten: dequeue them first. NULL is allowed.
+//
+// `scheduler` comes from pifolab_new and is not used again.
+void pifolab_free(pifolab_scheduler *scheduler);
+
+// Offers `count` packets (at most PIFOLAB_BURST), in order, at the time `now_ps` in picoseconds, which never decreases.
+//
+// `queues`, if not NULL, has room for `count` numbers: the queue that holds each packet, 0 being served first, or -1 where it
+// was refused.
+//
+// Every packet that the scheduler refuses or pushes out is written to `lost` (room for `lost_room`), their number to
+// `lost_count`. If `lost` is full, the call ends early: `offered` has the number of packets that were offered, the
+// rest is the caller's still. A packet may push out several where capacities are in bytes; those for which there is no room come
+// with the next call. So nothing is ever lost without being handed back: `lost_room` is at least 1, and `count` is enough in
+// practice.
+//
+// Arrays have the room that is stated; `scheduler` comes from pifolab_new and is used by one thread at a time.
+pifolab_status pifolab_enqueue(pifolab_scheduler *scheduler,
+                               const pifolab_packet *packets,
+                               uint32_t count,
+                               uint64_t now_ps,
+                               int32_t *queues,
+                               uint32_t *offered,
+                               pifolab_lost *lost,
+                               uint32_t lost_room,
+                               uint32_t *lost_count);
+
+// Takes up to `room` packets (at most PIFOLAB_BURST) in the order in which they leave, at the time `now_ps`.
+//
+// Writes them to `packets` and their number to `count`; a rank function's rank is in each. `queues`, if not NULL, has room for
+// `room` numbers: the queue that held each packet. Packets that the scheduler gives up instead of sending are written to `lost`,
+// as pifolab_enqueue does it.
+//
+// `not_before_ps`, if not NULL: 0, or the time before which none of the packets that wait may leave.
+//
+// As pifolab_enqueue.
+pifolab_status pifolab_dequeue(pifolab_scheduler *scheduler,
+                               pifolab_packet *packets,
+                               uint32_t room_for,
+                               uint64_t now_ps,
+                               int32_t *queues,
+                               uint32_t *count,
+                               pifolab_lost *lost,
+                               uint32_t lost_room,
+                               uint32_t *lost_count,
+                               uint64_t *not_before_ps);
+
+// The number of packets held; 0 for NULL. Packets that are still to be handed back do not count.
+//
+// `scheduler` is NULL or comes from pifolab_new.
+uint64_t pifolab_packets(const pifolab_scheduler *scheduler);
+
+// The bytes held; 0 for NULL.
+//
+// `scheduler` is NULL or comes from pifolab_new.
+uint64_t pifolab_bytes(const pifolab_scheduler *scheduler);
+
+// The number of queues; 0 for NULL.
+//
+// `scheduler` is NULL or comes from pifolab_new.
+uint32_t pifolab_queues(const pifolab_scheduler *scheduler);
+
+// What `queue` (0 is served first) holds, and its bound: the smallest rank that it takes (SP-PIFO) or the largest (PACKS).
+// `has_bound` is 0 where the algorithm has none. Any place may be NULL.
+//
+// `scheduler` comes from pifolab_new; places may be written to.
+pifolab_status pifolab_queue(const pifolab_scheduler *scheduler,
+                             uint32_t queue,
+                             uint64_t *packets,
+                             int64_t *bound,
+                             int32_t *has_bound);
+
+// The most that the scheduler holds: in packets, or, where `in_bytes` is set to 1, in bytes. UINT64_MAX: no limit.
+//
+// `scheduler` comes from pifolab_new; `in_bytes` is NULL or may be written to.
+uint64_t pifolab_capacity(const pifolab_scheduler *scheduler,
+                          int32_t *in_bytes);
+
+// Says that `flow` has ended and its number will be another flow's: rank functions forget what they know of it.
+//
+// `scheduler` comes from pifolab_new and is used by one thread at a time.
+pifolab_status pifolab_forget_flow(pifolab_scheduler *scheduler,
+                                   uint32_t flow);
+
+// What went wrong in the last call of this thread that failed, in one line: valid until the next one. Empty if none has.
+const char *pifolab_error(void);
+
+// The names of all schedulers from 0 on; NULL after the last.
+const char *pifolab_scheduler_name(uint32_t number);
+
+// The names of all rank functions from 0 on; NULL after the last.
+const char *pifolab_rank_function_name(uint32_t number);
+
+// The version of the library, such as "0.1.0".
+const char *pifolab_version(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* PIFOLAB_SCHED_H */

@@ -1,0 +1,161 @@
+//! Bursts of packets through any scheduler: one virtual call for all of them.
+
+use crate::{pifolab_lost, pifolab_packet, pifolab_reason, rank};
+use pifolab_units::{Rank, Time};
+use sched::{Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+
+/// A scheduler as the functions of C call it.
+pub(crate) trait Burst {
+    /// Offers packets in order until one more that is lost would have no room; returns how many.
+    fn enqueue(
+        &mut self,
+        packets: &[pifolab_packet],
+        queues: &mut [MaybeUninit<i32>],
+        now: Time,
+        losses: &mut Losses<'_>,
+    ) -> u32;
+
+    /// Takes packets in the order in which they leave.
+    fn dequeue(
+        &mut self,
+        packets: &mut [MaybeUninit<pifolab_packet>],
+        queues: &mut [MaybeUninit<i32>],
+        now: Time,
+        losses: &mut Losses<'_>,
+    ) -> Taken;
+
+    fn inspect(&self) -> &dyn Inspect;
+
+    fn forget_flow(&mut self, flow: u32);
+}
+
+/// What a call to `dequeue` came to.
+pub(crate) struct Taken {
+    pub packets: u32,
+    pub not_before: Option<Time>,
+}
+
+/// Where packets go that are handed back: to the caller's array, and to `pending` where that is full.
+pub(crate) struct Losses<'a> {
+    array: &'a mut [MaybeUninit<pifolab_lost>],
+    written: usize,
+    pending: &'a mut VecDeque<pifolab_lost>,
+}
+
+impl<'a> Losses<'a> {
+    /// Begins with what is pending from the calls before.
+    pub fn new(array: &'a mut [MaybeUninit<pifolab_lost>], pending: &'a mut VecDeque<pifolab_lost>) -> Self {
+        let mut written = 0;
+        while written < array.len() {
+            let Some(lost) = pending.pop_front() else { break };
+            array[written].write(lost);
+            written += 1;
+        }
+        Self { array, written, pending }
+    }
+
+    /// Whether one more has room.
+    const fn has_room(&self) -> bool {
+        self.written < self.array.len()
+    }
+
+    fn push(&mut self, packet: &Packet, reason: DropReason) {
+        let reason = match reason {
+            DropReason::Admission => pifolab_reason::PIFOLAB_ADMISSION,
+            DropReason::Full => pifolab_reason::PIFOLAB_FULL,
+            DropReason::PushedOut => pifolab_reason::PIFOLAB_PUSHED_OUT,
+            DropReason::RankOutOfRange => pifolab_reason::PIFOLAB_RANK_OUT_OF_RANGE,
+        };
+        let lost = pifolab_lost { packet: handed(packet, packet.rank), reason };
+        match self.array.get_mut(self.written) {
+            Some(place) => {
+                place.write(lost);
+                self.written += 1;
+            }
+            None => self.pending.push_back(lost),
+        }
+    }
+
+    /// How many of the caller's places are filled.
+    pub const fn written(&self) -> u32 {
+        self.written as u32
+    }
+}
+
+const fn handed(packet: &Packet, rank: Rank) -> pifolab_packet {
+    pifolab_packet { index: packet.id, rank: rank.get(), flow: packet.flow, size: packet.size }
+}
+
+impl<S: Scheduler> Burst for S {
+    fn enqueue(
+        &mut self,
+        packets: &[pifolab_packet],
+        queues: &mut [MaybeUninit<i32>],
+        now: Time,
+        losses: &mut Losses<'_>,
+    ) -> u32 {
+        for (at, offered) in packets.iter().enumerate() {
+            if !losses.has_room() {
+                return at as u32;
+            }
+            let pifolab_packet { index, rank: carried, flow, size } = *offered;
+            let packet = Packet { id: index, flow, size, rank: rank(carried), arrival: now };
+            let queue = match Scheduler::enqueue(self, packet, now) {
+                Enqueued::Admitted { queue, .. } => queue as i32,
+                Enqueued::Evicted { queue, victims, .. } => {
+                    for victim in victims.iter() {
+                        losses.push(victim, DropReason::PushedOut);
+                    }
+                    queue as i32
+                }
+                Enqueued::Dropped { packet, reason } => {
+                    losses.push(&packet, reason);
+                    -1
+                }
+            };
+            if let Some(place) = queues.get_mut(at) {
+                place.write(queue);
+            }
+        }
+        packets.len() as u32
+    }
+
+    fn dequeue(
+        &mut self,
+        packets: &mut [MaybeUninit<pifolab_packet>],
+        queues: &mut [MaybeUninit<i32>],
+        now: Time,
+        losses: &mut Losses<'_>,
+    ) -> Taken {
+        let mut taken = 0;
+        let mut not_before = None;
+        while taken < packets.len() && losses.has_room() {
+            match Scheduler::dequeue(self, now) {
+                Dequeued::Packet { packet, queue } => {
+                    packets[taken].write(handed(&packet, packet.rank));
+                    if let Some(place) = queues.get_mut(taken) {
+                        place.write(queue as i32);
+                    }
+                    taken += 1;
+                }
+                Dequeued::Dropped { packet, reason } => losses.push(&packet, reason),
+                Dequeued::NotBefore(time) => {
+                    not_before = Some(time);
+                    break;
+                }
+                Dequeued::Empty => break,
+            }
+        }
+        Taken { packets: taken as u32, not_before }
+    }
+
+    fn inspect(&self) -> &dyn Inspect {
+        self
+    }
+
+    fn forget_flow(&mut self, flow: u32) {
+        Scheduler::forget_flow(self, flow);
+    }
+}

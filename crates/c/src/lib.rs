@@ -1,0 +1,581 @@
+//! The scheduler library for C.
+//!
+//! Packets stay with the caller: an index and a rank go in, an index comes out, and every packet that the scheduler does not
+//! keep is handed back with the reason. No function panics across the border: each returns a status, and
+//! [`pifolab_error`] has the text. The header `include/pifolab_sched.h` is made from this file.
+
+#![allow(non_camel_case_types, reason = "names of C")]
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "the header is made from these texts, and in C every function is one of these"
+)]
+
+mod engine;
+mod text;
+
+use engine::{Burst, Losses};
+use pifolab_registry::{RANKS, SCHEDULERS, find_rank, find_scheduler};
+use pifolab_units::{Rank, Time};
+use sched::{Capacity, Fact, Facts, Parts, Queued, Ranked};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ffi::{CStr, CString, c_char};
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice;
+
+/// The most packets of one call.
+pub const PIFOLAB_BURST: u32 = 64;
+/// Flows are dense indices below this number: what is remembered of each lies in arrays.
+pub const PIFOLAB_FLOWS: u32 = 1 << 24;
+/// The largest rank, 2^63 - 1.
+pub const PIFOLAB_RANK_MAX: u64 = i64::MAX as u64;
+/// The latest time, in picoseconds (106 days).
+pub const PIFOLAB_TIME_MAX: u64 = i64::MAX as u64;
+
+/// What a function returns.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum pifolab_status {
+    /// Done.
+    PIFOLAB_OK = 0,
+    /// A pointer is NULL that must not be.
+    PIFOLAB_NULL_POINTER = 1,
+    /// A text is not UTF-8.
+    PIFOLAB_NOT_UTF8 = 2,
+    /// No scheduler or rank function has this name.
+    PIFOLAB_UNKNOWN_NAME = 3,
+    /// A parameter is unknown, missing, out of range, or has no effect.
+    PIFOLAB_BAD_PARAMETER = 4,
+    /// The rank function needs facts about packets that cannot be told here.
+    PIFOLAB_NEEDS_FACTS = 5,
+    /// More packets than PIFOLAB_BURST.
+    PIFOLAB_TOO_MANY = 6,
+    /// A rank above PIFOLAB_RANK_MAX or a flow from PIFOLAB_FLOWS on. No packet of the call was offered.
+    PIFOLAB_BAD_PACKET = 7,
+    /// The time is earlier than that of the call before, or above PIFOLAB_TIME_MAX. Nothing was done.
+    PIFOLAB_BAD_TIME = 8,
+    /// There is no such queue.
+    PIFOLAB_NO_QUEUE = 9,
+    /// A defect of pifolab: it gave up in the middle of a call. The scheduler can only be freed.
+    PIFOLAB_DEFECT = 10,
+}
+use pifolab_status::*;
+
+/// A packet as a scheduler sees it. The packet itself stays with the caller.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct pifolab_packet {
+    /// The caller's name for it: an index into a table, or an address. It comes back unchanged and has no meaning here.
+    pub index: u64,
+    /// Its rank; the smaller leaves first. A rank function overwrites it.
+    pub rank: u64,
+    /// The flow it belongs to: a dense index from 0 on.
+    pub flow: u32,
+    /// Its size in bytes, as it occupies buffers and links.
+    pub size: u32,
+}
+
+/// Why a packet is handed back.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum pifolab_reason {
+    /// The admission test refused it, although there may have been room.
+    PIFOLAB_ADMISSION = 0,
+    /// There was no room.
+    PIFOLAB_FULL = 1,
+    /// It was held, and a packet of a better rank pushed it out.
+    PIFOLAB_PUSHED_OUT = 2,
+    /// Its rank lies outside the ranks that this scheduler was made for.
+    PIFOLAB_RANK_OUT_OF_RANGE = 3,
+}
+
+/// A packet that the scheduler does not hold any more, although it was never sent: drop it or mark it, it is the caller's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct pifolab_lost {
+    /// The packet.
+    pub packet: pifolab_packet,
+    /// Why.
+    pub reason: pifolab_reason,
+}
+
+/// A scheduler. One thread at a time may use it; different schedulers know nothing of each other.
+pub struct pifolab_scheduler {
+    engine: Box<dyn Burst>,
+    now: Time,
+    /// Packets to hand back for which the caller's array had no room.
+    pending: VecDeque<pifolab_lost>,
+    /// A call panicked: what is inside may be inconsistent.
+    defect: bool,
+}
+
+thread_local! {
+    static ERROR: RefCell<CString> = RefCell::default();
+}
+
+/// A status and its text.
+struct Failure(pifolab_status, String);
+
+fn failure(status: pifolab_status, text: impl Into<String>) -> Failure {
+    Failure(status, text.into())
+}
+
+/// Keeps the text of a failure for [`pifolab_error`], and turns a panic into a status.
+fn guarded(call: impl FnOnce() -> Result<(), Failure>) -> pifolab_status {
+    let Failure(status, text) = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => return PIFOLAB_OK,
+        Ok(Err(failure)) => failure,
+        Err(panic) => {
+            let why = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            failure(PIFOLAB_DEFECT, format!("a defect of pifolab: {}", why.unwrap_or("unknown")))
+        }
+    };
+    let text = CString::new(text.replace('\0', "?")).expect("without a zero byte");
+    ERROR.with_borrow_mut(|error| *error = text);
+    status
+}
+
+/// # Safety
+/// `text` is NULL or ends in a zero byte.
+unsafe fn utf8<'a>(text: *const c_char, what: &str) -> Result<Option<&'a str>, Failure> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller promises that it ends in a zero byte.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map(Some).map_err(|_| failure(PIFOLAB_NOT_UTF8, format!("{what} is not UTF-8")))
+}
+
+/// # Safety
+/// `scheduler` is NULL or comes from [`pifolab_new`] and is used by this thread alone.
+unsafe fn used<'a>(scheduler: *mut pifolab_scheduler) -> Result<&'a mut pifolab_scheduler, Failure> {
+    // SAFETY: the caller promises it.
+    let scheduler = unsafe { scheduler.as_mut() }.ok_or_else(|| failure(PIFOLAB_NULL_POINTER, "scheduler is NULL"))?;
+    if scheduler.defect {
+        return Err(failure(
+            PIFOLAB_DEFECT,
+            "an earlier call met a defect of pifolab: the scheduler can only be freed",
+        ));
+    }
+    Ok(scheduler)
+}
+
+/// As [`used`], for functions that only look.
+///
+/// # Safety
+/// As [`used`].
+unsafe fn seen<'a>(scheduler: *const pifolab_scheduler) -> Option<&'a pifolab_scheduler> {
+    // SAFETY: the caller promises it.
+    unsafe { scheduler.as_ref() }.filter(|scheduler| !scheduler.defect)
+}
+
+/// An array of the caller's to write to; empty where nothing is to be written.
+///
+/// # Safety
+/// `array` has room for `count` values, if it is not NULL.
+unsafe fn room<'a, T>(array: *mut T, count: u32, what: &str) -> Result<&'a mut [MaybeUninit<T>], Failure> {
+    match (array.is_null(), count) {
+        (_, 0) => Ok(&mut []),
+        (true, _) => Err(failure(PIFOLAB_NULL_POINTER, format!("{what} is NULL"))),
+        // SAFETY: the caller promises the room; MaybeUninit asks for nothing of what lies there.
+        (false, _) => Ok(unsafe { slice::from_raw_parts_mut(array.cast(), count as usize) }),
+    }
+}
+
+/// As [`room`], for an array that may be NULL: the caller does not want to know.
+///
+/// # Safety
+/// As [`room`].
+unsafe fn wanted_room<'a, T>(array: *mut T, count: u32) -> &'a mut [MaybeUninit<T>] {
+    // SAFETY: as the caller promises; NULL is turned into an empty array.
+    if array.is_null() { &mut [] } else { unsafe { slice::from_raw_parts_mut(array.cast(), count as usize) } }
+}
+
+/// # Safety
+/// `place` is NULL or may be written to.
+unsafe fn tell<T>(place: *mut T, value: T) {
+    if !place.is_null() {
+        // SAFETY: the caller promises it.
+        unsafe { place.write(value) };
+    }
+}
+
+impl pifolab_scheduler {
+    /// Moves the clock.
+    fn advance(&mut self, now_ps: u64) -> Result<Time, Failure> {
+        let now = Time::from_ps(now_ps);
+        if now_ps > PIFOLAB_TIME_MAX {
+            return Err(failure(PIFOLAB_BAD_TIME, format!("the time {now_ps} ps is above {PIFOLAB_TIME_MAX} ps")));
+        }
+        if now < self.now {
+            let before = self.now.as_ps();
+            return Err(failure(
+                PIFOLAB_BAD_TIME,
+                format!("the time {now_ps} ps follows {before} ps: expected times in order"),
+            ));
+        }
+        self.now = now;
+        Ok(now)
+    }
+
+    /// Runs `call`; if it panics, nothing but freeing is allowed any more.
+    fn marked<R>(&mut self, call: impl FnOnce(&mut Self) -> R) -> R {
+        self.defect = true;
+        let result = call(self);
+        self.defect = false;
+        result
+    }
+}
+
+/// Makes a scheduler.
+///
+/// `scheduler` is its name, such as "packs"; `params` its parameters, such as "queues = 4, window = 20, k = 0.1" (NULL or "":
+/// all have their defaults). `pifolab explain NAME` lists them, and so does docs/schedulers.
+///
+/// `rank_function` gives every packet its rank, such as "stfq"; NULL: packets carry their ranks. `rank_params` are its
+/// parameters. Rank functions that need more than flow, size and time cannot be had here: compute the rank yourself.
+///
+/// Writes the scheduler to `made`, to be freed by pifolab_free; writes NULL where it fails.
+///
+/// Texts end in a zero byte; `made` may be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_new(
+    scheduler: *const c_char,
+    params: *const c_char,
+    rank_function: *const c_char,
+    rank_params: *const c_char,
+    made: *mut *mut pifolab_scheduler,
+) -> pifolab_status {
+    // SAFETY: as this function's own promise.
+    unsafe { tell(made, std::ptr::null_mut()) };
+    guarded(|| {
+        // SAFETY: as this function's own promise.
+        let (name, params, rank, rank_params) = unsafe {
+            (
+                utf8(scheduler, "scheduler")?.ok_or_else(|| failure(PIFOLAB_NULL_POINTER, "scheduler is NULL"))?,
+                utf8(params, "params")?.unwrap_or(""),
+                utf8(rank_function, "rank_function")?,
+                utf8(rank_params, "rank_params")?,
+            )
+        };
+        if made.is_null() {
+            return Err(failure(PIFOLAB_NULL_POINTER, "made is NULL"));
+        }
+        let engine = build(name, params, rank, rank_params)?;
+        let made_one = pifolab_scheduler { engine, now: Time::ZERO, pending: VecDeque::new(), defect: false };
+        // SAFETY: as this function's own promise.
+        unsafe { made.write(Box::into_raw(Box::new(made_one))) };
+        Ok(())
+    })
+}
+
+fn build(name: &str, params: &str, rank: Option<&str>, rank_params: Option<&str>) -> Result<Box<dyn Burst>, Failure> {
+    let unknown = |text: String| failure(PIFOLAB_UNKNOWN_NAME, text);
+    let bad = |error: &dyn std::fmt::Display| failure(PIFOLAB_BAD_PARAMETER, error.to_string());
+    let entry = find_scheduler(name).map_err(unknown)?;
+    let args = text::arguments(entry.info, params).map_err(|error| bad(&error))?;
+    let Some(rank) = rank else {
+        if let Some(text) = rank_params.filter(|text| !text.trim().is_empty()) {
+            let why = format!("rank_params = {text:?} without rank_function: expected NULL");
+            return Err(failure(PIFOLAB_BAD_PARAMETER, why));
+        }
+        return Ok(match (entry.port)(args).map_err(|error| bad(&error))? {
+            Parts::Decider(decider, capacities) => {
+                Box::new(<Queued<_>>::with_decider(decider, &capacities)) as Box<dyn Burst>
+            }
+            Parts::Pifo(pifo) => Box::new(*pifo),
+            Parts::Ranked(ranked) => Box::new(ranked),
+            Parts::Other(scheduler) => Box::new(scheduler),
+        });
+    };
+    let entry_of_rank = find_rank(rank).map_err(unknown)?;
+    let told = Facts::one(Fact::CarriedRank);
+    if let Some(missing) = (entry_of_rank.needs() - told).first() {
+        let why = format!("{rank} needs the fact {:?} of each packet: compute the rank yourself", missing.name());
+        return Err(failure(PIFOLAB_NEEDS_FACTS, why));
+    }
+    let rank_args = text::arguments(entry_of_rank.info, rank_params.unwrap_or("")).map_err(|error| bad(&error))?;
+    let rank_fn = (entry_of_rank.build)(rank_args).map_err(|error| bad(&error))?;
+    let scheduler = (entry.build)(args).map_err(|error| bad(&error))?;
+    Ok(Box::new(Ranked::new(rank_fn, scheduler)))
+}
+
+/// Frees a scheduler. Packets that it holds are forgotten: dequeue them first. NULL is allowed.
+///
+/// `scheduler` comes from pifolab_new and is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_free(scheduler: *mut pifolab_scheduler) {
+    if !scheduler.is_null() {
+        // SAFETY: as this function's own promise.
+        let scheduler = unsafe { Box::from_raw(scheduler) };
+        let _ = guarded(|| {
+            drop(scheduler);
+            Ok(())
+        });
+    }
+}
+
+/// Offers `count` packets (at most PIFOLAB_BURST), in order, at the time `now_ps` in picoseconds, which never decreases.
+///
+/// `queues`, if not NULL, has room for `count` numbers: the queue that holds each packet, 0 being served first, or -1 where it
+/// was refused.
+///
+/// Every packet that the scheduler refuses or pushes out is written to `lost` (room for `lost_room`), their number to
+/// `lost_count`. If `lost` is full, the call ends early: `offered` has the number of packets that were offered, the
+/// rest is the caller's still. A packet may push out several where capacities are in bytes; those for which there is no room come
+/// with the next call. So nothing is ever lost without being handed back: `lost_room` is at least 1, and `count` is enough in
+/// practice.
+///
+/// Arrays have the room that is stated; `scheduler` comes from pifolab_new and is used by one thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_enqueue(
+    scheduler: *mut pifolab_scheduler,
+    packets: *const pifolab_packet,
+    count: u32,
+    now_ps: u64,
+    queues: *mut i32,
+    offered: *mut u32,
+    lost: *mut pifolab_lost,
+    lost_room: u32,
+    lost_count: *mut u32,
+) -> pifolab_status {
+    // SAFETY: as this function's own promise.
+    unsafe {
+        tell(offered, 0);
+        tell(lost_count, 0);
+    }
+    guarded(|| {
+        // SAFETY: as this function's own promise.
+        let scheduler = unsafe { used(scheduler)? };
+        if count > PIFOLAB_BURST {
+            return Err(failure(PIFOLAB_TOO_MANY, format!("{count} packets: expected at most {PIFOLAB_BURST}")));
+        }
+        for (place, what) in [(offered, "offered"), (lost_count, "lost_count")] {
+            if place.is_null() {
+                return Err(failure(PIFOLAB_NULL_POINTER, format!("{what} is NULL")));
+            }
+        }
+        if packets.is_null() && count > 0 {
+            return Err(failure(PIFOLAB_NULL_POINTER, "packets is NULL"));
+        }
+        if lost_room == 0 {
+            return Err(failure(PIFOLAB_NULL_POINTER, "lost has no room: expected room for at least 1 packet"));
+        }
+        // SAFETY: as this function's own promise; an empty array is not looked at.
+        let (packets, queues, lost) = unsafe {
+            let packets = if count == 0 { &[] } else { slice::from_raw_parts(packets, count as usize) };
+            (packets, wanted_room(queues, count), room(lost, lost_room, "lost")?)
+        };
+        if let Some(packet) = packets.iter().find(|p| p.rank > PIFOLAB_RANK_MAX || p.flow >= PIFOLAB_FLOWS) {
+            let pifolab_packet { index, rank, flow, .. } = packet;
+            let why = format!(
+                "packet {index} has rank {rank} and flow {flow}: expected at most {PIFOLAB_RANK_MAX} and {}",
+                PIFOLAB_FLOWS - 1
+            );
+            return Err(failure(PIFOLAB_BAD_PACKET, why));
+        }
+        let now = scheduler.advance(now_ps)?;
+        let (done, written) = scheduler.marked(|scheduler| {
+            let mut losses = Losses::new(lost, &mut scheduler.pending);
+            (scheduler.engine.enqueue(packets, queues, now, &mut losses), losses.written())
+        });
+        // SAFETY: as this function's own promise.
+        unsafe {
+            tell(offered, done);
+            tell(lost_count, written);
+        }
+        Ok(())
+    })
+}
+
+/// Takes up to `room` packets (at most PIFOLAB_BURST) in the order in which they leave, at the time `now_ps`.
+///
+/// Writes them to `packets` and their number to `count`; a rank function's rank is in each. `queues`, if not NULL, has room for
+/// `room` numbers: the queue that held each packet. Packets that the scheduler gives up instead of sending are written to `lost`,
+/// as pifolab_enqueue does it.
+///
+/// `not_before_ps`, if not NULL: 0, or the time before which none of the packets that wait may leave.
+///
+/// As pifolab_enqueue.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_dequeue(
+    scheduler: *mut pifolab_scheduler,
+    packets: *mut pifolab_packet,
+    room_for: u32,
+    now_ps: u64,
+    queues: *mut i32,
+    count: *mut u32,
+    lost: *mut pifolab_lost,
+    lost_room: u32,
+    lost_count: *mut u32,
+    not_before_ps: *mut u64,
+) -> pifolab_status {
+    // SAFETY: as this function's own promise.
+    unsafe {
+        tell(count, 0);
+        tell(lost_count, 0);
+        tell(not_before_ps, 0);
+    }
+    guarded(|| {
+        // SAFETY: as this function's own promise.
+        let scheduler = unsafe { used(scheduler)? };
+        if room_for > PIFOLAB_BURST {
+            return Err(failure(PIFOLAB_TOO_MANY, format!("{room_for} packets: expected at most {PIFOLAB_BURST}")));
+        }
+        for (place, what) in [(count, "count"), (lost_count, "lost_count")] {
+            if place.is_null() {
+                return Err(failure(PIFOLAB_NULL_POINTER, format!("{what} is NULL")));
+            }
+        }
+        if lost_room == 0 {
+            return Err(failure(PIFOLAB_NULL_POINTER, "lost has no room: expected room for at least 1 packet"));
+        }
+        // SAFETY: as this function's own promise.
+        let (packets, queues, lost) = unsafe {
+            (room(packets, room_for, "packets")?, wanted_room(queues, room_for), room(lost, lost_room, "lost")?)
+        };
+        let now = scheduler.advance(now_ps)?;
+        let (taken, written) = scheduler.marked(|scheduler| {
+            let mut losses = Losses::new(lost, &mut scheduler.pending);
+            (scheduler.engine.dequeue(packets, queues, now, &mut losses), losses.written())
+        });
+        // SAFETY: as this function's own promise.
+        unsafe {
+            tell(count, taken.packets);
+            tell(lost_count, written);
+            tell(not_before_ps, taken.not_before.map_or(0, Time::as_ps));
+        }
+        Ok(())
+    })
+}
+
+/// The number of packets held; 0 for NULL. Packets that are still to be handed back do not count.
+///
+/// `scheduler` is NULL or comes from pifolab_new.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_packets(scheduler: *const pifolab_scheduler) -> u64 {
+    // SAFETY: as this function's own promise.
+    unsafe { seen(scheduler) }.map_or(0, |scheduler| scheduler.engine.inspect().len() as u64)
+}
+
+/// The bytes held; 0 for NULL.
+///
+/// `scheduler` is NULL or comes from pifolab_new.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_bytes(scheduler: *const pifolab_scheduler) -> u64 {
+    // SAFETY: as this function's own promise.
+    unsafe { seen(scheduler) }.map_or(0, |scheduler| scheduler.engine.inspect().backlog().0)
+}
+
+/// The number of queues; 0 for NULL.
+///
+/// `scheduler` is NULL or comes from pifolab_new.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_queues(scheduler: *const pifolab_scheduler) -> u32 {
+    // SAFETY: as this function's own promise.
+    unsafe { seen(scheduler) }.map_or(0, |scheduler| scheduler.engine.inspect().queues() as u32)
+}
+
+/// What `queue` (0 is served first) holds, and its bound: the smallest rank that it takes (SP-PIFO) or the largest (PACKS).
+/// `has_bound` is 0 where the algorithm has none. Any place may be NULL.
+///
+/// `scheduler` comes from pifolab_new; places may be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_queue(
+    scheduler: *const pifolab_scheduler,
+    queue: u32,
+    packets: *mut u64,
+    bound: *mut i64,
+    has_bound: *mut i32,
+) -> pifolab_status {
+    guarded(|| {
+        // SAFETY: as this function's own promise.
+        let scheduler = unsafe { seen(scheduler) }
+            .ok_or_else(|| failure(PIFOLAB_NULL_POINTER, "scheduler is NULL, or met a defect"))?;
+        let inspect = scheduler.engine.inspect();
+        if queue as usize >= inspect.queues() {
+            let why = format!("queue {queue}: expected from 0 to {}", inspect.queues() - 1);
+            return Err(failure(PIFOLAB_NO_QUEUE, why));
+        }
+        let found = inspect.queue_bound(queue as usize);
+        // SAFETY: as this function's own promise.
+        unsafe {
+            tell(packets, inspect.queue_len(queue as usize) as u64);
+            tell(bound, found.unwrap_or(0));
+            tell(has_bound, i32::from(found.is_some()));
+        }
+        Ok(())
+    })
+}
+
+/// The most that the scheduler holds: in packets, or, where `in_bytes` is set to 1, in bytes. UINT64_MAX: no limit.
+///
+/// `scheduler` comes from pifolab_new; `in_bytes` is NULL or may be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_capacity(scheduler: *const pifolab_scheduler, in_bytes: *mut i32) -> u64 {
+    // SAFETY: as this function's own promise.
+    let capacity = unsafe { seen(scheduler) }.map(|scheduler| scheduler.engine.inspect().capacity());
+    let (most, bytes) = match capacity {
+        None => (0, 0),
+        Some(Capacity::Packets(packets)) => (u64::from(packets), 0),
+        Some(Capacity::Bytes(bytes)) => (bytes, 1),
+        Some(Capacity::Unlimited) => (u64::MAX, 0),
+    };
+    // SAFETY: as this function's own promise.
+    unsafe { tell(in_bytes, bytes) };
+    most
+}
+
+/// Says that `flow` has ended and its number will be another flow's: rank functions forget what they know of it.
+///
+/// `scheduler` comes from pifolab_new and is used by one thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pifolab_forget_flow(scheduler: *mut pifolab_scheduler, flow: u32) -> pifolab_status {
+    guarded(|| {
+        // SAFETY: as this function's own promise.
+        let scheduler = unsafe { used(scheduler)? };
+        scheduler.marked(|scheduler| scheduler.engine.forget_flow(flow));
+        Ok(())
+    })
+}
+
+/// What went wrong in the last call of this thread that failed, in one line: valid until the next one. Empty if none has.
+#[unsafe(no_mangle)]
+pub extern "C" fn pifolab_error() -> *const c_char {
+    ERROR.with_borrow(|error| error.as_ptr())
+}
+
+/// The names of all schedulers from 0 on; NULL after the last.
+#[unsafe(no_mangle)]
+pub extern "C" fn pifolab_scheduler_name(number: u32) -> *const c_char {
+    static NAMES: std::sync::OnceLock<Vec<CString>> = std::sync::OnceLock::new();
+    nth(&NAMES, || SCHEDULERS.iter().map(|entry| entry.info.name).collect(), number)
+}
+
+/// The names of all rank functions from 0 on; NULL after the last.
+#[unsafe(no_mangle)]
+pub extern "C" fn pifolab_rank_function_name(number: u32) -> *const c_char {
+    static NAMES: std::sync::OnceLock<Vec<CString>> = std::sync::OnceLock::new();
+    nth(&NAMES, || RANKS.iter().map(|entry| entry.info.name).collect(), number)
+}
+
+fn nth(
+    names: &'static std::sync::OnceLock<Vec<CString>>,
+    list: impl Fn() -> Vec<&'static str>,
+    number: u32,
+) -> *const c_char {
+    let all = || list().into_iter().map(|name| CString::new(name).expect("a name has no zero byte")).collect();
+    names.get_or_init(all).get(number as usize).map_or(std::ptr::null(), |name| name.as_ptr())
+}
+
+/// The version of the library, such as "0.1.0".
+#[unsafe(no_mangle)]
+pub const extern "C" fn pifolab_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// A rank that is valid: checked at the border.
+const fn rank(value: u64) -> Rank {
+    Rank::saturating(value)
+}

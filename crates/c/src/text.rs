@@ -1,0 +1,106 @@
+//! Parameters as C writes them: `queues = 4, window = 20, push_down = queue-bound, queue_capacity_packets = [10, 20]`.
+
+use pifolab_params::{Args, ParamError, Value};
+use sched::params::Info;
+
+/// The arguments in `text` for what `info` describes.
+///
+/// # Errors
+/// Text that is not a list of `key = value`.
+pub(crate) fn arguments(info: &Info, text: &str) -> Result<Args, ParamError> {
+    let mut args = Args::new(info.name);
+    let fault = |key: &str, value: Option<&str>, expected: &str| ParamError {
+        owner: info.name.to_owned(),
+        key: key.to_owned(),
+        value: value.map(str::to_owned),
+        expected: expected.to_owned(),
+    };
+    let mut keys = Vec::new();
+    for part in split(text) {
+        let Some((key, written)) = part.split_once('=') else {
+            return Err(fault(part, None, "expected key = value, separated by commas"));
+        };
+        let (key, written) = (key.trim(), written.trim());
+        if keys.contains(&key) {
+            return Err(fault(key, Some(written), "duplicate key"));
+        }
+        keys.push(key);
+        let value = value(written).ok_or_else(|| {
+            fault(key, Some(written), "expected a number, a word, true, false or a list such as [10, 20]")
+        })?;
+        args.set(key, value);
+    }
+    Ok(args)
+}
+
+/// The parts between commas and line ends that are not inside brackets; empty ones are left out.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0u32;
+    text.split(move |letter| {
+        depth = match letter {
+            '[' => depth + 1,
+            ']' => depth.saturating_sub(1),
+            _ => depth,
+        };
+        depth == 0 && matches!(letter, ',' | '\n')
+    })
+    .map(str::trim)
+    .filter(|part| !part.is_empty())
+}
+
+fn value(text: &str) -> Option<Value> {
+    if let Some(inner) = text.strip_prefix('[') {
+        let inner = inner.strip_suffix(']')?.trim().trim_end_matches(',');
+        if inner.contains(['[', ']']) {
+            return None;
+        }
+        let members = inner.split(',').map(str::trim).filter(|_| !inner.is_empty());
+        return members.map(value).collect::<Option<Vec<_>>>().map(Value::List);
+    }
+    let word = text.trim_matches('"');
+    match text {
+        "" => None,
+        "true" => Some(Value::Flag(true)),
+        "false" => Some(Value::Flag(false)),
+        _ if word.contains(['"', '[', ']', '=']) => None,
+        _ if word != text => Some(Value::Text(word.to_owned())),
+        _ => Some(match text.parse() {
+            Ok(integer) => Value::Integer(integer),
+            Err(_) if text.parse::<f64>().is_ok_and(f64::is_finite) => Value::Decimal(text.to_owned()),
+            Err(_) => Value::Text(text.to_owned()),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_registry::find_scheduler;
+
+    fn args(text: &str) -> Result<Args, String> {
+        arguments(find_scheduler("packs").unwrap().info, text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn values_are_read_as_scenarios_read_them() {
+        let mut expected = Args::new("packs");
+        expected.set("queues", Value::Integer(2));
+        expected.set("k", Value::Decimal("0.1".to_owned()));
+        expected.set("queue_capacity_packets", Value::List([10, 20].map(Value::Integer).into()));
+        expected.set("quantile", Value::Text("le".to_owned()));
+        expected.set("fall_through", Value::Flag(false));
+        let text = "queues=2, k = 0.1,\n queue_capacity_packets = [10, 20]\nquantile = \"le\", fall_through = false,";
+        assert_eq!(args(text), Ok(expected));
+        assert_eq!(args(""), Ok(Args::new("packs")));
+    }
+
+    #[test]
+    fn other_text_is_refused_with_its_key() {
+        let refused = |text| args(text).unwrap_err();
+        assert_eq!(refused("queues"), "packs: queues is missing: expected key = value, separated by commas");
+        assert_eq!(refused("k = 1/10, k = 0"), "packs: k = 0: duplicate key");
+        for bad in ["queues =", "queues = [1", "queues = [[1]]", "queues = 1 = 2", "quantile = \"l\"e\""] {
+            assert!(refused(bad).contains("expected a number, a word"), "{bad}");
+        }
+    }
+}

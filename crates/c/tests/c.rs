@@ -1,0 +1,83 @@
+//! The tests in C, linked to the static library and run under the address and the undefined-behaviour sanitizer; and the example.
+//!
+//! They need a C compiler (`CC`, or `cc`): without one they say so, and fail where `CI` is set.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// What a static library of Rust needs beside it.
+const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lrt"];
+
+/// The static library, made as this test program was: `cargo test` alone makes none.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it lies in the target folder");
+        let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["build", "--locked", "--quiet", "--package", "pifolab-c", "--lib", "--profile", profile]);
+        let done = command.current_dir(env!("CARGO_MANIFEST_DIR")).arg("--target-dir").arg(target).status().unwrap();
+        assert!(done.success(), "the library cannot be made");
+        target.join(if profile == "dev" { "debug" } else { "release" }).join("libpifolab_sched.a")
+    })
+}
+
+fn compiled(source: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(&compiler);
+    command.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-g"]).args(flags);
+    command.arg("-I").arg(crate_dir.join("include")).arg(crate_dir.join(source)).arg(library());
+    let Ok(output) = command.args(SYSTEM).arg("-o").arg(&program).output() else {
+        assert!(std::env::var_os("CI").is_none(), "there is no C compiler {compiler}");
+        println!("skipped: there is no C compiler {compiler}");
+        return None;
+    };
+    assert!(output.status.success(), "{source}:\n{}", String::from_utf8_lossy(&output.stderr));
+    Some(program)
+}
+
+fn passes(program: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}: {}\n{text}", program.display(), output.status);
+    text
+}
+
+#[test]
+fn the_tests_in_c_pass_under_sanitizers() {
+    let flags = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"];
+    if let Some(program) = compiled("tests/c/suite.c", "suite", &flags) {
+        let text = passes(&program, &[]);
+        assert!(text.trim_end().ends_with("tests passed"), "{text}");
+    }
+}
+
+#[test]
+fn the_header_is_also_one_of_cpp() {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let header = crate_dir.join("include/pifolab_sched.h");
+    let mut command = Command::new(&compiler);
+    command.args(["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]).arg(header);
+    match command.output() {
+        // Whoever has a C compiler without the one of C++ loses this test alone.
+        Ok(output) if String::from_utf8_lossy(&output.stderr).contains("cc1plus") => {
+            println!("skipped: no C++ compiler")
+        }
+        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => assert!(std::env::var_os("CI").is_none(), "there is no C compiler {compiler}: {error}"),
+    }
+}
+
+#[test]
+fn the_example_moves_every_packet() {
+    if let Some(program) = compiled("examples/node.c", "node", &["-O2"]) {
+        for scheduler in ["sp-pifo", "packs", "pifo", "fifo"] {
+            let text = passes(&program, &[scheduler, "", "200000"]);
+            assert!(text.contains("200000 packets in"), "{text}");
+        }
+    }
+}
