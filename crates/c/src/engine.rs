@@ -1,6 +1,6 @@
 //! Bursts of packets through any scheduler: one virtual call for all of them.
 
-use crate::{pifolab_lost, pifolab_packet, pifolab_reason, rank};
+use crate::border::{pifolab_lost, pifolab_packet, pifolab_reason};
 use pifolab_units::{Rank, Time};
 use sched::{Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
 use std::collections::VecDeque;
@@ -101,7 +101,7 @@ impl<S: Scheduler> Burst for S {
                 return at as u32;
             }
             let pifolab_packet { index, rank: carried, flow, size } = *offered;
-            let packet = Packet { id: index, flow, size, rank: rank(carried), arrival: now };
+            let packet = Packet { id: index, flow, size, rank: Rank::saturating(carried), arrival: now };
             let queue = match Scheduler::enqueue(self, packet, now) {
                 Enqueued::Admitted { queue, .. } => queue as i32,
                 Enqueued::Evicted { queue, victims, .. } => {

@@ -1,0 +1,75 @@
+//! The numbers and types that cross the border.
+
+/// The most packets of one call.
+pub const PIFOLAB_BURST: u32 = 64;
+/// Flows are dense indices below this number: what is remembered of each lies in arrays.
+pub const PIFOLAB_FLOWS: u32 = 1 << 24;
+/// The largest rank, 2^63 - 1.
+pub const PIFOLAB_RANK_MAX: u64 = i64::MAX as u64;
+/// The latest time, in picoseconds (106 days).
+pub const PIFOLAB_TIME_MAX: u64 = i64::MAX as u64;
+
+/// What a function returns.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum pifolab_status {
+    /// Done.
+    PIFOLAB_OK = 0,
+    /// A pointer is NULL that must not be.
+    PIFOLAB_NULL_POINTER = 1,
+    /// A text is not UTF-8.
+    PIFOLAB_NOT_UTF8 = 2,
+    /// No scheduler or rank function has this name.
+    PIFOLAB_UNKNOWN_NAME = 3,
+    /// A parameter is unknown, missing, out of range, or has no effect.
+    PIFOLAB_BAD_PARAMETER = 4,
+    /// The rank function needs facts about packets that cannot be told here.
+    PIFOLAB_NEEDS_FACTS = 5,
+    /// More packets than PIFOLAB_BURST.
+    PIFOLAB_TOO_MANY = 6,
+    /// A rank above PIFOLAB_RANK_MAX or a flow from PIFOLAB_FLOWS on. No packet of the call was offered.
+    PIFOLAB_BAD_PACKET = 7,
+    /// The time is earlier than that of the call before, or above PIFOLAB_TIME_MAX. Nothing was done.
+    PIFOLAB_BAD_TIME = 8,
+    /// There is no such queue.
+    PIFOLAB_NO_QUEUE = 9,
+    /// A defect of pifolab: it gave up in the middle of a call. The scheduler can only be freed.
+    PIFOLAB_DEFECT = 10,
+}
+/// A packet as a scheduler sees it. The packet itself stays with the caller.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct pifolab_packet {
+    /// The caller's name for it: an index into a table, or an address. It comes back unchanged and has no meaning here.
+    pub index: u64,
+    /// Its rank; the smaller leaves first. A rank function overwrites it.
+    pub rank: u64,
+    /// The flow it belongs to: a dense index from 0 on.
+    pub flow: u32,
+    /// Its size in bytes, as it occupies buffers and links.
+    pub size: u32,
+}
+
+/// Why a packet is handed back.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum pifolab_reason {
+    /// The admission test refused it, although there may have been room.
+    PIFOLAB_ADMISSION = 0,
+    /// There was no room.
+    PIFOLAB_FULL = 1,
+    /// It was held, and a packet of a better rank pushed it out.
+    PIFOLAB_PUSHED_OUT = 2,
+    /// Its rank lies outside the ranks that this scheduler was made for.
+    PIFOLAB_RANK_OUT_OF_RANGE = 3,
+}
+
+/// A packet that the scheduler does not hold any more, although it was never sent: drop it or mark it, it is the caller's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct pifolab_lost {
+    /// The packet.
+    pub packet: pifolab_packet,
+    /// Why.
+    pub reason: pifolab_reason,
+}
