@@ -13,7 +13,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/
 .DEFAULT_GOAL := build
 .PHONY: build test test-slow test-guarantees test-faults miri sanitize check bench demo docs stubs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
-.PHONY: c-library c-header bench-c
+.PHONY: site c-library c-header bench-c
 
 ## The Python package and its command, at .venv/bin/pifolab
 build: $(VENV)/.built
@@ -96,6 +96,15 @@ bench: build
 ## Every scheduler at work: tables, figures and a report in out/demo
 demo: build
 	$(BIN)/pifolab demo --out $(OUT)/demo
+
+## The documentation site in out/site: it works from a folder and under any base path. With `make docs` before it has the Rust API
+site: build
+	@mkdir -p $(OUT)
+	$(BIN)/python scripts/site/stage.py $(OUT)/site-source
+	rm -rf $(OUT)/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -c scripts/site $(OUT)/site-source $(OUT)/site
+	@if [ -f target/doc/pifolab_sched/index.html ]; then cp -r target/doc $(OUT)/site/rust; fi
+	@echo "$(OUT)/site/index.html"
 
 ## API documentation of the Rust crates in target/doc
 docs:

@@ -37,6 +37,7 @@ def class_docstring(about: info.Info) -> str:
         if param.absent_means is not None:
             text += f" If absent: {param.absent_means}."
         parts += textwrap.wrap(text, 92, initial_indent="    ", subsequent_indent="    ")
+        parts += [""] if param.choices else []
         for word, meaning in param.choices:
             line = f"* ``{word}``: {meaning}"
             parts += textwrap.wrap(line, 92, initial_indent="    ", subsequent_indent="      ")

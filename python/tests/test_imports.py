@@ -24,7 +24,6 @@ ALLOWED = {
     "testkit": {"units", "sched"},
     "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary", "workload"},
     "c": {"units", "params", "sched", "registry"},
-    "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary"},
 }
 
 # Workspaces of their own, each one package, and what of ours it imports.

@@ -1,0 +1,59 @@
+"""The documentation site: every page is in it, no link leads nowhere, and search works from a folder."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+sys.path.insert(0, str(ROOT / "scripts" / "site"))
+import stage  # noqa: E402
+
+
+def test_every_page_of_docs_is_on_the_site():
+    pages = stage.staged()
+    docs = {path.relative_to(stage.DOCS).as_posix() for path in stage.DOCS.rglob("*.md")}
+    assert docs - {"README.md"} <= pages.keys()
+    assert {"ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "conformance.md", "gallery.md"} <= pages.keys()
+
+
+def test_every_claim_is_in_the_gallery():
+    text = stage.gallery()
+    assert text.count("\n### ") > 60
+    assert "### pk1: Fig. 3a" in text
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """The whole site; warnings are errors, and an unknown link or a page that no list names is a warning."""
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run([sys.executable, ROOT / "scripts/site/stage.py", folder / "source"], check=True)
+    build = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "-b", "html"]
+    done = subprocess.run(
+        [*build, "-c", ROOT / "scripts/site", folder / "source", folder / "site"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
+
+
+def test_the_site_is_made_without_a_warning_and_fetches_nothing(site: Path):
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for loaded in ('src="http', 'rel="stylesheet" href="http', "fonts.googleapis"):
+            assert loaded not in text, page
+
+
+def test_search_has_the_words_of_the_pages(site: Path):
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    assert index.startswith("Search.setIndex(")
+    for word in ("invers", "strict", "pfabric"):
+        assert word in index
+
+
+def test_the_python_api_has_the_parameters_of_schedulers(site: Path):
+    text = (site / "python-api.html").read_text(encoding="utf-8")
+    for name in ("Pifo", "Packs", "ExpPifo"):
+        assert f'id="pifolab.{name}"' in text
+    assert "queue_capacity_packets" in text

@@ -1,0 +1,143 @@
+"""Put the pages of the documentation site into one folder, for Sphinx: docs/, pages of the tree's root, the gallery.
+
+    python scripts/site/stage.py FOLDER
+
+Links between pages lead to each other there as they do in the source tree; of what is only in the source tree the path
+stands in the text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pifolab
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+#: Pages of the site that lie outside of docs/: source, and name on the site.
+OUTSIDE = {
+    "ARCHITECTURE.md": "ARCHITECTURE.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "conformance/README.md": "conformance.md",
+}
+#: What `pifolab reproduce` has written, if it has run here: figures and verdicts.
+REPRODUCED = ROOT / "out" / "reproduce"
+REGISTRY = ROOT / "python" / "pifolab" / "reproduce" / "registry"
+#: What `make docs` has written.
+RUST_API = ROOT / "target" / "doc"
+
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s]*)(?P<anchor>#[^)\s]*)?\)")
+_FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def staged() -> dict[str, str]:
+    """Return the text of every page by its name on the site."""
+    sources = {DOCS / path.relative_to(DOCS): path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    # The list of pages that the source tree shows is what the site's navigation is.
+    sources.pop(DOCS / "README.md")
+    sources |= {ROOT / source: name for source, name in OUTSIDE.items()}
+    made = {"gallery.md": gallery, "rust-api.md": rust_api}
+    known = sources | {DOCS / name: name for name in made}
+    pages = {name: _relinked(path, name, known) for path, name in sorted(sources.items())}
+    pages["python-api.md"] = pages["python-api.md"].replace("SCHEDULERS", scheduler_classes())
+    return pages | {name: make() for name, make in made.items()}
+
+
+def scheduler_classes() -> str:
+    """Return a directive for the class of every scheduler."""
+    classes = [c for c in vars(pifolab).values() if isinstance(c, type) and issubclass(c, pifolab.Scheduler)]
+    return "\n".join(f".. autoclass:: pifolab.{c.__name__}" for c in classes if c is not pifolab.Scheduler)
+
+
+def _relinked(path: Path, name: str, sources: dict[Path, str]) -> str:
+    """Return the text of a page with links as they are on the site."""
+    text = path.read_text(encoding="utf-8")
+
+    def replaced(link: re.Match[str]) -> str:
+        target = link["target"]
+        if not target or "://" in target or target.startswith("mailto:") or link["image"]:
+            return link[0]
+        found = (path.parent / target).resolve()
+        if found == ROOT / "README.md" or found == DOCS / "README.md":
+            found = DOCS / "index.md"
+        if found in sources:
+            return f"[{link['text']}]({'../' * name.count('/')}{sources[found]}{link['anchor'] or ''})"
+        if not found.exists():
+            raise SystemExit(f"{path.relative_to(ROOT)}: the link {target} leads nowhere")
+        inside = found.relative_to(ROOT).as_posix()
+        return link["text"] if link["text"].strip("`").endswith(inside) else f"{link['text']} (`{inside}`)"
+
+    parts, end = [], 0
+    for fence in _FENCE.finditer(text):
+        parts += [_LINK.sub(replaced, text[end : fence.start()]), fence[0]]
+        end = fence.end()
+    return "".join([*parts, _LINK.sub(replaced, text[end:])])
+
+
+def gallery() -> str:
+    """Return the page of all claims with verdicts, and with the figures of the last reproduction, if there is one."""
+    record, figures = REPRODUCED / "claims.json", REPRODUCED / "figures"
+    drawn = record.exists() and figures.is_dir()
+    claims = json.loads((record if drawn else DOCS / "reproduction.json").read_text(encoding="utf-8"))
+    verdicts = {claim["id"]: claim["verdict"] for claim in claims["claims"]}
+    lines = [
+        "# Gallery",
+        "",
+        f"Every claim of the five papers and its verdict at depth *{claims['depth']}*.",
+        "[Five papers reproduced](reproduction.md) has the numbers and the explanations.",
+        "",
+    ]
+    if not drawn:
+        lines += ["Figures appear here when `pifolab reproduce` has run before `make site`.", ""]
+    for source in sorted(REGISTRY.glob("*.toml")):
+        paper = tomllib.loads(source.read_text(encoding="utf-8"))
+        own = [claim for claim in paper.get("claim", []) if claim["id"] in verdicts and "statement" in claim]
+        if own:
+            lines += [f"## {paper.get('paper', source.stem)}", ""]
+        for claim in own:
+            number = claim["id"]
+            lines += [f"### {number}: {claim.get('figure', 'text')}", "", " ".join(claim["statement"].split()), ""]
+            lines += [f"**{verdicts[number]}**", ""]
+            if drawn and (figures / f"claim-{number}.svg").exists():
+                lines += [f"![What claim {number} says, and what was measured](figures/claim-{number}.svg)", ""]
+    return "\n".join(lines)
+
+
+def rust_api() -> str:
+    """Return the page that leads to what `cargo doc` has made."""
+    crates = sorted(path.parent.name for path in RUST_API.glob("pifolab_*/index.html"))
+    text = "# Rust API\n\n"
+    if not crates:
+        return text + "It is not part of this copy of the site: `make docs`, then `make site`, puts it here.\n"
+    text += "What `cargo doc` makes of the crates; `pifolab_sched` is the one to embed.\n\n"
+    return text + "\n".join(f'- <a href="rust/{crate}/index.html"><code>{crate}</code></a>' for crate in crates) + "\n"
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, text in staged().items():
+        page = folder / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    for image in [path for path in DOCS.rglob("*") if path.suffix in (".svg", ".png")]:
+        shutil.copy(image, folder / image.relative_to(DOCS))
+    if (REPRODUCED / "figures").is_dir():
+        (folder / "figures").mkdir()
+        for figure in (REPRODUCED / "figures").glob("claim-*.svg"):
+            shutil.copy(figure, folder / "figures" / figure.name)
+
+
+if __name__ == "__main__":
+    main()
