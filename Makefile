@@ -39,6 +39,7 @@ $(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES)
 test: build
 	cargo test --locked --workspace --quiet
 	$(PYTEST)
+	scripts/test_p4.sh say
 	scripts/test_dataplane.sh
 
 ## Every published simulation run, flow by flow, the traces of debug builds from release builds, the commands of the pages
@@ -164,6 +165,11 @@ dataplane:
 ## Its tests on real packets, as far as this machine can; DATAPLANE_REQUIRE=UK makes what it cannot do a failure
 test-dataplane:
 	scripts/test_dataplane.sh
+
+## The P4 programs with the compilers and the switch that this machine has; DATAPLANE_REQUIRE=P makes what it has not a failure
+.PHONY: test-p4
+test-p4: build
+	scripts/test_p4.sh
 
 ## Whether the user-space switch keeps a link of 500 Mb/s full, and what it carries at most (a minute)
 bench-switch:

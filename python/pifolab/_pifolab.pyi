@@ -48,6 +48,22 @@ class ReplayOutcome(TypedDict):
 
 def replay_vector(file: str) -> ReplayOutcome: ...
 
+class P4Parameters(TypedDict):
+    program: str
+    scheduler: str
+    in_bytes: bool
+    capacities: list[int]
+    text: str
+
+class P4Vector(P4Parameters, total=False):
+    operations: int
+    mismatches: int
+    skipped: str
+
+def p4_programs() -> list[tuple[str, list[str]]]: ...
+def p4_parameters(name: str, parameters: dict[str, Any] | None, target: str) -> P4Parameters: ...
+def p4_vector(file: str, target: str) -> P4Vector: ...
+
 class Attacked(TypedDict):
     gap: tuple[int, int]
     bound: tuple[int, int] | None

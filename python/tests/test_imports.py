@@ -15,6 +15,7 @@ ALLOWED = {
     "simd": {"units"},
     "sched": {"units", "params", "simd"},
     "registry": {"units", "params", "sched"},
+    "p4": {"units", "params", "sched", "registry"},
     "transport": {"units", "params"},
     "workload": {"units", "params"},
     "sim": {"units", "params", "sched", "transport", "workload"},
@@ -22,7 +23,7 @@ ALLOWED = {
     "scenario": {"units", "params", "simd", "sched", "registry", "transport", "workload", "sim", "metrics"},
     "adversary": {"units", "params", "sched", "workload"},
     "testkit": {"units", "sched"},
-    "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary", "workload"},
+    "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary", "workload", "p4"},
     "c": {"units", "params", "sched", "registry"},
 }
 

@@ -8,6 +8,7 @@ mod bench;
 mod bounds;
 mod custom;
 mod errors;
+mod p4;
 mod packets;
 mod run;
 mod scheduler;
@@ -100,6 +101,9 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::scenario_tables, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_memory, module)?)?;
     module.add_function(wrap_pyfunction!(run::scenario_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(p4::p4_programs, module)?)?;
+    module.add_function(wrap_pyfunction!(p4::p4_parameters, module)?)?;
+    module.add_function(wrap_pyfunction!(p4::p4_vector, module)?)?;
     module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
     Ok(())
 }

@@ -13,7 +13,7 @@ from pifolab.errors import InputError
 
 __all__ = ["add_to"]
 
-THROUGH = ("library", "kernel", "switch")
+THROUGH = ("library", "kernel", "switch", "p4", "p4-decisions")
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -31,7 +31,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         default=("library",),
         metavar="WHAT",
         help="what has to decide alike, separated by commas: library (default), kernel (the eBPF programs), "
-        "switch (the user-space switch)",
+        "switch (the user-space switch), p4 (the P4 programs in BMv2's queues), "
+        "p4-decisions (their decisions alone: rank in, queue out)",
     )
     conformance.set_defaults(run=run_conformance)
 
@@ -52,8 +53,49 @@ def run_conformance(arguments: argparse.Namespace) -> int:
 def _replay(through: str, files: Sequence[str]) -> int:
     if through == "library":
         return _replay_library(files)
+    if through.startswith("p4"):
+        return _replay_p4(through, files)
     sys.stdout.flush()
     return run_program(["conformance", "--through", through, *files])
+
+
+def _replay_p4(through: str, files: Sequence[str]) -> int:
+    """Replay every file through BMv2; what its programs cannot do is skipped, and said."""
+    from pifolab.p4.conformance import replay_decisions, replay_queues
+    from pifolab.p4.tools import BMV2, P4C, MissingToolError
+
+    try:
+        for tool in (P4C, BMV2):
+            tool.find()
+    except MissingToolError as missing:
+        print(f"pifolab conformance: {missing}", file=sys.stderr)
+        return 3
+    replay = replay_queues if through == "p4" else replay_decisions
+    vectors = operations = mismatches = skipped = broken = 0
+    first = None
+    for file in files:
+        try:
+            replayed = replay(file)
+        except InputError as error:
+            broken += 1
+            print(f"pifolab conformance: {error}", file=sys.stderr)
+            continue
+        if replayed.skipped is not None:
+            skipped += 1
+            print(f"skipped {file}: {replayed.skipped}")
+            continue
+        vectors += 1
+        operations += replayed.operations
+        mismatches += replayed.mismatches
+        if replayed.mismatches:
+            print(f"{file}: {replayed.mismatches} of {replayed.operations} operations differ")
+        first = first or replayed.first
+    print(f"{through}: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} skipped")
+    if first is not None:
+        print(f"first mismatch: {first}")
+    if broken:
+        return 2
+    return 1 if mismatches else 0
 
 
 def _replay_library(files: Sequence[str]) -> int:

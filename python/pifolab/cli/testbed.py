@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from pifolab.cli.parser import Parser
+from pifolab.cli.testbed_p4 import is_p4, run_p4_testbed
 from pifolab.dataplane import run_program
 
 __all__ = ["add_to"]
@@ -25,7 +26,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_testbed(arguments: Sequence[str]) -> int:
     """Run the experiment; with `--out` report on what it left, also when it was interrupted."""
-    status = run_program(["testbed", *(arguments or ["--help"])])
+    p4 = is_p4(arguments)
+    status = run_p4_testbed(arguments) if p4 else run_program(["testbed", *(arguments or ["--help"])])
     folder = _out(arguments)
     # 2 and 3: wrong arguments, or a machine that cannot; a folder there is may be that of an earlier run.
     if folder is None or status not in (0, 1):

@@ -1,0 +1,62 @@
+//! AIFO and PACKS: the window, and the quantile test multiplied out to integers,
+//! count x weight <= free x held x scale.
+
+use crate::file::File;
+use crate::reader::{Reader, Refusal, read_capacities};
+use pifolab_sched::Scheduler;
+use pifolab_sched::schedulers::{Arithmetic, Compare, Occupancy, Quantile, Update};
+use pifolab_units::Ratio;
+
+/// More than any rank: what an empty slot holds.
+const EMPTY_SLOT: u64 = 1 << 63;
+
+pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Result<(), Refusal> {
+    if reader.given::<Arithmetic>("arithmetic")? != Arithmetic::Exact {
+        return Err(reader.unsupported("there is no floating-point arithmetic: expected arithmetic = exact"));
+    }
+    let (in_bytes, capacities) = read_capacities(reader, true)?;
+    let target = reader.get(if in_bytes { "target_bytes" } else { "target_packets" })?.unwrap_or(capacities[0]);
+    let k: Ratio = reader.given("k")?;
+    file.integer("TARGET", 64, target);
+    // Occupancy up to which every rank passes: kC, rounded down.
+    file.integer("HEADROOM", 64, u128::from(k.numerator()) * u128::from(target) / u128::from(k.denominator()));
+    file.integer("SAMPLE", 64, reader.given::<u64>("sample")?);
+    file.define("STRICT", u8::from(reader.given::<Compare>("compare")? == Compare::Below));
+    window(file, reader, k, target, 1)
+}
+
+pub fn packs(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Result<(), Refusal> {
+    let (_, capacities) = read_capacities(reader, false)?;
+    let k: Ratio = reader.given("k")?;
+    let shift: i64 = reader.given("shift")?;
+    file.integer("SHIFT_HELD", 66, if shift > 0 { shift.unsigned_abs() } else { 0 });
+    file.integer("SHIFT_RANK", 66, if shift < 0 { shift.unsigned_abs() } else { 0 });
+    let global = reader.given::<Occupancy>("occupancy")? == Occupancy::Global;
+    file.define("GLOBAL_OCCUPANCY", u8::from(global));
+    file.define("FALL_THROUGH", u8::from(reader.given::<bool>("fall_through")?));
+    let parts = if global { capacities.len() as u64 } else { 1 };
+    window(file, reader, k, capacities.iter().sum(), parts)
+}
+
+/// The window, and the test over `total` units cut into `parts`.
+fn window(file: &mut File, reader: &mut Reader, k: Ratio, total: u64, parts: u64) -> Result<(), Refusal> {
+    reader.refuse_late_lengths()?;
+    let window: u64 = reader.given("window")?;
+    let most = reader.target.window();
+    if window > most {
+        return Err(reader.unsupported(format!("window = {window}: expected at most {most}")));
+    }
+    let weight = u128::from(total) * u128::from(parts) * u128::from(k.denominator() - k.numerator());
+    // The program compares products of 192 bits, each of a count, a capacity and a number below 2^64.
+    file.integer("WEIGHT", 192, weight);
+    file.integer("SCALE", 192, k.denominator());
+    file.define("WINDOW", window);
+    file.integer("LOWER_OR_EQUAL", 66, u8::from(reader.given::<Quantile>("quantile")? == Quantile::LowerOrEqual));
+    file.define("UPDATE_AFTER", u8::from(reader.given::<Update>("update")? == Update::After));
+    let start: Vec<u64> = reader.get("start_window")?.unwrap_or_default();
+    file.integer("HELD_AT_START", 32, start.len());
+    file.integer("NEXT_AT_START", 32, start.len() as u64 % window);
+    let at_start = |slot: u64| start.get(slot as usize).copied().unwrap_or(EMPTY_SLOT);
+    file.each("EACH_SLOT", (0..window).map(|slot| format!("{slot}, 65w{}", at_start(slot))));
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Where programs run, and what is there.
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// BMv2's `simple_switch`: the architecture v1model.
+    Bmv2,
+    /// Tofino: the architecture TNA.
+    Tofino,
+    /// Tofino 2: T2NA.
+    Tofino2,
+}
+
+impl Target {
+    /// Every target.
+    pub const ALL: [Self; 3] = [Self::Bmv2, Self::Tofino, Self::Tofino2];
+
+    /// What users call it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Bmv2 => "BMv2",
+            Self::Tofino => "Tofino",
+            Self::Tofino2 => "Tofino 2",
+        }
+    }
+
+    /// What text calls it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Bmv2 => "bmv2",
+            Self::Tofino => "tofino",
+            Self::Tofino2 => "tofino2",
+        }
+    }
+
+    /// Bits of a register.
+    pub(crate) const fn word_bits(self) -> u32 {
+        match self {
+            Self::Bmv2 => 64,
+            Self::Tofino | Self::Tofino2 => 32,
+        }
+    }
+
+    /// Queues of strict priority: the three bits of `standard_metadata.priority`, and eight priorities of Tofino's
+    /// traffic manager.
+    pub const fn queues(self) -> usize {
+        8
+    }
+
+    /// Window slots. BMv2: what it takes without minutes of compilation. Tofino: one stateful unit for each, four in a stage,
+    /// and the sum takes stages, too; the largest that was compiled.
+    pub const fn window(self) -> u64 {
+        match self {
+            Self::Bmv2 => 256,
+            Self::Tofino | Self::Tofino2 => 16,
+        }
+    }
+}

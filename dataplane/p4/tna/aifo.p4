@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// AIFO (Yu et al., SIGCOMM 2021, section 4.2 and Algorithm 1) on Tofino.
+//
+// One register per window slot. The test is solved beforehand: a table says for each count of lower ranks which occupancies
+// are too large, exactly.
+#ifndef PF_PARAMETERS
+#define PF_PARAMETERS "../parameters/tofino/aifo.p4"
+#endif
+#include "target.p4"
+#include PF_PARAMETERS
+#define PF_RANK_BITS 32
+#define PF_READS_DEPTHS
+#include "depths.p4"
+#include "types.p4"
+#include "window.p4"
+
+control Decide(in headers_t headers, inout metadata_t meta, inout decision_t decision) {
+    PF_WINDOW_REGISTERS
+    PF_DEPTHS
+    bit<16> beyond = 0;
+    bit<8> lower = 0;
+    // The least occupancy that this count does not admit.
+    action set_beyond(bit<16> occupancy) { beyond = occupancy; }
+    table beyond_of {
+        key = { lower : exact; }
+        actions = { set_beyond; NoAction; }
+        const default_action = NoAction;
+        const entries = { PF_BEYOND(set_beyond) }
+        size = 32;
+    }
+    apply {
+        if (headers.depth.isValid()) {
+            PF_EACH_QUEUE(PF_WRITE_DEPTH)
+        } else {
+            bit<16> depth = (bit<16>)get_0.execute(0);
+            PF_COUNT
+            lower = lower_0;
+            beyond_of.apply();
+            bit<16> left = beyond |-| depth;
+            decision.queue = 0;
+            if (left == 0) { decision.drop = 1; }
+        }
+    }
+}
+
+#include "switch.p4"

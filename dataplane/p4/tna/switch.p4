@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The switch around a decision, for Tofino (TNA) and Tofino 2 (T2NA): the frames of each port go to the port beside it.
+//
+// Ingress cannot see how full a queue is. On Tofino 2 the ghost thread writes the depth of each queue into a register. On
+// Tofino a register of egress keeps the depth at the last departure, and packets that a generator sends round and round
+// through the recirculation port carry it into ingress, as AIFO's prototype does: a depth is as old as such a round.
+// PF_READS_DEPTHS says that a program needs it.
+#ifndef PF_SWITCH_P4
+#define PF_SWITCH_P4
+
+struct nothing_t {
+}
+
+parser PfIngressParser(packet_in packet, out headers_t headers, out metadata_t meta, out ingress_intrinsic_metadata_t intrinsic) {
+    state start {
+        packet.extract(intrinsic);
+        meta.rank = 0;
+        meta.again = 0;
+        transition select(intrinsic.resubmit_flag) {
+#ifdef PF_RESUBMITS
+            1 : parse_resubmitted;
+#endif
+            default : parse_port;
+        }
+    }
+#ifdef PF_RESUBMITS
+    state parse_resubmitted {
+        packet.extract(meta.resubmitted);
+        meta.again = 1;
+        transition parse_ethernet;
+    }
+#endif
+    state parse_port {
+        packet.advance(PORT_METADATA_SIZE);
+        transition select(intrinsic.ingress_port) {
+            RECIRCULATION_PORT : parse_depth;
+            default : parse_ethernet;
+        }
+    }
+    state parse_depth {
+        packet.extract(headers.depth);
+        transition accept;
+    }
+    state parse_ethernet {
+        packet.extract(headers.ethernet);
+        transition select(headers.ethernet.ether) {
+            ETHER_VLAN : parse_outer_tag;
+            ETHER_QINQ : parse_outer_tag;
+            ETHER_IPV4 : parse_ipv4;
+            ETHER_IPV6 : parse_ipv6;
+            default : accept;
+        }
+    }
+    state parse_outer_tag {
+        packet.extract(headers.outer_tag);
+        transition select(headers.outer_tag.ether) {
+            ETHER_VLAN : parse_inner_tag;
+            ETHER_QINQ : parse_inner_tag;
+            ETHER_IPV4 : parse_ipv4;
+            ETHER_IPV6 : parse_ipv6;
+            default : accept;
+        }
+    }
+    state parse_inner_tag {
+        packet.extract(headers.inner_tag);
+        transition select(headers.inner_tag.ether) {
+            ETHER_IPV4 : parse_ipv4;
+            ETHER_IPV6 : parse_ipv6;
+            default : accept;
+        }
+    }
+    // Headers with options and fragments have no transport header here.
+    state parse_ipv4 {
+        packet.extract(headers.ipv4);
+        transition select(headers.ipv4.words, headers.ipv4.more_fragments, headers.ipv4.fragment_offset, headers.ipv4.protocol) {
+            (5, 0, 0, PROTO_UDP) : parse_udp;
+            default : accept;
+        }
+    }
+    state parse_ipv6 {
+        packet.extract(headers.ipv6);
+        transition select(headers.ipv6.next) {
+            PROTO_UDP : parse_udp;
+            default : accept;
+        }
+    }
+    state parse_udp {
+        packet.extract(headers.udp);
+#if PF_RANK == RANK_PAYLOAD
+        // A datagram of less than 12 bytes has no room for a rank of four, whatever pads its frame.
+        transition select(headers.udp.length) {
+            0 &&& 0xFFF8 : accept;
+            8 &&& 0xFFFC : accept;
+            default : parse_rank;
+        }
+#else
+        transition accept;
+#endif
+    }
+#if PF_RANK == RANK_PAYLOAD
+    state parse_rank {
+        packet.extract(headers.carried);
+        transition accept;
+    }
+#endif
+}
+
+control PfIngress(
+    inout headers_t headers,
+    inout metadata_t meta,
+    in ingress_intrinsic_metadata_t intrinsic,
+    in ingress_intrinsic_metadata_from_parser_t from_parser,
+    inout ingress_intrinsic_metadata_for_deparser_t to_deparser,
+    inout ingress_intrinsic_metadata_for_tm_t to_manager
+#if __TARGET_TOFINO__ == 2
+    , in ghost_intrinsic_metadata_t ghost
+#endif
+) {
+    Decide() decide;
+
+    apply {
+        bool ranked = false;
+        decision_t decision;
+        decision.queue = PF_LAST_QUEUE;
+        decision.drop = 0;
+        decision.resubmit = 0;
+        to_manager.ucast_egress_port = intrinsic.ingress_port ^ 1;
+#if PF_RANK == RANK_DSCP
+        if (headers.ipv4.isValid()) {
+            meta.rank = (bit<PF_RANK_BITS>)headers.ipv4.dscp;
+            ranked = true;
+        } else if (headers.ipv6.isValid()) {
+            meta.rank = (bit<PF_RANK_BITS>)headers.ipv6.dscp;
+            ranked = true;
+        }
+#elif PF_RANK == RANK_PAYLOAD
+        if (headers.carried.isValid()) {
+            meta.rank = (bit<PF_RANK_BITS>)headers.carried.rank;
+            ranked = true;
+        }
+#else
+#error "PF_RANK: expected RANK_DSCP or RANK_PAYLOAD on Tofino"
+#endif
+        if (headers.depth.isValid()) {
+            // Round again, for the next depth.
+            to_manager.ucast_egress_port = RECIRCULATION_PORT;
+        }
+        if (ranked || headers.depth.isValid()) {
+            decide.apply(headers, meta, decision);
+        }
+        to_manager.qid = (QueueId_t)decision.queue;
+        to_deparser.drop_ctl = decision.drop;
+        to_deparser.resubmit_type = decision.resubmit;
+    }
+}
+
+control PfIngressDeparser(
+    packet_out packet,
+    inout headers_t headers,
+    in metadata_t meta,
+    in ingress_intrinsic_metadata_for_deparser_t to_deparser
+) {
+#ifdef PF_RESUBMITS
+    Resubmit(1) resubmit;
+#endif
+    apply {
+#ifdef PF_RESUBMITS
+        if (to_deparser.resubmit_type == 1) {
+            resubmit.emit(meta.resubmitted);
+        }
+#endif
+        packet.emit(headers);
+    }
+}
+
+struct egress_headers_t {
+    depth_t depth;
+}
+
+parser PfEgressParser(packet_in packet, out egress_headers_t headers, out nothing_t meta, out egress_intrinsic_metadata_t intrinsic) {
+    state start {
+        packet.extract(intrinsic);
+        transition select(intrinsic.egress_port) {
+            RECIRCULATION_PORT : parse_depth;
+            default : accept;
+        }
+    }
+    state parse_depth {
+        packet.extract(headers.depth);
+        transition accept;
+    }
+}
+
+control PfEgress(
+    inout egress_headers_t headers,
+    inout nothing_t meta,
+    in egress_intrinsic_metadata_t intrinsic,
+    in egress_intrinsic_metadata_from_parser_t from_parser,
+    inout egress_intrinsic_metadata_for_deparser_t to_deparser,
+    inout egress_intrinsic_metadata_for_output_port_t to_port
+) {
+#if defined(PF_READS_DEPTHS) && __TARGET_TOFINO__ == 1
+    Register<bit<32>, bit<5>>(32, 0) last_depth;
+    RegisterAction<bit<32>, bit<5>, bit<32>>(last_depth) keep = {
+        void apply(inout bit<32> depth) {
+            depth = (bit<32>)intrinsic.deq_qdepth;
+        }
+    };
+    RegisterAction<bit<32>, bit<5>, bit<32>>(last_depth) tell = {
+        void apply(inout bit<32> depth, out bit<32> told) {
+            told = depth;
+        }
+    };
+#endif
+    apply {
+#if defined(PF_READS_DEPTHS) && __TARGET_TOFINO__ == 1
+        if (headers.depth.isValid()) {
+            headers.depth.units = tell.execute((bit<5>)headers.depth.queue);
+        } else {
+            keep.execute((bit<5>)intrinsic.egress_qid);
+        }
+#endif
+    }
+}
+
+control PfEgressDeparser(
+    packet_out packet,
+    inout egress_headers_t headers,
+    in nothing_t meta,
+    in egress_intrinsic_metadata_for_deparser_t to_deparser
+) {
+    apply {
+        packet.emit(headers);
+    }
+}
+
+Pipeline(PfIngressParser(), PfIngress(), PfIngressDeparser(), PfEgressParser(), PfEgress(), PfEgressDeparser()
+#if __TARGET_TOFINO__ == 2
+    , PfGhost()
+#endif
+) pipe;
+
+Switch(pipe) main;
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a decision on Tofino sees of a packet.
+#ifndef PF_TYPES_P4
+#define PF_TYPES_P4
+
+struct metadata_t {
+    bit<PF_RANK_BITS> rank;
+    // A resubmitted packet brings what its first passage found out.
+    bit<1> again;
+#ifdef PF_RESUBMITS
+    resubmitted_t resubmitted;
+#endif
+}
+
+struct headers_t {
+    depth_t depth;
+    ethernet_t ethernet;
+    vlan_t outer_tag;
+    vlan_t inner_tag;
+    ipv4_t ipv4;
+    ipv6_t ipv6;
+    udp_t udp;
+#if PF_RANK == RANK_PAYLOAD
+    rank_t carried;
+#endif
+}
+
+#endif

@@ -1,0 +1,192 @@
+"""`pifolab dataplane p4`: parameter files, compiled programs and their resources."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pifolab import _pifolab
+from pifolab.cli.parser import Parser
+from pifolab.errors import InputError
+
+__all__ = ["run_p4"]
+
+_TARGETS = ("bmv2", "tofino", "tofino2")
+
+
+def run_p4(arguments: Sequence[str]) -> int:
+    """Run `pifolab dataplane p4` with these arguments and return the exit status."""
+    parser = Parser(prog="pifolab dataplane p4", description="The P4 programs of dataplane/p4.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("list", help="the programs, the schedulers that each does, and the targets that it has")
+    parameters = commands.add_parser(
+        "parameters",
+        help="write the parameter file of a program, or with --all those of the tree",
+        description="Write the parameter file that a program is compiled with, by a file that defines PF_PARAMETERS "
+        "as its name and includes the program.",
+    )
+    what = parameters.add_mutually_exclusive_group(required=True)
+    what.add_argument("--all", action="store_true", help="those of the tree, anew")
+    what.add_argument("--scheduler", metavar="NAME", help="a scheduler of the library")
+    _add_parameters(parameters)
+    parameters.add_argument("--out", type=Path, metavar="FILE", help="where to (default: standard output)")
+    compiled = commands.add_parser("compile", help="compile a program for BMv2")
+    compiled.add_argument("scheduler", metavar="SCHEDULER", help="a scheduler of the library")
+    compiled.add_argument("--rank", choices=("dscp", "vlan", "payload"), default="dscp", help="where ranks come from")
+    compiled.add_argument("--out", type=Path, required=True, metavar="FILE", help="the JSON file for simple_switch")
+    _add_parameters(compiled)
+    resources = commands.add_parser(
+        "resources",
+        help="what each program takes of a Tofino, beside the papers' tables",
+        description="Compile the programs for Tofino and Tofino 2 and count what each takes. Fails if a program is "
+        "refused or an assembly has a register twice. Without the compiler the stored figures are shown.",
+    )
+    resources.add_argument("--stored", action="store_true", help="the stored figures, and compile nothing")
+    resources.add_argument("--write", action="store_true", help="store the figures, and put them into docs/p4.md")
+    resources.add_argument("--only", metavar="PROGRAM", help="one program alone")
+    staleness = commands.add_parser(
+        "staleness",
+        help="what a ghost register costs: decisions that differ where depths are as old as the last departure",
+    )
+    staleness.add_argument("files", nargs="+", metavar="FILE", help="a vector with capacities in packets")
+    read = parser.parse_args(list(arguments))
+    commanded = {
+        "list": _list,
+        "parameters": _parameters,
+        "compile": _compile,
+        "resources": _resources,
+        "staleness": _staleness,
+    }
+    return commanded[read.command](read)
+
+
+def _add_parameters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="KEY=VALUE", help="a parameter, as pifolab explain lists them"
+    )
+    parser.add_argument("--target", choices=_TARGETS, default="bmv2", help="where it runs (default: bmv2)")
+
+
+def _read_value(text: str) -> Any:
+    if text.startswith("[") and text.endswith("]"):
+        return [_read_value(member.strip()) for member in text[1:-1].split(",") if member.strip()]
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    given = {}
+    for text in arguments.param:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--param {text}: expected KEY=VALUE")
+        given[key] = _read_value(value)
+    return given
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from pifolab.p4.tools import program_file, programs
+
+    for program, schedulers in programs().items():
+        there = [name for name in ("v1model", "tna") if program_file(program, name).is_file()]
+        print(f"{program:16} {', '.join(schedulers):32} {', '.join(there)}")
+    return 0
+
+
+def _parameters(arguments: argparse.Namespace) -> int:
+    from pifolab.p4.parameters import write_files, write_text
+
+    if arguments.all:
+        for path in write_files():
+            print(path)
+        return 0
+    text = _pifolab.p4_parameters(arguments.scheduler, _given(arguments), arguments.target)["text"]
+    if arguments.out is None:
+        sys.stdout.write(text)
+    else:
+        write_text(arguments.out, text)
+    return 0
+
+
+def _compile(arguments: argparse.Namespace) -> int:
+    import tempfile
+
+    from pifolab.p4.parameters import write_text
+    from pifolab.p4.tools import compile_bmv2
+
+    if arguments.target != "bmv2":
+        raise InputError(
+            f"--target {arguments.target}: expected bmv2; what Tofino needs: pifolab dataplane p4 resources"
+        )
+    made = _pifolab.p4_parameters(arguments.scheduler, _given(arguments), "bmv2")
+    with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
+        rank = f"PF_RANK RANK_{arguments.rank.upper()}"
+        program = compile_bmv2(Path(folder), made["program"], made["text"], (rank,))
+        write_text(arguments.out, program.read_text(encoding="utf-8"))
+    return 0
+
+
+def _resources(arguments: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from pifolab.p4 import resources
+    from pifolab.p4.tools import P4C_TOFINO, MissingToolError
+
+    programs = resources.programs_in_tree()
+    if arguments.only is not None:
+        if arguments.only not in programs:
+            raise InputError(_pifolab.unknown_name("program", arguments.only, programs))
+        programs = [arguments.only]
+    if not arguments.stored:
+        try:
+            P4C_TOFINO.find()
+        except MissingToolError as missing:
+            if arguments.write:
+                raise
+            print(f"pifolab dataplane p4 resources: stored figures: {missing}", file=sys.stderr)
+            arguments.stored = True
+    if arguments.stored:
+        sys.stdout.write(resources.page_table(resources.read_stored()))
+        return 0
+    if arguments.write and arguments.only is not None:
+        raise InputError("--write conflicts with --only: all figures are of one compiler")
+    broken = []
+    measured: dict[str, dict[str, resources.Resources]] = {target: {} for target in resources.TARGETS}
+    for target in resources.TARGETS:
+        for program in programs:
+            try:
+                figures = resources.measure(program, target)
+            except InputError as error:
+                broken.append(str(error))
+                print(f"pifolab dataplane p4 resources: {error}", file=sys.stderr)
+                continue
+            measured[target][program] = figures
+            if not resources.fits(figures, target):
+                broken.append(f"{program} for {target}: {figures.stages} stages")
+    of = {
+        target: {program: asdict(figures) for program, figures in found.items()} for target, found in measured.items()
+    }
+    sys.stdout.write(resources.page_table({"compiler": P4C_TOFINO.version(), "programs": of}))
+    if arguments.write and not broken:
+        resources.write_stored(measured)
+        resources.write_page()
+    return 1 if broken else 0
+
+
+def _staleness(arguments: argparse.Namespace) -> int:
+    from pifolab.p4.conformance import replay_queues
+
+    for file in arguments.files:
+        replayed = replay_queues(file, ("PF_OCCUPANCY_GHOST",))
+        if replayed.skipped is not None:
+            print(f"skipped {file}: {replayed.skipped}")
+        else:
+            print(f"{file}: {replayed.mismatches} of {replayed.operations} operations differ")
+    return 0

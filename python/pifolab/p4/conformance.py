@@ -1,0 +1,237 @@
+"""Vectors through the P4 programs on BMv2, decision by decision.
+
+Two ways. *Decisions*: the program is told by its control plane what the queues hold, gets a rank and answers with a
+queue or a refusal; the queues are kept here. *Queues*: packets wait in the priority queues of ``simple_switch``, the
+program counts them itself, and the order in which they leave is the switch's.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pifolab import _pifolab
+from pifolab.p4.frames import DECIDE, ENQUEUE, FILLER, READ, SET_USED, TestFrame
+from pifolab.p4.switch import Switch, SwitchError
+from pifolab.p4.tools import compile_bmv2
+
+__all__ = ["FRAME_BYTES", "Replayed", "fill", "replay_decisions", "replay_queues", "send_one_by_one"]
+
+_VERDICTS = ("adm", "admission", "full")
+# The size of a packet whose size plays no part, as the library's replay has it.
+_ANY_SIZE = 1500
+# Of simple_switch, where nobody sets another: a packet beyond it is lost, and no program can see that.
+_DEPTH = 64
+# More than half of a page: a pipe of one page holds one such frame.
+FRAME_BYTES = 2200
+# Fillers and packets are told from each other by their ids.
+_FILLER_ID = 1 << 31
+
+Answer = list[Any]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What the replay of one vector gave.
+
+    Attributes
+    ----------
+    operations : int
+        Operations replayed.
+    mismatches : int
+        Those whose answer differs from the expected one.
+    first : str or None
+        The first of them.
+    skipped : str or None
+        Why it was not replayed, if it was not.
+    """
+
+    operations: int = 0
+    mismatches: int = 0
+    first: str | None = None
+    skipped: str | None = None
+
+
+@dataclass(frozen=True)
+class _Vector:
+    file: str
+    program: str
+    text: str
+    in_bytes: bool
+    capacities: list[int]
+    steps: list[tuple[list[Any], Answer]]
+
+    def size(self, operation: list[Any]) -> int:
+        return int(operation[4]) if len(operation) > 4 else _ANY_SIZE
+
+    def units(self, operation: list[Any]) -> int:
+        return self.size(operation) if self.in_bytes else 1
+
+    def longest_queue(self) -> int:
+        """Return the most packets that a queue holds while all goes as expected."""
+        queues: list[set[int]] = [set() for _ in self.capacities]
+        longest = 0
+        for operation, answer in self.steps:
+            if answer[0] == "adm":
+                queues[answer[1]].add(operation[1])
+                longest = max(longest, len(queues[answer[1]]))
+            elif answer[0] == "deq":
+                for queue in queues:
+                    queue.discard(answer[1])
+        return longest
+
+
+def _read(file: str) -> _Vector | str:
+    made = _pifolab.p4_vector(file, "bmv2")
+    if "skipped" in made:
+        return made["skipped"]
+    vector = json.loads(Path(file).read_bytes())
+    steps = list(zip(vector["ops"], vector["expect"], strict=True))
+    return _Vector(file, made["program"], made["text"], made["in_bytes"], made["capacities"], steps)
+
+
+def _compare(vector: _Vector, answers: list[Answer]) -> Replayed:
+    wrong = [index for index, (_, expected) in enumerate(vector.steps) if answers[index] != expected]
+    first = None
+    if wrong:
+        index = wrong[0]
+        operation, expected = vector.steps[index]
+        shown = [json.dumps(value) for value in (operation, expected, answers[index])]
+        first = f"{vector.file}: ops[{index}] = {shown[0]}\n  expected {shown[1]}\n  got      {shown[2]}"
+    return Replayed(len(vector.steps), len(wrong), first)
+
+
+def _replay(file: str, drive: Callable[[_Vector, Path], list[Answer]], defines: tuple[str, ...]) -> Replayed:
+    vector = _read(file)
+    if isinstance(vector, str):
+        return Replayed(skipped=vector)
+    if vector.in_bytes and "PF_OCCUPANCY_GHOST" in defines:
+        return Replayed(skipped="BMv2 tells depths in packets, and the capacities are in bytes")
+    if drive is _drive_queues and (longest := vector.longest_queue()) > _DEPTH:
+        return Replayed(skipped=f"a queue holds {longest} packets, and one of simple_switch {_DEPTH}")
+    with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
+        program = compile_bmv2(Path(folder), vector.program, vector.text, ("PF_HARNESS", *defines))
+        return _compare(vector, drive(vector, program))
+
+
+def replay_decisions(file: str, defines: tuple[str, ...] = ()) -> Replayed:
+    """Replay the vector `file` through the decisions of its program: rank in, queue out.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be understood; no compiler or no switch.
+    """
+    return _replay(file, _drive_decisions, defines)
+
+
+def replay_queues(file: str, defines: tuple[str, ...] = ()) -> Replayed:
+    """Replay the vector `file` through its program and the priority queues of ``simple_switch``.
+
+    Raises
+    ------
+    InputError
+        As :func:`replay_decisions`.
+    """
+    return _replay(file, _drive_queues, defines)
+
+
+def _answer(verdict: int, queue: int) -> Answer:
+    return ["adm", queue] if verdict == 0 else ["drop", _VERDICTS[verdict]]
+
+
+def _drive_decisions(vector: _Vector, program: Path) -> list[Answer]:
+    queues: list[deque[tuple[int, int]]] = [deque() for _ in vector.capacities]
+    used = [0] * len(queues)
+    told = list(used)
+    answers: list[Answer] = []
+    with Switch(program) as switch:
+        for operation, _ in vector.steps:
+            if operation[0] == "deq":
+                index = next((index for index, queue in enumerate(queues) if queue), None)
+                if index is None:
+                    answers.append(["deq", None])
+                else:
+                    packet, units = queues[index].popleft()
+                    used[index] -= units
+                    answers.append(["deq", packet])
+                continue
+            changed = [index for index, units in enumerate(used) if units != told[index]]
+            frames = [TestFrame(SET_USED, queue=index, value=used[index]) for index in changed]
+            told = list(used)
+            frames.append(TestFrame(DECIDE, rank=operation[2], size_bytes=vector.size(operation)))
+            switch.send(*(frame.pack() for frame in frames))
+            decided = TestFrame.unpack(switch.receive())
+            answer = _answer(decided.verdict, decided.queue)
+            answers.append(answer)
+            if answer[0] == "adm":
+                queues[decided.queue].append((operation[1], vector.units(operation)))
+                used[decided.queue] += vector.units(operation)
+    return answers
+
+
+def send_one_by_one(switch: Switch, frames: list[TestFrame]) -> None:
+    """Send test frames of a size at which one fills the outgoing pipe, and let the switch deal with each."""
+    for frame in frames:
+        switch.send(frame.pack(FRAME_BYTES))
+        switch.settle()
+
+
+def fill(switch: Switch, queue: int) -> int:
+    """Fill everything behind the queues with frames, and return how many it takes.
+
+    Frames are sent until some stay in their queue; a frame in a queue of higher priority shows it by overtaking them.
+    """
+    more = 2 * _DEPTH + _DEPTH // 2
+    send_one_by_one(switch, [TestFrame(FILLER, queue=queue, id=_FILLER_ID + i) for i in range(more)])
+    send_one_by_one(switch, [TestFrame(FILLER, queue=0, id=_FILLER_ID + more)])
+    ahead = []
+    while switch.waiting():
+        ahead.append(TestFrame.unpack(switch.receive()).id)
+        switch.settle()
+    return ahead.index(_FILLER_ID + more)
+
+
+def _drive_queues(vector: _Vector, program: Path) -> list[Answer]:
+    last = len(vector.capacities) - 1
+    answers: list[Answer] = []
+    decided: list[int] = []
+    with Switch(program, small_pipe=True) as switch:
+        behind = fill(switch, 7)
+        send_one_by_one(switch, [TestFrame(FILLER, queue=0, id=_FILLER_ID)] * behind)
+        left: list[int] = []
+        for index, (operation, expected) in enumerate(vector.steps):
+            if operation[0] == "enq":
+                frame = TestFrame(ENQUEUE, id=index, rank=operation[2], size_bytes=vector.size(operation))
+                send_one_by_one(switch, [frame])
+                decided.append(index)
+                continue
+            if expected == ["deq", None]:
+                # Something has to leave, or the next packet would leave at once: behind all others, so that it leaves
+                # only if nothing else does.
+                send_one_by_one(switch, [TestFrame(FILLER, queue=last, id=_FILLER_ID)])
+            left.append(TestFrame.unpack(switch.receive()).id)
+            switch.settle()
+        while switch.waiting():
+            left.append(TestFrame.unpack(switch.receive()).id)
+            switch.settle()
+        decisions = {}
+        for index in decided:
+            switch.send(TestFrame(READ, id=index).pack(FRAME_BYTES))
+            found = TestFrame.unpack(switch.receive())
+            decisions[index] = _answer(found.verdict, found.queue)
+    served = iter(left[behind:])
+    for index, (operation, _) in enumerate(vector.steps):
+        if operation[0] == "enq":
+            answers.append(decisions[index])
+        else:
+            packet = next(served, None)
+            if packet is None:
+                raise SwitchError(f"{vector.file}: simple_switch kept packets back")
+            answers.append(["deq", None if packet >= _FILLER_ID else vector.steps[packet][0][1]])
+    return answers

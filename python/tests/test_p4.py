@@ -1,0 +1,199 @@
+"""The P4 data plane, as far as it goes without a P4 compiler: tables, parameter files, what the commands say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pifolab import _pifolab
+from pifolab.cli import main
+from pifolab.p4.frames import DECIDE, TestFrame
+from pifolab.p4.parameters import IN_TREE, stale_files
+from pifolab.p4.resources import TARGETS, digest, doubled_registers, page, read_stored, with_figures
+from pifolab.p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
+
+TOOLS = (P4C, BMV2, P4C_TOFINO)
+
+VECTOR = {"scheduler": "fifo", "config": {"capacity": 1}, "ops": [["enq", 0, 5]], "expect": [["adm", 0]]}
+
+
+@pytest.fixture
+def no_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for tool in TOOLS:
+        monkeypatch.delenv(tool.variable, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_the_parameter_files_of_the_tree_are_what_the_library_writes():
+    assert stale_files() == [], "pifolab dataplane p4 parameters --all writes them anew"
+
+
+def test_every_program_has_a_file_and_parameters_in_the_tree():
+    for program in programs():
+        for architecture, target in (("v1model", "bmv2"), ("tna", "tofino")):
+            assert program_file(program, architecture).is_file()
+            assert program in IN_TREE[target]
+
+
+def entries(text: str, name: str) -> list[str]:
+    line = next(line for line in text.splitlines() if line.startswith(f"#define PF_{name}(A)"))
+    return [entry.strip() for entry in line.partition(")")[2].strip().split(";") if entry.strip()]
+
+
+def test_rifos_tables_are_logarithms_and_powers_of_two():
+    text = _pifolab.p4_parameters("rifo", {}, "bmv2")["text"]
+    for exponent, entry in enumerate(reversed(entries(text, "LOG2"))):
+        key, _, value = entry.partition(" : ")
+        number, mask = (int(part.strip().removeprefix("64w")) for part in key.split("&&&"))
+        assert value == f"A(8w{exponent})"
+        for probe in (1 << exponent, (2 << exponent) - 1):
+            assert probe & mask == number
+        assert (2 << exponent) & mask != number
+    for entry in entries(text, "PRODUCTS"):
+        key, _, value = entry.partition(" : ")
+        a, b = (int(part.strip(" ()").removeprefix("4w")) for part in key.split(","))
+        assert value == f"A(32w{1 << (a + b)})"
+
+
+def test_exp_pifos_queues_are_where_the_library_puts_ranks():
+    parameters = {"queues": 5, "queue_capacity_packets": 100, "r_min": 3, "window_packets": 1000}
+    text = _pifolab.p4_parameters("exp-pifo", parameters, "bmv2")["text"]
+    ranges = [
+        tuple(int(end.strip().removeprefix("64w")) for end in entry.partition(" : ")[0].split(".."))
+        for entry in entries(text, "LOGARITHM")
+    ]
+    queues = {}
+    for entry in entries(text, "QUEUE_OF"):
+        key, _, value = entry.partition(" : ")
+        beta, logarithms = (part.strip(" ()") for part in key.split(","))
+        ends = [int(end.strip().removeprefix("8w")) for end in logarithms.split("..")]
+        for x in range(ends[0], ends[-1] + 1):
+            queues[int(beta.removeprefix("8w")), x] = int(value.strip("A()").removeprefix("8w"))
+    from pifolab import ExpPifo
+
+    scheduler = ExpPifo(**parameters)
+    highest = 0
+    for rank in (0, 2, 3, 5, 6, 700, 40, 12, 11, 699, 383, 384, 100_000, 1):
+        x = next(x for x, bounds in enumerate(ranges) if bounds[0] <= rank <= bounds[-1])
+        highest = max(highest, x)
+        assert scheduler.enqueue(rank).queue == queues[highest, x], rank
+
+
+def test_a_test_frame_is_read_as_it_was_written():
+    frame = TestFrame(DECIDE, queue=3, verdict=2, flags=1, id=7, rank=(1 << 63) - 1, size_bytes=1500, value=9)
+    assert TestFrame.unpack(frame.pack(100)) == frame
+    assert len(frame.pack(100)) == 100
+
+
+@pytest.mark.parametrize("through", ["p4", "p4-decisions"])
+def test_conformance_without_the_tools_ends_with_3_and_one_line(
+    no_tools: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], through: str
+):
+    (tmp_path / "v.json").write_text(json.dumps(VECTOR))
+    assert main(["conformance", "--through", through, str(tmp_path / "v.json")]) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert "PIFOLAB_P4C" in said[0]
+
+
+def test_a_tool_is_found_where_its_variable_says_or_on_the_path(
+    no_tools: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for tool in TOOLS:
+        with pytest.raises(MissingToolError, match=tool.variable):
+            tool.find()
+        script = tmp_path / tool.names[0]
+        script.write_text("#!/bin/sh\necho 1.2.3\n")
+        script.chmod(0o755)
+        assert tool.find() == script
+        assert tool.version() == "1.2.3"
+        elsewhere = tmp_path / "elsewhere"
+        monkeypatch.setenv(tool.variable, str(elsewhere))
+        with pytest.raises(Exception, match=f"{tool.variable}={elsewhere}: no program is there"):
+            tool.find()
+
+
+def test_doctor_reports_the_tools(no_tools: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\nif [ "$2" = --json ]; then echo \'{"findings": []}\'; fi\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PIFOLAB_DATAPLANE", str(program))
+    monkeypatch.setenv("PIFOLAB_BMV2", str(program))
+    assert main(["doctor", "--json"]) == 0
+    findings = {finding["what"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert [findings[tool.what]["ok"] for tool in TOOLS] == [False, True, False]
+    assert findings[BMV2.what]["detail"] == str(program)
+    assert "PIFOLAB_P4C_TOFINO" in findings[P4C_TOFINO.what]["detail"]
+    assert main(["doctor"]) == 0
+    assert f"NO  {P4C.what}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["sp-pifo", "queues=9"], "sp-pifo on BMv2: queues = 9: expected at most 8"),
+        (["aifo", "window=1000"], "aifo on BMv2: window = 1000: expected at most 256"),
+        (["aifo", "k=1"], "aifo: k = "),
+        (["rifo", "colour=red"], "rifo: "),
+        (["pieo", "capacity_packets=4"], "there is no P4 program of pieo"),
+        (["fifo", "capacity_packets"], "--param capacity_packets: expected KEY=VALUE"),
+    ],
+)
+def test_bad_parameters_are_one_line_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+):
+    name, parameter = arguments
+    command = ["dataplane", "p4", "parameters", "--scheduler", name, "--param", parameter]
+    assert main(command) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+
+
+ASSEMBLY = """
+stage 4 ingress:
+  ternary_match choice_0 4:
+    p4: { name: PfIngress.decide.choice, size: 32 }
+  stateful slot_0$salu.PfIngress.decide.slot_0:
+    p4: { name: PfIngress.decide.slot_0, size: 1 }
+    row: 15
+stage 5 ingress:
+  stateful slot_1$salu.PfIngress.decide.slot_1:
+    p4: { name: PfIngress.decide.slot_1, size: 1 }
+"""
+
+
+def test_a_register_that_stands_twice_in_an_assembly_is_found():
+    assert doubled_registers(ASSEMBLY) == []
+    twice = ASSEMBLY.replace("slot_1, size", "slot_0, size")
+    assert doubled_registers(twice) == ["PfIngress.decide.slot_0"]
+
+
+def test_stored_figures_are_of_the_programs_as_they_are():
+    stored = read_stored()
+    for target, programs_there in stored["programs"].items():
+        assert target in TARGETS
+        for program, figures in programs_there.items():
+            assert figures["digest"] == digest(program), (
+                f"{program}: pifolab dataplane p4 resources --write measures it"
+            )
+            assert figures["stages"] <= TARGETS[target][1]
+
+
+def test_the_page_shows_the_stored_figures():
+    text = page().read_text(encoding="utf-8")
+    assert with_figures(text) == text
+
+
+def test_a_changed_program_has_another_digest_and_a_comment_has_not(tmp_path, monkeypatch):
+    for name in ("main.p4", "other.p4"):
+        (tmp_path / name).write_text('#include "other.p4"\nbit<8> a; // one\n' if name == "main.p4" else "bit<8> b;\n")
+    monkeypatch.setattr("pifolab.p4.resources.program_file", lambda program, architecture: tmp_path / f"{program}.p4")
+    before = digest("main")
+    (tmp_path / "main.p4").write_text('#include "other.p4"\nbit<8> a; // two\n')
+    assert digest("main") == before
+    (tmp_path / "other.p4").write_text("bit<9> b;\n")
+    assert digest("main") != before

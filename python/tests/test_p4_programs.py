@@ -1,0 +1,174 @@
+"""The P4 programs themselves, compiled and run: `make test-p4`, with the tools that `pifolab doctor` reports."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pifolab import _pifolab
+from pifolab.p4.conformance import replay_decisions, replay_queues
+from pifolab.p4.frames import READ_FRAME, TestFrame
+from pifolab.p4.parameters import IN_TREE
+from pifolab.p4.switch import Switch
+from pifolab.p4.tools import compile_bmv2
+
+ROOT = Path(__file__).resolve().parents[2]
+VECTORS = sorted((ROOT / "conformance").glob("*.json"))
+WITNESSES = sorted((ROOT / "conformance" / "worst-cases").glob("*.json"))
+
+pytestmark = pytest.mark.p4
+bmv2 = pytest.mark.skipif(
+    "bmv2" not in os.environ.get("PIFOLAB_P4_TESTS", "").split(), reason="make test-p4 runs it where the tools are"
+)
+
+# What the target cannot do; everything else has to be replayed.
+SKIPPED = {"afq", "pieo", "pifo", "sp-pifo-greedy", "aifo_published"}
+
+
+def name(path: Path) -> str:
+    return path.stem
+
+
+def check(path: Path, replay) -> None:
+    replayed = replay(str(path))
+    if replayed.skipped is not None:
+        assert path.stem.startswith(tuple(SKIPPED)), replayed.skipped
+        pytest.skip(replayed.skipped)
+    assert replayed.mismatches == 0, replayed.first
+
+
+@bmv2
+@pytest.mark.parametrize("path", [*VECTORS, *WITNESSES], ids=name)
+def test_every_decision_is_the_librarys(path: Path):
+    check(path, replay_decisions)
+
+
+@bmv2
+@pytest.mark.parametrize("path", VECTORS, ids=name)
+def test_packets_in_bmv2s_queues_leave_in_the_librarys_order(path: Path):
+    check(path, replay_queues)
+
+
+@bmv2
+def test_a_decision_that_differs_is_seen(tmp_path: Path):
+    text = (ROOT / "conformance" / "packs_bytes.json").read_text()
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(text.replace('["drop", "admission"]', '["drop", "full"]', 1))
+    for replay in (replay_decisions, replay_queues):
+        replayed = replay(str(wrong))
+        assert replayed.mismatches == 1
+        assert 'expected ["drop", "full"]' in (replayed.first or "")
+
+
+@bmv2
+@pytest.mark.parametrize("program", sorted(IN_TREE["bmv2"]))
+@pytest.mark.parametrize("rank", ["DSCP", "VLAN", "PAYLOAD"])
+def test_every_program_compiles_as_it_lies_in_the_tree(tmp_path: Path, program: str, rank: str):
+    assert compile_bmv2(tmp_path, program, None, (f"PF_RANK RANK_{rank}",)).is_file()
+
+
+IP, NEIGHBOUR, OTHER = range(3)
+
+
+def ipv4(
+    payload: bytes, protocol: int = 17, dscp: int = 0, fragment: int = 0, words: int = 5, length: int | None = None
+):
+    whole = words * 4 + len(payload) if length is None else length
+    header = struct.pack(
+        ">BBHHHBBH4s4s", 0x40 | words, dscp << 2, whole, 0, fragment, 64, protocol, 0, b"\x0a\0\0\1", b"\x0a\0\0\2"
+    )
+    return header + bytes(4 * max(0, words - 5)) + payload
+
+
+def ipv6(payload: bytes, following: int = 17, dscp: int = 0, hops: int = 64) -> bytes:
+    return struct.pack(">IHBB", 6 << 28 | dscp << 22, len(payload), following, hops) + bytes(32) + payload
+
+
+def udp(payload: bytes) -> bytes:
+    return struct.pack(">HHHH", 1, 2, 8 + len(payload), 0) + payload
+
+
+def tcp(payload: bytes, words: int = 5) -> bytes:
+    return struct.pack(">HHIIBBHHH", 1, 2, 0, 0, words << 4, 0, 0, 0, 0) + bytes(4 * max(0, words - 5)) + payload
+
+
+def ether(payload: bytes, kind: int = 0x0800, tags: tuple[int, ...] = ()) -> bytes:
+    frame = bytes(12)
+    for tag in tags:
+        frame += struct.pack(">HH", 0x8100, tag)
+    return frame + struct.pack(">H", kind) + payload
+
+
+RANK = struct.pack(">Q", 77)
+WHOLE = ether(ipv4(udp(RANK), dscp=13))
+
+#: What each frame is, and the rank in its payload if it carries one.
+FRAMES: list[tuple[bytes, int, int | None]] = [
+    (WHOLE, IP, 77),
+    (ether(ipv4(tcp(RANK))), IP, 77),
+    (ether(ipv4(tcp(RANK, words=8))), IP, 77),
+    (ether(ipv4(udp(RANK), words=7)), IP, 77),
+    (ether(ipv6(udp(RANK)), 0x86DD), IP, 77),
+    (ether(ipv4(udp(RANK)), tags=(3,)), IP, 77),
+    (ether(ipv4(udp(RANK)), tags=(3, 4)), IP, 77),
+    (ether(ipv4(udp(RANK)), tags=(3, 4, 5)), OTHER, None),
+    (ether(ipv4(udp(struct.pack(">Q", 1 << 63)))), IP, (1 << 63) - 1),
+    # Ethernet pads short frames: the padding carries no rank.
+    (ether(ipv4(udp(b"")) + bytes(range(1, 19))), IP, None),
+    (ether(ipv4(udp(b"1234567")) + b"8" * 11), IP, None),
+    # Fragments, other protocols, headers that are wrong or cut short.
+    (ether(ipv4(udp(RANK), fragment=0x2000)), IP, None),
+    (ether(ipv4(udp(RANK), fragment=1)), IP, None),
+    (ether(ipv4(RANK, protocol=1)), IP, None),
+    (ether(ipv4(udp(RANK), words=4)), OTHER, None),
+    (ether(ipv4(udp(RANK), length=19)), OTHER, None),
+    (ether(b"\x55" + ipv4(udp(RANK))[1:]), OTHER, None),
+    (ether(ipv4(tcp(RANK, words=4))), IP, None),
+    (ether(bytes(28), 0x0806), NEIGHBOUR, None),
+    (ether(ipv6(bytes([135]) + bytes(23), 58, hops=255), 0x86DD), NEIGHBOUR, None),
+    (ether(ipv6(bytes([135]) + bytes(23), 58, hops=64), 0x86DD), IP, None),
+    (ether(bytes(46), 0x88CC), OTHER, None),
+    (bytes(14), OTHER, None),
+]
+FRAMES += [(WHOLE[:length], IP if length >= 34 else OTHER, None) for length in range(1, len(WHOLE))]
+
+
+@pytest.fixture
+def understood(tmp_path: Path) -> Iterator:
+    """Return how a program understands frames: kind and rank of each."""
+
+    def run(frames: list[bytes], rank: str) -> list[tuple[int, int | None]]:
+        parameters = {"queues": 8, "queue_capacity_packets": 8, "ranks": 64}
+        text = _pifolab.p4_parameters("strict-priority", parameters, "bmv2")["text"]
+        program = compile_bmv2(tmp_path, "strict_priority", text, ("PF_HARNESS", f"PF_RANK RANK_{rank}"))
+        found = []
+        with Switch(program) as switch:
+            for index, frame in enumerate(frames):
+                switch.send(frame)
+                switch.send(TestFrame(READ_FRAME, id=index).pack())
+                read = TestFrame.unpack(switch.receive())
+                found.append((read.flags & 3, read.rank if read.flags & 4 else None))
+        return found
+
+    return run
+
+
+@bmv2
+def test_truncated_and_foreign_frames_neither_crash_nor_get_a_rank_they_do_not_carry(understood):
+    expected = [(kind, rank) for _, kind, rank in FRAMES]
+    got = understood([frame for frame, _, _ in FRAMES], "PAYLOAD")
+    wrong = [(FRAMES[i][0].hex(), expected[i], got[i]) for i in range(len(FRAMES)) if expected[i] != got[i]]
+    assert not wrong
+
+
+@bmv2
+def test_dscp_and_vlan_priorities_are_ranks(understood):
+    frames = [WHOLE, ether(ipv6(b"", dscp=46), 0x86DD), ether(bytes(28), 0x0806), WHOLE[:33]]
+    assert understood(frames, "DSCP") == [(IP, 13), (IP, 46), (NEIGHBOUR, None), (OTHER, None)]
+    tagged = [ether(ipv4(udp(RANK)), tags=(priority << 13,)) for priority in range(8)]
+    # Priority 1 is background traffic, behind 0.
+    assert understood([*tagged, WHOLE], "VLAN") == [(IP, r) for r in (6, 7, 5, 4, 3, 2, 1, 0)] + [(IP, None)]
