@@ -1,21 +1,19 @@
-//! A metric that is no sum of prices, by exact searches for metrics that are: [`Metric::gaps_to_pifo`].
+//! A metric that is no sum of prices, by exact searches for metrics that are: [`gaps_to_pifo`](crate::metric::Metric::gaps_to_pifo).
 
 use crate::answer::{Answer, Error, Progress};
-use crate::guided::Initial;
 use crate::library::library;
+use crate::meter::Judge;
 use crate::metric::Amount;
-use crate::problem::{Limits, Problem};
-use crate::solve::{gap_of, solve};
+use crate::problem::Problem;
 use pifolab_sched::Capacity;
 use pifolab_sched::params::{Args, Value};
 
 /// The best of the worst traces of each of these sums, and a bound that holds for every trace; it is proven without a second
-/// scheduler, or if that one loses nothing with the trace.
+/// scheduler, or if that one loses nothing with the trace. `solve` is the exact search for a sum.
 pub(crate) fn by_gaps(
     problem: &Problem<'_>,
-    initial: Option<&Initial>,
-    limits: &Limits,
     progress: &mut Progress<'_>,
+    solve: &mut dyn FnMut(&Problem<'_>, &mut Progress<'_>) -> Result<Answer, Error>,
 ) -> Result<Answer, Error> {
     let gaps = problem.metric.gaps_to_pifo(&problem.ranks);
     let capacity = problem.a.start(None).inspect().capacity();
@@ -29,13 +27,15 @@ pub(crate) fn by_gaps(
     for (metric, ranks) in gaps {
         let part = Problem { b: Some(&*pifo), metric, ranks, constraint: problem.constraint.clone(), ..*problem };
         let known = best.as_ref().map(|best| best.gap);
-        let answer = solve(&part, initial, limits, &mut |gap, steps| {
+        let answer = solve(&part, &mut |gap, steps| {
             progress(known.map_or(gap, |known| known.max(gap)), evaluations + steps);
         });
         let bound = match answer {
             Ok(answer) => {
                 evaluations += answer.evaluations;
-                let gap = gap_of(problem, &answer.trace, answer.start_window.as_deref());
+                let gap = Judge::new(problem).gap(&answer.trace, answer.start_window.as_deref());
+                // The part asked that nothing is dropped if the problem does.
+                let gap = gap.ok_or(Error::Impossible)?;
                 let bound = answer.bound;
                 if best.as_ref().is_none_or(|best| gap > best.gap) {
                     best = Some(Answer { gap, ..answer });

@@ -170,7 +170,7 @@ pub fn solve(
     progress: &mut Progress<'_>,
 ) -> Result<Answer, Error> {
     if !is_sum(problem) {
-        return by_gaps(problem, initial, limits, progress);
+        return by_gaps(problem, progress, &mut |part, progress| solve(part, initial, limits, progress));
     }
     // What one price is in the gap.
     let unit =
