@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
@@ -80,7 +81,7 @@ def read_ranks(path: str | os.PathLike[str]) -> list[int]:
         The file cannot be read, or a line is not a rank below 65,536.
     """
     counts: dict[int, int] = {}
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    for number, line in enumerate(read_text(Path(path)).splitlines(), 1):
         text = line.strip()
         if not text:
             continue
