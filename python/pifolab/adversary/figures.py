@@ -47,7 +47,7 @@ FIGURES = (
 )
 PACKETS = 15
 #: The figures of which the page shows the gap with ``update = after``.
-SHOWN_AFTER = (16, 17, 18)
+SHOWN_AFTER = (16, 17, 18, 19, 22, 23)
 RANKS = (1, 11)
 
 
@@ -161,8 +161,8 @@ def _gap(answer: Answer) -> str:
 
 _OTHERS = (
     "Other readings that could make a difference. With `update = after` the oldest rank of a full window still counts, "
-    "so that there are eleven times as many windows and a search takes minutes; `pifolab.adversary.figures.worst` "
-    "solves those that are not shown."
+    "so that there are eleven times as many windows; Fig. 20 and 21 are then not proven within minutes and left out. "
+    "`pifolab.adversary.figures.worst` searches any of them."
 )
 
 _ABOUT = (
