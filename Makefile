@@ -11,12 +11,15 @@ HOST   := $(shell rustc -vV 2> /dev/null | sed -n "s/^host: //p")
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-slow test-guarantees test-faults miri sanitize check bench demo docs stubs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
+.PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
 .PHONY: site c-library c-header bench-c
 
+# What editors see of the scheduler classes, written from the tables in the compiled module.
+STUBS := python/pifolab/_classes.pyi
+
 ## The Python package and its command, at .venv/bin/pifolab
-build: $(VENV)/.built
+build: $(VENV)/.built $(STUBS)
 
 # One virtual environment with what the package and its developers need; made anew only when pyproject.toml changes.
 $(VENV)/.packages: pyproject.toml scripts/python_dependencies.py
@@ -34,6 +37,9 @@ $(VENV)/.built: $(VENV)/.packages $(RUST_SOURCES)
 	@command -v cargo > /dev/null || { echo "pifolab needs Rust 1.89 or later: https://rustup.rs"; exit 1; }
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet $(if $(wildcard $(BIN)/pifolab),--skip-install)
 	@touch $@
+
+$(STUBS): $(VENV)/.built scripts/generate_stubs.py
+	$(BIN)/python scripts/generate_stubs.py
 
 ## Everything that must hold on every commit: Rust unit, property and contract tests, the Python tests, the data plane's
 test: build
@@ -78,9 +84,17 @@ FAULTS_MINUTES ?= 3
 test-faults: build
 	$(BIN)/python scripts/test_faults.py --seed $(FAULTS_SEED) --minutes $(FAULTS_MINUTES)
 
+## Formatting, also of the files that a build script finds, which cargo fmt does not see
+ORACLES := $(wildcard crates/testkit/src/oracles/*.rs)
+format: $(VENV)/.packages
+	cargo fmt --all
+	rustfmt --edition 2024 $(ORACLES)
+	$(BIN)/ruff format python scripts
+
 ## Style: formatting, lints as errors, types, and who may import whom
 check: build
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check $(ORACLES)
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check python scripts
 	$(BIN)/ruff check python scripts
@@ -110,10 +124,6 @@ site: build
 ## API documentation of the Rust crates in target/doc
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude pifolab-py
-
-## What editors see of the scheduler classes; to be run after a parameter table has changed
-stubs: build
-	$(BIN)/python scripts/generate_stubs.py
 
 ## docs/worst-cases.md: the worst case of every scheduler against every other one and the worst cases of PACKS's appendix B, under
 ## other readings, too; and their witnesses as conformance vectors (half an hour)
@@ -148,13 +158,18 @@ bench-c:
 		-o target/release/node
 	@for scheduler in $(BENCH_C); do target/release/node $$scheduler; done
 
-## Every fuzz target for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
+## Every fuzz target, that of schedulers for each of them, for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60
 fuzz:
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || \
 		{ echo "fuzzing needs: rustup toolchain install nightly && cargo install cargo-fuzz"; exit 1; }
-	for target in $$(cargo +nightly fuzz list --fuzz-dir fuzz); do \
+	for target in $$(cargo +nightly fuzz list --fuzz-dir fuzz | grep -v '^sched_ops$$'); do \
 		cargo +nightly fuzz run --fuzz-dir fuzz $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \
+	done
+	for scheduler in $(filter-out README,$(basename $(notdir $(wildcard docs/schedulers/*.md)))); do \
+		mkdir -p fuzz/corpus/$$scheduler; \
+		SCHEDULER=$$scheduler cargo +nightly fuzz run --fuzz-dir fuzz sched_ops fuzz/corpus/$$scheduler -- \
+			-max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \
 	done
 
 ## The Linux data plane: eBPF schedulers, the user-space switch, the testbed (a workspace of its own: it needs clang and libbpf)

@@ -74,7 +74,7 @@ def stubs() -> str:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--check"]:
-        if TARGET.read_text(encoding="utf-8") != stubs():
-            sys.exit(f"{TARGET.name} is out of date: run `make stubs`")
+        if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != stubs():
+            sys.exit(f"{TARGET.name} is out of date: run `make build`")
     else:
         TARGET.write_text(stubs(), encoding="utf-8")

@@ -1,7 +1,7 @@
 """A class for every scheduler, made from the tables of the library.
 
 The classes are made when the package is imported, so that a scheduler added in Rust is here without further work;
-what editors and type checkers see of them is in ``_classes.pyi``, which ``make stubs`` writes from the same tables.
+what editors and type checkers see of them is in ``_classes.pyi``, which ``make build`` writes from the same tables.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 //! under criterion, for comparisons between revisions.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use pifolab_scenario::bench::{CASES, Load, OCCUPANCIES, WINDOWS, WindowRun};
+use pifolab_scenario::bench::{Load, OCCUPANCIES, WINDOWS, WindowRun, cases};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn schedulers(criterion: &mut Criterion) {
             let mut group = criterion.benchmark_group(format!("{} at {occupancy}", load.as_str()));
             group.throughput(Throughput::Elements(PACKETS)).sample_size(20);
             group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(500));
-            for case in CASES {
+            for case in cases() {
                 let mut run = case.prepare(occupancy, load);
                 group.bench_function(case.name, |b| {
                     b.iter(|| black_box(run.run(PACKETS)));

@@ -7,7 +7,7 @@
 //! every outcome is looked at, ranks are uniform and drawn beforehand. The scheduler is a concrete type here, as in a
 //! program that embeds the library; a boxed one costs two indirect calls more.
 
-use pifolab_sched::params::{Args, FromArgs, Value};
+use pifolab_sched::params::{Args, CAPACITY_PACKETS, FromArgs, QUEUE_CAPACITY_PACKETS, Value};
 use pifolab_sched::tree::{Discipline, Field, Node};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler, schedulers};
 use pifolab_simd::{RankWindow, Window};
@@ -78,8 +78,23 @@ impl Case {
     }
 }
 
-/// Every scheduler, one line each.
-pub const CASES: &[Case] = &[
+/// Every scheduler: those with settings of their own, then the others with their defaults.
+pub fn cases() -> impl Iterator<Item = &'static Case> {
+    let own = |name: &str| CASES.iter().any(|case| case.name.split(',').next() == Some(name));
+    CASES.iter().chain(PLAIN.iter().filter(move |case| !own(case.name)))
+}
+
+macro_rules! plain {
+    ($($scheduler:ident),*) => {
+        &[$(Case { name: <schedulers::$scheduler>::INFO.name, make: plain::<schedulers::$scheduler> }),*]
+    };
+}
+
+/// Every scheduler with its defaults.
+const PLAIN: &[Case] = pifolab_sched::each_scheduler!(plain);
+
+/// Those whose settings or ranks are not the defaults, and some in several ways.
+const CASES: &[Case] = &[
     Case { name: "fifo", make: |n, load| single::<schedulers::Fifo>(n, load, WIDE, &[]) },
     Case { name: "pifo", make: |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[]) },
     Case {
@@ -98,8 +113,6 @@ pub const CASES: &[Case] = &[
     Case { name: "sp-pifo", make: |n, load| queued::<schedulers::SpPifo>(n, load, WIDE, &[]) },
     Case { name: "sp-pifo-greedy", make: |n, load| queued::<schedulers::SpPifoGreedy>(n, load, 100, &[]) },
     Case { name: "sp-pifo-optimal", make: |n, load| queued::<schedulers::SpPifoOptimal>(n, load, 100, &[]) },
-    Case { name: "slack-sp", make: |n, load| queued::<schedulers::SlackSp>(n, load, WIDE, &[]) },
-    Case { name: "spring", make: |n, load| queued::<schedulers::Spring>(n, load, WIDE, &[]) },
     Case {
         name: "aifo, window 20",
         make: |n, load| single::<schedulers::Aifo>(n, load, WIDE, &[("k", headroom(load))]),
@@ -146,14 +159,20 @@ fn round(occupancy: u32) -> i128 {
     i128::from(occupancy) * i128::from(BYTES) / i128::from(FLOWS)
 }
 
+/// A scheduler with one buffer or with eight queues, whichever it has.
+fn plain<S: FromArgs + Scheduler + 'static>(n: u32, load: Load) -> Box<dyn Run> {
+    let has_queues = S::INFO.params.iter().any(|param| param.name == QUEUE_CAPACITY_PACKETS.name);
+    (if has_queues { queued::<S> } else { single::<S> })(n, load, WIDE, &[])
+}
+
 /// A scheduler with one buffer.
 fn single<S: FromArgs + Scheduler + 'static>(n: u32, load: Load, ranks: u32, extra: &[(&str, Value)]) -> Box<dyn Run> {
-    loaded::<S>("capacity_packets", capacity(n, load), n, load, ranks, extra)
+    loaded::<S>(CAPACITY_PACKETS.name, capacity(n, load), n, load, ranks, extra)
 }
 
 /// A scheduler with eight queues of equal capacity.
 fn queued<S: FromArgs + Scheduler + 'static>(n: u32, load: Load, ranks: u32, extra: &[(&str, Value)]) -> Box<dyn Run> {
-    loaded::<S>("queue_capacity_packets", capacity(n, load) / 8, n, load, ranks, extra)
+    loaded::<S>(QUEUE_CAPACITY_PACKETS.name, capacity(n, load) / 8, n, load, ranks, extra)
 }
 
 const fn capacity(occupancy: u32, load: Load) -> u32 {
@@ -320,7 +339,7 @@ impl WindowRun {
 /// Measures every scheduler at both occupancies and loads, then the quantile of every window: about five seconds.
 pub fn schedulers() -> Vec<Measurement> {
     let mut measured = Vec::new();
-    for case in CASES {
+    for case in cases() {
         for occupancy in OCCUPANCIES {
             for load in [Load::Steady, Load::Overload] {
                 let mut run = case.prepare(occupancy, load);
@@ -373,14 +392,26 @@ mod tests {
     fn every_scheduler_of_the_registry_is_measured() {
         for entry in crate::registry::SCHEDULERS {
             let name = entry.info.name;
-            let measured = CASES.iter().any(|case| case.name.split(',').next() == Some(name));
-            assert!(measured, "{name} has no benchmark");
+            let measured = cases().any(|case| case.name.split(',').next() == Some(name));
+            assert!(measured, "each_scheduler! lacks {name}");
         }
     }
 
     #[test]
+    fn a_scheduler_without_a_case_of_its_own_is_measured_with_its_defaults() {
+        for case in PLAIN.iter().filter(|case| ["pifo", "sp-pifo", "pieo"].contains(&case.name)) {
+            for (load, held) in [(Load::Steady, 80..=80), (Load::Overload, 1..=80)] {
+                let mut run = case.prepare(80, load);
+                run.run(1_000);
+                assert!(held.contains(&run.occupancy()), "{}: {}", case.name, run.occupancy());
+            }
+        }
+        assert_eq!(cases().filter(|case| case.name == "pifo").count(), 1);
+    }
+
+    #[test]
     fn a_steady_load_keeps_its_occupancy() {
-        for case in CASES {
+        for case in cases() {
             let mut run = case.prepare(80, Load::Steady);
             run.run(10_000);
             assert_eq!(run.occupancy(), 80, "{}", case.name);
@@ -389,7 +420,7 @@ mod tests {
 
     #[test]
     fn an_overload_meets_a_buffer_that_is_not_empty() {
-        for case in CASES {
+        for case in cases() {
             let mut run = case.prepare(80, Load::Overload);
             run.run(10_000);
             assert!((1..=80).contains(&run.occupancy()), "{}: {}", case.name, run.occupancy());

@@ -152,3 +152,15 @@ fn what_a_row_declares_is_what_the_scheduler_does() {
     }
     assert_eq!(SCHEDULERS.iter().filter(|entry| entry.traits.ideal).count(), 1);
 }
+
+#[test]
+fn every_scheduler_and_rank_function_has_a_page() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let rows = SCHEDULERS.iter().map(|entry| ("schedulers", entry.info.name));
+    for (folder, name) in rows.chain(RANKS.iter().map(|entry| ("ranks", entry.info.name))) {
+        let page = docs.join(folder).join(name).with_extension("md");
+        let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+        assert!(text.starts_with(&format!("# {name}\n")), "{}: expected the title {name}", page.display());
+        assert!(text.contains("**At a glance.** "), "{}: expected a line At a glance", page.display());
+    }
+}

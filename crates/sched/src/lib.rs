@@ -26,6 +26,7 @@ extern crate pifolab_units;
 
 mod capacity;
 mod decider;
+pub mod entry;
 mod facts;
 mod inspect;
 mod outcome;

@@ -237,7 +237,7 @@ proptest! {
         ranked in any::<bool>(),
         calls in calls(),
     ) {
-        for line in suite::LINES {
+        for line in suite::lines() {
             any_order_of_a_scheduler(line, &bytes, ranked, &calls).map_err(TestCaseError::fail)?;
         }
     }

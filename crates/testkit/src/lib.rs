@@ -3,13 +3,14 @@
 //!
 //! A [`Case`] (settings and operations) is decoded from plain bytes, so that property tests, fuzz targets and the
 //! writer of `conformance/` draw from one source: `proptest` and libFuzzer shrink and mutate the bytes. A scheduler joins
-//! with one line in [`suite::LINES`] and one oracle.
+//! with the file of its oracle.
 
 mod case;
 mod contract;
+mod draw;
 mod line;
 mod oracle;
-pub mod oracles;
+mod oracles;
 mod settings;
 mod source;
 pub mod suite;

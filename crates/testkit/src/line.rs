@@ -1,6 +1,6 @@
 //! A scheduler of the suite: how it is built, its oracle, and what it promises.
 
-use crate::{Oracle, Settings, Source};
+use crate::{Oracle, Ranks, Settings, Source};
 use pifolab_sched::Scheduler;
 use pifolab_sched::params::{Args, FromArgs, ParamError};
 
@@ -24,6 +24,11 @@ pub enum Property {
     /// It may drop a packet that it holds when it is asked for one.
     GivesUp,
 }
+
+/// One first-in first-out queue.
+pub(crate) const FIFO: &[Property] = &[Property::QueuesInArrivalOrder];
+/// Strict-priority queues.
+pub(crate) const PRIORITIES: &[Property] = &[Property::QueuesInArrivalOrder, Property::HighestPriorityFirst];
 
 /// One scheduler of the suite.
 pub struct Line {
@@ -67,5 +72,35 @@ impl Line {
     /// Whether it declares `property`.
     pub fn has(&self, property: Property) -> bool {
         self.properties.contains(&property)
+    }
+}
+
+/// What an oracle's file brings into the suite: the lines of one scheduler, and the settings of its vectors.
+pub(crate) struct Suite {
+    pub lines: &'static [Line],
+    pub vectors: fn(&mut Vectors),
+}
+
+/// One vector before it is written.
+pub(crate) struct Vector {
+    pub scheduler: &'static str,
+    /// What is special about it.
+    pub what: &'static str,
+    pub settings: Settings,
+    pub ranks: Ranks,
+}
+
+/// The vectors of one scheduler.
+pub(crate) struct Vectors {
+    pub scheduler: &'static str,
+    pub all: Vec<Vector>,
+}
+
+impl Vectors {
+    /// Adds one: `what` is special about it.
+    pub fn vector(&mut self, what: &'static str, ranks: Ranks, settings: &dyn Fn(&mut Settings)) {
+        let mut built = Settings::default();
+        settings(&mut built);
+        self.all.push(Vector { scheduler: self.scheduler, what, settings: built, ranks });
     }
 }

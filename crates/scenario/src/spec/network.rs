@@ -16,12 +16,12 @@ use super::written::Spec;
 use crate::error::{Error, SpecError};
 use crate::extras::Extras;
 use crate::fields::Reader;
-use crate::registry::{LiveWindow, PublishedTest};
+use crate::registry::LiveWindow;
 use pifolab_params::{Place, Table};
 use pifolab_sched::{Fact, Facts, Ranked};
 use pifolab_sim::network::{
-    Config, EqualTimes, Flow, IdlePort, Link, LinkChange, LiveTest, NetbenchLiveWindow, PortConfig, PortScheduler,
-    Profile, Ranks, Routing, SharedBuffer, WireTime,
+    Config, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchLiveWindow, PortConfig, PortScheduler, Profile,
+    Ranks, Routing, SharedBuffer, WireTime,
 };
 use pifolab_transport::Congestion;
 use pifolab_units::{Rounding, Span, Time};
@@ -294,15 +294,8 @@ impl NetworkSpec {
             return None;
         }
         let LiveWindow { test, window, sample, k } = self.rank.as_ref()?.live_window(&scheduler.chosen)?;
-        let test = match test {
-            PublishedTest::Aifo { packets } => LiveTest::Aifo { packets },
-            PublishedTest::AifoOfPacks { packets } => LiveTest::AifoOfPacks { packets },
-            PublishedTest::Packs { queues, queue_packets } => LiveTest::Packs { queues, queue_packets },
-        };
-        if self.idle(&scheduler.chosen) != test.idle() {
-            return None;
-        }
-        Some(NetbenchLiveWindow { test, window, sample, k, hosts: self.layout.topology.hosts })
+        let ports = NetbenchLiveWindow { test, window, sample, k, hosts: self.layout.topology.hosts };
+        (self.idle(&scheduler.chosen) == ports.idle()).then_some(ports)
     }
 
     /// What a packet meets at an idle port of this scheduler.

@@ -12,7 +12,7 @@
 //!
 //! References: `docs/ranks/edf.md`.
 
-use super::Hinted;
+use super::hinted::Hinted;
 use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::{Fact, Facts, Hints, Packet, RankFn};
 use pifolab_units::{Rank, Time};

@@ -14,7 +14,7 @@
 //!
 //! References: `docs/ranks/fifo-plus.md`.
 
-use super::Hinted;
+use super::hinted::Hinted;
 use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::{Fact, Facts, Hints, Packet, RankFn};
 use pifolab_units::{Rank, Time};

@@ -12,7 +12,7 @@
 //!
 //! References: `docs/ranks/flow-size.md`.
 
-use super::rank_by_size;
+use super::hinted::rank_by_size;
 use crate::params::Info;
 
 rank_by_size!(

@@ -16,7 +16,7 @@
 //!
 //! References: `docs/ranks/lstf.md`.
 
-use super::Hinted;
+use super::hinted::Hinted;
 use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::{Fact, Facts, Hints, Packet, RankFn};
 use pifolab_units::{Rank, Time};

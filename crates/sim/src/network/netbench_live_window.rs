@@ -15,6 +15,7 @@
 
 use super::config::{PortConfig, PortInfo};
 use crate::port::IdlePort;
+use pifolab_sched::entry::LiveTest;
 use pifolab_sched::ranks::{Stfq, StfqParams, VirtualTime};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Facts, Inspect, Packet, RankFn, Ranked, Scheduler};
 use pifolab_units::{Bytes, Rank, Time};
@@ -38,57 +39,33 @@ pub struct NetbenchLiveWindow {
     pub hosts: u32,
 }
 
-/// A test against a live window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LiveTest {
-    /// AIFO in the AIFO paper's fork: ranks enter the window after the test, and all pass while c <= kC.
-    Aifo {
-        /// C: capacity and target, in packets, at least 1.
-        packets: u32,
-    },
-    /// AIFO in the fork behind PACKS: ranks enter the window before the test, to which there is no exception.
-    AifoOfPacks {
-        /// C: capacity and target, in packets, at least 1.
-        packets: u32,
-    },
-    /// PACKS: the first queue with room whose test passes, where the whole buffer's free space counts.
-    Packs {
-        /// n, at least 1.
-        queues: u32,
-        /// The capacity of each queue in packets, at least 1.
-        queue_packets: u32,
-    },
-}
-
-impl LiveTest {
-    /// What a packet meets at an idle port in the fork, as an option of a scenario's ports.
-    pub const fn idle(self) -> IdlePort {
-        match self {
-            Self::Aifo { .. } | Self::AifoOfPacks { .. } => IdlePort::Admission,
-            Self::Packs { .. } => IdlePort::Bypass,
-        }
-    }
-
-    /// Queues, and the capacity of each in packets.
-    const fn shape(self) -> (u32, u32) {
-        match self {
-            Self::Aifo { packets } | Self::AifoOfPacks { packets } => (1, packets),
-            Self::Packs { queues, queue_packets } => (queues, queue_packets),
-        }
-    }
-}
-
 /// The rank of each packet under way, by packet number.
 type Cells = Arc<Mutex<Vec<Arc<AtomicU64>>>>;
 
 impl NetbenchLiveWindow {
+    /// What a packet meets at an idle port in the fork, as an option of a scenario's ports.
+    pub const fn idle(&self) -> IdlePort {
+        match self.test {
+            LiveTest::Aifo { .. } | LiveTest::AifoOfPacks { .. } => IdlePort::Admission,
+            LiveTest::Packs { .. } => IdlePort::Bypass,
+        }
+    }
+
+    /// Queues, and the capacity of each in packets.
+    const fn shape(&self) -> (u32, u32) {
+        match self.test {
+            LiveTest::Aifo { packets } | LiveTest::AifoOfPacks { packets } => (1, packets),
+            LiveTest::Packs { queues, queue_packets } => (queues, queue_packets),
+        }
+    }
+
     /// The ports, without marking. They belong into [`Config::switch_port`](super::Config::switch_port) and
     /// `host_port` alike.
     ///
     /// # Panics
     /// If a number is 0 or k is not below 1.
     pub fn ports(self) -> PortConfig {
-        let (queues, packets) = self.test.shape();
+        let (queues, packets) = self.shape();
         let counts = [queues, packets, self.window, self.sample];
         assert!(counts.iter().all(|count| *count > 0) && (0.0..1.0).contains(&self.k), "out of range: {self:?}");
         // All ports of one run share their cells. A run makes its ports in order, on one thread.
@@ -157,7 +134,7 @@ impl Queues {
     fn ranked(params: NetbenchLiveWindow, info: &PortInfo, cells: &Cells) -> Ranked<LiveStfq, Self> {
         let stfq = StfqParams { scale: 1, virtual_time: VirtualTime::Follow, ..StfqParams::default() };
         let stfq = Stfq::new(stfq).expect("scale 1 is sound");
-        let (queues, packets) = params.test.shape();
+        let (queues, packets) = params.shape();
         let queues = Self {
             params,
             cells: cells.clone(),
@@ -254,7 +231,7 @@ impl Inspect for Queues {
     }
 
     fn capacity(&self) -> Capacity {
-        let (queues, packets) = self.params.test.shape();
+        let (queues, packets) = self.params.shape();
         Capacity::Packets(queues * packets)
     }
 

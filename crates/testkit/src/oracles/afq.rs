@@ -1,8 +1,10 @@
 //! AFQ.
 
+use crate::draw::draw_queues;
+use crate::line::{FIFO, Suite, Vectors, line};
 use crate::oracle::{Buffer, store};
-use crate::{Answer, Offer, Oracle, Settings};
-use pifolab_sched::DropReason;
+use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
+use pifolab_sched::{DropReason, schedulers};
 use std::collections::HashMap;
 
 /// AFQ, with a counter per flow or the sketch.
@@ -69,4 +71,36 @@ impl Oracle for Afq {
             }
         }
     }
+}
+
+/// How the suite holds the library's to it.
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Afq, Afq>(afq, FIFO)], vectors };
+
+fn afq(source: &mut Source<'_>) -> Settings {
+    let mut settings = Settings::default();
+    draw_queues(source, &mut settings);
+    if source.once_in(2) {
+        settings.integer("bytes_per_round", source.pick(&[1u64, 80, 1500, 3000, 1 << 40]));
+    }
+    settings.draw_word(source, "horizon", &["ge", "gt"]);
+    settings.draw_word(source, "counters", &["exact", "sketch"]);
+    settings
+}
+
+fn vectors(add: &mut Vectors) {
+    for (what, horizon, counters) in [("ge_exact", "ge", "exact"), ("gt_sketch", "gt", "sketch")] {
+        add.vector(what, Ranks::Few, &|s| {
+            s.integer("queues", 4);
+            s.integer("queue_capacity_packets", 4);
+            s.integer("bytes_per_round", 1_000);
+            s.word("horizon", horizon);
+            s.word("counters", counters);
+        });
+    }
+    add.vector("bytes", Ranks::Few, &|s| {
+        s.integer("queues", 5);
+        s.integer("queue_capacity_bytes", 3_000);
+        s.integer("bytes_per_round", 1_500);
+        s.word("horizon", "ge");
+    });
 }

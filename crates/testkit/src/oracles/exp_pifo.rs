@@ -1,8 +1,11 @@
 //! Exp-PIFO, Algorithm 1 and the bounds of section 2.2.
 
+use crate::draw::{THREE_BYTES, draw_queues};
+use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
-use crate::{Answer, Offer, Oracle, Settings};
+use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_bigint::BigUint;
+use pifolab_sched::schedulers;
 
 /// Exp-PIFO.
 pub struct ExpPifo {
@@ -78,4 +81,52 @@ impl Oracle for ExpPifo {
     fn dequeue(&mut self, _: u64) -> Answer {
         serve_first(&mut self.queues)
     }
+}
+
+/// How the suite holds the library's to it.
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::ExpPifo, ExpPifo>(exp_pifo, PRIORITIES)], vectors };
+
+fn exp_pifo(source: &mut Source<'_>) -> Settings {
+    let mut settings = Settings::default();
+    draw_queues(source, &mut settings);
+    if source.once_in(2) {
+        settings.integer("window_packets", source.from_to(1, 20));
+    }
+    if source.once_in(2) {
+        settings.integer("r_min", source.pick(&[1u64, 3, 40, 1500, 1 << 40, u64::MAX >> 1]));
+    }
+    settings.draw_word(source, "beta", &["floor", "ceil"]);
+    settings.draw_word(source, "mapping", &["comment", "bounds"]);
+    if settings.get_word("mapping", "comment") == "comment" {
+        settings.draw_word(source, "beta0", &["first", "last"]);
+    }
+    settings.draw_word(source, "reset", &["gt", "ge"]);
+    settings
+}
+
+fn vectors(add: &mut Vectors) {
+    for (what, beta, mapping, reset, r_min, ranks) in [
+        ("ceil", "ceil", "comment", "gt", 1, Ranks::HeavyTailed),
+        ("bounds", "floor", "bounds", "gt", 1, Ranks::HeavyTailed),
+        ("bounds_ceil", "ceil", "bounds", "ge", 1, Ranks::Hundred),
+        ("bounds_r_min", "ceil", "bounds", "gt", 1_500, Ranks::HeavyTailed),
+        ("bounds_any_rank", "floor", "bounds", "gt", 3, Ranks::Any),
+    ] {
+        add.vector(what, ranks, &|s| {
+            s.list("queue_capacity_packets", [3, 2, 4, 2]);
+            s.integer("window_packets", 12);
+            s.integer("r_min", r_min);
+            s.word("beta", beta);
+            s.word("mapping", mapping);
+            s.word("reset", reset);
+            if mapping == "comment" {
+                s.word("beta0", "first");
+            }
+        });
+    }
+    add.vector("bytes", Ranks::HeavyTailed, &|s| {
+        s.list("queue_capacity_bytes", THREE_BYTES);
+        s.integer("window_packets", 12);
+        s.word("beta0", "last");
+    });
 }

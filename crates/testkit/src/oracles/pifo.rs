@@ -1,31 +1,15 @@
-//! FIFO, PIFO and PIEO.
+//! PIFO.
 
-use crate::oracle::{Buffer, serve_first, store};
-use crate::{Answer, Offer, Oracle, Settings};
-use pifolab_sched::DropReason;
-
-/// First in, first out, with tail drop.
-pub struct Fifo([Buffer; 1]);
-
-impl From<Settings> for Fifo {
-    fn from(settings: Settings) -> Self {
-        Self([Buffer::new(settings.capacity())])
-    }
-}
-
-impl Oracle for Fifo {
-    fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
-        store(&mut self.0, 0, offer)
-    }
-
-    fn dequeue(&mut self, _: u64) -> Answer {
-        serve_first(&mut self.0)
-    }
-}
+use crate::draw::single_buffer;
+use crate::line::{Property, Suite, Vectors, line};
+use crate::oracle::Buffer;
+use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
+use Property::{Evicts, EvictsInHeapOrder, LowestRankFirst, TiesInArrivalOrder};
+use pifolab_sched::{DropReason, schedulers};
 
 /// Makes room by pushing out the highest ranks, latest first, if they are higher than the arriving packet's and that is
 /// enough; `None` if not. The buffer is in arrival order.
-fn push_out(buffer: &mut Buffer, offer: &Offer) -> Option<Vec<u64>> {
+pub(super) fn push_out(buffer: &mut Buffer, offer: &Offer) -> Option<Vec<u64>> {
     let mut left = buffer.clone();
     let mut evicted = Vec::new();
     while !left.fits(offer) {
@@ -153,32 +137,51 @@ impl Oracle for Pifo {
     }
 }
 
-/// PIEO.
-pub struct Pieo(Buffer);
+/// How the suite holds the library's to it.
+pub(crate) const SUITE: Suite = Suite {
+    lines: &[
+        line::<schedulers::Pifo, Pifo>(pifo, &[Evicts, LowestRankFirst, TiesInArrivalOrder]),
+        line::<schedulers::Pifo, Pifo>(pifo_heap, &[Evicts, EvictsInHeapOrder, LowestRankFirst]),
+        line::<schedulers::Pifo, Pifo>(pifo_flows, &[Evicts]),
+    ],
+    vectors,
+};
 
-impl From<Settings> for Pieo {
-    fn from(settings: Settings) -> Self {
-        Self(Buffer::new(settings.capacity()))
+fn pifo(source: &mut Source<'_>) -> Settings {
+    let mut settings = single_buffer(source);
+    if source.once_in(3) {
+        settings.integer("ranks", source.pick(&[1u64, 8, 64, 100, 70_000]));
     }
+    settings
 }
 
-impl Oracle for Pieo {
-    fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
-        match push_out(&mut self.0, &offer) {
-            None => Answer::Dropped(DropReason::Full),
-            Some(evicted) => {
-                self.0.held.push(offer);
-                Answer::Admitted { queue: 0, evicted }
-            }
-        }
-    }
+fn pifo_heap(source: &mut Source<'_>) -> Settings {
+    let mut settings = Settings::default();
+    settings.integer("capacity_packets", source.from_to(1, 20));
+    settings.word("ties", "heap");
+    settings
+}
 
-    fn dequeue(&mut self, now_ns: u64) -> Answer {
-        let held = &mut self.0.held;
-        let eligible = (0..held.len()).filter(|place| held[*place].eligible_ns <= now_ns);
-        match eligible.min_by_key(|place| (held[*place].rank, *place)) {
-            Some(place) => Answer::Sent(held.remove(place).id),
-            None => held.iter().map(|held| held.eligible_ns).min().map_or(Answer::Empty, Answer::NotBefore),
-        }
-    }
+fn pifo_flows(source: &mut Source<'_>) -> Settings {
+    let mut settings = single_buffer(source);
+    settings.flag("starvation_prevention", true);
+    settings
+}
+
+fn vectors(add: &mut Vectors) {
+    add.vector("packets_ties", Ranks::Few, &|s| s.integer("capacity_packets", 6));
+    add.vector("bytes", Ranks::Hundred, &|s| s.integer("capacity_bytes", 8_000));
+    add.vector("any_rank", Ranks::Any, &|s| s.integer("capacity_packets", 6));
+    add.vector("rank_space", Ranks::HeavyTailed, &|s| {
+        s.integer("capacity_packets", 6);
+        s.integer("ranks", 65_536);
+    });
+    add.vector("heap_ties", Ranks::Few, &|s| {
+        s.integer("capacity_packets", 9);
+        s.word("ties", "heap");
+    });
+    add.vector("starvation_prevention", Ranks::Hundred, &|s| {
+        s.integer("capacity_packets", 9);
+        s.flag("starvation_prevention", true);
+    });
 }

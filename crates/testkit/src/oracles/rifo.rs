@@ -1,10 +1,12 @@
 //! RIFO, Algorithm 1, eq. 3 and the tables of section V.
 
-use super::quantile::single;
+use super::aifo::single;
+use crate::draw::draw_capacity;
+use crate::line::{FIFO, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
-use crate::{Answer, Offer, Oracle, Settings};
+use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
-use pifolab_sched::DropReason;
+use pifolab_sched::{DropReason, schedulers};
 
 /// RIFO.
 pub struct Rifo {
@@ -134,5 +136,46 @@ impl Oracle for Rifo {
 
     fn dequeue(&mut self, _: u64) -> Answer {
         serve_first(&mut self.buffer)
+    }
+}
+
+/// How the suite holds the library's to it.
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Rifo, Rifo>(rifo, FIFO)], vectors };
+
+fn rifo(source: &mut Source<'_>) -> Settings {
+    let mut settings = Settings::default();
+    draw_capacity(source, &mut settings);
+    if source.once_in(2) {
+        settings.integer("tracking_range_packets", source.from_to(1, 20));
+    }
+    settings.draw_fraction(source, "k");
+    settings.draw_word(source, "mode", &["alg1", "eq3", "pow2", "netbench"]);
+    if settings.get_word("mode", "alg1") != "netbench" && source.once_in(2) {
+        settings.integer("reset_counter", source.below(2));
+    }
+    settings
+}
+
+fn vectors(add: &mut Vectors) {
+    for (what, mode, ranks) in [
+        ("alg1_bytes", "alg1", Ranks::Hundred),
+        ("eq3_bytes_any_rank", "eq3", Ranks::Any),
+        ("pow2_bytes", "pow2", Ranks::HeavyTailed),
+    ] {
+        add.vector(what, ranks, &|s| {
+            s.integer("capacity_bytes", 12_000);
+            s.integer("tracking_range_packets", 25);
+            s.list("k", [1, 10]);
+            s.word("mode", mode);
+        });
+    }
+    for (what, mode, k) in [("pow2_any_rank", "pow2", [0, 1]), ("eq3_reset_0", "eq3", [1, 3])] {
+        add.vector(what, Ranks::Any, &|s| {
+            s.integer("capacity_packets", 11);
+            s.integer("tracking_range_packets", 9);
+            s.list("k", k);
+            s.word("mode", mode);
+            s.integer("reset_counter", 0);
+        });
     }
 }

@@ -1,7 +1,10 @@
 //! SP-PIFO, Algorithm 1.
 
+use crate::draw::{THREE, THREE_BYTES, draw_queues};
+use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
-use crate::{Answer, Offer, Oracle, Settings};
+use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
+use pifolab_sched::schedulers;
 
 /// SP-PIFO; bounds of any size, since nothing saturates here.
 pub struct SpPifo {
@@ -70,4 +73,52 @@ impl Oracle for SpPifo {
     fn dequeue(&mut self, _: u64) -> Answer {
         serve_first(&mut self.queues)
     }
+}
+
+/// How the suite holds the library's to it.
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::SpPifo, SpPifo>(sp_pifo, PRIORITIES)], vectors };
+
+fn sp_pifo(source: &mut Source<'_>) -> Settings {
+    let mut settings = Settings::default();
+    draw_queues(source, &mut settings);
+    settings.draw_word(source, "push_down", &["cost", "queue-bound", "queue-bound-old", "rank", "one"]);
+    settings.draw_word(source, "on_full", &["keep", "update"]);
+    settings.draw_word(source, "order", &["scan-first", "push-down-first"]);
+    match source.below(4) {
+        0 | 1 => {}
+        2 => settings.integer("clamp", 0),
+        _ => settings.integer("clamp", i128::from(source.below(60)) - 30),
+    }
+    settings
+}
+
+fn vectors(add: &mut Vectors) {
+    for (what, push_down, on_full, order) in [
+        ("cost_keep", "cost", "keep", "scan-first"),
+        ("cost_update", "cost", "update", "scan-first"),
+        ("rank_keep", "rank", "keep", "scan-first"),
+        ("one_update", "one", "update", "scan-first"),
+        ("queue_bound_keep", "queue-bound", "keep", "scan-first"),
+        ("queue_bound_old_update", "queue-bound-old", "update", "scan-first"),
+        ("push_down_first_cost_keep", "cost", "keep", "push-down-first"),
+        ("push_down_first_cost_update", "cost", "update", "push-down-first"),
+        ("push_down_first_one_keep", "one", "keep", "push-down-first"),
+        ("push_down_first_queue_bound_update", "queue-bound", "update", "push-down-first"),
+    ] {
+        add.vector(what, Ranks::Hundred, &|s| {
+            s.list("queue_capacity_packets", THREE);
+            s.word("push_down", push_down);
+            s.word("on_full", on_full);
+            s.word("order", order);
+        });
+    }
+    add.vector("clamp_bytes", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_bytes", THREE_BYTES);
+        s.word("on_full", "keep");
+        s.integer("clamp", 0);
+    });
+    add.vector("any_rank", Ranks::Any, &|s| {
+        s.list("queue_capacity_packets", THREE);
+        s.word("on_full", "update");
+    });
 }

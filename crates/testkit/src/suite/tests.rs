@@ -1,9 +1,11 @@
 //! A suite that cannot fail proves nothing: wrong schedulers must be caught, each by the check that is meant for it.
 
 use super::*;
-use crate::{Answer, Offer, Oracle};
+use crate::line::{FIFO, line};
+use crate::oracles::fifo::Fifo;
+use crate::{Answer, Offer, Oracle, Settings, Source};
 use pifolab_sched::params::{Args, FromArgs, Info, ParamError};
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler, schedulers};
 use pifolab_units::{Bytes, Time};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
@@ -190,7 +192,7 @@ fn a_scheduler_may_give_packets_up_at_dequeue_if_it_says_so() {
     assert!(static_verdict(silent).contains("it gave a packet up, which it does not declare"));
     let declared: &'static Line = Box::leak(Box::new(line::<Impatient, ImpatientOracle>(
         two_packets,
-        &[QueuesInArrivalOrder, Property::GivesUp],
+        &[Property::QueuesInArrivalOrder, Property::GivesUp],
     )));
     let config = Config { failure_persistence: None, ..Config::default() };
     let gave_up = std::cell::Cell::new(0);
@@ -206,7 +208,7 @@ fn a_scheduler_may_give_packets_up_at_dequeue_if_it_says_so() {
 
 #[test]
 fn every_string_of_bytes_is_a_case_that_the_library_accepts() {
-    for line in LINES {
+    for line in lines() {
         for first in (0..=255u8).step_by(15) {
             for second in (0..=255u8).step_by(7) {
                 let bytes =

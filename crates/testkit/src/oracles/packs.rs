@@ -1,126 +1,13 @@
-//! AIFO and PACKS: the quantile of a rank in a sliding window, in fractions.
+//! PACKS: the quantile of a rank against the free space of each queue.
 
-use super::slack::number;
+use super::aifo::{Window, draw_window, fraction, set_window, single};
+use super::slack_sp::number;
+use crate::draw::{THREE, THREE_BYTES, draw_from, draw_queues};
+use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
-use crate::{Answer, Offer, Oracle, Settings};
+use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
-use pifolab_sched::DropReason;
-
-fn fraction(numerator: i128, denominator: i128) -> BigRational {
-    BigRational::new(numerator.into(), denominator.into())
-}
-
-/// k in 32 bits.
-pub(super) fn single(k: &BigRational) -> f32 {
-    let part = |part: &num_bigint::BigInt| i64::try_from(part).expect("k has small parts") as f64;
-    (part(k.numer()) / part(k.denom())) as f32
-}
-
-/// The latest ranks.
-struct Window {
-    ranks: Vec<i128>,
-    size: usize,
-    shift: i128,
-    inclusive: bool,
-}
-
-impl Window {
-    fn new(settings: &Settings, size: i128) -> Self {
-        Self {
-            ranks: settings.get_list("start_window").unwrap_or_default(),
-            size: size as usize,
-            shift: settings.get("shift", 0),
-            inclusive: settings.get_word("quantile", "lt") == "le",
-        }
-    }
-
-    fn push(&mut self, rank: i128) {
-        self.ranks.push(rank);
-        if self.ranks.len() > self.size {
-            self.ranks.remove(0);
-        }
-    }
-
-    fn count(&self, rank: i128) -> i128 {
-        let counts = |held: &&i128| {
-            let held = **held + self.shift;
-            held < rank || self.inclusive && held == rank
-        };
-        self.ranks.iter().filter(counts).count() as i128
-    }
-
-    fn quantile(&self, rank: i128) -> BigRational {
-        if self.ranks.is_empty() { fraction(0, 1) } else { fraction(self.count(rank), self.ranks.len() as i128) }
-    }
-}
-
-/// AIFO, Algorithm 1.
-pub struct Aifo {
-    buffer: [Buffer; 1],
-    window: Window,
-    arrivals: i128,
-    settings: Settings,
-}
-
-impl From<Settings> for Aifo {
-    fn from(settings: Settings) -> Self {
-        Self {
-            buffer: [Buffer::new(settings.capacity())],
-            window: Window::new(&settings, settings.get("window", 20)),
-            arrivals: 0,
-            settings,
-        }
-    }
-}
-
-impl Aifo {
-    fn passes(&self, rank: i128) -> bool {
-        let capacity = i128::from(self.buffer[0].total());
-        let target = self.settings.maybe("target_packets").or(self.settings.maybe("target_bytes")).unwrap_or(capacity);
-        let used = i128::from(self.buffer[0].used());
-        let k = self.settings.get_fraction("k", (1, 10));
-        let strict = self.settings.get_word("compare", "le") == "lt";
-        let headroom = self.settings.get_flag("headroom", true);
-        if self.settings.get_word("arithmetic", "exact") == "netbench" {
-            // k and 1 - k in 32 bits, the rest in 64.
-            let k = single(&k);
-            if headroom && used as f64 <= f64::from(k) * target as f64 {
-                return true;
-            }
-            let held = self.window.ranks.len().max(1) as f64;
-            let threshold = (1.0 / f64::from(1.0f32 - k)) * (target - used) as f64 / target as f64 * held;
-            let count = self.window.count(rank) as f64;
-            return used <= target && if strict { count < threshold } else { count <= threshold };
-        }
-        let threshold = fraction(target - used, target) / (fraction(1, 1) - &k);
-        let quantile = self.window.quantile(rank);
-        if headroom && fraction(used, 1) <= k * fraction(target, 1) {
-            return true;
-        }
-        if strict { quantile < threshold } else { quantile <= threshold }
-    }
-}
-
-impl Oracle for Aifo {
-    fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
-        let rank = i128::from(offer.rank);
-        let sampled = self.arrivals % self.settings.get("sample", 1) == 0;
-        let before = self.settings.get_word("update", "before") == "before";
-        self.arrivals += 1;
-        if sampled && before {
-            self.window.push(rank);
-        }
-        let passes = self.passes(rank);
-        if sampled && !before {
-            self.window.push(rank);
-        }
-        if passes { store(&mut self.buffer, 0, offer) } else { Answer::Dropped(DropReason::Admission) }
-    }
-
-    fn dequeue(&mut self, _: u64) -> Answer {
-        serve_first(&mut self.buffer)
-    }
-}
+use pifolab_sched::{DropReason, schedulers};
 
 /// PACKS, Algorithm 1 and the approximation of section 5.
 pub struct Packs {
@@ -177,7 +64,7 @@ impl Packs {
         let n = self.queues.len();
         let (eps, load) = (self.settings.get_fraction("eps", (1, 50)), self.settings.get_fraction("load", (11, 10)));
         // Powers of eps are rounded: a quantile that is as good as equal counts as equal.
-        let below = |k: &usize| number(quantile) < super::slack::quantile(&eps, *k, n) / number(&load) - 1e-12;
+        let below = |k: &usize| number(quantile) < super::slack_sp::quantile(&eps, *k, n) / number(&load) - 1e-12;
         (1..n).find(below).map_or(n - 1, |k| k - 1)
     }
 
@@ -228,4 +115,67 @@ impl Oracle for Packs {
     fn dequeue(&mut self, _: u64) -> Answer {
         serve_first(&mut self.queues)
     }
+}
+
+/// How the suite holds the library's to it.
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Packs, Packs>(packs, PRIORITIES)], vectors };
+
+fn packs(source: &mut Source<'_>) -> Settings {
+    let mut settings = Settings::default();
+    draw_queues(source, &mut settings);
+    draw_window(source, &mut settings);
+    settings.draw_word(source, "compare", &["le", "lt"]);
+    settings.draw_word(source, "occupancy", &["per-queue", "global"]);
+    settings.draw_word(source, "arithmetic", &["exact", "netbench"]);
+    if source.once_in(3) {
+        settings.integer("sample", source.from_to(1, 5));
+    }
+    if source.once_in(3) {
+        settings.flag("fall_through", source.once_in(2));
+    }
+    settings.draw_word(source, "map", &["occupancy", "geometric"]);
+    if settings.get_word("map", "occupancy") == "geometric" {
+        draw_from(source, &mut settings, "eps", &[[1, 10], [1, 3], [9, 10]]);
+        draw_from(source, &mut settings, "load", &[[1, 1], [2, 1], [1, 2]]);
+    }
+    if source.once_in(3) {
+        settings.integer("shift", i128::from(source.below(200)) - 100);
+    }
+    settings
+}
+
+fn vectors(add: &mut Vectors) {
+    for (what, shift) in [("shift_up", 30), ("shift_down", -30)] {
+        add.vector(what, Ranks::Hundred, &|s| {
+            s.list("queue_capacity_packets", THREE);
+            set_window(s, 20, [1, 10], "lt", "before");
+            s.integer("shift", shift);
+        });
+    }
+    add.vector("geometric", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_packets", THREE);
+        set_window(s, 20, [1, 10], "lt", "before");
+        s.word("map", "geometric");
+        s.list("eps", [1, 10]);
+    });
+    add.vector("bytes", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_bytes", THREE_BYTES);
+        set_window(s, 20, [1, 10], "lt", "before");
+    });
+    add.vector("global_bytes", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_bytes", THREE_BYTES);
+        set_window(s, 20, [0, 1], "le", "after");
+        s.word("occupancy", "global");
+    });
+    add.vector("global_no_fall_through", Ranks::Few, &|s| {
+        s.list("queue_capacity_packets", THREE);
+        set_window(s, 8, [1, 3], "lt", "before");
+        s.word("occupancy", "global");
+        s.flag("fall_through", false);
+    });
+    add.vector("start_window_any_rank", Ranks::Any, &|s| {
+        s.list("queue_capacity_packets", THREE);
+        set_window(s, 8, [0, 1], "lt", "before");
+        s.list("start_window", [1 << 62, 1 << 61, 7]);
+    });
 }

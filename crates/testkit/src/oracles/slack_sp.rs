@@ -1,9 +1,11 @@
-//! Slack-SP and Spring, from the formulas of docs/slack.md: quantiles in floating point, registers in whole multiples.
+//! Slack-SP, from the formulas of docs/slack.md: quantiles in floating point, registers in whole multiples.
 
+use crate::draw::{THREE, THREE_BYTES, draw_from, draw_queues};
+use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
-use crate::{Answer, Offer, Oracle, Settings};
+use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
-use pifolab_sched::DropReason;
+use pifolab_sched::{DropReason, schedulers};
 
 pub(super) fn number(fraction: &BigRational) -> f64 {
     let part = |part: &num_bigint::BigInt| i64::try_from(part).expect("it has small parts") as f64;
@@ -94,75 +96,53 @@ impl Oracle for SlackSp {
     }
 }
 
-/// Spring; bounds and forces are multiples of 2^-32.
-pub struct Spring {
-    queues: Vec<Buffer>,
-    bounds: Vec<i128>,
-    forces: Vec<i128>,
-    previous: Vec<Option<u64>>,
-    highest: i128,
-    settings: Settings,
+/// How the suite holds the library's to it.
+pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::SlackSp, SlackSp>(slack_sp, PRIORITIES)], vectors };
+
+fn slack_sp(source: &mut Source<'_>) -> Settings {
+    let mut settings = Settings::default();
+    let queues = draw_queues(source, &mut settings);
+    draw_from(source, &mut settings, "eps", &[[1, 50], [1, 3], [1, 4], [9, 10]]);
+    settings.draw_word(source, "steps", &["constant", "proportional"]);
+    match settings.get_word("steps", "constant") {
+        "constant" => draw_from(source, &mut settings, "step", &[[1, 8], [1, 1], [7, 3], [40, 1]]),
+        _ => draw_from(source, &mut settings, "step", &[[1, 16], [1, 1000], [2, 3]]),
+    }
+    match source.below(3) {
+        0 => settings.list("initial_bounds", (1..queues).map(|_| source.below(100)).collect::<Vec<_>>()),
+        1 => settings.integer("ranks", source.pick(&[1u64, 100, 1 << 45])),
+        _ => {}
+    }
+    if source.once_in(3) {
+        settings.flag("fall_through", source.once_in(2));
+    }
+    if source.once_in(3) {
+        settings.list("admission_gain", source.pick(&[[1u64, 1], [1, 10], [25, 2]]));
+        settings.integer("target_packets", source.below(20));
+    }
+    settings
 }
 
-impl From<Settings> for Spring {
-    fn from(settings: Settings) -> Self {
-        let queues = Buffer::all(&settings.capacities());
-        let n = queues.len();
-        Self {
-            queues,
-            bounds: (0..n as i128).map(|bound| bound << 32).collect(),
-            forces: vec![0; n],
-            previous: vec![None; n],
-            highest: 0,
-            settings,
-        }
-    }
-}
-
-impl Spring {
-    fn push(&mut self, hit: usize, rank: u64) {
-        let gain = self.settings.get_fraction("gain", (1, 128));
-        let one = BigRational::from_integer((1i128 << 32).into());
-        let gain = i128::try_from((gain * one).floor().to_integer()).expect("below one");
-        let force = self.settings.get_word("force", "packets");
-        for queue in 0..self.queues.len() {
-            if force == "fill" {
-                self.forces[queue] = (self.queues[queue].held.len() as i128) << 32;
-            } else if queue == hit || self.settings.get_word("decays", "all") == "all" {
-                self.forces[queue] -= self.forces[queue] * gain / (1 << 32);
-            }
-        }
-        let is_inversion = self.previous[hit].is_some_and(|previous| previous > rank);
-        if force == "packets" || force == "inversions" && is_inversion {
-            self.forces[hit] += gain;
-        }
-        self.previous[hit] = Some(rank);
-    }
-}
-
-impl Oracle for Spring {
-    fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
-        let n = self.queues.len();
-        let rank = i128::from(offer.rank);
-        self.highest = self.highest.max(rank);
-        // ceil(b) <= r.
-        let hit = (0..n).rev().find(|queue| (self.bounds[*queue] + (1 << 32) - 1) >> 32 <= rank).unwrap_or(0);
-        self.push(hit, offer.rank);
-        let speed = self.settings.get_fraction("speed", (1, 1));
-        for i in (1..n).rev() {
-            let difference = BigRational::from_integer((self.forces[i] - self.forces[i - 1]).into());
-            let moved = i128::try_from((difference * &speed).trunc().to_integer()).expect("a small move");
-            let mut most = self.highest.max(n as i128 - 1) << 32;
-            if i + 1 < n {
-                most = most.min(self.bounds[i + 1] - (1 << 32));
-            }
-            let bound = (self.bounds[i] + moved).min(most);
-            self.bounds[i] = bound.max(self.bounds[i - 1] + (1 << 32));
-        }
-        store(&mut self.queues, hit, offer)
-    }
-
-    fn dequeue(&mut self, _: u64) -> Answer {
-        serve_first(&mut self.queues)
-    }
+fn vectors(add: &mut Vectors) {
+    add.vector("packets", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_packets", THREE);
+        s.list("eps", [1, 10]);
+        s.list("step", [4, 1]);
+    });
+    add.vector("bytes_without_fall_through", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_bytes", THREE_BYTES);
+        s.list("initial_bounds", [10, 60]);
+        s.flag("fall_through", false);
+    });
+    add.vector("proportional_any_rank", Ranks::Any, &|s| {
+        s.list("queue_capacity_packets", THREE);
+        s.word("steps", "proportional");
+        s.list("step", [1, 8]);
+        s.integer("ranks", 1i128 << 40);
+    });
+    add.vector("admission", Ranks::Hundred, &|s| {
+        s.list("queue_capacity_packets", THREE);
+        s.list("admission_gain", [2, 1]);
+        s.integer("target_packets", 4);
+    });
 }

@@ -1,0 +1,110 @@
+//! What a rank function is told of the packet that comes next, and the rank functions that are no more than that.
+
+use crate::Hints;
+
+/// The facts about the packet that is about to be ranked.
+///
+/// One slot is enough, whatever the ids look like, because hints come directly before their packet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hinted {
+    pending: Option<(u64, Hints)>,
+}
+
+impl Hinted {
+    pub(super) fn put(&mut self, id: u64, hints: &Hints) {
+        self.pending = Some((id, *hints));
+    }
+
+    /// The facts about packet `id`; a packet of which nothing was said has the default ones.
+    pub(super) fn take(&mut self, id: u64) -> Hints {
+        match self.pending.take() {
+            Some((hinted, hints)) if hinted == id => hints,
+            _ => Hints::default(),
+        }
+    }
+}
+
+/// A rank function that has no state and no parameters: the rank is a size, in bytes, that the sender tells of the
+/// packet's flow. A packet of which nothing was said ranks 0.
+macro_rules! rank_by_size {
+    ($(#[$doc:meta])* $name:ident, $fact:ident, $size:ident, $info:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default)]
+        pub struct $name {
+            hinted: $crate::ranks::hinted::Hinted,
+        }
+
+        impl $name {
+            /// Nothing to remember yet.
+            pub fn new() -> Self {
+                Self::default()
+            }
+        }
+
+        impl $crate::RankFn for $name {
+            #[inline]
+            fn rank(&mut self, packet: &$crate::Packet, _now: ::pifolab_units::Time) -> ::pifolab_units::Rank {
+                ::pifolab_units::Rank::saturating(self.hinted.take(packet.id).$size.0)
+            }
+
+            #[inline]
+            fn hint(&mut self, id: u64, hints: &$crate::Hints) {
+                self.hinted.put(id, hints);
+            }
+
+            fn needs(&self) -> $crate::Facts {
+                $crate::Facts::one($crate::Fact::$fact)
+            }
+        }
+
+        impl $crate::params::FromArgs for $name {
+            const INFO: $crate::params::Info = $info;
+
+            fn from_args(_args: &mut $crate::params::Args) -> Result<Self, $crate::params::ParamError> {
+                Ok(Self::new())
+            }
+        }
+    };
+}
+pub(super) use rank_by_size;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranks::{FlowSize, RemainingSize, Unacknowledged};
+    use crate::{Packet, RankFn};
+    use pifolab_units::{Bytes, Rank, Time};
+
+    #[test]
+    fn a_size_that_the_sender_tells_is_the_rank_once_and_zero_without_it() {
+        let hints = Hints {
+            flow_size: Bytes(30_000),
+            remaining: Bytes(20_000),
+            unacknowledged: Bytes(u64::MAX),
+            ..Hints::default()
+        };
+        let packet = Packet { id: 3, flow: 0, size: 1500, rank: Rank::from(9), arrival: Time::ZERO };
+        let functions: [(&mut dyn RankFn, Rank); 3] = [
+            (&mut FlowSize::new(), Rank::from(30_000)),
+            (&mut RemainingSize::new(), Rank::from(20_000)),
+            (&mut Unacknowledged::new(), Rank::MAX),
+        ];
+        for (function, rank) in functions {
+            assert!(function.reads().has_hints());
+            function.hint(3, &hints);
+            assert_eq!(function.rank(&packet, Time::ZERO), rank);
+            assert_eq!(function.rank(&packet, Time::ZERO), Rank::ZERO);
+        }
+    }
+
+    #[test]
+    fn hints_belong_to_the_next_packet_only() {
+        let mut hinted = Hinted::default();
+        let hints = Hints { remaining: Bytes(5), ..Hints::default() };
+        hinted.put(u64::MAX, &hints);
+        assert_eq!(hinted.take(u64::MAX), hints);
+        assert_eq!(hinted.take(u64::MAX), Hints::default());
+        hinted.put(1, &hints);
+        assert_eq!(hinted.take(2), Hints::default());
+    }
+}

@@ -1,4 +1,0 @@
-//! Operation sequences and settings of sp-pifo-greedy: the contract holds, and every answer is the oracle's.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pifolab_testkit::suite::check_bytes("sp-pifo-greedy", bytes));
