@@ -28,7 +28,7 @@ _ANNOTATIONS: dict[str, Any] = {
 
 def class_docstring(about: info.Info) -> str:
     """Return the docstring of the class for `about`, in NumPy's style."""
-    parts = [about.summary, "", *textwrap.wrap(about.departure, 96)]
+    parts = [about.summary, "", *textwrap.wrap(about.effect, 96)]
     if about.params:
         parts += ["", "Parameters", "----------"]
     for param in about.params:

@@ -23,7 +23,7 @@ class InfoTable(TypedDict):
     name: str
     summary: str
     paper: str
-    departure: str
+    effect: str
     state: str
     cost: str
     params: list[ParamTable]

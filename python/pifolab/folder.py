@@ -21,7 +21,7 @@ def check_absent(folder: Path) -> None:
     Raises
     ------
     InputError
-        It exists (an empty folder does not count), or its parent is no folder or cannot be written to.
+        It exists (an empty folder does not count), or its parent is not a folder or cannot be written to.
     """
     if folder.is_symlink() or folder.exists():
         empty = folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
@@ -31,7 +31,7 @@ def check_absent(folder: Path) -> None:
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir():
-        raise InputError(f"{folder}: {parent} is no folder")
+        raise InputError(f"{folder}: {parent} is not a folder")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise InputError(f"{folder}: {parent} cannot be written to")
 

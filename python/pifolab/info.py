@@ -65,7 +65,7 @@ class Info:
         What it does, in one sentence.
     paper : str
         Paper, section and algorithm number.
-    departure : str
+    effect : str
         How its order and its drops depart from PIFO's; for a rank function, what the rank means.
     state : str
         The registers and tables that a switch needs for it.
@@ -78,7 +78,7 @@ class Info:
     name: str
     summary: str
     paper: str
-    departure: str
+    effect: str
     state: str
     cost: str
     params: tuple[Param, ...]

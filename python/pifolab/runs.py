@@ -443,7 +443,7 @@ def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
         frame.insert_column(0, pl.repeat(observed.scheduler, frame.height, eager=True).alias("scheduler"))
         return frame.insert_column(0, _constant("seed", observed.seed, frame))
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"observer {name}: table() is no table: {error}") from None
+        raise InputError(f"observer {name}: table() is not a table: {error}") from None
 
 
 def _refuse_taken_names(brought: Mapping[str, Mapping[str, Any]]) -> None:

@@ -206,7 +206,7 @@ def test_small_flows_are_told_by_their_size_in_the_whole_trace(tmp_path):
         (["--buffer-packets", "81"], "buffer_packets = 81: expected a multiple of the 8 queues, at least one each"),
         (["--rate-gbps", "fast"], "--rate-gbps fast: expected a number above 0"),
         (["--rank", "las-vegas"], "las-vegas"),
-        (["--queues", "0"], "'0' is no integer from 1"),
+        (["--queues", "0"], "expected an integer >= 1, got '0'"),
     ],
 )
 def test_wrong_arguments_are_one_line_and_status_2(uniform, arguments, problem, capsys):

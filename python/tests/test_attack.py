@@ -305,7 +305,7 @@ def test_the_readings_of_a_figure_are_those_that_may_differ():
         (["--burst", "3"], "burst = 3 has no effect without load"),
         (["--start-window", "1,1,1"], "expected at most 2 ranks"),
         (["--load", "1", "--method", "exact"], "the exact search does not apply: packets leave between arrivals"),
-        (["--metric", "delay", "--method", "exact"], "the exact search does not apply: delay is no sum of prices"),
+        (["--metric", "delay", "--method", "exact"], "the exact search does not apply: delay is not a sum of prices"),
         (["--draw", "worst.gif"], "expected a file name that ends in .png, .svg, .pdf, .html"),
         (["--resume", "missing.json"], "missing.json"),
         (["--memory-mib", "1"], "memory_mib = 1: expected an integer >= 16"),

@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("label", AWKWARD)
 def test_every_label_is_in_the_figure_as_it_was_typed(folder: Path, label: str):
-    # A file that is not well-formed does not parse; a formula would be no text, and a hidden name would be missing.
+    # A file that is not well-formed does not parse; a formula would not be text, and a hidden name would be missing.
     tree = ElementTree.parse(folder / "figures" / "comparison.svg")
     texts = ["".join(text.itertext()) for text in tree.iter("{http://www.w3.org/2000/svg}text")]
     assert shown(label) in [text.replace("\u200b", "") for text in texts], texts

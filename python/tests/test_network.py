@@ -208,7 +208,7 @@ def test_a_flow_list_that_cannot_be_written_is_one_line(pifolab_command: Run, sc
     for words, expected in (
         ((scenario, "--out", tmp_path / "there.csv"), "there.csv: exists already; give another --out, or remove it"),
         ((scenario, "--out", tmp_path / "folder.csv"), "folder.csv: is a folder: expected the name of a file"),
-        ((scenario, "--out", tmp_path / "there.csv" / "x.csv"), "there.csv is no folder"),
+        ((scenario, "--out", tmp_path / "there.csv" / "x.csv"), "there.csv is not a folder"),
         ((scenario, "--out", tmp_path / "x.parquet"), "expected a name that ends in .csv, .csv.gz, or .txt"),
         ((tmp_path / "no.toml", "--out", x), "no.toml: cannot be read: No such file or directory"),
         ((binary, "--out", x), "binary.toml: no UTF-8 text (byte 0)"),

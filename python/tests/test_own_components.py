@@ -320,7 +320,7 @@ def test_a_table_that_is_none_is_told():
         def table(self) -> dict[str, list[int]]:
             return {"a": [1, 2], "b": [1, 2, 3]}
 
-    with pytest.raises(pifolab.InputError, match=r"observer crooked: table\(\) is no table"):
+    with pytest.raises(pifolab.InputError, match=r"observer crooked: table\(\) is not a table"):
         pifolab.run_text(PFABRIC + SCHEDULER.replace("mine", "pifo"), observers={"crooked": Crooked})
 
 

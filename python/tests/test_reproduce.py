@@ -191,9 +191,9 @@ def test_drops_by_queue_and_overlaps_of_flows_are_counted():
     [
         ("of('a', 'x') +", "invalid syntax"),
         ("__import__('os')", "unknown function '__import__'; there are abs, all"),
-        ("of('a', 'x').real", "is not part of the language of metrics"),
+        ("of('a', 'x').real", "is not part of the language of expressions"),
         ("load", "unknown name 'load'"),
-        ("[1, 2][0]", "is not part of the language of metrics"),
+        ("[1, 2][0]", "is not part of the language of expressions"),
         ("max(x for x, y in [1])", "expected one name between for and in"),
     ],
 )
@@ -207,10 +207,10 @@ def test_what_is_no_metric_is_refused(text, problem):
     [
         ("of('c', 'x')", "x in table 'schedulers' where scheduler = c: 0 values"),
         ("of('a', 'z')", "table 'schedulers' has no column 'z'; it has scheduler, x"),
-        ("fct('a', 'small')", "there is no table 'fct'; there are schedulers"),
-        ("axis('load')", "there is no axis 'load'"),
+        ("fct('a', 'small')", "unknown table 'fct'; the tables are schedulers"),
+        ("axis('load')", "unknown axis 'load'"),
         ("1 / of('a', 'x')", "division by zero"),
-        ("max(column('schedulers', 'x', scheduler='c'))", "nothing to take a mean"),
+        ("max(column('schedulers', 'x', scheduler='c'))", "expected at least one value for mean"),
     ],
 )
 def test_what_was_not_measured_is_said(text, problem):
@@ -221,10 +221,15 @@ def test_what_was_not_measured_is_said(text, problem):
 @pytest.mark.parametrize(
     ("file", "old", "new", "problem"),
     [
-        ("packs.toml", 'figure = "Fig. 3a"', 'figur = "Fig. 3a"', "packs.toml: claim pk1: unknown key"),
-        ("packs.toml", 'experiment = "pk-fig3"', 'experiment = "pk-fig99"', "there is no such experiment"),
-        ("packs.toml", 'id = "pk2"', 'id = "pk1"', "packs.toml: claim pk1: there are two of that id"),
-        ("packs.toml", 'id = "pk-fig10"', 'id = "pk-fig3"', "there are two of that name"),
+        (
+            "packs.toml",
+            'figure = "Fig. 3a"',
+            'figur = "Fig. 3a"',
+            'packs.toml: claim pk1: figur: unknown key "figur"; did you mean figure?',
+        ),
+        ("packs.toml", 'experiment = "pk-fig3"', 'experiment = "pk-fig99"', "unknown experiment"),
+        ("packs.toml", 'id = "pk2"', 'id = "pk1"', "packs.toml: claim pk1: duplicate id"),
+        ("packs.toml", 'id = "pk-fig10"', 'id = "pk-fig3"', "duplicate id"),
         ("packs.toml", "paper = [3, 3.75]", 'paper = "3"', "paper = '3': expected a number, or two in order"),
         ("packs.toml", "paper = [3, 3.75]", "", "expected one of paper, at_least, at_most and true"),
         ("packs.toml", 'tolerance = "ratio"', 'tolerance = "generous"', "tolerance = 'generous': expected one of"),
@@ -233,9 +238,9 @@ def test_what_was_not_measured_is_said(text, problem):
         ("packs.toml", 'length = "link"', 'length = "long"', "length = 'long': depth quick has no such row"),
         ("packs.toml", 'study = "mapping-batches"', 'study = "x"', "study = 'x': there are"),
         ("sp-pifo.toml", 'values = "loads"', 'values = "lods"', "values = 'lods': depths.toml has no such list"),
-        ("sp-pifo.toml", 'map = "starts-switch"', 'map = "x"', "map = 'x': there is no such map"),
-        ("depths.toml", "seeds = 3", "seeds = 0", "seeds = 0: expected an integer from 1"),
-        ("words.toml", "relative = 0.1", "relative = -1", "expected nothing below 0"),
+        ("sp-pifo.toml", 'map = "starts-switch"', 'map = "x"', "map = 'x': unknown map"),
+        ("depths.toml", "seeds = 3", "seeds = 0", "seeds = 0: expected an integer >= 1"),
+        ("words.toml", "relative = 0.1", "relative = -1", "expected numbers >= 0"),
         ("aifo.toml", "paper = ", "paper = [", "aifo.toml: "),
     ],
 )
@@ -381,10 +386,10 @@ def test_the_result_of_another_scheduler_does_not_reproduce(quick, copy, tmp_pat
         (["--only", "pk99"], 'unknown claim "pk99"'),
         (["--paper", "pack"], 'unknown paper "pack"; did you mean packs?'),
         (["--quick", "--full"], "not allowed with argument --quick"),
-        (["--workers", "0"], "'0' is no integer from 1"),
+        (["--workers", "0"], "expected an integer >= 1, got '0'"),
         (["--registry", "/nowhere"], "/nowhere/words.toml: cannot be read: No such file or directory"),
         (["--only", "pk1", "--experiments", "/nowhere"], "/nowhere/packs/fig3.toml: cannot be read"),
-        (["--out", "/dev/null"], "/dev/null: is no folder"),
+        (["--out", "/dev/null"], "/dev/null: is not a folder"),
     ],
 )
 def test_wrong_arguments_are_one_line_and_status_2(arguments, problem, capsys, tmp_path):
@@ -483,12 +488,12 @@ def test_every_figure_of_packs_and_rifo_that_has_published_numbers_has_an_artefa
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ('experiment = "pk-fig12"', 'experiment = "pk-fig99"', "experiment = 'pk-fig99': there is no such experiment"),
+        ('experiment = "pk-fig12"', 'experiment = "pk-fig99"', "experiment = 'pk-fig99': unknown experiment"),
         ('source = "packs"', 'source = "pack"', "source = 'pack': expected one of aifo, packs, rifo, sp-pifo"),
-        ('experiment = "pk-fig13"', 'experiment = "pk-fig12"', "there are two of that experiment"),
+        ('experiment = "pk-fig13"', 'experiment = "pk-fig12"', "duplicate experiment"),
         ('experiment = "pk-fig12"', 'experiment = "pk-fig14"', "published/pk-fig14.*.csv: no such file"),
         ('tables_of = "ri-fig7"', 'tables_of = "ri-fig99"', "published/ri-fig99.*.csv: no such file"),
-        ('file = "udp', 'folder = "udp', "folder: expected experiment, source, file, settings"),
+        ('file = "udp', 'folder = "udp', 'folder: unknown key "folder"'),
     ],
 )
 def test_every_mistake_about_what_was_published_is_named(copy, old, new, problem):

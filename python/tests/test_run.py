@@ -172,7 +172,7 @@ def test_an_output_folder_that_cannot_be_made_is_said_before_the_run(
     done = pifolab_command("run", scenario, "--out", tmp_path / "file/run")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "is no folder" in done.stderr
+    assert "is not a folder" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

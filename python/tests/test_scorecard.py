@@ -55,8 +55,8 @@ def test_the_page_needs_nothing_but_itself_and_shows_what_was_measured(card):
     ("arguments", "problem"),
     [
         (["--only", "unform"], 'unknown scenario "unform"; did you mean uniform?'),
-        (["--seeds", "0"], "'0' is no integer from 1"),
-        (["--out", "/dev/null"], "/dev/null: is no folder"),
+        (["--seeds", "0"], "expected an integer >= 1, got '0'"),
+        (["--out", "/dev/null"], "/dev/null: is not a folder"),
         (["--experiments", "/nowhere"], "/nowhere/scorecard/uniform.toml"),
     ],
 )

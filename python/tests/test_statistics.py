@@ -129,7 +129,7 @@ def test_a_metric_is_one_number_for_each_run_and_scheduler():
         metric_values(frame, Metric.read("fct.mean_ns", "m"))
     with pytest.raises(InputError, match=r"metric x: .*men_ns"):
         metric_values(frame, Metric("x", "fct", "men_ns"))
-    with pytest.raises(InputError, match="max\\(kind\\) is no number"):
+    with pytest.raises(InputError, match="max\\(kind\\) is not a number"):
         metric_values(frame, Metric("x", "fct", "max(kind)"))
 
 

@@ -156,12 +156,12 @@ def test_verify_looks_at_every_file(store: Store, capsys: pytest.CaptureFixture[
     assert sorted(out.splitlines()) == sorted(
         [
             f"store/runs/{key}: ranks.parquet is not a regular file",
-            f"store/runs/{other}/stray.parquet: is no part of the run",
+            f"store/runs/{other}/stray.parquet: is not part of the run",
             f"store/runs/{third}: record.json is missing",
             "store/runs/not-a-run: is not a run",
             "store/sweeps: empty.json is not what was written",
             "store/sweeps: small.parquet is not what was written",
-            "store/sweeps/orphan.parquet: is no part of a sweep",
+            "store/sweeps/orphan.parquet: is not part of a sweep",
             "4 runs, 3 damaged; 4 other faults",
         ]
     )

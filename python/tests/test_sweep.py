@@ -164,7 +164,7 @@ def test_a_sweep_on_a_network_brings_classes_of_every_kind(tmp_path: Path):
             InputError, match=f"mine.toml.*; classes of your own come from the table {kind} of the sweep"
         ) as caught:
             make_plan(Sweep.from_dict(written | without, file=str(tmp_path / "s.toml")))
-        assert kind != "schedulers" or "short-first" not in str(caught.value), "a rank function is no scheduler"
+        assert kind != "schedulers" or "short-first" not in str(caught.value), "a rank function is not a scheduler"
 
 
 def test_a_run_is_another_one_when_the_users_scheduler_has_changed(base: Path, tmp_path: Path):

@@ -1,4 +1,4 @@
-//! A metric that is no sum of prices, by exact searches for metrics that are: [`gaps_to_pifo`](crate::metric::Metric::gaps_to_pifo).
+//! A metric that is not a sum of prices, by exact searches for metrics that are: [`gaps_to_pifo`](crate::metric::Metric::gaps_to_pifo).
 
 use crate::answer::{Answer, Error, Progress};
 use crate::library::library;
@@ -18,7 +18,7 @@ pub(crate) fn by_gaps(
     let gaps = problem.metric.gaps_to_pifo(&problem.ranks);
     let capacity = problem.a.start(None).inspect().capacity();
     let (Capacity::Packets(capacity), false, None) = (capacity, gaps.is_empty(), problem.constraint.load) else {
-        return Err(Error::Unsuited(format!("{} is no sum of prices", problem.metric.name())));
+        return Err(Error::Unsuited(format!("{} is not a sum of prices", problem.metric.name())));
     };
     let mut args = Args::new("pifo");
     args.set("capacity_packets", Value::Integer(capacity.into()));

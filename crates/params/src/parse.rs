@@ -1,6 +1,7 @@
 //! From values to types.
 
 use crate::{FromValue, Kind, Value};
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -91,6 +92,27 @@ impl FromValue for Ratio {
     }
 }
 
+impl Value {
+    /// What `text`, as it stands on a command line, says in a row of this kind; a list is written with commas. Text that does not
+    /// fit stays text, and the row's own check says what would be right.
+    pub fn from_text(kind: &Kind, text: &str) -> Self {
+        let whole = |text: &str| {
+            let text = text.trim();
+            text.parse().map_or_else(|_| Self::Text(text.to_owned()), Self::Integer)
+        };
+        let list = || Self::List(text.split(',').map(whole).collect());
+        match (kind, text) {
+            (Kind::Integers { .. }, _) => list(),
+            (Kind::IntegerOrIntegers { .. }, _) if text.contains(',') => list(),
+            (Kind::Integer { .. } | Kind::IntegerOrIntegers { .. }, _) => whole(text),
+            (Kind::Flag, "true") => Self::Flag(true),
+            (Kind::Flag, "false") => Self::Flag(false),
+            (Kind::Fraction, _) => Self::Decimal(text.to_owned()),
+            _ => Self::Text(text.to_owned()),
+        }
+    }
+}
+
 /// The decimal number in `text` times 10^`power`, if that is a whole number that fits.
 pub fn exact(text: &str, power: u32) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -118,6 +140,22 @@ pub fn exact(text: &str, power: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_becomes_what_its_row_wants_or_stays_text() {
+        let integers = Kind::IntegerOrIntegers { min: 1, max: 9 };
+        let list = Value::List(alloc::vec![Value::Integer(1), Value::Text("x".to_owned())]);
+        for (kind, text, value) in [
+            (integers, "7", Value::Integer(7)),
+            (integers, "1, x", list),
+            (Kind::Integer { min: 1, max: 9 }, "many", Value::Text("many".to_owned())),
+            (Kind::Flag, "true", Value::Flag(true)),
+            (Kind::Flag, "yes", Value::Text("yes".to_owned())),
+            (Kind::Fraction, "1/3", Value::Decimal("1/3".to_owned())),
+        ] {
+            assert_eq!(Value::from_text(&kind, text), value, "{text}");
+        }
+    }
 
     #[test]
     fn quantities_are_exact_or_refused() {

@@ -111,7 +111,7 @@ fn show_info<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> 
     table.set_item("name", info.name)?;
     table.set_item("summary", info.summary)?;
     table.set_item("paper", info.paper)?;
-    table.set_item("departure", info.departure)?;
+    table.set_item("effect", info.effect)?;
     table.set_item("state", info.state)?;
     table.set_item("cost", info.cost)?;
     let params = info.params.iter().map(|param| show_param(py, param)).collect::<PyResult<Vec<_>>>()?;

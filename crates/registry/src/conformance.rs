@@ -2,7 +2,7 @@
 //! behaviour, decision by decision.
 //!
 //! `conformance/README.md` describes the format. A file that cannot be understood is an [`Error`] that names the place
-//! and what would be right; a scheduler that answers differently is no error but an [`Outcome`] with mismatches.
+//! and what would be right; a scheduler that answers differently is not an error but an [`Outcome`] with mismatches.
 
 mod fault;
 mod names;

@@ -202,15 +202,12 @@ fn faults_of_topologies_and_recordings_name_the_key() {
         ("sample_interval_us = 0", "record.sample_interval_us = 0: expected a time above 0"),
         ("throughput_interval_us = 0", "record.throughput_interval_us = 0: expected a time above 0"),
         ("sample_ports = [\"all\"]\nthroughput_interval_us = 1", "record.sample_ports: has no effect"),
-        ("packet_log = [\"host0\"]", "record.packet_log: \"host0\" is no port: expected FROM->TO, or one of all"),
+        ("packet_log = [\"host0\"]", "record.packet_log: \"host0\" is not a port: expected FROM->TO, or one of all"),
         ("packet_log = [\"host0->host1\"]", "record.packet_log: no link leads from host0 to host1"),
-        (
-            "packet_log = [\"host9->switch0\"]",
-            "there is no node \"host9\": expected a number, or one of host0 to host4",
-        ),
-        ("packet_log = [\"9->0\"]", "record.packet_log: there is no node 9: expected a number below 6"),
+        ("packet_log = [\"host9->switch0\"]", "unknown node \"host9\": expected a number, or one of host0 to host4"),
+        ("packet_log = [\"9->0\"]", "record.packet_log: unknown node 9: expected a number below 6"),
         ("packet_log = []", "record.packet_log = []: expected a list of texts"),
-        ("arrival_order = [\"switch0\"]", "record.arrival_order: switch0 is no host"),
+        ("arrival_order = [\"switch0\"]", "record.arrival_order: switch0 is not a host"),
     ] {
         let message = recorded(record);
         assert!(message.contains(expected), "{message}");
@@ -281,7 +278,7 @@ fn faults_of_failures_buffers_and_windows_name_the_key() {
     for (message, expected) in [
         (failure("at_us = 1"), "link_failure.link: is missing: expected a text"),
         (failure("link = \"leaf0-spine1\""), "link_failure.at_s: is missing: expected a time"),
-        (failure("link = \"leaf0\"\nat_us = 1"), "link_failure.link: \"leaf0\" is no link: expected two nodes"),
+        (failure("link = \"leaf0\"\nat_us = 1"), "link_failure.link: \"leaf0\" is not a link: expected two nodes"),
         (failure("link = \"leaf0-leaf1\"\nat_us = 1"), "link_failure.link: no link leads from leaf0 to leaf1"),
         (failure("link = \"leaf0-spine1\"\nat_ms = 1"), "link_failure.at_ms = 1 ms: expected a time before"),
         (failure("link = \"leaf0-spine1\"\nat_us = 5\nrepair_us = 5"), "link_failure.repair_us: does not come after"),

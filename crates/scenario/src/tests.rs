@@ -68,7 +68,7 @@ fn seeds_change_the_trace_and_workers_do_not() {
     };
     let one = with(Some(7), 1);
     assert_eq!(one.0, with(Some(7), 2).0);
-    // NaN is no value to compare by; the text form is.
+    // NaN is not a value to compare by; the text form is.
     assert_eq!(format!("{:?}", one.1), format!("{:?}", with(Some(7), 3).1));
     assert_ne!(one.0, with(Some(8), 1).0);
     assert_eq!(with(None, 1).0, with(Some(1), 1).0, "the first seed of the file is the default");
@@ -253,7 +253,7 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         (
             "\"sp-pifo\"",
             "\"pifo\"",
-            "test.toml:18: scheduler.label: \"pifo\" stands here twice: give each [[scheduler]] a label of its own",
+            "test.toml:18: scheduler.label: duplicate label \"pifo\": give each [[scheduler]] a label of its own",
         ),
     ];
     let mut wrong = String::new();

@@ -28,8 +28,8 @@ pub struct Info {
     pub summary: &'static str,
     /// Paper, section and algorithm number.
     pub paper: &'static str,
-    /// How its order and its drops depart from PIFO's (schedulers), or what the rank means (rank functions).
-    pub departure: &'static str,
+    /// How its order and its drops deviate from PIFO's (schedulers), or what the rank does (rank functions).
+    pub effect: &'static str,
     /// The registers and tables that a switch needs for it.
     pub state: &'static str,
     /// Cost per operation.

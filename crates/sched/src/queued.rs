@@ -206,7 +206,7 @@ mod tests {
             match scheduler.enqueue(packet, Time::ZERO) {
                 Enqueued::Admitted { queue, .. } => Ok(queue),
                 Enqueued::Dropped { packet, .. } => Err(scheduler.refused_at(0, packet.size, packet.rank)),
-                Enqueued::Evicted { .. } => panic!("queues push nobody out"),
+                Enqueued::Evicted { .. } => panic!("queues evict no packet"),
             }
         };
         let mut refused = 0;

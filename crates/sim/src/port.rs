@@ -150,7 +150,7 @@ pub(crate) struct Port<Q> {
     /// The wire is busy until then.
     pub(crate) busy_until: Time,
     pub(crate) delay: Span,
-    /// Picoseconds per byte, or 0 if that is no whole number.
+    /// Picoseconds per byte, or 0 if that is not a whole number.
     ps_per_byte: u64,
     /// Bytes in the queue.
     pub(crate) backlog: u64,

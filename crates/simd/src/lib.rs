@@ -15,7 +15,7 @@
 //! use pifolab_simd::{ListWindow, RankWindow, Window};
 //! use pifolab_units::Rank;
 //!
-//! let (mut fast, mut plain) = (RankWindow::new(3), ListWindow::new(3));
+//! let (mut fast, mut plain) = (RankWindow::new(3), ListWindow { size: 3, ..ListWindow::default() });
 //! for rank in [9, 5, 7, 6] {
 //!     let rank = Rank::from(rank);
 //!     fast.push(rank);

@@ -76,7 +76,7 @@ impl Settings {
     pub fn maybe(&self, name: &str) -> Option<i128> {
         match self.values.get(name) {
             Some(Value::Integer(value)) => Some(*value),
-            Some(other) => panic!("{name} = {other} is no integer"),
+            Some(other) => panic!("{name} = {other} is not an integer"),
             None => None,
         }
     }
@@ -85,7 +85,7 @@ impl Settings {
     pub fn get_word<'a>(&'a self, name: &str, default: &'a str) -> &'a str {
         match self.values.get(name) {
             Some(Value::Text(text)) => text,
-            Some(other) => panic!("{name} = {other} is no word"),
+            Some(other) => panic!("{name} = {other} is not a word"),
             None => default,
         }
     }
@@ -94,7 +94,7 @@ impl Settings {
     pub fn get_flag(&self, name: &str, default: bool) -> bool {
         match self.values.get(name) {
             Some(Value::Flag(flag)) => *flag,
-            Some(other) => panic!("{name} = {other} is no flag"),
+            Some(other) => panic!("{name} = {other} is not a flag"),
             None => default,
         }
     }
@@ -107,7 +107,7 @@ impl Settings {
         };
         match self.values.get(name) {
             Some(Value::List(values)) => Some(values.iter().map(integer).collect()),
-            Some(other) => panic!("{name} = {other} is no list"),
+            Some(other) => panic!("{name} = {other} is not a list"),
             None => None,
         }
     }
@@ -116,7 +116,7 @@ impl Settings {
     pub fn get_fraction(&self, name: &str, default: (i128, i128)) -> BigRational {
         let (numerator, denominator) = match self.get_list(name).as_deref() {
             Some([numerator, denominator]) => (*numerator, *denominator),
-            Some(other) => panic!("{name} = {other:?} is no fraction"),
+            Some(other) => panic!("{name} = {other:?} is not a fraction"),
             None => default,
         };
         BigRational::new(numerator.into(), denominator.into())

@@ -7,7 +7,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
-/// How a serialisation time that is no whole number of picoseconds (or nanoseconds) is rounded.
+/// How a serialisation time that is not a whole number of picoseconds (or nanoseconds) is rounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// Up to the next picosecond: a link is never faster than its rate. The default.

@@ -63,7 +63,7 @@ fn read(mut lines: Lines<'_>) -> Result<Distribution, FileError> {
             return Err(lines.error(problem));
         };
         if let Some((_, _, earlier)) = rows.insert(number, (digits, places, lines.number())) {
-            return Err(lines.error(format!("value {number} stands on line {earlier} already")));
+            return Err(lines.error(format!("duplicate value {number}; the first is on line {earlier}")));
         }
     }
     let places = rows.values().map(|row| row.1).max().unwrap_or(0);
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(message("1,-1\n"), "h.csv:1: \"-1\": expected a decimal number, 0 or above, as weight");
         assert_eq!(message("1,1,1\n"), "h.csv:1: \"1,1,1\": expected a value and a weight");
         assert_eq!(message("1\n"), "h.csv:1: \"1\": expected a value and a weight");
-        assert_eq!(message("1,1\n2,1\n1,2\n"), "h.csv:3: value 1 stands on line 1 already");
+        assert_eq!(message("1,1\n2,1\n1,2\n"), "h.csv:3: duplicate value 1; the first is on line 1");
         assert_eq!(message("1,1\nrank,weight\n"), "h.csv:2: \"rank\": expected an integer from 0 to 2^63 - 1 as value");
         assert_eq!(message(""), "h.csv: weights = 0 values: expected 1 to 2^20 values");
         assert_eq!(message("4,0\n"), "h.csv: weights = a sum of 0: expected at least one weight above 0");

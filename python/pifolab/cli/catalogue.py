@@ -55,7 +55,7 @@ def _explained(what: str, about: info.Info) -> str:
     meaning = "Against PIFO" if what == "scheduler" else "The rank"
     facts = [
         ("Paper", about.paper),
-        (meaning, about.departure),
+        (meaning, about.effect),
         ("Switch state", about.state),
         ("Cost", about.cost),
     ]

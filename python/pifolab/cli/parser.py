@@ -59,5 +59,5 @@ class Parser(argparse.ArgumentParser):
 def positive_integer(text: str) -> int:
     """Read an integer from 1, for `type=` of an argument."""
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no integer from 1")
+        raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
     return int(text)

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     registry.select(only, papers)
     out: Path = arguments.out
     if out.exists() and not out.is_dir():
-        raise InputError(f"{out}: is no folder")
+        raise InputError(f"{out}: is not a folder")
     depth = "quick" if arguments.quick else "full" if arguments.full else "default"
     print(f"depth {depth}: {registry.depths[depth].summary}. {registry.depths[depth].changes}", file=sys.stderr)
     started = time.monotonic()

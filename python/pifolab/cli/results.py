@@ -287,7 +287,7 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
     for key, reason in reasons.items():
         print(f"{store.run_folder(key)}: {reason}")
     for key, stray in strays:
-        print(f"{store.run_folder(key) / stray}: is no part of the run")
+        print(f"{store.run_folder(key) / stray}: is not part of the run")
     removed = 0
     if arguments.yes:
         store.clean()

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     out: Path = arguments.out
     if out.exists() and not out.is_dir():
-        raise InputError(f"{out}: is no folder")
+        raise InputError(f"{out}: is not a folder")
     card = scorecard(
         out / "store",
         seeds=arguments.seeds,

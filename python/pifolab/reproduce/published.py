@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
 from pifolab.reproduce.toml import read_toml
+from pifolab.section import Section, below
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,33 +73,26 @@ def load_published(folder: Path, experiments: Mapping[str, Any]) -> dict[str, Pu
     file = folder / "published.toml"
     if not file.is_file():
         return {}
-    top = read_toml(file)
-    unknown = set(top) - {"sources", "published"}
-    if unknown:
-        raise InputError(f"{file.name}: {sorted(unknown)[0]}: expected sources or published")
-    sources = top.get("sources", {})
+    top = Section(below(file.name, ": "), read_toml(file), ("sources", "published"))
+    sources = top.table.get("sources", {})
     found: dict[str, Published] = {}
-    for place, entry in enumerate(top.get("published", []), start=1):
-        name = entry.get("experiment")
-        where = f"{file.name}: published {name or place}"
-        for key, value in entry.items():
-            if key not in _KEYS:
-                raise InputError(f"{where}: {key}: expected {', '.join(_KEYS)}")
-            if not isinstance(value, str):
-                raise InputError(f"{where}: {key} = {value!r}: expected a text")
+    for place, written in enumerate(top.table.get("published", []), start=1):
+        where = f"{file.name}: published {written.get('experiment') or place}"
+        entry = Section(below(where, ": "), written, _KEYS)
+        name, source = entry.text("experiment"), entry.text("source")
         if name not in experiments:
-            raise InputError(f"{where}: experiment = {name!r}: there is no such experiment")
+            raise InputError(f"{where}: experiment = {name!r}: unknown experiment")
         if name in found:
-            raise InputError(f"{where}: there are two of that experiment")
-        if entry.get("source") not in sources:
-            raise InputError(f"{where}: source = {entry.get('source')!r}: expected one of {', '.join(sorted(sources))}")
+            raise InputError(f"{where}: duplicate experiment")
+        if source not in sources:
+            raise entry.fault("source", f"expected one of {', '.join(sorted(sources))}")
         # Two experiments may repeat one figure, with other loads.
-        of = entry.get("tables_of", name)
+        of = entry.text("tables_of", name)
         tables = {path.name.split(".")[1]: path for path in sorted((folder / "published").glob(f"{of}.*.csv"))}
         if not tables:
             raise InputError(f"{where}: published/{of}.*.csv: no such file")
-        source = f"{sources[entry['source']]}/{entry.get('file', '')}".rstrip("/")
-        found[name] = Published(name, source, entry.get("settings", ""), tables)
+        origin = f"{sources[source]}/{entry.text('file', '')}".rstrip("/")
+        found[name] = Published(name, origin, entry.text("settings", ""), tables)
     for path in sorted((folder / "published").glob("*.csv")):
         if path.name.split(".")[0] not in found:
             raise InputError(f"published/{path.name}: {file.name} names no experiment {path.name.split('.')[0]!r}")

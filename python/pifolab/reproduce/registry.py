@@ -20,6 +20,7 @@ from pifolab.reproduce import studies
 from pifolab.reproduce.expression import Expression
 from pifolab.reproduce.published import Published, load_published
 from pifolab.reproduce.toml import read_toml
+from pifolab.section import Section, below
 
 __all__ = [
     "Axis",
@@ -304,51 +305,14 @@ class SourceClaim:
         return replace(self, id=f"{self.id}/{scheduler}", parts=parts, statement=self.statement)
 
 
-class _Section:
-    """A table of the registry that says which of its keys nobody has read."""
+class _Section(Section):
+    """A table of the registry: line breaks in its texts do not count."""
 
     def __init__(self, place: str, table: Any, known: Sequence[str]) -> None:
-        from pifolab import _pifolab
+        super().__init__(below(place, ": "), table, known)
 
-        if not isinstance(table, Mapping):
-            raise InputError(f"{place}: expected a table")
-        for key in table:
-            if key not in known:
-                raise InputError(f"{place}: {_pifolab.unknown_name('key', key, list(known))}")
-        self.place = place
-        self.table = table
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.table.get(key, default)
-        if value is None:
-            raise InputError(f"{self.place}: {key} is missing: expected a text")
-        if not isinstance(value, str):
-            raise InputError(f"{self.place}: {key} = {value!r}: expected a text")
-        return " ".join(value.split())
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.table.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise InputError(f"{self.place}: {key} = {value!r}: expected a list of texts")
-        return tuple(value)
-
-    def number(self, key: str, default: float | None = None) -> float:
-        value = self.table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-            raise InputError(f"{self.place}: {key} = {value!r}: expected a number")
-        return float(value)
-
-    def count(self, key: str, default: int | None = None) -> int:
-        value = self.number(key, default)
-        if value < 1 or value != int(value):
-            raise InputError(f"{self.place}: {key} = {value:g}: expected an integer from 1")
-        return int(value)
-
-    def flag(self, key: str) -> bool:
-        value = self.table.get(key, False)
-        if not isinstance(value, bool):
-            raise InputError(f"{self.place}: {key} = {value!r}: expected true or false")
-        return value
+    def text(self, key: str, default: str | None = None, *, empty: bool = True) -> str:
+        return " ".join(super().text(key, default, empty=empty).split())
 
 
 def load_registry(folder: Path = HERE) -> Registry:
@@ -361,7 +325,7 @@ def load_registry(folder: Path = HERE) -> Registry:
     """
     words = read_toml(folder / "words.toml")
     tolerances = _tolerances(folder / "words.toml", words)
-    depths, lists = _depths(folder / "depths.toml")
+    shared = _depths(folder / "depths.toml")
     papers: dict[str, str] = {}
     experiments: dict[str, Experiment] = {}
     claims: dict[str, Claim] = {}
@@ -370,17 +334,17 @@ def load_registry(folder: Path = HERE) -> Registry:
         file = folder / f"{name}.toml"
         top = _Section(file.name, read_toml(file), ("paper", "maps", "experiment", "claim"))
         papers[name] = top.text("paper")
-        maps = {**lists.get("maps", {}), **top.table.get("maps", {})}
+        own = replace(shared, maps={**shared.maps, **top.table.get("maps", {})})
         for table in top.table.get("experiment", []):
-            one = _experiment(file.name, name, table, depths, lists, maps)
+            one = _experiment(file.name, name, table, own)
             if one.id in experiments:
-                raise InputError(f"{file.name}: experiment {one.id}: there are two of that name")
+                raise InputError(f"{file.name}: experiment {one.id}: duplicate id")
             experiments[one.id] = one
         raw += [(file.name, name, table) for table in top.table.get("claim", [])]
     for place, name, table in raw:
         claim = _claim(place, name, table, experiments, tolerances)
         if claim.id in claims:
-            raise InputError(f"{place}: claim {claim.id}: there are two of that id")
+            raise InputError(f"{place}: claim {claim.id}: duplicate id")
         claims[claim.id] = claim
     glossary = {key: " ".join(value.split()) for key, value in words.get("words", {}).items()}
     afterwards = _Section("words.toml", words, ("afterwards", "words", "tolerance")).text("afterwards", "")
@@ -392,7 +356,7 @@ def load_registry(folder: Path = HERE) -> Registry:
     )
     published = load_published(folder, experiments)
     return Registry(
-        papers, tuple(claims.values()), experiments, depths, glossary, afterwards, tolerances, sources, published
+        papers, tuple(claims.values()), experiments, shared.depths, glossary, afterwards, tolerances, sources, published
     )
 
 
@@ -421,12 +385,12 @@ def _tolerances(file: Path, words: Mapping[str, Any]) -> dict[str, Tolerance]:
         section = _Section(f"{file.name}: tolerance {name}", table, ("relative", "absolute", "why"))
         relative, absolute = section.number("relative", 0), section.number("absolute", 0)
         if relative < 0 or absolute < 0:
-            raise InputError(f"{section.place}: expected nothing below 0")
+            raise InputError(f"{section.place}: expected numbers >= 0")
         found[name] = Tolerance(name, relative, absolute, section.text("why"))
     return found
 
 
-def _depths(file: Path) -> tuple[dict[str, Depth], dict[str, Any]]:
+def _depths(file: Path) -> _Shared:
     top = _Section(file.name, read_toml(file), (*DEPTHS, "lists", "maps"))
     found = {}
     for name in DEPTHS:
@@ -438,7 +402,7 @@ def _depths(file: Path) -> tuple[dict[str, Depth], dict[str, Any]]:
             seeds = row.count("seeds")
             lengths[kind] = Length(duration, seeds, row.count("artefact_seeds", seeds))
         found[name] = Depth(name, section.text("reach"), section.text("changes"), lengths)
-    return found, {"lists": top.table.get("lists", {}), "maps": top.table.get("maps", {})}
+    return _Shared(found, top.table.get("lists", {}), top.table.get("maps", {}))
 
 
 _EXPERIMENT_KEYS = (
@@ -446,14 +410,16 @@ _EXPERIMENT_KEYS = (
 )  # fmt: skip
 
 
-def _experiment(
-    file: str,
-    paper: str,
-    table: Any,
-    depths: Mapping[str, Depth],
-    lists: Mapping[str, Any],
-    maps: Mapping[str, Any],
-) -> Experiment:
+@dataclass(frozen=True)
+class _Shared:
+    """What experiments name and do not write out: depths with their lengths, lists of values, maps to settings."""
+
+    depths: Mapping[str, Depth]
+    lists: Mapping[str, Any]
+    maps: Mapping[str, Any]
+
+
+def _experiment(file: str, paper: str, table: Any, shared: _Shared) -> Experiment:
     name = table.get("id", "?") if isinstance(table, Mapping) else "?"
     section = _Section(f"{file}: experiment {name}", table, _EXPERIMENT_KEYS)
     if not _NAME.match(section.text("id")):
@@ -463,8 +429,8 @@ def _experiment(
         raise InputError(f"{section.place}: expected either scenarios or a study")
     if study and study not in studies.STUDIES:
         raise InputError(f"{section.place}: study = {study!r}: there are {', '.join(sorted(studies.STUDIES))}")
-    length = _length(section, depths, None)
-    axes = _axes(section.place, section.table.get("axes", {}), lists, maps)
+    length = _length(section, shared, None)
+    axes = _axes(section.place, section.table.get("axes", {}), shared)
     variants = [
         Variant("paper", scenarios, axes, dict(section.table.get("overrides", {})), section.text("note", ""), length)
     ]
@@ -472,7 +438,7 @@ def _experiment(
     if len(others) > 1:
         raise InputError(f"{section.place}: {others[1]}: expected one of {' and '.join(SECOND)}, not both")
     for kind in others:
-        variants.append(_second(section, kind, variants[0], depths, lists, maps))
+        variants.append(_second(section, kind, variants[0], shared))
     return Experiment(
         section.text("id"),
         paper,
@@ -485,14 +451,7 @@ def _experiment(
     )
 
 
-def _second(
-    section: _Section,
-    kind: str,
-    text: Variant,
-    depths: Mapping[str, Depth],
-    lists: Mapping[str, Any],
-    maps: Mapping[str, Any],
-) -> Variant:
+def _second(section: Section, kind: str, text: Variant, shared: _Shared) -> Variant:
     """Read the second variant of an experiment, whose first is `text`."""
     known = ("scenarios", "axes", "overrides", "note", "length", "seeds", "rename")
     other = _Section(f"{section.place}: {kind}", section.table[kind], known)
@@ -503,34 +462,34 @@ def _second(
     return Variant(
         kind,
         own_scenarios or text.scenarios,
-        _axes(other.place, other.table["axes"], lists, maps) if "axes" in other.table else text.axes,
+        _axes(other.place, other.table["axes"], shared) if "axes" in other.table else text.axes,
         # Overrides are of the scenarios: those of others do not fit.
         {**({} if own_scenarios else text.overrides), **other.table.get("overrides", {})},
         other.text("note", ""),
-        _length(other, depths, text.length),
+        _length(other, shared, text.length),
         other.count("seeds") if "seeds" in other.table else None,
         dict(rename),
     )
 
 
-def _length(section: _Section, depths: Mapping[str, Depth], default: str | None) -> str:
+def _length(section: Section, shared: _Shared, default: str | None) -> str:
     length = section.text("length", default)
-    for depth in depths.values():
+    for depth in shared.depths.values():
         if length not in depth.lengths:
             raise InputError(f"{section.place}: length = {length!r}: depth {depth.name} has no such row")
     return length
 
 
-def _axes(place: str, tables: Any, lists: Mapping[str, Any], maps: Mapping[str, Any]) -> tuple[Axis, ...]:
+def _axes(place: str, tables: Any, shared: _Shared) -> tuple[Axis, ...]:
     found = []
     for name, table in tables.items():
         section = _Section(f"{place}: axis {name}", table, ("key", "keys", "values", "map"))
         keys = section.texts("keys") or (section.text("key"),)
         values = section.table.get("values")
         if isinstance(values, str):
-            if values not in lists.get("lists", {}):
+            if values not in shared.lists:
                 raise InputError(f"{section.place}: values = {values!r}: depths.toml has no such list")
-            values = lists["lists"][values]
+            values = shared.lists[values]
         if isinstance(values, list):
             values = dict.fromkeys(DEPTHS, values)
         if not isinstance(values, Mapping) or any(not values.get(depth) for depth in DEPTHS):
@@ -539,9 +498,9 @@ def _axes(place: str, tables: Any, lists: Mapping[str, Any], maps: Mapping[str, 
         if "map" in section.table:
             given = section.table["map"]
             if isinstance(given, str):
-                if given not in maps:
-                    raise InputError(f"{section.place}: map = {given!r}: there is no such map")
-                given = maps[given]
+                if given not in shared.maps:
+                    raise InputError(f"{section.place}: map = {given!r}: unknown map")
+                given = shared.maps[given]
             settings = {float(key): value for key, value in given.items()}
             missing = {float(one) for depth in DEPTHS for one in values[depth]} - set(settings)
             if missing:
@@ -600,7 +559,7 @@ def _part(
     section = _Section(place, table, keys)
     experiment = section.text("experiment", common)
     if experiment not in experiments:
-        raise InputError(f"{place}: experiment = {experiment!r}: there is no such experiment")
+        raise InputError(f"{place}: experiment = {experiment!r}: unknown experiment")
     metric = _metric(section, "metric")
     published = _metric(section, "published") if "published" in section.table else metric
     low, high = _range(section)
@@ -631,14 +590,14 @@ def _part(
     )
 
 
-def _metric(section: _Section, key: str) -> Expression:
+def _metric(section: Section, key: str) -> Expression:
     try:
         return Expression(section.text(key))
     except InputError as error:
         raise InputError(f"{section.place}: {key}: {error}") from None
 
 
-def _range(section: _Section) -> tuple[float, float]:
+def _range(section: Section) -> tuple[float, float]:
     given = [key for key in ("paper", "at_least", "at_most", "true") if key in section.table]
     if given == ["true"]:
         return 1.0, 1.0

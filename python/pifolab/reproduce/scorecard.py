@@ -143,7 +143,7 @@ def scorecard(
         There is no such scenario, or a number makes no sense.
     """
     if seeds < 1:
-        raise InputError(f"seeds = {seeds}: expected an integer from 1")
+        raise InputError(f"seeds = {seeds}: expected an integer >= 1")
     if not 0 < duration_share <= 1:
         raise InputError(f"duration_share = {duration_share}: expected a number above 0, at most 1")
     folder = (Path(experiments) if experiments else experiments_folder()) / "scorecard"

@@ -23,7 +23,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        It cannot be read, or is no TOML; the text names file and line.
+        It cannot be read, or is invalid TOML; the text names file and line.
     """
     try:
         return tomllib.loads(read_text(path))

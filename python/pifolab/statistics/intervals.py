@@ -52,7 +52,7 @@ class Estimate:
     value : float
         The mean, or the ratio of two means. Infinite if only the denominator is 0, not a number if there is none.
     low, high : float
-        The ends of the interval; not numbers if there is only one seed or the value is no finite number.
+        The ends of the interval; not numbers if there is only one seed or the value is not a finite number.
     seeds : int
         How many seeds it comes from.
     confidence : float
@@ -250,7 +250,7 @@ def _bootstrap(samples: list[list[float]], confidence: float) -> tuple[float, fl
             return np.asarray(means[0] / means[1])
 
     with np.errstate(invalid="ignore"), warnings.catch_warnings():
-        # A drawn denominator of 0 makes an interval that is no number, as the caller sees.
+        # A drawn denominator of 0 makes an interval that is not a number, as the caller sees.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         result = stats.bootstrap(
             [np.asarray(sample) for sample in samples],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.section import Section, below
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,21 +68,16 @@ class Metric:
             return cls(written, table or "schedulers", f'"{column}"' if " " in column else column)
         if not isinstance(written, Mapping):
             raise InputError(f"{place} = {written!r}: expected the name of a column, or a table with name and value")
-        for key, value in written.items():
-            if key not in _KEYS:
-                raise InputError(f"{place}.{key}: unknown key; expected {', '.join(_KEYS)}")
-            if not isinstance(value, str) or not value:
-                raise InputError(f"{place}.{key} = {value!r}: expected a text that is not empty")
-        for key in ("name", "value"):
-            if key not in written:
-                raise InputError(f"{place}.{key}: is missing")
+        section = Section(below(place), written, _KEYS)
+        texts = {key: section.text(key, empty=False) for key in written}
+        section.required("name", "value")
         for key in ("value", "where"):
-            if key in written:
+            if key in texts:
                 try:
-                    pl.sql_expr(written[key])
+                    pl.sql_expr(texts[key])
                 except Exception as error:
-                    raise InputError(f"{place}.{key} = {written[key]!r}: no SQL expression: {_line(error)}") from None
-        return cls(written["name"], written.get("table", "schedulers"), written["value"], written.get("where"))
+                    raise section.fault(key, f"not an SQL expression: {_line(error)}") from None
+        return cls(texts["name"], texts.get("table", "schedulers"), texts["value"], texts.get("where"))
 
 
 def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
@@ -90,7 +86,7 @@ def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     Raises
     ------
     InputError
-        A column is unknown, the value is no number, or a scheduler has several of them in one run.
+        A column is unknown, the value is not a number, or a scheduler has several of them in one run.
     """
     import polars as pl
 
@@ -112,7 +108,7 @@ def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
             )
         grouped = grouped.with_columns(pl.col("value").list.first())
     if not grouped.schema["value"].is_numeric():
-        raise InputError(f"metric {metric.name}: {metric.value} is no number")
+        raise InputError(f"metric {metric.name}: {metric.value} is not a number")
     return grouped.with_columns(pl.col("value").cast(pl.Float64))
 
 

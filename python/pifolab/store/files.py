@@ -52,7 +52,7 @@ def table_of(content: bytes, name: str) -> pl.DataFrame:
     try:
         return pl.read_parquet(io.BytesIO(content))
     except pl.exceptions.PolarsError:
-        raise DamagedError(f"{name} is no table") from None
+        raise DamagedError(f"{name} is not a table") from None
 
 
 def remove(path: Path) -> None:

@@ -108,11 +108,11 @@ class Store:
 
     def _make(self, mark: Path, create: bool) -> None:
         if not create:
-            what = "is no store of results" if self.path.exists() else "does not exist"
+            what = "is not a store of results" if self.path.exists() else "does not exist"
             raise InputError(f"{self.path}: {what} (it has no {_MARK})")
         try:
             if self.path.exists() and not self.path.is_dir():
-                raise InputError(f"{self.path}: is no folder")
+                raise InputError(f"{self.path}: is not a folder")
             if self.path.is_dir() and any(
                 # Another process may be making the same store right now.
                 entry.name not in _FOLDERS and not entry.name.startswith(f".{_MARK}")
@@ -164,7 +164,7 @@ class Store:
         return good, {key: problem for key, problem in problems.items() if problem is not None}
 
     def strays(self, key: str) -> list[str]:
-        """Return what lies in the folder of the run `key` and is no part of it."""
+        """Return what lies in the folder of the run `key` and is not part of it."""
         try:
             known = {*self._record(key).files, _RECORD}
         except DamagedError:
@@ -172,7 +172,7 @@ class Store:
         return [name for name in self._names("runs", key) if name not in known]
 
     def remove_stray(self, key: str, name: str) -> None:
-        """Remove what lies in the folder of the run `key` under `name`, if it is no part of it."""
+        """Remove what lies in the folder of the run `key` under `name`, if it is not part of it."""
         if name in self.strays(key):
             remove(self.run_folder(key) / name)
 
@@ -251,7 +251,7 @@ class Store:
         files: Mapping[str, bytes],
         record: Mapping[str, Any],
     ) -> bool:
-        """Add the files that are not `there`; one that the record does not list yet is no part of the run."""
+        """Add the files that are not `there`; one that the record does not list yet is not part of the run."""
         fresh = {name: files[name] for name in digests if name not in there}
         if not fresh:
             return False
@@ -475,7 +475,7 @@ class Store:
             elif (problem := self.problem(name)) is not None:
                 yield folder, problem
             else:
-                yield from ((folder / stray, "is no part of the run") for stray in self.strays(name))
+                yield from ((folder / stray, "is not part of the run") for stray in self.strays(name))
         known = self.sweeps()
         for name in known:
             try:
@@ -484,7 +484,7 @@ class Store:
                 yield self.path / "sweeps", str(damage)
         for name in self._names("sweeps"):
             if name not in {f"{sweep}.{ending}" for sweep in known for ending in ("json", "parquet")}:
-                yield self.path / "sweeps" / name, "is no part of a sweep"
+                yield self.path / "sweeps" / name, "is not part of a sweep"
 
     def _check_sweep(self, name: str) -> None:
         known = self.sweeps()

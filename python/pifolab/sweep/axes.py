@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from pifolab.errors import InputError
+from pifolab.section import Section
 from pifolab.sweep.text import number_text
 
 __all__ = ["SCHEDULER", "Axis", "Point"]
@@ -69,12 +70,10 @@ class Axis:
             written = {"values": written}
         if not isinstance(written, Mapping):
             raise InputError(f"{place()} = {written!r}: expected a list of values, or a table with values or range")
-        for key in written:
-            if key not in _KEYS:
-                raise InputError(f"{place(key)}: unknown key; expected one of {', '.join(_KEYS)}")
+        section = Section(place, written, _KEYS)
         target = written.get("key", name)
         if not isinstance(target, str):
-            raise InputError(f"{place('key')} = {target!r}: expected a dotted path such as link.rate_gbps")
+            raise section.fault("key", "expected a dotted path such as link.rate_gbps")
         if ("values" in written) == ("range" in written):
             raise InputError(f"{place()}: expected either values or range")
         if "range" in written:
@@ -118,7 +117,7 @@ def _labels(values: Sequence[Any], labels: Any, place: Callable[..., str]) -> li
         raise InputError(f"{place('values')}: mixes numbers and texts; give labels")
     for at, label in enumerate(found):
         if label in found[:at]:
-            raise InputError(f"{place('values')}: {label!r} stands there twice; give labels that differ, or remove one")
+            raise InputError(f"{place('values')}: duplicate label {label!r}; give labels that differ, or remove one")
     return found
 
 
@@ -149,15 +148,11 @@ def _where(written: Any, place: str) -> dict[str, tuple[Any, ...]]:
 def _range(written: Any, place: Callable[..., str]) -> list[int | Decimal]:
     if not isinstance(written, Mapping):
         raise InputError(f"{place()} = {written!r}: expected a table with from, to, and step or count")
-    for key in written:
-        if key not in _RANGE_KEYS:
-            raise InputError(f"{place(key)}: unknown key; expected one of {', '.join(_RANGE_KEYS)}")
-    for key in ("from", "to"):
-        if key not in written:
-            raise InputError(f"{place(key)}: is missing")
+    section = Section(place, written, _RANGE_KEYS)
+    section.required("from", "to")
     for key in ("from", "to", "step"):
-        if key in written and (isinstance(written[key], bool) or not isinstance(written[key], (int, float, Decimal))):
-            raise InputError(f"{place(key)} = {written[key]!r}: expected a number")
+        if key in section:
+            section.number(key)
     start, end = (Fraction(str(written[key])) for key in ("from", "to"))
     if end < start:
         raise InputError(f"{place()}: is empty: from = {written['from']} lies above to = {written['to']}")
@@ -176,9 +171,7 @@ def _range(written: Any, place: Callable[..., str]) -> list[int | Decimal]:
         count = math.floor((end - start) / step) + 1
         _check_count(count, f"{place('step')} = {written['step']}")
         return [_exact(start + step * at) for at in range(count)]
-    count = written["count"]
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InputError(f"{place('count')} = {count!r}: expected an integer from 1")
+    count = section.count("count")
     _check_count(count, f"{place('count')} = {count}")
     if count == 1 and start != end:
         raise InputError(

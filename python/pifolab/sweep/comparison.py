@@ -9,6 +9,7 @@ from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.section import Section, below
 from pifolab.statistics.metrics import Metric
 from pifolab.sweep.axes import SCHEDULER, Axis
 
@@ -68,27 +69,19 @@ class Comparison:
         InputError
             Something is wrong with it; the text begins with `place`.
         """
-        if not isinstance(written, Mapping):
-            raise InputError(f"{place}: expected a table with metric, of and to")
-        for key in written:
-            if key not in _KEYS:
-                raise InputError(f"{place}.{key}: {_pifolab.unknown_name('key', key, list(_KEYS))}")
-        for key in ("metric", "of", "to"):
-            if key not in written:
-                raise InputError(f"{place}.{key}: is missing")
-        of, to = (_chosen(written[key], f"{place}.{key}", axes) for key in ("of", "to"))
+        section = Section(below(place), written, _KEYS, "a table with metric, of and to")
+        section.required("metric", "of", "to")
+        of, to = (_chosen(section.table[key], section.at(key), axes) for key in ("of", "to"))
         if of == to:
             raise InputError(f"{place}: of and to are the same")
-        numbers = {}
-        for key in ("stated", "stated_low", "stated_high", "tolerance"):
-            value = written.get(key)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float, Decimal))):
-                raise InputError(f"{place}.{key} = {value!r}: expected a number")
-            numbers[key] = None if value is None else float(value)
+        numbers = {
+            key: section.number(key) if key in section else None
+            for key in ("stated", "stated_low", "stated_high", "tolerance")
+        }
         low, high = numbers["stated_low"], numbers["stated_high"]
         if numbers["stated"] is not None:
             if low is not None or high is not None:
-                raise InputError(f"{place}.stated: stands beside stated_low or stated_high; expected one or the other")
+                raise InputError(f"{place}.stated: conflicts with stated_low and stated_high; give one or the other")
             low = high = numbers["stated"]
         elif low is None and high is None and numbers["tolerance"] is not None:
             raise InputError(f"{place}.tolerance: has no effect without a stated value")
@@ -97,10 +90,8 @@ class Comparison:
         tolerance = numbers["tolerance"] or 0.0
         if tolerance < 0:
             raise InputError(f"{place}.tolerance = {tolerance}: expected a share from 0")
-        source = written.get("source")
-        if source is not None and not isinstance(source, str):
-            raise InputError(f"{place}.source = {source!r}: expected a text")
-        return cls(Metric.read(written["metric"], f"{place}.metric"), of, to, low, high, tolerance, source)
+        source = section.text("source") if "source" in section else None
+        return cls(Metric.read(section.table["metric"], section.at("metric")), of, to, low, high, tolerance, source)
 
 
 def _chosen(written: Any, place: str, axes: tuple[Axis, ...]) -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import math
-import operator
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -12,18 +10,9 @@ from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.formula import Formula
 
 __all__ = ["Expression", "unknown_axis"]
-
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-}
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min,
@@ -34,12 +23,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": lambda value: Fraction(math.ceil(value)),
 }
 
-#: A power beyond this is a slip, and would take for ever.
-_LARGEST_POWER = 64
+#: How many numbers each takes.
+_TAKES: dict[str, int | None] = {name: None if name in ("min", "max") else 1 for name in _FUNCTIONS}
 
 
 class Expression:
-    """Numbers, axes, ``+ - * / // % **``, brackets, and min, max, abs, round, floor, ceil; computed with fractions.
+    """Numbers, axes, min, max, abs, round, floor and ceil in the language of `pifolab.formula`, computed exactly.
 
     Parameters
     ----------
@@ -51,7 +40,7 @@ class Expression:
     Raises
     ------
     InputError
-        It is no such expression.
+        It is not such an expression.
 
     Examples
     --------
@@ -64,12 +53,12 @@ class Expression:
     def __init__(self, text: str, place: str) -> None:
         self.text = text
         self._place = f"{place} = {text!r}"
-        self.names: set[str] = set()
-        try:
-            self._tree = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise InputError(f"{self._place}: no expression such as 80 / queues") from None
-        self._check(self._tree)
+        self._formula = Formula(text, self._place, _TAKES)
+
+    @property
+    def names(self) -> set[str]:
+        """The axes that it depends on."""
+        return self._formula.names
 
     def check_names(self, known: set[str]) -> None:
         """Refuse names that are none of `known`.
@@ -90,54 +79,22 @@ class Expression:
         InputError
             An axis has no number, or the arithmetic fails (a division by 0).
         """
+        numbers = {name: self._number(name, axes[name]) for name in self.names}
         try:
-            return Fraction(self._compute(self._tree, axes))
+            return Fraction(self._formula.value(numbers, _call, lambda literal: Fraction(str(literal))))
         except ZeroDivisionError:
             raise InputError(f"{self._place}: division by 0 for {_shown(axes, self.names)}") from None
+        except TypeError:
+            raise InputError(f"{self._place}: expected arithmetic with numbers") from None
 
-    def _check(self, node: ast.expr) -> None:
-        match node:
-            case ast.Constant(value=bool()):
-                raise InputError(f"{self._place}: {node.value!r} is no number")
-            case ast.Constant(value=int() | float()):
-                pass
-            case ast.Name(id=name):
-                self.names.add(name)
-            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner):
-                self._check(inner)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                self._check(left)
-                self._check(right)
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS and arguments:
-                if name not in ("min", "max") and len(arguments) != 1:
-                    raise InputError(f"{self._place}: {name} takes one number")
-                for argument in arguments:
-                    self._check(argument)
-            case _:
-                part = ast.unparse(node)
-                known = f"numbers, axes, + - * / // % ** and {', '.join(_FUNCTIONS)}"
-                raise InputError(f"{self._place}: {part!r} is not understood; expected {known}")
+    def _number(self, name: str, value: Any) -> Fraction:
+        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
+            raise InputError(f"{self._place}: {name} = {value!r} is not a number")
+        return Fraction(str(value))
 
-    def _compute(self, node: ast.expr, axes: Mapping[str, Any]) -> Any:
-        match node:
-            case ast.Constant(value=number):
-                return Fraction(str(number))
-            case ast.Name(id=name):
-                value = axes[name]
-                if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
-                    raise InputError(f"{self._place}: {name} = {value!r} is no number")
-                return Fraction(str(value))
-            case ast.UnaryOp(op=op, operand=inner):
-                number = self._compute(inner, axes)
-                return -number if isinstance(op, ast.USub) else number
-            case ast.BinOp(left=left, op=op, right=right):
-                a, b = self._compute(left, axes), self._compute(right, axes)
-                if isinstance(op, ast.Pow) and (abs(b) > _LARGEST_POWER or Fraction(b).denominator != 1):
-                    raise InputError(f"{self._place}: a power must be an integer of at most {_LARGEST_POWER}")
-                return _OPERATORS[type(op)](a, b)
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return _FUNCTIONS[name](*(self._compute(argument, axes) for argument in arguments))
-        raise AssertionError("the expression was checked")
+
+def _call(function: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    return _FUNCTIONS[function](*arguments, **keywords)
 
 
 def unknown_axis(name: str, known: Iterable[str]) -> str:

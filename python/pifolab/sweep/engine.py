@@ -93,7 +93,7 @@ def run_sweep(
     """
     plan = make_plan(sweep)
     if workers is not None and workers < 1:
-        raise InputError(f"workers = {workers}: expected an integer from 1")
+        raise InputError(f"workers = {workers}: expected an integer >= 1")
     wanted = plan.runs()
     if only is not None:
         wanted = _chosen(wanted, only)

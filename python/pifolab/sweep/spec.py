@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.section import Section, below
 from pifolab.statistics.metrics import Metric
 from pifolab.sweep.axes import SCHEDULER, Axis
 from pifolab.sweep.comparison import Comparison
@@ -235,9 +235,7 @@ class _Reader:
         return _place(self.file, self.text, path)
 
     def read(self, make: type[Sweep]) -> Sweep:
-        for key in self.written:
-            if key not in _KEYS:
-                raise InputError(f"{self.place(key)}: {_pifolab.unknown_name('key', key, list(_KEYS))}")
+        self.section = Section(self.place, self.written, _KEYS)
         scenario = self._scenario()
         scenario_text = read_text(scenario)
         base = parse_toml(scenario_text, str(scenario))
@@ -270,10 +268,9 @@ class _Reader:
         return stem if _SWEEP_NAME.fullmatch(stem) else re.sub(r"[^A-Za-z0-9_.-]", "-", stem).strip("-.") or "sweep"
 
     def _text(self, key: str) -> str | None:
-        value = self.written.get(key)
-        if value is not None and (not isinstance(value, str) or not value):
-            raise InputError(f"{self.place(key)} = {value!r}: expected a text that is not empty")
-        return value
+        if self.written.get(key) is None:
+            return None
+        return self.section.text(key, empty=False)
 
     def _scenario(self) -> Path:
         name = self._text("scenario")
@@ -325,7 +322,7 @@ class _Reader:
                 if name not in by_name:
                     raise InputError(f"{place}: {unknown_axis(str(name), by_name)}")
                 if name in seen:
-                    raise InputError(f"{place}: {name} stands there twice")
+                    raise InputError(f"{place}: duplicate {name}")
                 if by_name[name].where:
                     raise InputError(f"{place}: {name} has a where; zipped axes always apply")
                 seen.add(name)
@@ -340,14 +337,8 @@ class _Reader:
             return _checked_seeds(base.get("seeds", [1]), f"{Path(self.file).parent / self.written['scenario']}: seeds")
         written, place = self.written["seeds"], self.place("seeds")
         if isinstance(written, Mapping):
-            for key in written:
-                if key not in ("first", "count"):
-                    raise InputError(f"{place}.{key}: unknown key; expected first and count")
-            for key, least in (("first", 0), ("count", 1)):
-                value = written.get(key, 1 if key == "first" else None)
-                if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                    raise InputError(f"{place}.{key} = {value}: expected an integer from {least}")
-            first, count = written.get("first", 1), written["count"]
+            section = Section(below(place), written, ("first", "count"))
+            first, count = section.count("first", 1, least=0), section.count("count")
             if count > 1_000_000:
                 raise InputError(f"{place}.count = {count}: expected at most 1000000")
             written = list(range(first, first + count))
@@ -397,7 +388,7 @@ class _Reader:
         names = [metric.name for metric in metrics]
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"{place}: {name} stands there twice")
+                raise InputError(f"{place}: duplicate {name}")
         return metrics
 
     def _comparisons(self, axes: tuple[Axis, ...]) -> tuple[Comparison, ...]:
@@ -457,5 +448,5 @@ def _checked_seeds(written: Any, place: str) -> tuple[int, ...]:
             raise InputError(f"{place}[{at}] = {shown}: expected an integer from 0 to 2^63 - 1")
     for at, seed in enumerate(written):
         if seed in set(written[:at]):
-            raise InputError(f"{place}: {seed} stands there twice")
+            raise InputError(f"{place}: duplicate seed {seed}")
     return tuple(written)

@@ -22,15 +22,15 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        It is none; the text names file and line.
+        The text is invalid; the message names file and line.
     """
     try:
         return tomli.loads(text, parse_float=Decimal)
     except tomli.TOMLDecodeError as error:
         place = re.search(r"^(.*) \(at line (\d+), column \d+\)$", str(error))
         if place:
-            raise InputError(f"{file}:{place.group(2)}: no TOML: {place.group(1)}") from None
-        raise InputError(f"{file}: no TOML: {error}") from None
+            raise InputError(f"{file}:{place.group(2)}: invalid TOML: {place.group(1)}") from None
+        raise InputError(f"{file}: invalid TOML: {error}") from None
 
 
 def to_toml(value: Any) -> str:

@@ -67,7 +67,7 @@ pub trait Metric: Sync {
         self.finish(self.sum_of_prices(outcome, ranks), outcome.sent.len() as u64)
     }
 
-    /// For a metric that is no sum of prices: sums of prices, with the ranks that they look at, of which this holds for every
+    /// For a metric that is not a sum of prices: sums of prices, with the ranks that they look at, of which this holds for every
     /// trace that arrives before the first packet leaves: its cost is the largest of their gaps to a PIFO of the same capacity.
     fn gaps_to_pifo(&self, ranks: &Ranks) -> Vec<(&'static dyn Metric, Ranks)> {
         let _ = ranks;

@@ -170,7 +170,7 @@ fn broken_files_are_refused_with_the_place_and_what_would_be_right() {
         ),
         ("[\"deq\"], [\"deq\"]", "3, [\"deq\"]", "ops[2]: 3: expected [\"enq\", ...] or [\"deq\"]"),
         ("[\"deq\"], [\"deq\"]", "[\"deq\"]", "expect: 4 answers to 3 operations; expected one answer to each"),
-        ("[\"adm\", 0]", "[\"deq\", 0]", "expect[0]: [\"deq\",0]: is no answer to [\"enq\",0,5]"),
+        ("[\"adm\", 0]", "[\"deq\", 0]", "expect[0]: [\"deq\",0]: is not an answer to [\"enq\",0,5]"),
         (
             "[\"adm\", 0]",
             "[\"adm\"]",

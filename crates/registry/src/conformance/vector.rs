@@ -102,7 +102,7 @@ impl Vector {
             let answer = Answer::parse(expect).map_err(|message| at("expect", expect, message))?;
             let dequeues = matches!(parsed, Op::Dequeue { .. });
             if dequeues != matches!(answer, Answer::Sent(_) | Answer::NotBefore(_) | Answer::GivenUp(..)) {
-                return Err(at("expect", expect, format!("is no answer to {op}")));
+                return Err(at("expect", expect, format!("is not an answer to {op}")));
             }
             steps.push((parsed, answer));
         }

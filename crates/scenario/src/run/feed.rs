@@ -36,7 +36,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     fn fail(&self, fault: Error) {
-        self.fault.lock().expect("nobody panics with it").get_or_insert(fault);
+        self.fault.lock().expect("no holder of the lock panics").get_or_insert(fault);
         self.cancelled.store(true, Ordering::Relaxed);
     }
 }

@@ -45,17 +45,11 @@ fn completed(result: &RunResult) -> impl Fn(usize) -> bool + '_ {
 }
 
 impl NetworkSpec {
-    /// Runs all schedulers with `seed` on up to `workers` threads. The results do not depend on the number of threads.
-    ///
-    /// `progress` is called on the calling thread about ten times a second, with packet-hops for packets; if it breaks,
-    /// runs end where they are and the report is marked partial.
+    /// Runs all schedulers: see [`ValidSpec::run`](crate::ValidSpec::run). Progress counts packet-hops, and a run that is given
+    /// up ends where it is.
     ///
     /// # Errors
-    /// If a flow does not fit the network, the run is cancelled before anything happened, or a scheduler of the user's
-    /// cannot be built any more.
-    ///
-    /// # Panics
-    /// If a scheduler breaks its contract.
+    /// As there, and if a flow does not fit the network.
     pub fn run(
         &self,
         seed: u64,
@@ -68,18 +62,17 @@ impl NetworkSpec {
         let mut networks = Vec::with_capacity(self.schedulers.len());
         for scheduler in &self.schedulers {
             let network = self.network(scheduler, seed, extras)?;
-            let guest = extras.observer(seed, &scheduler.label);
-            networks
-                .push((network, guest.map_err(|problem| Spec::fault(&self.common.file, &scheduler.label, problem))?));
+            let own = extras.observer(seed, &scheduler.label);
+            networks.push((network, own.map_err(|problem| Spec::fault(&self.common.file, &scheduler.label, problem))?));
         }
         let cancelled = AtomicBool::new(false);
         let reached: Vec<Reached> = networks.iter().map(|_| Reached::default()).collect();
         let count = networks.len();
-        let renewable: Vec<bool> = self.schedulers.iter().map(|scheduler| self.is_renewable(scheduler)).collect();
-        let work = |index: usize, (network, guest): (Network, Option<BoxedObserver>)| {
+        let rebuildable: Vec<bool> = self.schedulers.iter().map(|scheduler| self.is_rebuildable(scheduler)).collect();
+        let work = |index: usize, (network, own): (Network, Option<BoxedObserver>)| {
             let run = || {
-                let mut run = self.simulate(&network, &flows, guest, &reached[index], &cancelled)?;
-                if renewable[index] {
+                let mut run = self.simulate(&network, &flows, own, &reached[index], &cancelled)?;
+                if rebuildable[index] {
                     let done = completed(&run.result);
                     let ideal = network.ideal_fcts(&flows, |flow| done(flow) && !cancelled.load(Ordering::Relaxed));
                     run.ideal = ideal.map_err(|error| self.failed(error))?;
@@ -117,7 +110,7 @@ impl NetworkSpec {
         }
         for (scheduler, run) in self.schedulers.iter().zip(&mut runs) {
             if let Some(run) = run
-                && !self.is_renewable(scheduler)
+                && !self.is_rebuildable(scheduler)
             {
                 run.ideal = self.ideal_of_guests(scheduler, seed, extras, &flows, &run.result)?;
             }
@@ -144,7 +137,7 @@ impl NetworkSpec {
         &self,
         network: &Network,
         flows: &[Flow],
-        mut guest: Option<BoxedObserver>,
+        mut own: Option<BoxedObserver>,
         reached: &Reached,
         cancelled: &AtomicBool,
     ) -> Result<NetworkRun, Error> {
@@ -155,7 +148,7 @@ impl NetworkSpec {
         let (from, until) = (self.metrics.from, self.metrics.until);
         let mut snapshots = [None, None];
         let mut run = || -> Result<RunResult, RunError> {
-            let mut observers = (&mut watch, guest.as_deref_mut(), &mut recorded);
+            let mut observers = (&mut watch, own.as_deref_mut(), &mut recorded);
             let mut simulation = network.simulation(flows, &mut observers)?;
             let pauses = [(from > Time::ZERO).then_some(from), (until < self.end).then_some(until), None];
             for (place, pause) in pauses.into_iter().enumerate() {

@@ -20,16 +20,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 impl OneLinkSpec {
-    /// Runs all schedulers with `seed` on up to `workers` threads. The results do not depend on the number of threads.
-    ///
-    /// `progress` is called on the calling thread about ten times a second; if it breaks, schedulers that are not done
-    /// are given up and the report is marked partial.
+    /// Runs all schedulers: see [`ValidSpec::run`](crate::ValidSpec::run). Progress counts packets.
     ///
     /// # Errors
-    /// If the run is cancelled before any scheduler was done, or a scheduler of the user's cannot be built any more.
-    ///
-    /// # Panics
-    /// If a scheduler breaks its contract.
+    /// As there.
     pub fn run(
         &self,
         seed: u64,
@@ -45,8 +39,8 @@ impl OneLinkSpec {
             schedulers.push((built.map_err(fault)?, extras.observer(seed, &spec.label).map_err(fault)?));
         }
         let shared = Shared::default();
-        let work = |_, (mut scheduler, guest): (BoxedScheduler, Option<BoxedObserver>)| {
-            let measured = self.measure(Feed::new(self, seed, &shared), &mut scheduler, guest);
+        let work = |_, (mut scheduler, own): (BoxedScheduler, Option<BoxedObserver>)| {
+            let measured = self.measure(Feed::new(self, seed, &shared), &mut scheduler, own);
             (!shared.cancelled.load(Ordering::Relaxed)).then_some(measured)
         };
         let (count, expected) = (schedulers.len(), self.expected_arrivals());
@@ -60,7 +54,7 @@ impl OneLinkSpec {
             })
         };
         let measured = work_through(schedulers, workers, &shared.cancelled, extras, work, &mut tell);
-        if let Some(fault) = shared.fault.into_inner().expect("nobody panics with it") {
+        if let Some(fault) = shared.fault.into_inner().expect("no holder of the lock panics") {
             return Err(fault);
         }
         if measured.iter().all(Option::is_none) {
@@ -82,7 +76,7 @@ impl OneLinkSpec {
         Ok(tables::report(self, seed, &measured.collect::<Result<Vec<_>, Error>>()?))
     }
 
-    fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler, mut guest: Option<BoxedObserver>) -> Measured {
+    fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler, mut own: Option<BoxedObserver>) -> Measured {
         let Metrics { sampling, max_samples, sample_window, .. } = self.metrics;
         let mut standard = (
             Inversions::new(),
@@ -94,7 +88,7 @@ impl OneLinkSpec {
             QueueShares::new(self.link.rate, self.link.rounding),
         );
         let mut chosen = (Samples::new(sampling, max_samples, sample_window), measures(&self.metrics.wanted));
-        let totals = self.link.run(feed, scheduler, &mut (&mut standard, &mut chosen, guest.as_deref_mut()));
+        let totals = self.link.run(feed, scheduler, &mut (&mut standard, &mut chosen, own.as_deref_mut()));
         let (inversions, drops, departures, unpifoness, sojourn, reordering, shares) = standard;
         let (samples, measures) = chosen;
         Measured { totals, inversions, drops, departures, unpifoness, sojourn, reordering, shares, samples, measures }

@@ -36,9 +36,9 @@ pub(crate) fn work_through<J: Send, R: Send>(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(index) else { return };
-            let job = job.lock().expect("nobody panics with it").take().expect("each is taken once");
+            let job = job.lock().expect("no holder of the lock panics").take().expect("each is taken once");
             let result = work(index, job);
-            *results[index].lock().expect("nobody panics with it") = result;
+            *results[index].lock().expect("no holder of the lock panics") = result;
             // Nobody listens any more if this is the last word.
             let _ = done_one.send(());
         }
@@ -72,5 +72,5 @@ pub(crate) fn work_through<J: Send, R: Send>(
             }
         }
     });
-    results.into_iter().map(|result| result.into_inner().expect("nobody panics with it")).collect()
+    results.into_iter().map(|result| result.into_inner().expect("no holder of the lock panics")).collect()
 }

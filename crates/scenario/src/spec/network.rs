@@ -225,15 +225,15 @@ impl NetworkSpec {
 
     /// Whether the [`config`](Self::config) of a scheduler serves any number of runs, or a single one because its ports
     /// hold something of the user's.
-    pub(crate) fn is_renewable(&self, scheduler: &SchedulerSpec) -> bool {
+    pub(crate) fn is_rebuildable(&self, scheduler: &SchedulerSpec) -> bool {
         let own = match &self.host_port.queue {
             HostQueue::Unlimited | HostQueue::AsSwitch => true,
-            HostQueue::Own { scheduler, rank } => is_renewable(scheduler, rank.as_ref()),
+            HostQueue::Own { scheduler, rank } => is_rebuildable(scheduler, rank.as_ref()),
         };
-        own && is_renewable(&scheduler.chosen, self.rank.as_ref())
+        own && is_rebuildable(&scheduler.chosen, self.rank.as_ref())
     }
 
-    /// What the engine runs for one scheduler. Serves a single run unless [`is_renewable`](Self::is_renewable).
+    /// What the engine runs for one scheduler. Serves a single run unless [`is_rebuildable`](Self::is_rebuildable).
     ///
     /// # Errors
     /// If a scheduler of the user's cannot be built any more.
@@ -357,7 +357,7 @@ impl Port {
         let config = if scheduler.is_tail_drop() && rank.is_none() {
             PortConfig::drop_tail(build(scheduler, None, extras)?.capacity())
         } else {
-            if is_renewable(scheduler, rank) {
+            if is_rebuildable(scheduler, rank) {
                 let (scheduler, rank) = (scheduler.clone(), rank.cloned());
                 build_port(&scheduler, rank.as_ref())?;
                 return Ok(self.around(PortConfig::scheduler(move |_| {
@@ -369,7 +369,10 @@ impl Port {
             let made = made.collect::<Result<Vec<_>, String>>()?;
             PortConfig::scheduler(move |info| {
                 let slot = made[info.port as usize].lock();
-                match slot.expect("nobody panics with it").take().expect("a network that is not renewable is run once")
+                match slot
+                    .expect("no holder of the lock panics")
+                    .take()
+                    .expect("a network that is not rebuildable is run once")
                 {
                     (scheduler, None) => PortScheduler::from(scheduler),
                     (scheduler, Some(rank)) => PortScheduler::Ranked(Ranked::new(rank, scheduler)),
@@ -391,7 +394,7 @@ impl Port {
 }
 
 /// Whether ports with this scheduler can be made any number of times.
-fn is_renewable(scheduler: &Chosen, rank: Option<&Chosen>) -> bool {
+fn is_rebuildable(scheduler: &Chosen, rank: Option<&Chosen>) -> bool {
     scheduler.is_known() && rank.is_none_or(Chosen::is_known)
 }
 

@@ -194,7 +194,7 @@ pub(crate) fn read_schedulers(
         let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
         let label = label.unwrap_or_else(|| chosen.name.clone());
         if schedulers.iter().any(|other| other.label == label) {
-            let problem = format!("{label:?} stands here twice: give each [[scheduler]] a label of its own");
+            let problem = format!("duplicate label {label:?}: give each [[scheduler]] a label of its own");
             return Err(place.fault(file, (Some("label".to_owned()), problem)));
         }
         let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);

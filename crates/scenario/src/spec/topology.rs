@@ -135,7 +135,7 @@ impl Layout {
             return if node < self.topology.nodes {
                 Ok(node)
             } else {
-                Err(format!("there is no node {node}: expected a number below {}", self.topology.nodes))
+                Err(format!("unknown node {node}: expected a number below {}", self.topology.nodes))
             };
         }
         let mut first = 0;
@@ -149,13 +149,13 @@ impl Layout {
         }
         let kinds = self.tiers.iter().filter(|(_, count)| *count > 0);
         let known: Vec<_> = kinds.map(|(name, count)| format!("{name}0 to {name}{}", count - 1)).collect();
-        Err(format!("there is no node {text:?}: expected a number, or one of {}", known.join(", ")))
+        Err(format!("unknown node {text:?}: expected a number, or one of {}", known.join(", ")))
     }
 
     /// The host called `text`.
     pub(crate) fn host(&self, text: &str) -> Result<u32, String> {
         let node = self.node(text)?;
-        if node < self.topology.hosts { Ok(node) } else { Err(format!("{text} is no host")) }
+        if node < self.topology.hosts { Ok(node) } else { Err(format!("{text} is not a host")) }
     }
 
     /// The port from `from` to `to`.
@@ -176,7 +176,7 @@ impl Layout {
             "hosts" => numbered.filter(|(_, link)| link.from < hosts).map(|(port, _)| port).collect(),
             _ => {
                 let Some((from, to)) = text.split_once("->") else {
-                    return Err(format!("{text:?} is no port: expected FROM->TO, or one of all, switches, hosts"));
+                    return Err(format!("{text:?} is not a port: expected FROM->TO, or one of all, switches, hosts"));
                 };
                 vec![self.port(self.node(from)?, self.node(to)?)?]
             }
@@ -186,7 +186,7 @@ impl Layout {
     /// Both directions of the link that `text` names: `leaf0-spine1`.
     pub(crate) fn link(&self, text: &str) -> Result<[u32; 2], String> {
         let Some((a, b)) = text.split_once('-') else {
-            return Err(format!("{text:?} is no link: expected two nodes, such as leaf0-spine1 or 144-153"));
+            return Err(format!("{text:?} is not a link: expected two nodes, such as leaf0-spine1 or 144-153"));
         };
         let (a, b) = (self.node(a)?, self.node(b)?);
         Ok([self.port(a, b)?, self.port(b, a)?])

@@ -45,7 +45,7 @@ fn stamp_of(path: &Path) -> Option<Stamp> {
 }
 
 /// A trace of more packets than this (100 MB) is not kept in memory but read anew for each scheduler, unless it had to be
-/// sorted or is no file that can be read twice.
+/// sorted or is not a file that can be read twice.
 pub(crate) const KEPT: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
 
 /// Between two looks at the memory that is left and at whether to go on.

@@ -19,7 +19,7 @@ impl Spec {
     /// Reads TOML; `file` is its name in errors, and files named in it are looked for beside it.
     ///
     /// # Errors
-    /// The text is no TOML; the error names the line.
+    /// The text is invalid TOML; the error names the line.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         let root = text::parse(text, file)?;
         Ok(Self { root, file: file.to_owned(), text: text.to_owned(), overrides: Vec::new() })

@@ -36,7 +36,7 @@ impl FromArgs for Carried {
         name: "carried",
         summary: "The rank that the packet carries.",
         paper: "the setting of all five papers",
-        departure: "Whatever the sender meant by it.",
+        effect: "Whatever the sender meant by it.",
         state: "none",
         cost: "O(1)",
         params: &[],

@@ -51,7 +51,7 @@ impl FromArgs for Edf {
         name: "edf",
         summary: "Earliest deadline first: the absolute deadline, in picoseconds.",
         paper: "Liu, Layland, JACM 1973; Sivaraman et al., SIGCOMM 2016",
-        departure: "The packet that must arrive first goes first; those without a deadline last.",
+        effect: "The packet that must arrive first goes first; those without a deadline last.",
         state: "none; the deadline travels in the packet",
         cost: "O(1)",
         params: &[],

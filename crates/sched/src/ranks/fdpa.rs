@@ -156,7 +156,7 @@ impl FromArgs for Fdpa {
         name: "fdpa",
         summary: "FDPA: the estimated arrival rate of the flow, in bits per second or in bands.",
         paper: "Cascone et al., FDPA, LANMAN 2017; SP-PIFO, NSDI 2020, section 8",
-        departure: "Who sends less than the others goes first: an approximation of fair shares without virtual times.",
+        effect: "Who sends less than the others goes first: an approximation of fair shares without virtual times.",
         state: "two registers per flow (bytes that fade, time of the last packet)",
         cost: "O(1); O(log bands) with bands",
         params: &[TIME_CONSTANT, BANDS],

@@ -55,7 +55,7 @@ impl FromArgs for FifoPlus {
         name: "fifo-plus",
         summary: "FIFO+: the arrival time, corrected by how much the packet's delay so far exceeds its class's mean.",
         paper: "Clark, Shenker, Zhang, SIGCOMM 1992, section 6",
-        departure: "Packets that fared worse than their class on earlier hops move ahead.",
+        effect: "Packets that fared worse than their class on earlier hops move ahead.",
         state: "none here; the accumulated delay travels in the packet",
         cost: "O(1)",
         params: &[],

@@ -24,7 +24,7 @@ rank_by_size!(
         name: "flow-size",
         summary: "The total size of the flow, in bytes.",
         paper: "SP-PIFO section 6.2",
-        departure: "Short flows go first: shortest job first.",
+        effect: "Short flows go first: shortest job first.",
         state: "none; the rank travels in the packet",
         cost: "O(1)",
         params: &[],

@@ -54,7 +54,7 @@ impl FromArgs for Las {
         name: "las",
         summary: "Least attained service: bytes of the flow that this port has already seen.",
         paper: "Rai, Urvoy-Keller, Biersack, SIGMETRICS 2003",
-        departure: "New and short flows go first; no flow size needs to be known.",
+        effect: "New and short flows go first; no flow size needs to be known.",
         state: "one register per flow (bytes seen)",
         cost: "O(1)",
         params: &[],

@@ -59,7 +59,7 @@ impl FromArgs for Lstf {
         name: "lstf",
         summary: "Least slack time first: the latest start that still meets the deadline, in picoseconds.",
         paper: "Mittal et al., Universal Packet Scheduling, NSDI 2016, section 2.1",
-        departure: "The packet that can least afford to wait goes first; those without a deadline last.",
+        effect: "The packet that can least afford to wait goes first; those without a deadline last.",
         state: "none; the slack travels in the packet",
         cost: "O(1)",
         params: &[],

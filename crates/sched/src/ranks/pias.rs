@@ -136,7 +136,7 @@ impl FromArgs for Pias {
         name: "pias",
         summary: "PIAS: the level of the flow, which falls as its bytes pass thresholds.",
         paper: "Bai et al., PIAS, NSDI 2015; SP-PIFO, NSDI 2020, section 8",
-        departure: "Small flows go before large ones; no flow size needs to be known, only where flows are demoted.",
+        effect: "Small flows go before large ones; no flow size needs to be known, only where flows are demoted.",
         state: "two registers per flow (bytes seen, time of the last packet), a table of thresholds",
         cost: "O(log thresholds)",
         params: &[THRESHOLDS, IDLE_RESET],

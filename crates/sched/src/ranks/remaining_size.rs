@@ -24,7 +24,7 @@ rank_by_size!(
         name: "remaining-size",
         summary: "pFabric: flow size minus the first byte of the segment, in bytes.",
         paper: "pFabric, SIGCOMM 2013; SP-PIFO section 6.1",
-        departure: "Flows that are nearly done go first (shortest remaining processing time).",
+        effect: "Flows that are nearly done go first (shortest remaining processing time).",
         state: "none; the rank travels in the packet",
         cost: "O(1)",
         params: &[],

@@ -218,7 +218,7 @@ impl FromArgs for Stfq {
         name: "stfq",
         summary: "Start-time fair queueing: the virtual time at which a fair link would start the packet.",
         paper: "Goyal, Vin, Cheng, SIGCOMM 1996; SP-PIFO section 6.1.2, AIFO 5.1, PACKS 6.2",
-        departure: "On PIFO, backlogged flows share the link by weight to within one packet of each.",
+        effect: "On PIFO, backlogged flows share the link by weight to within one packet of each.",
         state: "one register per flow (finish tag), one per port (virtual time)",
         cost: "O(1)",
         params: &[WEIGHTS, SCALE, VIRTUAL_TIME, GIVE_BACK, RELATIVE],

@@ -24,7 +24,7 @@ rank_by_size!(
         name: "unacknowledged",
         summary: "Bytes of the flow not yet acknowledged (SRPT), in bytes.",
         paper: "SRPT; pFabric, SIGCOMM 2013, section 4.1",
-        departure: "Flows that are nearly done go first; segments of one window keep their order.",
+        effect: "Flows that are nearly done go first; segments of one window keep their order.",
         state: "none; the rank travels in the packet",
         cost: "O(1)",
         params: &[],

@@ -13,7 +13,7 @@
 //! Cost: O(1) per enqueue with one division; per dequeue one step for each empty queue that is skipped, at most n. A
 //! switch needs the round number, and the sketch.
 //!
-//! Departure from PIFO: packets carry no rank; their order is that of rounds, and within a round that of arrival. A
+//! Deviation from PIFO: packets carry no rank; their order is that of rounds, and within a round that of arrival. A
 //! packet too many rounds ahead is dropped however empty the queues are.
 //!
 //! Deviations: none from the paper's pseudo-code. Rounds advance only where a dequeue finds the current queue empty
@@ -330,7 +330,7 @@ impl FromArgs for AfqParams {
         name: "afq",
         summary: "Approximate fair queueing: a calendar of queues, one round of service each.",
         paper: "AFQ, NSDI 2018 (the comparison of SP-PIFO Fig. 9-10 and AIFO Fig. 13)",
-        departure: "Ranks are ignored: packets leave round by round, and in arrival order within a round; a packet too \
+        effect: "Ranks are ignored: packets leave round by round, and in arrival order within a round; a packet too \
                     many rounds ahead is dropped.",
         state: "the round number and one bid per flow (or a sketch of 2 x 16,384 bids)",
         cost: "O(1) per enqueue with one division, O(queues) at most per dequeue",
@@ -370,7 +370,7 @@ mod tests {
         match afq.enqueue(Packet { id: 0, flow, size, rank: Rank::ZERO, arrival: Time::ZERO }, Time::ZERO) {
             Enqueued::Admitted { queue, .. } => Ok(queue),
             Enqueued::Dropped { reason, .. } => Err(reason),
-            Enqueued::Evicted { .. } => panic!("AFQ pushes nobody out"),
+            Enqueued::Evicted { .. } => panic!("AFQ evicts no packet"),
         }
     }
 

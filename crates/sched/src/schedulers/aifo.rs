@@ -15,7 +15,7 @@
 //! Cost: one count over the window per enqueue (eight ranks per step in wide vectors), none while the occupancy is
 //! within the headroom; O(1) per dequeue. A switch needs one register per window slot and a sampling counter.
 //!
-//! Departure from PIFO: it approximates *which* packets are sent, not their order, which is that of arrival; a packet
+//! Deviation from PIFO: it approximates *which* packets are sent, not their order, which is that of arrival; a packet
 //! that was admitted is never pushed out.
 //!
 //! Deviations: with `quantile = lt` the lowest rank passes the test on a full buffer; the physical limit then drops it
@@ -305,7 +305,7 @@ impl FromArgs for AifoParams {
         name: "aifo",
         summary: "One first-in first-out queue behind a test that compares the quantile of a rank with the free space.",
         paper: "AIFO, SIGCOMM 2021, section 4.2, Algorithm 1",
-        departure: "It approximates which packets PIFO sends, not their order; an admitted packet is never pushed out.",
+        effect: "It approximates which packets PIFO sends, not their order; an admitted packet is never pushed out.",
         state: "one register per window slot and a sampling counter",
         cost: "a count over the window per enqueue beyond the headroom, O(1) per dequeue",
         params: &[

@@ -18,7 +18,7 @@
 //! Cost: O(1) per enqueue (`bounds`: O(log M)), O(1) per dequeue; all in integers. A switch needs two registers (beta
 //! and the counter) and two look-up tables (about 0.14 and 2.5 kB, section 2.3).
 //!
-//! Departure from PIFO: ranks that share a queue leave in arrival order, and the queues of high ranks are exponentially
+//! Deviation from PIFO: ranks that share a queue leave in arrival order, and the queues of high ranks are exponentially
 //! wider; a packet is dropped when its own queue is full, whatever its rank.
 //!
 //! Deviations: the prose form of compute_queue_id, ((x+1)/(M-1)) div beta + 1, maps nearly everything to queue 1 and is
@@ -303,7 +303,7 @@ impl FromArgs for ExpPifoParams {
         name: "exp-pifo",
         summary: "Strict-priority queues whose bounds grow exponentially up to the highest rank seen lately.",
         paper: "Exp-PIFO, CoNEXT 2025, section 2.2, Algorithm 1",
-        departure: "Ranks that share a queue leave in arrival order, and high ranks share wide queues; a packet is \
+        effect: "Ranks that share a queue leave in arrival order, and high ranks share wide queues; a packet is \
                     dropped when its own queue is full, whatever its rank.",
         state: "two registers (exponent, counter) and two look-up tables (0.14 and 2.5 kB)",
         cost: "O(1) per operation; O(log queues) per enqueue with mapping = bounds",

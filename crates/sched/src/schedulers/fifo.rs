@@ -6,7 +6,7 @@
 //!
 //! Cost: O(1) per operation; a switch needs no state beyond the queue.
 //!
-//! Departure from PIFO: it ignores ranks, both in order and in drops.
+//! Deviation from PIFO: it ignores ranks, both in order and in drops.
 
 use crate::params::{self, Args, FromArgs, Info, ParamError};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
@@ -44,7 +44,7 @@ impl FromArgs for FifoParams {
         name: "fifo",
         summary: "First in, first out, with tail drop; ranks are ignored.",
         paper: "the baseline of all five papers (AIFO Fig. 2, PACKS Fig. 2)",
-        departure: "Order and drops ignore ranks altogether.",
+        effect: "Order and drops ignore ranks altogether.",
         state: "none beyond the queue",
         cost: "O(1) per operation",
         params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES],

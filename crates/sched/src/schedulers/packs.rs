@@ -20,7 +20,7 @@
 //! Cost: one count over the window and at most n comparisons per enqueue, O(1) per dequeue. A switch needs one register
 //! per window slot and the occupancy of each queue (or of the buffer).
 //!
-//! Departure from PIFO: ranks that share a queue leave in arrival order; a packet that was admitted is never pushed
+//! Deviation from PIFO: ranks that share a queue leave in arrival order; a packet that was admitted is never pushed
 //! out. It drops exactly what AIFO drops (Theorem 2).
 //!
 //! Deviations: brackets around the fractions of Algorithm 1 are plain, not floors, and the tests are exact. Theorem 3
@@ -439,7 +439,7 @@ impl FromArgs for PacksParams {
         name: "packs",
         summary: "The quantile of a rank in a sliding window decides whether a packet enters and which queue it takes.",
         paper: "PACKS, NSDI 2025, section 4.3, Algorithm 1",
-        departure: "Ranks that share a queue leave in arrival order; an admitted packet is never pushed out.",
+        effect: "Ranks that share a queue leave in arrival order; an admitted packet is never pushed out.",
         state: "one register per window slot, and the occupancy of each queue (or of the buffer)",
         cost: "a count over the window and up to one comparison per queue per enqueue, O(1) per dequeue",
         params: &[

@@ -11,7 +11,7 @@
 //! Cost: O(log n) per operation, amortised for dequeues that find many packets newly eligible. The paper's hardware
 //! needs O(sqrt n) comparators and two memory accesses per operation.
 //!
-//! Departure from PIFO: a low rank waits until it is eligible, and higher ones leave meanwhile; if none is eligible
+//! Deviation from PIFO: a low rank waits until it is eligible, and higher ones leave meanwhile; if none is eligible
 //! nothing is sent. When every packet is eligible on arrival it is a PIFO.
 //!
 //! Deviations: the paper leaves a full list to the user; here it drops as PIFO does. With a capacity in bytes an arrival
@@ -218,7 +218,7 @@ impl FromArgs for PieoParams {
         name: "pieo",
         summary: "Sends the lowest rank among the packets that may leave already.",
         paper: "PIEO, SIGCOMM 2019, section 3",
-        departure: "A packet waits until it is eligible, whatever its rank; where all are eligible it is a PIFO.",
+        effect: "A packet waits until it is eligible, whatever its rank; where all are eligible it is a PIFO.",
         state: "an ordered list: O(sqrt n) comparators for n packets",
         cost: "O(log n) per operation",
         params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES],

@@ -20,7 +20,7 @@
 //! rank space; O(log C) with heap ties, O(C) to evict; O(C) to send and to evict with starvation prevention. No switch
 //! offers it: it needs a sorted buffer at line rate.
 //!
-//! Departure from PIFO: none; with starvation prevention the order within a flow is that of arrival, which no PIFO can give
+//! Deviation from PIFO: none; with starvation prevention the order within a flow is that of arrival, which no PIFO can give
 //! (AIFO section 3). With a capacity in bytes an arrival that would not fit even after all packets of higher rank had left is
 //! refused and nobody is pushed out.
 //!
@@ -510,7 +510,7 @@ impl FromArgs for PifoParams {
         name: "pifo",
         summary: "Keeps the lowest ranks and sends the lowest first: the ideal that the others approximate.",
         paper: "Programmable Packet Scheduling at Line Rate, SIGCOMM 2016; PACKS, NSDI 2025, Fig. 2",
-        departure: "None: this is the reference.",
+        effect: "None: this is the reference.",
         state: "a sorted buffer, which no switch offers at line rate",
         cost: "O(1) to send; a search and a short shift to store; O(log_64 ranks) both where ranks is given",
         params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, RANKS, TIES, STARVATION_PREVENTION],

@@ -18,7 +18,7 @@
 //! Cost: O(1) per operation. A switch needs three registers (Min, Max, counter), and for `pow2` three tables of 15
 //! entries and two of 256.
 //!
-//! Departure from PIFO: what is admitted leaves first-in first-out, so RIFO approximates which packets leave, not their
+//! Deviation from PIFO: what is admitted leaves first-in first-out, so RIFO approximates which packets leave, not their
 //! order; admission looks at the range of ranks, not at their distribution.
 //!
 //! Deviations: eq. 3 is not Algorithm 1 rewritten: with k > 0 it divides the free share by 1 - k and admits more. The
@@ -356,7 +356,7 @@ impl FromArgs for RifoParams {
         name: "rifo",
         summary: "One queue; a packet enters if its place in the range of recent ranks is below the free share.",
         paper: "RIFO, IEEE/ACM ToN 2025, section III, Algorithm 1",
-        departure: "Admitted packets leave in arrival order; admission knows the range of ranks, not their distribution.",
+        effect: "Admitted packets leave in arrival order; admission knows the range of ranks, not their distribution.",
         state: "three registers (Min, Max, counter); pow2 adds three tables of 15 entries and two of 256",
         cost: "O(1) per operation",
         params: &[
@@ -463,7 +463,7 @@ mod tests {
         let k = Ratio::new(1, u64::from(u32::MAX)).unwrap();
         let (total, range) = (params::MAX_BYTES, params::MAX_RANK);
         let test = Test::new(RifoMode::Eq3, k, total);
-        // (1 - k) B (r - Min) = (B - l) (Max - Min) exactly at r = Max, l = kB; 2^40 / (2^32 - 1) is no integer.
+        // (1 - k) B (r - Min) = (B - l) (Max - Min) exactly at r = Max, l = kB; 2^40 / (2^32 - 1) is not an integer.
         let l = total / u64::from(u32::MAX);
         assert!(test.admits(range, range, l, total));
         assert!(!test.admits(range, range, l + 1, total));

@@ -17,7 +17,7 @@
 //! thing with it for a packet: compare, then add one of two constants. With admission two registers more: T, and the highest
 //! rank seen, which T does not exceed so that it need not come back from far above.
 //!
-//! Departure from PIFO: ranks that share a queue leave in arrival order; without admission a packet is dropped for want of room
+//! Deviation from PIFO: ranks that share a queue leave in arrival order; without admission a packet is dropped for want of room
 //! in its queue and those behind it, whatever its rank.
 //!
 //! Settled here: bounds are multiples of 2^-20 ranks, and moves are rounded to them once; ranks from 2^42 on count as equal.
@@ -315,7 +315,7 @@ impl FromArgs for SlackSpParams {
         summary: "Bounds at fixed quantiles of the ranks, so that the slack behind strict-priority queues shrinks \
                   geometrically.",
         paper: "none; docs/slack.md",
-        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its queue and those behind \
+        effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its queue and those behind \
                     it are full, whatever its rank (or, with admission, when its rank is above the limit).",
         state: "one register for each bound, one fewer than queues; with admission two more",
         cost: "O(queues) per enqueue, O(1) per dequeue",

@@ -16,7 +16,7 @@
 //! Cost: O(n) per enqueue (n comparisons, n bounds after an inversion), O(1) per dequeue. A switch needs one register
 //! per queue.
 //!
-//! Departure from PIFO: packets of different ranks share a queue, so a higher rank may leave first; a packet is
+//! Deviation from PIFO: packets of different ranks share a queue, so a higher rank may leave first; a packet is
 //! dropped when *its* queue is full, whatever its rank and however empty the other queues are.
 //!
 //! Deviations: Algorithm 1 line 2 prints the scan from the highest priority down; only the scan from the lowest
@@ -275,7 +275,7 @@ impl FromArgs for SpPifoParams {
         name: "sp-pifo",
         summary: "Adaptive bounds map ranks to strict-priority queues; each bound follows the ranks that it sees.",
         paper: "SP-PIFO, NSDI 2020, section 3.3, Algorithm 1",
-        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
+        effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
                     whatever its rank.",
         state: "one register per queue (the bound)",
         cost: "O(queues) per enqueue, O(1) per dequeue",

@@ -14,7 +14,7 @@
 //! Cost: O(log n) per enqueue and O(1) per dequeue; after each window O(k log k) to sort it and O(n log k) per sweep. A
 //! switch needs 5 n registers and would have to access them all for one packet, which the paper shows to be infeasible.
 //!
-//! Departure from PIFO: as SP-PIFO; the bounds follow the rank distribution of the window before.
+//! Deviation from PIFO: as SP-PIFO; the bounds follow the rank distribution of the window before.
 //!
 //! Deviations: a bound moves only if the risk strictly decreases; Algorithm 2's "<= 0" (`one-or-equal`) lets bounds
 //! wander over ranks that do not occur and need not converge. The price is that it can stop on a plateau short of the
@@ -311,7 +311,7 @@ impl FromArgs for SpPifoGreedyParams {
         name: "sp-pifo-greedy",
         summary: "Counts ranks over a window, then moves each bound towards the least expected unpifoness.",
         paper: "SP-PIFO, NSDI 2020, section 3.2, Algorithm 2",
-        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
+        effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
                     whatever its rank; bounds follow the window before.",
         state: "five registers per queue, all accessed by one packet per window (infeasible on the paper's switch)",
         cost: "O(log queues) per enqueue, O(1) per dequeue; O(window log window) after each window",

@@ -14,7 +14,7 @@
 //! Cost: O(log n) per enqueue, O(1) per dequeue; O(n R log R) once, for R ranks, by divide and conquer (`exact`: O(n R^2)). A switch needs one
 //! range-match table.
 //!
-//! Departure from PIFO: as fixed strict priorities; the least inversions that fixed bounds can have in expectation.
+//! Deviation from PIFO: as fixed strict priorities; the least inversions that fixed bounds can have in expectation.
 //!
 //! Deviations: from the last queue back, each takes the smallest start that is optimal for the ranks below its end; under sums over
 //! pairs, whose cost fulfils the quadrangle inequality, these are the smallest bounds of all. Eq. 5 counts each pair once. Costs over
@@ -313,7 +313,7 @@ impl FromArgs for SpPifoOptimalParams {
         name: "sp-pifo-optimal",
         summary: "The fixed bounds with the least expected unpifoness for a known rank distribution.",
         paper: "SP-PIFO, NSDI 2020, eq. 4 and 5",
-        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
+        effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
                     whatever its rank; nothing adapts.",
         state: "one range-match table with an entry per queue",
         cost: "O(log queues) per enqueue, O(1) per dequeue; O(queues x ranks x log ranks) once",

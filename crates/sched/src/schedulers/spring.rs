@@ -13,7 +13,7 @@
 //! Cost: O(n) per enqueue, O(1) per dequeue. A switch needs two registers for each queue (bound, force) and one for the highest
 //! rank; with inversions one more for each queue (the rank before).
 //!
-//! Departure from PIFO: ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full,
+//! Deviation from PIFO: ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full,
 //! whatever its rank.
 //!
 //! Settled here: the highest rank is taken note of before the packet is mapped, and the packet is mapped before bounds move.
@@ -243,7 +243,7 @@ impl FromArgs for SpringParams {
         name: "spring",
         summary: "Bounds of strict-priority queues move until a force, such as the share of packets, is the same in all.",
         paper: "none; enoperm/sppifo-upstream-codebase",
-        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
+        effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
                     whatever its rank.",
         state: "two registers per queue (bound and force) and the highest rank; with inversions one more per queue",
         cost: "O(queues) per enqueue, O(1) per dequeue",

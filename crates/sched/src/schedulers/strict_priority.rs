@@ -9,7 +9,7 @@
 //!
 //! Cost: O(log n) per enqueue, O(1) per dequeue. A switch needs one range-match table.
 //!
-//! Departure from PIFO: ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full,
+//! Deviation from PIFO: ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full,
 //! whatever its rank; nothing adapts to the traffic.
 //!
 //! Deviations: none. A rank below q_1 goes to queue 1, one beyond R to queue n, as in SP-PIFO's mapping.
@@ -122,7 +122,7 @@ impl FromArgs for StrictPriorityParams {
         name: "strict-priority",
         summary: "Each queue takes a fixed range of ranks.",
         paper: "the fixed mappings of SP-PIFO, NSDI 2020, Fig. 1",
-        departure: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
+        effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its own queue is full, \
                     whatever its rank; nothing adapts.",
         state: "one range-match table with an entry per queue",
         cost: "O(log queues) per enqueue, O(1) per dequeue",

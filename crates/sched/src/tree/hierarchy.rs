@@ -2,7 +2,8 @@
 //!
 //! A line has the number of a node, its policy, and its children: the number of a child, whether it is a node (`true`) or a flow
 //! (`false`), and its weight (WFQ) or its priority (SP, the lowest first). A node of policy pFabric has flows only, in one
-//! PIFO that their packets' ranks order. The root is the node that is nobody's child. Empty lines and what follows `#` are not read.
+//! PIFO that their packets' ranks order. The root is the node that is not a child of any node. Empty lines and what follows `#` are not
+//! read.
 
 use super::Node;
 use super::rule::Discipline;
@@ -111,7 +112,7 @@ impl Hierarchy {
             (None, Some((name, entry))) => {
                 return Err(fault(
                     entry.line,
-                    format!("node {name} is in a cycle; expected a root that is nobody's child"),
+                    format!("node {name} is in a cycle; expected a root that is not a child of any node"),
                 ));
             }
             (None, None) => return Err(fault(1, "expected at least one node")),
@@ -358,7 +359,7 @@ mod tests {
         );
         assert_eq!(
             error("1 SP {2, true, 1}\n2 SP {1, true, 1}"),
-            "line 1: node 1 is in a cycle; expected a root that is nobody's child"
+            "line 1: node 1 is in a cycle; expected a root that is not a child of any node"
         );
         assert_eq!(
             error("1 SP {1, false, 1}\n2 SP {3, true, 1}\n3 SP {2, true, 1}"),

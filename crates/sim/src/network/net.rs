@@ -124,7 +124,7 @@ impl<'a, O: Observer> Net<'a, O> {
             EqualTimes::NetbenchBatch => TieOrder::Batch,
         };
         let lazy = config.equal_times == EqualTimes::DeparturesFirst;
-        // One more number than ports: 0 is no port.
+        // One more number than ports: 0 is not a port.
         let port_bits =
             if config.link_changes.is_empty() { u32::BITS - (ports.len() as u32).leading_zeros() } else { 0 };
         Ok(Self {

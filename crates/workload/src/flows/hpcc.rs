@@ -13,7 +13,7 @@ use std::path::Path;
 /// Reads the flow list at `path` (gzip allowed). `hosts`, if given, is the number of hosts that the flows may name.
 ///
 /// # Errors
-/// If the file cannot be read, its lines are not as many as its first says, or a line is no flow (see
+/// If the file cannot be read, its lines are not as many as its first says, or a line is not a flow (see
 /// [`read_flows`](super::read_flows)). The error names file, line and value.
 pub fn read_hpcc_flows(path: &Path, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
     read(open(path)?, hosts)
@@ -62,7 +62,7 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
         let flow = list::parse([&id, src, dst, size, start], hosts, ("start", 12))
             .map_err(|(column, problem)| lines.column_error(column, problem))?;
         if flows.last().is_some_and(|before| before.start > flow.start) {
-            return Err(lines.column_error("start", "before that of the row above: rows must stand in order of start"));
+            return Err(lines.column_error("start", "before that of the row above: expected rows in order of start"));
         }
         flows.push(flow);
     }
@@ -107,7 +107,7 @@ mod tests {
         );
         assert_eq!(
             message("2\n0 1 3 100 5 2\n0 1 3 100 5 1\n"),
-            "f:3: start: before that of the row above: rows must stand in order of start"
+            "f:3: start: before that of the row above: expected rows in order of start"
         );
     }
 }

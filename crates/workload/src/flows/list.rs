@@ -16,7 +16,7 @@ const COLUMNS: [&str; 5] = ["flow", "src", "dst", "size_bytes", "start_ns"];
 /// Reads the flow list at `path` (gzip allowed). `hosts`, if given, is the number of hosts that the flows may name.
 ///
 /// # Errors
-/// If the file cannot be read, a column is missing, or a row is no flow: a flow to itself, a host that does not exist,
+/// If the file cannot be read, a column is missing, or a row is not a flow: a flow to itself, a host that does not exist,
 /// a size of 0 or above 2^63 - 1, a negative start or one before the row above, an id above 2^63 - 1 or for the second
 /// time. The error
 /// names file, line, column and value.
@@ -93,7 +93,7 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
             .map_err(|(column, problem)| lines.column_error(column, problem))?;
         if let Some(before) = flows.last().filter(|before| before.start > flow.start) {
             let problem = format!(
-                "{} lies before the {} ns of the row above: rows must stand in order of start",
+                "{} lies before the {} ns of the row above: expected rows in order of start",
                 fields[4],
                 before.start.as_ps() as f64 / 1000.0
             );
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(message("0,1,2,5,0\n0,1,2,5,0\n"), "f.csv:3: flow: 0 for the second time: ids must be unique");
         assert_eq!(
             message("0,1,2,5,9\n1,1,2,5,8\n"),
-            "f.csv:3: start_ns: 8 lies before the 9 ns of the row above: rows must stand in order of start"
+            "f.csv:3: start_ns: 8 lies before the 9 ns of the row above: expected rows in order of start"
         );
         assert_eq!(message("0,1,10,5,0\n"), "f.csv:2: dst: host 10: expected one of the 10 from 0 up");
         assert_eq!(message("0,x,1,5,0\n"), "f.csv:2: src: \"x\": expected a host number");

@@ -54,7 +54,7 @@ impl<'a> CsvTrace<'a> {
                 Some(Column::Time(..)) if columns.iter().any(|column| matches!(column, Column::Time(..))) => {
                     problem = Some(format!("{name} is a second time column"));
                 }
-                Some(column) if columns.contains(&column) => problem = Some(format!("{name} stands there twice")),
+                Some(column) if columns.contains(&column) => problem = Some(format!("duplicate column {name}")),
                 Some(column) => columns.push(column),
                 None => {
                     problem = Some(format!(

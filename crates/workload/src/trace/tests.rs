@@ -449,7 +449,7 @@ fn each_fault_of_a_csv_trace_names_line_and_column() {
     assert_eq!(csv("time_ns,rank\n"), "t:1: no column size_bytes");
     assert_eq!(csv("time_ns,size_bytes\n"), "t:1: no column rank");
     assert_eq!(csv("time_ns,time_s,size_bytes\n"), "t:1: time_s is a second time column");
-    assert_eq!(csv("time_ns,rank,rank\n"), "t:1: rank stands there twice");
+    assert_eq!(csv("time_ns,rank,rank\n"), "t:1: duplicate column rank");
     assert_eq!(
         message(b"time_ns,size_bytes\n", TraceRank::Dscp),
         "t: a CSV trace has no headers or payload to take the rank from: use its column rank"

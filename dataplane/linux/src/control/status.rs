@@ -20,7 +20,7 @@ pub struct Args {
     /// One line of JSON for each data plane
     #[arg(long)]
     json: bool,
-    /// All data planes in the text format of Prometheus; it is no error if there is none
+    /// All data planes in the text format of Prometheus; it is not an error if there is none
     #[arg(long, conflicts_with_all = ["json", "watch_s"])]
     metrics: bool,
     /// Again every so many seconds, until Ctrl-C

@@ -1,7 +1,7 @@
 //! Vectors, decision by decision, through the eBPF programs: `BPF_PROG_TEST_RUN` shows a program each packet and what
 //! the queues hold; user space keeps the queues.
 
-use super::harness::{Harnessed, Trouble};
+use super::harness::{FirstError, Harnessed};
 use crate::verdict::Verdict;
 use crate::{Error, Result};
 use pifolab_registry::conformance::replay_through;
@@ -17,21 +17,21 @@ use std::path::Path;
 pub fn replay_file(path: &Path) -> Result<Verdict> {
     let file = path.display().to_string();
     let text = fs::read(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
-    let trouble = Trouble::default();
+    let first_error = FirstError::default();
     let build = |entry: &'static SchedulerEntry, args: Params| -> Result<BoxedScheduler, ParamError> {
         // The library's own refusal comes first: the replay says it with the place in the file.
         (entry.build)(args.clone())?;
-        Harnessed::new(entry.info.name, args, trouble.clone())
+        Harnessed::new(entry.info.name, args, first_error.clone())
             .map(|harnessed| -> BoxedScheduler { Box::new(harnessed) })
             .map_err(|error| {
                 let expected = error.to_string();
-                trouble.lock().expect("no holder panics").get_or_insert(error);
+                first_error.lock().expect("no holder panics").get_or_insert(error);
                 ParamError { owner: entry.info.name.to_owned(), key: "scheduler".to_owned(), value: None, expected }
             })
     };
     let outcome = replay_through(&file, &text, &build);
-    let trouble = trouble.lock().expect("no holder panics").take();
-    match (trouble, outcome) {
+    let first_error = first_error.lock().expect("no holder panics").take();
+    match (first_error, outcome) {
         (Some(Error::Unsupported(reason)), _) => Ok(Verdict::Skipped(reason)),
         (Some(error), _) => Err(error),
         (None, Err(error)) => Err(Error::Usage(error.to_string())),

@@ -32,14 +32,14 @@ pub fn frame(rank: u64, dscp: u8) -> [u8; FRAME_BYTES] {
 }
 
 /// What the harness cannot say through the library's contract, kept for its owner.
-pub type Trouble = Arc<Mutex<Option<Error>>>;
+pub type FirstError = Arc<Mutex<Option<Error>>>;
 
 /// The program behind the library's contract.
 pub struct Harnessed {
     loaded: Loaded,
     queues: Vec<Queue>,
     used: Harness,
-    trouble: Trouble,
+    first_error: FirstError,
 }
 
 struct Queue {
@@ -52,15 +52,15 @@ impl Harnessed {
     ///
     /// # Errors
     /// As [`Settings::new`] and [`Loaded::load`].
-    pub fn new(name: &str, args: Args, trouble: Trouble) -> Result<Self> {
+    pub fn new(name: &str, args: Args, first_error: FirstError) -> Result<Self> {
         let settings = Settings::new(name, args, RankSource::Payload { offset: 0, width: 8 }, Occupancy::Harness)?;
         let queue = |capacity: &Capacity| Queue { packets: VecDeque::new(), room: Room::new(*capacity) };
         let queues = settings.capacities.iter().map(queue).collect();
-        Ok(Self { loaded: Loaded::load(settings)?, queues, used: Harness::zeroed(), trouble })
+        Ok(Self { loaded: Loaded::load(settings)?, queues, used: Harness::zeroed(), first_error })
     }
 
-    fn in_trouble(&self, error: Error, packet: Packet) -> Enqueued {
-        self.trouble.lock().expect("no holder panics").get_or_insert(error);
+    fn failed(&self, error: Error, packet: Packet) -> Enqueued {
+        self.first_error.lock().expect("no holder panics").get_or_insert(error);
         Enqueued::Dropped { packet, reason: DropReason::Admission }
     }
 
@@ -84,7 +84,7 @@ impl Scheduler for Harnessed {
     fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
         let decision = match self.decide(&packet) {
             Ok(decision) => decision,
-            Err(error) => return self.in_trouble(error, packet),
+            Err(error) => return self.failed(error, packet),
         };
         if let Some(reason) = decision.drop {
             return Enqueued::Dropped { packet, reason };
@@ -93,7 +93,7 @@ impl Scheduler for Harnessed {
         else {
             let error =
                 Error::Failed(format!("the program put a packet into queue {}, which has no room", decision.queue));
-            return self.in_trouble(error, packet);
+            return self.failed(error, packet);
         };
         let rank = packet.rank;
         queue.room.take(packet.size);

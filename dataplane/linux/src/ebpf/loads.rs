@@ -66,7 +66,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// compiler made.
 ///
 /// # Errors
-/// A file that cannot be read; no right to load programs. A program that the kernel refuses is no error.
+/// A file that cannot be read; no right to load programs. A program that the kernel refuses is not an error.
 pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
     // The walk needs the types of HTB, which may be a module that is not there yet.
     let _ = tc::try_qdisc("htb");

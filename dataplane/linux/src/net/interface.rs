@@ -35,7 +35,7 @@ impl Interface {
     /// # Errors
     /// No such interface.
     pub fn find(name: &str) -> Result<Self> {
-        let missing = || Error::Usage(format!("--dev {name}: there is no such interface here; `ip link` lists them"));
+        let missing = || Error::Usage(format!("--dev {name}: unknown interface; `ip link` lists them"));
         let c_name = CString::new(name).map_err(|_| missing())?;
         // SAFETY: a C string.
         let index = unsafe { libc::if_nametoindex(c_name.as_ptr()) };

@@ -101,7 +101,7 @@ fn enter(fd: i32) -> io::Result<()> {
     // SAFETY: a system call on a descriptor that the namespace's owner keeps open.
     match unsafe { libc::setns(fd, libc::CLONE_NEWNET) } {
         0 => Ok(()),
-        // Without the right to enter any namespace, the one that we are in already is no error.
+        // Without the right to enter any namespace, the one that we are in already is not an error.
         _ if same_namespace(fd) => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

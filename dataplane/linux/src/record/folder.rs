@@ -258,13 +258,13 @@ pub(super) mod tests {
         symlink(&victim, path.join(format!(".a.json.{}", std::process::id()))).expect("a link");
         symlink(&victim, path.join("a.lock")).expect("a link");
         assert_eq!(folder.read("a.json"), None);
-        folder.lock("a.lock").expect_err("a link is no lock");
+        folder.lock("a.lock").expect_err("a link is not a lock");
         folder.write("a.json", b"ours").expect("the link is replaced");
         assert_eq!(folder.read("a.json").as_deref(), Some(&b"ours"[..]));
         assert_eq!(fs::read_to_string(&victim).expect("it is there"), "theirs");
         let linked = scratch.0.join("linked");
         symlink(&path, &linked).expect("a link");
-        let said = Folder::make(&linked).expect_err("a link is no folder").to_string();
+        let said = Folder::make(&linked).expect_err("a link is not a folder").to_string();
         assert!(said.contains("symbolic link"), "{said}");
     }
 

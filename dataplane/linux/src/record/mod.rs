@@ -149,7 +149,7 @@ impl Record {
         Folder::make(Path::new(folder::PATH))?.write(&self.file_name(), text.as_bytes())
     }
 
-    /// Every record, in the order of their file names; what is no record is skipped.
+    /// Every record, in the order of their file names; what is not a record is skipped.
     ///
     /// # Errors
     /// The folder cannot be read, or cannot be trusted.

@@ -6,7 +6,7 @@ use crate::rank::{RANK_FORMS, RankSource};
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
 use pifolab_registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
-use pifolab_sched::params::{Args as Params, Info, Kind, Param, Value};
+use pifolab_sched::params::{Args as Params, Info, Param, Value};
 use pifolab_sched::{RankFn, Ranked};
 
 /// A scheduler's parameters as they were written on the command line.
@@ -104,32 +104,12 @@ impl SchedulerOptions {
     }
 }
 
-/// A value as the table's row wants it; text that is none stays text, and the row's own check names what is right.
-fn value(info: &Info, name: &str, text: &str) -> Value {
-    let whole = |text: &str| {
-        let text = text.trim();
-        text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Integer)
-    };
-    let list = || Value::List(text.split(',').map(whole).collect());
-    match info.params.iter().find(|param| param.name == name).map(|param| param.kind) {
-        Some(Kind::Integer { .. }) => whole(text),
-        Some(Kind::Integers { .. }) => list(),
-        Some(Kind::IntegerOrIntegers { .. }) if text.contains(',') => list(),
-        Some(Kind::IntegerOrIntegers { .. }) => whole(text),
-        Some(Kind::Flag) => match text {
-            "true" => Value::Flag(true),
-            "false" => Value::Flag(false),
-            _ => Value::Text(text.to_owned()),
-        },
-        Some(Kind::Fraction) => Value::Decimal(text.to_owned()),
-        Some(_) | None => Value::Text(text.to_owned()),
-    }
-}
-
 pub(crate) fn params(info: &Info, written: &[(String, String)]) -> Params {
     let mut params = Params::new(info.name);
     for (name, text) in written {
-        params.set(name.clone(), value(info, name, text));
+        let row = info.params.iter().find(|param| param.name == name);
+        params
+            .set(name.clone(), row.map_or_else(|| Value::Text(text.clone()), |row| Value::from_text(&row.kind, text)));
     }
     params
 }

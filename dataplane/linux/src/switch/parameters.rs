@@ -4,7 +4,7 @@ use super::choice::SchedulerOptions;
 use crate::{Error, Result};
 use std::path::Path;
 
-/// The one name in it that is no parameter of the scheduler.
+/// The one name in it that is not a parameter of the scheduler.
 const RATE: &str = "rate_mbps";
 
 /// What such a file says.

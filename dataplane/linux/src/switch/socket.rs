@@ -64,7 +64,7 @@ fn set_option<T>(fd: RawFd, level: c_int, option: c_int, value: &T) -> bool {
 }
 
 fn interface_request(interface: &str) -> io::Result<libc::ifreq> {
-    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, format!("{interface:?} is no interface name"));
+    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, format!("{interface:?} is not an interface name"));
     if interface.is_empty() || interface.len() >= libc::IFNAMSIZ {
         return Err(invalid());
     }

@@ -3,7 +3,7 @@
 use crate::{Random, arguments, can_run};
 use pifolab_dataplane::Error;
 use pifolab_dataplane::conformance::{Through, Verdict};
-use pifolab_dataplane::ebpf::harness::{Harnessed, Trouble, frame};
+use pifolab_dataplane::ebpf::harness::{FirstError, Harnessed, frame};
 use pifolab_dataplane::ebpf::intf::Clock;
 use pifolab_dataplane::ebpf::programs::filters;
 use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
@@ -87,10 +87,10 @@ fn programs_decide_like_the_library_with_every_option() {
     for (place, configuration) in configurations.enumerate() {
         let (name, text) = configuration.split_once(' ').expect("a name and parameters");
         for limit in [RANK_LIMITS[place % 2], RANK_LIMITS[2]] {
-            let trouble = Trouble::default();
+            let first_error = FirstError::default();
             let args = arguments(name, text);
             let mut library = (find_scheduler(name).expect("known").build)(args.clone()).expect("valid parameters");
-            let mut program = Harnessed::new(name, args, trouble.clone()).expect("the program loads");
+            let mut program = Harnessed::new(name, args, first_error.clone()).expect("the program loads");
             let mut random = Random(limit ^ 0x5eed);
             for id in 0..500 {
                 let context = || format!("{configuration}, ranks below {limit}, operation {id}");
@@ -103,8 +103,8 @@ fn programs_decide_like_the_library_with_every_option() {
                 let (got, expected) = (program.enqueue(packet(), Time::ZERO), library.enqueue(packet(), Time::ZERO));
                 assert_eq!(got, expected, "{}", context());
             }
-            let trouble = trouble.lock().expect("nobody panicked").take();
-            assert!(trouble.is_none(), "{configuration}: {trouble:?}");
+            let first_error = first_error.lock().expect("no holder of the lock panicked").take();
+            assert!(first_error.is_none(), "{configuration}: {first_error:?}");
         }
     }
 }

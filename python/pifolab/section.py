@@ -1,0 +1,128 @@
+"""A table that somebody wrote in a file, read key by key; every error begins with where the key stands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from decimal import Decimal
+from typing import Any
+
+from pifolab import _pifolab
+from pifolab.errors import InputError
+
+__all__ = ["Section", "below"]
+
+
+def below(place: str, joint: str = ".") -> Callable[..., str]:
+    """Return what names a key below `place`, and `place` itself where no key is given.
+
+    Examples
+    --------
+    >>> below("s.toml: compare[0]")("metric"), below("s.toml: compare[0]")()
+    ('s.toml: compare[0].metric', 's.toml: compare[0]')
+    """
+    return lambda *path: joint.join((place, *path))
+
+
+class Section:
+    """A table whose keys are all known.
+
+    Parameters
+    ----------
+    place : callable
+        From a key, or from none for the table itself, to what errors begin with.
+    table : Any
+        What was written.
+    known : collection of str
+        The keys that it may have.
+    expected : str
+        What should have been written where `table` is not a table.
+
+    Raises
+    ------
+    InputError
+        It is not a table, or has an unknown key. The methods raise it for a value of another kind.
+
+    Examples
+    --------
+    >>> section = Section(below("here"), {"seeds": 3}, ("seeds", "title"))
+    >>> section.count("seeds"), section.text("title", "none")
+    (3, 'none')
+    >>> section.text("seeds")
+    Traceback (most recent call last):
+        ...
+    pifolab.errors.InputError: here.seeds = 3: expected a text
+    """
+
+    def __init__(
+        self, place: Callable[..., str], table: Any, known: Collection[str], expected: str = "a table"
+    ) -> None:
+        if not isinstance(table, Mapping):
+            raise InputError(f"{place()}: expected {expected}")
+        for key in table:
+            if key not in known:
+                raise InputError(f"{place(key)}: {_pifolab.unknown_name('key', key, list(known))}")
+        self.at = place
+        self.table: Mapping[str, Any] = table
+
+    @property
+    def place(self) -> str:
+        """What errors about the whole table begin with."""
+        return self.at()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.table
+
+    def fault(self, key: str, expected: str) -> InputError:
+        """Return the error that says what was expected as the value of `key`."""
+        return InputError(f"{self.at(key)} = {self.table.get(key)!r}: {expected}")
+
+    def required(self, *keys: str) -> None:
+        """Refuse a table that lacks one of `keys`."""
+        for key in keys:
+            if key not in self.table:
+                raise InputError(f"{self.at(key)}: is missing")
+
+    def text(self, key: str, default: str | None = None, *, empty: bool = True) -> str:
+        """Return a text; an empty one only if that is allowed."""
+        if key not in self.table and default is not None:
+            return default
+        self.required(key)
+        value = self.table[key]
+        if not isinstance(value, str) or not (value or empty):
+            raise self.fault(key, "expected a text" + ("" if empty else " that is not empty"))
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts, empty if the key is absent."""
+        value = self.table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self.fault(key, "expected a list of texts")
+        return tuple(value)
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """Return a number."""
+        if key not in self.table and default is not None:
+            return default
+        self.required(key)
+        value = self.table[key]
+        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or math.isnan(value):
+            raise self.fault(key, "expected a number")
+        return float(value)
+
+    def count(self, key: str, default: int | None = None, least: int = 1) -> int:
+        """Return an integer, at least `least`."""
+        if key not in self.table and default is not None:
+            return default
+        self.required(key)
+        value = self.table[key]
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise self.fault(key, f"expected an integer >= {least}")
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Return true or false; false if the key is absent."""
+        value = self.table.get(key, False)
+        if not isinstance(value, bool):
+            raise self.fault(key, "expected true or false")
+        return value

@@ -1,0 +1,60 @@
+"""Tables that users write are read by one reader, and every error begins with where the key stands."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import pifolab
+from pifolab.errors import InputError
+from pifolab.section import Section, below
+
+PACKAGE = Path(pifolab.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("read", "problem"),
+    [
+        (lambda one: one.text("n"), "t.toml: n = 3: expected a text"),
+        (lambda one: one.text("no"), "t.toml: no: is missing"),
+        (lambda one: one.text("empty", empty=False), "t.toml: empty = '': expected a text that is not empty"),
+        (lambda one: one.texts("n"), "t.toml: n = 3: expected a list of texts"),
+        (lambda one: one.number("empty"), "t.toml: empty = '': expected a number"),
+        (lambda one: one.number("yes"), "t.toml: yes = True: expected a number"),
+        (lambda one: one.count("half"), "t.toml: half = 0.5: expected an integer >= 1"),
+        (lambda one: one.count("n", least=4), "t.toml: n = 3: expected an integer >= 4"),
+        (lambda one: one.flag("n"), "t.toml: n = 3: expected true or false"),
+    ],
+)
+def test_a_value_of_another_kind_is_named_with_its_key(read, problem):
+    table = {"n": 3, "empty": "", "yes": True, "half": 0.5}
+    with pytest.raises(InputError) as raised:
+        read(Section(below("t.toml", ": "), table, (*table, "no")))
+    assert str(raised.value) == problem
+
+
+def test_what_is_not_a_table_or_has_an_unknown_key_is_refused():
+    with pytest.raises(InputError, match=r"^t\.toml: expected a table with seeds$"):
+        Section(below("t.toml"), 3, ("seeds",), "a table with seeds")
+    with pytest.raises(InputError, match=r'^t\.toml\.sedes: unknown key "sedes"; did you mean seeds\?$'):
+        Section(below("t.toml"), {"sedes": 1}, ("seeds",))
+
+
+def test_no_other_module_checks_keys_by_hand():
+    """A loop over the keys of a table that raises for those that are unknown is what `Section` does."""
+    found = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and "unknown_name('key'" in ast.unparse(node):
+                found.append(file.relative_to(PACKAGE).as_posix())
+    assert found == ["section.py"]
+
+
+def test_expressions_are_parsed_in_one_place():
+    """The registry's metrics and the derived parameters of sweeps are one language."""
+    parse = {"formula.py"}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "ast.parse":
+                whole = any(one.arg == "mode" for one in node.keywords)
+                assert not whole or file.name in parse, file
