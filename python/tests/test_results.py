@@ -155,8 +155,8 @@ def test_verify_and_prune_find_damage(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "nowhere: does not exist (it lacks pifolab-store.json)"),
-        (["."], ".: is not a store of results (it lacks pifolab-store.json)"),
+        (["nowhere"], "nowhere: does not exist (it has no pifolab-store.json)"),
+        (["."], ".: is not a store of results (it has no pifolab-store.json)"),
         (["store", "--sweep", "fig9"], 'store: unknown sweep "fig9"; did you mean fig10?'),
         (["store", "--where", "widnow = 15"], "--where 'widnow = 15': unknown column \"widnow\"; did you mean window?"),
         (["store", "--where", "= 15"], "--where '= 15': "),
