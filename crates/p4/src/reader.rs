@@ -1,4 +1,4 @@
-//! Parameters by the names of the library's tables, and why there may be not a parameter file.
+//! Parameters by the names of the library's tables, and why there may be no parameter file.
 
 use crate::target::Target;
 use pifolab_params::FromValue;
