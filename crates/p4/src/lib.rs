@@ -63,6 +63,13 @@ pub fn compile(name: &str, args: Args, target: Target) -> Result<Compiled, Refus
     }
     let write = if target == Target::Bmv2 { program.write } else { program.write_tofino };
     write(&mut file, &mut reader, scheduler.as_ref())?;
+    // A parameter that the program's file does not depend on would be ignored, unless the library has read it for the file.
+    if !matches!(program.name, "fifo" | "strict_priority") {
+        let Reader { info, args, .. } = &reader;
+        args.clone()
+            .finish(info.params)
+            .map_err(|unread| reader.unsupported(format!("{} has no effect", unread.key)))?;
+    }
     Ok(Compiled { program: program.name, scheduler: entry.info.name, in_bytes, capacities, text: file.text() })
 }
 

@@ -14,6 +14,7 @@ pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Result<(
     if reader.given::<Arithmetic>("arithmetic")? != Arithmetic::Exact {
         return Err(reader.unsupported("there is no floating-point arithmetic: expected arithmetic = exact"));
     }
+    reader.require("headroom", "true")?;
     let (in_bytes, capacities) = read_capacities(reader, true)?;
     let target = reader.get(if in_bytes { "target_bytes" } else { "target_packets" })?.unwrap_or(capacities[0]);
     let k: Ratio = reader.given("k")?;
@@ -26,6 +27,9 @@ pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Result<(
 }
 
 pub fn packs(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Result<(), Refusal> {
+    for (name, only) in [("map", "occupancy"), ("compare", "le"), ("sample", "1"), ("arithmetic", "exact")] {
+        reader.require(name, only)?;
+    }
     let (_, capacities) = read_capacities(reader, false)?;
     let k: Ratio = reader.given("k")?;
     let shift: i64 = reader.given("shift")?;

@@ -52,6 +52,16 @@ impl Reader {
         Ok(self.args.given(row)?)
     }
 
+    /// Refuses another value of `name` than `only`, which is a number, a flag or a word as it is written.
+    pub fn require(&mut self, name: &str, only: &str) -> Result<(), Refusal> {
+        let row = self.row(name);
+        let given = self.args.value(row)?.map(|value| value.to_string().trim_matches('"').to_owned());
+        match given {
+            Some(given) if given != only => Err(self.unsupported(format!("{name} = {given}: expected {only}"))),
+            _ => Ok(()),
+        }
+    }
+
     /// How stale the lengths are is decided where the program runs, not by a parameter.
     pub fn refuse_late_lengths(&mut self) -> Result<(), Refusal> {
         match self.given::<u64>("occupancy_delay_packets")? {

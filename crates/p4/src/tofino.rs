@@ -98,6 +98,7 @@ fn window(file: &mut File, reader: &mut Reader) -> Result<u64, Refusal> {
 pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
     require(reader, "arithmetic", Arithmetic::Exact, "arithmetic = exact")?;
     require(reader, "sample", 1u64, "sample = 1")?;
+    reader.require("headroom", "true")?;
     let (in_bytes, capacities) = read_capacities(reader, true)?;
     depths(file, reader, in_bytes, &capacities)?;
     let target: u64 = reader.get("target_packets")?.unwrap_or(capacities[0]);
@@ -119,6 +120,9 @@ pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written 
 
 /// PACKS's test, solved for the free space: the least that each count of lower ranks needs.
 pub fn packs(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
+    for (name, only) in [("map", "occupancy"), ("compare", "le"), ("sample", "1"), ("arithmetic", "exact")] {
+        reader.require(name, only)?;
+    }
     let (in_bytes, capacities) = read_capacities(reader, false)?;
     depths(file, reader, in_bytes, &capacities)?;
     expect(reader, capacities.len() == 4, "queues = 4")?;
