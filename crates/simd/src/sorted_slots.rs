@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn growing_and_falling_ranks_fill_many_blocks() {
-        let steps = if cfg!(miri) { 700 } else { 10_000u32 };
+        let steps = pifolab_testkit::steps(10_000, 200) as u32;
         for reverse in [false, true] {
             let mut sorted = SortedSlots::default();
             for step in 0..steps {

@@ -353,7 +353,7 @@ mod tests {
         fn counts_like_a_list(
             size in prop_oneof![1usize..40, 250usize..300, Just(600)],
             shift in prop_oneof![Just(0i64), -30i64..30, -i64::MAX..i64::MAX, Just(-i64::MAX), Just(i64::MAX)],
-            ranks in proptest::collection::vec((rank(), rank()), 1..pifolab_testkit::steps(900, 100) as usize),
+            ranks in proptest::collection::vec((rank(), rank()), 1..pifolab_testkit::steps(900, 50) as usize),
             // Before this many ranks all are below 2^16, so that the histogram lives until then.
             small in prop_oneof![Just(0usize), 1usize..900, Just(usize::MAX)],
         ) {
