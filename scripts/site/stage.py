@@ -132,9 +132,11 @@ def main() -> None:
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(text, encoding="utf-8")
     for image in [path for path in DOCS.rglob("*") if path.suffix in (".svg", ".png")]:
-        shutil.copy(image, folder / image.relative_to(DOCS))
+        copy = folder / image.relative_to(DOCS)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(image, copy)
     if (REPRODUCED / "figures").is_dir():
-        (folder / "figures").mkdir()
+        (folder / "figures").mkdir(exist_ok=True)
         for figure in (REPRODUCED / "figures").glob("claim-*.svg"):
             shutil.copy(figure, folder / "figures" / figure.name)
 
