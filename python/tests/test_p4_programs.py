@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from pifolab import _pifolab
 from pifolab.p4.conformance import replay_decisions, replay_queues
@@ -172,3 +175,22 @@ def test_dscp_and_vlan_priorities_are_ranks(understood):
     tagged = [ether(ipv4(udp(RANK)), tags=(priority << 13,)) for priority in range(8)]
     # Priority 1 is background traffic, behind 0.
     assert understood([*tagged, WHOLE], "VLAN") == [(IP, r) for r in (6, 7, 5, 4, 3, 2, 1, 0)] + [(IP, None)]
+
+
+@bmv2
+def test_nothing_is_left_when_the_command_is_killed(tmp_path: Path):
+    program = compile_bmv2(tmp_path, "fifo", None, ("PF_HARNESS",))
+    code = (
+        "import pathlib, time; from pifolab.p4.switch import Switch\n"
+        f"switch = Switch(pathlib.Path({str(program)!r})); print(switch.pid, flush=True); time.sleep(600)"
+    )
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment) as command:
+        assert command.stdout is not None
+        switch = Path("/proc") / command.stdout.readline().strip()
+        assert switch.is_dir()
+        command.kill()
+    wait_until(lambda: not switch.is_dir(), "simple_switch ends with the command")
+    assert list(temporary.iterdir()) == []
