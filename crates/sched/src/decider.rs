@@ -147,6 +147,11 @@ pub trait Decider {
         false
     }
 
+    /// Whether it keeps accounts of the packets that are stored beside those of the queues, and so has to see every packet.
+    fn keeps_accounts(&self) -> bool {
+        self.uses_flows()
+    }
+
     /// The ranks that `queue` accepts now, as far as the algorithm has a bound for it.
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         let _ = (queue, queues);
@@ -172,6 +177,13 @@ pub trait Decider {
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         let _ = visit;
     }
+
+    /// Goes on with what a decider of the same algorithm remembers, which may have other parameters: the ranks that its
+    /// [`visit_window`](Self::visit_window) shows, and the numbers that its [`visit_state`](Self::visit_state) does. What does
+    /// not fit is left out. Nothing happens where the algorithm does not say how.
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        let _ = (window, state);
+    }
 }
 
 impl<D: Decider + ?Sized> Decider for Box<D> {
@@ -186,6 +198,9 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
     fn uses_flows(&self) -> bool {
         (**self).uses_flows()
     }
+    fn keeps_accounts(&self) -> bool {
+        (**self).keeps_accounts()
+    }
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         (**self).ranks_of(queue, queues)
     }
@@ -197,6 +212,9 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
     }
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         (**self).visit_state(visit);
+    }
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        (**self).resume(window, state);
     }
 }
 

@@ -73,6 +73,12 @@ pub trait Inspect {
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         let _ = visit;
     }
+
+    /// Calls `visit` with the other numbers that a [`Decider`](crate::Decider) remembers, in the order of its own
+    /// [`visit_state`](crate::Decider::visit_state); not at all where there is none.
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        let _ = visit;
+    }
 }
 
 /// The ranks from `lowest` to `highest`, both included, of which the algorithm may know both, one or none.
@@ -139,5 +145,8 @@ impl<S: Inspect + ?Sized> Inspect for Box<S> {
     }
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         (**self).visit_window(visit);
+    }
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        (**self).visit_state(visit);
     }
 }

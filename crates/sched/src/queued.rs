@@ -1,6 +1,6 @@
 //! Joins a decider to queues: a scheduler.
 
-use crate::decider::{Arriving, Decider, FromParams};
+use crate::decider::{Arriving, Decider, Decision, FromParams};
 use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::store::{PriorityQueues, Queues};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, RankInterval, Scheduler};
@@ -129,6 +129,25 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
             None => Dequeued::Empty,
         }
     }
+
+    /// A decider that keeps accounts of its own decides again.
+    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
+        if self.decider.keeps_accounts() {
+            return self.enqueue(packet, now);
+        }
+        let rank = packet.rank();
+        let last = self.queues.rooms().len() - 1;
+        let (wanted, queue) = Decision::queue(last.min(queue as usize)).parts();
+        if self.queues.push_if(wanted, queue, packet.duplicate()) {
+            Enqueued::Admitted { queue: queue as u32, rank }
+        } else {
+            Enqueued::Dropped { packet, reason: DropReason::Full }
+        }
+    }
+
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        self.decider.resume(window, state);
+    }
 }
 
 impl<D: Decider, T: Item, Q: Queues<T>> Inspect for Queued<D, T, Q> {
@@ -174,6 +193,10 @@ impl<D: Decider, T: Item, Q: Queues<T>> Inspect for Queued<D, T, Q> {
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.decider.visit_window(visit);
+    }
+
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.decider.visit_state(visit);
     }
 }
 

@@ -181,6 +181,15 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
     fn forget_flow(&mut self, flow: u32) {
         self.rank_fn.forget_flow(flow);
     }
+
+    /// The packet has its rank.
+    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
+        self.scheduler.take_over(packet, queue, now)
+    }
+
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        self.scheduler.resume(window, state);
+    }
 }
 
 impl<R, S: Inspect> Inspect for Ranked<R, S> {
@@ -219,5 +228,8 @@ impl<R, S: Inspect> Inspect for Ranked<R, S> {
     }
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.scheduler.visit_window(visit);
+    }
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.scheduler.visit_state(visit);
     }
 }

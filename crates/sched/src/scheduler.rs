@@ -2,7 +2,7 @@
 
 use crate::{Dequeued, Enqueued, Hints, Inspect, Item, Packet};
 use alloc::boxed::Box;
-use pifolab_units::Time;
+use pifolab_units::{Rank, Time};
 
 /// Orders packets: takes them in, decides which to keep, and hands them out one by one.
 ///
@@ -44,6 +44,21 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
     fn forget_flow(&mut self, flow: u32) {
         let _ = flow;
     }
+
+    /// Takes over a packet that waits in `queue` of another scheduler of the same name: into the same queue, or the last one if
+    /// there are fewer, without a decision, as long as there is room. Others than [`Queued`](crate::Queued) enqueue it.
+    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
+        let _ = queue;
+        self.enqueue(packet, now)
+    }
+
+    /// Goes on with the window and the state that [`visit_window`](Inspect::visit_window) and
+    /// [`visit_state`](Inspect::visit_state) show of another scheduler of the same name: for one that takes its place with other
+    /// parameters. What does not fit is left out; the packets are not meant. Nothing happens where the algorithm remembers
+    /// nothing, or does not say how.
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        let _ = (window, state);
+    }
 }
 
 impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
@@ -64,5 +79,11 @@ impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
     }
     fn forget_flow(&mut self, flow: u32) {
         (**self).forget_flow(flow);
+    }
+    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
+        (**self).take_over(packet, queue, now)
+    }
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        (**self).resume(window, state);
     }
 }

@@ -114,6 +114,12 @@ impl RankWindow {
         self
     }
 
+    /// An empty window of the same size and shift.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self { raise: self.raise, lower: self.lower, ..Self::new(self.size) }
+    }
+
     /// Ranks held.
     #[inline]
     pub const fn len(&self) -> usize {

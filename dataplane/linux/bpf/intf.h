@@ -76,6 +76,8 @@ struct pf_config {
 	__u64 rate;
 	__u64 burst;
 
+	__u64 flow_timeout_ns; /* LAS and STFQ: a flow that was silent for longer begins anew; 0: none does */
+
 	__u32 root_handle; /* of the qdisc that the program serves: 16 bits of major number above zeros */
 	__u32 spare;
 };
@@ -155,6 +157,12 @@ struct pf_flow {
 };
 
 #define MAX_FLOWS 65536
+
+/* What is remembered of a flow. */
+struct pf_seen {
+	__u64 value; /* LAS: its bytes; STFQ: its finish tag */
+	__u64 last_ns;
+};
 
 /* The key of a prefix: the side and the version of IP stand before the address, so that one trie holds all. */
 struct pf_prefix {

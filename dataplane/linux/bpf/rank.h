@@ -18,8 +18,25 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_FLOWS);
 	__type(key, struct pf_flow);
-	__type(value, __u64);
+	__type(value, struct pf_seen);
 } flows SEC(".maps");
+
+static __always_inline void remember(const struct pf_flow *flow, __u64 value, __u64 now)
+{
+	struct pf_seen seen = {.value = value, .last_ns = now};
+
+	bpf_map_update_elem(&flows, flow, &seen, BPF_ANY);
+}
+
+/* What is remembered of a flow; 0 if nothing, or if it was silent for too long. */
+static __always_inline struct pf_seen *recall(const struct pf_flow *flow, __u64 now)
+{
+	struct pf_seen *seen = bpf_map_lookup_elem(&flows, flow);
+
+	if (seen && config.flow_timeout_ns && now - seen->last_ns > config.flow_timeout_ns)
+		return 0;
+	return seen;
+}
 
 static __always_inline enum pf_kind read_headers(struct __sk_buff *skb, struct headers *headers)
 {
@@ -31,25 +48,26 @@ static __always_inline enum pf_kind read_headers(struct __sk_buff *skb, struct h
 /* Finds the rank of an IP packet; false if it carries none. */
 static __always_inline bool rank_of(struct __sk_buff *skb, __u32 bytes, const struct headers *headers, __u64 *rank)
 {
-	__u64 *seen;
+	struct pf_seen *seen;
 
 	if (config.rank_source == RANK_LAS) {
-		seen = bpf_map_lookup_elem(&flows, &headers->flow);
-		*rank = seen ? *seen : 0;
-		if (seen) {
-			*seen += bytes;
-		} else {
-			__u64 first = bytes;
+		__u64 now = bpf_ktime_get_ns();
 
-			bpf_map_update_elem(&flows, &headers->flow, &first, BPF_ANY);
+		seen = recall(&headers->flow, now);
+		*rank = seen ? seen->value : 0;
+		if (seen) {
+			seen->value += bytes;
+			seen->last_ns = now;
+		} else {
+			remember(&headers->flow, bytes, now);
 		}
 		return true;
 	}
 	if (config.rank_source == RANK_STFQ) {
-		seen = bpf_map_lookup_elem(&flows, &headers->flow);
+		seen = recall(&headers->flow, bpf_ktime_get_ns());
 		*rank = counters.virtual_time;
-		if (seen && *seen > *rank)
-			*rank = *seen;
+		if (seen && seen->value > *rank)
+			*rank = seen->value;
 		return true;
 	}
 	return carried_rank(skb, headers, skb->mark, rank);
@@ -71,9 +89,7 @@ static __always_inline void charge(const struct headers *headers, __u64 rank, __
 		if (!increment)
 			increment = 1;
 	}
-	__u64 finish = rank + increment;
-
-	bpf_map_update_elem(&flows, &headers->flow, &finish, BPF_ANY);
+	remember(&headers->flow, rank + increment, bpf_ktime_get_ns());
 }
 
 #endif

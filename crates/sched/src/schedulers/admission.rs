@@ -177,6 +177,12 @@ impl Estimate {
         let leaving = usize::from(enters_first && self.window.len() == self.size);
         self.window.iter().skip(leaving).for_each(|rank| visit(rank.signed()));
     }
+
+    /// Holds the newest of `ranks`, which come oldest first, in the place of what it held.
+    pub(super) fn resume(&mut self, ranks: &[Rank]) {
+        self.window = self.window.emptied();
+        ranks[ranks.len().saturating_sub(self.size)..].iter().for_each(|rank| self.window.push(*rank));
+    }
 }
 
 /// The test `quantile <= free / total * part / parts / (1 - k)`, without a rounding anywhere: both sides are multiplied

@@ -215,6 +215,10 @@ impl Decider for Aifo {
             delayed.visit_state(visit);
         }
     }
+
+    fn resume(&mut self, window: &[Rank], _state: &[i64]) {
+        self.estimate.resume(window);
+    }
 }
 
 impl Aifo {

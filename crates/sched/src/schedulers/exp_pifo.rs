@@ -209,6 +209,11 @@ impl Decider for ExpPifo {
         visit(self.beta.into());
         visit(self.counter as i64);
     }
+
+    fn resume(&mut self, _window: &[Rank], state: &[i64]) {
+        let [beta, counter] = *state else { return };
+        (self.beta, self.counter) = (beta as u32, counter as u64);
+    }
 }
 
 impl ExpPifo {

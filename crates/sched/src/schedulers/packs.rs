@@ -285,6 +285,10 @@ impl Decider for Packs {
         }
     }
 
+    fn keeps_accounts(&self) -> bool {
+        self.plain.is_some()
+    }
+
     /// With the geometric map the largest rank, up to the highest seen, whose quantile belongs to `queue` or one before it; else
     /// equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
     /// passes the test of `queue`; -1 if none does.
@@ -322,6 +326,11 @@ impl Decider for Packs {
         if let Some(delayed) = &self.delayed {
             delayed.visit_state(visit);
         }
+    }
+
+    fn resume(&mut self, window: &[Rank], _state: &[i64]) {
+        self.estimate.resume(window);
+        self.highest = window.iter().copied().fold(self.highest, Rank::max);
     }
 }
 

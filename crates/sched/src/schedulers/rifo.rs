@@ -200,6 +200,18 @@ impl Decider for Rifo {
             delayed.visit_state(visit);
         }
     }
+
+    /// A counter beyond a shorter tracking range ends it with the next packet.
+    fn resume(&mut self, _window: &[Rank], state: &[i64]) {
+        let [min, max, counter, ..] = *state else { return };
+        let counter = (counter as u64).min(self.tracking_range);
+        if let Some(published) = &mut self.published {
+            (published.min, published.max, published.counter) =
+                (min as i32, max as i32, counter.min(published.tracking_range - 1));
+        } else {
+            (self.min, self.max, self.counter) = (min as u64, max as u64, counter);
+        }
+    }
 }
 
 impl Rifo {

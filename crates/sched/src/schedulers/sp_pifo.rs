@@ -27,6 +27,7 @@ use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::store::Bounds;
 use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
+use pifolab_units::Rank;
 
 choices! {
     /// By how much the bounds of the lower-priority queues fall after an inversion in queue 1.
@@ -198,6 +199,14 @@ impl Decider for SpPifo {
     /// The bounds.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         self.bounds.as_slice().iter().copied().for_each(visit);
+    }
+
+    /// Further queues begin with the bound of the last one.
+    fn resume(&mut self, _window: &[Rank], state: &[i64]) {
+        let Some(last) = state.last() else { return };
+        for (queue, bound) in self.bounds.as_mut_slice().iter_mut().enumerate() {
+            *bound = (*state.get(queue).unwrap_or(last)).max(self.floor);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::rank::RankOptions;
 use crate::rank::table::{self, Values, Watched};
 use crate::switch::choice::{SchedulerOptions, params};
 use crate::switch::parameters::ParameterFile;
+use crate::switch::{FLOW_TIMEOUT_S, span};
 use crate::{Error, Result, say};
 use nix::fcntl::{FcntlArg, OFlag};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -32,7 +33,7 @@ pub struct Args {
     /// Link rate that the interface is held to: the queues build up here and nowhere else
     #[arg(long, value_name = "MBPS")]
     rate_mbps: f64,
-    /// fifo, sp-pifo, aifo, packs, rifo or exp-pifo
+    /// A scheduler that has a program of the kind that --qdisc says; another name is answered with those that have one
     #[arg(long, value_name = "NAME")]
     scheduler: String,
     /// Rank of a packet: dscp, payload:OFFSET:WIDTH (bytes of the UDP or TCP payload), vlan, mpls, mark, table, las or stfq
@@ -43,6 +44,9 @@ pub struct Args {
     /// With --rank stfq: a file of flows and prefixes with their weights; read again whenever it changes
     #[arg(long, value_name = "FILE")]
     flow_weights: Option<PathBuf>,
+    /// With --rank las or stfq: a flow that was silent for longer begins anew (0: none does)
+    #[arg(long, value_name = "SECONDS", default_value_t = FLOW_TIMEOUT_S)]
+    flow_timeout_s: f64,
     /// What holds the queues: htb, with the program as its filter, or bpf, a qdisc of our own (pifo and sp-pifo)
     #[arg(long, value_enum, default_value = "htb")]
     qdisc: Qdisc,
@@ -207,7 +211,8 @@ impl Args {
         let (options, rate_bps) = self.options()?;
         let occupancy = self.occupancy_from.unwrap_or_else(best_occupancy);
         let settings = Settings::new(&self.scheduler, params(info, options.written()), self.rank, occupancy)?;
-        Ok((settings.with_ranks(self.rank, &self.rank_options, self.flow_weights.as_deref())?, rate_bps))
+        let settings = settings.with_ranks(self.rank, &self.rank_options, self.flow_weights.as_deref())?;
+        Ok((settings.with_flow_timeout(span("flow-timeout-s", self.flow_timeout_s)?), rate_bps))
     }
 
     fn wanted(&self) -> Result<Wanted> {
@@ -269,6 +274,13 @@ pub fn run(args: Args) -> Result<()> {
     }
     ends.thread_block().trying(|| "blocking signals".to_owned())?;
     let mut plane = wanted.up()?;
+    if args.qdisc == Qdisc::Htb && args.occupancy_from.is_none() && best_occupancy() == Occupancy::Clock {
+        say(&format!(
+            "{}: the kernel's queues cannot be read (pifolab doctor says why): what they hold is reckoned from the link rate \
+             (--occupancy-from clock says so without this line)",
+            args.dev
+        ));
+    }
     plane.look_at_offloads(args.offloads_off)?;
     let mut out = std::io::stdout();
     let said = writeln!(

@@ -102,6 +102,8 @@ shared! {
         rate: u64,
         /// Bytes that HTB lets ahead.
         burst: u64,
+        /// LAS and STFQ: a flow that was silent for longer begins anew; 0: none does.
+        flow_timeout_ns: u64,
         /// Handle of the root qdisc that the program serves.
         root_handle: u32,
         /// No meaning.

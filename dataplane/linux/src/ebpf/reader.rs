@@ -4,7 +4,7 @@ use super::intf::{MAX_QUEUES, Shared};
 use crate::{Error, Result};
 use pifolab_params::FromValue;
 use pifolab_sched::Capacity;
-use pifolab_sched::params::{self, Args, Info, Param};
+use pifolab_sched::params::{self, Args, Info, Param, ParamError};
 use std::fmt;
 
 /// The queues, in numbers.
@@ -82,9 +82,19 @@ impl Reader {
         Ok(Queues { count, total, in_bytes })
     }
 
-    /// What [`buffer`](Self::buffer) or [`queues`](Self::queues) read.
-    pub(super) fn into_capacities(self) -> Vec<Capacity> {
-        self.capacities
+    /// What [`buffer`](Self::buffer) or [`queues`](Self::queues) read, once all that was written has been.
+    ///
+    /// # Errors
+    /// A parameter that the library knows and the program did not ask for.
+    pub(super) fn into_capacities(self) -> Result<Vec<Capacity>> {
+        let Self { info, args, capacities } = self;
+        args.finish(info.params).map_err(|error| {
+            let ParamError { owner, key, .. } = error;
+            Error::Unsupported(format!(
+                "{owner}: the eBPF program does not have the parameter {key}: leave it at its default"
+            ))
+        })?;
+        Ok(capacities)
     }
 
     /// Refuses `occupancy_delay_packets`: the program runs where packets are queued and always knows the lengths of now.

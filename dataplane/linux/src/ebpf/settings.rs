@@ -12,7 +12,7 @@ use crate::{Error, Result};
 use pifolab_registry::find_scheduler;
 use pifolab_sched::Capacity;
 use pifolab_sched::params::Args;
-use pifolab_units::Rank;
+use pifolab_units::{Rank, Span};
 use std::fmt;
 use std::path::Path;
 
@@ -75,7 +75,7 @@ impl Settings {
         (entry.build)(args.clone()).map_err(wrong)?;
         let mut reader = Reader::new(entry.info, args);
         let memory = program.read(&mut reader)?;
-        let capacities = reader.into_capacities();
+        let capacities = reader.into_capacities()?;
         let mut settings = Self { program, config: Config::zeroed(), capacities, memory, flow_table: None };
         settings.set_capacities();
         settings.set_rank(rank);
@@ -141,6 +141,13 @@ impl Settings {
         }
         self.set_without_rank(rank, options);
         Ok(self)
+    }
+
+    /// The same, whose flows begin anew if they were silent for longer than `timeout`; none does with 0.
+    #[must_use]
+    pub const fn with_flow_timeout(mut self, timeout: Span) -> Self {
+        self.config.flow_timeout_ns = timeout.as_ns();
+        self
     }
 
     /// Whether ranks are computed per flow.

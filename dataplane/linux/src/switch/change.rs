@@ -1,16 +1,15 @@
 //! Other parameters while the switch runs: another scheduler of the same kind takes over the frames of the one before.
 
 use super::arena::Slot;
-use super::choice::{SchedulerOptions, params};
+use super::choice::{SchedulerOptions, build_scheduler};
 use super::chosen::Chosen;
 use super::parameters::ParameterFile;
 use super::port::Port;
 use crate::rank::table::Watched;
 use crate::{Error, Result, say};
-use pifolab_registry::{BoxedScheduler, find_scheduler};
-use pifolab_sched::params::Value;
+use pifolab_registry::BoxedScheduler;
 use pifolab_sched::{Dequeued, Enqueued, Inspect, Packet, Scheduler};
-use pifolab_units::{Rank, Rate, Time};
+use pifolab_units::{Rate, Time};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,21 +18,22 @@ use std::time::Duration;
 
 /// How soon a change of the file is seen.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// The parameter by which a window begins with ranks.
-const START_WINDOW: &str = "start_window";
-const WINDOW: &str = "window";
 
 impl Port<Chosen> {
-    /// Goes on with `scheduler`, which takes over the frames that wait, in the order in which they would have left. What it has
-    /// no room for is lost and counted. What the rank function remembers of flows stays.
+    /// Goes on with `scheduler`, which takes over the frames that wait, each in its queue where there are several, and the window,
+    /// bounds and registers of the one before. What it has no room for is lost and counted. What the rank function remembers
+    /// of flows stays.
     pub fn change_scheduler(&mut self, scheduler: BoxedScheduler, now: Time) {
         self.advance(now);
         self.make_room_for(scheduler.capacity(), scheduler.queues());
+        let (mut window, mut state) = (Vec::new(), Vec::new());
+        self.scheduler().visit_window(&mut |rank| window.push(rank));
+        self.scheduler().visit_state(&mut |number| state.push(number));
         let mut old = std::mem::replace(self.scheduler_mut().inner_mut(), scheduler);
         let mut at = now;
         loop {
             match old.dequeue(at) {
-                Dequeued::Packet { packet, .. } => match self.scheduler_mut().inner_mut().enqueue(packet, now) {
+                Dequeued::Packet { packet, queue } => match self.scheduler_mut().take_over(packet, queue, now) {
                     Enqueued::Admitted { .. } => {}
                     Enqueued::Evicted { victims, .. } => victims.iter().for_each(|victim| self.lose(victim)),
                     Enqueued::Dropped { packet, .. } => self.lose(&packet),
@@ -43,6 +43,8 @@ impl Port<Chosen> {
                 Dequeued::NotBefore(_) | Dequeued::Empty => break,
             }
         }
+        // The frames that were moved are no arrivals.
+        self.scheduler_mut().resume(&window, &state);
     }
 
     fn lose(&mut self, packet: &Packet) {
@@ -81,7 +83,7 @@ impl Followed {
                 }
                 let read = ParameterFile::read(&path).and_then(|file| {
                     link_rate(&file)?;
-                    build(&name, &file.over(&own), Vec::new()).map(|_| file)
+                    build_scheduler(&name, &file.over(&own)).map(|_| file)
                 });
                 match read {
                     Ok(file) => {
@@ -103,9 +105,7 @@ impl Followed {
         }
         let file = self.latest.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         let Some(file) = file else { return };
-        let mut window = Vec::new();
-        port.scheduler().visit_window(&mut |rank| window.push(rank));
-        match build(&self.scheduler, &file.over(&self.options), window) {
+        match build_scheduler(&self.scheduler, &file.over(&self.options)) {
             Ok(scheduler) => {
                 port.change_scheduler(scheduler, now);
                 if let Ok(Some(rate)) = link_rate(&file) {
@@ -128,32 +128,16 @@ pub(super) fn link_rate(file: &ParameterFile) -> Result<Option<Rate>> {
     file.rate_mbps.map(bps).transpose()
 }
 
-/// Builds a scheduler whose window, if it has one, begins with the newest of `ranks`, which are in the order of their arrival.
-fn build(name: &str, options: &SchedulerOptions, ranks: Vec<Rank>) -> Result<BoxedScheduler> {
-    let wrong = |error: pifolab_sched::params::ParamError| Error::Usage(error.to_string());
-    let entry = find_scheduler(name).map_err(Error::Usage)?;
-    let mut args = params(entry.info, options.written());
-    let row = |name: &str| entry.info.params.iter().find(|param| param.name == name);
-    if let (Some(_), Some(window)) = (row(START_WINDOW).filter(|_| !options.contains(START_WINDOW)), row(WINDOW)) {
-        let slots: u64 = args.clone().given(window).map_err(wrong)?;
-        let newest = &ranks[ranks.len().saturating_sub(slots as usize)..];
-        if !newest.is_empty() {
-            let list = newest.iter().map(|rank| Value::Integer(rank.get().into())).collect();
-            args.set(START_WINDOW, Value::List(list));
-        }
-    }
-    (entry.build)(args).map_err(wrong)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rank::{RankSource, WHOLE};
+    use crate::switch::choice::params;
     use crate::switch::frame::udp_frame;
     use crate::switch::port::{Frame, PortConfig};
     use crate::switch::rank::RankReader;
     use pifolab_sched::Ranked;
-    use pifolab_units::{Bytes, Span};
+    use pifolab_units::{Bytes, Rank, Span};
 
     fn options(pairs: &[(&str, &str)]) -> SchedulerOptions {
         let mut options = SchedulerOptions::default();
@@ -161,8 +145,12 @@ mod tests {
         options
     }
 
+    fn build(scheduler: &str, pairs: &[(&str, &str)]) -> BoxedScheduler {
+        build_scheduler(scheduler, &options(pairs)).expect("valid")
+    }
+
     fn port(scheduler: &str, pairs: &[(&str, &str)]) -> Port<Chosen> {
-        let scheduler = build(scheduler, &options(pairs), Vec::new()).expect("valid");
+        let scheduler = build(scheduler, pairs);
         let config = PortConfig {
             rank: RankReader::new(Some(RankSource::Dscp), Rank::from(63)),
             not_ip_share: WHOLE / 20,
@@ -196,16 +184,61 @@ mod tests {
             offer(&mut port, 1..=20);
             let (held, before) = (port.scheduler().len(), window(&port));
             assert!(held > 5 && before.len() == 20, "{name}: {held} {before:?}");
-            let larger = build(
-                name,
-                &options(&[("window", "50"), capacity]),
-                window(&port).into_iter().map(|rank| Rank::new(rank).expect("a rank")).collect(),
-            );
-            port.change_scheduler(larger.expect("valid"), Time::ZERO);
+            for slots in ["20", "50", "8"] {
+                port.change_scheduler(build(name, &[("window", slots), ("k", "0.3"), capacity]), Time::ZERO);
+                let kept = before.len().min(slots.parse().expect("a number"));
+                assert_eq!(window(&port), before[before.len() - kept..], "{name}, {slots} slots");
+            }
             assert_eq!(port.scheduler().len(), held, "{name}: frames were lost");
-            assert_eq!(window(&port)[..20], before[..], "{name}");
             assert!(port.counters().balance(held as u64), "{name}: {:?}", port.counters());
         }
+    }
+
+    fn state(port: &Port<Chosen>) -> Vec<i64> {
+        let mut numbers = Vec::new();
+        port.scheduler().visit_state(&mut |number| numbers.push(number));
+        numbers
+    }
+
+    #[test]
+    fn bounds_and_registers_stay_when_parameters_change() {
+        let ranks = || (1..=40u16).map(|place| (place * 37 % 61) as u8);
+        // SP-PIFO: bounds stay, further queues begin with that of the last.
+        let mut sp_pifo = port("sp-pifo", &[("queues", "4")]);
+        offer(&mut sp_pifo, ranks());
+        let before = state(&sp_pifo);
+        let lengths = |port: &Port<Chosen>| (0..4).map(|queue| port.scheduler().queue_len(queue)).collect::<Vec<_>>();
+        let held = lengths(&sp_pifo);
+        assert!(before.len() == 4 && before.iter().any(|bound| *bound > 0), "{before:?}");
+        sp_pifo.change_scheduler(build("sp-pifo", &[("queues", "4"), ("on_full", "update")]), Time::ZERO);
+        assert_eq!((state(&sp_pifo), lengths(&sp_pifo)), (before.clone(), held.clone()));
+        sp_pifo.change_scheduler(build("sp-pifo", &[("queues", "6")]), Time::ZERO);
+        assert_eq!(state(&sp_pifo), [&before[..], &[before[3]; 2]].concat());
+        sp_pifo.change_scheduler(build("sp-pifo", &[("queues", "2")]), Time::ZERO);
+        assert_eq!(state(&sp_pifo), before[..2]);
+        assert_eq!(lengths(&sp_pifo)[0], held[0]);
+        // RIFO: Min, Max and the counter.
+        for mode in ["alg1", "pow2", "netbench"] {
+            let mut rifo = port("rifo", &[("mode", mode), ("tracking_range_packets", "100")]);
+            offer(&mut rifo, ranks());
+            let before = state(&rifo);
+            assert!(before[1] > before[0] && before[2] >= 39, "{mode}: {before:?}");
+            rifo.change_scheduler(build("rifo", &[("mode", mode), ("k", "0.3")]), Time::ZERO);
+            assert_eq!(state(&rifo), before, "{mode}");
+            // A shorter range than what the counter has reached ends, and begins anew.
+            rifo.change_scheduler(build("rifo", &[("mode", mode), ("tracking_range_packets", "10")]), Time::ZERO);
+            offer(&mut rifo, [30, 30]);
+            assert!(state(&rifo)[2] <= 10, "{mode}: {:?}", state(&rifo));
+            offer(&mut rifo, [31; 8]);
+            assert!(state(&rifo)[0] >= 30, "{mode}: {:?}", state(&rifo));
+        }
+        // Exp-PIFO: beta and the counter.
+        let mut exp_pifo = port("exp-pifo", &[]);
+        offer(&mut exp_pifo, ranks());
+        let before = state(&exp_pifo);
+        assert_eq!(before, [5, 40]);
+        exp_pifo.change_scheduler(build("exp-pifo", &[("window_packets", "60")]), Time::ZERO);
+        assert_eq!(state(&exp_pifo), before);
     }
 
     #[test]
@@ -213,17 +246,11 @@ mod tests {
         let mut port = port("pifo", &[("capacity_packets", "10")]);
         offer(&mut port, (0..11).rev());
         assert_eq!(port.scheduler().len(), 10);
-        port.change_scheduler(
-            build("pifo", &options(&[("capacity_packets", "4")]), Vec::new()).expect("valid"),
-            Time::ZERO,
-        );
+        port.change_scheduler(build("pifo", &[("capacity_packets", "4")]), Time::ZERO);
         assert_eq!((port.scheduler().len(), port.counters().lost_at_change.packets), (4, 6));
         assert!(port.counters().balance(4), "{:?}", port.counters());
         // More than there was memory for.
-        port.change_scheduler(
-            build("pifo", &options(&[("capacity_packets", "2000")]), Vec::new()).expect("valid"),
-            Time::ZERO,
-        );
+        port.change_scheduler(build("pifo", &[("capacity_packets", "2000")]), Time::ZERO);
         offer(&mut port, std::iter::repeat_n(9, 2500));
         assert_eq!((port.scheduler().len(), port.counters().no_slot.packets), (2000, 0));
         port.change_rate(Rate::from_gbps(1));
@@ -245,7 +272,7 @@ mod tests {
     fn a_rank_function_remembers_its_flows_when_parameters_change() {
         let las = pifolab_registry::find_rank("las").expect("it is there");
         let las = (las.build)(params(las.info, &[])).expect("valid");
-        let pifo = || build("pifo", &SchedulerOptions::default(), Vec::new()).expect("valid");
+        let pifo = || build("pifo", &[]);
         let mut port = Port::new(Chosen::Ranked(Ranked::new(las, pifo())), port("pifo", &[]).into_config());
         let rank_of = |port: &mut Port<Chosen>| match port.offer(Frame::whole(&udp_frame(0, 7, &[0; 83])), Time::ZERO) {
             Some(Enqueued::Admitted { rank, .. }) => rank.get(),

@@ -51,6 +51,9 @@ impl Inspect for Chosen {
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.inner().visit_window(visit);
     }
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.inner().visit_state(visit);
+    }
 }
 
 impl Scheduler for Chosen {
@@ -76,5 +79,11 @@ impl Scheduler for Chosen {
             Self::Plain(scheduler) => scheduler.forget_flow(flow),
             Self::Ranked(ranked) => Scheduler::<Packet>::forget_flow(ranked, flow),
         }
+    }
+    fn take_over(&mut self, packet: Packet, queue: u32, now: Time) -> Enqueued {
+        self.inner_mut().take_over(packet, queue, now)
+    }
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        self.inner_mut().resume(window, state);
     }
 }

@@ -47,7 +47,7 @@ use std::time::Duration;
 /// Flows that get a number of their own; see [`flows::FlowTable`].
 const FLOWS: u32 = 65_536;
 /// How long a flow may be silent: longer than the time-outs of transport protocols, and of most firewalls.
-const FLOW_TIMEOUT_S: f64 = 300.0;
+pub(crate) const FLOW_TIMEOUT_S: f64 = 300.0;
 
 /// The arguments of `pifolab-dataplane switch`.
 #[derive(clap::Args, Debug)]
@@ -226,7 +226,7 @@ fn print(snapshot: &Snapshot) {
     }
 }
 
-fn span(key: &str, seconds: f64) -> Result<Span> {
+pub(crate) fn span(key: &str, seconds: f64) -> Result<Span> {
     if (0.0..=1e6).contains(&seconds) {
         return Ok(Span::from_us((seconds * 1e6).round() as u64));
     }

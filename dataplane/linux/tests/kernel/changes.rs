@@ -195,13 +195,38 @@ fn bounds_of_sp_pifo_stay_and_what_takes_a_new_start_is_refused_and_changes_noth
 }
 
 #[test]
+fn the_range_of_rifo_stays_and_ends_where_a_shorter_one_does() {
+    if !can_run("the_range_of_rifo_stays_and_ends_where_a_shorter_one_does") {
+        return;
+    }
+    let _lab = Lab::new();
+    let mut plane = up("rifo", "tracking_range_packets=100 k=0.9");
+    let range = |plane: &Plane| plane.snapshot().expect("a snapshot").registers.value["range"].clone();
+    send(20..60);
+    let before = range(&plane);
+    assert_eq!((&before["min"], &before["max"]), (&20.into(), &59.into()));
+    plane.change(settings("rifo", "tracking_range_packets=200 k=0.8"), None).expect("it can be changed");
+    assert_eq!(range(&plane), before);
+    // The counter is beyond the new range: it begins anew with the next packet.
+    plane.change(settings("rifo", "tracking_range_packets=10 k=0.8"), None).expect("it can be changed");
+    send(30..34);
+    let after = range(&plane);
+    assert!(after["min"] == 30 && after["max"] == 33 && after["counter"].as_u64() <= Some(10), "{after}");
+}
+
+#[test]
 fn a_running_switch_follows_its_file_of_parameters() {
     if !can_run("a_running_switch_follows_its_file_of_parameters") {
         return;
     }
     let _lab = Lab::new();
     let path = std::env::temp_dir().join(format!("pifolab-parameters-{}.txt", std::process::id()));
-    let write = |text: &str| std::fs::write(&path, text).expect("a file");
+    // As the page says: a file that is renamed is never read in part.
+    let write = |text: &str| {
+        let beside = path.with_extension("new");
+        std::fs::write(&beside, text).expect("a file");
+        std::fs::rename(&beside, &path).expect("in the same folder");
+    };
     write("queues = 3\n");
     let line = format!(
         "switch --in v0 --out v1 --scheduler sp-pifo --queues 8 --interval-s 0.05 --parameters {}",
@@ -214,6 +239,7 @@ fn a_running_switch_follows_its_file_of_parameters() {
         .spawn()
         .expect("the program starts");
     let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let mut errors = BufReader::new(child.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
     // A line comes every 50 ms.
     let mut wait_for_queues = |queues: usize| {
         let found = lines.by_ref().take(2_000).any(|line| {
@@ -226,14 +252,20 @@ fn a_running_switch_follows_its_file_of_parameters() {
     write("queues = 5\nrate_mbps = 7\n");
     wait_for_queues(5);
     write("queues = 0\n");
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    let mut said: Vec<String> = Vec::new();
+    loop {
+        said.push(errors.next().expect("it says what is wrong"));
+        if said[said.len() - 1].contains("queues = 0") {
+            break;
+        }
+    }
     write("queues = 12\n");
     wait_for_queues(12);
     child.kill().expect("SIGKILL");
-    let output = child.wait_with_output().expect("its output");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("queues = 0") && said.contains("the parameters stay as they were"), "{said}");
-    assert_eq!(said.lines().count(), 3, "{said}");
+    child.wait().expect("it ends");
+    said.extend(errors);
+    assert!(said[1].contains("queues = 0") && said[1].contains("the parameters stay as they were"), "{said:?}");
+    assert_eq!(said.len(), 3, "{said:?}");
     // A file that is wrong from the beginning is refused.
     write("queues\n");
     let (status, text) = run(&line);

@@ -16,21 +16,21 @@ const SOURCES: &[&str] =
 
 /// What becomes of a frame: a rank, or a place in front of ranked packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Reading {
+pub enum Reading {
     Rank(u64),
     Neighbour,
     Other,
 }
 
 /// One rank source in both data planes.
-struct Both {
+pub struct Both {
     name: &'static str,
     kernel: Loaded,
     switch: RankReader,
 }
 
 impl Both {
-    fn new(name: &'static str, options: &RankOptions) -> Self {
+    pub fn new(name: &'static str, options: &RankOptions) -> Self {
         let source: RankSource = name.parse().expect("a source");
         let args = arguments("fifo", "capacity_packets=10");
         let settings = Settings::new("fifo", args, source, Occupancy::Harness).expect("valid");
@@ -48,7 +48,7 @@ impl Both {
         Self { name, kernel: Loaded::load(settings).expect("it loads"), switch }
     }
 
-    fn in_kernel(&self, frame: &[u8]) -> Reading {
+    pub fn in_kernel(&self, frame: &[u8]) -> Reading {
         let decision = self.kernel.test(frame, frame.len() as u32).expect("a decision");
         match decision.queue {
             NEIGHBOUR => Reading::Neighbour,
@@ -57,7 +57,7 @@ impl Both {
         }
     }
 
-    fn in_switch(&mut self, frame: &[u8]) -> Reading {
+    pub fn in_switch(&mut self, frame: &[u8]) -> Reading {
         match parse(frame, self.switch.reads_labels()) {
             Kind::Ip(headers) => {
                 let rank = self.switch.read(frame, &headers).unwrap_or(self.switch.missing);

@@ -5,6 +5,7 @@
 #![cfg(feature = "ebpf")]
 
 mod changes;
+mod composed;
 mod decisions;
 mod frames;
 mod life;

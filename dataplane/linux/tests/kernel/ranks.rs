@@ -6,6 +6,7 @@ use pifolab_dataplane::ebpf::programs::sp_pifo::Bounds;
 use pifolab_dataplane::ebpf::{Loaded, Occupancy, RankSource, Settings};
 use pifolab_dataplane::rank::RankOptions;
 use pifolab_dataplane::rank::table::{Table, Values};
+use pifolab_units::Span;
 
 struct Probe(Loaded);
 
@@ -83,6 +84,27 @@ fn las_counts_the_bytes_of_each_flow_and_stfq_its_finish_tags() {
     let stfq = Probe::new(RankSource::Stfq);
     let ranks = [(one, 100), (one, 200), (two, 60), (one, 70)].map(|(frame, bytes)| stfq.rank_of(&frame, bytes));
     assert_eq!(ranks, [0, 100 * 1024, 0, 300 * 1024]);
+}
+
+#[test]
+fn a_flow_that_was_silent_for_longer_than_the_time_out_begins_anew_in_ebpf() {
+    if !can_run("a_flow_that_was_silent_for_longer_than_the_time_out_begins_anew_in_ebpf") {
+        return;
+    }
+    let (one, two) = (of_flow(1, frame(0, 0)), of_flow(2, frame(0, 0)));
+    // Every flow is silent for longer than a nanosecond, none for longer than an hour; 0 is no time-out at all.
+    for (timeout, las, stfq) in [
+        (Span::from_ns(1), [0, 0, 0, 0], [0, 0, 0, 0]),
+        (Span::from_us(3_600_000_000), [0, 100, 0, 300], [0, 102_400, 0, 307_200]),
+        (Span::ZERO, [0, 100, 0, 300], [0, 102_400, 0, 307_200]),
+    ] {
+        for (source, expected) in [(RankSource::Las, las), (RankSource::Stfq, stfq)] {
+            let probe = Probe(Loaded::load(settings(source).with_flow_timeout(timeout)).expect("it loads"));
+            let ranks =
+                [(one, 100), (one, 200), (two, 60), (one, 70)].map(|(frame, bytes)| probe.rank_of(&frame, bytes));
+            assert_eq!(ranks, expected, "{source}, {timeout:?}");
+        }
+    }
 }
 
 /// A table in a file that ends with the test.

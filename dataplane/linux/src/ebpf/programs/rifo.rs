@@ -2,8 +2,9 @@
 
 use super::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, object};
 use crate::Result;
-use crate::ebpf::intf::shared;
+use crate::ebpf::intf::{Shared, shared};
 use crate::ebpf::reader::{Memory, Reader};
+use crate::ebpf::settings::Settings;
 use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
 use pifolab_params::Choice;
 use pifolab_sched::params::{FromArgs, Info};
@@ -72,6 +73,9 @@ impl Program for Rifo {
         let (numerator, denominator) = (u128::from(k.numerator()), u128::from(k.denominator()));
         let sheltered = (denominator - numerator) * total;
         let mode: RifoMode = reader.given("mode")?;
+        if mode == RifoMode::Netbench {
+            return Err(reader.unsupported("floating-point arithmetic: mode = alg1, eq3 and pow2 are what it does"));
+        }
         let exact = if mode == RifoMode::Eq3 { u64::try_from(sheltered) } else { Ok(0) };
         let exact = exact.map_err(|_| {
             reader.unsupported(format!("arithmetic beyond 64 bits: capacity x {denominator} is too large"))
@@ -98,6 +102,13 @@ impl Program for Rifo {
             .section(STATE, &Range { min: u64::MAX, max: 0, counter: 0 });
         // The products; exponents are found by comparison instead of a ternary match.
         Ok(if mode == RifoMode::Pow2 { memory.table_bytes(size_of::<Products>() as u64) } else { memory })
+    }
+
+    /// A counter beyond a shorter tracking range ends it with the next packet.
+    fn carry(&self, old: &dyn Maps, new: &Settings) -> Result<Option<Vec<u8>>> {
+        let mut state: Range = old.get(STATE)?;
+        state.counter = state.counter.min(new.memory.get::<Frozen>(PARAMETERS)?.tracking_range);
+        Ok(Some(state.bytes().to_vec()))
     }
 
     fn registers(&self, maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
