@@ -34,6 +34,9 @@ impl Program for Packs {
     }
 
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
+        if reader.given::<String>("map")? != "occupancy" {
+            return Err(reader.unsupported("map but that of Algorithm 1: map = occupancy is what it does"));
+        }
         let queues = reader.queues()?;
         let k: Ratio = reader.given("k")?;
         let global = reader.given::<Occupancy>("occupancy")? == Occupancy::Global;
