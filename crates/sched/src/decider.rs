@@ -35,31 +35,45 @@ pub struct Decision {
     refused: bool,
     /// Why it is not stored, unless it is wanted.
     refusal: DropReason,
+    /// The queue is known to have room.
+    has_room: bool,
 }
 
 impl Decision {
     /// The packet shall be stored in this queue.
     #[inline(always)]
     pub const fn queue(queue: usize) -> Self {
-        Self { queue: queue as u32, wanted: true, refused: false, refusal: DropReason::Full }
+        Self { queue: queue as u32, wanted: true, refused: false, refusal: DropReason::Full, has_room: false }
+    }
+
+    /// As [`queue`](Self::queue), by a decider that has seen that the queue has room: nobody looks again.
+    #[inline(always)]
+    pub(crate) const fn queue_with_room(queue: usize) -> Self {
+        Self { has_room: true, ..Self::queue(queue) }
     }
 
     /// The packet is refused, which a branch may depend on: it is seldom or in a pattern that a processor learns.
     #[inline(always)]
     pub const fn refuse(reason: DropReason) -> Self {
-        Self { queue: 0, wanted: false, refused: true, refusal: reason }
+        Self { queue: 0, wanted: false, refused: true, refusal: reason, has_room: false }
     }
 
     /// The packet shall be stored in this queue if it passes a test whose outcome nothing could foresee.
     #[inline(always)]
     pub fn queue_if(passes: bool, queue: usize, reason: DropReason) -> Self {
-        Self { queue: queue as u32, wanted: unforeseen(passes), refused: false, refusal: reason }
+        Self { queue: queue as u32, wanted: unforeseen(passes), refused: false, refusal: reason, has_room: false }
     }
 
     /// Whether the packet is refused by a branch.
     #[inline(always)]
     pub(crate) const fn is_refused(self) -> bool {
         self.refused
+    }
+
+    /// Whether the queue is known to have room.
+    #[inline(always)]
+    pub(crate) const fn has_room(self) -> bool {
+        self.has_room
     }
 
     /// Otherwise, whether it shall be stored, and in which queue.
@@ -87,7 +101,7 @@ impl Decision {
 /// The same truth, of which the compiler knows nothing: it would let a branch of the test go on into what is stored, and half of
 /// these branches are foreseen wrongly.
 #[inline(always)]
-fn unforeseen(truth: bool) -> bool {
+pub(crate) fn unforeseen(truth: bool) -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let mut known = u32::from(truth);
@@ -142,6 +156,13 @@ pub trait Decider {
         first
     }
 
+    /// Whether [`serve`](Self::serve) does nothing but name the first queue. Then it need not be called, and a packet that
+    /// finds nothing waiting need not be counted in and out.
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        false
+    }
+
     /// Whether decisions depend on the flow of a packet.
     fn uses_flows(&self) -> bool {
         false
@@ -194,6 +215,10 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
     #[inline(always)]
     fn serve(&mut self, first: usize, queues: &[Room]) -> usize {
         (**self).serve(first, queues)
+    }
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        (**self).serves_by_priority()
     }
     fn uses_flows(&self) -> bool {
         (**self).uses_flows()

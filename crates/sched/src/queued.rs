@@ -68,7 +68,10 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
     pub fn offer(&mut self, arriving: Arriving, item: &T) -> Result<usize, DropReason> {
         let decision = self.decider.decide(arriving, self.queues.rooms());
         let (wanted, queue) = decision.parts();
-        if !decision.is_refused() && self.queues.push_if(wanted, queue, item.duplicate()) {
+        if decision.has_room() {
+            self.queues.push_fitting(queue, item.duplicate());
+            Ok(queue)
+        } else if !decision.is_refused() && self.queues.push_if(wanted, queue, item.duplicate()) {
             Ok(queue)
         } else {
             Err(decision.reason())
@@ -85,9 +88,13 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
         debug_assert!(self.queues.first().is_none(), "only what finds nothing waiting goes past the queues");
         let Self { queues, decider, .. } = self;
         let queue = decider.decide(arriving, queues.rooms()).get()?;
-        let passed = queues.pass(queue, arriving.size, |rooms| {
-            decider.serve(queue, rooms);
-        });
+        let passed = if decider.serves_by_priority() {
+            queues.rooms().get(queue).is_some_and(|room| room.fits(arriving.size))
+        } else {
+            queues.pass(queue, arriving.size, |rooms| {
+                decider.serve(queue, rooms);
+            })
+        };
         if passed { Ok(()) } else { Err(DropReason::Full) }
     }
 
@@ -96,6 +103,7 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
     pub fn pop(&mut self) -> Option<(T, usize)> {
         let first = self.queues.first()?;
         let queue = self.decider.serve(first, self.queues.rooms());
+        debug_assert!(queue == first || !self.decider.serves_by_priority(), "it serves another queue than it says");
         self.queues.pop_from(queue).map(|item| (item, queue))
     }
 
@@ -115,6 +123,10 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
             return Enqueued::Dropped { packet, reason: decision.reason() };
         }
         let (wanted, queue) = decision.parts();
+        if decision.has_room() {
+            self.queues.push_fitting(queue, packet);
+            return Enqueued::Admitted { queue: queue as u32, rank };
+        }
         if self.queues.push_if(wanted, queue, packet.duplicate()) {
             Enqueued::Admitted { queue: queue as u32, rank }
         } else {

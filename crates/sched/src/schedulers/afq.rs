@@ -129,10 +129,11 @@ impl Decider for Afq {
         let bid = self.bid(packet.flow, packet.size);
         let Some(queue) = self.queue_of(bid) else { return Decision::refuse(DropReason::Admission) };
         // The bid of a packet that finds its queue full is forgotten.
-        if queues[queue].fits(packet.size) {
-            self.bids.record(packet.flow, bid);
+        if !queues[queue].fits(packet.size) {
+            return Decision::queue(queue);
         }
-        Decision::queue(queue)
+        self.bids.record(packet.flow, bid);
+        Decision::queue_with_room(queue)
     }
 
     /// The queue of this round, or of the next one that has packets: rounds pass over empty queues.

@@ -120,9 +120,9 @@ pub struct Aifo {
     sampling: Sampling,
     /// The lengths that the test sees, if not those of now.
     delayed: Option<Box<Delayed>>,
-    /// The test, if it is that of Algorithm 1 as printed: every rank enters the window first, and the
+    /// The headroom and the test, if it is that of Algorithm 1 as printed: every rank enters the window first, and the
     /// occupancy, which is that of now, stays within the target.
-    plain: Option<Admission>,
+    plain: Option<(u64, Admission)>,
 }
 
 clone_by_field!(Aifo { estimate, target, headroom, test, update, sampling, plain, delayed });
@@ -181,7 +181,7 @@ impl FromParams for Aifo {
                         && params.occupancy_delay == 0
                         && limit <= target =>
                 {
-                    Some(admission)
+                    Some((headroom, admission))
                 }
                 _ => None,
             },
@@ -201,6 +201,11 @@ impl Decider for Aifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         Decision::queue_if(self.passes(packet.rank, &queues[0]), 0, DropReason::Admission)
+    }
+
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
     }
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
@@ -225,9 +230,9 @@ impl Aifo {
     /// Shows the window an arriving rank, and says whether the admission test lets it pass.
     #[inline(always)]
     fn passes(&mut self, rank: Rank, queue: &Room) -> bool {
-        let Some(admission) = self.plain else { return self.passes_with_options(rank, queue) };
+        let Some((headroom, admission)) = self.plain else { return self.passes_with_options(rank, queue) };
         let used = queue.used();
-        if self.headroom.is_some_and(|headroom| used <= headroom) {
+        if used <= headroom {
             self.estimate.push(rank);
             return true;
         }

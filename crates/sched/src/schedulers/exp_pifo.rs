@@ -190,6 +190,11 @@ impl Decider for ExpPifo {
         Decision::queue(self.select(packet.rank.get()))
     }
 
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
+    }
+
     /// The largest rank of `queue` under the mapping by bounds, rounded down; the last queue has none.
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
         let bound = match &self.map {

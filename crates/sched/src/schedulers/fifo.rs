@@ -37,6 +37,11 @@ impl Decider for Fifo {
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         if queues[0].fits(packet.size) { Decision::queue(0) } else { Decision::refuse(DropReason::Full) }
     }
+
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
+    }
 }
 
 impl FromArgs for FifoParams {

@@ -30,6 +30,7 @@
 use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
 use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use super::geometric::GeometricMap;
+use crate::decider::unforeseen;
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
 use alloc::boxed::Box;
@@ -270,10 +271,11 @@ impl Decider for Packs {
             Some(plain) => plain.take(&self.admission, quantile),
             None => self.scan_with_options(quantile, packet.size, queues),
         };
-        match queue {
-            queue if queue < queues.len() => Decision::queue(queue),
-            _ => Decision::refuse(if passed { DropReason::Full } else { DropReason::Admission }),
+        if queue < queues.len() {
+            return Decision::queue(queue);
         }
+        // A branch: what is stored where would otherwise wait until it is known that the packet is not refused.
+        Decision::refuse(if unforeseen(passed) { DropReason::Full } else { DropReason::Admission })
     }
 
     #[inline(always)]

@@ -163,22 +163,18 @@ impl Decider for Rifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let (rank, queue) = (packet.rank.get(), &queues[0]);
-        let used = match &mut self.delayed {
-            None => queue.used(),
-            Some(delayed) => {
-                let used = delayed.seen()[0].used();
-                delayed.record(queues);
-                used
-            }
-        };
-        let passes = match &mut self.published {
-            Some(published) => published.passes(rank, used),
-            None => {
-                self.track(rank);
-                self.admits(rank, used, queue.total())
-            }
+        let passes = if self.published.is_none() & self.delayed.is_none() {
+            self.track(rank);
+            self.admits(rank, queue.used(), queue.total())
+        } else {
+            self.passes_with_options(rank, queue)
         };
         Decision::queue_if(passes, 0, DropReason::Admission)
+    }
+
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
     }
 
     /// Its two registers stand for a window: Min, then Max.
@@ -233,6 +229,26 @@ impl Rifo {
             self.min = rank.min(self.min);
             self.max = rank.max(self.max);
             self.counter += 1;
+        }
+    }
+
+    /// Shows the registers an arriving rank, and says whether the admission test lets it pass, for whatever options.
+    #[inline(never)]
+    fn passes_with_options(&mut self, rank: u64, queue: &Room) -> bool {
+        let used = match &mut self.delayed {
+            None => queue.used(),
+            Some(delayed) => {
+                let used = delayed.seen()[0].used();
+                delayed.record(core::slice::from_ref(queue));
+                used
+            }
+        };
+        match &mut self.published {
+            Some(published) => published.passes(rank, used),
+            None => {
+                self.track(rank);
+                self.admits(rank, used, queue.total())
+            }
         }
     }
 

@@ -177,6 +177,11 @@ impl Decider for SpPifo {
         Decision::queue(queue)
     }
 
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
+    }
+
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
         self.bounds.ranks_from(queue)
     }

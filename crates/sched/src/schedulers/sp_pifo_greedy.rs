@@ -131,6 +131,10 @@ impl Decider for SpPifoGreedy {
         if self.ranks.is_some_and(|ranks| rank >= ranks) {
             return Decision::refuse(DropReason::RankOutOfRange);
         }
+        if self.seen.is_none() {
+            self.sample(rank);
+            return Decision::queue(self.queue_of(rank));
+        }
         let queue = self.queue_of(rank);
         if let Some(seen) = &mut self.seen {
             // The paper's simulator counts what it has enqueued.
@@ -140,10 +144,13 @@ impl Decider for SpPifoGreedy {
                     seen.move_bounds(&mut self.bounds);
                 }
             }
-            return Decision::queue(queue);
         }
-        self.sample(rank);
-        Decision::queue(self.queue_of(rank))
+        Decision::queue(queue)
+    }
+
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
     }
 
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {

@@ -113,6 +113,11 @@ impl Decider for SpPifoOptimal {
         self.fixed.decide(packet, queues)
     }
 
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
+    }
+
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         self.fixed.ranks_of(queue, queues)
     }

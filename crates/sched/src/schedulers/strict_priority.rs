@@ -98,6 +98,11 @@ impl Decider for StrictPriority {
         Decision::queue(self.bounds.last_reached_sorted(packet.rank.signed()))
     }
 
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        true
+    }
+
     fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
         self.bounds.ranks_from(queue)
     }

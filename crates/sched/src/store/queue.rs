@@ -113,6 +113,13 @@ impl<T: Item> Queues<T> for Queue<T> {
     }
 
     #[inline(always)]
+    fn push_fitting(&mut self, _queue: usize, item: T) {
+        let size = item.size();
+        self.ring.put(&self.room, item);
+        self.room.take(size);
+    }
+
+    #[inline(always)]
     fn pass(&mut self, _queue: usize, size: u32, look: impl FnOnce(&[Room])) -> bool {
         let fits = self.room.fits(size);
         if fits {

@@ -20,6 +20,9 @@ pub trait Queues<T> {
     /// or keeps it. No branch depends on the answer.
     fn push_if(&mut self, wanted: bool, queue: usize, copy: T) -> bool;
 
+    /// Stores an item in `queue`, which has room for it.
+    fn push_fitting(&mut self, queue: usize, item: T);
+
     /// Says whether an item of `size` bytes fits in `queue` while nothing waits. If it does, calls `look` with the accounts as they
     /// are while it is there; a single queue may show its own without it.
     fn pass(&mut self, queue: usize, size: u32, look: impl FnOnce(&[Room])) -> bool;
@@ -144,6 +147,15 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
         let stored = ring.put_if(wanted, room, copy);
         self.occupy_if(stored, queue);
         stored
+    }
+
+    #[inline(always)]
+    fn push_fitting(&mut self, queue: usize, item: T) {
+        let (ring, room) = self.at(queue);
+        let size = item.size();
+        ring.put(room, item);
+        room.take(size);
+        self.occupy_if(true, queue);
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 use super::bit_tree::{BitTree, FAN, Neighbours};
 use super::slab::Slab;
+use crate::Item;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -39,7 +40,14 @@ struct Node<T> {
     after: u32,
 }
 
-impl<T: Default> RankBuckets<T> {
+impl<T: Item> Node<T> {
+    #[inline(always)]
+    fn duplicate(&self) -> Self {
+        Self { item: self.item.duplicate(), before: self.before, after: self.after }
+    }
+}
+
+impl<T: Item> RankBuckets<T> {
     /// Holds nothing; has `buckets` buckets, and room for `capacity` items without growing.
     ///
     /// # Panics
@@ -157,7 +165,7 @@ impl<T: Default> RankBuckets<T> {
         let bucket = self.first_bucket()?;
         let last = *self.youngest(bucket);
         let first = self.slab.get(last).after;
-        let Node { item, after, .. } = self.slab.take(first);
+        let Node { item, after, .. } = self.slab.take_by(first, Node::duplicate);
         if first != last {
             self.slab.get_mut(last).after = after;
             self.slab.get_mut(after).before = last;
@@ -172,7 +180,7 @@ impl<T: Default> RankBuckets<T> {
     pub fn pop_last(&mut self) -> Option<T> {
         let bucket = self.last_bucket()?;
         let last = *self.youngest(bucket);
-        let Node { item, before, after } = self.slab.take(last);
+        let Node { item, before, after } = self.slab.take_by(last, Node::duplicate);
         if before != last {
             *self.youngest(bucket) = before;
             self.slab.get_mut(before).after = after;
@@ -204,6 +212,7 @@ impl<T: Default> RankBuckets<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Packet;
     use proptest::prelude::*;
 
     proptest! {
@@ -215,14 +224,14 @@ mod tests {
             ops in proptest::collection::vec((0u8..4, any::<u32>()), 0..400),
         ) {
             let mut queue = RankBuckets::new(buckets, 0);
-            let mut list: Vec<(usize, usize)> = Vec::new();
-            for (id, (op, draw)) in ops.into_iter().enumerate() {
+            let mut list: Vec<(usize, u64)> = Vec::new();
+            for (id, (op, draw)) in (0..).zip(ops) {
                 match op {
-                    0 => prop_assert_eq!(queue.pop_first(), (!list.is_empty()).then(|| list.remove(0).1)),
-                    1 => prop_assert_eq!(queue.pop_last(), list.pop().map(|(_, id)| id)),
+                    0 => prop_assert_eq!(queue.pop_first().map(|packet: Packet| packet.id), (!list.is_empty()).then(|| list.remove(0).1)),
+                    1 => prop_assert_eq!(queue.pop_last().map(|packet| packet.id), list.pop().map(|(_, id)| id)),
                     _ => {
                         let bucket = draw as usize % buckets;
-                        queue.push(bucket, id);
+                        queue.push(bucket, Packet { id, ..Packet::default() });
                         let at = list.partition_point(|(other, _)| *other <= bucket);
                         list.insert(at, (bucket, id));
                     }
@@ -231,7 +240,7 @@ mod tests {
                 prop_assert_eq!(queue.first_bucket(), list.first().map(|(bucket, _)| *bucket));
                 prop_assert_eq!(queue.last_bucket(), list.last().map(|(bucket, _)| *bucket));
             }
-            let all: Vec<_> = queue.iter_from_last().map(|(bucket, id)| (bucket, *id)).collect();
+            let all: Vec<_> = queue.iter_from_last().map(|(bucket, packet)| (bucket, packet.id)).collect();
             list.reverse();
             prop_assert_eq!(all, list);
         }
