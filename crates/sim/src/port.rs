@@ -168,8 +168,10 @@ pub(crate) struct Port<Q> {
     /// The scheduler holds packets but releases none yet: the timer runs.
     pub(crate) held_back: bool,
     /// The packet on the wire takes room in the buffer.
-    pub(crate) counts_serving: bool,
-    pub(crate) wire_time: WireTime,
+    counts_serving: bool,
+    /// The last packet sent matters for the next one: it takes room in the buffer, or times it.
+    looks_back: bool,
+    wire_time: WireTime,
     pub(crate) traffic: Traffic,
     pub(crate) most_waiting: u32,
     /// Bytes of the packet on the wire, where that takes room in the buffer.
@@ -207,6 +209,7 @@ impl<Q: Order> Port<Q> {
             wants_hints: false,
             held_back: false,
             counts_serving: false,
+            looks_back: false,
             wire_time: WireTime::Own,
             traffic: Traffic::default(),
             most_waiting: 0,
@@ -334,17 +337,23 @@ impl<Q> Port<Q> {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, size: u32, queued: bool, now: Time, rounding: Rounding) {
         let mut timed = size;
-        if self.wire_time == WireTime::OfPacketBefore {
-            timed = if queued && self.size_before > 0 { self.size_before } else { size };
-            self.size_before = size;
+        if self.looks_back {
+            self.serving_bytes = size;
+            let before = std::mem::replace(&mut self.size_before, size);
+            if self.wire_time == WireTime::OfPacketBefore && queued && before > 0 {
+                timed = before;
+            }
         }
         self.busy_until = now.saturating_add(self.serialisation(timed, rounding));
-        if self.counts_serving {
-            self.serving_bytes = size;
-        }
         self.traffic.sent_packets += 1;
         self.traffic.sent_bytes += u64::from(size);
         self.traffic.busy += self.busy_until.since(now);
+    }
+
+    /// What the packet on the wire does besides: whether it takes room in the buffer, and whose time it takes.
+    pub(crate) fn set_service(&mut self, counts_serving: bool, wire_time: WireTime) {
+        (self.counts_serving, self.wire_time) = (counts_serving, wire_time);
+        self.looks_back = counts_serving || wire_time == WireTime::OfPacketBefore;
     }
 
     /// Books a packet that waits.
@@ -353,6 +362,13 @@ impl<Q> Port<Q> {
         self.waiting += 1;
         self.backlog += u64::from(size);
         self.most_waiting = self.most_waiting.max(self.waiting);
+    }
+
+    /// Whether it should have begun to send a packet that waits by now, if its scheduler does not hold it back.
+    #[inline(always)]
+    pub(crate) fn is_behind(&self, now: Time) -> bool {
+        // One branch: neither half could be foreseen.
+        (self.waiting > 0) & (self.busy_until <= now)
     }
 
     /// Books a packet that no longer waits.
@@ -367,6 +383,13 @@ impl<Q> Port<Q> {
     pub(crate) fn lose(&mut self, size: u32, reason: DropReason) {
         self.losses.dropped_packets[reason as usize] += 1;
         self.losses.dropped_bytes += u64::from(size);
+    }
+
+    /// Whether a packet that arrives now is marked.
+    #[inline(always)]
+    pub(crate) const fn marks(&self) -> bool {
+        // Of the two thresholds one is out of reach, mostly: one branch for both.
+        (self.backlog >= self.ecn_threshold) | (self.waiting >= self.ecn_threshold_packets)
     }
 
     /// Whether a packet finds no room because the packet on the wire takes some.

@@ -189,7 +189,11 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// [`advance`](Self::advance), where `PLAIN` says whether the network [is plain](Net::is_plain).
     fn advance_by<const PLAIN: bool>(&mut self, events: u64) -> Result<bool, RunError> {
         let stop = self.net.counters.events.saturating_add(events);
-        while self.net.counters.events < stop {
+        self.net.look_up = 0;
+        loop {
+            if self.net.counters.events >= self.net.look_up && !self.net.look_up(stop)? {
+                return Ok(true);
+            }
             let events = &mut self.net.events;
             let next = if PLAIN { events.pop_in_order(self.pause) } else { events.pop_until(self.pause) };
             let Some((now, event)) = next else {
@@ -205,11 +209,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             } else {
                 self.handle_other(event.unpack(), now);
             }
-            if self.net.counters.events >= self.net.next_check {
-                self.net.check()?;
-            }
         }
-        Ok(true)
     }
 
     /// Lets an event happen that is no arrival.

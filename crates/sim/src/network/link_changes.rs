@@ -50,7 +50,7 @@ impl<O: Observer> Net<'_, O> {
                 Served::Nothing => {
                     if self.ports[number as usize].waiting > 0 {
                         // It keeps what it admitted: the accounts will show it at once.
-                        self.next_check = 0;
+                        self.check_soon();
                     }
                     break;
                 }

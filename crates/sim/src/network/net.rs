@@ -87,7 +87,9 @@ pub(super) struct Net<'a, O> {
     /// Nothing of what a run may have besides its packets is there: see [`is_plain`](Self::is_plain).
     plain: bool,
     /// The accounts are checked when this many events have happened.
-    pub(super) next_check: u64,
+    next_check: u64,
+    /// The event loop looks up when this many have happened: to check the accounts, or since it shall stop.
+    pub(super) look_up: u64,
     drawn_ranks: Option<(Arc<Distribution>, Stream)>,
     pub(super) failures: Option<Box<Failures>>,
     pub(super) pools: Option<Box<Pools>>,
@@ -151,6 +153,7 @@ impl<'a, O: Observer> Net<'a, O> {
                 && config.shared_buffer.is_none()
                 && matches!(config.ranks, Ranks::Transport),
             next_check: 0,
+            look_up: 0,
             drawn_ranks: match &config.ranks {
                 Ranks::Transport => None,
                 Ranks::Drawn { distribution, seed } => {
@@ -244,14 +247,11 @@ impl<'a, O: Observer> Net<'a, O> {
     /// A packet reached the far end of a link: on to the next port, or (true) out to the end point.
     #[inline(always)]
     pub(super) fn arrive<const PLAIN: bool>(&mut self, port: u32, number: u32, now: Time) -> bool {
-        if PLAIN || self.lazy {
-            self.catch_up::<PLAIN>(port, now);
-        }
+        let node = if PLAIN || self.lazy { self.catch_up::<PLAIN>(port, now).to } else { self.ports[port as usize].to };
         if !PLAIN && self.failures.is_some() && self.lost_on_wire(port, number, now) {
             return false;
         }
         self.counters.hops += 1;
-        let node = self.ports[port as usize].to;
         let packet = &self.packets[number as usize];
         if node < self.hosts {
             assert!(packet.dst == node, "packet {number} reached host {node} instead of {}", packet.dst);
@@ -305,19 +305,21 @@ impl<'a, O: Observer> Net<'a, O> {
         if PLAIN || self.lazy {
             self.catch_up::<PLAIN>(number, now);
         }
-        let port = &mut self.ports[number as usize];
+        let mut port = &mut self.ports[number as usize];
         let in_flight = &mut self.packets[packet as usize];
         let size = in_flight.size;
         port.arrive(size);
         let idle = if PLAIN || self.lazy { port.busy_until <= now } else { port.serving.is_none() };
-        if port.backlog >= port.ecn_threshold || port.waiting >= port.ecn_threshold_packets {
+        if port.marks() {
             in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
             port.losses.marked_packets += 1;
         }
-        if !PLAIN && self.pools.is_some() && self.memory_refuses(number, size, now) {
-            return self.refuse(number, packet, now);
+        if !PLAIN && self.pools.is_some() {
+            if self.memory_refuses(number, size, now) {
+                return self.refuse(number, packet, now);
+            }
+            port = &mut self.ports[number as usize];
         }
-        let port = &mut self.ports[number as usize];
         if idle && u64::from(size) < port.passes_below {
             return begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy);
         }
@@ -497,19 +499,18 @@ impl<'a, O: Observer> Net<'a, O> {
     /// Whoever touches a port comes here first, and the end of every transmission is followed by an arrival at the far
     /// end, which comes here too: so no decision is late, and each is made as of the instant when the wire became free.
     #[inline(always)]
-    pub(super) fn catch_up<const PLAIN: bool>(&mut self, number: u32, now: Time) {
+    pub(super) fn catch_up<const PLAIN: bool>(&mut self, number: u32, now: Time) -> &mut Port {
+        if self.ports[number as usize].is_behind(now) && !self.ports[number as usize].queue.stores_handles() {
+            self.catch_up_scheduled::<PLAIN>(number, now);
+            return &mut self.ports[number as usize];
+        }
         let port = &mut self.ports[number as usize];
-        if port.waiting == 0 || port.busy_until > now {
-            return;
-        }
-        if !port.queue.stores_handles() {
-            return self.catch_up_scheduled::<PLAIN>(number, now);
-        }
-        while port.waiting > 0 && port.busy_until <= now {
+        while port.is_behind(now) {
             let start = port.busy_until;
             let Handle { number: packet, size } = take_next(port);
             begin(port, &mut self.events, number, packet, size, true, start, self.rounding, true);
         }
+        port
     }
 
     /// As [`catch_up`](Self::catch_up), where a scheduler decides.
@@ -517,7 +518,7 @@ impl<'a, O: Observer> Net<'a, O> {
     fn catch_up_scheduled<const PLAIN: bool>(&mut self, number: u32, now: Time) {
         loop {
             let port = &self.ports[number as usize];
-            if port.waiting == 0 || port.busy_until > now {
+            if !port.is_behind(now) {
                 return;
             }
             let start = match port.timer() {
@@ -585,7 +586,7 @@ impl<'a, O: Observer> Net<'a, O> {
                     // It lost what it admitted: nothing more to get here, and the accounts will show it at once.
                     self.stop_timer(number);
                     self.ports[number as usize].wait_until(Time::MAX, None);
-                    self.next_check = 0;
+                    self.check_soon();
                 }
             }
         }
@@ -671,6 +672,23 @@ impl<'a, O: Observer> Net<'a, O> {
         self.ports[number as usize].queue.hint(packet, &hints);
     }
 
+    /// Looks up from the event loop, which shall stop after `stop` events: checks the accounts if that is due, and says whether
+    /// the loop goes on.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look_up(&mut self, stop: u64) -> Result<bool, RunError> {
+        if self.counters.events >= self.next_check {
+            self.check()?;
+        }
+        self.look_up = self.next_check.min(stop);
+        Ok(self.counters.events < stop)
+    }
+
+    /// Has the accounts checked after the present event.
+    pub(super) fn check_soon(&mut self) {
+        (self.next_check, self.look_up) = (0, 0);
+    }
+
     /// Balances all accounts.
     pub(super) fn check(&mut self) -> Result<(), RunError> {
         self.next_check = self.counters.events + EVENTS_PER_CHECK;
@@ -752,7 +770,7 @@ fn begin(
 ) {
     port.transmit(size, queued, now, rounding);
     if lazy {
-        events.push(port.busy_until + port.delay, Event::Arrive { port: number, packet }.pack());
+        events.push(port.busy_until.saturating_add(port.delay), Event::Arrive { port: number, packet }.pack());
     } else {
         port.serving = Some(packet);
         events.push(port.busy_until, Event::Depart { port: number }.pack());

@@ -33,8 +33,7 @@ pub(super) fn port(
     port.idle = config.idle;
     port.at_host = link.from < hosts;
     port.wants_hints = wants_hints;
-    port.counts_serving = config.in_service_occupies_buffer;
-    port.wire_time = wire_time;
+    port.set_service(config.in_service_occupies_buffer, wire_time);
     (port.most_packets, port.most_bytes) = (most_packets, most_bytes);
     Ok(port)
 }

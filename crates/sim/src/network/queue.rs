@@ -6,8 +6,8 @@ use crate::port::{IdlePort, Order};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo};
 use pifolab_sched::store::PriorityQueues;
 use pifolab_sched::{
-    Capacity, Decider, Dequeued, DropReason, Enqueued, Hints, Inspect, Item, Packet, Parts as PortScheduler, Queued,
-    RankFn, Ranked, Scheduler,
+    Arriving, Capacity, Decider, Decision, Dequeued, DropReason, Enqueued, Hints, Inspect, Item, Packet,
+    Parts as PortScheduler, Queued, RankFn, RankInterval, Ranked, Room, Scheduler,
 };
 use pifolab_units::{Rank, Time};
 
@@ -37,12 +37,54 @@ impl Item for Handle {
     }
 }
 
+/// A decider of whatever kind, which is asked once how it serves queues and not again for every packet.
+pub(super) struct AnyDecider {
+    decider: Box<dyn Decider>,
+    serves_by_priority: bool,
+}
+
+impl From<Box<dyn Decider>> for AnyDecider {
+    fn from(decider: Box<dyn Decider>) -> Self {
+        Self { serves_by_priority: decider.serves_by_priority(), decider }
+    }
+}
+
+impl Decider for AnyDecider {
+    #[inline(always)]
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+        self.decider.decide(packet, queues)
+    }
+    #[inline(always)]
+    fn serve(&mut self, first: usize, queues: &[Room]) -> usize {
+        if self.serves_by_priority { first } else { self.decider.serve(first, queues) }
+    }
+    #[inline(always)]
+    fn serves_by_priority(&self) -> bool {
+        self.serves_by_priority
+    }
+    fn uses_flows(&self) -> bool {
+        self.decider.uses_flows()
+    }
+    fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
+        self.decider.ranks_of(queue, queues)
+    }
+    fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
+        self.decider.refused_at(packet, queues)
+    }
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.decider.visit_window(visit);
+    }
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.decider.visit_state(visit);
+    }
+}
+
 /// What orders the packets of a port. The first three store handles, where nobody watches; the others packets.
 pub(super) enum Queue {
     /// Drop-tail.
     Fifo(Fifo<Handle>),
     Pifo(Pifo<Handle>),
-    Decided(Queued<Box<dyn Decider>, Handle, PriorityQueues<Handle>>),
+    Decided(Queued<AnyDecider, Handle, PriorityQueues<Handle>>),
     Ranked(Box<Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>>),
     Other(Box<dyn Scheduler>),
 }
@@ -63,7 +105,9 @@ impl Queue {
         };
         Ok(match made {
             made if watched => whole(made),
-            PortScheduler::Decider(decider, capacities) => Self::Decided(Queued::with_decider(decider, &capacities)),
+            PortScheduler::Decider(decider, capacities) => {
+                Self::Decided(Queued::with_decider(AnyDecider::from(decider), &capacities))
+            }
             PortScheduler::Pifo(pifo) if pifo.is_empty() => {
                 Self::Pifo(Pifo::new(pifo.params()).expect("the same was made before"))
             }
