@@ -1,9 +1,9 @@
 //! `pifolab-dataplane status`: what is up, what it holds and has done.
 
 use super::metrics::Metrics;
+use crate::ebpf::loaded::Numbered;
 use crate::ebpf::programs::{find_filter, find_qdisc};
 use crate::ebpf::qdisc::QdiscSnapshot;
-use crate::ebpf::snapshot::Numbered;
 use crate::ebpf::{Snapshot, name_now};
 use crate::net::namespace::NetNamespace;
 use crate::net::tc;

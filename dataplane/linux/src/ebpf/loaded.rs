@@ -2,9 +2,9 @@
 
 use super::flow_maps::{self, FlowMaps};
 use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, Stats};
-use super::programs::STATE;
+use super::maps::{CONFIG, Maps, STATS};
+use super::program::STATE;
 use super::settings::{Occupancy, Settings};
-use super::snapshot::Maps;
 use crate::error::Trying;
 use crate::rank::table::Table;
 use crate::{Error, Result};
@@ -14,10 +14,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, Once};
 
 // The names of the maps that every program has: libbpf names a map of global data by its section.
-/// The frozen configuration.
-pub(super) const CONFIG: &str = ".rodata.config";
-/// Statistics.
-pub(super) const STATS: &str = ".data.stats";
 /// Occupancy by counting.
 pub(super) const COUNTERS: &str = ".data.counters";
 const HARNESS: &str = ".data.harness";
@@ -153,7 +149,7 @@ impl Loaded {
     /// As [`load`](Self::load).
     pub(super) fn load_in_place_of(old: &Self, mut settings: Settings) -> Result<Self> {
         // What arrives until the new program takes over is missing in registers that are carried over.
-        let carried = settings.program.carry(old, &settings)?;
+        let carried = settings.program.carry(old, &settings.memory, settings.capacities.len())?;
         let fresh = carried.is_some();
         if let Some(state) = carried {
             settings.memory.set(STATE, state);
@@ -355,6 +351,17 @@ pub(super) fn flow_maps_of(object: &Object, held: Table) -> Result<FlowMaps> {
 
 /// The maps of an object in this process.
 pub(super) struct Source<'a>(pub &'a Object);
+
+/// The kernel's numbers of maps, with their names.
+pub(crate) struct Numbered<'a>(pub &'a [(String, u32)]);
+
+impl Maps for Numbered<'_> {
+    fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+        let entry = self.0.iter().find(|(known, _)| known == name);
+        let (_, id) = entry.ok_or_else(|| Error::Failed(format!("no map {name}")))?;
+        read_by_id(*id, name)
+    }
+}
 
 impl Maps for Source<'_> {
     fn bytes(&self, name: &str) -> Result<Vec<u8>> {

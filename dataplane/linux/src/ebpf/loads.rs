@@ -2,7 +2,8 @@
 //! unloaded again.
 
 use super::loaded::Loaded;
-use super::programs::{Program, arguments, filters, qdiscs};
+use super::program::Program;
+use super::programs::{arguments, filters, qdiscs};
 use super::qdisc;
 use super::settings::{Occupancy, Settings};
 use crate::error::Trying;

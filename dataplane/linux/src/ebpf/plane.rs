@@ -3,7 +3,8 @@
 use super::installed::Installed;
 use super::intf::Config;
 use super::loaded::Loaded;
-use super::programs::{Program, fifo::Fifo};
+use super::program::Program;
+use super::programs::fifo::Fifo;
 use super::settings::{Occupancy, Settings};
 use super::snapshot::Snapshot;
 use crate::net::filter;

@@ -5,12 +5,13 @@
 use super::flow_maps::{self, FlowMaps};
 use super::installed::Installed;
 use super::intf::{Config, QdiscStats, Shared};
-use super::loaded::{self, CONFIG, STATS, Source, flow_maps_of, with_messages};
+use super::loaded::{self, Source, flow_maps_of, with_messages};
+use super::maps::{CONFIG, Maps, QueueSnapshot, STATS};
 use super::plane::set_link;
-use super::programs::{Program, find_qdisc};
+use super::program::Program;
+use super::programs::find_qdisc;
 use super::reader::wrong;
 use super::settings::{Occupancy, Settings};
-use super::snapshot::{Maps, QueueSnapshot};
 use crate::error::Trying;
 use crate::net::interface::Interface;
 use crate::net::monitor::Monitor;

@@ -4,7 +4,8 @@
 //! do, and what can be computed beforehand is: thresholds, exponents, tables.
 
 use super::intf::{Config, Shared};
-use super::programs::{Program, find_filter};
+use super::program::Program;
+use super::programs::find_filter;
 use super::reader::{Memory, Reader, units, wrong};
 use crate::rank::table::{Table, Values};
 use crate::rank::{NotIp, RankOptions, RankSource};

@@ -1,12 +1,11 @@
 //! AIFO: `bpf/aifo`.
 
 use super::window::{self, Window};
-use super::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::Result;
 use crate::ebpf::intf::shared;
+use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
+use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::ebpf::reader::{Memory, Reader};
-use crate::ebpf::settings::Settings;
-use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{AifoParams, Arithmetic, Compare};
 use pifolab_units::Ratio;
@@ -55,7 +54,7 @@ impl Program for Aifo {
         Ok(memory.section(PARAMETERS, &parameters).registers(slots + 2, "window, its place, sampling counter"))
     }
 
-    fn carry(&self, old: &dyn Maps, new: &Settings) -> Result<Option<Vec<u8>>> {
+    fn carry(&self, old: &dyn Maps, new: &Memory, _queues: usize) -> Result<Option<Vec<u8>>> {
         window::carry(old, new)
     }
 

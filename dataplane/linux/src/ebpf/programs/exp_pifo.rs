@@ -1,10 +1,10 @@
 //! Exp-PIFO: `bpf/exp-pifo`.
 
-use super::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, object};
 use crate::Result;
 use crate::ebpf::intf::{MAX_QUEUES, Shared, shared};
+use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
+use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, object};
 use crate::ebpf::reader::{Memory, Reader};
-use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
 use pifolab_sched::{Inspect, Packet, Scheduler};

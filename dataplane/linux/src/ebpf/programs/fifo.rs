@@ -1,9 +1,9 @@
 //! FIFO: `bpf/fifo`.
 
-use super::{Case, Parameters, Program, object};
 use crate::Result;
+use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
+use crate::ebpf::program::{Case, Parameters, Program, object};
 use crate::ebpf::reader::{Memory, Reader};
-use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::FifoParams;
 

@@ -10,113 +10,14 @@ pub mod rifo;
 pub mod sp_pifo;
 pub mod window;
 
-use super::reader::{Memory, Reader};
-use super::settings::Settings;
-use super::snapshot::{Maps, QueueSnapshot, Registers};
+use super::program::{Parameters, Program};
 use crate::{Error, Result};
 use pifolab_registry::find_scheduler;
-use pifolab_sched::params::{Args, Info, Value};
-use std::fmt;
+use pifolab_sched::params::{Args, Value};
 
 /// Every program, in the order in which they are shown.
 pub static PROGRAMS: [&dyn Program; 7] =
     [&fifo::Fifo, &pifo::Pifo, &sp_pifo::SpPifo, &aifo::Aifo, &packs::Packs, &rifo::Rifo, &exp_pifo::ExpPifo];
-
-// The names of the sections that a scheduler may have: libbpf names a map of global data by its section.
-/// Its frozen parameters.
-pub const PARAMETERS: &str = ".rodata.parameters";
-/// Its look-up tables.
-pub const TABLE: &str = ".rodata.table";
-/// Its registers.
-pub const STATE: &str = ".data.state";
-
-/// Parameters as text: `("k", "0.1")`.
-pub type Parameters = &'static [(&'static str, &'static str)];
-
-/// What the program of one scheduler is.
-pub trait Program: Sync {
-    /// The scheduler in the library.
-    fn info(&self) -> &'static Info;
-
-    /// The compiled filter, if there is one.
-    fn filter(&self) -> Option<&'static [u8]> {
-        None
-    }
-
-    /// The compiled qdisc, if there is one; empty if this binary was built without.
-    fn qdisc(&self) -> Option<&'static [u8]> {
-        None
-    }
-
-    /// Reads the queues and all that the program starts with. The library has accepted the parameters before.
-    ///
-    /// # Errors
-    /// A parameter that the program cannot do.
-    fn read(&self, reader: &mut Reader) -> Result<Memory>;
-
-    /// The registers to go on with when the parameters change; `None` if they fit whatever the parameters are.
-    ///
-    /// # Errors
-    /// The kernel does not tell.
-    fn carry(&self, _old: &dyn Maps, _new: &Settings) -> Result<Option<Vec<u8>>> {
-        Ok(None)
-    }
-
-    /// What the registers hold; the bounds of the queues are written into `queues`.
-    ///
-    /// # Errors
-    /// The kernel does not tell.
-    fn registers(&self, maps: &dyn Maps, queues: &mut [QueueSnapshot]) -> Result<Registers>;
-
-    /// Parameters whose code differs, the defaults first: each is loaded to see whether a kernel takes it.
-    fn variants(&self) -> &'static [Parameters] {
-        &[]
-    }
-
-    /// What `pifolab dataplane cost` measures.
-    fn cases(&self) -> &'static [Case] {
-        &[]
-    }
-}
-
-impl dyn Program + '_ {
-    /// The scheduler's name in the library.
-    pub fn name(&self) -> &'static str {
-        self.info().name
-    }
-
-    /// The name of an object in the kernel, which takes no `-`.
-    pub(super) fn kernel_name(&self) -> String {
-        self.name().replace('-', "_")
-    }
-}
-
-impl PartialEq for dyn Program + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for dyn Program + '_ {}
-
-impl fmt::Debug for dyn Program + '_ {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// One program and its parameters, as `pifolab dataplane cost` measures them.
-#[derive(Clone, Copy, Debug)]
-pub struct Case {
-    /// What is particular about it, in words.
-    pub variant: &'static str,
-    /// Its parameters.
-    pub parameters: Parameters,
-    /// The goal in nanoseconds per packet, if there is one.
-    pub goal_ns: Option<u64>,
-    /// What the paper says of its own implementation.
-    pub paper: &'static str,
-}
 
 /// The programs that are filters.
 pub fn filters() -> impl Iterator<Item = &'static dyn Program> {
@@ -171,18 +72,10 @@ pub fn arguments(name: &str, parameters: Parameters) -> Args {
     args
 }
 
-/// The compiled program of `bpf/<name>/filter.bpf.c` or `bpf/<name>/qdisc.bpf.c`.
-macro_rules! object {
-    ($name:literal) => {
-        Some(include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")).as_slice())
-    };
-}
-use object;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ebpf::Occupancy;
+    use crate::ebpf::{Occupancy, Settings};
     use crate::rank::RankSource;
 
     #[test]

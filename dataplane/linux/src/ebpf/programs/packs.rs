@@ -1,12 +1,11 @@
 //! PACKS: `bpf/packs`.
 
 use super::window::{self, Window};
-use super::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::Result;
 use crate::ebpf::intf::shared;
+use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
+use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::ebpf::reader::{Memory, Reader};
-use crate::ebpf::settings::Settings;
-use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{Occupancy, PacksParams};
 use pifolab_units::Ratio;
@@ -48,7 +47,7 @@ impl Program for Packs {
         Ok(memory.section(PARAMETERS, &parameters).registers(slots + 1, "window and its place"))
     }
 
-    fn carry(&self, old: &dyn Maps, new: &Settings) -> Result<Option<Vec<u8>>> {
+    fn carry(&self, old: &dyn Maps, new: &Memory, _queues: usize) -> Result<Option<Vec<u8>>> {
         window::carry(old, new)
     }
 

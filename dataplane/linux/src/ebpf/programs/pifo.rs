@@ -1,9 +1,9 @@
 //! The ideal PIFO, as a qdisc only: `bpf/pifo`. Queues that are first in, first out cannot be one.
 
-use super::{Program, object};
 use crate::Result;
+use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
+use crate::ebpf::program::{Program, object};
 use crate::ebpf::reader::{Memory, Reader};
-use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::PifoParams;
 

@@ -1,11 +1,10 @@
 //! RIFO: `bpf/rifo`.
 
-use super::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, object};
 use crate::Result;
 use crate::ebpf::intf::{Shared, shared};
+use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
+use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, object};
 use crate::ebpf::reader::{Memory, Reader};
-use crate::ebpf::settings::Settings;
-use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
 use pifolab_params::Choice;
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{RifoMode, RifoParams};
@@ -105,9 +104,9 @@ impl Program for Rifo {
     }
 
     /// A counter beyond a shorter tracking range ends it with the next packet.
-    fn carry(&self, old: &dyn Maps, new: &Settings) -> Result<Option<Vec<u8>>> {
+    fn carry(&self, old: &dyn Maps, new: &Memory, _queues: usize) -> Result<Option<Vec<u8>>> {
         let mut state: Range = old.get(STATE)?;
-        state.counter = state.counter.min(new.memory.get::<Frozen>(PARAMETERS)?.tracking_range);
+        state.counter = state.counter.min(new.get::<Frozen>(PARAMETERS)?.tracking_range);
         Ok(Some(state.bytes().to_vec()))
     }
 

@@ -1,12 +1,10 @@
 //! SP-PIFO: `bpf/sp-pifo`, a filter and a qdisc that decide by the same code.
 
-use super::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::Result;
 use crate::ebpf::intf::{Config, MAX_QUEUES, Shared, shared};
-use crate::ebpf::loaded::CONFIG;
+use crate::ebpf::maps::{CONFIG, Maps, QueueSnapshot, Registers};
+use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::ebpf::reader::{Memory, Reader};
-use crate::ebpf::settings::Settings;
-use crate::ebpf::snapshot::{Maps, QueueSnapshot, Registers};
 use pifolab_params::Choice;
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{OnFull, Order, PushDown, SpPifoParams};
@@ -63,11 +61,11 @@ impl Program for SpPifo {
     }
 
     /// Further queues begin with the bound of the last one.
-    fn carry(&self, old: &dyn Maps, new: &Settings) -> Result<Option<Vec<u8>>> {
+    fn carry(&self, old: &dyn Maps, _new: &Memory, queues: usize) -> Result<Option<Vec<u8>>> {
         let mut state: Bounds = old.get(STATE)?;
         let last = old.get::<Config>(CONFIG)?.queues as usize - 1;
         let bound = state.bounds[last];
-        state.bounds.iter_mut().take(new.capacities.len()).skip(last).for_each(|one| *one = bound);
+        state.bounds.iter_mut().take(queues).skip(last).for_each(|one| *one = bound);
         Ok(Some(state.bytes().to_vec()))
     }
 

@@ -1,11 +1,10 @@
 //! The sliding window of AIFO and PACKS, and its quantile test: `bpf/window.h`.
 
-use super::STATE;
 use crate::Result;
 use crate::ebpf::intf::{EMPTY_SLOT, MAX_WINDOW, Shared, shared};
+use crate::ebpf::maps::Maps;
+use crate::ebpf::program::STATE;
 use crate::ebpf::reader::{Memory, Reader};
-use crate::ebpf::settings::Settings;
-use crate::ebpf::snapshot::Maps;
 use pifolab_sched::schedulers::{Quantile, Update};
 use pifolab_units::Ratio;
 
@@ -99,9 +98,9 @@ pub(super) fn read(reader: &mut Reader, k: Ratio, total: u64, parts: u64, shift:
 }
 
 /// What the window holds, in one of another size. What arrives until the new program takes over is missing in it.
-pub(super) fn carry(old: &dyn Maps, new: &Settings) -> Result<Option<Vec<u8>>> {
+pub(super) fn carry(old: &dyn Maps, new: &Memory) -> Result<Option<Vec<u8>>> {
     let state: Window = old.get(STATE)?;
     let ranks = state.in_order(old.get::<Frozen>(WINDOW)?.slots as usize);
-    let slots = new.memory.get::<Frozen>(WINDOW)?.slots as usize;
+    let slots = new.get::<Frozen>(WINDOW)?.slots as usize;
     Ok(Some(Window::holding(&ranks, slots, &state).bytes().to_vec()))
 }
