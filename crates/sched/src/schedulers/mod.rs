@@ -143,7 +143,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
     },
     SchedulerEntry {
         cost: Some(|settings| {
-            let more = u64::from(settings.is("force", "inversions"));
+            let more = u64::from(settings.is("force_from", "inversions"));
             counted(
                 (2 + more) * settings.queues + 1,
                 0.0,

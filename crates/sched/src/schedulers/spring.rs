@@ -220,18 +220,18 @@ impl Spring {
     }
 }
 
-const FORCE: Param = Param::choice::<Force>("force").or_word(Force::Packets.word()).doc(
+const FORCE: Param = Param::choice::<Force>("force_from").or_word(Force::Packets.word()).doc(
     "What pushes a queue's bound up, and with it ranks out of the queue: its bound comes to rest where its force equals that \
      of the queue before it.",
 );
 
 const GAIN: Param = Param::new("gain", Kind::Fraction)
     .or(Literal::Fraction(1, 128))
-    .doc("a: how much the latest packet counts in a force. Not with force = fill.");
+    .doc("a: how much the latest packet counts in a force. Not with force_from = fill.");
 
 const DECAYS: Param = Param::choice::<Decays>("decays")
     .or_word(Decays::All.word())
-    .doc("Which forces decay when a packet arrives. Not with force = fill.");
+    .doc("Which forces decay when a packet arrives. Not with force_from = fill.");
 
 const SPEED: Param = Param::new("speed", Kind::Positive)
     .unit("ranks")
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_gain_has_no_effect_beside_what_waits() {
         let mut args = Args::new("spring");
-        args.set("force", crate::params::Value::Text("fill".into()))
+        args.set("force_from", crate::params::Value::Text("fill".into()))
             .set("gain", crate::params::Value::Text("1/4".into()));
         let error = Joined::<Packet>::build(args).unwrap_err();
         assert!(alloc::format!("{error}").contains("this key has no effect beside the others"), "{error}");

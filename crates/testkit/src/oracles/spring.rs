@@ -37,7 +37,7 @@ impl Spring {
         let gain = self.settings.get_fraction("gain", (1, 128));
         let one = BigRational::from_integer((1i128 << 32).into());
         let gain = i128::try_from((gain * one).floor().to_integer()).expect("below one");
-        let force = self.settings.get_word("force", "packets");
+        let force = self.settings.get_word("force_from", "packets");
         for queue in 0..self.queues.len() {
             if force == "fill" {
                 self.forces[queue] = (self.queues[queue].held.len() as i128) << 32;
@@ -86,8 +86,8 @@ pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Spring, Spri
 fn spring(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();
     draw_queues(source, &mut settings);
-    settings.draw_word(source, "force", &["packets", "inversions", "fill"]);
-    if settings.get_word("force", "packets") != "fill" {
+    settings.draw_word(source, "force_from", &["packets", "inversions", "fill"]);
+    if settings.get_word("force_from", "packets") != "fill" {
         draw_from(source, &mut settings, "gain", &[[1, 5], [1, 1000], [1, 2]]);
         settings.draw_word(source, "decays", &["all", "hit"]);
     }
@@ -104,7 +104,7 @@ fn vectors(add: &mut Vectors) {
     ] {
         add.vector(what, Ranks::Hundred, &|s| {
             s.list("queue_capacity_packets", THREE);
-            s.word("force", force);
+            s.word("force_from", force);
             s.word("decays", decays);
             s.list("gain", [1, 8]);
             s.list("speed", [5, 1]);
@@ -112,6 +112,6 @@ fn vectors(add: &mut Vectors) {
     }
     add.vector("fill_bytes", Ranks::Hundred, &|s| {
         s.list("queue_capacity_bytes", THREE_BYTES);
-        s.word("force", "fill");
+        s.word("force_from", "fill");
     });
 }
