@@ -162,8 +162,8 @@ class Run:
         figures : bool
             Whether to draw figures, which takes seconds.
         captures : bool
-            Whether to write a packet log also as ``packets/*.pcapng``, one for each scheduler, seed and port: about four
-            seconds for a million rows.
+            Whether to write a packet log also as ``packets/*.pcapng``, one for each scheduler, seed and port: about
+            four seconds for a million rows.
         report : bool, optional
             Whether to write report.html, with the figures that there are. Default: with figures.
 

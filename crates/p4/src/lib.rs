@@ -64,7 +64,7 @@ pub fn compile(name: &str, args: Args, target: Target) -> Result<Compiled, Refus
     let write = if target == Target::Bmv2 { program.write } else { program.write_tofino };
     write(&mut file, &mut reader, scheduler.as_ref())?;
     // A parameter that the program's file does not depend on would be ignored, unless the library has read it for the file.
-    if !matches!(program.name, "fifo" | "strict_priority") {
+    if !program.by_library {
         let Reader { info, args, .. } = &reader;
         args.clone()
             .finish(info.params)

@@ -15,34 +15,67 @@ pub struct Program {
     pub schedulers: &'static [&'static str],
     /// Whether it has one queue.
     pub single: bool,
+    /// Whether its file follows from the scheduler that the library makes, which has read every parameter, not key by key.
+    pub(crate) by_library: bool,
     pub(crate) write: fn(&mut File, &mut Reader, &dyn Scheduler) -> Result<(), Refusal>,
     pub(crate) write_tofino: fn(&mut File, &mut Reader, &dyn Scheduler) -> Result<(), Refusal>,
 }
 
 /// Every program.
 pub static PROGRAMS: [Program; 7] = [
-    Program { name: "fifo", schedulers: &["fifo"], single: true, write: |_, _, _| Ok(()), write_tofino: tofino::fifo },
+    Program {
+        name: "fifo",
+        schedulers: &["fifo"],
+        single: true,
+        by_library: true,
+        write: |_, _, _| Ok(()),
+        write_tofino: tofino::fifo,
+    },
     Program {
         name: "strict_priority",
         schedulers: &["strict-priority", "sp-pifo-optimal"],
         single: false,
+        by_library: true,
         write: strict_priority,
         write_tofino: tofino::strict_priority,
     },
-    Program { name: "sp_pifo", schedulers: &["sp-pifo"], single: false, write: sp_pifo, write_tofino: tofino::sp_pifo },
-    Program { name: "aifo", schedulers: &["aifo"], single: true, write: quantile::aifo, write_tofino: tofino::aifo },
+    Program {
+        name: "sp_pifo",
+        schedulers: &["sp-pifo"],
+        single: false,
+        by_library: false,
+        write: sp_pifo,
+        write_tofino: tofino::sp_pifo,
+    },
+    Program {
+        name: "aifo",
+        schedulers: &["aifo"],
+        single: true,
+        by_library: false,
+        write: quantile::aifo,
+        write_tofino: tofino::aifo,
+    },
     Program {
         name: "packs",
         schedulers: &["packs"],
         single: false,
+        by_library: false,
         write: quantile::packs,
         write_tofino: tofino::packs,
     },
-    Program { name: "rifo", schedulers: &["rifo"], single: true, write: rifo::write, write_tofino: tofino::rifo },
+    Program {
+        name: "rifo",
+        schedulers: &["rifo"],
+        single: true,
+        by_library: false,
+        write: rifo::write,
+        write_tofino: tofino::rifo,
+    },
     Program {
         name: "exp_pifo",
         schedulers: &["exp-pifo"],
         single: false,
+        by_library: false,
         write: exp_pifo::write,
         write_tofino: tofino::exp_pifo,
     },

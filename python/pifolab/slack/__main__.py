@@ -16,8 +16,8 @@ def main(argv: Sequence[str]) -> int:
         raise InputError("expected one argument, the folder to write to")
     folder = Path(argv[0])
     (folder / "figures").mkdir(parents=True, exist_ok=True)
-    for name, page in (("low-load.md", lambda: low_load_page(folder / "figures")), ("slack.md", slack_page)):
-        text = page()
+    for name in ("low-load.md", "slack.md"):
+        text = low_load_page(folder / "figures") if name == "low-load.md" else slack_page()
         temporary = folder / f".{name}.part"
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(folder / name)

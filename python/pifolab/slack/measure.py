@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pifolab import _pifolab
+from pifolab import _pifolab, info
 from pifolab.errors import InputError
 from pifolab.runs import run_text
 
@@ -199,11 +199,17 @@ def _scenario(
             lines += ["[[workload.phase]]", f"from_ns = {start}", f"shift_ranks = {100 * (number % 2)}"]
     lines += ["[[scheduler]]", 'name = "pifo"', 'label = "PIFO"', f"capacity_packets = {queues * depth}"]
     for label, (name, parameters) in schedulers.items():
-        single = name in ("fifo", "aifo", "rifo", "pifo", "pieo")
+        single = not _has_queues(name)
         room = {"capacity_packets": queues * depth} if single else {"queues": queues, "queue_capacity_packets": depth}
         lines += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"']
         lines += [f"{key} = {_toml(value)}" for key, value in {**room, **parameters}.items()]
     return "\n".join(lines) + "\n"
+
+
+def _has_queues(name: str) -> bool:
+    """Return whether the scheduler's capacity is that of each of its queues."""
+    [about] = [about for about in info.schedulers() if about.name == name]
+    return any(param.name == "queue_capacity_packets" for param in about.params)
 
 
 def _toml(value: Any) -> str:

@@ -229,7 +229,10 @@ def low_load_page(folder: Path, workers: int | None = None) -> str:
     """Return docs/low-load.md; its figure is written to `folder`."""
     runs = {name: means(judge("uniform", name, schedulers=LOW_LOAD, workers=workers)) for name in LOADS}
     lines = [_LOW_HEAD, "Drops, as a share of the arrivals:", ""]
-    share = lambda row: f"{100 * row['drops'] / row['arrived']:.2g} %"  # noqa: E731
+
+    def share(row: Mapping[str, float]) -> str:
+        return f"{100 * row['drops'] / row['arrived']:.2g} %"
+
     lines += _table(
         "", list(runs), [(label, [share(runs[name][label]) for name in runs]) for label in ("PIFO", *LOW_LOAD)]
     )
