@@ -95,7 +95,8 @@ impl Wired {
 impl Scheduler for Wired {
     fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
         let refused = |packet| Enqueued::Dropped { packet, reason: pifolab_sched::DropReason::Full };
-        let flow = if self.looks.at_flows { packet.flow } else { 0 };
+        // An option may look at flows where its scheduler does not by default: they travel wherever they fit.
+        let flow = if self.looks.at_flows || packet.flow < FLOWS { packet.flow } else { 0 };
         if flow >= FLOWS {
             self.give_up(format!("flow {flow}: the harness numbers flows below {FLOWS}"));
             return refused(packet);
