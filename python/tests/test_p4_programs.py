@@ -30,6 +30,7 @@ bmv2 = pytest.mark.skipif(
 
 # What the target cannot do; everything else has to be replayed.
 SKIPPED = {"afq", "pieo", "pifo", "sp-pifo-greedy", "aifo_published", "packs_geometric", "slack-sp", "spring"}
+SKIPPED |= {"drr", "scrr", "fq-codel"}
 
 
 def name(path: Path) -> str:

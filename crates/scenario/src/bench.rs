@@ -129,6 +129,13 @@ const CASES: &[Case] = &[
         make: |n, load| queued::<schedulers::Afq>(n, load, WIDE, &[("bytes_per_round", Value::Integer(round(n)))]),
     },
     Case { name: "pieo", make: |n, load| single::<schedulers::Pieo>(n, load, WIDE, &[]) },
+    Case {
+        name: "scrr",
+        make: |n, load| {
+            let most = Value::Integer(capacity(n, load).into());
+            single::<schedulers::Scrr>(n, load, WIDE, &[("flow_packets", most)])
+        },
+    },
     Case { name: "tree, depth 1, 8 leaves", make: |n, load| tree(n, load, 1, 8) },
     Case { name: "tree, depth 3, 8 leaves", make: |n, load| tree(n, load, 3, 8) },
     Case { name: "tree, depth 5, 8 leaves", make: |n, load| tree(n, load, 5, 8) },

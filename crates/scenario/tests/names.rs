@@ -100,6 +100,11 @@ fn answers(entry: &SchedulerEntry, vary: [bool; 3]) -> Vec<String> {
         let weights = vec![pifolab_sched::params::Value::Integer(1); 100];
         args.set("weights", pifolab_sched::params::Value::List(weights));
     }
+    // Three microseconds must be enough to be late.
+    if entry.info.params.iter().any(|param| param.name == "target_ns") {
+        args.set("target_ns", pifolab_sched::params::Value::Integer(10));
+        args.set("interval_ns", pifolab_sched::params::Value::Integer(100));
+    }
     let mut scheduler = (entry.build)(args).expect("defaults build it");
     let mut answers = Vec::new();
     let (mut random, mut held) = (1_u64, 0);
@@ -127,6 +132,10 @@ fn answers(entry: &SchedulerEntry, vary: [bool; 3]) -> Vec<String> {
                 Dequeued::Packet { packet, .. } => {
                     held -= 1;
                     answers.push(format!("-{}", packet.id));
+                }
+                Dequeued::Dropped { packet, .. } => {
+                    held -= 1;
+                    answers.push(format!("x{}", packet.id));
                 }
                 other => {
                     let idle = held > 0;

@@ -77,15 +77,35 @@ pub const QUEUE_CAPACITY_BYTES: Param =
              queue_capacity_packets.",
         );
 
+/// `buckets`: queues that flows share.
+pub const BUCKETS: Param = Param::integer("buckets", 1, 1 << 20)
+    .unit("queues")
+    .or_integer(1024)
+    .doc("Queues that flows share: flow f is in queue f mod buckets. 1024 is the number in Linux, which hashes.");
+
+/// `quantum_bytes`: what a flow may send in a turn.
+pub const QUANTUM: Param = Param::integer("quantum_bytes", 1, 1 << 30)
+    .unit("bytes")
+    .or_integer(1_514)
+    .doc("What a flow may send in a turn. 1514 is a full Ethernet frame, the default of Linux and of RFC 8290.");
+
 /// Reads `capacity_packets` or `capacity_bytes`.
 ///
 /// # Errors
 /// Out of range, or both given.
 pub fn read_capacity(args: &mut Args) -> Result<Capacity, ParamError> {
+    read_capacity_or(args, &CAPACITY_PACKETS, 80)
+}
+
+/// As [`read_capacity`], with a row and a default of its own for the capacity in packets.
+///
+/// # Errors
+/// As [`read_capacity`].
+pub fn read_capacity_or(args: &mut Args, packets: &Param, default: u32) -> Result<Capacity, ParamError> {
     match args.get(&CAPACITY_BYTES)? {
         // A capacity in packets beside it stays unread, and `finish` says so.
         Some(bytes) => Ok(Capacity::Bytes(bytes)),
-        None => Ok(Capacity::Packets(args.get(&CAPACITY_PACKETS)?.unwrap_or(80))),
+        None => Ok(Capacity::Packets(args.get(packets)?.unwrap_or(default))),
     }
 }
 

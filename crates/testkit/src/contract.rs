@@ -52,7 +52,10 @@ fn step(line: &Line, scheduler: &mut dyn Scheduler, op: &Op, held: &mut BTreeMap
                             format!("{victim:?} was evicted, but not held like that")
                         })?;
                         ensure(victim.rank.get() > offer.rank, || format!("{victim:?} yielded to rank {}", offer.rank))
-                            .or_else(|error| if line.has(Property::EvictsInHeapOrder) { Ok(()) } else { Err(error) })?;
+                            .or_else(|error| {
+                                let any = line.has(Property::EvictsInHeapOrder) || line.has(Property::EvictsAnyRank);
+                                if any { Ok(()) } else { Err(error) }
+                            })?;
                     }
                     admit(line, scheduler, op, (queue, rank), held)?;
                 }

@@ -8,6 +8,7 @@
 mod case;
 mod contract;
 mod draw;
+mod flows;
 mod line;
 mod oracle;
 mod oracles;

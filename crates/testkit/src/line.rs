@@ -9,6 +9,8 @@ use pifolab_sched::params::{Args, FromArgs, ParamError};
 pub enum Property {
     /// It pushes residents out, only ever for a lower rank.
     Evicts,
+    /// It pushes residents out whatever their ranks.
+    EvictsAnyRank,
     /// With `ties = heap` a resident of the arriving packet's own rank may leave.
     EvictsInHeapOrder,
     /// It sends the lowest rank first.

@@ -5,13 +5,16 @@ mod admission;
 mod afq;
 mod aifo;
 mod delayed;
+mod drr;
 mod exp_pifo;
 mod fifo;
+mod fq_codel;
 mod geometric;
 mod packs;
 mod pieo;
 mod pifo;
 mod rifo;
+mod scrr;
 mod slack_sp;
 mod sp_pifo;
 mod sp_pifo_greedy;
@@ -29,13 +32,16 @@ use alloc::format;
 pub use admission::{Arithmetic, Quantile, Update};
 pub use afq::{AfqParams, Counters as AfqCounters, Horizon};
 pub use aifo::{AifoParams, Compare};
+pub use drr::{Drr, DrrParams};
 pub use exp_pifo::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, Reset};
 pub use fifo::FifoParams;
+pub use fq_codel::{FqCodel, FqCodelParams};
 pub use geometric::GeometricMap;
 pub use packs::{Occupancy, PacksParams};
 pub use pieo::{Pieo, PieoParams};
 pub use pifo::{Pifo, PifoParams, Ties};
 pub use rifo::{ResetCounter, RifoMode, RifoParams};
+pub use scrr::{Scrr, ScrrParams};
 pub use slack_sp::{SlackAdmission, SlackSpParams, StepScale};
 pub use sp_pifo::{Clamp, OnFull, Order, PushDown, SpPifoParams};
 pub use sp_pifo_greedy::{SpPifoGreedyParams, Steps};
@@ -100,6 +106,9 @@ fn published_window(settings: &Settings<'_>, other: &[&str], test: LiveTest) -> 
 /// Headrooms and sizes of windows that the papers use.
 const HEADROOMS: &[&str] = &["0", "1/10", "3/10"];
 const WINDOWS: &[&str] = &["20", "100", "1000"];
+
+/// What fair queueing goes by.
+const BY_FLOW: Traits = Traits { reads_ranks: false, reads_flows: true, ..BY_RANK };
 
 /// Every scheduler.
 pub const SCHEDULERS: &[SchedulerEntry] = &[
@@ -218,6 +227,9 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             look("AFQ", "#56b4e9", &[2, 1], "<"),
         )
     },
+    scheduler::<Drr>(BY_FLOW, look("DRR", "#44aa99", &[4, 2], "H")),
+    scheduler::<Scrr>(BY_FLOW, look("SCRR", "#661100", &[2, 2], "x")),
+    scheduler::<FqCodel>(Traits { reads_time: true, ..BY_FLOW }, look("FQ-CoDel", "#cc6677", &[6, 1, 1, 1], "1")),
     scheduler::<Pieo>(
         Traits { reads_time: true, conserves_work: false, ..BY_RANK },
         look("PIEO", "#882255", &[7, 1], ">"),
@@ -228,6 +240,6 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
 #[macro_export]
 macro_rules! each_scheduler {
     ($each:ident) => {
-        $each! { Pifo, Fifo, StrictPriority, SpPifo, SpPifoGreedy, SpPifoOptimal, SlackSp, Spring, Aifo, Packs, Rifo, ExpPifo, Afq, Pieo }
+        $each! { Pifo, Fifo, StrictPriority, SpPifo, SpPifoGreedy, SpPifoOptimal, SlackSp, Spring, Aifo, Packs, Rifo, ExpPifo, Afq, Drr, Scrr, FqCodel, Pieo }
     };
 }

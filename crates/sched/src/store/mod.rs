@@ -5,6 +5,7 @@
 mod array_heap;
 mod bit_tree;
 mod bounds;
+mod flow_lists;
 mod flow_order;
 mod queue;
 mod queues;
@@ -17,6 +18,7 @@ mod sorted;
 
 pub use array_heap::ArrayHeap;
 pub use bounds::Bounds;
+pub(crate) use flow_lists::FlowLists;
 pub use flow_order::FlowOrder;
 pub use queue::Queue;
 pub use queues::{PriorityQueues, Queues};

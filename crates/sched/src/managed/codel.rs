@@ -1,0 +1,130 @@
+//! The control loop of CoDel (RFC 8289, section 5), without a queue: when to give up the packet at the head.
+
+use pifolab_units::{Span, Time};
+
+/// What a control loop is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CodelTarget {
+    /// The sojourn time that a queue may keep.
+    pub(crate) target: Span,
+    /// How long it may be above before a packet is given up: a round trip in the worst case.
+    pub(crate) interval: Span,
+    /// A queue of no more bytes than this is left alone.
+    pub(crate) most_bytes: u64,
+}
+
+/// The control loop of one queue.
+///
+/// The RFC's loop gives up packets inside one call. Here the caller comes back at the same time after each; where the loop
+/// then goes on is the `stage`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Codel {
+    /// When the sojourn time will have been above the target for an interval.
+    first_above: Option<Time>,
+    /// When the next packet is given up.
+    drop_next: Time,
+    /// Packets given up since the state was entered, and at the last time that it was entered.
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Nothing was given up in this call of the RFC's `dequeue`.
+    #[default]
+    Fresh,
+    /// A packet was given up since its time had come.
+    Dropped,
+    /// A packet was given up as the state was entered: the next one is sent whatever it is.
+    Entered,
+}
+
+impl Codel {
+    /// The queue ran empty.
+    pub(crate) fn ran_empty(&mut self) {
+        self.first_above = None;
+        self.dropping = false;
+        self.stage = Stage::Fresh;
+    }
+
+    /// Whether to give up the packet that was taken from the head after `sojourn`, with `left` bytes behind it. If so the next one
+    /// is to be taken at the same time.
+    pub(crate) fn gives_up(&mut self, set: &CodelTarget, sojourn: Span, left: u64, now: Time) -> bool {
+        let above = self.is_above(set, sojourn, left, now);
+        match core::mem::take(&mut self.stage) {
+            Stage::Entered => return false,
+            Stage::Dropped if above => self.drop_next = control_law(set.interval, self.drop_next, self.count),
+            Stage::Dropped | Stage::Fresh => {}
+        }
+        if self.dropping {
+            self.dropping = above;
+            if above && now >= self.drop_next {
+                self.count = self.count.saturating_add(1);
+                self.stage = Stage::Dropped;
+                return true;
+            }
+            return false;
+        }
+        if above {
+            self.dropping = true;
+            let delta = self.count.saturating_sub(self.last_count);
+            // Where the state was left only just now, the rate at which packets were given up was about right.
+            let recent = now.since(self.drop_next.min(now)).as_ps() < set.interval.as_ps().saturating_mul(16);
+            self.count = if delta > 1 && recent { delta } else { 1 };
+            self.last_count = self.count;
+            self.drop_next = control_law(set.interval, now, self.count);
+            self.stage = Stage::Entered;
+            return true;
+        }
+        false
+    }
+
+    fn is_above(&mut self, set: &CodelTarget, sojourn: Span, left: u64, now: Time) -> bool {
+        if sojourn < set.target || left <= set.most_bytes {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            Some(time) => now >= time,
+            None => {
+                self.first_above = Some(now.saturating_add(set.interval));
+                false
+            }
+        }
+    }
+}
+
+/// `time` + `interval` / sqrt(`count`), rounded down to a picosecond.
+fn control_law(interval: Span, time: Time, count: u32) -> Time {
+    let square = u128::from(interval.as_ps()).pow(2) / u128::from(count.max(1));
+    time.saturating_add(Span::from_ps(square.isqrt() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn packets_are_given_up_ever_faster_until_the_delay_is_below_the_target() {
+        let set = CodelTarget { target: Span::from_us(5_000), interval: Span::from_us(100_000), most_bytes: 1_514 };
+        let mut codel = Codel::default();
+        let mut given_up = Vec::new();
+        let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
+        for at in 0..600 {
+            // A call gives up one packet at most here: the one after it is asked about at the same time.
+            let mut calls = 0;
+            while codel.gives_up(&set, Span::from_us(20_000), 100_000, ms(at)) {
+                given_up.push(at);
+                calls += 1;
+                assert!(calls < 3);
+            }
+        }
+        // An interval above the target, then after 100 ms / sqrt(1), sqrt(2), ...
+        assert_eq!(given_up, [100, 200, 271, 329, 379, 424, 464, 502, 538, 571]);
+        assert!(!codel.gives_up(&set, Span::from_us(4_999), 100_000, ms(600)), "below the target");
+        assert!(!codel.gives_up(&set, Span::from_us(90_000), 1_514, ms(601)), "one packet is left");
+    }
+}

@@ -1,0 +1,466 @@
+//! Queue management: a policy that drops packets before or after a scheduler, joined to any scheduler.
+
+pub(crate) mod codel;
+
+use crate::params::ParamError;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Hints, Inspect, Packet, RankInterval, Scheduler};
+use alloc::vec::Vec;
+use codel::{Codel, CodelTarget};
+use pifolab_units::{Bytes, Rank, Ratio, Span, Time};
+
+/// Decides which packets to drop, on arrival and when they leave. It sees no packet's rank and no queue: what a policy
+/// of a whole buffer may know.
+pub trait QueuePolicy {
+    /// Whether to refuse a packet of `size` bytes that arrives at `now` and finds `backlog` bytes.
+    fn refuses(&mut self, size: u32, backlog: u64, now: Time) -> bool {
+        let _ = (size, backlog, now);
+        false
+    }
+
+    /// Whether to give up a packet that would leave at `now` after `sojourn`, with `backlog` bytes behind it. If so the next one
+    /// is asked about at the same time.
+    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time) -> bool {
+        let _ = (sojourn, backlog, now);
+        false
+    }
+
+    /// Nothing waits any more at `now`.
+    fn ran_empty(&mut self, now: Time) {
+        let _ = now;
+    }
+}
+
+impl<P: QueuePolicy + ?Sized> QueuePolicy for alloc::boxed::Box<P> {
+    fn refuses(&mut self, size: u32, backlog: u64, now: Time) -> bool {
+        (**self).refuses(size, backlog, now)
+    }
+
+    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time) -> bool {
+        (**self).gives_up(sojourn, backlog, now)
+    }
+
+    fn ran_empty(&mut self, now: Time) {
+        (**self).ran_empty(now);
+    }
+}
+
+/// A scheduler whose packets a policy may drop. A refused arrival is dropped ("admission") before the scheduler sees it; a
+/// packet that is given up is dropped ("admission") where it would have left.
+#[derive(Clone, Debug)]
+pub struct Managed<P, S> {
+    policy: P,
+    scheduler: S,
+}
+
+impl<P, S> Managed<P, S> {
+    /// Joins the two.
+    pub const fn new(policy: P, scheduler: S) -> Self {
+        Self { policy, scheduler }
+    }
+}
+
+impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        self.enqueue_eligible(packet, Time::ZERO, now)
+    }
+
+    fn enqueue_eligible(&mut self, mut packet: Packet, eligible: Time, now: Time) -> Enqueued {
+        packet.arrival = now;
+        if self.policy.refuses(packet.size, self.scheduler.backlog().0, now) {
+            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+        }
+        self.scheduler.enqueue_eligible(packet, eligible, now)
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued {
+        let outcome = self.scheduler.dequeue(now);
+        let Dequeued::Packet { packet, queue } = outcome else { return outcome };
+        let backlog = self.scheduler.backlog().0;
+        let gives_up = self.policy.gives_up(now.since(packet.arrival.min(now)), backlog, now);
+        if self.scheduler.is_empty() {
+            self.policy.ran_empty(now);
+        }
+        if gives_up {
+            Dequeued::Dropped { packet, reason: DropReason::Admission }
+        } else {
+            Dequeued::Packet { packet, queue }
+        }
+    }
+
+    fn hint(&mut self, id: u64, hints: &Hints) {
+        self.scheduler.hint(id, hints);
+    }
+
+    fn wants_hints(&self) -> bool {
+        self.scheduler.wants_hints()
+    }
+
+    fn forget_flow(&mut self, flow: u32) {
+        self.scheduler.forget_flow(flow);
+    }
+}
+
+impl<P, S: Inspect> Inspect for Managed<P, S> {
+    fn len(&self) -> usize {
+        self.scheduler.len()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.scheduler.backlog()
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.scheduler.capacity()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.scheduler.is_empty()
+    }
+
+    fn queues(&self) -> usize {
+        self.scheduler.queues()
+    }
+
+    fn queue_len(&self, queue: usize) -> usize {
+        self.scheduler.queue_len(queue)
+    }
+
+    fn queue_ranks(&self, queue: usize) -> RankInterval {
+        self.scheduler.queue_ranks(queue)
+    }
+
+    fn queue_bound(&self, queue: usize) -> Option<i64> {
+        self.scheduler.queue_bound(queue)
+    }
+
+    fn path(&self, queue: usize) -> Vec<u32> {
+        self.scheduler.path(queue)
+    }
+
+    fn queue_at(&self, path: &[u32]) -> Option<usize> {
+        self.scheduler.queue_at(path)
+    }
+
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        self.scheduler.visit_window(visit);
+    }
+}
+
+/// Controlled delay (RFC 8289): gives up packets at dequeue, ever faster, while the sojourn time stays above a target.
+#[derive(Clone, Debug)]
+pub struct CodelPolicy {
+    set: CodelTarget,
+    state: Codel,
+}
+
+impl CodelPolicy {
+    /// With this target of the sojourn time and this interval; a backlog of at most `most_bytes`, one full packet, is left
+    /// alone.
+    pub fn new(target: Span, interval: Span, most_bytes: u64) -> Self {
+        Self { set: CodelTarget { target, interval, most_bytes }, state: Codel::default() }
+    }
+}
+
+impl QueuePolicy for CodelPolicy {
+    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time) -> bool {
+        self.state.gives_up(&self.set, sojourn, backlog, now)
+    }
+
+    fn ran_empty(&mut self, _now: Time) {
+        self.state.ran_empty();
+    }
+}
+
+/// A probability of 1, and an average of a byte: both in units of 2^-32.
+const ONE: u64 = 1 << 32;
+
+/// What a [`RedPolicy`] is built from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RedParams {
+    /// An average below this drops nothing, in bytes.
+    pub min_bytes: u64,
+    /// An average from here on drops everything, in bytes.
+    pub max_bytes: u64,
+    /// The probability just below `max_bytes`.
+    pub max_probability: Ratio,
+    /// The weight of a new sample in the average is 2^-this.
+    pub weight_log: u32,
+    /// How long a usual packet takes on the link: an idle queue's average falls as if that many small packets had come.
+    pub idle_packet: Span,
+}
+
+/// Random early detection: drops arrivals with a probability that grows with the average backlog.
+///
+/// Paper: Floyd, Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1993, section 4. The paper
+/// spaces drops uniformly between 1 and 1 / p packets apart; here they come evenly, 1 / 2p apart, which is the same mean, so
+/// that nothing is drawn.
+#[derive(Clone, Debug)]
+pub struct RedPolicy {
+    params: RedParams,
+    /// In units of 2^-32 bytes.
+    average: u128,
+    /// The sum of the probabilities since the last drop, in units of 2^-32.
+    owed: u64,
+    idle_since: Option<Time>,
+}
+
+impl RedPolicy {
+    /// An average of 0.
+    ///
+    /// # Errors
+    /// Thresholds that are not in ascending order.
+    pub fn new(params: RedParams) -> Result<Self, ParamError> {
+        if params.min_bytes >= params.max_bytes {
+            let expected = alloc::format!("expected more than min_bytes = {}", params.min_bytes);
+            let value = Some(alloc::format!("{}", params.max_bytes));
+            return Err(ParamError { owner: "managed".into(), key: "max_bytes".into(), value, expected });
+        }
+        Ok(Self { params, average: 0, owed: 0, idle_since: Some(Time::ZERO) })
+    }
+
+    /// The average backlog in bytes.
+    pub const fn average_bytes(&self) -> u64 {
+        (self.average >> 32) as u64
+    }
+
+    fn average(&mut self, backlog: u64, now: Time) {
+        let log = self.params.weight_log;
+        if let Some(since) = self.idle_since.take() {
+            let packets = now.since(since.min(now)).as_ps() / self.params.idle_packet.as_ps().max(1);
+            // Nothing is left of any average after so many.
+            for _ in 0..packets.min(64 << log) {
+                let fall = self.average >> log;
+                if fall == 0 {
+                    self.average = 0;
+                    break;
+                }
+                self.average -= fall;
+            }
+        }
+        let sample = u128::from(backlog) << 32;
+        self.average = self.average - (self.average >> log) + (sample >> log);
+    }
+}
+
+impl QueuePolicy for RedPolicy {
+    fn refuses(&mut self, _size: u32, backlog: u64, now: Time) -> bool {
+        self.average(backlog, now);
+        let RedParams { min_bytes, max_bytes, max_probability, .. } = self.params;
+        let (low, high) = (u128::from(min_bytes) << 32, u128::from(max_bytes) << 32);
+        if self.average < low {
+            self.owed = 0;
+            return false;
+        }
+        if self.average >= high {
+            self.owed = 0;
+            return true;
+        }
+        let share = ((self.average - low) << 32) / (high - low);
+        let probability =
+            share * u128::from(max_probability.numerator()) / u128::from(max_probability.denominator().max(1));
+        self.owed += probability as u64;
+        let drops = self.owed >= ONE / 2;
+        self.owed = if drops { 0 } else { self.owed };
+        drops
+    }
+
+    fn ran_empty(&mut self, now: Time) {
+        self.idle_since = Some(now);
+    }
+}
+
+/// What a [`PiePolicy`] is built from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieParams {
+    /// The sojourn time that is aimed at.
+    pub target: Span,
+    /// How often the probability is computed anew.
+    pub update: Span,
+    /// How long a burst may be before anything is dropped.
+    pub burst: Span,
+}
+
+/// PIE (RFC 8033, sections 4 and 5.1, with sojourn times instead of an estimated rate): drops arrivals with a probability that
+/// a proportional-integral controller holds.
+///
+/// The RFC draws whether to drop; here the probabilities are added up and a packet is dropped each time that the sum reaches 1, so that
+/// nothing is drawn. Weights of the controller are the RFC's: 1/8 and 5/4 per second.
+#[derive(Clone, Debug)]
+pub struct PiePolicy {
+    params: PieParams,
+    /// In units of 2^-62, as is the sum.
+    probability: u64,
+    owed: u64,
+    delay: Span,
+    old_delay: Span,
+    burst_left: Span,
+    next_update: Time,
+}
+
+/// A probability of 1 for PIE, which adjusts in steps of a millionth of a millionth.
+const CERTAIN: u64 = 1 << 62;
+
+impl PiePolicy {
+    /// A probability of 0, and a whole burst allowed.
+    pub const fn new(params: PieParams) -> Self {
+        Self {
+            params,
+            probability: 0,
+            owed: 0,
+            delay: Span::ZERO,
+            old_delay: Span::ZERO,
+            burst_left: params.burst,
+            next_update: Time::ZERO,
+        }
+    }
+
+    fn update(&mut self, now: Time) {
+        // Steps that were missed while nothing happened all find the same delay.
+        let mut steps = 0;
+        while now >= self.next_update && steps < 1_000 {
+            steps += 1;
+            self.next_update = self.next_update.saturating_add(self.params.update);
+            self.step();
+        }
+        if now >= self.next_update {
+            self.next_update = now.saturating_add(self.params.update);
+        }
+    }
+
+    fn step(&mut self) {
+        let seconds = |span: Span| i128::from(span.as_ps());
+        let (target, delay, old) = (seconds(self.params.target), seconds(self.delay), seconds(self.old_delay));
+        // alpha (delay - target) + beta (delay - old), in 8ths of a picosecond per second.
+        let error = (delay - target) + 10 * (delay - old);
+        let mut change = error * i128::from(CERTAIN) / (8 * 1_000_000_000_000);
+        // RFC 8033, section 4.2: the smaller the probability, the smaller the steps.
+        let scales = [(1_000_000, 2048), (100_000, 512), (10_000, 128), (1_000, 32), (100, 8), (10, 2)];
+        let scale = scales.iter().find(|(one_in, _)| self.probability < CERTAIN / one_in).map_or(1, |(_, by)| *by);
+        change /= scale;
+        // Section 5.5: no jumps where much is dropped already.
+        if self.probability >= CERTAIN / 10 {
+            change = change.min(i128::from(CERTAIN / 50));
+        }
+        let mut probability = (i128::from(self.probability) + change).clamp(0, i128::from(CERTAIN)) as u64;
+        if self.delay == Span::ZERO && self.old_delay == Span::ZERO {
+            probability -= probability / 50;
+        }
+        self.probability = probability;
+        self.old_delay = self.delay;
+        let step = self.params.update.as_ps();
+        self.burst_left = Span::from_ps(self.burst_left.as_ps().saturating_sub(step));
+        let half = self.params.target.as_ps() / 2;
+        if probability == 0 && self.delay.as_ps() < half && self.old_delay.as_ps() < half {
+            self.burst_left = self.params.burst;
+        }
+    }
+}
+
+impl QueuePolicy for PiePolicy {
+    fn refuses(&mut self, size: u32, backlog: u64, now: Time) -> bool {
+        self.update(now);
+        let small = self.old_delay.as_ps() < self.params.target.as_ps() / 2 && self.probability < CERTAIN / 5;
+        if self.burst_left > Span::ZERO || small || backlog <= 2 * u64::from(size) {
+            return false;
+        }
+        self.owed = self.owed.saturating_add(self.probability);
+        let drops = self.owed >= CERTAIN;
+        self.owed -= if drops { CERTAIN } else { 0 };
+        drops
+    }
+
+    fn gives_up(&mut self, sojourn: Span, _backlog: u64, now: Time) -> bool {
+        self.update(now);
+        self.delay = sojourn;
+        false
+    }
+
+    fn ran_empty(&mut self, _now: Time) {
+        self.delay = Span::ZERO;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedulers::{Fifo, FifoParams};
+
+    const PACKET: u32 = 1_000;
+
+    fn fifo() -> Fifo {
+        Fifo::new(FifoParams { capacity: Capacity::Packets(10_000) }).unwrap()
+    }
+
+    /// A link that sends a packet a millisecond, and gets one every 800 us: packets dropped, and the mean sojourn time in
+    /// microseconds of the later half.
+    fn overloaded(policy: impl QueuePolicy, packets: u64) -> (u64, u64) {
+        let mut scheduler = Managed::new(policy, fifo());
+        let (mut free, mut dropped, mut sum, mut late) = (Time::ZERO, 0, 0, 0);
+        for id in 0..packets {
+            let now = Time::from_ns(id * 800_000);
+            while free <= now && !scheduler.is_empty() {
+                match scheduler.dequeue(free) {
+                    Dequeued::Packet { packet, .. } => {
+                        if packet.id > packets / 2 {
+                            sum += free.since(packet.arrival).as_ns() / 1_000;
+                            late += 1;
+                        }
+                        free = free.saturating_add(Span::from_us(1_000));
+                    }
+                    Dequeued::Dropped { .. } => dropped += 1,
+                    other => panic!("{other:?}"),
+                }
+            }
+            if scheduler.is_empty() {
+                free = free.max(now);
+            }
+            let packet = Packet { id, flow: 0, size: PACKET, rank: Rank::ZERO, arrival: now };
+            dropped += u64::from(!scheduler.enqueue(packet, now).is_admitted());
+        }
+        (dropped, sum / late)
+    }
+
+    #[derive(Clone, Debug)]
+    struct Idle;
+    impl QueuePolicy for Idle {}
+
+    #[test]
+    fn without_a_policy_the_queue_of_an_overloaded_link_only_grows() {
+        let (dropped, mean) = overloaded(Idle, 10_000);
+        assert_eq!(dropped, 0);
+        assert!(mean > 1_000_000, "{mean} us");
+    }
+
+    #[test]
+    fn pie_holds_the_sojourn_time_at_its_target() {
+        let params =
+            PieParams { target: Span::from_us(15_000), update: Span::from_us(15_000), burst: Span::from_us(150_000) };
+        let (dropped, mean) = overloaded(PiePolicy::new(params), 40_000);
+        assert!((12_000..18_000).contains(&mean), "{mean} us");
+        assert!((7_000..9_000).contains(&dropped), "a fifth is too much for the link: {dropped}");
+    }
+
+    #[test]
+    fn codel_gives_packets_up_at_dequeue() {
+        let (dropped, mean) = overloaded(CodelPolicy::new(Span::from_us(5_000), Span::from_us(100_000), 1_514), 40_000);
+        assert!(dropped > 5_000 && mean < 1_000_000, "{dropped} dropped, {mean} us");
+    }
+
+    #[test]
+    fn red_drops_as_often_as_its_average_says() {
+        let ratio = Ratio::new(1, 50).unwrap();
+        let idle_packet = Span::from_us(1_000);
+        let params =
+            RedParams { min_bytes: 10_000, max_bytes: 30_000, max_probability: ratio, weight_log: 2, idle_packet };
+        let mut red = RedPolicy::new(params).unwrap();
+        let mut drops = |backlog| (0..1_000).filter(|_| red.refuses(PACKET, backlog, Time::ZERO)).count();
+        assert_eq!(drops(9_000), 0, "below the lower threshold");
+        // Half-way p is 1/100: a drop every 50 packets.
+        assert!((18..=21).contains(&drops(20_000)));
+        assert!(drops(40_000) > 950, "beyond the upper threshold everything");
+        red.ran_empty(Time::ZERO);
+        assert!(!red.refuses(PACKET, 0, Time::from_ns(1_000_000_000)));
+        assert!(red.average_bytes() < 10, "an idle second empties the average");
+        assert!(RedPolicy::new(RedParams { max_bytes: 10_000, ..params }).is_err());
+    }
+}

@@ -1,0 +1,311 @@
+//! FQ-CoDel: flows take turns by deficit round robin, those that have just begun go first, and CoDel keeps each queue short.
+//!
+//! Source: RFC 8290 (2018), section 4, with the control loop of RFC 8289; the default queue discipline of Linux distributions.
+//!
+//! Parameters (defaults of RFC 8290, section 5.2):
+//! - capacity (packets, default 10,240);
+//! - quantum (bytes, default 1514), buckets (default 1024; a flow is the bucket flow mod buckets);
+//! - target (5 ms) and interval (100 ms) of CoDel;
+//! - drop batch: the most packets that leave at once when the capacity is exceeded (default 64).
+//!
+//! Cost: O(1) per operation; O(buckets) when the capacity is exceeded. A switch needs two lists of flows and, for each flow, a
+//! deficit, CoDel's registers and a queue with arrival times.
+//!
+//! Departure from PIFO: ranks are ignored. A full buffer drops from the head of the queue of the most bytes, half of it but at most
+//! a batch ("pushed-out"; the arriving packet itself may be among them: then "full"). Packets that CoDel gives up are dropped at
+//! dequeue ("admission").
+//!
+//! Deviations: packets are dropped, not marked. Flows are dense numbers and not hashed. CoDel leaves a queue alone whose backlog
+//! is at most 1514 bytes, where the RFC says one maximum packet.
+
+use crate::managed::codel::{Codel, CodelTarget};
+use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
+use crate::store::FlowLists;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use pifolab_units::{Bytes, Span, Time};
+
+/// What an [`FqCodel`] is built from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCodelParams {
+    /// The most packets that it holds.
+    pub capacity_packets: u32,
+    /// Bytes that a flow may send in a turn.
+    pub quantum_bytes: u32,
+    /// Queues that flows share.
+    pub buckets: u32,
+    /// The sojourn time that a queue may keep.
+    pub target: Span,
+    /// How long it may be above that.
+    pub interval: Span,
+    /// The most packets that leave at once when the capacity is exceeded.
+    pub drop_batch: u32,
+}
+
+/// FQ-CoDel.
+///
+/// ```
+/// use pifolab_sched::{Dequeued, Packet, Scheduler, schedulers::FqCodel, params::{Args, FromArgs}};
+/// use pifolab_units::{Rank, Time};
+///
+/// let mut fair = <FqCodel>::build(Args::new("fq-codel")).unwrap();
+/// for (id, flow) in [(0, 0), (1, 0), (2, 0), (3, 1)] {
+///     let packet = Packet { id, flow, size: 1500, rank: Rank::ZERO, arrival: Time::ZERO };
+///     assert!(fair.enqueue(packet, Time::ZERO).is_admitted());
+/// }
+/// // A quantum of 1514 bytes pays for a second packet of 1500 bytes, which is then owed.
+/// for expected in [0, 1, 3, 2] {
+///     let Dequeued::Packet { packet, .. } = fair.dequeue(Time::ZERO) else { panic!("four packets wait") };
+///     assert_eq!(packet.id, expected);
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct FqCodel<T = Packet> {
+    flows: Box<[Flow<T>]>,
+    lists: FlowLists,
+    /// What is held, without a bound: a packet is stored before others leave for it.
+    room: Room,
+    capacity: u32,
+    quantum: i64,
+    set: CodelTarget,
+    drop_batch: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Flow<T> {
+    /// Packets with the times of their arrival.
+    waiting: VecDeque<(T, Time)>,
+    bytes: u64,
+    deficit: i64,
+    listed: bool,
+    codel: Codel,
+}
+
+/// What CoDel leaves alone: a full Ethernet frame.
+const MOST_BYTES: u64 = 1_514;
+
+impl<T: Item> FqCodel<T> {
+    /// An empty scheduler.
+    ///
+    /// # Errors
+    /// A capacity without room, or a parameter out of range.
+    pub fn new(params: FqCodelParams) -> Result<Self, ParamError> {
+        let name = FqCodelParams::INFO.name;
+        CAPACITY_PACKETS.check(name, params.capacity_packets)?;
+        QUANTUM.check(name, params.quantum_bytes)?;
+        BUCKETS.check(name, params.buckets)?;
+        DROP_BATCH.check(name, params.drop_batch)?;
+        TARGET.check(name, params.target.as_ns())?;
+        INTERVAL.check(name, params.interval.as_ns())?;
+        let flow = || Flow { waiting: VecDeque::new(), bytes: 0, deficit: 0, listed: false, codel: Codel::default() };
+        Ok(Self {
+            flows: core::iter::repeat_with(flow).take(params.buckets as usize).collect(),
+            lists: FlowLists::default(),
+            room: Room::new(Capacity::Unlimited),
+            capacity: params.capacity_packets,
+            quantum: params.quantum_bytes.into(),
+            set: CodelTarget { target: params.target, interval: params.interval, most_bytes: MOST_BYTES },
+            drop_batch: params.drop_batch as usize,
+        })
+    }
+
+    /// Takes the packet at the head of `bucket`.
+    fn pop(&mut self, bucket: usize) -> Option<(T, Time)> {
+        let flow = &mut self.flows[bucket];
+        let (packet, arrival) = flow.waiting.pop_front()?;
+        flow.bytes -= u64::from(packet.size());
+        self.room.release(packet.size());
+        Some((packet, arrival))
+    }
+
+    /// The bucket of the most bytes; of equal ones the first.
+    fn fattest(&self) -> usize {
+        let bytes = |bucket: &usize| (self.flows[*bucket].bytes, core::cmp::Reverse(*bucket));
+        (0..self.flows.len()).max_by_key(bytes).unwrap_or(0)
+    }
+}
+
+impl<T: Item> Scheduler<T> for FqCodel<T> {
+    fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T> {
+        let (size, rank) = (packet.size(), packet.rank());
+        let bucket = packet.flow() as usize % self.flows.len();
+        let flow = &mut self.flows[bucket];
+        if !flow.listed {
+            flow.listed = true;
+            flow.deficit = self.quantum;
+            self.lists.add_new(bucket as u32);
+        }
+        flow.bytes += u64::from(size);
+        flow.waiting.push_back((packet, now));
+        self.room.take(size);
+        if self.room.packets() <= self.capacity as usize {
+            return Enqueued::Admitted { queue: 0, rank };
+        }
+        let fattest = self.fattest();
+        let most = self.flows[fattest].waiting.len().div_ceil(2).min(self.drop_batch);
+        let (first, _) = self.pop(fattest).expect("the queue of the most bytes holds a packet");
+        if fattest == bucket && self.flows[bucket].waiting.is_empty() {
+            return Enqueued::Dropped { packet: first, reason: DropReason::Full };
+        }
+        let mut victims = Victims::one(first);
+        for _ in 1..most {
+            if let Some((packet, _)) = self.pop(fattest) {
+                victims.push(packet);
+            }
+        }
+        Enqueued::Evicted { queue: 0, rank, victims }
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued<T> {
+        loop {
+            let Some((bucket, is_new)) = self.lists.first() else { return Dequeued::Empty };
+            let flow = &mut self.flows[bucket as usize];
+            if flow.deficit <= 0 {
+                flow.deficit += self.quantum;
+                self.lists.first_to_old();
+                continue;
+            }
+            let Some((packet, arrival)) = self.pop(bucket as usize) else {
+                let flow = &mut self.flows[bucket as usize];
+                flow.codel.ran_empty();
+                if is_new {
+                    // It waits a round: else a flow that sends now and then would always go first.
+                    self.lists.first_to_old();
+                } else {
+                    flow.listed = false;
+                    self.lists.remove_first();
+                }
+                continue;
+            };
+            let flow = &mut self.flows[bucket as usize];
+            if flow.codel.gives_up(&self.set, now.since(arrival), flow.bytes, now) {
+                return Dequeued::Dropped { packet, reason: DropReason::Admission };
+            }
+            flow.deficit -= i64::from(packet.size());
+            return Dequeued::Packet { packet, queue: 0 };
+        }
+    }
+}
+
+impl<T: Item> Inspect for FqCodel<T> {
+    fn len(&self) -> usize {
+        self.room.packets()
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.room.bytes()
+    }
+
+    fn capacity(&self) -> Capacity {
+        Capacity::Packets(self.capacity)
+    }
+}
+
+const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, params::MAX_PACKETS)
+    .unit("packets")
+    .or_integer(10_240)
+    .doc("The most packets that are held. The default is that of RFC 8290.");
+
+/// `target_ns`: of CoDel.
+pub const TARGET: Param = Param::integer("target_ns", 1, 1 << 40)
+    .unit("ns")
+    .or_integer(5_000_000)
+    .doc("The sojourn time that a queue may keep. 5 ms is the default of RFC 8289.");
+
+/// `interval_ns`: of CoDel.
+pub const INTERVAL: Param = Param::integer("interval_ns", 1, 1 << 40)
+    .unit("ns")
+    .or_integer(100_000_000)
+    .doc("How long the sojourn time may be above the target: about the largest round trip. 100 ms is the default of RFC 8289.");
+
+const DROP_BATCH: Param = Param::integer("drop_batch", 1, params::MAX_PACKETS)
+    .unit("packets")
+    .or_integer(64)
+    .doc("The most packets that leave at once when the capacity is exceeded. The default is that of RFC 8290.");
+
+impl<T: Item> FromArgs for FqCodel<T> {
+    const INFO: Info = FqCodelParams::INFO;
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Self::new(FqCodelParams::from_args(args)?)
+    }
+}
+
+impl FromArgs for FqCodelParams {
+    const INFO: Info = Info {
+        name: "fq-codel",
+        summary: "Flows take turns, those that have just begun first, and CoDel keeps each queue short.",
+        paper: "RFC 8290, section 4; RFC 8289, section 5",
+        effect: "Ranks are ignored. A full buffer drops from the longest queue; CoDel gives packets up at dequeue.",
+        state: "two lists of flows, and for each flow a deficit, CoDel's registers and a queue with arrival times",
+        cost: "O(1) per operation, O(buckets) when the capacity is exceeded",
+        params: &[CAPACITY_PACKETS, QUANTUM, BUCKETS, TARGET, INTERVAL, DROP_BATCH],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        Ok(Self {
+            capacity_packets: args.given(&CAPACITY_PACKETS)?,
+            quantum_bytes: args.given(&QUANTUM)?,
+            buckets: args.given(&BUCKETS)?,
+            target: Span::from_ns(args.given(&TARGET)?),
+            interval: Span::from_ns(args.given(&INTERVAL)?),
+            drop_batch: args.given(&DROP_BATCH)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use pifolab_units::Rank;
+
+    fn packet(id: u64, flow: u32, size: u32) -> Packet {
+        Packet { id, flow, size, rank: Rank::ZERO, arrival: Time::ZERO }
+    }
+
+    fn fair(settings: &[(&'static str, i128)]) -> FqCodel {
+        let mut args = Args::new("fq-codel");
+        for (name, value) in settings {
+            args.set(*name, params::Value::Integer(*value));
+        }
+        FqCodel::build(args).unwrap()
+    }
+
+    #[test]
+    fn a_full_buffer_drops_half_of_the_longest_queue_from_its_head() {
+        let mut fair = fair(&[("capacity_packets", 5)]);
+        for (id, flow, size) in [(0, 0, 100), (1, 1, 900), (2, 1, 900), (3, 1, 900), (4, 0, 100)] {
+            assert!(fair.enqueue(packet(id, flow, size), Time::ZERO).is_admitted());
+        }
+        let Enqueued::Evicted { victims, .. } = fair.enqueue(packet(5, 0, 100), Time::ZERO) else {
+            panic!("the buffer is full")
+        };
+        assert_eq!(victims.iter().map(|packet| packet.id).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(fair.len(), 4);
+    }
+
+    #[test]
+    fn a_flow_that_has_just_begun_goes_before_those_that_wait() {
+        let mut fair = fair(&[("quantum_bytes", 100)]);
+        for id in 0..3 {
+            assert!(fair.enqueue(packet(id, 0, 100), Time::ZERO).is_admitted());
+        }
+        assert!(matches!(fair.dequeue(Time::ZERO), Dequeued::Packet { packet, .. } if packet.id == 0));
+        assert!(fair.enqueue(packet(9, 1, 100), Time::ZERO).is_admitted());
+        assert!(matches!(fair.dequeue(Time::ZERO), Dequeued::Packet { packet, .. } if packet.id == 9));
+    }
+
+    #[test]
+    fn a_packet_that_waited_too_long_for_an_interval_is_given_up_at_dequeue() {
+        let mut fair = fair(&[("target_ns", 1_000), ("interval_ns", 2_000)]);
+        for id in 0..9 {
+            assert!(fair.enqueue(packet(id, 0, 1_000), Time::ZERO).is_admitted());
+        }
+        assert!(matches!(fair.dequeue(Time::from_ns(1_000)), Dequeued::Packet { packet, .. } if packet.id == 0));
+        let outcome = fair.dequeue(Time::from_ns(3_000));
+        assert!(matches!(outcome, Dequeued::Dropped { packet, reason: DropReason::Admission } if packet.id == 1));
+        assert!(matches!(fair.dequeue(Time::from_ns(3_000)), Dequeued::Packet { packet, .. } if packet.id == 2));
+    }
+}
