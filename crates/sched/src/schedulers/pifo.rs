@@ -165,6 +165,8 @@ impl<T: Item> Pifo<T> {
     pub fn offer(&mut self, rank: Rank, item: T) -> Enqueued<T> {
         let Self { order, room } = self;
         match order {
+            // Large items pay nothing for the row.
+            Order::Short(_) if size_of::<T>() > SMALL => unreachable!("only small items stand in a row"),
             Order::Short(short) if short.len() >= FEW => {
                 self.lengthen();
                 self.offer(rank, item)
@@ -178,7 +180,7 @@ impl<T: Item> Pifo<T> {
                 enqueue(order, room, rank, item)
             }
             Order::Heap(order) => enqueue_in_heap(order, room, rank, item),
-            Order::Flows(order) => enqueue_in_flows(order, room, rank, item),
+            Order::Flows(order) => enqueue(order, room, rank, item),
         }
     }
 
@@ -207,6 +209,7 @@ impl<T: Item> Pifo<T> {
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         let item = match &mut self.order {
+            Order::Short(_) if size_of::<T>() > SMALL => unreachable!("only small items stand in a row"),
             Order::Short(order) => order.pop_lowest(),
             Order::Sorted(order) => order.pop_lowest(),
             Order::Buckets(order) => order.pop_lowest(),
@@ -265,17 +268,20 @@ fn reaches<'a, T: Item + 'a>(packets: impl Iterator<Item = (Rank, &'a T)>, neede
 }
 
 impl<T: Item> DoubleEnded<T> for FlowOrder<T> {
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, rank: Rank, packet: T) {
         self.push(rank, packet);
     }
+    #[inline(always)]
     fn highest_rank(&self) -> Option<Rank> {
         Self::highest_rank(self)
     }
     /// The next one to send, which may have another rank.
+    #[inline(always)]
     fn pop_lowest(&mut self) -> Option<T> {
         self.pop_first_of_lowest()
     }
+    #[inline(always)]
     fn pop_highest(&mut self) -> Option<T> {
         Self::pop_highest(self)
     }
@@ -437,12 +443,6 @@ fn enqueue_in_heap<T: Item>(order: &mut ArrayHeap<T>, room: &mut Room, rank: Ran
     room.release(victim.size());
     room.take(size);
     Enqueued::Evicted { queue: 0, rank, victims: Victims::one(victim) }
-}
-
-/// As [`enqueue`], kept out of the way of the other orders.
-#[inline(never)]
-fn enqueue_in_flows<T: Item>(order: &mut FlowOrder<T>, room: &mut Room, rank: Rank, packet: T) -> Enqueued<T> {
-    enqueue(order, room, rank, packet)
 }
 
 /// Takes out the packet that is pushed out first.

@@ -25,24 +25,36 @@ impl<T: Item> FlowOrder<T> {
 
     /// The highest rank held.
     pub fn highest_rank(&self) -> Option<Rank> {
-        self.held.iter().map(|(rank, _)| *rank).max()
+        self.highest().map(|place| self.held[place].0)
     }
 
+    // Searches stand apart and answer with a place: an item that came out of a call would come through memory, and so would then
+    // every outcome of a scheduler that has this order for one of several.
+
     /// Takes the earliest item of the flow that holds the lowest rank, the one that came first among equals.
-    #[inline(never)]
+    #[inline(always)]
     pub fn pop_first_of_lowest(&mut self) -> Option<T> {
-        // The first of several smallest.
-        let (_, lowest) = self.held.iter().min_by_key(|(rank, _)| *rank)?;
-        let flow = lowest.flow();
-        let place = self.held.iter().position(|(_, item)| item.flow() == flow)?;
-        Some(self.held.remove(place).1)
+        self.first_of_lowest().map(|place| self.held.remove(place).1)
     }
 
     /// Takes the item of the highest rank, the latest among equals.
+    #[inline(always)]
     pub fn pop_highest(&mut self) -> Option<T> {
+        self.highest().map(|place| self.held.remove(place).1)
+    }
+
+    #[inline(never)]
+    fn first_of_lowest(&self) -> Option<usize> {
+        // The first of several smallest.
+        let (_, lowest) = self.held.iter().min_by_key(|(rank, _)| *rank)?;
+        let flow = lowest.flow();
+        self.held.iter().position(|(_, item)| item.flow() == flow)
+    }
+
+    #[inline(never)]
+    fn highest(&self) -> Option<usize> {
         // The last of several largest.
-        let (place, _) = self.held.iter().enumerate().max_by_key(|(_, (rank, _))| *rank)?;
-        Some(self.held.remove(place).1)
+        self.held.iter().enumerate().max_by_key(|(_, (rank, _))| *rank).map(|(place, _)| place)
     }
 
     /// All items, the latest arrival first.
