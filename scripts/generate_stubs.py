@@ -16,17 +16,28 @@ TARGET = Path(__file__).resolve().parents[1] / "python/pifolab/_classes.pyi"
 HEAD = '''\
 """What editors and type checkers see of `_classes.py`; written by scripts/generate_stubs.py, not by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pifolab._pifolab import Scheduler
+from pifolab._pifolab import Packet, Scheduler
 from pifolab.info import Info
 
 def class_docstring(about: Info) -> str: ...
 def scheduler(name: str, /, **parameters: Any) -> Scheduler: ...
+def child(
+    scheduler: Scheduler,
+    /,
+    *,
+    label: str | None = None,
+    weight: float | str | Decimal | Fraction | None = None,
+    priority: int | None = None,
+    takes: int | str | Sequence[int | str] | None = None,
+    shape_gbps: float | str | Decimal | Fraction | None = None,
+    shape_burst_bytes: int | None = None,
+) -> dict[str, Any]: ...
 def ranked(rank: str, scheduler: Scheduler, /, **parameters: Any) -> Ranked: ...
 
 class Ranked(Scheduler):
@@ -42,12 +53,19 @@ ANNOTATIONS = {
     "flag": "bool",
     "integers": "Sequence[int]",
     "integer-or-integers": "int | Sequence[int]",
+    "text": "str",
+    "texts": "Sequence[str]",
+    "number": "float | str | Decimal | Fraction",
+    "component": "Scheduler | Mapping[str, Any]",
+    "components": "Sequence[Scheduler | Mapping[str, Any]]",
 }
 
 
 def annotation(param: info.Param) -> str:
     if param.kind == "choice":
-        return "Literal[" + ", ".join(f'"{word}"' for word, _ in param.choices) + "]"
+        words = "Literal[" + ", ".join(f'"{word}"' for word, _ in param.choices) + "]"
+        # What sorts packets into leaves may also be a function, which no text can be.
+        return f"{words} | Callable[[Packet], int | None]" if param.name == "classify" else words
     return ANNOTATIONS[param.kind]
 
 

@@ -23,7 +23,7 @@ It is full now. A better packet pushes the worst one out, a worse one is refused
 """
 
 from pifolab._classes import *  # noqa: F403
-from pifolab._classes import ranked, scheduler
+from pifolab._classes import child, ranked, scheduler
 from pifolab._pifolab import (
     Ack,
     Admitted,
@@ -68,6 +68,7 @@ __all__ = [
     "Window",
     "__version__",
     "attack",
+    "child",
     "optimal_bounds",
     "ranked",
     "ranks",

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
 from pifolab import info
 from pifolab._pifolab import Scheduler
 
-__all__ = ["Ranked", "class_docstring", "ranked", "scheduler"]
+__all__ = ["Ranked", "child", "class_docstring", "ranked", "scheduler"]
 
 _ANNOTATIONS: dict[str, Any] = {
     "integer": int,
@@ -23,6 +26,11 @@ _ANNOTATIONS: dict[str, Any] = {
     "flag": bool,
     "integers": list[int],
     "integer-or-integers": "int | list[int]",
+    "text": str,
+    "texts": list[str],
+    "number": float,
+    "component": dict[str, Any],
+    "components": list[dict[str, Any]],
 }
 
 
@@ -76,9 +84,27 @@ def _shown(parameters: MappingProxyType[str, Any]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in parameters.items())
 
 
+def _described(value: Any) -> Any:
+    """Schedulers, and lists of them, as tables: what they are made from."""
+    if isinstance(value, Ranked):
+        return _described(value.scheduler) | {"rank": {"name": value.rank, **value.rank_parameters}}
+    about = getattr(value, "info", None)
+    if isinstance(value, Scheduler) and about is not None:
+        return {"name": about.name, **{key: _described(held) for key, held in value.parameters.items()}}  # type: ignore[attr-defined]
+    if isinstance(value, Mapping):
+        return {key: _described(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_described(held) for held in value]
+    return value
+
+
 def _scheduler_class(about: info.Info) -> type[Scheduler]:
+    components = [param.name for param in about.params if param.kind in ("component", "components")]
+
     def new(cls: type[Any], **parameters: Any) -> Any:
-        self = Scheduler.__new__(cls, about.name, parameters)
+        plain = parameters | {key: _described(parameters[key]) for key in components if key in parameters}
+        classify = plain.pop("classify") if callable(plain.get("classify")) else None
+        self = Scheduler.__new__(cls, about.name, plain, classify=classify)
         self.parameters = MappingProxyType(parameters)  # type: ignore[attr-defined]
         return self
 
@@ -153,6 +179,71 @@ class Ranked(Scheduler):
     def __repr__(self) -> str:
         parameters = f", {_shown(self.rank_parameters)}" if self.rank_parameters else ""
         return f"ranked({self.rank!r}, {self.scheduler!r}{parameters})"
+
+
+def child(
+    scheduler: Scheduler,
+    /,
+    *,
+    label: str | None = None,
+    weight: float | str | Decimal | Fraction | None = None,
+    priority: int | None = None,
+    takes: int | str | Sequence[int | str] | None = None,
+    shape_gbps: float | str | Decimal | Fraction | None = None,
+    shape_burst_bytes: int | None = None,
+) -> dict[str, Any]:
+    """Describe a child of a `Tree`: a scheduler like `scheduler`, and its place among its siblings.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        A leaf, perhaps one that `ranked` made, or a `Tree`, which becomes an inner node. It stays as it is.
+    label : str, optional
+        What paths call it. Default: its position.
+    weight : float, str, Decimal or Fraction, optional
+        Its share, where its parent is fair. Default 1.
+    priority : int, optional
+        The lowest is served first, where the parent is strict. Default 0.
+    takes : int, str or sequence of them, optional
+        Of a leaf: values of what the tree's `classify` names, ranges such as ``"10-19"``, classes, or ``"rest"``.
+    shape_gbps : float, str, Decimal or Fraction, optional
+        The rate of a token bucket that holds its packets back from its parent, in Gb/s. Default: it is not shaped.
+    shape_burst_bytes : int, optional
+        The most that passes the token bucket at once. Default 1514.
+
+    Returns
+    -------
+    dict
+        What `Tree` takes in its list `child`.
+
+    Examples
+    --------
+    Flow 0 goes first; flows 1 and 2 share what is left two to one:
+
+    >>> import pifolab
+    >>> from pifolab import child
+    >>> tenants = pifolab.Tree(
+    ...     discipline="stfq",
+    ...     child=[child(pifolab.Fifo(), takes=1, weight=2), child(pifolab.Fifo(), takes=2)],
+    ... )
+    >>> tree = pifolab.Tree(child=[child(pifolab.Fifo(), takes=0), child(tenants, priority=1)])
+    >>> for flow in (1, 1, 1, 1, 2, 2, 0):
+    ...     _ = tree.enqueue(flow=flow)
+    >>> [tree.dequeue().flow for _ in range(7)]
+    [0, 1, 2, 1, 1, 2, 1]
+    """
+    keys = {
+        "label": label,
+        "weight": weight,
+        "priority": priority,
+        "takes": takes,
+        "shape_gbps": shape_gbps,
+        "shape_burst_bytes": shape_burst_bytes,
+    }
+    described = _described(scheduler)
+    if not isinstance(described, dict):
+        raise TypeError("a child is a scheduler of this package")
+    return described | {key: value for key, value in keys.items() if value is not None}
 
 
 def ranked(rank: str, scheduler: Scheduler, /, **parameters: Any) -> Ranked:

@@ -325,6 +325,7 @@ class Scheduler:
         parameters: Mapping[str, Any] | None = None,
         rank: str | None = None,
         rank_parameters: Mapping[str, Any] | None = None,
+        classify: Callable[[Packet], int | None] | None = None,
     ) -> Scheduler: ...
     def enqueue(
         self,
@@ -342,6 +343,7 @@ class Scheduler:
         remaining_transmission_ns: SupportsIndex | None = None,
         delay_so_far_ns: SupportsIndex | None = None,
         mean_delay_so_far_ns: SupportsIndex | None = None,
+        labels: Mapping[str, SupportsIndex] | None = None,
     ) -> Admitted | Evicted | Dropped: ...
     def dequeue(self, *, now_ns: SupportsIndex | None = None) -> Packet | Dropped | NotBefore | None: ...
     def __len__(self) -> int: ...

@@ -23,7 +23,8 @@ class Param:
     unit : str
         The unit in words; empty for a pure number or a choice.
     kind : str
-        ``integer``, ``fraction``, ``choice``, ``flag``, ``integers`` or ``integer-or-integers``.
+        ``integer``, ``fraction``, ``number``, ``text``, ``texts``, ``choice``, ``flag``, ``integers``,
+        ``integer-or-integers``, or ``component`` and ``components``: schedulers or rank functions inside, by name.
     min, max : int or None
         The range of an integer, or of each member of a list.
     choices : tuple of (str, str)

@@ -1,6 +1,6 @@
 //! What a user wrote for one scheduler, rank function or the like, read key by key.
 
-use crate::{Absent, FromValue, Kind, Param, Place, Table, Value, closest};
+use crate::{Absent, Entry, FromValue, Kind, Param, Place, Table, Value, closest};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -67,6 +67,13 @@ impl Args {
     /// Whose arguments these are.
     pub fn owner(&self) -> &str {
         &self.table.path
+    }
+
+    /// The same arguments under another owner.
+    #[must_use]
+    pub fn owned_by(mut self, owner: impl Into<String>) -> Self {
+        self.table.path = owner.into();
+        self
     }
 
     /// Whether `param` was written.
@@ -165,19 +172,37 @@ impl Args {
     /// The first argument that `params` does not know (with the closest name that it does), or that had no effect
     /// beside the others.
     pub fn finish(self, params: &[Param]) -> Result<(), ParamError> {
-        let Some(entry) = self.table.first_unused() else { return Ok(()) };
-        let names = || params.iter().map(|param| param.name);
+        match self.table.first_unused() {
+            Some(entry) => Err(self.refused(entry, &[params])),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses what was not read and is in none of these lists: who hands the rest on to somebody else says so first.
+    ///
+    /// # Errors
+    /// The first argument that no list has, with the closest name that one has.
+    pub fn refuse_unknown(&self, lists: &[&[Param]]) -> Result<(), ParamError> {
+        let known = |key: &str| lists.iter().any(|params| params.iter().any(|param| param.name == key));
+        match self.table.entries.iter().find(|entry| !entry.used && !known(&entry.key)) {
+            Some(entry) => Err(self.refused(entry, lists)),
+            None => Ok(()),
+        }
+    }
+
+    fn refused(&self, entry: &Entry, lists: &[&[Param]]) -> ParamError {
+        let names = || lists.iter().flat_map(|params| params.iter().map(|param| param.name));
         let expected = if names().any(|name| name == entry.key) {
             "this key has no effect beside the others: remove it".to_owned()
         } else if let Some(name) = closest(&entry.key, names()) {
             format!("unknown key; did you mean {name}?")
-        } else if params.is_empty() {
+        } else if names().next().is_none() {
             "unknown key; there are no parameters".to_owned()
         } else {
             format!("unknown key; the keys are {}", names().collect::<Vec<_>>().join(", "))
         };
         let value = Some(entry.value.to_string());
-        Err(ParamError { owner: self.owner().to_owned(), key: entry.key.clone(), value, expected })
+        ParamError { owner: self.owner().to_owned(), key: entry.key.clone(), value, expected }
     }
 }
 

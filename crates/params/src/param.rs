@@ -64,6 +64,8 @@ pub enum Kind {
     Text,
     /// A list of texts.
     Texts,
+    /// An integer, a text, or a list of them.
+    Values,
     /// `true` or `false`.
     Flag,
     /// One of these words.
@@ -329,6 +331,7 @@ impl Param {
             }
             Kind::Text => "a text".to_owned(),
             Kind::Texts => "a list of texts".to_owned(),
+            Kind::Values => "an integer, a text, or a list of them".to_owned(),
             Kind::Flag => "true or false".to_owned(),
             Kind::Choice(words) | Kind::OneOf(words, _) => {
                 let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();

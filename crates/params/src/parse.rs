@@ -107,7 +107,8 @@ impl Value {
             (Kind::Integer { .. } | Kind::IntegerOrIntegers { .. }, _) => whole(text),
             (Kind::Flag, "true") => Self::Flag(true),
             (Kind::Flag, "false") => Self::Flag(false),
-            (Kind::Fraction, _) => Self::Decimal(text.to_owned()),
+            (Kind::Fraction | Kind::Positive, _) => Self::Decimal(text.to_owned()),
+            (Kind::Texts, _) => Self::List(text.split(',').map(|text| Self::Text(text.trim().to_owned())).collect()),
             _ => Self::Text(text.to_owned()),
         }
     }

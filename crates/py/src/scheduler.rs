@@ -1,11 +1,13 @@
 //! A scheduler, alone or joined to a rank function, as a Python object.
 
 use pifolab_scenario::registry::{self, BoxedScheduler};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Packet, Ranked, Scheduler};
+use pifolab_sched::tree::Classify;
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Labels, Packet, Ranked, Scheduler};
 use pifolab_units::{Bytes, Rank, Span, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::errors::{Fault, guard};
 use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, NotBefore, PyPacket, Whole};
@@ -21,29 +23,37 @@ pub struct PyScheduler {
     /// The time of the last call: time never runs backwards.
     now: Time,
     next_id: u64,
+    /// What a classifier in Python raised.
+    failed: Arc<Mutex<Option<PyErr>>>,
 }
 
 #[pymethods]
 impl PyScheduler {
     /// `scheduler` and its parameters, behind `rank` and its parameters where there is one.
     #[new]
-    #[pyo3(signature = (scheduler, parameters=None, rank=None, rank_parameters=None))]
+    #[pyo3(signature = (scheduler, parameters=None, rank=None, rank_parameters=None, classify=None))]
     fn new(
         py: Python<'_>,
         scheduler: &str,
         parameters: Option<&Bound<'_, PyDict>>,
         rank: Option<&str>,
         rank_parameters: Option<&Bound<'_, PyDict>>,
+        classify: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let args = read_args(scheduler, parameters)?;
         let rank = rank.map(|name| read_args(name, rank_parameters)).transpose()?;
+        let failed = Arc::new(Mutex::new(None));
         let inner = guard(py, || {
+            if let Some(function) = classify {
+                let classify = classify_by(function, Arc::clone(&failed));
+                return Ok(registry::build_tree_with(args, classify)?);
+            }
             let scheduler = (registry::find_scheduler(args.owner()).map_err(Fault::Input)?.build)(args)?;
             let Some(args) = rank else { return Ok(scheduler) };
             let rank_fn = (registry::find_rank(args.owner()).map_err(Fault::Input)?.build)(args)?;
             Ok(Box::new(Ranked::new(rank_fn, scheduler)) as BoxedScheduler)
         })?;
-        Ok(Self { inner: Mutex::new(inner), now: Time::ZERO, next_id: 0 })
+        Ok(Self { inner: Mutex::new(inner), now: Time::ZERO, next_id: 0, failed })
     }
 
     /// Offer a packet.
@@ -66,6 +76,9 @@ impl PyScheduler {
     ///     Facts for the rank functions ``flow-size``, ``remaining-size`` and ``unacknowledged``.
     /// deadline_ns, remaining_transmission_ns, delay_so_far_ns, mean_delay_so_far_ns : int, optional
     ///     Facts for the rank functions ``edf``, ``lstf`` and ``fifo-plus``.
+    /// labels : mapping of str to int, optional
+    ///     What a `Tree` may sort packets by: ``class``, ``dscp``, ``source_host``, ``destination_host``, ``source_port``,
+    ///     ``destination_port``. Default 0 each.
     ///
     /// Returns
     /// -------
@@ -92,7 +105,7 @@ impl PyScheduler {
     #[pyo3(signature = (
         packet=None, *, flow=None, size_bytes=None, id=None, now_ns=None, eligible_ns=None,
         flow_size_bytes=None, remaining_bytes=None, unacknowledged_bytes=None, deadline_ns=None,
-        remaining_transmission_ns=None, delay_so_far_ns=None, mean_delay_so_far_ns=None,
+        remaining_transmission_ns=None, delay_so_far_ns=None, mean_delay_so_far_ns=None, labels=None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
     fn enqueue<'py>(
@@ -111,6 +124,7 @@ impl PyScheduler {
         remaining_transmission_ns: Option<Whole<'py>>,
         delay_so_far_ns: Option<Whole<'py>>,
         mean_delay_so_far_ns: Option<Whole<'py>>,
+        labels: Option<BTreeMap<String, Whole<'py>>>,
     ) -> PyResult<Py<PyAny>> {
         let outcome = guard(py, || {
             let now = self.advance(now_ns)?;
@@ -147,12 +161,16 @@ impl PyScheduler {
                 remaining_transmission: time("remaining_transmission_ns", remaining_transmission_ns).transpose()?,
                 delay_so_far: time("delay_so_far_ns", delay_so_far_ns).transpose()?,
                 mean_delay_so_far: time("mean_delay_so_far_ns", mean_delay_so_far_ns).transpose()?,
+                labels: labels.map(read_labels).transpose()?,
             };
             let eligible = eligible_ns.map_or(Ok(Time::ZERO), |time| time.time("eligible_ns"))?;
             let scheduler = self.scheduler();
             facts.tell(scheduler, packet.id)?;
             Ok(scheduler.enqueue_eligible(packet, eligible, now))
         })?;
+        if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error);
+        }
         Ok(match outcome {
             Enqueued::Admitted { queue, rank } => Py::new(py, Admitted { queue, rank: rank.get() })?.into_any(),
             Enqueued::Evicted { queue, rank, victims } => {
@@ -290,6 +308,20 @@ impl PyScheduler {
     }
 }
 
+/// A classifier of trees that asks a function in Python for the number of the leaf. If it raises, the packet goes to no leaf, and the
+/// exception is kept.
+fn classify_by(function: Py<PyAny>, failed: Arc<Mutex<Option<PyErr>>>) -> Box<Classify> {
+    Box::new(move |packet, _| {
+        Python::attach(|py| match function.call1(py, (PyPacket::from(packet),)).and_then(|leaf| leaf.extract(py)) {
+            Ok(leaf) => leaf,
+            Err(error) => {
+                *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                None
+            }
+        })
+    })
+}
+
 /// What may be offered: a packet, or just a rank.
 enum Offered<'py> {
     Packet(PyPacket),
@@ -307,6 +339,27 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Offered<'py> {
     }
 }
 
+/// Reads the labels of a packet by their names.
+fn read_labels(written: BTreeMap<String, Whole<'_>>) -> Result<Labels, Fault> {
+    let mut labels = Labels::default();
+    for (name, value) in written {
+        let up_to = |most: u64| value.up_to(&name, most);
+        match name.as_str() {
+            "class" => labels.class = up_to(u32::MAX.into())? as u32,
+            "dscp" => labels.dscp = up_to(63)? as u8,
+            "source_host" => labels.source = up_to(u32::MAX.into())? as u32,
+            "destination_host" => labels.destination = up_to(u32::MAX.into())? as u32,
+            "source_port" => labels.source_port = up_to(u16::MAX.into())? as u16,
+            "destination_port" => labels.destination_port = up_to(u16::MAX.into())? as u16,
+            _ => {
+                let known = "class, dscp, source_host, destination_host, source_port, destination_port";
+                return Err(Fault::Input(format!("labels: unknown name {name:?}; the names are {known}")));
+            }
+        }
+    }
+    Ok(labels)
+}
+
 /// The facts that came with a packet: [`Hints`], before it is known which were given.
 struct Facts {
     flow_size: Option<Bytes>,
@@ -316,6 +369,7 @@ struct Facts {
     remaining_transmission: Option<Time>,
     delay_so_far: Option<Time>,
     mean_delay_so_far: Option<Time>,
+    labels: Option<Labels>,
 }
 
 impl Facts {
@@ -324,7 +378,7 @@ impl Facts {
     fn tell(self, scheduler: &mut BoxedScheduler, id: u64) -> Result<(), Fault> {
         let bytes = self.flow_size.or(self.remaining).or(self.unacknowledged).is_some();
         let times = self.deadline.or(self.remaining_transmission).or(self.delay_so_far).or(self.mean_delay_so_far);
-        let given = bytes || times.is_some();
+        let given = bytes || times.is_some() || self.labels.is_some();
         match (given, scheduler.wants_hints()) {
             (false, false) => return Ok(()),
             (true, false) => {
@@ -350,6 +404,7 @@ impl Facts {
                 remaining_transmission: span(self.remaining_transmission),
                 delay_so_far: span(self.delay_so_far),
                 mean_delay_so_far: span(self.mean_delay_so_far),
+                labels: self.labels.unwrap_or_default(),
             },
         );
         Ok(())

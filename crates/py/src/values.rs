@@ -1,6 +1,6 @@
 //! Python values and the library's: parameters inwards, tables of parameters outwards.
 
-use pifolab_params::{Absent, Table};
+use pifolab_params::{Absent, Place, Table};
 use pifolab_scenario::registry::{Look, RankEntry, SchedulerEntry, Traits};
 use pifolab_sched::Fact;
 use pifolab_sched::params::{Args, Info, Kind, Param, Value};
@@ -20,7 +20,7 @@ pub fn read_args(owner: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<
     Ok(args)
 }
 
-/// Reads one value: a bool, int, float, str, `decimal.Decimal`, `fractions.Fraction`, or a sequence of them.
+/// Reads one value: a bool, int, float, str, `decimal.Decimal`, `fractions.Fraction`, a `dict`, or a sequence of them.
 fn read_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(Value::Flag(flag.is_true()));
@@ -40,13 +40,36 @@ fn read_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.hasattr("numerator")? || value.hasattr("as_integer_ratio")? {
         return Ok(Value::Text(value.str()?.to_str()?.to_owned()));
     }
+    if let Ok(table) = value.cast::<PyDict>() {
+        return read_table(table).map(Value::Table);
+    }
     match value.try_iter() {
-        Ok(members) => members.map(|member| read_value(&member?)).collect::<PyResult<_>>().map(Value::List),
+        Ok(members) => members.map(|member| read_value(&member?)).collect::<PyResult<_>>().map(listed),
         Err(_) => {
             let kind = value.get_type().name()?;
             Err(PyTypeError::new_err(format!("a parameter cannot be a {kind}: {}", value.repr()?)))
         }
     }
+}
+
+/// A `dict` as the table of a scheduler inside another.
+fn read_table(keywords: &Bound<'_, PyDict>) -> PyResult<Table> {
+    let mut table = Table::new("", Place::File);
+    for (key, value) in keywords {
+        if !value.is_none() {
+            table.put(&key.extract::<String>()?, Place::File, read_value(&value)?);
+        }
+    }
+    Ok(table)
+}
+
+/// A list; of tables if all its members are.
+fn listed(members: Vec<Value>) -> Value {
+    if members.is_empty() || !members.iter().all(|member| matches!(member, Value::Table(_))) {
+        return Value::List(members);
+    }
+    let table = |member| if let Value::Table(table) = member { Some(table) } else { None };
+    Value::Tables(members.into_iter().filter_map(table).collect())
 }
 
 /// A value as Python writes it; a decimal becomes the nearest float.
@@ -125,12 +148,15 @@ fn show_param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict
     row.set_item("unit", param.unit)?;
     let (kind, range) = match param.kind {
         Kind::Integer { min, max } => ("integer", Some((min, max))),
-        Kind::Fraction | Kind::Positive => ("fraction", None),
-        Kind::Choice(_) => ("choice", None),
+        Kind::Fraction => ("fraction", None),
+        Kind::Choice(_) | Kind::OneOf(..) => ("choice", None),
+        Kind::Positive => ("number", None),
         Kind::Flag => ("flag", None),
         Kind::Integers { min, max } => ("integers", Some((min, max))),
         Kind::IntegerOrIntegers { min, max } => ("integer-or-integers", Some((min, max))),
-        Kind::Component(_) | Kind::Components(_) => ("component", None),
+        Kind::Texts => ("texts", None),
+        Kind::Component(_) => ("component", None),
+        Kind::Components(_) => ("components", None),
         _ => ("text", None),
     };
     row.set_item("kind", kind)?;

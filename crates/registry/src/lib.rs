@@ -2,14 +2,59 @@
 //! vectors through them.
 
 pub mod conformance;
+pub mod tree;
 
-use pifolab_sched::params::closest;
+use pifolab_sched::Parts;
+use pifolab_sched::params::{Args, ParamError, closest};
+use pifolab_sched::schedulers;
 
 pub use pifolab_sched::entry::{
     BoxedRankFn, BoxedScheduler, LiveTest, LiveWindow, Look, RankEntry, SchedulerEntry, Settings, SwitchCost, Traits,
 };
 pub use pifolab_sched::ranks::RANKS;
-pub use pifolab_sched::schedulers::SCHEDULERS;
+
+/// A tree, whose parts are any of the others: what only text can say of it, and so the library has no row for it.
+const TREE: SchedulerEntry = SchedulerEntry {
+    info: &tree::INFO,
+    traits: tree::TRAITS,
+    look: tree::LOOK,
+    advice: None,
+    cost: None,
+    live_window: |_| None,
+    build: |args| Ok(Box::new(tree::build(args, LIBRARY)?)),
+    port: |args| Ok(Parts::from(Box::new(tree::build(args, LIBRARY)?))),
+};
+
+const KNOWN: usize = schedulers::SCHEDULERS.len() + 1;
+
+const ALL: [SchedulerEntry; KNOWN] = {
+    let mut all = [TREE; KNOWN];
+    let mut at = 0;
+    while at < schedulers::SCHEDULERS.len() {
+        all[at] = schedulers::SCHEDULERS[at];
+        at += 1;
+    }
+    all
+};
+
+/// Every scheduler: those of the library, and trees of them.
+pub const SCHEDULERS: &[SchedulerEntry] = &ALL;
+
+/// What trees are made of: every scheduler, trees included, and every rank function.
+const LIBRARY: tree::Library = tree::Library {
+    scheduler: |name| {
+        find_scheduler(name).map(|entry| tree::Part { params: entry.info.params, build: entry.build, port: entry.port })
+    },
+    rank: |name| find_rank(name).map(|entry| entry.build),
+};
+
+/// Builds a tree in which `classify` names the leaf of each packet, leaves being counted from 0 from left to right.
+///
+/// # Errors
+/// As those of a tree by name; `classify` among the arguments is refused.
+pub fn build_tree_with(args: Args, classify: Box<pifolab_sched::tree::Classify>) -> Result<BoxedScheduler, ParamError> {
+    Ok(Box::new(tree::build_with(args, classify, LIBRARY)?))
+}
 
 /// The scheduler `name`.
 ///

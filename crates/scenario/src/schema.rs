@@ -1,5 +1,6 @@
 //! The JSON Schema of scenarios, for editors: made from the same tables that validation reads.
 
+use crate::registry::tree::CHILD_KEYS;
 use crate::registry::{RANKS, SCHEDULERS};
 use crate::spec::network_fields::NETWORK;
 use crate::spec::one_link_fields::TOP;
@@ -16,7 +17,10 @@ pub fn schema() -> Json {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pifolab scenario",
-        "$defs": { "distribution": { "anyOf": [distribution_names(), object(DISTRIBUTION)] } },
+        "$defs": {
+            "distribution": { "anyOf": [distribution_names(), object(DISTRIBUTION)] },
+            "child": { "anyOf": SCHEDULERS.iter().map(|entry| built(entry.info, CHILD_KEYS)).collect::<Vec<_>>() },
+        },
         "if": { "required": ["topology"] },
         "then": object(NETWORK),
         "else": object(TOP),
@@ -56,7 +60,10 @@ fn closed<'a>(fields: impl Iterator<Item = &'a Param>, constants: &[(&str, Json)
 
 /// What may be written for a key, and what it does.
 fn property(field: &Param) -> Json {
-    let mut property = value(&field.kind);
+    described(value(&field.kind), field)
+}
+
+fn described(mut property: Json, field: &Param) -> Json {
     let absence = match field.absent {
         Absent::Default(literal) => format!("Default: {literal}."),
         Absent::Means(text) => format!("If absent: {text}."),
@@ -91,6 +98,10 @@ fn value(kind: &Kind) -> Json {
         Kind::Rate => json!({"type": "number", "exclusiveMinimum": 0}),
         Kind::Text => json!({"type": "string"}),
         Kind::Texts => json!({"type": "array", "items": {"type": "string"}, "minItems": 1}),
+        Kind::Values => {
+            let one = json!({"type": ["integer", "string"]});
+            json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]})
+        }
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Choice(words) | Kind::OneOf(words, _) => choice(words),
         Kind::Distribution => json!({"$ref": "#/$defs/distribution"}),
@@ -125,7 +136,14 @@ fn distribution_names() -> Json {
 fn any_of<'a>(library: impl Iterator<Item = &'a Info>, labelled: bool) -> Json {
     let library: Vec<_> = library.collect();
     let names: Vec<_> = library.iter().map(|info| info.name).collect();
-    let mut members: Vec<_> = library.into_iter().map(|info| built(info, labelled)).collect();
+    let member = |info| {
+        let mut member = built(info, &[]);
+        if labelled {
+            member["properties"]["label"] = label();
+        }
+        member
+    };
+    let mut members: Vec<_> = library.into_iter().map(member).collect();
     members.push(own(&names, labelled));
     json!({"anyOf": members})
 }
@@ -148,19 +166,25 @@ fn label() -> Json {
     json!({"type": "string", "description": "What tables and figures call it. If absent: its name."})
 }
 
-/// A scheduler or a rank function with its parameters.
-fn built(info: &Info, labelled: bool) -> Json {
+/// A scheduler or a rank function with its parameters, and with `more` keys where it is inside another one.
+fn built(info: &Info, more: &[Param]) -> Json {
     let mut properties =
         Map::from_iter([("name".to_owned(), json!({"const": info.name, "description": info.summary}))]);
-    if labelled {
-        properties.insert("label".to_owned(), label());
-    }
     let mut required = vec![json!("name")];
-    for param in info.params {
+    // A key of its own has the name of the same key that any child may have.
+    for param in more.iter().chain(info.params) {
         if let Absent::Required = param.absent {
             required.push(json!(param.name));
         }
-        properties.insert(param.name.to_owned(), property(param));
+        // Schedulers inside others hold others in turn.
+        let value = match param.kind {
+            Kind::Component(Role::Scheduler) => json!({"$ref": "#/$defs/child"}),
+            Kind::Components(Role::Scheduler) => {
+                json!({"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/child"}})
+            }
+            kind => value(&kind),
+        };
+        properties.insert(param.name.to_owned(), described(value, param));
     }
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }

@@ -1,8 +1,9 @@
 //! What the rest of the project asks of a scheduler or a rank function, it asks of its row in the registry: no source
 //! file compares its name.
 
+use pifolab_params::{Place, Table};
 use pifolab_scenario::registry::{RANKS, SCHEDULERS, SchedulerEntry};
-use pifolab_sched::params::Args;
+use pifolab_sched::params::{Args, Value};
 use pifolab_sched::{Dequeued, Enqueued, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
 use std::fs;
@@ -93,17 +94,26 @@ fn no_source_file_compares_the_name_of_a_scheduler_or_a_rank_function() {
     assert!(found.is_empty(), "ask the row in the registry instead:\n{}", found.join("\n"));
 }
 
+/// A scheduler inside another, and the packets that it takes.
+fn child(name: &str, takes: &str) -> Table {
+    let mut child = Table::of("child", Place::File, "name", Value::Text(name.to_owned()));
+    child.put("takes", Place::File, Value::Text(takes.to_owned()));
+    child
+}
+
 /// The answers of a scheduler to packets whose rank, flow and time are drawn, or the same for all.
 fn answers(entry: &SchedulerEntry, vary: [bool; 3]) -> Vec<String> {
     let mut args = Args::new(entry.info.name);
     if entry.info.params.iter().any(|param| param.name == "weights") {
-        let weights = vec![pifolab_sched::params::Value::Integer(1); 100];
-        args.set("weights", pifolab_sched::params::Value::List(weights));
+        args.set("weights", Value::List(vec![Value::Integer(1); 100]));
     }
     // Three microseconds must be enough to be late.
     if entry.info.params.iter().any(|param| param.name == "target_ns") {
-        args.set("target_ns", pifolab_sched::params::Value::Integer(10));
-        args.set("interval_ns", pifolab_sched::params::Value::Integer(100));
+        args.set("target_ns", Value::Integer(10));
+        args.set("interval_ns", Value::Integer(100));
+    }
+    if entry.info.params.iter().any(|param| param.name == "child") {
+        args.set("child", Value::Tables(vec![child("pieo", "0-24"), child("pifo", "rest")]));
     }
     let mut scheduler = (entry.build)(args).expect("defaults build it");
     let mut answers = Vec::new();

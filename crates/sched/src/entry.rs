@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use pifolab_units::Ratio;
 
 /// A scheduler that can be built from text, and what the rest of the project asks about it.
+#[derive(Clone, Copy)]
 pub struct SchedulerEntry {
     /// What a user can look up about it.
     pub info: &'static Info,

@@ -1,7 +1,7 @@
 //! What a rank function must be told about a packet: the facts, and the set of those that it needs, so that a source of
 //! packets can be checked against it before a run.
 
-use core::ops::Sub;
+use core::ops::{BitOr, Sub};
 use pifolab_units::{Bytes, Span, Time};
 
 /// Facts about a packet that its 32-byte descriptor has no room for. They travel beside it, by packet id.
@@ -21,6 +21,25 @@ pub struct Hints {
     pub delay_so_far: Span,
     /// Mean queueing delay of its class over the same hops.
     pub mean_delay_so_far: Span,
+    /// What it says about itself, for who sorts packets.
+    pub labels: Labels,
+}
+
+/// What a packet says about itself beside its flow. What its source does not know is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// The class that its source gives it.
+    pub class: u32,
+    /// The host that sent it: its number, or its IPv4 address (of IPv6 the low 32 bits).
+    pub source: u32,
+    /// The host that it goes to, likewise.
+    pub destination: u32,
+    /// The port of TCP or UDP that it comes from.
+    pub source_port: u16,
+    /// The port of TCP or UDP that it goes to.
+    pub destination_port: u16,
+    /// The differentiated services code point, 0 to 63.
+    pub dscp: u8,
 }
 
 /// One fact about a packet beside its flow, its size and the time.
@@ -43,11 +62,19 @@ pub enum Fact {
     DelaySoFar,
     /// [`Hints::mean_delay_so_far`].
     MeanDelaySoFar,
+    /// [`Labels::class`].
+    Class,
+    /// [`Labels::dscp`].
+    Dscp,
+    /// [`Labels::source`] and [`Labels::destination`].
+    Hosts,
+    /// [`Labels::source_port`] and [`Labels::destination_port`].
+    Ports,
 }
 
 impl Fact {
     /// Every fact, with its name in text.
-    pub const NAMES: [(Self, &'static str); 8] = [
+    pub const NAMES: [(Self, &'static str); 12] = [
         (Self::CarriedRank, "carried-rank"),
         (Self::FlowSize, "flow-size"),
         (Self::Remaining, "remaining"),
@@ -56,6 +83,10 @@ impl Fact {
         (Self::RemainingTransmission, "remaining-transmission"),
         (Self::DelaySoFar, "delay-so-far"),
         (Self::MeanDelaySoFar, "mean-delay-so-far"),
+        (Self::Class, "class"),
+        (Self::Dscp, "dscp"),
+        (Self::Hosts, "hosts"),
+        (Self::Ports, "ports"),
     ];
 
     /// Its name in text.
@@ -77,13 +108,13 @@ impl Fact {
 /// assert_eq!((needed - told).first(), Some(Fact::Deadline));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Facts(u8);
+pub struct Facts(u16);
 
 impl Facts {
     /// No fact.
     pub const NONE: Self = Self(0);
     /// Every fact.
-    pub const ALL: Self = Self(u8::MAX);
+    pub const ALL: Self = Self(u16::MAX);
 
     /// Only `fact`.
     pub const fn one(fact: Fact) -> Self {
@@ -119,6 +150,14 @@ impl Facts {
     /// The first of them in the order of [`Fact`].
     pub fn first(self) -> Option<Fact> {
         self.iter().next()
+    }
+}
+
+impl BitOr for Facts {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 }
 

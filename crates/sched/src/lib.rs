@@ -44,7 +44,7 @@ pub mod tree;
 
 pub use capacity::{Capacity, Room};
 pub use decider::{Arriving, Decider, Decision, FromParams};
-pub use facts::{Fact, Facts, Hints};
+pub use facts::{Fact, Facts, Hints, Labels};
 pub use inspect::{Inspect, RankInterval};
 pub use managed::{CodelPolicy, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};

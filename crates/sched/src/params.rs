@@ -7,6 +7,7 @@
 use crate::Capacity;
 use alloc::format;
 use alloc::vec::Vec;
+use pifolab_units::Rate;
 
 pub use pifolab_params::{
     Args, Choice, Component, Kind, Literal, MAX_RANK, Param, ParamError, Value, choices, closest,
@@ -177,6 +178,26 @@ fn check_in_rows(owner: &str, capacity: Capacity, packets_row: &Param, bytes_row
         Capacity::Packets(packets) => packets_row.check(owner, packets),
         Capacity::Bytes(bytes) => bytes_row.check(owner, bytes),
         Capacity::Unlimited => Err(packets_row.error(owner, capacity)),
+    }
+}
+
+/// Reads a rate in Gb/s, exactly.
+///
+/// # Errors
+/// Not above 0, not a whole number of bits per second, or so high that a byte takes less than a picosecond.
+pub fn read_gbps(args: &mut Args, param: &Param) -> Result<Option<Rate>, ParamError> {
+    let Some(value) = args.value(param)? else { return Ok(None) };
+    let bps = match &value {
+        Value::Integer(integer) => u64::try_from(*integer).ok().and_then(|gbps| gbps.checked_mul(1_000_000_000)),
+        Value::Decimal(text) | Value::Text(text) => pifolab_params::exact(text, 9),
+        _ => None,
+    };
+    match bps.and_then(Rate::from_bps).filter(|rate| *rate <= Rate::FASTEST_LINK) {
+        Some(rate) => Ok(Some(rate)),
+        None => {
+            let expected = "expected a rate in whole bits per second, from 0.000000001 to 8000 Gb/s";
+            Err(param.error_because(args.owner(), value, expected))
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 /// then stores smaller items in them, and can hide a departure from a rank function.
 pub enum Parts {
     /// A decider and the capacities of its queues, highest priority first.
-    Decider(Box<dyn Decider>, Vec<Capacity>),
+    Decider(Box<dyn Decider + Send>, Vec<Capacity>),
     /// A PIFO.
     Pifo(Box<Pifo>),
     /// A rank function joined to a scheduler.
@@ -21,7 +21,7 @@ pub enum Parts {
     Other(Box<dyn Scheduler>),
 }
 
-impl<D: Decider + 'static, Q: Queues<Packet> + 'static> From<Queued<D, Packet, Q>> for Parts {
+impl<D: Decider + Send + 'static, Q: Queues<Packet> + 'static> From<Queued<D, Packet, Q>> for Parts {
     fn from(scheduler: Queued<D, Packet, Q>) -> Self {
         if !scheduler.is_empty() {
             return Self::Other(Box::new(scheduler));

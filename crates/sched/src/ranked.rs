@@ -1,6 +1,6 @@
 //! Joins any rank function to any scheduler: N + M files instead of N x M.
 
-use crate::{Capacity, Dequeued, Enqueued, Facts, Hints, Inspect, Item, Packet, RankInterval, Scheduler};
+use crate::{Capacity, Dequeued, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, RankInterval, Scheduler};
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank, Time};
 
@@ -173,13 +173,20 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
 
     fn hint(&mut self, id: u64, hints: &Hints) {
         self.rank_fn.hint(id, hints);
+        self.scheduler.hint(id, hints);
     }
 
     fn wants_hints(&self) -> bool {
-        self.rank_fn.reads().has_hints()
+        self.rank_fn.reads().has_hints() || self.scheduler.wants_hints()
+    }
+
+    /// What the rank function needs, and what the scheduler needs but the carried rank, which it gets from the function.
+    fn needs(&self) -> Facts {
+        self.rank_fn.needs() | (self.scheduler.needs() - Facts::one(Fact::CarriedRank))
     }
     fn forget_flow(&mut self, flow: u32) {
         self.rank_fn.forget_flow(flow);
+        self.scheduler.forget_flow(flow);
     }
 
     /// The packet has its rank.

@@ -1,6 +1,6 @@
 //! The contract that every scheduler keeps.
 
-use crate::{Dequeued, Enqueued, Hints, Inspect, Item, Packet};
+use crate::{Dequeued, Enqueued, Facts, Hints, Inspect, Item, Packet};
 use alloc::boxed::Box;
 use pifolab_units::{Rank, Time};
 
@@ -37,6 +37,11 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
     /// Whether [`hint`](Self::hint) has any effect here; callers need not gather hints otherwise.
     fn wants_hints(&self) -> bool {
         false
+    }
+
+    /// What it must be told about every packet. Who runs it checks that the source of the packets knows all of it.
+    fn needs(&self) -> Facts {
+        Facts::NONE
     }
 
     /// Forgets what is remembered of `flow`: its number will be another flow's. Only what rank functions remember is
@@ -77,6 +82,10 @@ impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
     fn wants_hints(&self) -> bool {
         (**self).wants_hints()
     }
+    fn needs(&self) -> Facts {
+        (**self).needs()
+    }
+
     fn forget_flow(&mut self, flow: u32) {
         (**self).forget_flow(flow);
     }

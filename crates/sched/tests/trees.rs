@@ -570,6 +570,16 @@ fn a_tree_that_cannot_be_built_is_refused_with_the_path() {
 }
 
 #[test]
+fn a_function_that_names_a_leaf_that_there_is_not_drops_the_packet() {
+    let leaves = Node::inner(Discipline::Strict).child(Node::fifo()).child(Node::fifo());
+    let mut tree = leaves.build_with(Box::new(|packet, _| Some(packet.size / 1_000))).unwrap();
+    assert!(tree.enqueue(packet(0, 0, 1_500, 0), Time::ZERO).is_admitted());
+    let outcome = tree.enqueue(packet(1, 0, 9_000, 0), Time::ZERO);
+    assert!(matches!(outcome, Enqueued::Dropped { reason: DropReason::Admission, .. }), "{outcome:?}");
+    assert_eq!(pop(&mut tree, 0).map(|packet| packet.id), Some(0));
+}
+
+#[test]
 fn packets_are_sorted_by_flow_size_or_rank() {
     for (field, offers) in [
         (Field::Flow, [(5, 100, 9, Some(0)), (6, 100, 9, Some(1)), (70_000, 1, 1, Some(0)), (8, 5, 5, None)]),

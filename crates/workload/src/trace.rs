@@ -34,6 +34,7 @@ mod tunnel_tests;
 use crate::input::{self, Input};
 use crate::{Arrival, FileError, Place};
 use csv::CsvTrace;
+pub use dissect::TraceLabels;
 use dissect::{Contents, Known};
 use flow_table::FlowTable;
 use pcap::Pcap;
@@ -143,7 +144,9 @@ pub struct TraceCounts {
 pub struct TraceReader<'a> {
     records: Records<'a>,
     clock: Clock,
-    sorted: Option<std::vec::IntoIter<(i128, Arrival)>>,
+    sorted: Option<std::vec::IntoIter<(i128, Arrival, TraceLabels)>>,
+    /// Of the packet that was handed out last.
+    labels: TraceLabels,
     failed: bool,
 }
 
@@ -186,7 +189,13 @@ impl<'a> TraceReader<'a> {
             return Err(FileError::new(&input.file, Place::File, "speed-up 0: expected a factor above 0"));
         }
         let clock = Clock { speed_up: options.speed_up, first: None, last: 0, file: input.file.clone() };
-        let mut reader = Self { records: Records::open(input, options.rank)?, clock, sorted: None, failed: false };
+        let mut reader = Self {
+            records: Records::open(input, options.rank)?,
+            clock,
+            sorted: None,
+            labels: TraceLabels::default(),
+            failed: false,
+        };
         if options.out_of_order == OutOfOrder::Sort {
             let mut all = Vec::new();
             while let Some((at, arrival)) = reader.records.next()? {
@@ -197,9 +206,9 @@ impl<'a> TraceReader<'a> {
                     );
                     return Err(FileError::new(&reader.clock.file, Place::File, problem));
                 }
-                all.push((at.time_ps, arrival));
+                all.push((at.time_ps, arrival, reader.records.labels));
             }
-            all.sort_by_key(|(time_ps, _)| *time_ps);
+            all.sort_by_key(|(time_ps, ..)| *time_ps);
             reader.sorted = Some(all.into_iter());
         }
         Ok(reader)
@@ -208,6 +217,21 @@ impl<'a> TraceReader<'a> {
     /// What was seen so far.
     pub fn counts(&self) -> TraceCounts {
         self.records.counts
+    }
+
+    /// What the packet that was handed out last says about itself.
+    pub const fn labels(&self) -> TraceLabels {
+        self.labels
+    }
+
+    /// Whether packets have a class: a CSV file with the column `class`.
+    pub fn has_classes(&self) -> bool {
+        matches!(&self.records.format, Format::Csv(csv) if csv.has_classes())
+    }
+
+    /// Whether packets have headers: a capture.
+    pub const fn has_headers(&self) -> bool {
+        !matches!(&self.records.format, Format::Csv(_))
     }
 
     /// The flows seen so far by number: `10.0.0.1:80 > 10.0.0.2:4000 tcp`, or as the CSV file calls them.
@@ -224,11 +248,17 @@ impl<'a> TraceReader<'a> {
         let (at, mut arrival) = match &mut self.sorted {
             Some(sorted) => match sorted.next() {
                 // All places were known when the file was read; only a time that does not fit is left to go wrong.
-                Some((time_ps, arrival)) => (At { time_ps, place: Place::File }, arrival),
+                Some((time_ps, arrival, labels)) => {
+                    self.labels = labels;
+                    (At { time_ps, place: Place::File }, arrival)
+                }
                 None => return Ok(None),
             },
             None => match self.records.next()? {
-                Some(record) => record,
+                Some(record) => {
+                    self.labels = self.records.labels;
+                    record
+                }
                 None => return Ok(None),
             },
         };
@@ -306,6 +336,8 @@ struct Records<'a> {
     rank: TraceRank,
     flows: FlowTable,
     counts: TraceCounts,
+    /// Of the last record.
+    labels: TraceLabels,
 }
 
 enum Format<'a> {
@@ -345,7 +377,13 @@ impl<'a> Records<'a> {
         };
         match misfit {
             Some(error) => Err(error),
-            None => Ok(Self { format, rank, flows: FlowTable::default(), counts: TraceCounts::default() }),
+            None => Ok(Self {
+                format,
+                rank,
+                flows: FlowTable::default(),
+                counts: TraceCounts::default(),
+                labels: TraceLabels::default(),
+            }),
         }
     }
 
@@ -381,12 +419,12 @@ impl<'a> Records<'a> {
 
     #[inline]
     fn read(&mut self) -> Result<Option<(At, Arrival)>, FileError> {
-        let Self { format, rank, flows, counts } = self;
+        let Self { format, rank, flows, counts, labels } = self;
         let (captured, file) = match format {
             Format::Pcap(pcap) => pcap.next()?,
             Format::Pcapng(pcapng) => pcapng.next()?,
             Format::Csv(csv) => {
-                let record = csv.next(flows)?;
+                let record = csv.next(flows, &mut labels.class)?;
                 counts.packets += u64::from(record.is_some());
                 return Ok(record);
             }
@@ -397,6 +435,10 @@ impl<'a> Records<'a> {
         let cut = (packet.data.len() as u64) < u64::from(packet.original);
         counts.cut += u64::from(cut);
         let contents = dissect::dissect(packet.link, packet.data, packet.original);
+        *labels = match &contents {
+            Contents::Ip(ip) => ip.labels(),
+            Contents::Other | Contents::Cut { .. } => TraceLabels::default(),
+        };
         let (flow, rank) = match contents {
             Contents::Ip(ip) => {
                 match ip.known {

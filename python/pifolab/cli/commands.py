@@ -17,6 +17,7 @@ from pifolab.cli import (
     dataplane,
     demo,
     flows,
+    hierarchy,
     reproduce,
     results,
     run,
@@ -38,7 +39,7 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    first = (run, flows, agree, sweep, results, reproduce, scorecard, advise, attack, bounds)
+    first = (run, flows, agree, sweep, results, reproduce, scorecard, advise, attack, bounds, hierarchy)
     for module in (*first, catalogue, conformance, bench, demo, dataplane, testbed):
         module.add_to(commands)
     return parser

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::trace::{Replay, Trace};
 use crate::spec::workload::{SyntheticSource, Workload};
-use pifolab_sched::Hints;
+use pifolab_sched::{Hints, Labels};
 use pifolab_sim::one_link::Arrivals;
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 use pifolab_workload::{Arrival, ArrivalStream, Merged};
@@ -72,9 +72,9 @@ impl<'a> Feed<'a> {
                 }
             }
             Workload::Trace(trace) => {
-                let flows = FlowSizes { seen: vec![0; trace.flow_bytes.len()], hints: Hints::default() };
+                let flows = FlowSizes { seen: vec![0; trace.flow_bytes.len()], packets: 0, hints: Hints::default() };
                 match trace.replay() {
-                    Ok(replay) => Source::Trace { trace, replay, flows: spec.rank.is_some().then_some(flows) },
+                    Ok(replay) => Source::Trace { trace, replay, flows: spec.tells_facts().then_some(flows) },
                     Err(fault) => {
                         shared.fail(fault);
                         Source::Nothing
@@ -140,6 +140,8 @@ impl Arrivals for Feed<'_> {
 struct FlowSizes {
     /// Bytes of each flow so far.
     seen: Vec<u64>,
+    /// Packets so far.
+    packets: u64,
     hints: Hints,
 }
 
@@ -151,7 +153,9 @@ impl FlowSizes {
         // A file that was changed while it is read may hold more; that is noticed at its end.
         let remaining = Bytes(size.saturating_sub(self.seen[flow]));
         self.seen[flow] += u64::from(arrival.bytes);
-        self.hints = Hints { flow_size: Bytes(size), remaining, ..Hints::default() };
+        let labels = trace.labels(self.packets, arrival.flow);
+        self.packets += 1;
+        self.hints = Hints { flow_size: Bytes(size), remaining, labels, ..Hints::default() };
     }
 }
 
@@ -159,6 +163,7 @@ impl FlowSizes {
 struct Deadlines {
     /// First flow and deadline of each source, ascending.
     sources: Vec<(u32, Option<Span>)>,
+    /// Whether there is anything to tell: a deadline, or which of several sources it is.
     any: bool,
     rate: Rate,
     rounding: Rounding,
@@ -169,7 +174,7 @@ impl Deadlines {
     fn new(sources: &[SyntheticSource], rate: Rate, rounding: Rounding) -> Self {
         Self {
             sources: sources.iter().map(|source| (source.first_flow, source.deadline)).collect(),
-            any: sources.iter().any(|source| source.deadline.is_some()),
+            any: sources.len() > 1 || sources.iter().any(|source| source.deadline.is_some()),
             rate,
             rounding,
             hints: Hints::default(),
@@ -186,6 +191,7 @@ impl Deadlines {
             self.hints = Hints {
                 deadline: deadline.map(|deadline| time.saturating_add(deadline)),
                 remaining_transmission: self.rate.serialisation(Bytes(u64::from(bytes)), self.rounding),
+                labels: Labels { class: source as u32, ..Labels::default() },
                 ..Hints::default()
             };
         }

@@ -34,7 +34,8 @@ const FACTS: Facts = Facts::one(Fact::CarriedRank)
     .with(Fact::Remaining)
     .with(Fact::Unacknowledged)
     .with(Fact::DelaySoFar)
-    .with(Fact::RemainingTransmission);
+    .with(Fact::RemainingTransmission)
+    .with(Fact::Hosts);
 
 /// A scenario on a network that can run.
 #[derive(Debug)]
@@ -132,7 +133,7 @@ impl NetworkSpec {
             }
             None => None,
         };
-        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras)?;
+        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras, FACTS)?;
         if schedulers.is_empty() {
             return Err(top.fault("scheduler", "is an empty list: expected at least one").into());
         }
@@ -439,7 +440,7 @@ fn read_host_port(
         HostQueueKind::AsSwitch => HostQueue::AsSwitch,
         HostQueueKind::Own => {
             let section = reader.table("scheduler")?.expect("scheduler is required");
-            let (scheduler, shown) = read_scheduler(section, file, extras)?;
+            let (scheduler, shown) = read_scheduler(section, file, extras, FACTS)?;
             reader.resolved.insert("scheduler".to_owned(), shown);
             let rank = match reader.table("rank")? {
                 Some(section) => {

@@ -113,7 +113,7 @@ impl OneLinkSpec {
         };
         top.resolve("end", if end == End::Drain { words::End::Drain } else { words::End::Horizon });
 
-        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras)?;
+        let schedulers = read_schedulers(take_schedulers(&mut top)?, &file, extras, workload.facts())?;
         let metrics = top.table_or_empty("metrics")?;
         let (metrics, shown) = read_metrics(metrics, &file, &schedulers)?;
         resolved.insert("metrics".to_owned(), shown);
@@ -135,6 +135,13 @@ impl OneLinkSpec {
     }
 }
 
+impl OneLinkSpec {
+    /// Whether a rank function or a scheduler may look at facts about packets.
+    pub(crate) fn tells_facts(&self) -> bool {
+        self.rank.is_some() || self.schedulers.iter().any(|scheduler| scheduler.wants_hints)
+    }
+}
+
 /// Refuses a rank function that needs what the workload does not know.
 fn check_needs(rank: &Chosen, needs: Facts, workload: &Workload, top: &Reader<'_>) -> Result<(), Error> {
     let Some(fact) = (needs - workload.facts()).first() else { return Ok(()) };
@@ -142,6 +149,8 @@ fn check_needs(rank: &Chosen, needs: Facts, workload: &Workload, top: &Reader<'_
         Fact::FlowSize | Fact::Remaining => "the sizes of flows, which only a trace has",
         Fact::Deadline | Fact::RemainingTransmission => "deadlines: give the workload a deadline_us",
         Fact::Unacknowledged => "acknowledgements, which no packet on a single link gets",
+        Fact::Class => "classes: give the trace a column class, or the workload several sources",
+        Fact::Dscp | Fact::Hosts | Fact::Ports => "the headers of packets, which only a capture has",
         Fact::CarriedRank | Fact::DelaySoFar | Fact::MeanDelaySoFar => unreachable!("every workload knows it"),
     };
     Err(top.fault("rank", format!("{} needs {missing}", rank.name)).into())

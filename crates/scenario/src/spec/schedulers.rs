@@ -4,9 +4,9 @@ use crate::error::SpecError;
 use crate::extras::Extras;
 use crate::fields::{Reader, json_of};
 use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHEDULERS, Settings, Traits, unknown};
-use pifolab_params::{Absent, Table, Value, join};
+use pifolab_params::{Absent, Place, Table, Value, join};
 use pifolab_sched::params::{Args, Info, ParamError};
-use pifolab_sched::{Capacity, Facts, Inspect, RankFn, Ranked};
+use pifolab_sched::{Capacity, Fact, Facts, Inspect, RankFn, Ranked, Scheduler};
 use pifolab_sim::network::{Controllers, PortScheduler};
 use serde_json::{Map, Value as Json, json};
 
@@ -23,6 +23,8 @@ pub(crate) struct SchedulerSpec {
     /// What tables and figures call it; unique.
     pub(crate) label: String,
     pub(crate) chosen: Chosen,
+    /// Whether it looks at facts about packets that their descriptors have no room for.
+    pub(crate) wants_hints: bool,
     /// For the manifest.
     pub(crate) resolved: Json,
 }
@@ -186,12 +188,15 @@ pub(crate) fn read_schedulers(
     sections: Vec<Table>,
     file: &str,
     extras: &dyn Extras,
+    known: Facts,
 ) -> Result<Vec<SchedulerSpec>, SpecError> {
     let mut schedulers: Vec<SchedulerSpec> = Vec::with_capacity(sections.len());
     for mut section in sections {
         let label = read_text(&mut section, file, "label")?;
         let (chosen, place) = read_chosen(section, file)?;
         let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
+        let wants_hints = built.wants_hints();
+        check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
         let label = label.unwrap_or_else(|| chosen.name.clone());
         if schedulers.iter().any(|other| other.label == label) {
             let problem = format!("duplicate label {label:?}: give each [[scheduler]] a label of its own");
@@ -202,15 +207,38 @@ pub(crate) fn read_schedulers(
         resolved.extend(chosen.resolved());
         resolved
             .insert("built".to_owned(), json!({"capacity": built.capacity().to_string(), "queues": built.queues()}));
-        schedulers.push(SchedulerSpec { label, chosen, resolved: resolved.into() });
+        schedulers.push(SchedulerSpec { label, chosen, wants_hints, resolved: resolved.into() });
     }
     Ok(schedulers)
 }
 
+/// Refuses a scheduler that must be told what nobody knows.
+fn check_known(scheduler: &dyn Scheduler, known: Facts) -> Result<(), Fault> {
+    // What ranks it needs is checked where the rank function is.
+    let needs = scheduler.needs() - Facts::one(Fact::CarriedRank);
+    let Some(fact) = (needs - known).first() else { return Ok(()) };
+    let missing = match fact {
+        Fact::Class => "the class of a packet: give the trace a column class, or the workload several sources",
+        Fact::Dscp => "the DSCP of a packet: only a capture, and frames of the user-space switch, have it",
+        Fact::Hosts => {
+            "the hosts of a packet: only a capture, a network, and frames of the user-space switch, have them"
+        }
+        Fact::Ports => "the ports of a packet: only a capture, and frames of the user-space switch, have them",
+        _ => return Err((None, format!("needs the fact {} of each packet, which is not known here", fact.name()))),
+    };
+    Err((None, format!("needs {missing}")))
+}
+
 /// Reads a single scheduler and builds it once.
-pub(crate) fn read_scheduler(section: Table, file: &str, extras: &dyn Extras) -> Result<(Chosen, Json), SpecError> {
+pub(crate) fn read_scheduler(
+    section: Table,
+    file: &str,
+    extras: &dyn Extras,
+    known: Facts,
+) -> Result<(Chosen, Json), SpecError> {
     let (chosen, place) = read_chosen(section, file)?;
-    chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
+    let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
+    check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
     let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
     resolved.extend(chosen.resolved());
     Ok((chosen, resolved.into()))
@@ -268,9 +296,33 @@ impl Places {
     fn fault(&self, file: &str, (key, problem): Fault) -> SpecError {
         let key = key.unwrap_or_default();
         let name = if key.is_empty() { self.0.path.clone() } else { join(&self.0.path, &key) };
-        let first = key.split('.').next().unwrap_or_default();
-        SpecError { file: file.to_owned(), place: self.0.place_of(first), key: name, problem }
+        let path: Vec<&str> = key.split('.').collect();
+        SpecError { file: file.to_owned(), place: place_in(&self.0, &path), key: name, problem }
     }
+}
+
+/// Where the key at the end of `path` was written: through tables by their keys, and through lists of tables by labels or
+/// positions.
+fn place_in(table: &Table, path: &[&str]) -> Place {
+    let [first, rest @ ..] = path else { return table.place };
+    if rest.is_empty() {
+        return table.place_of(first);
+    }
+    if let Some(Value::Table(inside)) = table.get(first) {
+        return place_in(inside, rest);
+    }
+    let lists = table.entries.iter().filter_map(|entry| match &entry.value {
+        Value::Tables(tables) => Some(tables),
+        _ => None,
+    });
+    for tables in lists {
+        let labelled = |at: &Table| at.get("label") == Some(&Value::Text((*first).to_owned()));
+        let found = tables.iter().find(|table| labelled(table));
+        if let Some(inside) = found.or_else(|| tables.get(first.parse::<usize>().ok()?)) {
+            return place_in(inside, rest);
+        }
+    }
+    table.place_of(first)
 }
 
 fn read_chosen(mut section: Table, file: &str) -> Result<(Chosen, Places), SpecError> {

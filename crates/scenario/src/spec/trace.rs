@@ -6,9 +6,10 @@ use crate::extras::Extras;
 use crate::inputs::{Digested, read_digested};
 use crate::machine::{available, size};
 use pifolab_params::Place;
+use pifolab_sched::{Fact, Facts, Labels};
 use pifolab_units::Time;
 use pifolab_workload::Arrival;
-use pifolab_workload::trace::{OutOfOrder, TraceCounts, TraceOptions, TraceReader};
+use pifolab_workload::trace::{OutOfOrder, TraceCounts, TraceLabels, TraceOptions, TraceReader};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -29,11 +30,41 @@ pub(crate) struct Trace {
     /// Bytes of each flow in the whole trace.
     pub(crate) flow_bytes: Vec<u64>,
     pub(crate) flow_names: Vec<String>,
+    labels: Labelled,
     counts: TraceCounts,
     /// What is to be said of a last packet that is not whole.
     left_out: Option<String>,
     /// What the file was when it was read.
     stamp: Option<Stamp>,
+}
+
+/// What packets say about themselves: mostly the same all along a flow.
+#[derive(Debug, Default)]
+struct Labelled {
+    flows: Vec<Option<TraceLabels>>,
+    /// Packets that say something else than the first of their flow, in order.
+    others: Vec<(u64, TraceLabels)>,
+    has_classes: bool,
+    has_headers: bool,
+}
+
+impl Labelled {
+    fn note(&mut self, packet: u64, flow: u32, labels: TraceLabels) {
+        if flow as usize >= self.flows.len() {
+            self.flows.resize(flow as usize + 1, None);
+        }
+        let known = self.flows[flow as usize].get_or_insert(labels);
+        if *known != labels {
+            self.others.push((packet, labels));
+        }
+    }
+
+    fn get(&self, packet: u64, flow: u32) -> TraceLabels {
+        match self.others.binary_search_by_key(&packet, |(packet, _)| *packet) {
+            Ok(at) => self.others[at].1,
+            Err(_) => self.flows.get(flow as usize).copied().flatten().unwrap_or_default(),
+        }
+    }
 }
 
 /// Length and time of the last change of a file: another content has another one.
@@ -60,8 +91,11 @@ const FEW: u64 = 1 << 20;
 /// Bytes of a flow: its name, its number under that name, and its size.
 const FLOW: u64 = 200;
 
+/// Bytes of a packet that says something else than its flow.
+const LABELS: u64 = 24;
+
 /// Bytes of a packet while a trace is sorted: time, packet and the room to sort in.
-const SORTED: u64 = 2 * 48;
+const SORTED: u64 = 2 * 64;
 
 impl Trace {
     /// Reads the trace at `path`; returns the digest of the file as well.
@@ -80,6 +114,7 @@ impl Trace {
             last: Time::ZERO,
             flow_bytes: Vec::new(),
             flow_names: Vec::new(),
+            labels: Labelled::default(),
             counts: TraceCounts::default(),
             left_out: None,
             stamp,
@@ -94,8 +129,9 @@ impl Trace {
         // A pipe has gone by once it was read.
         let must_keep = self.options.out_of_order == OutOfOrder::Sort || !self.path.is_file();
         let mut kept = Some(Vec::new());
-        for arrival in &mut reader {
+        while let Some(arrival) = reader.next() {
             let arrival = arrival?;
+            self.labels.note(self.packets, arrival.flow, reader.labels());
             let flow = arrival.flow as usize;
             if flow >= self.flow_bytes.len() {
                 self.flow_bytes.resize(flow + 1, 0);
@@ -117,6 +153,7 @@ impl Trace {
                 self.check_room(kept.as_ref().map_or(0, Vec::len))?;
             }
         }
+        (self.labels.has_classes, self.labels.has_headers) = (reader.has_classes(), reader.has_headers());
         (self.flow_names, self.counts, self.left_out) = (reader.flow_names(), reader.counts(), reader.left_out());
         self.kept = kept;
         Ok(self)
@@ -124,7 +161,7 @@ impl Trace {
 
     /// Refuses to go on if memory runs out and it is the trace that takes it.
     fn check_room(&self, kept: usize) -> Result<(), Error> {
-        let held = kept as u64 * 24 + self.flow_bytes.len() as u64 * FLOW;
+        let held = kept as u64 * 24 + self.flow_bytes.len() as u64 * FLOW + self.labels.others.len() as u64 * LABELS;
         let Some(left) = available().filter(|left| held > RESERVE && *left < RESERVE) else { return Ok(()) };
         let problem = format!(
             "has {} flows in its first {} packets, and {} of memory are left: expected a shorter trace, or one with fewer flows",
@@ -134,6 +171,19 @@ impl Trace {
         );
         let file = self.path.display().to_string();
         Err(crate::error::SpecError { file, place: Place::File, key: String::new(), problem }.into())
+    }
+
+    /// What its packets say about themselves.
+    pub(crate) fn facts(&self) -> Facts {
+        let facts = if self.labels.has_classes { Facts::one(Fact::Class) } else { Facts::NONE };
+        if self.labels.has_headers { facts.with(Fact::Dscp).with(Fact::Hosts).with(Fact::Ports) } else { facts }
+    }
+
+    /// What packet number `packet`, which belongs to `flow`, says about itself.
+    pub(crate) fn labels(&self, packet: u64, flow: u32) -> Labels {
+        let TraceLabels { class, source, destination, source_port, destination_port, dscp } =
+            self.labels.get(packet, flow);
+        Labels { class, source, destination, source_port, destination_port, dscp }
     }
 
     /// Whether its packets are in memory.

@@ -244,11 +244,12 @@ impl Workload {
         // No queue came before this one: both delays are known to be 0.
         let facts = Facts::one(Fact::CarriedRank).with(Fact::DelaySoFar).with(Fact::MeanDelaySoFar);
         match self {
-            Self::Trace(_) => facts.with(Fact::FlowSize).with(Fact::Remaining),
+            Self::Trace(trace) => facts.with(Fact::FlowSize).with(Fact::Remaining) | trace.facts(),
             Self::Synthetic(sources) if sources.iter().any(|source| source.deadline.is_some()) => {
-                facts.with(Fact::Deadline).with(Fact::RemainingTransmission)
+                facts.with(Fact::Deadline).with(Fact::RemainingTransmission).with(Fact::Class)
             }
-            Self::Synthetic(_) => facts,
+            // The class of a packet is the number of its source.
+            Self::Synthetic(_) => facts.with(Fact::Class),
         }
     }
 

@@ -3,7 +3,7 @@
 pub(crate) mod codel;
 
 use crate::params::ParamError;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Hints, Inspect, Packet, RankInterval, Scheduler};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Facts, Hints, Inspect, Packet, RankInterval, Scheduler};
 use alloc::vec::Vec;
 use codel::{Codel, CodelTarget};
 use pifolab_units::{Bytes, Rank, Ratio, Span, Time};
@@ -95,8 +95,21 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
         self.scheduler.wants_hints()
     }
 
+    fn needs(&self) -> Facts {
+        self.scheduler.needs()
+    }
+
     fn forget_flow(&mut self, flow: u32) {
         self.scheduler.forget_flow(flow);
+    }
+
+    /// The packet was accepted before.
+    fn take_over(&mut self, packet: Packet, queue: u32, now: Time) -> Enqueued {
+        self.scheduler.take_over(packet, queue, now)
+    }
+
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        self.scheduler.resume(window, state);
     }
 }
 
@@ -141,8 +154,16 @@ impl<P, S: Inspect> Inspect for Managed<P, S> {
         self.scheduler.queue_at(path)
     }
 
+    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
+        self.scheduler.refused_at(flow, size, rank)
+    }
+
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.scheduler.visit_window(visit);
+    }
+
+    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        self.scheduler.visit_state(visit);
     }
 }
 

@@ -20,6 +20,7 @@ mod per_flow;
 mod pias;
 mod remaining_size;
 mod stfq;
+mod token_bucket;
 mod unacknowledged;
 
 pub use carried::Carried;
@@ -34,6 +35,7 @@ pub use per_flow::PerFlow;
 pub use pias::{Pias, PiasParams};
 pub use remaining_size::RemainingSize;
 pub use stfq::{Stfq, StfqParams, VirtualTime};
+pub use token_bucket::{Per, Shaped};
 pub use unacknowledged::Unacknowledged;
 
 use crate::entry::{RankEntry, rank};
@@ -58,4 +60,5 @@ pub const RANKS: &[RankEntry] = &[
     rank::<Pias>(),
     rank::<Fdpa>(),
     rank::<Fcfs>(),
+    rank::<Shaped>(),
 ];

@@ -1,6 +1,6 @@
 //! Which leaf takes a packet.
 
-use crate::{Hints, Packet};
+use crate::{Fact, Facts, Hints, Packet};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
@@ -17,6 +17,32 @@ choices! {
         Size = "size": "the size of a packet in bytes",
         /// The rank that it carries.
         Rank = "rank": "the rank that a packet carries",
+        /// The class that its source gives it.
+        Class = "class": "the class that the source of a packet gives it, such as a column of a trace",
+        /// Its differentiated services code point.
+        Dscp = "dscp": "the differentiated services code point of a packet, 0 to 63",
+        /// The host that sent it.
+        SourceHost = "source-host": "the host that sent a packet: its number in a network, its IPv4 address in a frame",
+        /// The host that it goes to.
+        DestinationHost = "destination-host": "the host that a packet goes to",
+        /// The port of TCP or UDP that it comes from.
+        SourcePort = "source-port": "the port of TCP or UDP that a packet comes from",
+        /// The port of TCP or UDP that it goes to.
+        DestinationPort = "destination-port": "the port of TCP or UDP that a packet goes to",
+    }
+}
+
+impl Field {
+    /// What must be known of every packet.
+    pub const fn needs(self) -> Facts {
+        match self {
+            Self::Flow | Self::Size => Facts::NONE,
+            Self::Rank => Facts::one(Fact::CarriedRank),
+            Self::Class => Facts::one(Fact::Class),
+            Self::Dscp => Facts::one(Fact::Dscp),
+            Self::SourceHost | Self::DestinationHost => Facts::one(Fact::Hosts),
+            Self::SourcePort | Self::DestinationPort => Facts::one(Fact::Ports),
+        }
     }
 }
 
@@ -29,7 +55,7 @@ pub enum Takes {
     Rest,
 }
 
-/// Names the leaf of a packet, leaves being counted from 0 from left to right; `None` if none takes it.
+/// Names the leaf of a packet, leaves being counted from 0 from left to right; `None`, or a number that no leaf has, if none takes it.
 pub type Classify = dyn FnMut(&Packet, &Hints) -> Option<u32> + Send;
 
 /// Sorts packets into leaves.
@@ -44,7 +70,10 @@ pub(super) enum Classifier {
         ranges: Box<[(u64, u64, u32)]>,
         rest: Option<u32>,
     },
-    Custom(Box<Classify>),
+    Custom {
+        classify: Box<Classify>,
+        leaves: u32,
+    },
 }
 
 /// Values below this are looked up in a table.
@@ -87,6 +116,14 @@ impl Classifier {
         Ok(Self::ByField { field, table, ranges: ranges.into(), rest })
     }
 
+    /// What must be known of every packet.
+    pub(super) const fn needs(&self) -> Facts {
+        match self {
+            Self::ByField { field, .. } => field.needs(),
+            Self::Only | Self::Custom { .. } => Facts::NONE,
+        }
+    }
+
     #[inline]
     pub(super) fn leaf(&mut self, packet: &Packet, hints: &Hints) -> Option<u32> {
         match self {
@@ -96,6 +133,12 @@ impl Classifier {
                     Field::Flow => u64::from(packet.flow),
                     Field::Size => u64::from(packet.size),
                     Field::Rank => packet.rank.get(),
+                    Field::Class => hints.labels.class.into(),
+                    Field::Dscp => hints.labels.dscp.into(),
+                    Field::SourceHost => hints.labels.source.into(),
+                    Field::DestinationHost => hints.labels.destination.into(),
+                    Field::SourcePort => hints.labels.source_port.into(),
+                    Field::DestinationPort => hints.labels.destination_port.into(),
                 };
                 if let Some(leaf) = table.get(value as usize) {
                     return (*leaf != NOBODY).then_some(*leaf);
@@ -103,7 +146,7 @@ impl Classifier {
                 let at = ranges.partition_point(|(_, last, _)| *last < value);
                 ranges.get(at).filter(|(first, _, _)| *first <= value).map(|(_, _, leaf)| *leaf).or(*rest)
             }
-            Self::Custom(classify) => classify(packet, hints),
+            Self::Custom { classify, leaves } => classify(packet, hints).filter(|leaf| leaf < leaves),
         }
     }
 }

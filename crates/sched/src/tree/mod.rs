@@ -45,10 +45,11 @@ pub use hierarchy::{Hierarchy, HierarchyError};
 pub use node::{LeafScheduler, Node};
 pub use policy::{Number, Policy, PolicyError};
 pub use rule::Discipline;
+pub(crate) use shaper::Bucket;
 pub use shaper::TokenBucket;
 
 use crate::store::SlotHeap;
-use crate::{Dequeued, DropReason, Enqueued, Hints, Item, Packet, Room, Scheduler};
+use crate::{Dequeued, DropReason, Enqueued, Facts, Hints, Item, Packet, Room, Scheduler};
 use alloc::boxed::Box;
 use alloc::string::String;
 use approximate::ApproximateOrder;
@@ -93,6 +94,7 @@ pub struct Tree<T: Item = Packet> {
     /// Whether an inner node may refuse a packet.
     asks: bool,
     wants_hints: bool,
+    needs: Facts,
     hinted: Option<(u64, Hints)>,
 }
 
@@ -457,6 +459,10 @@ impl<T: Item> Scheduler<T> for Tree<T> {
 
     fn wants_hints(&self) -> bool {
         self.wants_hints
+    }
+
+    fn needs(&self) -> Facts {
+        self.needs
     }
 
     fn forget_flow(&mut self, flow: u32) {

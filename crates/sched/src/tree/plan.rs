@@ -9,7 +9,7 @@ use super::shaper::Shapers;
 use super::{Inner, Leaf, Link, NONE, Order, Place, Tree};
 use crate::params::ParamError;
 use crate::store::SlotHeap;
-use crate::{Capacity, Inspect, Item, Room, Scheduler};
+use crate::{Capacity, Facts, Inspect, Item, Room, Scheduler};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
@@ -70,7 +70,9 @@ impl<T: Item> Node<T> {
     /// # Errors
     /// As [`build_by`](Self::build_by); what leaves take plays no part.
     pub fn build_with(self, classify: Box<Classify>) -> Result<Tree<T>, ParamError> {
-        Ok(Plan::new(self)?.finish(Classifier::Custom(classify)))
+        let plan = Plan::new(self)?;
+        let leaves = plan.leaves.len() as u32;
+        Ok(plan.finish(Classifier::Custom { classify, leaves }))
     }
 }
 
@@ -89,6 +91,7 @@ struct Plan<T: Item> {
     queues: u32,
     asks: bool,
     wants_hints: bool,
+    needs: Facts,
 }
 
 impl<T: Item> Plan<T> {
@@ -103,6 +106,7 @@ impl<T: Item> Plan<T> {
             queues: 0,
             asks: false,
             wants_hints: false,
+            needs: Facts::NONE,
         };
         // A shaper stands before a parent, also that of a whole tree.
         let root = if root.shaper.is_some() { Node::inner(Discipline::Strict).child(root) } else { root };
@@ -131,8 +135,9 @@ impl<T: Item> Plan<T> {
                     let expected = "expected the capacity of a leaf among the parameters of its scheduler";
                     return Err(fault(path, "capacity", Some(capacity.to_string()), expected));
                 }
-                let (queues, hints) = look_at(&mut scheduler);
+                let (queues, hints, needs) = look_at(&mut scheduler);
                 self.wants_hints |= hints;
+                self.needs = self.needs | needs;
                 self.leaves.push(Leaf { place, scheduler, first_queue: self.queues, asleep: false });
                 self.queues += queues as u32;
                 self.takes.push(takes);
@@ -165,6 +170,7 @@ impl<T: Item> Plan<T> {
         }
         if let Discipline::Ranked(function) = &discipline {
             self.wants_hints |= function.reads().has_hints();
+            self.needs = self.needs | function.needs();
         }
         let order = match order {
             Ordering::Exact => Order::Exact(ExactOrder::new(children.len())),
@@ -208,6 +214,7 @@ impl<T: Item> Plan<T> {
     }
 
     fn finish(self, classifier: Classifier) -> Tree<T> {
+        let needs = self.needs | classifier.needs();
         Tree {
             inner: self.inner.into(),
             leaves: self.leaves.into(),
@@ -219,7 +226,8 @@ impl<T: Item> Plan<T> {
             packets: 0,
             bytes: 0,
             asks: self.asks,
-            wants_hints: self.wants_hints,
+            wants_hints: self.wants_hints || needs.has_hints(),
+            needs,
             hinted: None,
         }
     }
@@ -232,12 +240,12 @@ impl<T: Item> Node<T> {
     }
 }
 
-/// How many queues a leaf has, and whether it wants hints.
-fn look_at<T: Item>(scheduler: &mut LeafScheduler<T>) -> (usize, bool) {
+/// How many queues a leaf has, whether it wants hints, and what it must be told.
+fn look_at<T: Item>(scheduler: &mut LeafScheduler<T>) -> (usize, bool, Facts) {
     match scheduler {
-        LeafScheduler::Fifo(fifo) => (fifo.queues(), false),
-        LeafScheduler::Pifo(pifo) => (pifo.queues(), false),
-        LeafScheduler::Other(other) => (other.queues(), other.wants_hints()),
+        LeafScheduler::Fifo(fifo) => (fifo.queues(), false, Facts::NONE),
+        LeafScheduler::Pifo(pifo) => (pifo.queues(), false, Facts::NONE),
+        LeafScheduler::Other(other) => (other.queues(), other.wants_hints(), other.needs()),
     }
 }
 

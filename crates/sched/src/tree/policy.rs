@@ -160,6 +160,11 @@ impl Policy {
         }
     }
 
+    /// Whether a node of it goes by the wall clock: `wfq`.
+    pub fn has_wall_clock(&self) -> bool {
+        matches!(self, Self::WeightedFair(_)) || self.children().into_iter().any(Self::has_wall_clock)
+    }
+
     /// The children, in order.
     pub fn children(&self) -> Vec<&Self> {
         match self {

@@ -20,8 +20,8 @@ pub struct TokenBucket {
 }
 
 /// A token bucket with its state.
-#[derive(Clone, Debug)]
-struct Bucket {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bucket {
     bps: i128,
     /// In 10^-12 bits, so that a picosecond at 1 bit/s is one unit: nothing is rounded.
     burst: i128,
@@ -33,13 +33,14 @@ struct Bucket {
 const BYTE: i128 = 8 * 1_000_000_000_000;
 
 impl Bucket {
-    fn new(TokenBucket { rate, burst }: TokenBucket) -> Self {
+    /// A full bucket.
+    pub(crate) fn new(TokenBucket { rate, burst }: TokenBucket) -> Self {
         let burst = i128::from(burst.0) * BYTE;
         Self { bps: i128::from(rate.as_bps()), burst, tokens: burst, last: Time::ZERO }
     }
 
     /// When a packet of `size` bytes that arrives at `now` may pass.
-    fn release(&mut self, size: u32, now: Time) -> Time {
+    pub(crate) fn release(&mut self, size: u32, now: Time) -> Time {
         let now = now.max(self.last);
         let gained = i128::from(now.since(self.last).as_ps()) * self.bps;
         self.tokens = self.burst.min(self.tokens + gained) - i128::from(size) * BYTE;

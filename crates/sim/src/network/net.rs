@@ -13,7 +13,7 @@ use super::trace_hashes::{Ingredient, TraceHashes, loss};
 use crate::event_queue::{EventId, EventQueue, TieOrder};
 use crate::observer::{EndView, Loss, Observer, PacketView, PortId};
 use crate::port::{IdlePort, Listener, Order, Served, Wakeup};
-use pifolab_sched::{Arriving, DropReason, Enqueued, Hints, Inspect, Packet};
+use pifolab_sched::{Arriving, DropReason, Enqueued, Hints, Inspect, Labels, Packet};
 use pifolab_transport::{Flags, Segment};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use pifolab_workload::flows::Flow;
@@ -643,6 +643,8 @@ impl<'a, O: Observer> Net<'a, O> {
         } else {
             (0, 0)
         };
+        let Flow { src, dst: to, .. } = self.flows[flow as usize];
+        let source = if segment.from_sender() { src } else { to };
         let mut on_wires = Span::ZERO;
         let mut next = number;
         loop {
@@ -668,6 +670,7 @@ impl<'a, O: Observer> Net<'a, O> {
             remaining_transmission: on_wires,
             delay_so_far: waited,
             mean_delay_so_far: Span::ZERO,
+            labels: Labels { source, destination: dst, ..Labels::default() },
         };
         self.ports[number as usize].queue.hint(packet, &hints);
     }

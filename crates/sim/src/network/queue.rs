@@ -39,12 +39,12 @@ impl Item for Handle {
 
 /// A decider of whatever kind, which is asked once how it serves queues and not again for every packet.
 pub(super) struct AnyDecider {
-    decider: Box<dyn Decider>,
+    decider: Box<dyn Decider + Send>,
     serves_by_priority: bool,
 }
 
-impl From<Box<dyn Decider>> for AnyDecider {
-    fn from(decider: Box<dyn Decider>) -> Self {
+impl From<Box<dyn Decider + Send>> for AnyDecider {
+    fn from(decider: Box<dyn Decider + Send>) -> Self {
         Self { serves_by_priority: decider.serves_by_priority(), decider }
     }
 }

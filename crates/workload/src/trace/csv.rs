@@ -1,4 +1,4 @@
-//! Traces as CSV: a time column (`time_ns`, `time_us` or `time_s`), `size_bytes`, and optionally `rank` and `flow`.
+//! Traces as CSV: a time column (`time_ns`, `time_us` or `time_s`), `size_bytes`, and optionally `rank`, `flow` and `class`.
 //!
 //! Columns may stand in any order; unknown ones are an error, since a misspelt `rank` would otherwise be rank 0 in
 //! silence. Times are decimal numbers, exact to the picosecond; flows are named by any text. No quoting.
@@ -24,6 +24,7 @@ enum Column {
     Size,
     Rank,
     Flow,
+    Class,
 }
 
 impl Column {
@@ -33,12 +34,13 @@ impl Column {
             Self::Size => "size_bytes",
             Self::Rank => "rank",
             Self::Flow => "flow",
+            Self::Class => "class",
         }
     }
 
     fn from_name(name: &str) -> Option<Self> {
         let times = TIME_COLUMNS.map(|(name, power)| Self::Time(name, power));
-        times.into_iter().chain([Self::Size, Self::Rank, Self::Flow]).find(|column| column.name() == name)
+        times.into_iter().chain([Self::Size, Self::Rank, Self::Flow, Self::Class]).find(|column| column.name() == name)
     }
 }
 
@@ -58,7 +60,7 @@ impl<'a> CsvTrace<'a> {
                 Some(column) => columns.push(column),
                 None => {
                     problem = Some(format!(
-                        "{}: expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank and flow",
+                        "{}: expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank, flow and class",
                         quoted(name)
                     ));
                 }
@@ -85,13 +87,17 @@ impl<'a> CsvTrace<'a> {
         self.lines.file_error(problem)
     }
 
-    /// The next row.
-    pub(super) fn next(&mut self, flows: &mut FlowTable) -> Result<Option<(At, Arrival)>, FileError> {
+    pub(super) fn has_classes(&self) -> bool {
+        self.columns.contains(&Column::Class)
+    }
+
+    /// The next row, and its class if there is such a column.
+    pub(super) fn next(&mut self, flows: &mut FlowTable, class: &mut u32) -> Result<Option<(At, Arrival)>, FileError> {
         let row = loop {
             match self.lines.next()? {
                 None => return Ok(None),
                 Some("") => {}
-                Some(line) => break parse(line, &self.columns, self.use_rank, flows),
+                Some(line) => break parse(line, &self.columns, self.use_rank, flows, class),
             }
         };
         match row {
@@ -104,7 +110,13 @@ impl<'a> CsvTrace<'a> {
 
 type Fault = (Option<&'static str>, String);
 
-fn parse(line: &str, columns: &[Column], use_rank: bool, flows: &mut FlowTable) -> Result<(i128, Arrival), Fault> {
+fn parse(
+    line: &str,
+    columns: &[Column],
+    use_rank: bool,
+    flows: &mut FlowTable,
+    class: &mut u32,
+) -> Result<(i128, Arrival), Fault> {
     let mut time_ps = 0;
     let mut arrival = Arrival { time: Time::ZERO, bytes: 0, rank: Rank::ZERO, flow: 0 };
     let mut fields = line.split(',').map(str::trim);
@@ -127,6 +139,7 @@ fn parse(line: &str, columns: &[Column], use_rank: bool, flows: &mut FlowTable) 
                 arrival.rank = rank.ok_or_else(|| expected("an integer from 0 to 2^63 - 1"))?;
             }
             Column::Rank => {}
+            Column::Class => *class = text.parse().map_err(|_| expected("an integer from 0 to 2^32 - 1"))?,
             Column::Flow if text.is_empty() => return Err(expected("a name or number")),
             Column::Flow => {
                 arrival.flow = flows.number_of_label(text).ok_or_else(|| expected("at most 2^32 - 1 flows"))?;

@@ -89,6 +89,23 @@ pub(super) struct Payload {
     pub(super) length: usize,
 }
 
+/// What a packet of a trace says about itself beside its flow. What is not known is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TraceLabels {
+    /// The column `class` of a CSV file.
+    pub class: u32,
+    /// The IPv4 address that it comes from; of IPv6 the last 32 bits.
+    pub source: u32,
+    /// The address that it goes to, likewise.
+    pub destination: u32,
+    /// The port of TCP or UDP that it comes from.
+    pub source_port: u16,
+    /// The port of TCP or UDP that it goes to.
+    pub destination_port: u16,
+    /// The DSCP field of the outermost IP header.
+    pub dscp: u8,
+}
+
 /// How much of a packet's flow is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
@@ -108,6 +125,25 @@ pub(super) struct Ip {
     /// None in a later fragment.
     pub(super) payload: Option<Payload>,
     pub(super) known: Known,
+}
+
+impl Ip {
+    /// What the packet says about itself.
+    pub(super) fn labels(&self) -> TraceLabels {
+        let Tuple { src, dst, ports, v6, .. } = self.tuple;
+        let address = |address: [u8; 16]| {
+            let at = if v6 { 12 } else { 0 };
+            u32::from_be_bytes([address[at], address[at + 1], address[at + 2], address[at + 3]])
+        };
+        TraceLabels {
+            class: 0,
+            source: address(src),
+            destination: address(dst),
+            source_port: ports[0],
+            destination_port: ports[1],
+            dscp: self.dscp,
+        }
+    }
 }
 
 /// What a packet is.

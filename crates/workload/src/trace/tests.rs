@@ -443,7 +443,7 @@ fn each_fault_of_a_csv_trace_names_line_and_column() {
     );
     assert_eq!(
         csv("time_ns,size_bytes,rnak\n"),
-        "t:1: \"rnak\": expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank and flow"
+        "t:1: \"rnak\": expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank, flow and class"
     );
     assert_eq!(csv("size_bytes,rank\n"), "t:1: no time column: expected time_ns, time_us or time_s");
     assert_eq!(csv("time_ns,rank\n"), "t:1: no column size_bytes");

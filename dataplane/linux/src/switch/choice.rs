@@ -5,9 +5,10 @@ use super::chosen::Chosen;
 use crate::rank::{RANK_FORMS, RankSource};
 use crate::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
+use pifolab_params::{Place, Role, Table};
 use pifolab_registry::{BoxedScheduler, RANKS, SCHEDULERS, find_rank, find_scheduler};
-use pifolab_sched::params::{Args as Params, Info, Param, Value};
-use pifolab_sched::{RankFn, Ranked};
+use pifolab_sched::params::{Args as Params, Info, Kind, Param, Value};
+use pifolab_sched::{Fact, Facts, RankFn, Ranked};
 
 /// A scheduler's parameters as they were written on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +32,10 @@ fn id(param: &Param) -> String {
     format!("scheduler.{}", param.name)
 }
 
+/// A command has a rank of its own; that of a node inside a scheduler is called otherwise.
 fn option(param: &Param) -> String {
-    param.name.replace('_', "-")
+    let name = param.name.replace('_', "-");
+    if matches!(param.kind, Kind::Component(Role::RankFunction)) { format!("{name}-function") } else { name }
 }
 
 impl clap::Args for SchedulerOptions {
@@ -104,12 +107,49 @@ impl SchedulerOptions {
     }
 }
 
+/// A value as the table's row wants it; what is inside a scheduler is JSON.
+fn value(row: Option<&Param>, text: &str) -> Value {
+    let as_text = || Value::Text(text.to_owned());
+    match row.map(|row| row.kind) {
+        Some(Kind::Component(_) | Kind::Components(_)) => {
+            serde_json::from_str(text).ok().and_then(|json| of_json(&json)).unwrap_or_else(as_text)
+        }
+        Some(kind) => Value::from_text(&kind, text),
+        None => as_text(),
+    }
+}
+
+/// What is inside a scheduler, such as the children of a tree, as JSON: `[{"name": "fifo", "takes": "0-9"}]`.
+fn of_json(json: &serde_json::Value) -> Option<Value> {
+    use serde_json::Value as Json;
+    Some(match json {
+        Json::Null => return None,
+        Json::Bool(flag) => Value::Flag(*flag),
+        Json::Number(number) => number.as_i128().map_or_else(|| Value::Decimal(number.to_string()), Value::Integer),
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Array(members) => {
+            let members = members.iter().map(of_json).collect::<Option<Vec<_>>>()?;
+            let table = |member: &Value| if let Value::Table(table) = member { Some(table.clone()) } else { None };
+            match members.iter().map(table).collect::<Option<Vec<_>>>() {
+                Some(tables) if !tables.is_empty() => Value::Tables(tables),
+                _ => Value::List(members),
+            }
+        }
+        Json::Object(keys) => {
+            let mut table = Table::new("", Place::File);
+            for (key, value) in keys {
+                table.put(key, Place::File, of_json(value)?);
+            }
+            Value::Table(table)
+        }
+    })
+}
+
 pub(crate) fn params(info: &Info, written: &[(String, String)]) -> Params {
     let mut params = Params::new(info.name);
     for (name, text) in written {
         let row = info.params.iter().find(|param| param.name == name);
-        params
-            .set(name.clone(), row.map_or_else(|| Value::Text(text.clone()), |row| Value::from_text(&row.kind, text)));
+        params.set(name.clone(), value(row, text));
     }
     params
 }
@@ -120,8 +160,18 @@ pub(crate) fn params(info: &Info, written: &[(String, String)]) -> Params {
 /// No such scheduler, or a parameter that it refuses.
 pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedScheduler> {
     let entry = find_scheduler(name).map_err(Error::Usage)?;
-    (entry.build)(params(entry.info, &options.written)).map_err(|error| Error::Usage(error.to_string()))
+    let built = (entry.build)(params(entry.info, &options.written)).map_err(|error| Error::Usage(error.to_string()))?;
+    match (built.needs() - FRAME_FACTS).first() {
+        Some(fact) => Err(Error::Usage(format!(
+            "{name} needs the fact {} of each packet, which frames do not carry: expected one of dscp, hosts and ports",
+            fact.name()
+        ))),
+        None => Ok(built),
+    }
 }
+
+/// What frames say about themselves.
+const FRAME_FACTS: Facts = Facts::one(Fact::CarriedRank).with(Fact::Dscp).with(Fact::Hosts).with(Fact::Ports);
 
 /// Joins a scheduler to what `--rank` says: a place in the frame, or a rank function, perhaps with parameters as in
 /// `stfq,virtual_time=follow`.
@@ -200,6 +250,84 @@ mod tests {
                 assert!(error.contains(word), "{word:?} is not in {error:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_tree_is_a_policy_or_its_children_as_json() {
+        use pifolab_sched::{Dequeued, Packet};
+        use pifolab_units::{Rank, Time};
+        let children = r#"[{"name": "fifo", "takes": "2-9", "priority": 1},
+            {"name": "tree", "discipline": "stfq", "child": [{"name": "fifo", "takes": 0, "weight": 0.5},
+                {"name": "pifo", "takes": [1], "weight": 1}]}]"#;
+        let lines: [&[&str]; 2] = [
+            &[
+                "--policy",
+                "strict[(wfq[(fifo[0], 0.5), (fifo[b], 1)], 1), (fifo[2-9], 2)]",
+                "--rate-gbps",
+                "0.1",
+                "--classes",
+                "b = 1",
+            ],
+            &["--child", children],
+        ];
+        for line in lines {
+            let mut tree = build_scheduler("tree", &parse(line)).expect("a tree");
+            for (id, flow) in [(0, 5), (1, 0), (2, 0), (3, 1), (4, 1)] {
+                let packet = Packet { id, flow, size: 1_000, rank: Rank::ZERO, arrival: Time::ZERO };
+                assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
+            }
+            let mut order = Vec::new();
+            while let Dequeued::Packet { packet, .. } = tree.dequeue(Time::ZERO) {
+                order.push(packet.id);
+            }
+            assert_eq!(order, [1, 3, 4, 2, 0], "{line:?}");
+        }
+        let by_class = parse(&["--policy", "fifo[1]", "--classify", "class"]);
+        let error = build_scheduler("tree", &by_class).err().expect("frames have no class").to_string();
+        assert!(error.contains("needs the fact class of each packet, which frames do not carry"), "{error}");
+        let error = build_scheduler("tree", &parse(&["--child", "[{"])).err().expect("not JSON").to_string();
+        assert!(error.contains("child = \"[{\": expected a list of tables"), "{error}");
+    }
+
+    #[test]
+    fn a_tree_sorts_frames_by_their_headers() {
+        use crate::rank::WHOLE;
+        use crate::switch::frame::udp_frame;
+        use crate::switch::port::{Frame, Port, PortConfig};
+        use crate::switch::rank::RankReader;
+        use pifolab_sched::Dequeued;
+        use pifolab_units::{Bytes, Rank, Rate, Span, Time};
+        let order = |classify: &str, policy: &str| {
+            let tree = build_scheduler("tree", &parse(&["--classify", classify, "--policy", policy])).expect("a tree");
+            let config = PortConfig {
+                rank: RankReader::new(None, Rank::ZERO),
+                not_ip_share: WHOLE / 20,
+                rate: Rate::from_bps(1_000).expect("a rate"),
+                overhead: Bytes(0),
+                delay: Span::ZERO,
+                frame_bytes: 2048,
+                flows: 16,
+                flow_timeout: Span::ZERO,
+            };
+            let mut port = Port::new(Chosen::Plain(tree), config);
+            for (dscp, source_port) in [(0, 1_000), (46, 2_000), (0, 2_000), (10, 3_000)] {
+                let outcome = port.offer(Frame::whole(&udp_frame(dscp, source_port, &[0; 100])), Time::ZERO);
+                port.settle(&outcome.expect("an IP frame"));
+            }
+            let mut order = Vec::new();
+            while let Dequeued::Packet { packet, .. } = port.take(Time::ZERO) {
+                order.push(packet.id);
+            }
+            order
+        };
+        let first = order("dscp", "strict[(fifo[46], 1), (fifo[0-45], 2)]");
+        let sorted =
+            |ids: &[u64]| ids.iter().map(|id| ids.iter().filter(|other| *other < id).count()).collect::<Vec<_>>();
+        assert_eq!(sorted(&first), [1, 0, 2, 3]);
+        assert_eq!(
+            sorted(&order("source-port", "strict[(fifo[2000], 1), (fifo[0-1999], 2), (fifo[3000], 3)]")),
+            [1, 2, 0, 3]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A scheduler that the command line has chosen.
 
 use pifolab_registry::{BoxedRankFn, BoxedScheduler};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Inspect, Packet, RankInterval, Ranked, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Facts, Hints, Inspect, Packet, RankInterval, Ranked, Scheduler};
 use pifolab_units::{Bytes, Rank, Time};
 
 /// A scheduler from the command line, alone or behind a rank function.
@@ -70,8 +70,21 @@ impl Scheduler for Chosen {
         }
     }
     fn hint(&mut self, id: u64, hints: &Hints) {
-        if let Self::Ranked(ranked) = self {
-            Scheduler::<Packet>::hint(ranked, id, hints);
+        match self {
+            Self::Plain(scheduler) => scheduler.hint(id, hints),
+            Self::Ranked(ranked) => Scheduler::<Packet>::hint(ranked, id, hints),
+        }
+    }
+    fn wants_hints(&self) -> bool {
+        match self {
+            Self::Plain(scheduler) => scheduler.wants_hints(),
+            Self::Ranked(ranked) => Scheduler::<Packet>::wants_hints(ranked),
+        }
+    }
+    fn needs(&self) -> Facts {
+        match self {
+            Self::Plain(scheduler) => scheduler.needs(),
+            Self::Ranked(ranked) => Scheduler::<Packet>::needs(ranked),
         }
     }
     fn forget_flow(&mut self, flow: u32) {

@@ -2,6 +2,8 @@
 //! programs read the same in the same way (`bpf/frame.h`); a list of frames in `tests/kernel/frames.rs` holds the two to
 //! each other.
 
+use pifolab_sched::Labels;
+
 /// The bytes of a frame's two MAC addresses: a VLAN tag stands behind them.
 const ADDRESSES: usize = 12;
 const ETHER_IPV4: u16 = 0x0800;
@@ -32,6 +34,20 @@ pub struct FlowKey {
     pub protocol: u8,
     /// Version of IP: 4 or 6.
     pub version: u8,
+}
+
+impl Headers {
+    /// What the frame says about itself.
+    pub fn labels(&self) -> Labels {
+        Labels {
+            class: 0,
+            source: self.flow.source as u32,
+            destination: self.flow.destination as u32,
+            source_port: (self.flow.ports >> 16) as u16,
+            destination_port: self.flow.ports as u16,
+            dscp: self.dscp.unwrap_or(0),
+        }
+    }
 }
 
 /// The parts of a frame that decide its rank.

@@ -13,7 +13,7 @@ use super::flows::{FlowNumber, FlowTable};
 use super::frame::{FlowKey, Kind, complete_checksum, parse};
 use super::rank::RankReader;
 use super::share::PacedShare;
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Labels, Packet, Scheduler};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 use std::collections::VecDeque;
 
@@ -196,8 +196,10 @@ impl<S: Scheduler> Port<S> {
         }
         let bytes = self.arena.frame(slot);
         let kind = parse(bytes, self.config.rank.reads_labels());
+        let mut labels = Labels::default();
         let (rank, key) = match (kind, self.config.rank.not_ip) {
             (Kind::Ip(headers), _) => {
+                labels = headers.labels();
                 let rank = self.config.rank.read(bytes, &headers).unwrap_or_else(|| {
                     self.counters.unranked += 1;
                     self.config.rank.missing
@@ -216,6 +218,9 @@ impl<S: Scheduler> Port<S> {
         let size = bytes.len() as u32;
         self.offered_bytes = bytes.len();
         let flow = self.flow(&key, now);
+        if self.scheduler.wants_hints() {
+            self.scheduler.hint(u64::from(slot), &Hints { labels, ..Hints::default() });
+        }
         Some(self.scheduler.enqueue(Packet { id: u64::from(slot), flow, size, rank, arrival: now }, now))
     }
 

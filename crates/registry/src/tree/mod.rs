@@ -1,0 +1,245 @@
+//! Trees from text: `[[scheduler.child]]` tables inside one another, or a policy.
+
+mod classes;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use classes::{Classes, Taken};
+use pifolab_params::{Component, join};
+use pifolab_sched::params::{self, Args, Param, ParamError};
+use pifolab_sched::tree::{Classify, Discipline, Field, Hierarchy, LeafScheduler, Node, Policy, TokenBucket, Tree};
+use pifolab_sched::{Capacity, Parts, RankFn, Ranked, Scheduler};
+use pifolab_units::{Bytes, Ratio};
+use rows::{
+    CAPACITY_BYTES, CAPACITY_PACKETS, CHILD, CLASSES, CLASSIFY, DISCIPLINE, HIERARCHY, INNER, LABEL, LEAF_RANK, ORDER,
+    POLICY, PRIORITY, QUANTUM, RANK, RATE, Rule, SHAPE, SHAPE_BURST, TAKES, WEIGHT,
+};
+
+pub use rows::CHILD_KEYS;
+pub(crate) use rows::{INFO, LOOK, TRAITS};
+
+/// A scheduler that a tree may be made of.
+pub(crate) struct Part {
+    pub(crate) params: &'static [Param],
+    pub(crate) build: fn(Args) -> Result<BoxedScheduler, ParamError>,
+    pub(crate) port: fn(Args) -> Result<Parts, ParamError>,
+}
+
+type BoxedScheduler = Box<dyn Scheduler + Send>;
+type BoxedRankFn = Box<dyn RankFn + Send>;
+type BuildRank = fn(Args) -> Result<BoxedRankFn, ParamError>;
+
+/// What trees are made of: schedulers and rank functions by their names. Whose name is not known is told why.
+#[derive(Clone, Copy)]
+pub(crate) struct Library {
+    pub(crate) scheduler: fn(&str) -> Result<Part, String>,
+    pub(crate) rank: fn(&str) -> Result<BuildRank, String>,
+}
+
+/// Builds a tree.
+pub(crate) fn build(mut args: Args, library: Library) -> Result<Tree, ParamError> {
+    let field: Field = args.given(&CLASSIFY)?;
+    let (node, owner) = read(args, library)?;
+    node.build_by(field).map_err(|error| owned(error, &owner))
+}
+
+/// Builds a tree in which `classify` names the leaf of each packet.
+pub(crate) fn build_with(args: Args, classify: Box<Classify>, library: Library) -> Result<Tree, ParamError> {
+    let (node, owner) = read(args, library)?;
+    node.build_with(classify).map_err(|error| owned(error, &owner))
+}
+
+/// The library calls the root "tree"; a text may call it otherwise.
+fn owned(error: ParamError, owner: &str) -> ParamError {
+    let inside = error.owner.strip_prefix(INFO.name).unwrap_or(&error.owner);
+    ParamError { owner: format!("{owner}{inside}"), ..error }
+}
+
+/// What the reading of every node needs.
+struct Reading {
+    classes: Classes,
+    library: Library,
+}
+
+/// The nodes, and what errors call the tree.
+fn read(mut args: Args, library: Library) -> Result<(Node, String), ParamError> {
+    let owner = args.owner().to_owned();
+    let classes = Classes::read(&mut args)?;
+    let mut reading = Reading { classes, library };
+    let node = match args.get::<String>(&POLICY)? {
+        Some(policy) => of_policy(&policy, &mut args, &mut reading.classes)?,
+        None => match args.get::<String>(&HIERARCHY)? {
+            Some(hierarchy) => of_hierarchy(&hierarchy, &args)?,
+            None => inner(&mut args, &mut reading)?,
+        },
+    };
+    args.finish(INFO.params)?;
+    match reading.classes.idle() {
+        Some(class) => {
+            let expected = format!("no leaf takes class {class}: expected each class to be taken by a leaf");
+            Err(CLASSES.error_because(&owner, format!("{class:?}"), expected))
+        }
+        None => Ok((node, owner)),
+    }
+}
+
+fn missing(args: &Args, param: &Param, expected: &str) -> ParamError {
+    ParamError {
+        owner: args.owner().to_owned(),
+        key: param.name.to_owned(),
+        value: None,
+        expected: expected.to_owned(),
+    }
+}
+
+fn of_policy(text: &str, args: &mut Args, classes: &mut Classes) -> Result<Node, ParamError> {
+    let shown = format!("{text:?}");
+    let policy = Policy::parse(text)
+        .map_err(|error| POLICY.error_because(args.owner(), &shown, format!("{}: {}", error.place, error.problem)))?;
+    let mut taken = Vec::new();
+    for class in policy.classes() {
+        let values = classes.values_of(class).ok_or_else(|| {
+            let expected = format!("fifo[{class}]: expected {}", classes.expected());
+            POLICY.error_because(args.owner(), &shown, expected)
+        })?;
+        taken.push(values);
+    }
+    let rate = if policy.has_wall_clock() { wall_clock_rate(args)? } else { Ratio::ONE };
+    let mut taken = taken.into_iter();
+    Ok(Node::of_policy(&policy, rate, WALL_CLOCK_TICKS)
+        .each_leaf(&mut |leaf| leaf.takes(taken.next().unwrap_or_default())))
+}
+
+fn of_hierarchy(text: &str, args: &Args) -> Result<Node, ParamError> {
+    // The text may have ten thousand lines: its first word and the line that is wrong say enough.
+    let shown = || format!("{:?}...", text.split_whitespace().next().unwrap_or_default());
+    let hierarchy =
+        Hierarchy::parse(text).map_err(|error| HIERARCHY.error_because(args.owner(), shown(), error.to_string()))?;
+    Ok(hierarchy.node())
+}
+
+/// Ticks of a picosecond in which wall-clock finish times are counted: ranks then last for ten hours.
+const WALL_CLOCK_TICKS: u32 = 256;
+
+/// The picoseconds of a byte at weight 1.
+fn wall_clock_rate(args: &mut Args) -> Result<Ratio, ParamError> {
+    let rate = params::read_gbps(args, &RATE)?.ok_or_else(|| missing(args, &RATE, "expected the rate of weight 1"))?;
+    Ratio::new(8_000_000_000_000, rate.as_bps()).ok_or_else(|| {
+        let expected = "expected a rate whose time for a byte is a fraction of 32-bit numbers of picoseconds";
+        RATE.error_because(args.owner(), rate, expected)
+    })
+}
+
+/// An inner node from its keys.
+fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
+    let discipline = match args.get::<Rule>(&DISCIPLINE)?.unwrap_or(Rule::Strict) {
+        Rule::Strict => Discipline::Strict,
+        Rule::RoundRobin => Discipline::RoundRobin,
+        Rule::Stfq => Discipline::Stfq,
+        Rule::Drr => Discipline::Drr { quantum_bytes: args.given(&QUANTUM)? },
+        Rule::WallClock => {
+            Discipline::WallClock { ps_per_byte: wall_clock_rate(args)?, ticks_per_ps: WALL_CLOCK_TICKS }
+        }
+        Rule::Rank => {
+            let function = rank_function(args, &RANK, reading)?;
+            Discipline::Ranked(
+                function.ok_or_else(|| missing(args, &RANK, "expected a rank function: { name = \"stfq\" }"))?,
+            )
+        }
+    };
+    let mut node = Node::inner(discipline);
+    if let Some(order) = args.component(&ORDER)? {
+        node = ordered(node, order, reading)?;
+    }
+    if let Some(bytes) = args.get::<u64>(&CAPACITY_BYTES)? {
+        node = node.capacity(Capacity::Bytes(bytes));
+    } else if let Some(packets) = args.get::<u32>(&CAPACITY_PACKETS)? {
+        node = node.capacity(Capacity::Packets(packets));
+    }
+    let children = args.components(&CHILD)?;
+    if children.is_empty() {
+        let is_root = !args.owner().contains('.');
+        let expected =
+            if is_root { "expected at least one child, policy or hierarchy" } else { "expected at least one child" };
+        return Err(missing(args, &CHILD, expected));
+    }
+    for (position, component) in children.into_iter().enumerate() {
+        node = node.child(child(component, position, args.owner(), reading)?);
+    }
+    Ok(node)
+}
+
+/// The rank function that `param` names.
+fn rank_function(args: &mut Args, param: &Param, reading: &Reading) -> Result<Option<BoxedRankFn>, ParamError> {
+    let Some(Component { name, args }) = args.component(param)? else { return Ok(None) };
+    let build = (reading.library.rank)(&name).map_err(|problem| unknown_name(args.owner(), &name, problem))?;
+    build(args).map(Some)
+}
+
+/// The node with what keeps the indices of its children.
+fn ordered(node: Node, Component { name, args }: Component, reading: &Reading) -> Result<Node, ParamError> {
+    let owner = args.owner().to_owned();
+    let part = (reading.library.scheduler)(&name).map_err(|problem| unknown_name(&owner, &name, problem))?;
+    match (part.port)(args).map_err(|error| inside(error, &owner))? {
+        Parts::Decider(decider, capacities) => Ok(node.ordered_by(decider, capacities)),
+        _ => {
+            let expected = "expected a scheduler that decides about first-in first-out queues, such as sp-pifo; \
+                            without order the node has an exact PIFO";
+            Err(unknown_name(&owner, &name, expected.to_owned()))
+        }
+    }
+}
+
+fn unknown_name(owner: &str, name: &str, expected: String) -> ParamError {
+    ParamError { owner: owner.to_owned(), key: "name".to_owned(), value: Some(format!("{name:?}")), expected }
+}
+
+/// Faults that a scheduler finds in its parameters as a whole name it alone.
+fn inside(error: ParamError, path: &str) -> ParamError {
+    if error.owner.starts_with(path) { error } else { ParamError { owner: path.to_owned(), ..error } }
+}
+
+fn child(component: Component, position: usize, parent: &str, reading: &mut Reading) -> Result<Node, ParamError> {
+    let Component { name, mut args } = component;
+    let label: Option<String> = args.get(&LABEL)?;
+    if let Some(label) = label.as_deref().filter(|label| label.is_empty() || label.contains(['.', '/'])) {
+        let owner = join(parent, &position.to_string());
+        return Err(LABEL.error_because(&owner, format!("{label:?}"), "expected a text without '.' and '/'"));
+    }
+    args = args.owned_by(join(parent, label.as_deref().unwrap_or(&position.to_string())));
+    let weight: Ratio = args.given(&WEIGHT)?;
+    let priority: i64 = args.given(&PRIORITY)?;
+    let bucket = match params::read_gbps(&mut args, &SHAPE)? {
+        Some(rate) => Some(TokenBucket { rate, burst: Bytes(args.given(&SHAPE_BURST)?) }),
+        None => None,
+    };
+    let mut node = if name == INFO.name {
+        let node = inner(&mut args, reading)?;
+        args.finish(INNER)?;
+        node
+    } else {
+        leaf(&name, args, reading)?
+    };
+    node = if let Some(label) = label { node.label(label) } else { node };
+    node = if let Some(bucket) = bucket { node.shaped(bucket) } else { node };
+    Ok(node.weight_of(weight).priority(priority))
+}
+
+fn leaf(name: &str, mut args: Args, reading: &mut Reading) -> Result<Node, ParamError> {
+    let path = args.owner().to_owned();
+    let part = (reading.library.scheduler)(name).map_err(|problem| unknown_name(&path, name, problem))?;
+    let takes = args.value(&TAKES)?.map(|value| reading.classes.taken(&path, &value)).transpose()?;
+    let rank = rank_function(&mut args, &LEAF_RANK, reading)?;
+    args.refuse_unknown(&[part.params, CHILD_KEYS])?;
+    let scheduler: LeafScheduler = match ((part.build)(args).map_err(|error| inside(error, &path))?, rank) {
+        (scheduler, None) => scheduler.into(),
+        (scheduler, Some(rank)) => (Box::new(Ranked::new(rank, scheduler)) as Box<dyn Scheduler + Send>).into(),
+    };
+    let leaf = Node::leaf(scheduler);
+    Ok(match takes {
+        Some(Taken::Rest) => leaf.takes_the_rest(),
+        Some(Taken::Values(values)) => leaf.takes(values),
+        None => leaf,
+    })
+}

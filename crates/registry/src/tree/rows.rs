@@ -1,0 +1,149 @@
+//! The keys of trees, and of the children in them.
+
+use pifolab_params::{Kind, Role};
+use pifolab_sched::entry::{Look, Traits};
+use pifolab_sched::params::{self, Info, Param, choices};
+use pifolab_sched::tree::Field;
+
+choices! {
+    /// How a node orders its children.
+    pub(super) enum Rule {
+        Strict = "strict": "the child of the lowest priority first",
+        RoundRobin = "rr": "each child in turn sends one packet",
+        Stfq = "stfq": "start-time fair queueing by the weights of the children, with a virtual time for the node",
+        Drr = "drr": "deficit round robin by the weights of the children",
+        WallClock = "wfq": "by finish times on the wall clock, as the public simulator of trees has it",
+        Rank = "rank": "by a rank function of the library, to which the children are flows 0, 1, ...",
+    }
+}
+
+pub(super) const POLICY: Param = Param::new("policy", Kind::Text).means("the tree is what child says").doc(
+    "The whole tree as a text: strict[(fifo[0], 1), (rr[fifo[1], fifo[2-9]], 2)]. A leaf fifo[X] without bound takes the \
+     packets X: a value of what classify names, a range of values, or one of the classes. wfq needs rate_gbps.",
+);
+pub(super) const HIERARCHY: Param = Param::new("hierarchy", Kind::Text).means("the tree is what child says").doc(
+    "The whole tree as a hierarchy, a line for each node: 101 WFQ {102, true, 1} {3, false, 2} is node 101 with node 102 of weight 1 \
+     and flow 3 of weight 2. The policies are WFQ, SP (the lowest number first) and pFabric (flows only, by rank). Leaves are without \
+     bound.",
+);
+pub(super) const CLASSIFY: Param = Param::choice::<Field>("classify")
+    .or_word(Field::Flow.word())
+    .doc("What sorts packets into leaves. A packet that no leaf takes is dropped (admission).");
+pub(super) const CLASSES: Param = Param::new("classes", Kind::Texts).means("values have no names").doc(
+    "Names for values of what classify says, which leaves may take: [\"voice = 46\", \"web = 10-19\"]. Each must be taken by \
+     a leaf.",
+);
+pub(super) const DISCIPLINE: Param =
+    Param::one_of::<Rule>("discipline", &[("drr", &[QUANTUM]), ("wfq", &[RATE]), ("rank", &[RANK])])
+        .means("strict")
+        .doc("How a node orders its children.");
+pub(super) const ORDER: Param = Param::new("order", Kind::Component(Role::Scheduler)).means("an exact PIFO").doc(
+    "What keeps the indices of the children in order: a scheduler that decides about first-in first-out queues (sp-pifo, \
+     packs, ...) in the place of a PIFO. Its capacities count packets below the node.",
+);
+pub(super) const QUANTUM: Param = Param::integer("quantum_bytes", 1, 1 << 30).unit("bytes").or_integer(1_514).doc(
+    "With drr: what a child of weight 1 may send in a round. The default is that of Linux, a full Ethernet frame.",
+);
+pub(super) const RATE: Param = Param::new("rate_gbps", Kind::Positive)
+    .unit("Gb/s")
+    .means("an error where the discipline or the policy says wfq")
+    .doc("With wfq: the rate at which a byte of a child of weight 1 advances its finish time.");
+pub(super) const RANK: Param = Param::new("rank", Kind::Component(Role::RankFunction))
+    .means("an error where the discipline is rank")
+    .doc("With rank: the rank function.");
+pub(super) const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, params::MAX_PACKETS)
+    .unit("packets")
+    .means("no bound but those of the leaves")
+    .doc("The most packets that are held below the node; what does not fit is dropped.");
+pub(super) const CAPACITY_BYTES: Param = Param::integer("capacity_bytes", 1, params::MAX_BYTES)
+    .unit("bytes")
+    .means("no bound but those of the leaves")
+    .doc("The most bytes that are held below the node. Instead of capacity_packets.");
+pub(super) const CHILD: Param = Param::new("child", Kind::Components(Role::Scheduler))
+    .means("the tree is what policy says")
+    .doc(
+        "The children of the node, each a scheduler by name with its parameters, or a tree. A child may also have label, \
+         weight, priority, shape_gbps and shape_burst_bytes; a leaf takes (values or classes) and rank (a rank function of \
+         its own).",
+    );
+
+pub(super) const LABEL: Param = Param::new("label", Kind::Text)
+    .means("its position among its siblings")
+    .doc("What paths call the child; its siblings have other labels.");
+pub(super) const WEIGHT: Param =
+    Param::new("weight", Kind::Positive).or_integer(1).doc("The share of the child, where its parent is fair.");
+pub(super) const PRIORITY: Param = Param::integer("priority", i64::MIN, params::MAX_RANK)
+    .or_integer(0)
+    .doc("The lowest is served first, where the parent is strict.");
+pub(super) const TAKES: Param = Param::new("takes", Kind::Values).means("an error, unless it is the only leaf").doc(
+    "The packets that a leaf takes: a value of what classify names, a range such as \"10-19\", a class, a list of them, or \
+     \"rest\" for all that no other leaf takes.",
+);
+pub(super) const SHAPE: Param = Param::new("shape_gbps", Kind::Positive)
+    .unit("Gb/s")
+    .means("the child is not shaped")
+    .doc("The rate of a token bucket that holds the packets of the child back from its parent.");
+pub(super) const SHAPE_BURST: Param = Param::integer("shape_burst_bytes", 1, params::MAX_BYTES)
+    .or_integer(1_514)
+    .unit("bytes")
+    .doc("The most that passes the token bucket at once.");
+pub(super) const LEAF_RANK: Param = Param::new("rank", Kind::Component(Role::RankFunction))
+    .means("packets keep the rank that they carry")
+    .doc("Of a leaf: a rank function that ranks its packets.");
+
+/// What a child may have beside the parameters of its scheduler.
+pub const CHILD_KEYS: &[Param] = &[LABEL, WEIGHT, PRIORITY, TAKES, SHAPE, SHAPE_BURST, LEAF_RANK];
+
+/// The keys of an inner node that is a child.
+pub(super) const INNER: &[Param] = &[
+    DISCIPLINE,
+    CHILD,
+    CAPACITY_PACKETS,
+    CAPACITY_BYTES,
+    QUANTUM,
+    RATE,
+    RANK,
+    ORDER,
+    LABEL,
+    WEIGHT,
+    PRIORITY,
+    SHAPE,
+    SHAPE_BURST,
+];
+
+/// What its parts do: it may hold any of the others.
+pub(crate) const TRAITS: Traits = Traits {
+    reads_ranks: true,
+    reads_flows: true,
+    reads_time: true,
+    conserves_work: false,
+    ideal: false,
+    tail_drop: false,
+    tests_when_idle: false,
+};
+
+pub(crate) const LOOK: Look = Look { label: "Tree", colour: "#4477aa", dash: &[6, 2], marker: "+" };
+
+pub(crate) const INFO: Info = Info {
+    name: "tree",
+    summary: "A tree of schedulers: inner nodes order their children, leaves are any scheduler.",
+    paper: "Programmable Packet Scheduling at Line Rate, SIGCOMM 2016, section 2; Formal Abstractions for Packet \
+            Scheduling, OOPSLA 2023",
+    effect: "Expresses hierarchies, which no single PIFO can; each inner node is a PIFO of its children.",
+    state: "A PIFO for each inner node, and what the schedulers of the leaves need.",
+    cost: "O(log children) for each inner node on a path, and the cost of the leaf.",
+    params: &[
+        POLICY,
+        HIERARCHY,
+        CLASSIFY,
+        CLASSES,
+        DISCIPLINE,
+        CHILD,
+        CAPACITY_PACKETS,
+        CAPACITY_BYTES,
+        QUANTUM,
+        RATE,
+        RANK,
+        ORDER,
+    ],
+};

@@ -1,0 +1,140 @@
+use crate::find_scheduler;
+use pifolab_params::{Place, Table, Value};
+use pifolab_sched::params::Args;
+use pifolab_sched::{Dequeued, Inspect, Packet, Scheduler};
+use pifolab_units::{Rank, Time};
+
+fn table(name: &str, keys: &[(&str, Value)]) -> Table {
+    let mut table = Table::of("child", Place::File, "name", Value::Text(name.to_owned()));
+    for (key, value) in keys {
+        table.put(key, Place::File, value.clone());
+    }
+    table
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn args(keys: &[(&str, Value)]) -> Args {
+    let mut args = Args::new("tree");
+    for (key, value) in keys {
+        args.set(*key, value.clone());
+    }
+    args
+}
+
+fn order(args: Args, offers: &[(u32, u32)]) -> Vec<u32> {
+    let mut tree = (find_scheduler("tree").unwrap().build)(args).unwrap();
+    for (id, (flow, rank)) in (0..).zip(offers) {
+        let packet = Packet { id, flow: *flow, size: 1_500, rank: Rank::from(*rank), arrival: Time::ZERO };
+        assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
+    }
+    let mut order = Vec::new();
+    while let Dequeued::Packet { packet, .. } = tree.dequeue(Time::ZERO) {
+        order.push(packet.flow);
+    }
+    order
+}
+
+#[test]
+fn nested_children_become_a_tree() {
+    let tenants = Value::Tables(vec![
+        table("pifo", &[("takes", Value::Integer(1)), ("weight", Value::Integer(2)), ("label", text("a"))]),
+        table("fifo", &[("takes", text("rest"))]),
+    ]);
+    let children = Value::Tables(vec![
+        table("tree", &[("discipline", text("stfq")), ("child", tenants), ("priority", Value::Integer(1))]),
+        table("fifo", &[("takes", Value::List(vec![Value::Integer(0), text("10-19")]))]),
+    ]);
+    let args = args(&[("child", children)]);
+    let offers = [(1, 9), (1, 8), (1, 7), (1, 6), (5, 0), (5, 0), (12, 0), (0, 0)];
+    assert_eq!(order(args.clone(), &offers), [12, 0, 1, 5, 1, 1, 5, 1]);
+    let tree = (find_scheduler("tree").unwrap().build)(args).unwrap();
+    assert_eq!((tree.queues(), tree.path(1), tree.queue_at(&[1, 0])), (3, vec![0, 1, 0], Some(2)));
+}
+
+#[test]
+fn a_policy_is_a_tree_in_one_line() {
+    let policy = args(&[("policy", text("strict[(fifo[7], 1), (rr[fifo[0], fifo[1-3]], 2)]"))]);
+    assert_eq!(order(policy, &[(0, 0), (0, 0), (2, 0), (7, 0), (3, 0)]), [7, 0, 2, 0, 3]);
+}
+
+#[test]
+fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
+    let error = |keys: &[(&str, Value)]| match (find_scheduler("tree").unwrap().build)(args(keys)) {
+        Ok(_) => panic!("it was built"),
+        Err(error) => error.to_string(),
+    };
+    let child = |name: &str, keys: &[(&str, Value)]| error(&[("child", Value::Tables(vec![table(name, keys)]))]);
+    assert_eq!(error(&[]), "tree: child is missing: expected at least one child, policy or hierarchy");
+    assert_eq!(child("fifo", &[("weight", Value::Integer(0))]), "tree.0: weight = 0: expected a number above 0");
+    assert_eq!(
+        child("pfio", &[("label", text("web"))]),
+        "tree.web: name = \"pfio\": unknown scheduler \"pfio\"; did you mean pifo?"
+    );
+    assert_eq!(child("tree", &[("label", text("web"))]), "tree.web: child is missing: expected at least one child");
+    assert!(child("fifo", &[("shape_gbps", Value::Integer(0))]).starts_with("tree.0: shape_gbps = 0: expected a rate"));
+    assert!(child("fifo", &[("capacity_packets", Value::Integer(0))]).starts_with("tree.0: capacity_packets = 0: "));
+    assert!(child("fifo", &[("takes", text("x"))]).starts_with("tree.0: takes = \"x\": expected an integer from 0"));
+    assert_eq!(
+        error(&[("policy", text("wfq[(fifo[1], 2)]"))]),
+        "tree: rate_gbps is missing: expected the rate of weight 1"
+    );
+    assert_eq!(
+        error(&[("policy", text("fifo[web]"))]),
+        "tree: policy = \"fifo[web]\": fifo[web]: expected an integer from 0 to 2^63 - 1, a range of them such as 10-19, or an IPv4 address or prefix"
+    );
+    let both = [("policy", text("fifo[1]")), ("discipline", text("rr"))];
+    assert_eq!(error(&both), "tree: discipline = \"rr\": this key has no effect beside the others: remove it");
+}
+
+#[test]
+fn classes_name_values_and_each_must_be_taken() {
+    let classes = Value::List(vec![text("voice = 7"), text("web = 1-3")]);
+    let policy = |policy| args(&[("classes", classes.clone()), ("policy", text(policy))]);
+    assert_eq!(
+        order(policy("strict[(fifo[voice], 1), (rr[fifo[0], fifo[web]], 2)]"), &[(0, 0), (2, 0), (7, 0)]),
+        [7, 0, 2]
+    );
+    let error = |args| match (find_scheduler("tree").unwrap().build)(args) {
+        Ok(_) => panic!("it was built"),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(
+        error(policy("fifo[web]")),
+        "tree: classes = \"voice\": no leaf takes class voice: expected each class to be taken by a leaf"
+    );
+    assert_eq!(
+        error(policy("rr[fifo[web], fifo[vioce]]")),
+        "tree: policy = \"rr[fifo[web], fifo[vioce]]\": fifo[vioce]: expected a value, a range of values such as 10-19, or one \
+         of the classes: voice, web"
+    );
+    let twice = args(&[("classes", Value::List(vec![text("a = 1"), text("a = 2")])), ("policy", text("fifo[a]"))]);
+    assert_eq!(error(twice), "tree: classes = \"a = 2\": duplicate class; expected each name once");
+}
+
+#[test]
+fn a_node_orders_its_children_with_a_decider_and_a_leaf_ranks_its_packets() {
+    let order_of = |order: Table| {
+        let children = Value::Tables(vec![
+            table("pifo", &[("takes", Value::Integer(0)), ("rank", Value::Table(table("las", &[])))]),
+            table("fifo", &[("takes", text("rest")), ("priority", Value::Integer(1))]),
+        ]);
+        args(&[("child", children), ("order", Value::Table(order))])
+    };
+    // Two queues and a bound of 1 between them are strict priority of two children.
+    let bounds = Value::List(vec![Value::Integer(0), Value::Integer(1)]);
+    let strict = table("strict-priority", &[("queues", Value::Integer(2)), ("bounds", bounds)]);
+    assert_eq!(order(order_of(strict), &[(3, 0), (0, 9), (3, 0), (0, 1)]), [0, 0, 3, 3]);
+    // One queue keeps the order of arrival.
+    assert_eq!(order(order_of(table("fifo", &[])), &[(3, 0), (0, 9), (3, 0), (0, 1)]), [3, 0, 3, 0]);
+    let error =
+        (find_scheduler("tree").unwrap().build)(order_of(table("pieo", &[]))).err().map(|error| error.to_string());
+    assert!(
+        error
+            .as_deref()
+            .is_some_and(|error| error.starts_with("tree.order: name = \"pieo\": expected a scheduler that decides")),
+        "{error:?}"
+    );
+}

@@ -1,0 +1,285 @@
+"""Trees of schedulers wherever a scheduler is: scenarios, ports of networks, Python, and errors with the path."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pifolab
+from pifolab import child
+from pifolab.errors import InputError, ParameterError
+
+LINK = """
+duration_s = 0.001
+link = { rate_gbps = 10 }
+workload = { arrivals = "constant", rate_gbps = 15, size_bytes = 1500, ranks = "uniform", flows = 10 }
+"""
+
+PORT = """
+[[scheduler]]
+name = "tree"
+label = "port"
+child = [
+  { name = "fifo", label = "voice", takes = 0, capacity_packets = 80 },
+  { name = "tree", label = "tenants", priority = 1, discipline = "stfq", child = [
+    { name = "pifo", label = "a", takes = [1, "2-4"], weight = 2, capacity_packets = 80 },
+    { name = "sp-pifo", label = "b", takes = "rest" },
+  ] },
+]
+"""
+
+
+def departures(scheduler: pifolab.Scheduler) -> list[int]:
+    order = []
+    while (packet := scheduler.dequeue()) is not None:
+        assert isinstance(packet, pifolab.Packet)
+        order.append(packet.flow)
+    return order
+
+
+def test_a_tree_of_tables_runs_on_one_link():
+    run = pifolab.run_text(LINK + PORT + '[[scheduler]]\nname = "pifo"\n')
+    table = run.tables["schedulers"].select("scheduler", "arrived_packets", "sent_packets", "dropped_packets")
+    (tree, arrived, sent, dropped), (_, _, pifo_sent, _) = table.iter_rows()
+    assert (tree, arrived) == ("port", 1250)
+    assert sent == pifo_sent > 800, "a tree without shapers never leaves the link idle"
+    assert dropped > 0
+
+
+def test_a_tree_with_one_leaf_decides_as_its_leaf():
+    leaf = "queues = 3\nqueue_capacity_packets = 4\nwindow = 20\n"
+    alone = f'[[scheduler]]\nname = "packs"\n{leaf}'
+    run = pifolab.run_text(f'{LINK}{alone}[[scheduler]]\nname = "tree"\n[[scheduler.child]]\nname = "packs"\n{leaf}')
+    alone, in_tree = run.tables["schedulers"].drop("scheduler", "name").rows()
+    assert alone == in_tree
+
+
+def test_a_policy_is_the_tree_that_tables_say():
+    policy = 'policy = "strict[(fifo[0-1], 1), (rr[fifo[2-4], fifo[5-9]], 2)]"'
+    tables = """child = [
+      { name = "fifo", takes = "0-1", capacity_packets = 100000 },
+      { name = "tree", priority = 1, discipline = "rr", child = [
+        { name = "fifo", takes = "2-4", capacity_packets = 100000 },
+        { name = "fifo", takes = "5-9", capacity_packets = 100000 },
+    ] } ]"""
+    scheduler = '[[scheduler]]\nname = "tree"\nlabel = "{}"\n{}\n'
+    run = pifolab.run_text(LINK + scheduler.format("policy", policy) + scheduler.format("tables", tables))
+    first, second = run.tables["schedulers"].drop("scheduler", "name").rows()
+    assert first == second
+
+
+def test_trees_stand_at_ports_of_networks():
+    run = pifolab.run_text(
+        """
+        topology = { kind = "single-switch", hosts = 3, rate_gbps = 1, delay_ns = 1000 }
+        transport = { name = "newreno" }
+        duration_s = 0.05
+        rank = { name = "remaining-size" }
+        [[workload.flows]]
+        arrivals = "poisson"
+        load = 0.6
+        sizes = "fixed"
+        size_bytes = 20000
+        pairs = "uniform"
+        """
+        + PORT
+        + """
+        [[scheduler]]
+        name = "tree"
+        label = "hosts"
+        classify = "source-host"
+        policy = "strict[(fifo[2], 1), (fifo[0-1], 2)]"
+        """
+    )
+    assert set(run.tables["fct"]["scheduler"]) == {"port", "hosts"}
+    assert run.tables["flows"].height > 20
+
+
+def test_python_builds_trees_of_schedulers():
+    tenants = pifolab.Tree(
+        discipline="stfq",
+        child=[child(pifolab.Fifo(), takes=1, weight=2), child(pifolab.Fifo(), takes=2)],
+    )
+    tree = pifolab.Tree(child=[child(pifolab.Fifo(), takes=0), child(tenants, priority=1)])
+    for flow in (1, 1, 1, 1, 2, 2, 0):
+        assert isinstance(tree.enqueue(flow=flow), pifolab.Admitted)
+    assert tree.queue_lengths == [1, 4, 2]
+    assert departures(tree) == [0, 1, 2, 1, 1, 2, 1]
+    # A rank function at a leaf, and a decider in the place of a PIFO.
+    ranked = pifolab.Tree(child=[child(pifolab.ranked("las", pifolab.Pifo()))], order={"name": "fifo"})
+    for flow in (3, 3, 4):
+        assert isinstance(ranked.enqueue(flow=flow), pifolab.Admitted)
+    assert departures(ranked) == [3, 4, 3]
+    assert isinstance(tree.enqueue(flow=9), pifolab.Dropped)
+
+
+def test_an_error_in_python_has_the_path():
+    inner = pifolab.Tree(child=[child(pifolab.Fifo(), label="web", takes=1)])
+    broken = child(inner, label="tenants")
+    broken["child"][0]["weight"] = 0
+    with pytest.raises(ParameterError, match=r"tree\.tenants\.web: weight = 0: expected a number above 0"):
+        pifolab.Tree(child=[broken])
+    with pytest.raises(TypeError, match="a child is a scheduler"):
+        child("fifo")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "line", "message"),
+    [
+        ("weight = 2", "weight = 0", 12, "scheduler.tenants.a.weight = 0: expected a number above 0"),
+        (
+            "priority = 1",
+            "shape_gbps = 0",
+            11,
+            "scheduler.tenants.shape_gbps = 0: expected a rate in whole bits per second",
+        ),
+        ('label = "b"', 'label = "a"', 12, 'scheduler.tenants.a.label = "a": expected each child of a node once'),
+        ('takes = "rest"', 'takes = "9-1"', 13, 'scheduler.tenants.b.takes = "9-1": expected an integer from 0'),
+        ('takes = "rest"', "takes = 3", 13, "scheduler.tenants.b.takes = 3: expected each flow in one leaf, but "),
+        (
+            ', takes = "rest"',
+            "",
+            13,
+            "scheduler.tenants.b.takes: is missing: expected values of flow that this leaf takes",
+        ),
+        (
+            '"sp-pifo"',
+            '"sp-pfio"',
+            13,
+            'scheduler.tenants.b.name = "sp-pfio": unknown scheduler "sp-pfio"; did you mean sp-pifo?',
+        ),
+        (
+            '"stfq"',
+            '"sftq"',
+            11,
+            'scheduler.tenants.discipline = "sftq": expected one of strict, rr, stfq, drr, wfq, rank',
+        ),
+        ("weight = 2", "wieght = 2", 12, "scheduler.tenants.a.wieght = 2: unknown key; did you mean weight?"),
+        ("capacity_packets = 80 },\n  {", "queues = 80 },\n  {", 10, "scheduler.voice.queues = 80: unknown key"),
+        ('"stfq"', '"wfq"', 11, "scheduler.tenants.rate_gbps: is missing: expected the rate of weight 1"),
+        ('label = "b"', 'label = "b.c"', 13, "label = \"b.c\": expected a text without '.' and '/'"),
+    ],
+)
+def test_a_bad_tree_is_one_line_with_the_path_and_status_2(
+    pifolab_command: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
+    written: str,
+    instead: str,
+    line: int,
+    message: str,
+):
+    text = LINK + PORT
+    assert text.count(written) == 1
+    scenario = tmp_path / "tree.toml"
+    scenario.write_text(text.replace(written, instead))
+    done = pifolab_command("run", scenario)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"tree.toml:{line}: " in done.stderr
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_class_that_no_leaf_takes_is_refused():
+    with pytest.raises(InputError, match="no leaf takes class voice"):
+        pifolab.run_text(LINK + '[[scheduler]]\nname = "tree"\nclasses = ["voice = 1"]\npolicy = "fifo[2]"\n')
+
+
+def test_a_tree_sorts_the_packets_of_a_trace_by_their_class(tmp_path: Path):
+    rows = [f"{at},1000,flow{at % 5},{7 if at % 2 else 3}" for at in range(40)]
+    (tmp_path / "trace.csv").write_text("time_ns,size_bytes,flow,class\n" + "\n".join(rows) + "\n")
+    text = """
+    link = { rate_gbps = 1 }
+    workload = { trace = "trace.csv" }
+    rank = { name = "fcfs" }
+    [[scheduler]]
+    name = "tree"
+    classify = "class"
+    classes = ["gold = 7", "rest of them = 0-6"]
+    policy = "strict[(fifo[gold], 1), (fifo[rest of them], 2)]"
+    """
+    (tmp_path / "classes.toml").write_text(text)
+    run = pifolab.run(tmp_path / "classes.toml")
+    assert run.tables["schedulers"]["sent_packets"].to_list() == [40]
+    assert run.tables["schedulers"]["inversions"].item() > 10, "gold packets overtake others"
+
+
+def test_what_a_source_does_not_know_cannot_sort_its_packets():
+    tree = '[[scheduler]]\nname = "tree"\nclassify = "dscp"\npolicy = "fifo[46]"\n'
+    with pytest.raises(InputError, match="scheduler: needs the DSCP of a packet: only a capture"):
+        pifolab.run_text(LINK + tree)
+
+
+def test_a_function_in_python_sorts_packets():
+    leaves = [child(pifolab.Fifo()), child(pifolab.Fifo(), priority=-1)]
+    tree = pifolab.Tree(classify=lambda packet: packet.size_bytes // 1000, child=leaves)
+    for size_bytes in (100, 1500, 200):
+        assert isinstance(tree.enqueue(size_bytes=size_bytes), pifolab.Admitted)
+    assert isinstance(tree.enqueue(size_bytes=9000), pifolab.Dropped), "there is no leaf 9"
+    assert [tree.dequeue().size_bytes for _ in range(3)] == [1500, 100, 200]
+    failing = pifolab.Tree(classify=lambda packet: packet.nothing, child=leaves)
+    with pytest.raises(AttributeError, match="nothing"):
+        failing.enqueue()
+    assert len(failing) == 0
+
+
+def test_labels_sort_packets_in_python():
+    tree = pifolab.Tree(classify="dscp", policy="strict[(fifo[46], 1), (fifo[0-45], 2)]")
+    for flow, dscp in ((1, 0), (2, 46)):
+        assert isinstance(tree.enqueue(flow=flow, labels={"dscp": dscp}), pifolab.Admitted)
+    assert departures(tree) == [2, 1]
+    with pytest.raises(InputError, match='labels: unknown name "dcsp"'):
+        tree.enqueue(labels={"dcsp": 1})
+
+
+@pytest.mark.parametrize("per", ["port", "flow"])
+def test_pieo_holds_a_rate_in_a_scenario(per: str):
+    scenario = f'''
+    duration_s = 0.01
+    link = {{ rate_gbps = 10 }}
+    workload = {{ arrivals = "constant", rate_gbps = 8, size_bytes = 1500, ranks = "uniform", flows = 2 }}
+    rank = {{ name = "token-bucket", rate_gbps = 2, burst_bytes = 3000, per = "{per}" }}
+    scheduler = [{{ name = "pieo", capacity_packets = 100000 }}]
+    '''
+    sent = pifolab.run_text(scenario).tables["schedulers"]["sent_packets"].item()
+    limit = (2e9 * 0.01 / 8 + 3000) / 1500 * (2 if per == "flow" else 1)
+    assert 0.9 * limit < sent <= limit + 1
+
+
+HIERARCHY = """# two tenants, and what is left
+1 SP {10, true, 1} {20, true, 2}
+10 WFQ {100, true, 3} {3, false, 1}
+100 pFabric {0, false, 1} {1, false, 1} {2, false, 1}
+20 WFQ {4, false, 1} {5, false, 1} {6, false, 1} {7, false, 1} {8, false, 1} {9, false, 1}
+"""
+
+
+def test_a_hierarchy_from_a_file_becomes_the_scheduler_of_a_scenario(pifolab_command, tmp_path: Path):
+    (tmp_path / "port.txt").write_text(HIERARCHY)
+    done = pifolab_command("hierarchy", "port.txt", "--out", "port.toml")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "port.txt: 4 nodes, 8 leaves\n", "")
+    run = pifolab.run_text(LINK + (tmp_path / "port.toml").read_text())
+    assert run.tables["schedulers"]["dropped_packets"].item() == 0
+    assert run.tables["schedulers"]["sent_packets"].item() > 800
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "message"),
+    [
+        ("{20, true, 2}", "{21, true, 2}", "port.txt:2: node 21 has no line of its own"),
+        ("{3, false, 1}", "{3, false, 0}", "port.txt:3: "),
+        ("{3, false, 1}", "{100, true, 1}", "port.txt:3: "),
+        ("{4, false, 1}", "{1, true, 1}", "port.txt:2: node 1 is in a cycle"),
+        ("20 WFQ", "20 RED", 'port.txt:5: policy "RED": expected WFQ, SP or pFabric'),
+        ("{20, true, 2}", "", "has no parent"),
+    ],
+)
+def test_what_is_not_a_hierarchy_is_one_line_with_its_place(
+    pifolab_command, tmp_path: Path, written: str, instead: str, message: str
+):
+    (tmp_path / "port.txt").write_text(HIERARCHY.replace(written, instead))
+    done = pifolab_command("hierarchy", "port.txt", "--out", "port.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "port.toml").exists()
