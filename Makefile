@@ -13,7 +13,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/
 .DEFAULT_GOAL := build
 .PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
-.PHONY: site c-library c-header bench-c
+.PHONY: site playground c-library c-header bench-c
 
 # What editors see of the scheduler classes, written from the tables in the compiled module.
 STUBS := python/pifolab/_classes.pyi
@@ -113,13 +113,24 @@ demo: build
 	$(BIN)/pifolab demo --out $(OUT)/demo
 
 ## The documentation site in out/site: it works from a folder and under any base path. With `make docs` before it has the Rust API
-site: build
+site: build playground
 	@mkdir -p $(OUT)
 	$(BIN)/python scripts/site/stage.py $(OUT)/site-source
 	rm -rf $(OUT)/site
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -c scripts/site $(OUT)/site-source $(OUT)/site
+	cp -r $(PLAYGROUND) $(OUT)/site/playground
 	@if [ -f target/doc/pifolab_sched/index.html ]; then cp -r target/doc $(OUT)/site/rust; fi
 	@echo "$(OUT)/site/index.html"
+
+## The playground: a page with the library as WebAssembly, part of the site and of the Python package
+PLAYGROUND := python/pifolab/data/playground
+WASM_TARGET := wasm32-unknown-unknown
+playground: $(PLAYGROUND)/index.html
+$(PLAYGROUND)/index.html: $(RUST_SOURCES) $(wildcard crates/wasm/page/* conformance/*.json) scripts/site/playground.py
+	@test -d "$$(rustc --print target-libdir --target $(WASM_TARGET))" || \
+		{ echo "the playground needs WebAssembly: rustup target add $(WASM_TARGET)"; exit 1; }
+	cargo build --locked --quiet --profile playground --target $(WASM_TARGET) --package pifolab-wasm
+	$(PYTHON) scripts/site/playground.py target/$(WASM_TARGET)/playground/pifolab_wasm.wasm $(PLAYGROUND)
 
 ## API documentation of the Rust crates in target/doc
 docs:

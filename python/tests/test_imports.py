@@ -25,6 +25,7 @@ ALLOWED = {
     "testkit": {"units", "sched"},
     "py": {"units", "params", "sched", "transport", "sim", "metrics", "scenario", "adversary", "workload", "p4"},
     "c": {"units", "params", "sched", "registry"},
+    "wasm": {"units", "params", "sched", "registry", "workload", "sim", "metrics"},
 }
 
 # Workspaces of their own, each one package, and what of ours it imports.

@@ -12,12 +12,11 @@
 
 mod border;
 mod engine;
-mod text;
 
 use border::pifolab_status::*;
 pub use border::*;
 use engine::{Burst, Losses};
-use pifolab_registry::{RANKS, SCHEDULERS, find_rank, find_scheduler};
+use pifolab_registry::{RANKS, SCHEDULERS, find_rank, find_scheduler, text};
 use pifolab_units::Time;
 use sched::{Capacity, Fact, Facts, Parts, Queued, Ranked};
 use std::cell::RefCell;

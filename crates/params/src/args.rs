@@ -76,6 +76,11 @@ impl Args {
         self
     }
 
+    /// What was written, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.table.entries.iter().map(|entry| (entry.key.as_str(), &entry.value))
+    }
+
     /// Whether `param` was written.
     pub fn contains(&self, param: &Param) -> bool {
         self.table.contains(param.name)

@@ -10,18 +10,21 @@ mod outcome;
 mod trees;
 mod vector;
 
-use crate::{BoxedScheduler, find_scheduler};
+use crate::{BoxedScheduler, SchedulerEntry, find_scheduler};
 use fault::Fault;
 pub use names::Build;
 pub use outcome::{Error, Mismatch, Outcome};
+use pifolab_sched::params::Args;
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler};
 use pifolab_units::{Rank, Time};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use vector::{Answer, Op, Vector};
+use vector::Vector;
+pub use vector::{Answer, Op};
 
 /// A vector has no more bytes: the longest that ships has a hundredth of it.
 const LONGEST_VECTOR: u64 = 64 << 20;
@@ -82,6 +85,39 @@ pub fn replay_through(file: &str, text: &[u8], build: &Build<'_>) -> Result<Outc
         Ok(outcome)
     };
     run().map_err(|fault: Fault| fault.in_file(file))
+}
+
+/// A vector of a scheduler that was understood.
+pub struct Calls {
+    /// The scheduler.
+    pub entry: &'static SchedulerEntry,
+    /// Its parameters in the library's words: it can be built with them.
+    pub args: Args,
+    /// Each call, and the answer to it.
+    pub steps: Vec<(Op, Answer)>,
+}
+
+/// Reads the vector `text`, for who makes the calls on their own; messages call it `file`.
+///
+/// # Errors
+/// Text that cannot be understood, a policy of a tree, or a configuration that the scheduler refuses.
+pub fn read(file: &str, text: &[u8]) -> Result<Calls, Error> {
+    let given = RefCell::new(None);
+    let keep: &Build<'_> = &|entry, args| {
+        given.replace(Some((entry, args.clone())));
+        (entry.build)(args)
+    };
+    let run = || {
+        if trees::is_policy(text) {
+            return Err(Fault::new("policy", "is a policy of a tree; expected a vector of a scheduler"));
+        }
+        let vector = Vector::parse(text)?;
+        names::build(&vector.scheduler, &vector.config, keep)?;
+        Ok(vector.steps)
+    };
+    let steps = run().map_err(|fault: Fault| fault.in_file(file))?;
+    let (entry, args) = given.into_inner().expect("it was built");
+    Ok(Calls { entry, args, steps })
 }
 
 struct Replay {

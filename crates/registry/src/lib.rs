@@ -2,6 +2,7 @@
 //! vectors through them.
 
 pub mod conformance;
+pub mod text;
 pub mod tree;
 
 use pifolab_sched::Parts;

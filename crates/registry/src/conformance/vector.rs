@@ -17,19 +17,49 @@ pub(super) struct Vector {
 }
 
 /// One call of the scheduler.
-#[derive(Debug)]
-pub(super) enum Op {
-    Enqueue { id: u64, rank: Rank, flow: u32, bytes: u32, sized: bool, eligible: Time, now: Option<Time> },
-    Dequeue { now: Option<Time> },
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Offers a packet.
+    Enqueue {
+        /// Its name, unique among those held.
+        id: u64,
+        /// Its rank.
+        rank: Rank,
+        /// Its flow.
+        flow: u32,
+        /// Its size.
+        bytes: u32,
+        /// Whether the size was written.
+        sized: bool,
+        /// The time before which it may not leave.
+        eligible: Time,
+        /// The time of the call; that of the call before if it was not written.
+        now: Option<Time>,
+    },
+    /// Asks for a packet.
+    Dequeue {
+        /// The time of the call; that of the call before if it was not written.
+        now: Option<Time>,
+    },
 }
 
-/// What the scheduler makes of it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    Admitted { queue: u32, evicted: Vec<u64> },
+/// What the scheduler makes of it. It prints as it is written in a vector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The packet was stored.
+    Admitted {
+        /// In this queue.
+        queue: u32,
+        /// These packets were pushed out, in this order.
+        evicted: Vec<u64>,
+    },
+    /// The packet was refused.
     Dropped(DropReason),
+    /// This packet was sent; `None`: nothing waits.
     Sent(Option<u64>),
+    /// This packet was given up instead of being sent.
     GivenUp(u64, DropReason),
+    /// Packets wait, and none may leave before this time.
     NotBefore(Time),
 }
 
@@ -146,7 +176,8 @@ impl Op {
         }
     }
 
-    pub(super) fn now(&self) -> Option<Time> {
+    /// The time of the call, if it was written.
+    pub fn now(&self) -> Option<Time> {
         match self {
             Self::Enqueue { now, .. } | Self::Dequeue { now } => *now,
         }

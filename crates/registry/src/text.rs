@@ -1,13 +1,14 @@
-//! Parameters as C writes them: `queues = 4, window = 20, push_down = queue-bound, queue_capacity_packets = [10, 20]`.
+//! Parameters on one line, as C and the playground write them: `queues = 4, window = 20, push_down = queue-bound,
+//! queue_capacity_packets = [10, 20]`.
 
 use pifolab_params::{Args, ParamError, Value};
-use sched::params::Info;
+use pifolab_sched::params::Info;
 
 /// The arguments in `text` for what `info` describes.
 ///
 /// # Errors
 /// Text that is not a list of `key = value`.
-pub(crate) fn arguments(info: &Info, text: &str) -> Result<Args, ParamError> {
+pub fn arguments(info: &Info, text: &str) -> Result<Args, ParamError> {
     let mut args = Args::new(info.name);
     let fault = |key: &str, value: Option<&str>, expected: &str| ParamError {
         owner: info.name.to_owned(),
@@ -33,16 +34,24 @@ pub(crate) fn arguments(info: &Info, text: &str) -> Result<Args, ParamError> {
     Ok(args)
 }
 
-/// The parts between commas and line ends that are not inside brackets; empty ones are left out.
+/// The text that [`arguments`] reads back as these.
+pub fn written(args: &Args) -> String {
+    let keys: Vec<String> = args.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    keys.join(", ")
+}
+
+/// The parts between commas and line ends that are neither inside brackets nor quoted; empty ones are left out.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0u32;
+    let mut quoted = false;
     text.split(move |letter| {
+        quoted ^= letter == '"';
         depth = match letter {
-            '[' => depth + 1,
-            ']' => depth.saturating_sub(1),
+            '[' if !quoted => depth + 1,
+            ']' if !quoted => depth.saturating_sub(1),
             _ => depth,
         };
-        depth == 0 && matches!(letter, ',' | '\n')
+        depth == 0 && !quoted && matches!(letter, ',' | '\n')
     })
     .map(str::trim)
     .filter(|part| !part.is_empty())
@@ -57,13 +66,14 @@ fn value(text: &str) -> Option<Value> {
         let members = inner.split(',').map(str::trim).filter(|_| !inner.is_empty());
         return members.map(value).collect::<Option<Vec<_>>>().map(Value::List);
     }
-    let word = text.trim_matches('"');
+    if let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        return (!inner.contains('"')).then(|| Value::Text(inner.to_owned()));
+    }
     match text {
         "" => None,
         "true" => Some(Value::Flag(true)),
         "false" => Some(Value::Flag(false)),
-        _ if word.contains(['"', '[', ']', '=']) => None,
-        _ if word != text => Some(Value::Text(word.to_owned())),
+        _ if text.contains(['"', '[', ']', '=']) => None,
         _ => Some(match text.parse() {
             Ok(integer) => Value::Integer(integer),
             Err(_) if text.parse::<f64>().is_ok_and(f64::is_finite) => Value::Decimal(text.to_owned()),
@@ -75,7 +85,7 @@ fn value(text: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_registry::find_scheduler;
+    use crate::find_scheduler;
 
     fn args(text: &str) -> Result<Args, String> {
         arguments(find_scheduler("packs").unwrap().info, text).map_err(|error| error.to_string())
@@ -90,8 +100,16 @@ mod tests {
         expected.set("quantile", Value::Text("le".to_owned()));
         expected.set("fall_through", Value::Flag(false));
         let text = "queues=2, k = 0.1,\n queue_capacity_packets = [10, 20]\nquantile = \"le\", fall_through = false,";
+        assert_eq!(args(&written(&expected)), Ok(expected.clone()));
         assert_eq!(args(text), Ok(expected));
         assert_eq!(args(""), Ok(Args::new("packs")));
+    }
+
+    #[test]
+    fn a_quoted_text_may_hold_commas_and_brackets() {
+        let args = arguments(find_scheduler("packs").unwrap().info, "a = \"rr[x, (y, 1)]\", b = 2").unwrap();
+        let found: Vec<_> = args.iter().map(|(key, value)| (key, value.to_string())).collect();
+        assert_eq!(found, [("a", "\"rr[x, (y, 1)]\"".to_owned()), ("b", "2".to_owned())]);
     }
 
     #[test]

@@ -1,0 +1,277 @@
+//! The packets that all schedulers are offered: pasted ranks, a distribution, a file, or the calls of a vector.
+
+use pifolab_registry::conformance::{self, Answer, Op};
+use pifolab_registry::text;
+use pifolab_sched::Packet;
+use pifolab_units::{Rank, Rate, Ratio, Span, Time};
+use pifolab_workload::trace::{OutOfOrder, TraceOptions, TraceRank, TraceReader};
+use pifolab_workload::{Arrival, ArrivalProcess, Distribution, FlowAssignment, RankSource, Source};
+use serde::Deserialize;
+
+/// A trace has no more packets: what is kept of each has to fit into the memory of a page.
+pub const MOST_PACKETS: u64 = 2_000_000;
+/// The link of what has no times of its own, and the packets on it.
+const LINK: Rate = Rate::from_gbps(10);
+const PACKET_BYTES: u64 = 1500;
+
+/// A packet as it is offered.
+#[derive(Clone, Copy, Debug)]
+pub struct Offered {
+    /// When.
+    pub time: Time,
+    /// When it may leave.
+    pub eligible: Time,
+    /// Its rank.
+    pub rank: Rank,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Its flow.
+    pub flow: u32,
+}
+
+impl Offered {
+    /// The descriptor of packet `index`.
+    pub const fn packet(&self, index: usize, now: Time) -> Packet {
+        Packet { id: index as u64, flow: self.flow, size: self.size, rank: self.rank, arrival: now }
+    }
+}
+
+impl From<Arrival> for Offered {
+    fn from(Arrival { time, bytes, rank, flow }: Arrival) -> Self {
+        Self { time, eligible: Time::ZERO, rank, size: bytes, flow }
+    }
+}
+
+/// Who asks the schedulers for packets.
+#[derive(Clone, Debug)]
+pub enum Service {
+    /// A link of this rate, of each scheduler its own.
+    Link(Rate),
+    /// Calls as they are written: `Some` offers a packet at its time, `None` asks for one at the given time.
+    Calls(Vec<(Option<usize>, Time)>),
+}
+
+/// Packets, and who asks for them.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The packets.
+    pub packets: Vec<Offered>,
+    /// Who asks for them.
+    pub service: Service,
+    /// The answers that a vector expects, with places in `packets` as ids.
+    pub expected: Vec<Answer>,
+    /// The scheduler that a vector is of, and its parameters.
+    pub scheduler: Option<(&'static str, String)>,
+    /// What is to be said about it.
+    pub note: String,
+}
+
+/// What a user asks for.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Wanted {
+    /// Ranks as text; `-` asks for a packet.
+    Ranks {
+        /// `1 4 5 2 1 2`.
+        ranks: String,
+        /// The load of the link; none: all packets come before the first leaves.
+        load: Option<String>,
+    },
+    /// Ranks from a distribution.
+    Distribution {
+        /// Which.
+        shape: Shape,
+        /// Packets.
+        packets: u64,
+        /// The load of the link.
+        load: String,
+        /// Flows that packets belong to in turns.
+        flows: u32,
+        /// The seed.
+        seed: u64,
+    },
+    /// The file that was handed over: a capture, or a CSV trace.
+    File {
+        /// Its name.
+        name: String,
+        /// The load of the link: the link is as fast as that.
+        load: String,
+    },
+    /// The file that was handed over: a conformance vector.
+    Vector {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// The distributions of the papers.
+#[derive(Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "pifolab_workload::Distribution says what they mean")]
+pub enum Shape {
+    Uniform { low: u64, high: u64 },
+    Exponential { mean: f64, bound: u64 },
+    InverseExponential { mean: f64, bound: u64 },
+    Poisson { mean: f64 },
+    Convex { mean: f64, modulus: u64 },
+    Minmax { mean: f64, offset: u64, modulus: u64 },
+}
+
+impl Wanted {
+    /// Makes the trace; `file` is what was handed over.
+    ///
+    /// # Errors
+    /// What is wrong, where, and what would be right.
+    pub fn make(self, file: Vec<u8>) -> Result<Trace, String> {
+        match self {
+            Self::Ranks { ranks, load } => pasted(&ranks, load.as_deref()),
+            Self::Distribution { shape, packets, load, flows, seed } => {
+                let ranks = RankSource::drawn(shape.distribution()?);
+                paced(ranks, packets, &load, FlowAssignment::RoundRobin { first: 0, count: flows }, seed)
+            }
+            Self::File { name, load } => from_file(&file, &name, &load),
+            Self::Vector { name } => vector(&name, &file),
+        }
+    }
+}
+
+impl Shape {
+    fn distribution(&self) -> Result<Distribution, String> {
+        match *self {
+            Self::Uniform { low, high } => Distribution::uniform(low, high),
+            Self::Exponential { mean, bound } => Distribution::exponential(mean, bound),
+            Self::InverseExponential { mean, bound } => Distribution::inverse_exponential(mean, bound),
+            Self::Poisson { mean } => Distribution::poisson(mean),
+            Self::Convex { mean, modulus } => Distribution::convex(mean, modulus),
+            Self::Minmax { mean, offset, modulus } => Distribution::minmax(mean, offset, modulus),
+        }
+        .map_err(|error| format!("ranks: {error}"))
+    }
+}
+
+fn ratio(load: &str) -> Result<Ratio, String> {
+    let expected = || format!("load = {load}: expected a number above 0 and up to 100, such as 1.1");
+    let ratio: Ratio = load.trim().parse().map_err(|_| expected())?;
+    if ratio == Ratio::ZERO || ratio > Ratio::new(100, 1).expect("a ratio") { Err(expected()) } else { Ok(ratio) }
+}
+
+fn times(rate: Rate, numerator: u64, denominator: u64) -> Option<Rate> {
+    let bps = u128::from(rate.as_bps()) * u128::from(numerator) / u128::from(denominator);
+    Rate::from_bps(u64::try_from(bps).ok()?)
+}
+
+/// Packets at a constant bit rate.
+fn paced(ranks: RankSource, packets: u64, load: &str, flows: FlowAssignment, seed: u64) -> Result<Trace, String> {
+    if packets == 0 || packets > MOST_PACKETS {
+        return Err(format!("packets = {packets}: expected from 1 to {MOST_PACKETS}"));
+    }
+    let load = ratio(load)?;
+    let rate = times(LINK, load.numerator(), load.denominator()).ok_or("load: expected a larger one")?;
+    let source = Source {
+        process: ArrivalProcess::ConstantBitRate { rate },
+        sizes: Distribution::constant(PACKET_BYTES).map_err(|error| error.to_string())?,
+        ranks,
+        flows,
+        start: Time::ZERO,
+        end: Time::MAX,
+        packets,
+    };
+    let packets: Vec<Offered> = source.stream(seed, "source-0").map_err(|e| e.to_string())?.map(Into::into).collect();
+    let note = format!("{} packets of 1500 B at load {load} of a link of 10 Gb/s.", packets.len());
+    Ok(Trace { packets, service: Service::Link(LINK), expected: Vec::new(), scheduler: None, note })
+}
+
+fn pasted(text: &str, load: Option<&str>) -> Result<Trace, String> {
+    let mut ranks = Vec::new();
+    let mut calls = Vec::new();
+    for (at, word) in text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).enumerate() {
+        if word == "-" {
+            calls.push((None, Time::ZERO));
+            continue;
+        }
+        let rank = word.parse().ok().and_then(Rank::new).ok_or_else(|| {
+            format!("ranks: word {} is {word:?}: expected a rank from 0 to 2^63 - 1, or - for a departure", at + 1)
+        })?;
+        calls.push((Some(ranks.len()), Time::ZERO));
+        ranks.push(rank);
+    }
+    if ranks.is_empty() {
+        return Err("ranks: there are none: expected ranks such as 1 4 5 2 1 2".to_owned());
+    }
+    if calls.len() as u64 > MOST_PACKETS {
+        return Err(format!("ranks: {} words: expected at most {MOST_PACKETS}", calls.len()));
+    }
+    if let Some(load) = load {
+        if calls.len() > ranks.len() {
+            return Err("ranks: a departure is written as -, and a link asks for packets on its own: \
+                        expected ranks alone, or no load"
+                .to_owned());
+        }
+        let packets = ranks.len() as u64;
+        return paced(RankSource::Sequence { ranks, repeat: false }, packets, load, FlowAssignment::One(0), 1);
+    }
+    let note = if calls.len() == ranks.len() {
+        format!("{} packets arrive before the first leaves.", ranks.len())
+    } else {
+        format!("{} packets; departures as written, and then until all have left.", ranks.len())
+    };
+    let offered = |rank| Offered { time: Time::ZERO, eligible: Time::ZERO, rank, size: PACKET_BYTES as u32, flow: 0 };
+    let packets = ranks.into_iter().map(offered).collect();
+    Ok(Trace { packets, service: Service::Calls(calls), expected: Vec::new(), scheduler: None, note })
+}
+
+fn from_file(file: &[u8], name: &str, load: &str) -> Result<Trace, String> {
+    let load = ratio(load)?;
+    let read = |rank| {
+        let options = TraceOptions { rank, speed_up: Ratio::ONE, out_of_order: OutOfOrder::Sort };
+        let reader = TraceReader::within(file, name, options, MOST_PACKETS).map_err(|error| error.to_string())?;
+        let all: Result<Vec<Offered>, _> = reader.map(|arrival| arrival.map(Offered::from)).collect();
+        all.map_err(|error| error.to_string())
+    };
+    // A CSV trace has a column of ranks; a capture has none, but DSCP.
+    let from_column = read(TraceRank::Column);
+    let (packets, ranks) = match from_column {
+        Ok(packets) => (packets, "its column rank"),
+        Err(_) if !name.to_lowercase().trim_end_matches(".gz").ends_with(".csv") => (read(TraceRank::Dscp)?, "DSCP"),
+        Err(error) => return Err(error),
+    };
+    let bytes: u64 = packets.iter().map(|packet| u64::from(packet.size)).sum();
+    let lasts = packets.last().map_or(Span::ZERO, |last| last.time.since(Time::ZERO));
+    let bits_per_s = u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(lasts.as_ps().max(1));
+    let rate = bits_per_s * u128::from(load.denominator()) / u128::from(load.numerator());
+    let rate = u64::try_from(rate.max(1)).ok().and_then(Rate::from_bps).unwrap_or(LINK);
+    let note = format!("{} packets, ranks from {ranks}; at load {load} the link has {rate}.", packets.len());
+    Ok(Trace { packets, service: Service::Link(rate), expected: Vec::new(), scheduler: None, note })
+}
+
+fn vector(name: &str, file: &[u8]) -> Result<Trace, String> {
+    let read = conformance::read(name, file).map_err(|error| error.to_string())?;
+    let mut packets = Vec::new();
+    let mut calls = Vec::new();
+    let mut held = std::collections::HashMap::new();
+    let mut now = Time::ZERO;
+    let mut expected = Vec::new();
+    for (op, answer) in read.steps {
+        now = op.now().unwrap_or(now);
+        match op {
+            Op::Enqueue { id, rank, flow, bytes, eligible, .. } => {
+                held.insert(id, packets.len() as u64);
+                calls.push((Some(packets.len()), now));
+                packets.push(Offered { time: now, eligible, rank, size: bytes, flow });
+            }
+            Op::Dequeue { .. } => calls.push((None, now)),
+        }
+        let place = |id: u64| held.get(&id).copied().unwrap_or(u64::MAX);
+        expected.push(match answer {
+            Answer::Admitted { queue, evicted } => {
+                Answer::Admitted { queue, evicted: evicted.into_iter().map(place).collect() }
+            }
+            Answer::Sent(id) => Answer::Sent(id.map(place)),
+            Answer::GivenUp(id, reason) => Answer::GivenUp(place(id), reason),
+            other => other,
+        });
+    }
+    let note = format!("{} calls of {name}, made one by one.", calls.len());
+    let scheduler = Some((read.entry.info.name, text::written(&read.args)));
+    Ok(Trace { packets, service: Service::Calls(calls), expected, scheduler, note })
+}

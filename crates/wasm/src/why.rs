@@ -1,0 +1,77 @@
+//! Why a packet fared as it did: what its scheduler saw at that moment, and who overtook it.
+
+use crate::lane::{Fate, Lane, State};
+use crate::session::{Session, Step};
+use crate::show::{fate, queues, rank};
+use pifolab_units::Rank;
+use serde_json::{Value, json};
+use std::rc::Rc;
+
+/// Packets that are named; of more only the number is told.
+const NAMED: usize = 20;
+
+/// What is known about packet `index` in lane `lane`, as far as the session has come.
+///
+/// # Errors
+/// If there is no such lane, or the packet was not offered yet.
+pub fn why(session: &Session, lane: usize, index: usize) -> Result<Value, String> {
+    let now =
+        session.lanes.get(lane).ok_or_else(|| format!("lane {lane}: expected one below {}", session.lanes.len()))?;
+    let known = *now.fates.get(index).ok_or_else(|| format!("packet {index}: it was not offered yet"))?;
+    // The same scheduler once more, up to the packet: what it saw is not kept for every packet.
+    let mut replay = Session::new(Rc::clone(&session.trace), [now.choice.clone()]);
+    while !matches!(replay.next_step(), Step::Offer(at, _) if at == index) {
+        assert!(replay.step(), "a packet that was offered comes again");
+    }
+    let packet = session.trace.packets[index];
+    let before = seen(&replay.lanes[0], packet.rank);
+    let queues_before = queues(&mut replay.lanes[0]);
+    replay.step();
+    let after = seen(&replay.lanes[0], packet.rank);
+
+    let rank_of = |at: usize| session.trace.packets[at].rank;
+    let all = || now.fates.iter().enumerate();
+    let overtaken_by = all().filter(|(at, other)| *at > index && passed(other, &known));
+    let overtook = all().filter(|(at, other)| *at < index && known.state == State::Sent && present(other, &known));
+    let lower_waited =
+        all().filter(|(at, other)| known.state == State::Sent && present(other, &known) && rank_of(*at) < packet.rank);
+    let named = |packets: &mut dyn Iterator<Item = (usize, &Fate)>| {
+        let all: Vec<usize> = packets.map(|(at, _)| at).collect();
+        let first: Value = all.iter().take(NAMED).map(|at| json!({"packet": at, "rank": rank(rank_of(*at))})).collect();
+        json!({"count": all.len(), "first": first})
+    };
+    Ok(json!({
+        "packet": index,
+        "rank": rank(packet.rank),
+        "flow": packet.flow,
+        "bytes": packet.size,
+        "time_ns": packet.time.as_ps() as f64 / 1e3,
+        "fate": fate(&known),
+        "before": {"seen": before, "queues": queues_before},
+        "after": {"seen": after},
+        "overtaken_by": named(&mut { overtaken_by }),
+        "overtook": named(&mut { overtook }),
+        "lower_ranks_waited": named(&mut { lower_waited }),
+    }))
+}
+
+/// Whether `other`, which came later, was sent while `packet` waited.
+fn passed(other: &Fate, packet: &Fate) -> bool {
+    other.state == State::Sent && other.went < packet.went && packet.queued()
+}
+
+/// Whether `other` waited when `packet` was sent.
+fn present(other: &Fate, packet: &Fate) -> bool {
+    other.queued() && other.came < packet.went && other.went > packet.went
+}
+
+/// The window as the packet meets it.
+fn seen(lane: &Lane, rank: Rank) -> Value {
+    let (mut below, mut equal, mut all) = (0u64, 0u64, 0u64);
+    lane.scheduler.visit_window(&mut |held| {
+        all += 1;
+        below += u64::from(held < rank);
+        equal += u64::from(held == rank);
+    });
+    if all == 0 { Value::Null } else { json!({"ranks": all, "lower": below, "equal": equal}) }
+}
