@@ -18,6 +18,7 @@ from pifolab.cli import (
     demo,
     flows,
     hierarchy,
+    playground,
     reproduce,
     results,
     run,
@@ -40,6 +41,6 @@ def complete_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
     first = (run, flows, agree, sweep, results, reproduce, scorecard, advise, attack, bounds, hierarchy)
-    for module in (*first, catalogue, conformance, bench, demo, dataplane, testbed):
+    for module in (*first, catalogue, conformance, bench, demo, playground, dataplane, testbed):
         module.add_to(commands)
     return parser

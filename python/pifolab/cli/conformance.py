@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pifolab import _pifolab
+from pifolab import _pifolab, packaged
 from pifolab.cli.parser import Parser
 from pifolab.dataplane import run_program
 from pifolab.errors import InputError
@@ -24,7 +24,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog="Exit status: 0 all answers agree, 1 some do not, 2 a file cannot be replayed, 3 this machine or this "
         "user cannot run the data plane. Of several, the last one in this list that applies.",
     )
-    conformance.add_argument("files", nargs="+", metavar="FILE", help="a vector, as conformance/README.md describes")
+    conformance.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a vector, as conformance/README.md describes; default: those of the package",
+    )
     conformance.add_argument(
         "--through",
         type=_through,
@@ -47,7 +52,8 @@ def _through(text: str) -> tuple[str, ...]:
 
 def run_conformance(arguments: argparse.Namespace) -> int:
     """Replay every file through everything that was asked for."""
-    return max(_replay(name, arguments.files) for name in arguments.through)
+    files = arguments.files or [str(file) for file in packaged.vectors()]
+    return max(_replay(name, files) for name in arguments.through)
 
 
 def _replay(through: str, files: Sequence[str]) -> int:

@@ -35,6 +35,11 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--seeds", type=positive_integer, metavar="N", help="of every experiment, not the depth's number"
     )
     parser.add_argument("--only", metavar="ID,...", help="only these claims, such as pk1,sp3")
+    parser.add_argument(
+        "--figure",
+        metavar="'PAPER N',...",
+        help="only the claims about these figures, such as 'PACKS 12' or 'packs 12b'",
+    )
     parser.add_argument("--paper", metavar="NAME,...", help="only these papers: sp-pifo, aifo, packs, rifo, exp-pifo")
     parser.add_argument("--out", type=Path, default=Path("out/reproduce"), metavar="DIR", help="default: out/reproduce")
     parser.add_argument("--registry", type=Path, metavar="DIR", help="claims from these files instead of the package's")
@@ -66,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.seeds:
         registry = registry.with_seeds(arguments.seeds)
     only, papers = _names(arguments.only), _names(arguments.paper)
+    for figure in _names(arguments.figure):
+        only += registry.about(figure)
     if arguments.list:
         rows = [[one.id, one.paper, one.figure, one.statement] for one in registry.select(only, papers)]
         _print_rows(["claim", "paper", "figure", "what the paper says"], rows)

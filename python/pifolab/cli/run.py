@@ -39,7 +39,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="run a scenario",
         epilog="The folder gets manifest.json, summary.json, Parquet tables, figures/ and report.html.",
     )
-    run.add_argument("scenario", type=Path, metavar="FILE.toml", help="the scenario")
+    run.add_argument(
+        "scenario", type=Path, metavar="FILE.toml", help="the scenario, or an experiment of the package: packs/fig3"
+    )
     run.add_argument(
         "--flows",
         type=Path,
@@ -107,17 +109,17 @@ def _add_common(parser: Parser, default_out: str) -> None:
 
 def run_run(arguments: argparse.Namespace) -> int:
     """Run a scenario file."""
+    from pifolab.packaged import experiment
     from pifolab.plugins import load_plugins
     from pifolab.runs import run
 
+    scenario = experiment(arguments.scenario)
     plugins = load_plugins(arguments.python)
     if names := plugins.names():
         note = "slow: a run takes 2 to 15 times as long as with Rust"
         print(f"pifolab: note: {', '.join(names)}: written in Python, so {note}", file=sys.stderr)
-    out = arguments.out or Path("out") / arguments.scenario.stem
-    return _run(
-        arguments, out, lambda **keywords: run(arguments.scenario, flows=arguments.flows, **vars(plugins), **keywords)
-    )
+    out = arguments.out or Path("out") / scenario.stem
+    return _run(arguments, out, lambda **keywords: run(scenario, flows=arguments.flows, **vars(plugins), **keywords))
 
 
 def run_compare(arguments: argparse.Namespace) -> int:

@@ -270,6 +270,41 @@ class Registry:
             return list(self.claims)
         return [claim for claim in self.claims if claim.id in only or claim.paper in papers]
 
+    def about(self, figure: str) -> list[str]:
+        """Return the ids of the claims about a figure of a paper, written as ``PACKS 12`` or ``packs fig. 12b``.
+
+        A number without a letter means all of its parts; a claim about figures 16 to 23 is about each of them.
+
+        Raises
+        ------
+        InputError
+            It names no paper and figure, there is no such paper, or no claim is about the figure.
+        """
+        from pifolab import _pifolab
+
+        read = re.fullmatch(
+            r"(?P<paper>\S+?)[\s,]+(?:fig(?:ure|\.)?\s*)?(?P<number>\d+)(?P<part>[a-z]?)", figure.strip(), re.I
+        )
+        if read is None:
+            raise InputError(f"--figure {figure}: expected a paper and a figure, such as PACKS 12")
+        paper, number, part = read["paper"].lower(), int(read["number"]), read["part"].lower()
+        if paper not in self.papers:
+            raise InputError(_pifolab.unknown_name("paper", paper, list(self.papers)))
+        own = [claim for claim in self.claims if claim.paper == paper and claim.figure.startswith("Fig.")]
+        found = [claim.id for claim in own if _is_about(claim.figure, number, part)]
+        if not found:
+            figures = ", ".join(dict.fromkeys(claim.figure for claim in own))
+            raise InputError(f"--figure {figure}: no claim is about it; {paper} has claims about {figures}")
+        return found
+
+
+def _is_about(figures: str, number: int, part: str) -> bool:
+    """Whether ``Fig. 13, 14a`` or ``Fig. 16 to 23`` names this figure."""
+    if span := re.fullmatch(r"Fig\. (\d+) to (\d+)", figures):
+        return int(span[1]) <= number <= int(span[2])
+    named = re.findall(r"(\d+)([a-z]?)", figures)
+    return any(int(one) == number and (not part or not letter or part == letter) for one, letter in named)
+
 
 @dataclass(frozen=True)
 class SourceClaim:

@@ -1,0 +1,41 @@
+"""`pifolab playground`: schedulers side by side in the browser, step by step."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import webbrowser
+from pathlib import Path
+
+from pifolab import packaged
+from pifolab.cli.parser import Parser
+from pifolab.errors import InputError
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "playground",
+        help="schedulers side by side in the browser, step by step",
+        description="Opens a page of this package in the browser. It needs neither a server nor a network.",
+    )
+    parser.add_argument("--print", action="store_true", dest="show", help="print where the page is, and open nothing")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="copy the page there, and open nothing")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Open, print or copy the page."""
+    page = packaged.playground()
+    out: Path | None = arguments.out
+    if out is not None:
+        if out.exists():
+            raise InputError(f"--out {out}: exists; expected a new folder")
+        shutil.copytree(page.parent, out, ignore=shutil.ignore_patterns("__pycache__"))
+        page = out / "index.html"
+    elif not arguments.show:
+        webbrowser.open(page.as_uri())
+    print(page)
+    return 0

@@ -1,0 +1,66 @@
+"""What comes with the package beside code: experiments by name, conformance vectors, the playground."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pifolab import _pifolab
+from pifolab.errors import InputError
+
+__all__ = ["experiment", "experiments", "playground", "vectors"]
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def experiments() -> dict[str, Path]:
+    """Return the scenarios and sweeps of the package by their names, such as ``packs/fig3``."""
+    folder = _PACKAGE / "experiments"
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}
+
+
+def experiment(name: Path) -> Path:
+    """Return the file of this path or, where there is none, the packaged experiment of this name.
+
+    Raises
+    ------
+    InputError
+        There is neither.
+    """
+    if name.exists() or name.is_absolute():
+        return name
+    known = experiments()
+    wanted = name.with_suffix("").as_posix() if name.suffix == ".toml" else name.as_posix()
+    if wanted in known:
+        return known[wanted]
+    if name.suffix == ".toml" or len(name.parts) > 2 or name.is_symlink():
+        # Who names a file means one: the reader says that it is missing.
+        return name
+    raise InputError(f"{name}: no such file; {_pifolab.unknown_name('experiment', wanted, list(known))}")
+
+
+def vectors() -> list[Path]:
+    """Return the conformance vectors of the package; in a source tree those of the tree.
+
+    Raises
+    ------
+    InputError
+        There are none.
+    """
+    for folder in (_PACKAGE / "data" / "conformance", _PACKAGE.parents[1] / "conformance"):
+        if found := sorted(folder.glob("*.json")):
+            return found
+    raise InputError("this pifolab was built without conformance vectors: give files")
+
+
+def playground() -> Path:
+    """Return the page of the playground.
+
+    Raises
+    ------
+    InputError
+        This pifolab was built without it.
+    """
+    page = _PACKAGE / "data" / "playground" / "index.html"
+    if not page.exists():
+        raise InputError("this pifolab was built without the playground: run make playground in the source tree")
+    return page
