@@ -283,3 +283,56 @@ def test_what_is_not_a_hierarchy_is_one_line_with_its_place(
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "port.toml").exists()
+
+
+MANAGED = """
+duration_s = 5
+link = { rate_gbps = 0.01 }
+workload = { arrivals = "constant", rate_gbps = 0.0125, size_bytes = 1000, ranks = "uniform", flows = 10 }
+[[scheduler]]
+name = "fifo"
+capacity_packets = 1000
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "most_ms"),
+    [
+        ('policy = "codel"\ntarget_ns = 1000000\ninterval_ns = 10000000', 10),
+        ('policy = "pie"', 20),
+        ('policy = "red"\nmin_bytes = 5000\nmax_bytes = 15000\nmax_probability = 0.5\nweight_log = 3', 10),
+    ],
+    ids=["codel", "pie", "red"],
+)
+def test_a_policy_of_a_queue_keeps_it_short_where_tail_drop_lets_it_grow(keys: str, most_ms: int):
+    managed = f'[[scheduler]]\nname = "managed"\n{keys}\nscheduler = {{ name = "fifo", capacity_packets = 1000 }}\n'
+    table = pifolab.run_text(MANAGED + managed).tables["schedulers"]
+    (tail_ms, tail_admission), (managed_ms, admission) = [
+        (row["sojourn_p50_ns"] / 1e6, row["dropped_admission"]) for row in table.iter_rows(named=True)
+    ]
+    assert tail_ms > 400, "a quarter more comes than the link sends, and a thousand packets fit"
+    assert managed_ms < most_ms
+    assert admission > 0 == tail_admission
+
+
+def test_a_leaf_of_a_tree_is_managed_alone():
+    late = pifolab.Managed(policy="codel", target_ns=1_000, interval_ns=2_000, scheduler=pifolab.Fifo())
+    tree = pifolab.Tree(child=[child(late, takes=0), child(pifolab.Fifo(), takes=1)])
+    for flow in (0, 0, 0, 0, 1, 1):
+        assert isinstance(tree.enqueue(flow=flow, now_ns=0), pifolab.Admitted)
+    assert isinstance(tree.dequeue(now_ns=5_000), pifolab.Packet)
+    dropped = tree.dequeue(now_ns=10_000)
+    assert isinstance(dropped, pifolab.Dropped)
+    assert (dropped.reason, dropped.packet.flow) == ("admission", 0)
+    assert len(tree) == 4
+    assert [tree.dequeue(now_ns=10_000).flow for _ in range(4)] == [0, 0, 1, 1]
+
+
+def test_what_cannot_be_managed_is_one_line_with_its_place(
+    pifolab_command: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+):
+    scenario = tmp_path / "managed.toml"
+    scenario.write_text(LINK + '[[scheduler]]\nname = "managed"\nscheduler = { name = "fiof" }\n')
+    done = pifolab_command("run", scenario)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'managed.toml:7: scheduler.scheduler.name = "fiof": unknown scheduler "fiof"' in done.stderr

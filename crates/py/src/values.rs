@@ -148,7 +148,7 @@ fn show_param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict
     row.set_item("unit", param.unit)?;
     let (kind, range) = match param.kind {
         Kind::Integer { min, max } => ("integer", Some((min, max))),
-        Kind::Fraction => ("fraction", None),
+        Kind::Fraction | Kind::Share => ("fraction", None),
         Kind::Choice(_) | Kind::OneOf(..) => ("choice", None),
         Kind::Positive => ("number", None),
         Kind::Flag => ("flag", None),

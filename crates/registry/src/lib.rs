@@ -2,12 +2,16 @@
 //! vectors through them.
 
 pub mod conformance;
+mod library;
+mod managed;
 pub mod text;
 pub mod tree;
 
 use pifolab_sched::Parts;
 use pifolab_sched::params::{Args, ParamError, closest};
 use pifolab_sched::schedulers;
+
+use library::{Library, Part};
 
 pub use pifolab_sched::entry::{
     BoxedRankFn, BoxedScheduler, LiveTest, LiveWindow, Look, RankEntry, SchedulerEntry, Settings, SwitchCost, Traits,
@@ -26,10 +30,23 @@ const TREE: SchedulerEntry = SchedulerEntry {
     port: |args| Ok(Parts::from(Box::new(tree::build(args, LIBRARY)?))),
 };
 
-const KNOWN: usize = schedulers::SCHEDULERS.len() + 1;
+/// Queue management, joined to any of the others.
+const MANAGED: SchedulerEntry = SchedulerEntry {
+    info: &managed::INFO,
+    traits: managed::TRAITS,
+    look: managed::LOOK,
+    advice: None,
+    cost: None,
+    live_window: |_| None,
+    build: |args| managed::build(args, LIBRARY),
+    port: |args| Ok(Parts::from(managed::build(args, LIBRARY)?)),
+};
+
+const KNOWN: usize = schedulers::SCHEDULERS.len() + 2;
 
 const ALL: [SchedulerEntry; KNOWN] = {
     let mut all = [TREE; KNOWN];
+    all[KNOWN - 1] = MANAGED;
     let mut at = 0;
     while at < schedulers::SCHEDULERS.len() {
         all[at] = schedulers::SCHEDULERS[at];
@@ -38,13 +55,13 @@ const ALL: [SchedulerEntry; KNOWN] = {
     all
 };
 
-/// Every scheduler: those of the library, and trees of them.
+/// Every scheduler: those of the library, trees of them, and what manages their queues.
 pub const SCHEDULERS: &[SchedulerEntry] = &ALL;
 
-/// What trees are made of: every scheduler, trees included, and every rank function.
-const LIBRARY: tree::Library = tree::Library {
+/// What schedulers that are made of others are made of: every scheduler, these included, and every rank function.
+const LIBRARY: Library = Library {
     scheduler: |name| {
-        find_scheduler(name).map(|entry| tree::Part { params: entry.info.params, build: entry.build, port: entry.port })
+        find_scheduler(name).map(|entry| Part { params: entry.info.params, build: entry.build, port: entry.port })
     },
     rank: |name| find_rank(name).map(|entry| entry.build),
 };

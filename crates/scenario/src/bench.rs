@@ -7,6 +7,8 @@
 //! every outcome is looked at, ranks are uniform and drawn beforehand. The scheduler is a concrete type here, as in a
 //! program that embeds the library; a boxed one costs two indirect calls more.
 
+use crate::registry::find_scheduler;
+use pifolab_params::{Place, Table};
 use pifolab_sched::params::{Args, CAPACITY_PACKETS, FromArgs, QUEUE_CAPACITY_PACKETS, Value};
 use pifolab_sched::tree::{Discipline, Field, Node};
 use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler, schedulers};
@@ -136,6 +138,7 @@ const CASES: &[Case] = &[
             single::<schedulers::Scrr>(n, load, WIDE, &[("flow_packets", most)])
         },
     },
+    Case { name: "managed, codel over fifo", make: |n, load| managed(n, load) },
     Case { name: "tree, depth 1, 8 leaves", make: |n, load| tree(n, load, 1, 8) },
     Case { name: "tree, depth 3, 8 leaves", make: |n, load| tree(n, load, 3, 8) },
     Case { name: "tree, depth 5, 8 leaves", make: |n, load| tree(n, load, 5, 8) },
@@ -213,6 +216,16 @@ fn tree(occupancy: u32, load: Load, depth: u32, leaves: u32) -> Box<dyn Run> {
         Load::Overload => Capacity::Packets(occupancy),
     });
     fill(root.build_by(Field::Rank).expect("each rank has one leaf"), occupancy, load, leaves)
+}
+
+/// CoDel over a first-in first-out queue.
+fn managed(occupancy: u32, load: Load) -> Box<dyn Run> {
+    let entry = find_scheduler("managed").expect("it is in the registry");
+    let mut fifo = Table::of("scheduler", Place::File, "name", Value::Text("fifo".to_owned()));
+    fifo.put(CAPACITY_PACKETS.name, Place::File, Value::Integer(capacity(occupancy, load).into()));
+    let mut args = Args::new(entry.info.name);
+    args.set("scheduler", Value::Table(fifo));
+    fill((entry.build)(args).expect("the parameters are valid"), occupancy, load, WIDE)
 }
 
 /// A node with these leaves below, as even as possible at every level.

@@ -112,6 +112,10 @@ fn answers(entry: &SchedulerEntry, vary: [bool; 3]) -> Vec<String> {
         args.set("target_ns", Value::Integer(10));
         args.set("interval_ns", Value::Integer(100));
     }
+    if entry.info.params.iter().any(|param| param.name == "scheduler") {
+        let pifo = Table::of("scheduler", Place::File, "name", Value::Text("pifo".to_owned()));
+        args.set("scheduler", Value::Table(pifo));
+    }
     if entry.info.params.iter().any(|param| param.name == "child") {
         args.set("child", Value::Tables(vec![child("pieo", "0-24"), child("pifo", "rest")]));
     }

@@ -373,6 +373,51 @@ fn a_full_node_refuses_what_its_leaf_would_have_taken() {
 }
 
 #[test]
+fn children_share_a_buffer_by_dynamic_thresholds() {
+    for (alpha, capacity, alone, both) in [
+        // Alone alpha / (1 + alpha) of the buffer, and alpha / (1 + n alpha) each of n.
+        ((1, 1), Capacity::Packets(12), 6, [4, 4]),
+        ((2, 1), Capacity::Packets(15), 10, [6, 6]),
+        ((1, 2), Capacity::Packets(12), 4, [3, 3]),
+        ((1, 1), Capacity::Bytes(1_200), 6, [4, 4]),
+    ] {
+        let alpha = Ratio::new(alpha.0, alpha.1).unwrap();
+        let tenants = Node::inner(Discipline::Stfq)
+            .child(Node::fifo().takes([0..=0]))
+            .child(Node::inner(Discipline::Strict).child(Node::fifo().takes([1..=1])))
+            .capacity(capacity)
+            .alpha(alpha);
+        let mut tree = Node::inner(Discipline::Strict).child(tenants).build().unwrap();
+        let mut held = [0; 2];
+        let mut offer = |tree: &mut Tree, id: u64, flow: u32| {
+            let stored = tree.enqueue(packet(id, flow, 100, 0), Time::ZERO).is_admitted();
+            held[flow as usize] += u64::from(stored);
+            stored
+        };
+        while offer(&mut tree, 0, 0) {}
+        assert_eq!(tree.len(), alone, "alpha {alpha}");
+        // The other one comes, the first one drains to its new limit, and both fill up again in turns.
+        for id in 0..40 {
+            offer(&mut tree, 1_000 + id, 1);
+        }
+        for round in 0..40 {
+            let _ = pop(&mut tree, 0);
+            for flow in [1, 0] {
+                offer(&mut tree, 2_000 + round, flow);
+            }
+        }
+        assert!(tree.queue_len(0).abs_diff(both[0]) <= 1 && tree.queue_len(1).abs_diff(both[1]) <= 1, "alpha {alpha}");
+        while pop(&mut tree, 0).is_some() {}
+        while offer(&mut tree, 3_000, 0) {}
+        assert_eq!(tree.len(), alone, "what leaves is free again");
+    }
+    let node = |capacity| Node::inner(Discipline::Strict).child(Node::fifo()).capacity(capacity);
+    let error = |node: Node| node.build().map(|_| ()).unwrap_err().to_string();
+    assert_eq!(error(node(Capacity::Packets(9)).alpha(Ratio::ZERO)), "tree: alpha = 0: expected a number above 0");
+    assert!(error(node(Capacity::Unlimited).alpha(Ratio::ONE)).starts_with("tree: alpha = 1: expected a capacity"));
+}
+
+#[test]
 fn a_packet_that_is_pushed_out_takes_the_last_index_of_its_child() {
     // A PIFO leaf of two packets and a FIFO leaf, ranked by the ranks of the packets that arrive: indices 5 a, 3 a, 4 b. The
     // arrival of rank 1 pushes out the packet of rank 5; index 1 a joins and index 5 a, the last of a, goes.

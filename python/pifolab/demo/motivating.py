@@ -21,6 +21,8 @@ SEQUENCE = (1, 4, 5, 2, 1, 2)
 
 BUFFER_PACKETS = 4
 QUEUES = 2
+# Of these kinds are the parameters of schedulers that are made of others.
+_INSIDE = ("component", "components")
 
 # "We assume the sequence repeats" (section 4): windows hold it once, distributions are those of its six ranks.
 _SETTINGS: dict[str, dict[str, Any]] = {
@@ -70,7 +72,7 @@ def motivating_example() -> list[Course]:
     ((1, 4, 5, 2), ((1, 'full'), (2, 'full')))
     """
     ordered = sorted(info.schedulers(), key=lambda about: (not about.traits.ideal, not about.traits.tail_drop))
-    return [_course(about.name) for about in ordered if all(param.kind != "components" for param in about.params)]
+    return [_course(about.name) for about in ordered if all(param.kind not in _INSIDE for param in about.params)]
 
 
 def _course(name: str) -> Course:

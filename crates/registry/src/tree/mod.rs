@@ -5,37 +5,21 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use crate::library::{Library, inside, unknown_name};
 use classes::{Classes, Taken};
 use pifolab_params::{Component, join};
+use pifolab_sched::entry::BoxedRankFn;
 use pifolab_sched::params::{self, Args, Param, ParamError};
 use pifolab_sched::tree::{Classify, Discipline, Field, Hierarchy, LeafScheduler, Node, Policy, TokenBucket, Tree};
-use pifolab_sched::{Capacity, Parts, RankFn, Ranked, Scheduler};
+use pifolab_sched::{Capacity, Parts, Ranked, Scheduler};
 use pifolab_units::{Bytes, Ratio};
 use rows::{
-    CAPACITY_BYTES, CAPACITY_PACKETS, CHILD, CLASSES, CLASSIFY, DISCIPLINE, HIERARCHY, INNER, LABEL, LEAF_RANK, ORDER,
-    POLICY, PRIORITY, QUANTUM, RANK, RATE, Rule, SHAPE, SHAPE_BURST, TAKES, WEIGHT,
+    ALPHA, CAPACITY_BYTES, CAPACITY_PACKETS, CHILD, CLASSES, CLASSIFY, DISCIPLINE, HIERARCHY, INNER, LABEL, LEAF_RANK,
+    ORDER, POLICY, PRIORITY, QUANTUM, RANK, RATE, Rule, SHAPE, SHAPE_BURST, TAKES, WEIGHT,
 };
 
 pub use rows::CHILD_KEYS;
 pub(crate) use rows::{INFO, LOOK, TRAITS};
-
-/// A scheduler that a tree may be made of.
-pub(crate) struct Part {
-    pub(crate) params: &'static [Param],
-    pub(crate) build: fn(Args) -> Result<BoxedScheduler, ParamError>,
-    pub(crate) port: fn(Args) -> Result<Parts, ParamError>,
-}
-
-type BoxedScheduler = Box<dyn Scheduler + Send>;
-type BoxedRankFn = Box<dyn RankFn + Send>;
-type BuildRank = fn(Args) -> Result<BoxedRankFn, ParamError>;
-
-/// What trees are made of: schedulers and rank functions by their names. Whose name is not known is told why.
-#[derive(Clone, Copy)]
-pub(crate) struct Library {
-    pub(crate) scheduler: fn(&str) -> Result<Part, String>,
-    pub(crate) rank: fn(&str) -> Result<BuildRank, String>,
-}
 
 /// Builds a tree.
 pub(crate) fn build(mut args: Args, library: Library) -> Result<Tree, ParamError> {
@@ -157,6 +141,9 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
     } else if let Some(packets) = args.get::<u32>(&CAPACITY_PACKETS)? {
         node = node.capacity(Capacity::Packets(packets));
     }
+    if args.contains(&CAPACITY_BYTES) || args.contains(&CAPACITY_PACKETS) {
+        node = args.get::<Ratio>(&ALPHA)?.into_iter().fold(node, Node::alpha);
+    }
     let children = args.components(&CHILD)?;
     if children.is_empty() {
         let is_root = !args.owner().contains('.');
@@ -189,15 +176,6 @@ fn ordered(node: Node, Component { name, args }: Component, reading: &Reading) -
             Err(unknown_name(&owner, &name, expected.to_owned()))
         }
     }
-}
-
-fn unknown_name(owner: &str, name: &str, expected: String) -> ParamError {
-    ParamError { owner: owner.to_owned(), key: "name".to_owned(), value: Some(format!("{name:?}")), expected }
-}
-
-/// Faults that a scheduler finds in its parameters as a whole name it alone.
-fn inside(error: ParamError, path: &str) -> ParamError {
-    if error.owner.starts_with(path) { error } else { ParamError { owner: path.to_owned(), ..error } }
 }
 
 fn child(component: Component, position: usize, parent: &str, reading: &mut Reading) -> Result<Node, ParamError> {

@@ -59,6 +59,10 @@ pub(super) const CAPACITY_BYTES: Param = Param::integer("capacity_bytes", 1, par
     .unit("bytes")
     .means("no bound but those of the leaves")
     .doc("The most bytes that are held below the node. Instead of capacity_packets.");
+pub(super) const ALPHA: Param = Param::new("alpha", Kind::Positive).means("a child may hold all of the capacity").doc(
+    "With a capacity: each child may hold alpha x (capacity - what is held below the node) at most, the dynamic threshold of \
+     shared buffers.",
+);
 pub(super) const CHILD: Param = Param::new("child", Kind::Components(Role::Scheduler))
     .means("the tree is what policy says")
     .doc(
@@ -100,6 +104,7 @@ pub(super) const INNER: &[Param] = &[
     CHILD,
     CAPACITY_PACKETS,
     CAPACITY_BYTES,
+    ALPHA,
     QUANTUM,
     RATE,
     RANK,
@@ -141,6 +146,7 @@ pub(crate) const INFO: Info = Info {
         CHILD,
         CAPACITY_PACKETS,
         CAPACITY_BYTES,
+        ALPHA,
         QUANTUM,
         RATE,
         RANK,

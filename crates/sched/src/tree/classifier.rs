@@ -1,6 +1,6 @@
 //! Which leaf takes a packet.
 
-use crate::{Fact, Facts, Hints, Packet};
+use crate::{Fact, Facts, Hints, Labels, Packet};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
@@ -125,7 +125,8 @@ impl Classifier {
     }
 
     #[inline]
-    pub(super) fn leaf(&mut self, packet: &Packet, hints: &Hints) -> Option<u32> {
+    pub(super) fn leaf(&mut self, packet: &Packet, hints: Option<&Hints>) -> Option<u32> {
+        let label = |read: fn(&Labels) -> u64| hints.map_or(0, |hints| read(&hints.labels));
         match self {
             Self::Only => Some(0),
             Self::ByField { field, table, ranges, rest } => {
@@ -133,12 +134,12 @@ impl Classifier {
                     Field::Flow => u64::from(packet.flow),
                     Field::Size => u64::from(packet.size),
                     Field::Rank => packet.rank.get(),
-                    Field::Class => hints.labels.class.into(),
-                    Field::Dscp => hints.labels.dscp.into(),
-                    Field::SourceHost => hints.labels.source.into(),
-                    Field::DestinationHost => hints.labels.destination.into(),
-                    Field::SourcePort => hints.labels.source_port.into(),
-                    Field::DestinationPort => hints.labels.destination_port.into(),
+                    Field::Class => label(|labels| labels.class.into()),
+                    Field::Dscp => label(|labels| labels.dscp.into()),
+                    Field::SourceHost => label(|labels| labels.source.into()),
+                    Field::DestinationHost => label(|labels| labels.destination.into()),
+                    Field::SourcePort => label(|labels| labels.source_port.into()),
+                    Field::DestinationPort => label(|labels| labels.destination_port.into()),
                 };
                 if let Some(leaf) = table.get(value as usize) {
                     return (*leaf != NOBODY).then_some(*leaf);
@@ -146,7 +147,9 @@ impl Classifier {
                 let at = ranges.partition_point(|(_, last, _)| *last < value);
                 ranges.get(at).filter(|(first, _, _)| *first <= value).map(|(_, _, leaf)| *leaf).or(*rest)
             }
-            Self::Custom { classify, leaves } => classify(packet, hints).filter(|leaf| leaf < leaves),
+            Self::Custom { classify, leaves } => {
+                classify(packet, hints.unwrap_or(&Hints::default())).filter(|leaf| leaf < leaves)
+            }
         }
     }
 }

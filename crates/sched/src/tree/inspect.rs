@@ -64,8 +64,8 @@ impl<T: Item> Inspect for Tree<T> {
 
     /// That of the root, or if it has none the sum over the leaves, if all of them are bounded in the same unit.
     fn capacity(&self) -> Capacity {
-        if let Some(room) = self.inner.first().and_then(|root| root.room.as_ref()) {
-            return room.capacity();
+        if let Some(buffer) = self.inner.first().and_then(|root| root.buffer.as_ref()) {
+            return buffer.capacity();
         }
         let sum = |sum: Option<Capacity>, leaf: &Leaf<T>| match (sum, leaf.look().capacity()) {
             (None, capacity) => Some(capacity),

@@ -12,7 +12,8 @@
 //! - A packet that is pushed out, or dropped at dequeue, takes one index of its child out of every node above: the one that would
 //!   leave last. (An arrival that pushes another out adds its indices first.) What disciplines remember is not rolled
 //!   back.
-//! - Inner nodes are unbounded unless they have a [capacity](Node::capacity), which counts the packets below.
+//! - Inner nodes are unbounded unless they have a [capacity](Node::capacity), which counts the packets below and may be
+//!   [shared](Node::alpha) among the children by dynamic thresholds.
 //! - A leaf whose packets may not leave yet (PIEO, say) is passed over until they may: the others go on.
 //! - A [shaped](Node::shaped) node holds its indices back from its parent until a token bucket releases them.
 //!
@@ -27,6 +28,7 @@
 //! References: `docs/trees.md`.
 
 mod approximate;
+mod buffer;
 mod classifier;
 mod compile;
 mod cost;
@@ -49,10 +51,11 @@ pub(crate) use shaper::Bucket;
 pub use shaper::TokenBucket;
 
 use crate::store::SlotHeap;
-use crate::{Dequeued, DropReason, Enqueued, Facts, Hints, Item, Packet, Room, Scheduler};
+use crate::{Dequeued, DropReason, Enqueued, Facts, Hints, Item, Packet, Scheduler};
 use alloc::boxed::Box;
 use alloc::string::String;
 use approximate::ApproximateOrder;
+use buffer::Buffer;
 use classifier::Classifier;
 use order::ExactOrder;
 use pifolab_units::Time;
@@ -117,7 +120,7 @@ struct Inner {
     order: Order,
     children: Box<[Link]>,
     /// What is held below, if that has a bound.
-    room: Option<Room>,
+    buffer: Option<Buffer>,
 }
 
 #[derive(Clone, Copy)]
@@ -201,7 +204,7 @@ impl<T: Item> Tree<T> {
     fn ask(&mut self, leaf: usize, packet: &Packet, now: Time) -> Result<(), DropReason> {
         let mut place = &self.leaves[leaf].place;
         while let Some(node) = self.inner.get(place.parent as usize) {
-            if node.room.as_ref().is_some_and(|room| !room.fits(packet.size)) {
+            if node.buffer.as_ref().is_some_and(|buffer| !buffer.fits(place.child, packet.size)) {
                 return Err(DropReason::Full);
             }
             place = &node.place;
@@ -236,7 +239,7 @@ impl<T: Item> Tree<T> {
         self.packets += 1;
         self.bytes += u64::from(packet.size);
         if self.asks {
-            self.book(leaf, |room| room.take(packet.size));
+            self.book(leaf, |buffer, child| buffer.take(child, packet.size));
         }
         let Place { parent, child, shaper, .. } = self.leaves[leaf].place;
         if shaper == NONE || self.shapers.passes(shaper, packet, now) {
@@ -257,6 +260,18 @@ impl<T: Item> Tree<T> {
             node.remove_last(child);
             Place { parent, child, shaper, .. } = node.place;
         }
+    }
+
+    /// The leaf that takes `packet`. Whoever below wants to know more of it is told.
+    #[inline]
+    fn classify(&mut self, packet: &Packet) -> Option<usize> {
+        if !self.wants_hints {
+            return self.classifier.leaf(packet, None).map(|leaf| leaf as usize);
+        }
+        let hints = self.hinted.take().filter(|(id, _)| *id == packet.id).map(|(_, hints)| hints).unwrap_or_default();
+        let leaf = self.classifier.leaf(packet, Some(&hints))? as usize;
+        self.hand_over(leaf, packet.id, &hints);
+        Some(leaf)
     }
 
     /// Tells the leaf, and the disciplines above it, what is known of a packet that is about to arrive.
@@ -288,18 +303,18 @@ impl<T: Item> Tree<T> {
         self.packets -= 1;
         self.bytes -= u64::from(size);
         if self.asks {
-            self.book(leaf, |room| room.release(size));
+            self.book(leaf, |buffer, child| buffer.release(child, size));
         }
     }
 
     /// Changes the accounts of all nodes above `leaf`.
-    fn book(&mut self, leaf: usize, mut change: impl FnMut(&mut Room)) {
-        let mut at = self.leaves[leaf].place.parent;
+    fn book(&mut self, leaf: usize, mut change: impl FnMut(&mut Buffer, u32)) {
+        let Place { parent: mut at, mut child, .. } = self.leaves[leaf].place;
         while let Some(node) = self.inner.get_mut(at as usize) {
-            if let Some(room) = &mut node.room {
-                change(room);
+            if let Some(buffer) = &mut node.buffer {
+                change(buffer, child);
             }
-            at = node.place.parent;
+            (at, child) = (node.place.parent, node.place.child);
         }
     }
 
@@ -391,15 +406,9 @@ impl<T: Item> Scheduler<T> for Tree<T> {
             self.advance(now);
         }
         let mut arriving = packet.describe(now);
-        let hints = self.hinted.take().filter(|(id, _)| *id == arriving.id);
-        let unhinted = Hints::default();
-        let known = hints.as_ref().map_or(&unhinted, |(_, hints)| hints);
-        let Some(leaf) = self.classifier.leaf(&arriving, known).map(|leaf| leaf as usize) else {
+        let Some(leaf) = self.classify(&arriving) else {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
         };
-        if self.wants_hints {
-            self.hand_over(leaf, arriving.id, known);
-        }
         if self.asks
             && let Err(reason) = self.ask(leaf, &arriving, now)
         {
@@ -454,7 +463,9 @@ impl<T: Item> Scheduler<T> for Tree<T> {
     }
 
     fn hint(&mut self, id: u64, hints: &Hints) {
-        self.hinted = Some((id, *hints));
+        if self.wants_hints {
+            self.hinted = Some((id, *hints));
+        }
     }
 
     fn wants_hints(&self) -> bool {

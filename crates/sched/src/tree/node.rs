@@ -30,6 +30,7 @@ pub struct Node<T: Item = Packet> {
     pub(super) priority: i64,
     pub(super) shaper: Option<TokenBucket>,
     pub(super) capacity: Capacity,
+    pub(super) alpha: Option<Ratio>,
     pub(super) takes: Takes,
     pub(super) kind: Kind<T>,
 }
@@ -83,6 +84,7 @@ impl<T: Item> Node<T> {
             priority: 0,
             shaper: None,
             capacity: Capacity::Unlimited,
+            alpha: None,
             takes: Takes::Values(Vec::new()),
             kind,
         }
@@ -160,6 +162,13 @@ impl<T: Item> Node<T> {
     #[must_use]
     pub fn capacity(self, capacity: Capacity) -> Self {
         Self { capacity, ..self }
+    }
+
+    /// Shares its capacity among its children by dynamic thresholds: each may hold `alpha` x what is free, so that no child takes all and
+    /// what is left for others grows with their number. An arriving packet beyond that is refused.
+    #[must_use]
+    pub fn alpha(self, alpha: Ratio) -> Self {
+        Self { alpha: Some(alpha), ..self }
     }
 
     /// Holds its packets back from its parent to the rate of a token bucket.

@@ -1,6 +1,7 @@
 //! From nodes to a tree, or to the first fault with the path to it.
 
 use super::approximate::ApproximateOrder;
+use super::buffer::Buffer;
 use super::classifier::{Classifier, Classify, Field, Overlap, Takes};
 use super::node::{Kind, LeafScheduler, Node, Ordering};
 use super::order::ExactOrder;
@@ -9,7 +10,7 @@ use super::shaper::Shapers;
 use super::{Inner, Leaf, Link, NONE, Order, Place, Tree};
 use crate::params::ParamError;
 use crate::store::SlotHeap;
-use crate::{Capacity, Facts, Inspect, Item, Room, Scheduler};
+use crate::{Capacity, Facts, Inspect, Item, Scheduler};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
@@ -122,7 +123,7 @@ impl<T: Item> Plan<T> {
         path: &str,
         depth: usize,
     ) -> Result<(Link, bool), ParamError> {
-        let Node { label, shaper, capacity, takes, kind, .. } = node;
+        let Node { label, shaper, capacity, alpha, takes, kind, .. } = node;
         let bucket = shaper;
         let shaper = bucket.map_or(NONE, |bucket| {
             self.shaped.push((parent, child));
@@ -184,6 +185,15 @@ impl<T: Item> Plan<T> {
         };
         let exact = matches!(order, Order::Exact(_));
         let bounded = capacity != Capacity::Unlimited;
+        if let Some(alpha) = alpha {
+            let wrong = |expected| Err(fault(path, "alpha", Some(alpha.to_string()), expected));
+            if alpha == Ratio::ZERO {
+                return wrong("expected a number above 0");
+            }
+            if !bounded {
+                return wrong("expected a capacity of the node, of which its children may hold a share");
+            }
+        }
         self.asks |= bounded;
         let at = self.inner.len();
         self.inner.push(Inner {
@@ -191,7 +201,7 @@ impl<T: Item> Plan<T> {
             rule: Rule::new(discipline, &priorities, &weights),
             order,
             children: Box::default(),
-            room: bounded.then(|| Room::new(capacity)),
+            buffer: bounded.then(|| Buffer::new(capacity, alpha, children.len())),
         });
         let mut links = Vec::with_capacity(children.len());
         for (position, child) in children.into_iter().enumerate() {

@@ -1,0 +1,32 @@
+//! What schedulers that are made of others are made of.
+
+use pifolab_sched::Parts;
+use pifolab_sched::entry::{BoxedRankFn, BoxedScheduler};
+use pifolab_sched::params::{Args, Param, ParamError};
+
+/// A scheduler inside another one.
+pub(crate) struct Part {
+    pub(crate) params: &'static [Param],
+    pub(crate) build: fn(Args) -> Result<BoxedScheduler, ParamError>,
+    pub(crate) port: fn(Args) -> Result<Parts, ParamError>,
+}
+
+type BuildRank = fn(Args) -> Result<BoxedRankFn, ParamError>;
+
+/// Schedulers and rank functions by their names; whose name is not known is told why. It is handed down, since the list of all
+/// schedulers names those that need it.
+#[derive(Clone, Copy)]
+pub(crate) struct Library {
+    pub(crate) scheduler: fn(&str) -> Result<Part, String>,
+    pub(crate) rank: fn(&str) -> Result<BuildRank, String>,
+}
+
+/// The name of what stands at `owner` is not one.
+pub(crate) fn unknown_name(owner: &str, name: &str, expected: String) -> ParamError {
+    ParamError { owner: owner.to_owned(), key: "name".to_owned(), value: Some(format!("{name:?}")), expected }
+}
+
+/// Faults that a scheduler finds in its parameters as a whole name it alone.
+pub(crate) fn inside(error: ParamError, path: &str) -> ParamError {
+    if error.owner.starts_with(path) { error } else { ParamError { owner: path.to_owned(), ..error } }
+}
