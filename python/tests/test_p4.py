@@ -51,10 +51,14 @@ def test_rifos_tables_are_logarithms_and_powers_of_two():
         for probe in (1 << exponent, (2 << exponent) - 1):
             assert probe & mask == number
         assert (2 << exponent) & mask != number
-    for entry in entries(text, "PRODUCTS"):
-        key, _, value = entry.partition(" : ")
-        a, b = (int(part.strip(" ()").removeprefix("4w")) for part in key.split(","))
-        assert value == f"A(32w{1 << (a + b)})"
+    # The nearest power of two to 60000 is 2^16, one bit more than an exponent of four bits says.
+    nearly = _pifolab.p4_parameters("rifo", {"capacity_bytes": 60_000, "k": 0, "mode": "pow2"}, "bmv2")["text"]
+    assert "#define PF_SHELTERED_EXPONENT 4w15" in nearly
+    for of, products, more in ((text, "LEFT", 0), (text, "RIGHT", 0), (nearly, "LEFT", 1), (nearly, "RIGHT", 0)):
+        for entry in entries(of, f"{products}_PRODUCTS"):
+            key, _, value = entry.partition(" : ")
+            a, b = (int(part.strip(" ()").removeprefix("4w")) for part in key.split(","))
+            assert value == f"A(32w{1 << (a + b + more)})"
 
 
 def test_exp_pifos_queues_are_where_the_library_puts_ranks():
@@ -137,6 +141,7 @@ def test_doctor_reports_the_tools(no_tools: None, monkeypatch: pytest.MonkeyPatc
         (["aifo", "window=1000"], "aifo on BMv2: window = 1000: expected at most 256"),
         (["aifo", "k=1"], "aifo: k = "),
         (["rifo", "colour=red"], "rifo: "),
+        (["rifo", "mode=netbench"], "rifo on BMv2: mode = netbench: expected alg1, eq3 or pow2"),
         (["pieo", "capacity_packets=4"], "there is no P4 program of pieo"),
         (["fifo", "capacity_packets"], "--param capacity_packets: expected KEY=VALUE"),
     ],

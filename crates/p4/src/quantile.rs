@@ -4,7 +4,7 @@
 use crate::file::File;
 use crate::reader::{Reader, Refusal, read_capacities};
 use pifolab_sched::Scheduler;
-use pifolab_sched::schedulers::{Arithmetic, Compare, Occupancy, Quantile, Update};
+use pifolab_sched::schedulers::{Arithmetic, Compare, Headroom, Occupancy, Quantile, Update};
 use pifolab_units::Ratio;
 
 /// More than any rank: what an empty slot holds.
@@ -19,8 +19,7 @@ pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Result<(
     let target = reader.get(if in_bytes { "target_bytes" } else { "target_packets" })?.unwrap_or(capacities[0]);
     let k: Ratio = reader.given("k")?;
     file.integer("TARGET", 64, target);
-    // Occupancy up to which every rank passes: kC, rounded down.
-    file.integer("HEADROOM", 64, u128::from(k.numerator()) * u128::from(target) / u128::from(k.denominator()));
+    file.integer("HEADROOM", 64, Headroom::new(k, target).guaranteed());
     file.integer("SAMPLE", 64, reader.given::<u64>("sample")?);
     file.define("STRICT", u8::from(reader.given::<Compare>("compare")? == Compare::Below));
     window(file, reader, k, target, 1)
@@ -50,10 +49,10 @@ fn window(file: &mut File, reader: &mut Reader, k: Ratio, total: u64, parts: u64
     if window > most {
         return Err(reader.unsupported(format!("window = {window}: expected at most {most}")));
     }
-    let weight = u128::from(total) * u128::from(parts) * u128::from(k.denominator() - k.numerator());
+    let headroom = Headroom::new(k, total);
     // The program compares products of 192 bits, each of a count, a capacity and a number below 2^64.
-    file.integer("WEIGHT", 192, weight);
-    file.integer("SCALE", 192, k.denominator());
+    file.integer("WEIGHT", 192, headroom.sheltered() * u128::from(parts));
+    file.integer("SCALE", 192, headroom.scale());
     file.define("WINDOW", window);
     file.integer("LOWER_OR_EQUAL", 66, u8::from(reader.given::<Quantile>("quantile")? == Quantile::LowerOrEqual));
     file.define("UPDATE_AFTER", u8::from(reader.given::<Update>("update")? == Update::After));

@@ -6,8 +6,8 @@ use crate::reader::{Reader, Refusal, read_capacities};
 use crate::{exp_pifo, rifo};
 use pifolab_sched::Scheduler;
 use pifolab_sched::schedulers::{
-    Arithmetic, BetaRounding, Compare, MappingKind, Occupancy, OnFull, Order, PushDown, Quantile, Reset, RifoMode,
-    Update,
+    Arithmetic, BetaRounding, Compare, Headroom, MappingKind, Occupancy, OnFull, Order, PushDown, Quantile, Reset,
+    RifoMode, Update,
 };
 use pifolab_units::Ratio;
 
@@ -105,12 +105,11 @@ pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written 
     let k: Ratio = reader.given("k")?;
     let strict = reader.given::<Compare>("compare")? == Compare::Below;
     let window = window(file, reader)?;
-    let (numerator, denominator) = (u128::from(k.numerator()), u128::from(k.denominator()));
+    let headroom = Headroom::new(k, target);
     let passes = |count: u64, occupancy: u64| {
-        let left = u128::from(count) * u128::from(target) * (denominator - numerator);
-        let right = u128::from(target - occupancy) * u128::from(window) * denominator;
-        u128::from(occupancy) * denominator <= numerator * u128::from(target)
-            || if strict { left < right } else { left <= right }
+        let left = u128::from(count) * headroom.sheltered();
+        let right = u128::from(target - occupancy) * u128::from(window) * u128::from(headroom.scale());
+        occupancy <= headroom.guaranteed() || if strict { left < right } else { left <= right }
     };
     // One more than the largest, so that 0 can say that none is small enough.
     let beyond = |count| (0..=target).take_while(|&occupancy| passes(count, occupancy)).count();
@@ -131,9 +130,9 @@ pub fn packs(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written
     require(reader, "shift", 0i64, "shift = 0")?;
     let k: Ratio = reader.given("k")?;
     let window = window(file, reader)?;
-    let total = u128::from(capacities.iter().sum::<u64>());
-    let weight = total * u128::from(k.denominator() - k.numerator());
-    let need = |count: u64| (u128::from(count) * weight).div_ceil(u128::from(window) * u128::from(k.denominator()));
+    let headroom = Headroom::new(k, capacities.iter().sum());
+    let unit = u128::from(window) * u128::from(headroom.scale());
+    let need = |count: u64| (u128::from(count) * headroom.sheltered()).div_ceil(unit);
     file.entries("NEED", (0..=window).map(|count| (format!("8w{count}"), format!("{DEPTH_BITS}w{}", need(count)))));
     file.entries("CHOICE", choices(capacities.len()));
     Ok(())

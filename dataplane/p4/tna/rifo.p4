@@ -24,13 +24,13 @@
         const entries = { PF_LOG2(set_##name) } \
         size = 16; \
     }
-#define PF_PRODUCT_TABLE(name, a, b, result) \
+#define PF_PRODUCT_TABLE(name, a, b, result, products) \
     action set_##name(bit<32> value) { result = value; } \
     table name { \
         key = { a : exact; b : exact; } \
         actions = { set_##name; NoAction; } \
         const default_action = NoAction; \
-        const entries = { PF_PRODUCTS(set_##name) } \
+        const entries = { products(set_##name) } \
         size = 256; \
     }
 
@@ -49,8 +49,8 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
     PF_LOG2_TABLE(log2_above, above, exponent_above)
     PF_LOG2_TABLE(log2_range, range, exponent_range)
     PF_LOG2_TABLE(log2_free, free, exponent_free)
-    PF_PRODUCT_TABLE(left_product, exponent_sheltered, exponent_above, left)
-    PF_PRODUCT_TABLE(right_product, exponent_range, exponent_free, right)
+    PF_PRODUCT_TABLE(left_product, exponent_sheltered, exponent_above, left, PF_LEFT_PRODUCTS)
+    PF_PRODUCT_TABLE(right_product, exponent_range, exponent_free, right, PF_RIGHT_PRODUCTS)
 
     Register<bit<32>, bit<1>>(1, 0) counter_of_range;
     RegisterAction<bit<32>, bit<1>, bit<1>>(counter_of_range) count = {

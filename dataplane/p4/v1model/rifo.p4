@@ -26,13 +26,13 @@ register<bit<64>>(1) counter_of_range;
         const default_action = NoAction; \
         const entries = { PF_LOG2(set_##name) } \
     }
-#define PF_PRODUCT_TABLE(name, a, b, result) \
+#define PF_PRODUCT_TABLE(name, a, b, result, products) \
     action set_##name(bit<32> value) { result = value; } \
     table name { \
         key = { a : exact; b : exact; } \
         actions = { set_##name; NoAction; } \
         const default_action = NoAction; \
-        const entries = { PF_PRODUCTS(set_##name) } \
+        const entries = { products(set_##name) } \
     }
 
 control Decide(in bit<64> rank, in bit<32> bytes, inout decision_t decision) {
@@ -51,8 +51,8 @@ control Decide(in bit<64> rank, in bit<32> bytes, inout decision_t decision) {
     PF_LOG2_TABLE(log2_above, above, log_above)
     PF_LOG2_TABLE(log2_range, range, log_range)
     PF_LOG2_TABLE(log2_free, free, log_free)
-    PF_PRODUCT_TABLE(left_product, PF_SHELTERED_EXPONENT, exponent_above, left)
-    PF_PRODUCT_TABLE(right_product, exponent_range, exponent_free, right)
+    PF_PRODUCT_TABLE(left_product, PF_SHELTERED_EXPONENT, exponent_above, left, PF_LEFT_PRODUCTS)
+    PF_PRODUCT_TABLE(right_product, exponent_range, exponent_free, right, PF_RIGHT_PRODUCTS)
 #endif
     apply {
         bool full = false;

@@ -67,7 +67,7 @@ def _replay(through: str, files: Sequence[str]) -> int:
 
 def _replay_p4(through: str, files: Sequence[str]) -> int:
     """Replay every file through BMv2; what its programs cannot do is skipped, and said."""
-    from pifolab.p4.conformance import replay_decisions, replay_queues
+    from pifolab.p4.conformance import replay
     from pifolab.p4.tools import BMV2, P4C, MissingToolError
 
     try:
@@ -76,12 +76,12 @@ def _replay_p4(through: str, files: Sequence[str]) -> int:
     except MissingToolError as missing:
         print(f"pifolab conformance: {missing}", file=sys.stderr)
         return 3
-    replay = replay_queues if through == "p4" else replay_decisions
+    way = "queues" if through == "p4" else "decisions"
     vectors = operations = mismatches = skipped = broken = 0
     first = None
     for file in files:
         try:
-            replayed = replay(file)
+            [replayed] = replay(file, way)
         except InputError as error:
             broken += 1
             print(f"pifolab conformance: {error}", file=sys.stderr)

@@ -181,10 +181,10 @@ def _resources(arguments: argparse.Namespace) -> int:
 
 
 def _staleness(arguments: argparse.Namespace) -> int:
-    from pifolab.p4.conformance import replay_queues
+    from pifolab.p4.conformance import replay
 
     for file in arguments.files:
-        replayed = replay_queues(file, ("PF_OCCUPANCY_GHOST",))
+        [replayed] = replay(file, "queues", defines=("PF_OCCUPANCY_GHOST",))
         if replayed.skipped is not None:
             print(f"skipped {file}: {replayed.skipped}")
         else:

@@ -19,7 +19,7 @@ def is_p4(arguments: Sequence[str]) -> bool:
 
 def run_p4_testbed(arguments: Sequence[str]) -> int:
     """Run an experiment on BMv2."""
-    from pifolab.p4.testbed import SCHEDULERS, plan, run
+    from pifolab.p4.testbed import OCCUPANCIES, SCHEDULERS, plan, run
 
     parser = Parser(prog="pifolab testbed", description="The UDP experiments on BMv2, in virtual time.")
     parser.add_argument("experiment", metavar="EXPERIMENT", help="udp-four-flows or udp-eight-flows")
@@ -30,9 +30,16 @@ def run_p4_testbed(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--phase-s", type=float, help="virtual seconds from one flow's start to the next (default: 2 or 1)"
     )
+    parser.add_argument(
+        "--occupancy",
+        choices=tuple(OCCUPANCIES),
+        default="counted",
+        help="how programs know what queues hold: exactly, or by a register that egress writes (default: counted)",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the results go")
     read = parser.parse_args(list(arguments))
     if not 1 <= read.repeat <= 100:
         raise InputError(f"--repeat {read.repeat}: expected from 1 to 100")
-    run(plan(read.experiment, read.rate_mbps, read.phase_s), tuple(read.scheduler.split(",")), read.repeat, read.out)
+    experiment = plan(read.experiment, read.rate_mbps, read.phase_s)
+    run(experiment, tuple(read.scheduler.split(",")), read.repeat, read.out, read.occupancy)
     return 0

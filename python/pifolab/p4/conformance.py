@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,10 @@ from pifolab.p4.frames import DECIDE, ENQUEUE, FILLER, READ, SET_USED, TestFrame
 from pifolab.p4.switch import Switch, SwitchError
 from pifolab.p4.tools import compile_bmv2
 
-__all__ = ["FRAME_BYTES", "Replayed", "fill", "replay_decisions", "replay_queues", "send_one_by_one"]
+__all__ = ["FRAME_BYTES", "WAYS", "Replayed", "fill", "replay", "send_one_by_one"]
+
+WAYS = ("decisions", "queues")
+"""How vectors are replayed: see :func:`replay`."""
 
 _VERDICTS = ("adm", "admission", "full")
 # The size of a packet whose size plays no part, as the library's replay has it.
@@ -106,39 +108,44 @@ def _compare(vector: _Vector, answers: list[Answer]) -> Replayed:
     return Replayed(len(vector.steps), len(wrong), first)
 
 
-def _replay(file: str, drive: Callable[[_Vector, Path], list[Answer]], defines: tuple[str, ...]) -> Replayed:
-    vector = _read(file)
-    if isinstance(vector, str):
-        return Replayed(skipped=vector)
-    if vector.in_bytes and "PF_OCCUPANCY_GHOST" in defines:
-        return Replayed(skipped="BMv2 tells depths in packets, and the capacities are in bytes")
-    if drive is _drive_queues and (longest := vector.longest_queue()) > _DEPTH:
+def _drive(vector: _Vector, program: Path, way: str) -> Replayed:
+    if way == "queues" and (longest := vector.longest_queue()) > _DEPTH:
         return Replayed(skipped=f"a queue holds {longest} packets, and one of simple_switch {_DEPTH}")
-    with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
-        program = compile_bmv2(Path(folder), vector.program, vector.text, ("PF_HARNESS", *defines))
-        return _compare(vector, drive(vector, program))
+    drive = {"decisions": _drive_decisions, "queues": _drive_queues}[way]
+    return _compare(vector, drive(vector, program))
 
 
-def replay_decisions(file: str, defines: tuple[str, ...] = ()) -> Replayed:
-    """Replay the vector `file` through the decisions of its program: rank in, queue out.
+def replay(file: str, *ways: str, defines: tuple[str, ...] = ()) -> list[Replayed]:
+    """Replay the vector `file` through its program, which is compiled once, in each of `ways`.
+
+    Parameters
+    ----------
+    file : str
+        A conformance vector.
+    ways : str
+        Of :data:`WAYS`: ``"decisions"``, rank in and queue out, with occupancies written from outside; ``"queues"``,
+        through the priority queues of ``simple_switch``.
+    defines : tuple of str
+        What the program is compiled with besides.
+
+    Returns
+    -------
+    list of Replayed
+        One for each of `ways`.
 
     Raises
     ------
     InputError
         A file that cannot be understood; no compiler or no switch.
     """
-    return _replay(file, _drive_decisions, defines)
-
-
-def replay_queues(file: str, defines: tuple[str, ...] = ()) -> Replayed:
-    """Replay the vector `file` through its program and the priority queues of ``simple_switch``.
-
-    Raises
-    ------
-    InputError
-        As :func:`replay_decisions`.
-    """
-    return _replay(file, _drive_queues, defines)
+    vector = _read(file)
+    skipped = vector if isinstance(vector, str) else None
+    if isinstance(vector, str) or (vector.in_bytes and "PF_OCCUPANCY_GHOST" in defines):
+        skipped = skipped or "BMv2 tells depths in packets, and the capacities are in bytes"
+        return [Replayed(skipped=skipped) for _ in ways]
+    with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
+        program = compile_bmv2(Path(folder), vector.program, vector.text, ("PF_HARNESS", *defines))
+        return [_drive(vector, program, way) for way in ways]
 
 
 def _answer(verdict: int, queue: int) -> Answer:

@@ -28,10 +28,13 @@ from pifolab.p4.parameters import write_text
 from pifolab.p4.switch import Switch
 from pifolab.p4.tools import BMV2, P4C, compile_bmv2
 
-__all__ = ["EXPERIMENTS", "SCHEDULERS", "Experiment", "plan", "run"]
+__all__ = ["EXPERIMENTS", "OCCUPANCIES", "SCHEDULERS", "Experiment", "plan", "run"]
 
 SCHEDULERS = ("fifo", "sp-pifo", "aifo", "packs", "rifo", "exp-pifo")
 """Those that are run if none is named."""
+
+OCCUPANCIES: dict[str, tuple[str, ...]] = {"counted": (), "ghost": ("PF_OCCUPANCY_GHOST",)}
+"""How a program knows what its queues hold, and what it is compiled with for that."""
 
 _FORMAT = "pifolab-testbed/1"
 # Of an IP packet; its frame is more than half of a page.
@@ -206,8 +209,12 @@ def _phase(
     }
 
 
-def run(experiment: Experiment, schedulers: tuple[str, ...], repeats: int, out: Path) -> None:
+def run(
+    experiment: Experiment, schedulers: tuple[str, ...], repeats: int, out: Path, occupancy: str = "counted"
+) -> None:
     """Run `experiment` and leave `summary.json` and a time series per run in `out`.
+
+    Programs know what queues hold by one of :data:`OCCUPANCIES`.
 
     Raises
     ------
@@ -227,7 +234,7 @@ def run(experiment: Experiment, schedulers: tuple[str, ...], repeats: int, out: 
         for name, (parameters, compiled) in made.items():
             where = Path(folder) / name
             where.mkdir()
-            defines = ("PF_HARNESS", "PF_RANK RANK_PAYLOAD")
+            defines = ("PF_HARNESS", "PF_RANK RANK_PAYLOAD", *OCCUPANCIES[occupancy])
             program = compile_bmv2(where, compiled["program"], compiled["text"], defines)
             if behind is None:
                 with Switch(program, small_pipe=True) as switch:
@@ -244,6 +251,7 @@ def run(experiment: Experiment, schedulers: tuple[str, ...], repeats: int, out: 
                     {
                         "scheduler": name,
                         "data_plane": "p4",
+                        "occupancy": occupancy,
                         "repeat": repeat,
                         "parameters": {key: str(value) for key, value in parameters.items()},
                         "attempts": 1,

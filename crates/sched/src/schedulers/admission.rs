@@ -1,5 +1,6 @@
 //! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
 
+use super::headroom::Headroom;
 use crate::params::{self, Args, Kind, Param, ParamError, choices};
 use alloc::vec::Vec;
 use pifolab_simd::{RankWindow, Window};
@@ -203,12 +204,13 @@ impl Admission {
     /// The test for headroom `k`, a buffer of `total` packets or bytes cut into `parts`, and quantiles over at most
     /// `window` ranks.
     pub(super) fn new(k: Ratio, total: u64, parts: u64, window: u32) -> Self {
+        let headroom = Headroom::new(k, total);
         let whole = u128::from(total) * u128::from(parts);
         // No product exceeds window * total * parts * denominator: at most 2^24 * 2^50 * 2^10 * 2^32 = 2^116.
         let largest = u128::from(window) * (whole + 1) * u128::from(k.denominator());
         Self {
-            weight: whole * u128::from(k.denominator() - k.numerator()),
-            scale: k.denominator(),
+            weight: headroom.sheltered() * u128::from(parts),
+            scale: headroom.scale(),
             small: largest <= u128::from(u64::MAX),
             equal: 1,
         }

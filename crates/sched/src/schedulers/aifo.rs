@@ -23,6 +23,7 @@
 
 use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
 use super::delayed::{Delayed, OCCUPANCY_DELAY};
+use super::headroom::Headroom;
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
 use alloc::boxed::Box;
@@ -153,17 +154,14 @@ impl FromParams for Aifo {
         K.check_fraction(name, params.k)?;
         let sampling = Sampling::new(name, params.sample)?;
         let estimate = Estimate::new(name, params.window, 0, params.quantile, &params.start_window)?;
-        let (numerator, denominator) = (params.k.numerator(), params.k.denominator());
         let (headroom, test) = match (params.arithmetic, params.compare) {
             (Arithmetic::Exact, compare) => {
-                let headroom = u128::from(numerator) * u128::from(target) / u128::from(denominator);
                 let admission = Admission::new(params.k, target, 1, params.window);
                 let test = match compare {
                     Compare::AtMost => Test::AtMost(admission),
                     Compare::Below => Test::Below(admission),
                 };
-                // k is below 1, so the headroom is below the target.
-                (headroom as u64, test)
+                (Headroom::new(params.k, target).guaranteed(), test)
             }
             (Arithmetic::Netbench, compare) => {
                 let k = admission::netbench_k(params.k);

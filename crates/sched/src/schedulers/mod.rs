@@ -10,6 +10,7 @@ mod exp_pifo;
 mod fifo;
 mod fq_codel;
 mod geometric;
+mod headroom;
 mod packs;
 mod pieo;
 mod pifo;
@@ -37,6 +38,7 @@ pub use exp_pifo::{BetaRounding, BetaZero, ExpPifoParams, Mapping, MappingKind, 
 pub use fifo::FifoParams;
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use geometric::GeometricMap;
+pub use headroom::{Headroom, ShelteredPower};
 pub use packs::{Occupancy, PacksParams};
 pub use pieo::{Pieo, PieoParams};
 pub use pifo::{Pifo, PifoParams, Ties};

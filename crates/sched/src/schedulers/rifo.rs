@@ -28,6 +28,7 @@
 
 use super::admission;
 use super::delayed::{Delayed, OCCUPANCY_DELAY};
+use super::headroom::{Headroom, ShelteredPower, bits_above_16};
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
 use alloc::boxed::Box;
@@ -125,11 +126,15 @@ pub struct Rifo {
 #[derive(Clone, Debug)]
 enum Test {
     /// l <= `guaranteed` passes whatever the rank: floor(kB).
-    Alg1 { guaranteed: u64 },
+    Alg1 {
+        guaranteed: u64,
+    },
     /// Both sides of eq. 3 multiplied by k's denominator.
-    Eq3 { sheltered: u128, denominator: u64 },
-    /// The exponent of (1-k)B, and by how much capacities are shifted right to fit in 16 bits.
-    Pow2 { exponent: u32, shift: u32 },
+    Eq3 {
+        sheltered: u128,
+        denominator: u64,
+    },
+    Pow2(ShelteredPower),
 }
 
 impl FromParams for Rifo {
@@ -310,21 +315,13 @@ impl PublishedTest {
 
 impl Test {
     fn new(mode: RifoMode, k: Ratio, capacity: u64) -> Self {
-        let denominator = k.denominator();
-        let sheltered = u128::from(denominator - k.numerator()) * u128::from(capacity);
+        let headroom = Headroom::new(k, capacity);
         match mode {
-            RifoMode::Alg1 => {
-                let guaranteed = u128::from(k.numerator()) * u128::from(capacity) / u128::from(denominator);
-                Self::Alg1 { guaranteed: guaranteed as u64 }
+            RifoMode::Alg1 => Self::Alg1 { guaranteed: headroom.guaranteed() },
+            RifoMode::Eq3 | RifoMode::Netbench => {
+                Self::Eq3 { sheltered: headroom.sheltered(), denominator: headroom.scale() }
             }
-            RifoMode::Eq3 | RifoMode::Netbench => Self::Eq3 { sheltered, denominator },
-            RifoMode::Pow2 => {
-                let (shift, denominator) = (bits_above_16(capacity), u128::from(denominator));
-                let floor = (sheltered / denominator).checked_ilog2().unwrap_or(0);
-                // Up to the middle between two powers the lower one is the nearest.
-                let exponent = if 2 * sheltered > (3 * denominator) << floor { floor + 1 } else { floor };
-                Self::Pow2 { exponent: exponent.saturating_sub(shift), shift }
-            }
+            RifoMode::Pow2 => Self::Pow2(headroom.power()),
         }
     }
 
@@ -339,7 +336,7 @@ impl Test {
             Self::Eq3 { sheltered, denominator } => {
                 wide_product(sheltered, above) <= wide_product(u128::from(free) * u128::from(denominator), range)
             }
-            Self::Pow2 { exponent, shift } => {
+            Self::Pow2(ShelteredPower { exponent, shift }) => {
                 let rank_shift = bits_above_16(range);
                 let power = |value: u64, shift: u32| (value >> shift).checked_ilog2();
                 match (power(above, rank_shift), power(free, shift), power(range, rank_shift)) {
@@ -350,12 +347,6 @@ impl Test {
             }
         }
     }
-}
-
-/// By how many bits a value exceeds 16.
-#[inline]
-const fn bits_above_16(value: u64) -> u32 {
-    (u64::BITS - value.leading_zeros()).saturating_sub(16)
 }
 
 /// The 192-bit product, most significant part first: eq. 3 with capacities in bytes needs up to 136 bits.
@@ -501,7 +492,7 @@ mod tests {
     fn the_nearest_power_of_two_of_the_sheltered_buffer_is_the_lower_in_the_middle() {
         let exponent =
             |k: (u64, u64), capacity| match Test::new(RifoMode::Pow2, Ratio::new(k.0, k.1).unwrap(), capacity) {
-                Test::Pow2 { exponent, .. } => exponent,
+                Test::Pow2(power) => power.exponent,
                 _ => unreachable!("the mode is pow2"),
             };
         assert_eq!(exponent((0, 1), 12), 3, "12 lies in the middle between 8 and 16");

@@ -169,6 +169,13 @@ fn vectors(add: &mut Vectors) {
             s.word("mode", mode);
         });
     }
+    // (1-k)B is nearer to 2^16 than to 2^15, and tables of exponents of four bits have no row for it.
+    add.vector("pow2_nearly_16_bits", Ranks::Hundred, &|s| {
+        s.integer("capacity_bytes", 60_000);
+        s.integer("tracking_range_packets", 25);
+        s.list("k", [1, 10]);
+        s.word("mode", "pow2");
+    });
     for (what, mode, k) in [("pow2_any_rank", "pow2", [0, 1]), ("eq3_reset_0", "eq3", [1, 3])] {
         add.vector(what, Ranks::Any, &|s| {
             s.integer("capacity_packets", 11);

@@ -7,7 +7,7 @@ use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
 use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_sched::params::{FromArgs, Info};
-use pifolab_sched::schedulers::{AifoParams, Arithmetic, Compare};
+use pifolab_sched::schedulers::{AifoParams, Arithmetic, Compare, Headroom};
 use pifolab_units::Ratio;
 
 shared! {
@@ -46,7 +46,7 @@ impl Program for Aifo {
         let k: Ratio = reader.given("k")?;
         let parameters = Frozen {
             target,
-            headroom: (u128::from(k.numerator()) * u128::from(target) / u128::from(k.denominator())) as u64,
+            headroom: Headroom::new(k, target).guaranteed(),
             sample: reader.given("sample")?,
             strict: (reader.given::<Compare>("compare")? == Compare::Below).into(),
         };

@@ -7,7 +7,7 @@ use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, TABLE, 
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_params::Choice;
 use pifolab_sched::params::{FromArgs, Info};
-use pifolab_sched::schedulers::{RifoMode, RifoParams};
+use pifolab_sched::schedulers::{Headroom, RifoMode, RifoParams, ShelteredPower};
 use pifolab_units::Ratio;
 use serde_json::json;
 
@@ -68,36 +68,35 @@ impl Program for Rifo {
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let queues = reader.buffer()?;
         reader.refuse_late_lengths()?;
-        let (k, total) = (reader.given::<Ratio>("k")?, u128::from(queues.total));
-        let (numerator, denominator) = (u128::from(k.numerator()), u128::from(k.denominator()));
-        let sheltered = (denominator - numerator) * total;
+        let headroom = Headroom::new(reader.given::<Ratio>("k")?, queues.total);
+        let denominator = headroom.scale();
         let mode: RifoMode = reader.given("mode")?;
         if mode == RifoMode::Netbench {
             return Err(reader.unsupported("floating-point arithmetic: mode = alg1, eq3 and pow2 are what it does"));
         }
-        let exact = if mode == RifoMode::Eq3 { u64::try_from(sheltered) } else { Ok(0) };
+        let exact = if mode == RifoMode::Eq3 { u64::try_from(headroom.sheltered()) } else { Ok(0) };
         let exact = exact.map_err(|_| {
             reader.unsupported(format!("arithmetic beyond 64 bits: capacity x {denominator} is too large"))
         })?;
-        // (1-k)B as the nearest power of two, ties the lower one, at least 1; operands beyond 16 bits are shifted.
-        let shift = (u64::BITS - queues.total.leading_zeros()).saturating_sub(16);
-        let floor = (sheltered / denominator).checked_ilog2().unwrap_or(0);
-        let nearest = floor + u32::from(2 * sheltered > (3 * denominator) << floor);
+        let ShelteredPower { exponent, shift } = headroom.power();
+        // An exponent has four bits; what is above that is in the products.
+        let sheltered_exponent = exponent.min(15);
         let parameters = Frozen {
             tracking_range: reader.given("tracking_range_packets")?,
             restart: reader.given("reset_counter")?,
-            guaranteed: (numerator * total / denominator) as u64,
+            guaranteed: headroom.guaranteed(),
             sheltered: exact,
-            denominator: if mode == RifoMode::Eq3 { denominator as u64 } else { 0 },
+            denominator: if mode == RifoMode::Eq3 { denominator } else { 0 },
             mode: mode.code(),
-            sheltered_exponent: nearest.saturating_sub(shift).min(15),
+            sheltered_exponent,
             capacity_shift: shift,
             spare: 0,
         };
-        let products = std::array::from_fn(|pair| 1 << ((pair >> 4) + (pair & 15)));
+        let products = |excess: u32| std::array::from_fn(|pair| 1 << ((pair as u32 >> 4) + (pair as u32 & 15) + excess));
+        let products = Products { left: products(exponent - sheltered_exponent), right: products(0) };
         let memory = Memory::with_registers(3, "Min, Max, counter")
             .section(PARAMETERS, &parameters)
-            .section(TABLE, &Products { left: products, right: products })
+            .section(TABLE, &products)
             .section(STATE, &Range { min: u64::MAX, max: 0, counter: 0 });
         // The products; exponents are found by comparison instead of a ternary match.
         Ok(if mode == RifoMode::Pow2 { memory.table_bytes(size_of::<Products>() as u64) } else { memory })

@@ -5,7 +5,7 @@ use crate::ebpf::intf::{EMPTY_SLOT, MAX_WINDOW, Shared, shared};
 use crate::ebpf::maps::Maps;
 use crate::ebpf::program::STATE;
 use crate::ebpf::reader::{Memory, Reader};
-use pifolab_sched::schedulers::{Quantile, Update};
+use pifolab_sched::schedulers::{Headroom, Quantile, Update};
 use pifolab_units::Ratio;
 
 /// The frozen parameters of the window.
@@ -82,9 +82,11 @@ pub(super) fn read(reader: &mut Reader, k: Ratio, total: u64, parts: u64, shift:
             k.denominator()
         )));
     }
+    let headroom = Headroom::new(k, total);
     let parameters = Frozen {
-        weight: total * parts * (k.denominator() - k.numerator()),
-        scale: k.denominator(),
+        // At most the largest product.
+        weight: headroom.sheltered() as u64 * parts,
+        scale: headroom.scale(),
         shift,
         slots: slots as u32,
         lower_or_equal: (reader.given::<Quantile>("quantile")? == Quantile::LowerOrEqual).into(),
