@@ -11,7 +11,7 @@ from pifolab import _pifolab
 from pifolab.cli import main
 from pifolab.p4.frames import DECIDE, TestFrame
 from pifolab.p4.parameters import IN_TREE, stale_files
-from pifolab.p4.resources import TARGETS, digest, doubled_registers, page, read_stored, with_figures
+from pifolab.p4.resources import TARGETS, digest, doubled_registers, measure, page, read_stored, with_figures
 from pifolab.p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
 
 TOOLS = (P4C, BMV2, P4C_TOFINO)
@@ -175,6 +175,48 @@ def test_a_register_that_stands_twice_in_an_assembly_is_found():
     assert doubled_registers(ASSEMBLY) == []
     twice = ASSEMBLY.replace("slot_1, size", "slot_0, size")
     assert doubled_registers(twice) == ["PfIngress.decide.slot_0"]
+
+
+STAGE = {
+    "stage_number": 4,
+    "xbar_bytes": {"bytes": [{"byte_type": "exact", "usages": ["a"]}, {"byte_type": "exact", "usages": []}]},
+    "meter_alus": {"meters": [{"usages": ["slot_0"]}, {"usages": ["slot_1"]}]},
+    "rams": {"srams": [{"usages": ["slot_0"]}]},
+    "map_rams": {"maprams": []},
+    "tcams": {"tcams": []},
+    "hash_bits": {"bits": [{"usages": []}]},
+    "gateways": {"gateways": []},
+    "logical_tables": {"ids": [1, 2]},
+}
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Stand in for the compiler for Tofino: it writes the assembly that is in the file returned, and one stage."""
+    (tmp_path / "stage.json").write_text(json.dumps({"resources": {"mau": {"mau_stages": [STAGE]}}}))
+    script = tmp_path / "p4c-barefoot"
+    script.write_text(
+        "#!/bin/sh\n"
+        'if [ "$1" = --version ]; then echo 1.2.3; exit; fi\n'
+        'while [ "$1" != -o ]; do shift; done\n'
+        f'cp {tmp_path}/assembly "$2/program.bfa" && cp {tmp_path}/stage.json "$2/resources.json"\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv(P4C_TOFINO.variable, str(script))
+    return tmp_path / "assembly"
+
+
+def test_what_a_program_takes_is_counted_from_the_compilers_files(compiler: Path):
+    compiler.write_text(ASSEMBLY)
+    figures = measure("aifo", "tofino")
+    assert (figures.stages, figures.stateful_alus, figures.sram_blocks, figures.registers) == (5, 2, 1, 2)
+    assert (figures.exact_crossbar_bytes, figures.hash_bits, figures.logical_tables) == (1, 0, 2)
+
+
+def test_resources_fail_where_an_assembly_has_a_register_twice(compiler: Path, capsys: pytest.CaptureFixture[str]):
+    compiler.write_text(ASSEMBLY.replace("slot_1, size", "slot_0, size"))
+    assert main(["dataplane", "p4", "resources", "--only", "aifo"]) == 1
+    assert "registers stand more than once in the assembly, as separate copies: " in capsys.readouterr().err
 
 
 def test_stored_figures_are_of_the_programs_as_they_are():

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from pifolab import _pifolab
 from pifolab.p4.conformance import WAYS, replay
 from pifolab.p4.frames import READ_FRAME, TestFrame
 from pifolab.p4.parameters import IN_TREE
+from pifolab.p4.resources import TARGETS, digest, fits, measure, read_stored
 from pifolab.p4.switch import Switch
-from pifolab.p4.tools import compile_bmv2
+from pifolab.p4.tools import P4C_TOFINO, compile_bmv2
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = sorted((ROOT / "conformance").glob("*.json"))
@@ -26,6 +28,10 @@ WITNESSES = sorted((ROOT / "conformance" / "worst-cases").glob("*.json"))
 pytestmark = pytest.mark.p4
 bmv2 = pytest.mark.skipif(
     "bmv2" not in os.environ.get("PIFOLAB_P4_TESTS", "").split(), reason="make test-p4 runs it where the tools are"
+)
+
+tofino = pytest.mark.skipif(
+    "tofino" not in os.environ.get("PIFOLAB_P4_TESTS", "").split(), reason="make test-p4 runs it where the compiler is"
 )
 
 # What the target cannot do; everything else has to be replayed.
@@ -62,6 +68,17 @@ def test_a_decision_that_differs_is_seen(tmp_path: Path):
 @pytest.mark.parametrize("rank", ["DSCP", "VLAN", "PAYLOAD"])
 def test_every_program_compiles_as_it_lies_in_the_tree(tmp_path: Path, program: str, rank: str):
     assert compile_bmv2(tmp_path, program, None, (f"PF_RANK RANK_{rank}",)).is_file()
+
+
+@tofino
+@pytest.mark.parametrize("target", sorted(TARGETS))
+@pytest.mark.parametrize("program", sorted(IN_TREE["tofino"]))
+def test_every_program_for_tofino_fits_with_each_register_once(program: str, target: str):
+    figures = measure(program, target)
+    assert fits(figures, target)
+    stored = read_stored()
+    if stored["compiler"] == P4C_TOFINO.version():
+        assert {"digest": digest(program)} | asdict(figures) == stored["programs"][target][program]
 
 
 IP, NEIGHBOUR, OTHER = range(3)
