@@ -13,7 +13,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/
 .DEFAULT_GOAL := build
 .PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
-.PHONY: site playground c-library c-header bench-c
+.PHONY: site playground release-check c-library c-header bench-c
 
 # What editors see of the scheduler classes, written from the tables in the compiled module.
 STUBS := python/pifolab/_classes.pyi
@@ -100,8 +100,16 @@ check: build
 	$(BIN)/ruff check python scripts
 	$(BIN)/mypy
 	$(BIN)/python -m pytest python/tests/test_imports.py python/tests/test_import_circles.py
-	$(MAKE) docs
+	$(MAKE) docs release-check
 	scripts/test_dataplane.sh check
+
+## What crates.io would get: the crates are packed and each package compiles alone; and the scheduler library for a microcontroller
+EMBEDDED := thumbv7em-none-eabi
+release-check:
+	cargo publish --workspace --dry-run --allow-dirty --quiet
+	@if test -d "$$(rustc --print target-libdir --target $(EMBEDDED))"; then \
+		cargo build --locked --quiet --target $(EMBEDDED) --package pifolab-sched; \
+	else echo "not built for $(EMBEDDED): rustup target add $(EMBEDDED)"; fi
 
 ## Criterion benchmarks of the library and the measured loop of the command
 bench: build

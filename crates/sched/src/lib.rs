@@ -53,3 +53,8 @@ pub use parts::Parts;
 pub use queued::Queued;
 pub use ranked::{RankFn, Ranked};
 pub use scheduler::Scheduler;
+
+/// The example of the readme.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

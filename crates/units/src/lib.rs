@@ -51,3 +51,8 @@ impl core::fmt::Display for Bytes {
         write!(f, "{} B", self.0)
     }
 }
+
+/// The example of the readme.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
