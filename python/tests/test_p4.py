@@ -158,6 +158,15 @@ def test_bad_parameters_are_one_line_before_anything_starts(
     assert captured.err.count("\n") == 1
 
 
+def test_the_testbed_refuses_an_unknown_occupancy_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "out"
+    command = ["testbed", "udp-four-flows", "--data-plane", "p4", "--occupancy", "late", "--out", str(out)]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert said == 'pifolab testbed: unknown occupancy "late"; there are counted, ghost (see pifolab testbed --help)\n'
+    assert not out.exists()
+
+
 ASSEMBLY = """
 stage 4 ingress:
   ternary_match choice_0 4:
