@@ -3,12 +3,15 @@
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
 import pifolab
 from pifolab import child
 from pifolab.errors import InputError, ParameterError
+from pifolab.figures.paths import by_path, leaves_of
+from pifolab.figures.run import captions, draw_run
 
 LINK = """
 duration_s = 0.001
@@ -336,3 +339,68 @@ def test_what_cannot_be_managed_is_one_line_with_its_place(
     done = pifolab_command("run", scenario)
     assert (done.returncode, done.stdout) == (2, "")
     assert 'managed.toml:7: scheduler.scheduler.name = "fiof": unknown scheduler "fiof"' in done.stderr
+
+
+EXPERIMENTS = Path(pifolab.__file__).parent / "experiments" / "tree"
+
+
+def rates_by_path(name: str) -> dict[str, list[float]]:
+    """What each leaf gets in each interval, in Gb/s."""
+    run = pifolab.run(EXPERIMENTS / name)
+    spec = run.manifest["spec"]
+    leaves = leaves_of(spec["scheduler"][0], spec["workload"])
+    interval_ns = int(spec["metrics"]["throughput_interval_ns"])
+    rates = {path: [0.0] * (int(spec["duration_ns"]) // interval_ns) for path in leaves}
+    for row in by_path(run.tables["throughput"], leaves).iter_rows(named=True):
+        rates[list(leaves)[row["flow"]]][row["start_ns"] // interval_ns] = row["bytes"] * 8 / interval_ns
+    return rates
+
+
+def test_hierarchical_fair_queueing_gives_what_a_sibling_leaves_to_its_siblings_first():
+    rates = rates_by_path("hpfq.toml")
+    # A tenth of a second has 20 intervals; what waited when a source stopped is sent in the first of the next tenth.
+    shares = {
+        path: [mean(gbps[tenth * 20 + 2 : (tenth + 1) * 20]) for tenth in range(4)] for path, gbps in rates.items()
+    }
+    assert shares == {
+        "a/a1": pytest.approx([0.5, 0, 0, 0.5], abs=0.005),
+        "a/a2": pytest.approx([0.25, 0.75, 0, 0.25], abs=0.005),
+        "b/b1": pytest.approx([0.125, 0.125, 0.5, 0.125], abs=0.005),
+        "b/b2": pytest.approx([0.125, 0.125, 0.5, 0.125], abs=0.005),
+    }
+
+
+def test_a_port_has_voice_first_shares_below_and_a_limit():
+    rates = rates_by_path("port.toml")
+    halves = {path: [mean(gbps[2:20]), mean(gbps[22:])] for path, gbps in rates.items()}
+    assert halves["voice"] == pytest.approx([0.05, 0.05], abs=0.005)
+    assert halves["tenants/gold"] == pytest.approx([0.4, 0.4], abs=0.002), "its limit, below its share of 0.475"
+    assert halves["tenants/silver"] == pytest.approx([0.33, 0], abs=0.01)
+    assert halves["tenants/bronze"] == pytest.approx([0.22, 0.55], abs=0.01)
+
+
+def test_what_passed_a_limit_gathers_behind_a_higher_class_and_leaves_in_a_burst():
+    low = rates_by_path("limit.toml")["low"]
+    assert mean(low[1:20]) == 0, "the higher class has the link"
+    assert mean(low[21:24]) == pytest.approx(1, abs=0.02), (
+        "what gathered leaves at the rate of the link, above its limit of 0.2"
+    )
+    assert mean(low[28:]) == pytest.approx(0.2, abs=0.01)
+
+
+def test_flows_are_found_by_the_leaves_that_take_them():
+    leaf = {"name": "fifo"}
+    children = [leaf | {"label": "a", "takes": ["1-2", "x"]}, {"child": [leaf | {"takes": "rest"}]}]
+    tree = {"child": children, "classes": ["x = 4"], "classify": "flow"}
+    assert leaves_of(tree, [{"flows": 2}, {"flows": 4}]) == {"a": [1, 2, 4], "1/0": [0, 3, 5]}
+    assert leaves_of(tree | {"classify": "class"}, [{"flows": 2}, {"flows": 3}]) == {"a": [2, 3, 4], "1/0": [0, 1]}
+    assert leaves_of(tree | {"classify": "dscp"}, [{}]) == {}
+    assert leaves_of({"policy": "fifo[0]"}, [{}]) == {}
+
+
+def test_a_run_draws_what_the_leaves_get():
+    run = pifolab.run(EXPERIMENTS / "limit.toml")
+    figure = draw_run(run)["throughput-by-path"]
+    [legend] = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["high", "low"]
+    assert "throughput-by-path" in captions(run)

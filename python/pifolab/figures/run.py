@@ -17,6 +17,7 @@ from pifolab.figures.over_time import (
     occupancy_over_time,
     throughput_over_time,
 )
+from pifolab.figures.paths import by_path, leaves_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,6 +40,7 @@ CAPTIONS = {
     "before a queue was chosen. Means over the seeds, whiskers over all of them.",
     "occupancy-over-time": "Packets that wait, queue upon queue (first seed).",
     "throughput-over-time": "What the largest flows get, interval by interval (first seed).",
+    "throughput-by-path": "What each leaf of the first tree gets, interval by interval (first seed).",
     "fairness-over-time": "Jain's index over the flows that are under way: 1 is an equal share for each.",
     "arrival-order": "Which part of its flow each data packet brings, in order of arrival (first seed).",
 }
@@ -86,6 +88,7 @@ def draw_run(run: Run) -> dict[str, Figure]:
         figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order, **of_rank)
     figures.update(_by_queue(run.tables["queues"]))
     figures.update(_over_time(run, "queue_samples", None))
+    figures.update(_by_path(run))
     return figures
 
 
@@ -154,6 +157,21 @@ def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, 
         figures["throughput-over-time"] = throughput_over_time(first, interval_ns, largest)
         figures["fairness-over-time"] = fairness_over_time(throughput, interval_ns)
     return figures
+
+
+def _by_path(run: Run) -> dict[str, Figure]:
+    """Return what the leaves of the first tree get, if it has several and the table ``throughput`` is there."""
+    throughput = run.tables.get("throughput")
+    workload = run.manifest["spec"]["workload"]
+    if throughput is None or not throughput.height:
+        return {}
+    for scheduler in run.manifest["spec"]["scheduler"]:
+        leaves = leaves_of(scheduler, workload if isinstance(workload, list) else [workload])
+        if len(leaves) > 1:
+            mine = throughput.filter(seed=run.seeds[0], scheduler=scheduler["label"])
+            figure = throughput_over_time(by_path(mine, leaves), _interval_ns(run), range(len(leaves)), list(leaves))
+            return {"throughput-by-path": figure}
+    return {}
 
 
 def _interval_ns(run: Run) -> int:
