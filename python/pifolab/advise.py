@@ -91,6 +91,8 @@ class Ranked:
     loses_more: bool
     registers: int | None
     table_bytes: float | None
+    #: Comparisons, look-ups and changes of registers for each packet.
+    operations: int | None = None
     #: The score on each piece of the second half.
     pieces: tuple[float, ...] = ()
 
@@ -296,6 +298,7 @@ def advise(
                 mean(label, "dropped") - mean(fifo, "dropped") > MOST_EXTRA_LOSS + buffer_packets / size,
                 cost.registers if cost else None,
                 cost.table_bytes if cost else None,
+                cost.operations if cost else None,
                 tuple(scores),
             )
         )

@@ -289,6 +289,7 @@ def test_the_readings_of_a_figure_are_those_that_may_differ():
         (["--metric", "WX"], 'unknown metric "WX"'),
         (["--method", "exakt"], 'unknown method "exakt"; did you mean exact?'),
         (["--ranks", "5..1"], "'5..1': expected two ranks such as 1..11, the lower first"),
+        (["--ranks", "1..99999999999999999999"], ": expected an integer from 0 to 2^63 - 1"),
         (["--set", "b.windw=4"], "windw"),
         (["--set", "windw=4"], "unknown parameter"),
         (["--set", "c.window=4"], "expected a.window or, with --against, b.window"),

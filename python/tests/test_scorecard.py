@@ -13,7 +13,15 @@ from pifolab.cli import main
 @pytest.fixture(scope="module")
 def card(tmp_path_factory):
     out = tmp_path_factory.mktemp("scorecard") / "out"
-    arguments = ["--quick", "--seeds", "2", "--only", "uniform,fairness,adversarial", "--out", str(out)]
+    arguments = [
+        "--quick",
+        "--seeds",
+        "2",
+        "--only",
+        "uniform,below-saturation,fairness,adversarial",
+        "--out",
+        str(out),
+    ]
     assert main(["scorecard", *arguments]) == 0
     return out
 
@@ -28,6 +36,14 @@ def test_ideal_schedulers_are_ideal_and_no_order_is_none(card):
     assert by_name["fifo"]["reordered (%), uniform"]["value"] == 0
     assert by_name["pifo"]["Jain index, STFQ"]["value"] > 0.99 > by_name["fifo"]["Jain index, STFQ"]["value"]
     assert by_name["rifo"]["registers"] == 3
+    assert (by_name["packs"]["state bits"], by_name["packs"]["operations"]) == (1001 * 32, 1000 + 8 + 2)
+    magnitude = {name: row["magnitude (ranks per packet), uniform"]["value"] for name, row in by_name.items()}
+    assert magnitude["pifo"] == 0 < magnitude["packs"] < magnitude["sp-pifo"] < magnitude["fifo"]
+    misdrops = {name: row["misdrops (%), uniform"]["value"] for name, row in by_name.items()}
+    assert misdrops["pifo"] == 0 < misdrops["packs"] < misdrops["sp-pifo"] < misdrops["fifo"]
+    # The link is not full: only who refuses packets by their ranks drops any to speak of.
+    drops = {name: row["drops (%), Poisson arrivals at 0.8"]["value"] for name, row in by_name.items()}
+    assert drops["pifo"] == drops["fifo"] == 0 < drops["sp-pifo"] < 0.1 < drops["aifo"]
     # What did not run is not there.
     assert by_name["pifo"]["small FCT (ms), web search"] is None
 

@@ -4,7 +4,7 @@ use crate::bins::{Bin, Binned};
 use crate::rank_multiset::RankMultiset;
 use pifolab_sched::Inspect;
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
-use pifolab_units::Time;
+use pifolab_units::{Rank, Time};
 
 /// Counts inversions at each dequeue, in total and by the rank of the packet that left.
 ///
@@ -12,6 +12,8 @@ use pifolab_units::Time;
 /// - `inversions` (the default one, SP-PIFO section 4.2, PACKS section 2.3): one for a dequeued packet if *any* waiting
 ///   packet has a lower rank, so at most one per packet sent;
 /// - `pairwise`: the *number* of waiting packets of lower rank.
+///
+/// Beside them their magnitude: by how many ranks the packet that left lay above the lowest one that waited.
 ///
 /// The packet itself no longer waits. An ideal PIFO makes none of either. SP-PIFO's published simulation counts FIFO
 /// differently (at enqueue, charged to the arriving packet); this does not.
@@ -29,6 +31,17 @@ pub struct InversionCount {
     pub inversions: u64,
     /// Pairs of a packet that left and one of lower rank that waited.
     pub pairwise: u64,
+    /// Over the packets that left so, their rank minus the lowest one that waited; at most 2^63 - 1.
+    pub magnitude: u64,
+}
+
+impl InversionCount {
+    /// A packet of this rank left while `pairwise` of lower rank waited, the lowest of them `lowest`.
+    pub(crate) fn add(&mut self, rank: Rank, pairwise: u64, lowest: Rank) {
+        self.inversions += 1;
+        self.pairwise += pairwise;
+        self.magnitude = self.magnitude.saturating_add(rank.get() - lowest.get()).min(i64::MAX as u64);
+    }
 }
 
 impl Inversions {
@@ -65,9 +78,9 @@ impl Observer for Inversions {
         self.waiting.remove(packet.rank);
         let pairwise = self.waiting.below(packet.rank);
         if pairwise > 0 {
+            let lowest = self.waiting.min().unwrap_or_default();
             for count in [&mut self.total, self.by_rank.at(packet.rank)] {
-                count.inversions += 1;
-                count.pairwise += pairwise;
+                count.add(packet.rank, pairwise, lowest);
             }
         }
     }
@@ -83,7 +96,7 @@ mod tests {
         let mut inversions = Inversions::new();
         // 5 leaves while 1, 1 and 3 wait; 3 leaves while 1, 1 wait; then 1, 1 in order.
         run(&mut inversions, events("+5 +1 +1 +3 +5 -5 -3 -1 -1 -5"));
-        assert_eq!(inversions.total(), InversionCount { inversions: 2, pairwise: 5 });
+        assert_eq!(inversions.total(), InversionCount { inversions: 2, pairwise: 5, magnitude: 4 + 2 });
         let by_rank: Vec<_> = inversions.by_rank().map(|(bin, count)| (bin.low, count.pairwise)).collect();
         assert_eq!(by_rank, [(0, 0), (1, 0), (2, 0), (3, 2), (4, 0), (5, 3)]);
     }

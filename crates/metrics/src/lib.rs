@@ -15,6 +15,7 @@
 //! | [`PortSamples`], [`PacketLog`] | the same at ports of a network; every event of their packets |
 //! | [`MeasuredTime`], [`SizeClass`] | of a network: what is measured when; completion times and slowdowns by size |
 //! | [`ArrivalOrder`], [`Delivered`] | data at receivers: in which order, how much over time |
+//! | [`DeliveryOrder`] | data reordered between the ends of a network (RFC 4737) |
 //!
 //! They compose as tuples; `Option` switches one off. An observer of one port in a network is wrapped in [`OnPort`];
 //! [`PortWatch`] watches all of them.
@@ -23,6 +24,7 @@
 mod bins;
 mod completion;
 mod deliveries;
+mod delivery_order;
 mod departures;
 mod drops;
 mod inversions;
@@ -46,6 +48,7 @@ mod unpifoness;
 pub use bins::{Bin, Binned};
 pub use completion::{SizeClass, size_classes, slowdown};
 pub use deliveries::{ArrivalOrder, DataArrival, Delivered};
+pub use delivery_order::{DeliveryOrder, FlowDelivery, ORDER_KEPT};
 pub use departures::Departures;
 pub use drops::{DropCount, Drops};
 pub use inversions::{InversionCount, Inversions};

@@ -105,9 +105,9 @@ impl Observer for PortWatch {
         let pairwise = watched.waiting.below(packet.rank);
         if pairwise > 0 {
             let of_rank = &mut watched.ranks.entry(Bin::of(packet.rank)).or_default().inversions;
+            let lowest = watched.waiting.min().unwrap_or_default();
             for count in [&mut watched.inversions, of_rank] {
-                count.inversions += 1;
-                count.pairwise += pairwise;
+                count.add(packet.rank, pairwise, lowest);
             }
         }
         watched.shares.on_dequeue(port, packet, queue, scheduler, now);

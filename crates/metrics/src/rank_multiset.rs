@@ -9,7 +9,7 @@ const GROUP: usize = 256;
 /// A sorted run is split at this length.
 const RUN: usize = 512;
 
-/// A multiset of ranks with the two questions that metrics ask: how many are lower, and which is the highest.
+/// A multiset of ranks with the questions that metrics ask: how many are lower, which is the lowest, which the highest.
 ///
 /// As long as all ranks lie below 2^16, counts by rank answer `below` by adding up at most 256 group sums and 256
 /// counts (a hundred ranks: a few nanoseconds), whatever the occupancy. The first larger rank moves all to sorted
@@ -114,6 +114,19 @@ impl RankMultiset {
         }
     }
 
+    /// The lowest rank held.
+    #[inline]
+    pub fn min(&self) -> Option<Rank> {
+        let min = match &self.store {
+            Store::Dense { held, .. } => {
+                let word = held.iter().position(|bits| *bits != 0)?;
+                (word * 64) as u64 + u64::from(held[word].trailing_zeros())
+            }
+            Store::Sorted(runs) => *runs.first()?.first()?,
+        };
+        Some(Rank::saturating(min))
+    }
+
     /// The highest rank held.
     #[inline]
     pub fn max(&self) -> Option<Rank> {
@@ -182,6 +195,7 @@ mod tests {
                 }
                 let below = sorted.partition_point(|held| *held < rank) as u64;
                 prop_assert_eq!(multiset.below(Rank::saturating(rank)), below);
+                prop_assert_eq!(multiset.min().map(Rank::get), sorted.first().copied());
                 prop_assert_eq!(multiset.max().map(Rank::get), sorted.last().copied());
                 prop_assert_eq!(multiset.len(), sorted.len() as u64);
             }

@@ -2,7 +2,7 @@
 
 use pifolab_sched::schedulers::{Fifo, FifoParams};
 use pifolab_sched::{Capacity, DropReason};
-use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
+use pifolab_sim::observer::{EndView, Flags, Loss, Observer, PacketView, PortId, Segment};
 use pifolab_units::{Rank, Time};
 
 /// One outcome: what, of which packet, and its queue.
@@ -58,4 +58,19 @@ pub(crate) fn run(observer: &mut impl Observer, events: Vec<Event>) {
         }
     }
     observer.on_end(end);
+}
+
+/// Shows an observer a data packet that reaches its receiver after `us` microseconds; it was sent `sent` microseconds after
+/// the start.
+pub(crate) fn deliver_sent(observer: &mut impl Observer, us: u64, flow: u32, sent: u64, seq: u32) {
+    let segment = Segment {
+        stamp: Time::from_ns(sent * 1_000),
+        rank: Rank::ZERO,
+        seq,
+        ack: 0,
+        sack: 0,
+        payload_bytes: 1460,
+        flags: Flags::default(),
+    };
+    observer.on_deliver(EndView { id: 0, flow, host: 0, size: 1500, segment: &segment }, Time::from_ns(us * 1_000));
 }

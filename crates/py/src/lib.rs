@@ -34,18 +34,18 @@ fn ranks(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, tables.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// What the scheduler `name` keeps in a switch: registers, bytes of tables, and how they were counted; None where no
-/// switch has it.
+/// What the scheduler `name` keeps in a switch: registers, bytes of tables, operations for each packet, and how they were
+/// counted; None where no switch has it.
 #[pyfunction]
 fn switch_cost(
     py: Python<'_>,
     name: &str,
     parameters: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Option<(u64, f64, String)>> {
+) -> PyResult<Option<(u64, f64, u64, String)>> {
     let args = values::read_args(name, parameters)?;
     guard(py, || {
         let cost = registry::find_scheduler(name).map_err(Fault::Input)?.cost_of(&args)?;
-        Ok(cost.map(|cost| (cost.registers, cost.table_bytes, cost.counted)))
+        Ok(cost.map(|cost| (cost.registers, cost.table_bytes, cost.operations, cost.counted)))
     })
 }
 

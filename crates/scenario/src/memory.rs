@@ -12,6 +12,7 @@ use crate::spec::one_link::OneLinkSpec;
 use crate::spec::schedulers::SchedulerSpec;
 use crate::spec::workload::Workload;
 use crate::spec::written::Spec;
+use pifolab_metrics::ORDER_KEPT;
 use pifolab_metrics::Sampling;
 use pifolab_sched::Capacity;
 use pifolab_units::Span;
@@ -55,6 +56,9 @@ const QUEUE_SAMPLE: f64 = 136.0;
 const LOGGED: f64 = 400.0;
 const ARRIVAL: f64 = 150.0;
 const INTERVAL: f64 = 120.0;
+/// Bytes of the order of a flow at its receiver with its row, and of a packet that is kept for it in a list that doubles.
+const FLOW_ORDER: f64 = 200.0;
+const IN_ORDER: f64 = 64.0;
 const WINDOW: f64 = 72.0;
 
 /// What a run will need, in bytes, by what needs it.
@@ -103,7 +107,12 @@ impl Memory {
             let logged = rows.min(2.0 * passed * share(record.log.len(), ports)) * LOGGED;
             let arrivals = rows.min(segments * share(record.arrivals.len(), hosts)) * ARRIVAL;
             let throughput = record.throughput.map_or(0.0, |_| rows.min(segments) * INTERVAL + segments / 8.0);
-            schedulers * (samples + logged + arrivals + throughput)
+            let reordering = if record.reordering {
+                flows * FLOW_ORDER + IN_ORDER * segments.min(flows * ORDER_KEPT as f64)
+            } else {
+                0.0
+            };
+            schedulers * (samples + logged + arrivals + throughput + reordering)
         });
         Self { input: flows * (FLOW + schedulers * FLOW_RUN), state, records }
     }

@@ -123,10 +123,15 @@ fn an_incast_fills_the_last_port_one_segment_after_the_other() {
     assert_eq!(fct, [0, 1, 2, 3].map(|n| first + n * 12_000));
 }
 
+/// Data packets that reached host 0.
+fn count_data(report: &Report) -> i64 {
+    integers(report, "arrival_order", "payload_bytes").len() as i64
+}
+
 #[test]
 fn what_is_recorded_adds_up_with_the_tables() {
     let record = "[record]\nsample_interval_us = 5\npacket_log = [\"switch0->host0\"]\narrival_order = [\"host0\"]\n\
-                  throughput_interval_us = 50\n";
+                  throughput_interval_us = 50\nreordering = true\n";
     let text = format!("{}\n{record}", with(SINGLE));
     let overrides = [
         ("duration_ms", "80"),
@@ -164,6 +169,12 @@ fn what_is_recorded_adds_up_with_the_tables() {
     assert!(acknowledged <= delivered && delivered <= arrived, "{acknowledged} {delivered} {arrived}");
     assert_eq!(integers(&report, "schedulers", "completed_flows"), [8]);
     assert_eq!(delivered, 8 * 30_000);
+    // Ranks are remaining sizes: later segments of a flow overtake those before them.
+    let reordered: i64 = integers(&report, "reordering", "reordered_packets").iter().sum();
+    let of_flows: i64 = integers(&report, "reordering", "delivered_packets").iter().sum();
+    assert!(0 < reordered && reordered < of_flows, "{reordered} of {of_flows}");
+    assert_eq!(of_flows, count_data(&report));
+    assert!(integers(&report, "reordering", "largest_extent_packets").iter().all(|extent| *extent < of_flows));
     // Samples: per queue they make up the port, at most one per interval.
     let sampled = integers(&report, "port_samples", "packets");
     let of_queues: i64 = integers(&report, "port_queue_samples", "packets").iter().sum();
@@ -198,7 +209,10 @@ fn faults_of_topologies_and_recordings_name_the_key() {
     }
     let recorded = |record: &str| spec(&format!("{}\n[record]\n{record}", with(SINGLE))).map(|_| ()).unwrap_err();
     for (record, expected) in [
-        ("", "record.sample_interval_us: is missing: expected it, packet_log, arrival_order or"),
+        (
+            "",
+            "record.sample_interval_us: is missing: expected it, packet_log, arrival_order, throughput_interval_us or reordering",
+        ),
         ("sample_interval_us = 0", "record.sample_interval_us = 0: expected a time above 0"),
         ("throughput_interval_us = 0", "record.throughput_interval_us = 0: expected a time above 0"),
         ("sample_ports = [\"all\"]\nthroughput_interval_us = 1", "record.sample_ports: has no effect"),

@@ -118,8 +118,17 @@ pub struct SwitchCost {
     pub registers: u64,
     /// Bytes of the look-up tables that an implementation without multiplication needs.
     pub table_bytes: f64,
-    /// How they were counted.
+    /// Comparisons with registers, look-ups and changes of registers for one packet, in the dearest case.
+    pub operations: u64,
+    /// How registers and bytes were counted.
     pub counted: String,
+}
+
+impl SwitchCost {
+    /// Of so many operations for each packet.
+    pub(crate) fn doing(self, operations: u64) -> Self {
+        Self { operations, ..self }
+    }
 }
 
 /// The settings of a scheduler or a rank function that can be built: as they were written, or their defaults.
@@ -200,7 +209,7 @@ impl SchedulerEntry {
 }
 
 pub(crate) fn counted(registers: u64, table_bytes: f64, counted: impl Into<String>) -> SwitchCost {
-    SwitchCost { registers, table_bytes, counted: counted.into() }
+    SwitchCost { registers, table_bytes, operations: 0, counted: counted.into() }
 }
 
 /// A scheduler chosen at run time.

@@ -342,6 +342,8 @@ def _side(scheduler: str | Callable[[], Any], options: dict[str, Any]) -> tuple[
 
 
 def _whole(name: str, value: Any, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 1 << 63:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(f"{name} = {value}: expected an integer >= {least}")
+    if value >= 1 << 63:
+        raise InputError(f"{name} = {value}: expected an integer from {least} to 2^63 - 1")
     return value

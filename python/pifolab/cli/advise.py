@@ -127,13 +127,14 @@ def _print(found: Advice) -> None:
     for line in setup(found):
         print(line)
     print(f"{found.tried} settings tuned on the first half, the best of each scheduler ranked on the second\n")
-    headings = ["scheduler", "score", "tuned", "inverted", "lost", "registers", "table bytes", "settings"]
+    headings = ["scheduler", "score", "tuned", "inverted", "lost", "registers", "table bytes", "operations", "settings"]
     rows = [headings]
     for one in found.ranking:
         state = [str(one.registers) if one.registers is not None else "-", f"{one.table_bytes or 0:g}"]
+        state.append(str(one.operations) if one.operations is not None else "-")
         shares = [f"{one.inversions_share:.2%}", f"{one.dropped_share:.2%}"]
         rows.append([one.scheduler, str(one.score), f"{one.tuned:.4g}", *shares, *state, settings_text(one)])
-    rows.append(["PIFO, the ideal", str(found.ideal), "", "0.00%", f"{found.ideal_dropped_share:.2%}", "", "", ""])
+    rows.append(["PIFO, the ideal", str(found.ideal), "", "0.00%", f"{found.ideal_dropped_share:.2%}", "", "", "", ""])
     widths = [max(len(row[place]) for row in rows) for place in range(len(headings))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -92,14 +92,23 @@ _LIMITS = (
 
 def _table(advice: Advice) -> str:
     names = [info.ideal(), *(one.scheduler for one in advice.ranking)]
-    headings = ["scheduler", "score", "when tuned", "inverted", "lost", "registers", "table bytes", "settings"]
+    headings = [
+        "scheduler",
+        "score",
+        "when tuned",
+        "inverted",
+        "lost",
+        "registers",
+        "table bytes",
+        "operations",
+        "settings",
+    ]
     rows: list[list[Any]] = []
     for one in advice.ranking:
         shares = [f"{one.inversions_share:.2%}", f"{one.dropped_share:.2%}"]
         name = html.scheduler_name(one.scheduler, names)
-        rows.append(
-            [name, str(one.score), one.tuned, *shares, one.registers, one.table_bytes, html.words(settings_text(one))]
-        )
+        state = [one.registers, one.table_bytes, one.operations]
+        rows.append([name, str(one.score), one.tuned, *shares, *state, html.words(settings_text(one))])
     ideal = html.scheduler_name(info.ideal(), names)
     rows.append(
         [
@@ -108,6 +117,7 @@ def _table(advice: Advice) -> str:
             None,
             "0.00%",
             f"{advice.ideal_dropped_share:.2%}",
+            None,
             None,
             None,
             html.words("the ideal"),

@@ -18,11 +18,18 @@ __all__ = ["Cost", "cost"]
 
 @dataclass(frozen=True)
 class Cost:
-    """Registers and table bytes of one scheduler, and how they were counted."""
+    """Registers, table bytes and operations for each packet of one scheduler, and how they were counted."""
 
     registers: int
     table_bytes: float
+    #: Comparisons with registers, look-ups and changes of registers for one packet, in the dearest case.
+    operations: int
     counted: str
+
+    @property
+    def state_bits(self) -> int:
+        """Bits of the registers, 32 each."""
+        return 32 * self.registers
 
 
 def cost(name: str, parameters: Mapping[str, Any] | None = None) -> Cost | None:
@@ -32,6 +39,10 @@ def cost(name: str, parameters: Mapping[str, Any] | None = None) -> Cost | None:
     --------
     >>> cost("sp-pifo", {"queues": 8}).registers
     8
+    >>> cost("slack-sp", {"queues": 16}).state_bits
+    480
+    >>> cost("packs", {"window": 1000}).operations
+    1010
     >>> cost("rifo").table_bytes
     1226.5
     >>> cost("pifo") is None

@@ -33,7 +33,13 @@ __all__ = ["COLUMNS", "Scorecard", "markdown", "page", "scorecard"]
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     *((f"inversions (%), {name}", name, "inversions") for name in ("uniform", "poisson", "exponential")),
     ("inversions (%), inverse exponential", "inverse-exponential", "inversions"),
+    ("inverted pairs per packet, uniform", "uniform", "pairs"),
+    ("magnitude (ranks per packet), uniform", "uniform", "magnitude"),
     ("drops (%), uniform", "uniform", "drops"),
+    ("misdrops (%), uniform", "uniform", "misdrops"),
+    ("misdrops (%), inverse exponential", "inverse-exponential", "misdrops"),
+    ("drops (%), Poisson arrivals at 0.8", "below-saturation", "drops"),
+    ("inversions (%), Poisson arrivals at 0.8", "below-saturation", "inversions"),
     ("lowest dropped rank, uniform", "uniform", "lowest"),
     ("Delta to PIFO, uniform", "uniform", "delta"),
     ("Delta to PIFO, inverse exponential", "inverse-exponential", "delta"),
@@ -59,11 +65,17 @@ _NETWORKS = ("web-search", "data-mining", "hadoop")
 
 #: The tables of the page: heading, and how the columns in it begin or end.
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Order and drops on one link", ("uniform", "poisson", "exponential", "inverse exponential")),
+    (
+        "Order and drops on one link",
+        ("uniform", "poisson", "exponential", "inverse exponential", "Poisson arrivals at 0.8"),
+    ),
     ("Traffic that the scheduler has not seen", ("shifting ranks", "bursts", "adversarial order")),
     ("Fairness", ("STFQ",)),
     ("Flows in a data centre", ("web search", "data mining", "Hadoop")),
 )
+
+#: What is counted of a scheduler in a switch.
+_STATE = ("registers", "table bytes", "state bits", "operations")
 
 #: More is better; of all others less.
 _MORE = ("lowest dropped rank", "Jain index", "completed")
@@ -100,6 +112,8 @@ class Scorecard:
                 )
             row["registers"] = cost.registers if cost else None
             row["table bytes"] = cost.table_bytes if cost else None
+            row["state bits"] = cost.state_bits if cost else None
+            row["operations"] = cost.operations if cost else None
             for metric in WORST:
                 row[f"worst-case {metric} gap to PIFO"] = gap_to_pifo(name, metric)
             found.append(row)
@@ -183,6 +197,9 @@ def _values(result: SweepResult, metric: str) -> dict[str, list[float]]:
 
     shares = {
         "inversions": 100 * pl.col("inversions") / pl.col("sent_packets"),
+        "pairs": pl.col("pairwise_inversions") / pl.col("sent_packets"),
+        "magnitude": pl.col("inversion_magnitude") / pl.col("sent_packets"),
+        "misdrops": 100 * pl.col("misdrops") / pl.col("arrived_packets"),
         "drops": 100 * pl.col("dropped_packets") / pl.col("arrived_packets"),
         "reordered": 100 * pl.col("reordered_packets") / pl.col("sent_packets"),
         "lowest": pl.col("lowest_dropped_rank").cast(pl.Float64),
@@ -222,9 +239,11 @@ def markdown(card: Scorecard) -> str:
     about = (
         f"Written by `pifolab scorecard` with pifolab {_pifolab.__version__}: {card.seeds} seeds, {_spans(card)} of "
         "`experiments/scorecard/`, 80 packets of buffer for all. Means; in brackets the 95 % interval, where the seeds "
-        "differ. Less is better but for the lowest dropped rank, the Jain index and completed flows. Registers and "
-        "table bytes are counted from the algorithms. The worst-case gaps are proven: the largest over traces of eight "
-        "packets with ranks 1 to 4 and six packets of buffer (worst-cases.md)."
+        "differ. Less is better but for the lowest dropped rank, the Jain index and completed flows. Magnitude: by how "
+        "many ranks inverted packets lay above the lowest that waited. Misdrops: drops beyond PIFO's, rank by rank. "
+        "Registers (of 32 bits) and table bytes are counted from the algorithms; operations are comparisons with "
+        "registers, look-ups and changes of registers for one packet, in the dearest case. The worst-case gaps are "
+        "proven: the largest over traces of eight packets with ranks 1 to 4 and six packets of buffer (worst-cases.md)."
     )
     lines = [
         "# Scorecard: every scheduler on the same traffic",
@@ -241,7 +260,7 @@ def markdown(card: Scorecard) -> str:
                 + " | ".join(_shown(card.cells.get((name, heading))) for name in card.schedulers)
                 + " |"
             )
-    for key in ("registers", "table bytes", *(f"worst-case {metric} gap to PIFO" for metric in WORST)):
+    for key in (*_STATE, *(f"worst-case {metric} gap to PIFO" for metric in WORST)):
         cells = ["-" if row[key] is None else f"{row[key]:g}" for row in card.rows()]
         lines.append(f"| {key} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -273,13 +292,9 @@ def page(card: Scorecard, folder: Path) -> str:
                 for name in names
             ]
             sections.append(html.Section(title, [html.table(["scheduler", *headings], rows)]))
-    state = [
-        [html.scheduler_name(row["scheduler"], names), row["registers"], row["table bytes"]] for row in card.rows()
-    ]
+    state = [[html.scheduler_name(row["scheduler"], names), *(row[key] for key in _STATE)] for row in card.rows()]
     about = "<p>Counted from the algorithms; a dash where nothing of the kind fits a switch.</p>"
-    sections.append(
-        html.Section("State in a switch", [about, html.table(["scheduler", "registers", "table bytes"], state)])
-    )
+    sections.append(html.Section("State in a switch", [about, html.table(["scheduler", *_STATE], state)]))
     lead = (
         f"pifolab {_pifolab.__version__}, {card.seeds} seeds, {_spans(card)} of experiments/scorecard/, 80 packets of "
         "buffer for all. Means; in brackets the 95 % interval, where the seeds differ. The best of a column is bold, "

@@ -88,7 +88,8 @@ def judge(
     polars.DataFrame
         A row for each scheduler (``PIFO`` included) and seed: `scheduler`, `seed`, `arrived`, `drops`, `misdrops` (the
         sum over ranks of drops beyond PIFO's), `inversions`, `pairs` (of a packet sent and one of a lower rank that
-        waited), `unpifoness` (per packet, SP-PIFO eq. 7), `reordered` (packets overtaken in their flow).
+        waited), `magnitude` (by how many ranks inverted packets lay above the lowest that waited), `unpifoness` (per
+        packet, SP-PIFO eq. 7), `reordered` (packets overtaken in their flow).
 
     Raises
     ------
@@ -143,33 +144,17 @@ def _measured(
         depth = DEPTHS[queues]
     text = _scenario(distribution, load, arrivals, schedulers, queues, depth, packets)
     run = run_text(text, f"{distribution} ranks at load {load}", seeds=seeds, workers=workers)
-    keys = ["seed", "rank"]
-    ideal = run.tables["ranks"].filter(pl.col("scheduler") == "PIFO").select(*keys, pl.col("dropped").alias("by_pifo"))
-    misdrops = (
-        run.tables["ranks"]
-        .join(ideal, on=keys, how="left")
-        .group_by("seed", "scheduler")
-        .agg(
-            (pl.col("dropped").cast(pl.Int64) - pl.col("by_pifo").fill_null(0).cast(pl.Int64))
-            .clip(0)
-            .sum()
-            .alias("misdrops")
-        )
-    )
-    return (
-        run.tables["schedulers"]
-        .join(misdrops, on=["seed", "scheduler"], how="left", maintain_order="left")
-        .select(
-            "scheduler",
-            "seed",
-            pl.col("arrived_packets").alias("arrived"),
-            pl.col("dropped_packets").alias("drops"),
-            "misdrops",
-            "inversions",
-            pl.col("pairwise_inversions").alias("pairs"),
-            (pl.col("unpifoness") / pl.col("sent_packets")).alias("unpifoness"),
-            pl.col("reordered_packets").alias("reordered"),
-        )
+    return run.tables["schedulers"].select(
+        "scheduler",
+        "seed",
+        pl.col("arrived_packets").alias("arrived"),
+        pl.col("dropped_packets").alias("drops"),
+        "misdrops",
+        "inversions",
+        pl.col("pairwise_inversions").alias("pairs"),
+        pl.col("inversion_magnitude").alias("magnitude"),
+        (pl.col("unpifoness") / pl.col("sent_packets")).alias("unpifoness"),
+        pl.col("reordered_packets").alias("reordered"),
     )
 
 
@@ -186,6 +171,8 @@ def _scenario(
     lines = [
         f"duration_ns = {round(packets / per_second * 1e9)}",
         f"link = {{ rate_gbps = {LINK_GBPS} }}",
+        "[metrics]",
+        'delta_to = "PIFO"',
         "[workload]",
         arrivals,
         f"size_bytes = {SIZE_BYTES}",

@@ -124,9 +124,10 @@ def state_table() -> list[str]:
     rows = []
     for label, (name, parameters) in SCHEDULERS.items():
         found = hardware.cost(name, {"queues": 8, **parameters})
-        registers = found.registers if found else 0
-        rows.append((label, [str(registers), str(32 * registers), _OPERATIONS[label]]))
-    return _table("", ["registers", "bits", "operations per packet"], rows)
+        if found is not None:
+            counts = [found.registers, found.state_bits, found.operations]
+            rows.append((label, [*map(str, counts), _OPERATIONS[label]]))
+    return _table("", ["registers", "bits", "operations per packet", "of n queues and a window of w"], rows)
 
 
 #: What is attacked: a buffer of six packets, in two queues, and bounds for ranks 1 to 4.

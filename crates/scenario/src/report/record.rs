@@ -3,14 +3,15 @@
 use super::columns::{integers, sample_tables};
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
-    ArrivalOrder, Column, Delivered, PacketEvent, PacketLog, PortSamples, Table, throughput_table, whole,
+    ArrivalOrder, Column, Delivered, DeliveryOrder, PacketEvent, PacketLog, PortSamples, Table, throughput_table, whole,
 };
 use pifolab_sim::network::Flow;
 use pifolab_sim::observer::Flags;
 use serde_json::{Value as Json, json};
 
 /// The observers that record.
-pub(crate) type Recorders = (Option<PortSamples>, Option<PacketLog>, Option<ArrivalOrder>, Option<Delivered>);
+pub(crate) type Recorders =
+    (Option<PortSamples>, Option<PacketLog>, Option<ArrivalOrder>, Option<Delivered>, Option<DeliveryOrder>);
 
 /// The observers that `[record]` asks for; `None` without it.
 pub(crate) fn recorders(spec: &NetworkSpec, flows: usize) -> Option<Recorders> {
@@ -22,11 +23,12 @@ pub(crate) fn recorders(spec: &NetworkSpec, flows: usize) -> Option<Recorders> {
     let hosts = spec.layout.topology.hosts as usize;
     let order = (!record.arrivals.is_empty()).then(|| ArrivalOrder::new(hosts, &record.arrivals, rows));
     let delivered = record.throughput.map(|interval| Delivered::new(flows, interval, rows));
-    Some((samples, log, order, delivered))
+    let reordering = record.reordering.then(|| DeliveryOrder::new(flows));
+    Some((samples, log, order, delivered, reordering))
 }
 
 /// How many rows of each table are missing because of the limit.
-pub(crate) fn left_out((samples, log, order, delivered): &Recorders) -> Json {
+pub(crate) fn left_out((samples, log, order, delivered, _): &Recorders) -> Json {
     json!({
         "port_samples": samples.as_ref().map_or(0, PortSamples::skipped),
         "packet_log": log.as_ref().map_or(0, PacketLog::skipped),
@@ -36,7 +38,7 @@ pub(crate) fn left_out((samples, log, order, delivered): &Recorders) -> Json {
 }
 
 /// The tables of what was recorded. Segments of flows carry `mss` bytes each.
-pub(crate) fn tables((samples, log, order, delivered): &Recorders, flows: &[Flow], mss: u32) -> Vec<Table> {
+pub(crate) fn tables((samples, log, order, delivered, reordering): &Recorders, flows: &[Flow], mss: u32) -> Vec<Table> {
     let mut tables = Vec::new();
     if let Some(samples) = samples {
         tables.extend(sample_tables(["port_samples", "port_queue_samples"], samples.ports(), false));
@@ -45,6 +47,7 @@ pub(crate) fn tables((samples, log, order, delivered): &Recorders, flows: &[Flow
     tables.extend(order.as_ref().map(|order| arrival_order(order, flows, mss)));
     let id = |flow| flow_id(flows, flow);
     tables.extend(delivered.as_ref().map(|delivered| throughput_table(delivered.rows(), id)));
+    tables.extend(reordering.as_ref().map(|order| reordering_table(order, flows)));
     tables
 }
 
@@ -116,6 +119,29 @@ fn arrival_order(order: &ArrivalOrder, flows: &[Flow], mss: u32) -> Table {
             ("seq_bytes", integers(rows, |row| i64::from(row.seq) * i64::from(mss))),
             ("payload_bytes", integers(rows, |row| row.payload_bytes.into())),
             ("rank", integers(rows, |row| whole(row.rank.get()))),
+        ],
+    )
+}
+
+fn reordering_table(order: &DeliveryOrder, flows: &[Flow]) -> Table {
+    let rows: Vec<_> = order.flows().collect();
+    let share = |part: u64, of: u64| if of == 0 { f64::NAN } else { part as f64 / of as f64 };
+    Table::new(
+        "reordering",
+        vec![
+            ("flow", integers(&rows, |row| flow_id(flows, row.0))),
+            ("delivered_packets", integers(&rows, |row| whole(row.1.delivered))),
+            ("reordered_packets", integers(&rows, |row| whole(row.1.reordered))),
+            (
+                "reordered_share",
+                Column::Reals(rows.iter().map(|row| share(row.1.reordered, row.1.delivered)).collect()),
+            ),
+            (
+                "mean_extent_packets",
+                Column::Reals(rows.iter().map(|row| share(row.1.extents, row.1.reordered)).collect()),
+            ),
+            ("largest_extent_packets", integers(&rows, |row| whole(row.1.largest_extent))),
+            ("largest_lateness_ns", integers(&rows, |row| whole(row.1.latest.as_ns()))),
         ],
     )
 }

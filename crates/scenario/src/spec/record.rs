@@ -19,6 +19,8 @@ pub(crate) struct Record {
     pub(crate) arrivals: Vec<u32>,
     /// Bytes of flows are summed up over this.
     pub(crate) throughput: Option<Span>,
+    /// Whether reordering between the ends is counted.
+    pub(crate) reordering: bool,
     /// Of each kind.
     pub(crate) max_rows: usize,
 }
@@ -42,13 +44,14 @@ pub(crate) fn read_record(
     let log = members(&mut reader, "packet_log", |text| layout.ports(text))?;
     let arrivals = members(&mut reader, "arrival_order", |text| Ok(vec![layout.host(text)?]))?;
     let throughput = interval(&mut reader, "throughput_interval")?;
-    if samples.is_none() && log.is_none() && arrivals.is_none() && throughput.is_none() {
-        let problem = "is missing: expected it, packet_log, arrival_order or throughput_interval_us";
+    let reordering = reader.given::<bool>("reordering")?;
+    if samples.is_none() && log.is_none() && arrivals.is_none() && throughput.is_none() && !reordering {
+        let problem = "is missing: expected it, packet_log, arrival_order, throughput_interval_us or reordering";
         return Err(reader.fault("sample_interval_us", problem).into());
     }
     let max_rows = reader.given::<usize>("max_rows")?;
     let (log, arrivals) = (log.unwrap_or_default(), arrivals.unwrap_or_default());
-    Ok((Some(Record { samples, log, arrivals, throughput, max_rows }), reader.finish()?.into()))
+    Ok((Some(Record { samples, log, arrivals, throughput, reordering, max_rows }), reader.finish()?.into()))
 }
 
 fn interval(reader: &mut Reader<'_>, name: &str) -> Result<Option<Span>, SpecError> {

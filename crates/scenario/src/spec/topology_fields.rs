@@ -58,6 +58,9 @@ pub(crate) const RECORD: &[Param] = &[
     Param::new("throughput_interval", Kind::Time).means("not recorded").doc(
         "The payload that reaches its receiver for the first time is summed up by flow over intervals of this length.",
     ),
+    Param::new("reordering", Kind::Flag).or_flag(false).doc(
+        "Counts for each flow the data packets that arrive after one that was sent later, and how far (RFC 4737).",
+    ),
     Param::integer("max_rows", 1, 1 << 32).or_integer(1000000).doc(
         "No more rows than this are kept of each kind (of samples: of each port); the manifest says how many were \
               left out.",

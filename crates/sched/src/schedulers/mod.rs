@@ -124,17 +124,18 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
         )
     },
     SchedulerEntry {
-        cost: Some(|_| counted(0, 0.0, "fixed bounds are entries of a match table, not state")),
+        cost: Some(|_| counted(0, 0.0, "fixed bounds are entries of a match table, not state").doing(1)),
         ..in_parts::<StrictPriority>(BY_RANK, look("Fixed bounds", "#332288", &[3, 1], "h"))
     },
     SchedulerEntry {
         advice: Some(&[("push_down", &["cost", "one", "queue-bound"])]),
-        cost: Some(|settings| counted(settings.queues, 0.0, "one bound for each queue")),
+        cost: Some(|settings| counted(settings.queues, 0.0, "one bound for each queue").doing(2 * settings.queues)),
         ..in_parts::<SpPifo>(BY_RANK, look("SP-PIFO", "#e69f00", &[5, 1], "^"))
     },
     SchedulerEntry {
         cost: Some(|settings| {
             counted(5 * settings.queues, 0.0, "for each queue a bound and four counters (SP-PIFO, appendix A)")
+                .doing(settings.queues + 5)
         }),
         ..in_parts::<SpPifoGreedy>(BY_RANK, look("SP-PIFO greedy", "#999933", &[5, 1, 2, 1], "p"))
     },
@@ -146,8 +147,10 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             match settings.lacks(&["admission_gain"]) {
                 true => {
                     counted(bounds, 0.0, "one bound fewer than queues; their lengths come from the traffic manager")
+                        .doing(2 * bounds)
                 }
-                false => counted(bounds + 2, 0.0, "one bound fewer than queues, the limit and the highest rank"),
+                false => counted(bounds + 2, 0.0, "one bound fewer than queues, the limit and the highest rank")
+                    .doing(2 * bounds + 3),
             }
         }),
         ..in_parts::<SlackSp>(BY_RANK, look("Slack-SP", "#117733", &[], "d"))
@@ -160,6 +163,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
                 0.0,
                 "for each queue a bound and a force (with inversions the rank before), and the highest rank",
             )
+            .doing((3 + more) * settings.queues + 1)
         }),
         ..in_parts::<Spring>(BY_RANK, look("Spring", "#ddcc77", &[4, 2, 1, 2], "8"))
     },
@@ -167,7 +171,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
         advice: Some(&[("window", WINDOWS), ("k", HEADROOMS)]),
         cost: Some(|settings| {
             let slots: u64 = settings.integer("window").expect("it has a default");
-            counted(slots + 1, 0.0, format!("{slots} ranks of the window and its position"))
+            counted(slots + 1, 0.0, format!("{slots} ranks of the window and its position")).doing(slots + 3)
         }),
         live_window: |settings| {
             let other = ["capacity_bytes", "target_packets", "target_bytes", "start_window"];
@@ -200,6 +204,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
             let queues = settings.queues;
             let lengths = format!("{queues} queue lengths come from the traffic manager");
             counted(slots + 1, 0.0, format!("{slots} ranks of the window and its position; {lengths}"))
+                .doing(slots + queues + 2)
         }),
         ..in_parts::<Packs>(BY_RANK, look("PACKS", "#d55e00", &[], "D"))
     },
@@ -208,7 +213,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
         // RIFO section V: three tables of 15 ternary entries of 36 bits, one of 16 x 16 products of 4 bytes.
         cost: Some(|_| {
             let how = "Min, Max and a counter; 3 x 15 entries of 36 bits, 256 of 4 bytes";
-            counted(3, 3.0 * 15.0 * 36.0 / 8.0 + 256.0 * 4.0, how)
+            counted(3, 3.0 * 15.0 * 36.0 / 8.0 + 256.0 * 4.0, how).doing(2 + 3 + 4)
         }),
         ..in_parts::<Rifo>(Traits { tests_when_idle: true, ..BY_RANK }, look("RIFO", "#009e73", &[5, 1, 1, 1], "P"))
     },
@@ -217,13 +222,15 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
         // Exp-PIFO section 2.3: 2^12 entries of 5 bits for the queue; 33 range entries of 33 bits for the logarithm.
         cost: Some(|_| {
             let how = "exponent and counter; 4096 entries of 5 bits (the logarithm takes 1089 bits more)";
-            counted(2, 4096.0 * 5.0 / 8.0, how)
+            counted(2, 4096.0 * 5.0 / 8.0, how).doing(2 + 2)
         }),
         ..in_parts::<ExpPifo>(BY_RANK, look("Exp-PIFO", "#cc79a7", &[4, 1, 1, 1, 1, 1], "X"))
     },
     SchedulerEntry {
         advice: Some(&[("bytes_per_round", &["320", "1500", "3000"])]),
-        cost: Some(|_| counted(2 * 16_384 + 1, 0.0, "the round and a count-min sketch of 2 x 16,384 bids")),
+        cost: Some(|_| {
+            counted(2 * 16_384 + 1, 0.0, "the round and a count-min sketch of 2 x 16,384 bids").doing(1 + 4)
+        }),
         ..in_parts::<Afq>(
             Traits { reads_ranks: false, reads_flows: true, ..BY_RANK },
             look("AFQ", "#56b4e9", &[2, 1], "<"),
