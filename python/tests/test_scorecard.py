@@ -41,9 +41,9 @@ def test_ideal_schedulers_are_ideal_and_no_order_is_none(card):
     assert magnitude["pifo"] == 0 < magnitude["packs"] < magnitude["sp-pifo"] < magnitude["fifo"]
     misdrops = {name: row["misdrops (%), uniform"]["value"] for name, row in by_name.items()}
     assert misdrops["pifo"] == 0 < misdrops["packs"] < misdrops["sp-pifo"] < misdrops["fifo"]
-    # The link is not full: only who refuses packets by their ranks drops any to speak of.
+    # The link is not full: one queue has room, one of several may not, and a refusal by rank needs no full buffer.
     drops = {name: row["drops (%), Poisson arrivals at 0.8"]["value"] for name, row in by_name.items()}
-    assert drops["pifo"] == drops["fifo"] == 0 < drops["sp-pifo"] < 0.1 < drops["aifo"]
+    assert drops["pifo"] == drops["fifo"] == 0 < drops["sp-pifo"] < drops["aifo"]
     # What did not run is not there.
     assert by_name["pifo"]["small FCT (ms), web search"] is None
 
