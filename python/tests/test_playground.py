@@ -36,7 +36,7 @@ def address(tmp_path_factory) -> str:
     except FileNotFoundError:
         missing.append("rustc")
     if missing:
-        assert "CI" not in os.environ, missing
+        assert "PLAYGROUND_REQUIRE" not in os.environ, missing
         pytest.skip(f"needs {', '.join(missing)}")
     command = ["cargo", "build", "--locked", "--quiet", "--profile", "playground", "--target", TARGET]
     subprocess.run([*command, "-p", "pifolab-wasm"], cwd=ROOT, check=True)
