@@ -345,13 +345,13 @@ EXPERIMENTS = Path(pifolab.__file__).parent / "experiments" / "tree"
 
 
 def rates_by_path(name: str) -> dict[str, list[float]]:
-    """What each leaf gets in each interval, in Gb/s."""
+    """What each leaf gets in each interval with the first seed, in Gb/s."""
     run = pifolab.run(EXPERIMENTS / name)
     spec = run.manifest["spec"]
     leaves = leaves_of(spec["scheduler"][0], spec["workload"])
     interval_ns = int(spec["metrics"]["throughput_interval_ns"])
     rates = {path: [0.0] * (int(spec["duration_ns"]) // interval_ns) for path in leaves}
-    for row in by_path(run.tables["throughput"], leaves).iter_rows(named=True):
+    for row in by_path(run.tables["throughput"].filter(seed=run.seeds[0]), leaves).iter_rows(named=True):
         rates[list(leaves)[row["flow"]]][row["start_ns"] // interval_ns] = row["bytes"] * 8 / interval_ns
     return rates
 

@@ -64,17 +64,19 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
             }
         }
     };
+    // A stateful ALU compares with no complement: it is taken before and after.
+    bit<16> inverted = 0;
     Register<bit<16>, bit<1>>(1, 0) inverted_min;
     RegisterAction<bit<16>, bit<1>, bit<16>>(inverted_min) lower_min = {
         void apply(inout bit<16> held, out bit<16> now) {
-            if (held < ~meta.rank) { held = ~meta.rank; }
-            now = ~held;
+            if (held < inverted) { held = inverted; }
+            now = held;
         }
     };
     RegisterAction<bit<16>, bit<1>, bit<16>>(inverted_min) restart_min = {
         void apply(inout bit<16> held, out bit<16> now) {
-            held = ~meta.rank;
-            now = ~held;
+            held = inverted;
+            now = held;
         }
     };
     Register<bit<16>, bit<1>>(1, 0) max;
@@ -99,6 +101,7 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
             bit<16> most;
             bit<16> depth = (bit<16>)get_0.execute(0);
             free = PF_TOTAL |-| depth;
+            inverted = ~meta.rank;
             reset = count.execute(0);
             if (reset == 1) {
                 least = restart_min.execute(0);
@@ -107,6 +110,7 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
                 least = lower_min.execute(0);
                 most = raise_max.execute(0);
             }
+            least = ~least;
             above = meta.rank - least;
             range = most - least;
             log2_above.apply();

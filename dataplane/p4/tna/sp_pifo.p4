@@ -3,7 +3,7 @@
 //
 // One register per queue, each asked in a stage of its own, from the lowest priority up. An inversion in queue 1 has to lower
 // the other bounds, which the packet has passed by then: it is resubmitted with the cost, lowers them, and goes to queue 1.
-// Packets in between see the higher bounds. The traffic manager drops what has no room; bounds have moved then.
+// Packets in between see the higher bounds. Bounds are signed: ranks beyond 2^31 - 1 count as that. The traffic manager drops what has no room; bounds have moved then.
 #ifndef PF_PARAMETERS
 #define PF_PARAMETERS "../parameters/tofino/sp_pifo.p4"
 #endif
@@ -27,7 +27,7 @@
         } \
     }; \
     RegisterAction<int<32>, bit<1>, bit<1>>(bound_##q) lower_##q = { \
-        void apply(inout int<32> bound) { bound = bound - (int<32>)meta.resubmitted.cost; } \
+        void apply(inout int<32> bound) { bound = bound |-| (int<32>)meta.resubmitted.cost; } \
     };
 
 #define PF_TRY_BOUND(q) \
@@ -53,6 +53,7 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
     };
     apply {
         bit<1> found = 0;
+        if (meta.rank[31:31] == 1) { meta.rank = 0x7FFFFFFF; }
         PF_EACH_BOUND_FROM_LAST(PF_TRY_BOUND)
         if (meta.again == 1) {
             decision.queue = 0;

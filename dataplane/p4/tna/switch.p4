@@ -8,6 +8,12 @@
 #ifndef PF_SWITCH_P4
 #define PF_SWITCH_P4
 
+#if defined(PF_READS_DEPTHS) && __TARGET_TOFINO__ == 1
+#define PF_DEPTHS_GO_ROUND 1
+#else
+#define PF_DEPTHS_GO_ROUND 0
+#endif
+
 struct nothing_t {
 }
 
@@ -32,6 +38,7 @@ parser PfIngressParser(packet_in packet, out headers_t headers, out metadata_t m
 #endif
     state parse_port {
         packet.advance(PORT_METADATA_SIZE);
+#if PF_DEPTHS_GO_ROUND
         transition select(intrinsic.ingress_port) {
             RECIRCULATION_PORT : parse_depth;
             default : parse_ethernet;
@@ -41,6 +48,10 @@ parser PfIngressParser(packet_in packet, out headers_t headers, out metadata_t m
         packet.extract(headers.depth);
         transition accept;
     }
+#else
+        transition parse_ethernet;
+    }
+#endif
     state parse_ethernet {
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether) {
@@ -72,25 +83,33 @@ parser PfIngressParser(packet_in packet, out headers_t headers, out metadata_t m
     // Headers with options and fragments have no transport header here.
     state parse_ipv4 {
         packet.extract(headers.ipv4);
-        transition select(headers.ipv4.words, headers.ipv4.more_fragments, headers.ipv4.fragment_offset, headers.ipv4.protocol) {
-            (5, 0, 0, PROTO_UDP) : parse_udp;
+        transition select(headers.ipv4.version, headers.ipv4.words, headers.ipv4.more_fragments, headers.ipv4.fragment_offset, headers.ipv4.protocol) {
+            (4, 5, 0, 0, PROTO_UDP) : parse_udp;
             default : accept;
         }
     }
     state parse_ipv6 {
         packet.extract(headers.ipv6);
-        transition select(headers.ipv6.next) {
-            PROTO_UDP : parse_udp;
+        transition select(headers.ipv6.version, headers.ipv6.next) {
+            (6, PROTO_UDP) : parse_udp;
             default : accept;
         }
     }
     state parse_udp {
         packet.extract(headers.udp);
 #if PF_RANK == RANK_PAYLOAD
-        // A datagram of less than 12 bytes has no room for a rank of four, whatever pads its frame.
+        // A datagram that ends before its rank has none, whatever pads its frame.
         transition select(headers.udp.length) {
             0 &&& 0xFFF8 : accept;
+#if PF_RANK_BYTES == 1
+            8 : accept;
+#elif PF_RANK_BYTES == 2
+            8 &&& 0xFFFE : accept;
+#elif PF_RANK_BYTES == 4
             8 &&& 0xFFFC : accept;
+#else
+            8 &&& 0xFFF8 : accept;
+#endif
             default : parse_rank;
         }
 #else
@@ -126,15 +145,19 @@ control PfIngress(
         decision.resubmit = 0;
         to_manager.ucast_egress_port = intrinsic.ingress_port ^ 1;
 #if PF_RANK == RANK_DSCP
-        if (headers.ipv4.isValid()) {
+        if (headers.ipv4.isValid() && headers.ipv4.version == 4 && headers.ipv4.words >= 5) {
             meta.rank = (bit<PF_RANK_BITS>)headers.ipv4.dscp;
             ranked = true;
-        } else if (headers.ipv6.isValid()) {
+        } else if (headers.ipv6.isValid() && headers.ipv6.version == 6) {
             meta.rank = (bit<PF_RANK_BITS>)headers.ipv6.dscp;
             ranked = true;
         }
 #elif PF_RANK == RANK_PAYLOAD
-        if (headers.carried.isValid()) {
+        // A datagram does not reach beyond its packet: its rank would be padding.
+        bit<16> payload = headers.ipv6.length;
+        if (headers.ipv4.isValid()) { payload = headers.ipv4.length |-| IPV4_BYTES; }
+        bit<16> beyond = headers.udp.length |-| payload;
+        if (headers.carried.isValid() && beyond == 0) {
             meta.rank = (bit<PF_RANK_BITS>)headers.carried.rank;
             ranked = true;
         }
@@ -180,6 +203,7 @@ struct egress_headers_t {
 parser PfEgressParser(packet_in packet, out egress_headers_t headers, out nothing_t meta, out egress_intrinsic_metadata_t intrinsic) {
     state start {
         packet.extract(intrinsic);
+#if PF_DEPTHS_GO_ROUND
         transition select(intrinsic.egress_port) {
             RECIRCULATION_PORT : parse_depth;
             default : accept;
@@ -189,6 +213,10 @@ parser PfEgressParser(packet_in packet, out egress_headers_t headers, out nothin
         packet.extract(headers.depth);
         transition accept;
     }
+#else
+        transition accept;
+    }
+#endif
 }
 
 control PfEgress(
@@ -199,7 +227,7 @@ control PfEgress(
     inout egress_intrinsic_metadata_for_deparser_t to_deparser,
     inout egress_intrinsic_metadata_for_output_port_t to_port
 ) {
-#if defined(PF_READS_DEPTHS) && __TARGET_TOFINO__ == 1
+#if PF_DEPTHS_GO_ROUND
     Register<bit<32>, bit<5>>(32, 0) last_depth;
     RegisterAction<bit<32>, bit<5>, bit<32>>(last_depth) keep = {
         void apply(inout bit<32> depth) {
@@ -213,7 +241,7 @@ control PfEgress(
     };
 #endif
     apply {
-#if defined(PF_READS_DEPTHS) && __TARGET_TOFINO__ == 1
+#if PF_DEPTHS_GO_ROUND
         if (headers.depth.isValid()) {
             headers.depth.units = tell.execute((bit<5>)headers.depth.queue);
         } else {
