@@ -32,10 +32,14 @@ fn id(param: &Param) -> String {
     format!("scheduler.{}", param.name)
 }
 
-/// A command has a rank of its own; that of a node inside a scheduler is called otherwise.
+/// A command has a rank and a scheduler of its own; those inside a scheduler are called otherwise.
 fn option(param: &Param) -> String {
     let name = param.name.replace('_', "-");
-    if matches!(param.kind, Kind::Component(Role::RankFunction)) { format!("{name}-function") } else { name }
+    match param.kind {
+        Kind::Component(Role::RankFunction) => format!("{name}-function"),
+        Kind::Component(Role::Scheduler) => format!("{name}-inside"),
+        _ => name,
+    }
 }
 
 impl clap::Args for SchedulerOptions {
