@@ -109,44 +109,53 @@ impl RankInterval {
     }
 }
 
+/// The methods of [`Inspect`] for what has all its answers from something inside: one list for all wrappers, so that none of them
+/// falls back to a default for a question that is added.
+macro_rules! inspect_inside {
+    ($self:ident => $inside:expr) => {
+        fn len(&$self) -> usize {
+            $inside.len()
+        }
+        fn backlog(&$self) -> ::pifolab_units::Bytes {
+            $inside.backlog()
+        }
+        fn capacity(&$self) -> $crate::Capacity {
+            $inside.capacity()
+        }
+        fn is_empty(&$self) -> bool {
+            $inside.is_empty()
+        }
+        fn queues(&$self) -> usize {
+            $inside.queues()
+        }
+        fn queue_len(&$self, queue: usize) -> usize {
+            $inside.queue_len(queue)
+        }
+        fn queue_ranks(&$self, queue: usize) -> $crate::RankInterval {
+            $inside.queue_ranks(queue)
+        }
+        fn queue_bound(&$self, queue: usize) -> Option<i64> {
+            $inside.queue_bound(queue)
+        }
+        fn path(&$self, queue: usize) -> ::alloc::vec::Vec<u32> {
+            $inside.path(queue)
+        }
+        fn queue_at(&$self, path: &[u32]) -> Option<usize> {
+            $inside.queue_at(path)
+        }
+        fn refused_at(&$self, flow: u32, size: u32, rank: ::pifolab_units::Rank) -> Option<u32> {
+            $inside.refused_at(flow, size, rank)
+        }
+        fn visit_window(&$self, visit: &mut dyn FnMut(::pifolab_units::Rank)) {
+            $inside.visit_window(visit);
+        }
+        fn visit_state(&$self, visit: &mut dyn FnMut(i64)) {
+            $inside.visit_state(visit);
+        }
+    };
+}
+pub(crate) use inspect_inside;
+
 impl<S: Inspect + ?Sized> Inspect for Box<S> {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-    fn backlog(&self) -> Bytes {
-        (**self).backlog()
-    }
-    fn capacity(&self) -> Capacity {
-        (**self).capacity()
-    }
-    fn is_empty(&self) -> bool {
-        (**self).is_empty()
-    }
-    fn queues(&self) -> usize {
-        (**self).queues()
-    }
-    fn queue_len(&self, queue: usize) -> usize {
-        (**self).queue_len(queue)
-    }
-    fn queue_ranks(&self, queue: usize) -> RankInterval {
-        (**self).queue_ranks(queue)
-    }
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        (**self).queue_bound(queue)
-    }
-    fn path(&self, queue: usize) -> Vec<u32> {
-        (**self).path(queue)
-    }
-    fn queue_at(&self, path: &[u32]) -> Option<usize> {
-        (**self).queue_at(path)
-    }
-    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
-        (**self).refused_at(flow, size, rank)
-    }
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        (**self).visit_window(visit);
-    }
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        (**self).visit_state(visit);
-    }
+    inspect_inside!(self => (**self));
 }

@@ -1,8 +1,8 @@
 //! Joins any rank function to any scheduler: N + M files instead of N x M.
 
-use crate::{Capacity, Dequeued, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, RankInterval, Scheduler};
-use alloc::vec::Vec;
-use pifolab_units::{Bytes, Rank, Time};
+use crate::inspect::inspect_inside;
+use crate::{Dequeued, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, Scheduler};
+use pifolab_units::{Rank, Time};
 
 /// Decides the rank of each packet at one output port.
 ///
@@ -200,43 +200,5 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
 }
 
 impl<R, S: Inspect> Inspect for Ranked<R, S> {
-    fn len(&self) -> usize {
-        self.scheduler.len()
-    }
-    fn backlog(&self) -> Bytes {
-        self.scheduler.backlog()
-    }
-    fn capacity(&self) -> Capacity {
-        self.scheduler.capacity()
-    }
-    fn is_empty(&self) -> bool {
-        self.scheduler.is_empty()
-    }
-    fn queues(&self) -> usize {
-        self.scheduler.queues()
-    }
-    fn queue_len(&self, queue: usize) -> usize {
-        self.scheduler.queue_len(queue)
-    }
-    fn queue_ranks(&self, queue: usize) -> RankInterval {
-        self.scheduler.queue_ranks(queue)
-    }
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.scheduler.queue_bound(queue)
-    }
-    fn path(&self, queue: usize) -> Vec<u32> {
-        self.scheduler.path(queue)
-    }
-    fn queue_at(&self, path: &[u32]) -> Option<usize> {
-        self.scheduler.queue_at(path)
-    }
-    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
-        self.scheduler.refused_at(flow, size, rank)
-    }
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.scheduler.visit_window(visit);
-    }
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.scheduler.visit_state(visit);
-    }
+    inspect_inside!(self => self.scheduler);
 }

@@ -2,11 +2,11 @@
 
 pub(crate) mod codel;
 
+use crate::inspect::inspect_inside;
 use crate::params::ParamError;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Facts, Hints, Inspect, Packet, RankInterval, Scheduler};
-use alloc::vec::Vec;
+use crate::{Dequeued, DropReason, Enqueued, Facts, Hints, Inspect, Packet, Scheduler};
 use codel::{Codel, CodelTarget};
-use pifolab_units::{Bytes, Rank, Ratio, Span, Time};
+use pifolab_units::{Rank, Ratio, Span, Time};
 
 /// Decides which packets to drop, on arrival and when they leave. It sees no packet's rank and no queue: what a policy
 /// of a whole buffer may know.
@@ -114,57 +114,7 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
 }
 
 impl<P, S: Inspect> Inspect for Managed<P, S> {
-    fn len(&self) -> usize {
-        self.scheduler.len()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.scheduler.backlog()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.scheduler.capacity()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.scheduler.is_empty()
-    }
-
-    fn queues(&self) -> usize {
-        self.scheduler.queues()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.scheduler.queue_len(queue)
-    }
-
-    fn queue_ranks(&self, queue: usize) -> RankInterval {
-        self.scheduler.queue_ranks(queue)
-    }
-
-    fn queue_bound(&self, queue: usize) -> Option<i64> {
-        self.scheduler.queue_bound(queue)
-    }
-
-    fn path(&self, queue: usize) -> Vec<u32> {
-        self.scheduler.path(queue)
-    }
-
-    fn queue_at(&self, path: &[u32]) -> Option<usize> {
-        self.scheduler.queue_at(path)
-    }
-
-    fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
-        self.scheduler.refused_at(flow, size, rank)
-    }
-
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.scheduler.visit_window(visit);
-    }
-
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.scheduler.visit_state(visit);
-    }
+    inspect_inside!(self => self.scheduler);
 }
 
 /// Controlled delay (RFC 8289): gives up packets at dequeue, ever faster, while the sojourn time stays above a target.
@@ -404,6 +354,7 @@ impl QueuePolicy for PiePolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Capacity;
     use crate::schedulers::{Fifo, FifoParams};
 
     const PACKET: u32 = 1_000;
