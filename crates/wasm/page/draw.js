@@ -120,12 +120,7 @@ const Draw = {
     const fates = {
       waiting: () => `waits in queue ${why.fate.queue}`,
       sent: () => `entered queue ${why.fate.queue} and was sent`,
-      lost: () => ({
-        "admission": "was dropped: its rank failed the admission test",
-        "full": "was dropped: there was no room",
-        "pushed-out": "was admitted, and later pushed out by a packet of lower rank",
-        "rank-out-of-range": "was dropped: its rank lies outside of the ranks that the scheduler was made for",
-      })[why.fate.reason],
+      lost: () => why.fate.text,
     };
     const lines = [`Packet ${why.packet}, rank ${why.rank}, flow ${why.flow}, ${count(why.bytes)} B, in ${lane.chosen.label}: it ${fates[why.fate.state]()}.`];
     const window = (seen) => `${seen.lower} of ${seen.ranks} ranks in the window are lower and ${seen.equal} equal: quantile ${(seen.lower / seen.ranks).toFixed(3)}`;
@@ -136,7 +131,7 @@ const Draw = {
       return `queue ${number} held ${count(queue.packets)}${bounds ? ` and took ${bounds}` : ""}`;
     });
     lines.push(`At that moment ${queues.slice(0, 16).join("; ")}${queues.length > 16 ? "; and so on" : ""}.`);
-    const waited = "queue" in why.fate;
+    const waited = Number.isInteger(why.fate.queue);
     if (waited) lines.push(why.overtaken_by.count ? `Overtaken by ${count(why.overtaken_by.count)}: ${list(why.overtaken_by)}.` : "No later packet overtook it.");
     if (why.overtook.count) lines.push(`When it left, ${count(why.overtook.count)} that had come before it still waited: ${list(why.overtook)}.`);
     if (why.lower_ranks_waited.count) lines.push(`It left while ${count(why.lower_ranks_waited.count)} of lower rank waited, an inversion: ${list(why.lower_ranks_waited)}.`);

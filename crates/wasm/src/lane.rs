@@ -61,7 +61,7 @@ pub enum State {
     Waiting,
     /// It was sent.
     Sent,
-    /// It was refused or pushed out.
+    /// It was refused, pushed out, or dropped when it should have left.
     Lost(DropReason),
 }
 
@@ -72,17 +72,10 @@ pub struct Fate {
     pub came: u32,
     /// When it left, or was lost; the largest number as long as it waits.
     pub went: u32,
-    /// The queue that it was put into.
-    pub queue: u32,
+    /// The queue that it was put into; `None` if it was refused.
+    pub queue: Option<u32>,
     /// What became of it.
     pub state: State,
-}
-
-impl Fate {
-    /// Whether it ever was in a queue.
-    pub const fn queued(&self) -> bool {
-        !matches!(self.state, State::Lost(reason) if !matches!(reason, DropReason::PushedOut))
-    }
 }
 
 /// What happened last.
@@ -166,16 +159,16 @@ impl Lane {
         let view = PacketView::from(&packet);
         let came = self.tick();
         self.ranks.push(view.rank);
-        let mut fate = Fate { came, went: u32::MAX, queue: 0, state: State::Waiting };
+        let mut fate = Fate { came, went: u32::MAX, queue: None, state: State::Waiting };
         let answer = match self.scheduler.enqueue_eligible(packet, packets[index].eligible, now) {
             Enqueued::Admitted { queue, .. } => {
-                (fate.queue, fate.state) = (queue, State::Waiting);
+                fate.queue = Some(queue);
                 self.fates.push(fate);
                 self.inversions.on_admit(PORT, view, queue, &self.scheduler, now);
                 Answer::Admitted { queue, evicted: Vec::new() }
             }
             Enqueued::Evicted { queue, victims, .. } => {
-                fate.queue = queue;
+                fate.queue = Some(queue);
                 self.fates.push(fate);
                 // The counters hear of the arrival first, as they do in a simulation.
                 self.inversions.on_admit(PORT, view, queue, &self.scheduler, now);

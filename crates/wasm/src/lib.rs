@@ -1,12 +1,13 @@
 //! The library behind the playground: schedulers side by side on the same packets, step by step, in a browser.
 //!
 //! The page asks in JSON and is answered in JSON ([`request`] lists the requests); schedulers, parameters, distributions,
-//! readers of traces and counters are those of the library. There are three functions at the border to JavaScript, and a
+//! readers of traces and counters are those of the library. There are four functions at the border to JavaScript, and a
 //! panic there is a trap: the page says so and starts anew.
 //!
 //! - `pifolab_room(bytes)`: where the page writes a request, or a file;
 //! - `pifolab_file()`: what was written is a file that the next request speaks of;
-//! - `pifolab_ask()`: what was written is a request; returns where the answer lies, and `pifolab_answer_bytes()` its length.
+//! - `pifolab_ask()`: what was written is a request; returns where the answer lies;
+//! - `pifolab_answer_bytes()`: the length of the answer.
 
 pub mod lane;
 pub mod request;

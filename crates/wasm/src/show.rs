@@ -36,8 +36,10 @@ pub(crate) fn fate(fate: &Fate) -> Value {
     match fate.state {
         State::Waiting => json!({"state": "waiting", "queue": fate.queue}),
         State::Sent => json!({"state": "sent", "queue": fate.queue}),
-        State::Lost(DropReason::PushedOut) => json!({"state": "lost", "reason": "pushed-out", "queue": fate.queue}),
-        State::Lost(reason) => json!({"state": "lost", "reason": reason.as_str()}),
+        State::Lost(reason) => {
+            let text = lost(reason, fate.queue);
+            json!({"state": "lost", "reason": reason.as_str(), "queue": fate.queue, "text": text})
+        }
     }
 }
 
@@ -125,20 +127,36 @@ fn said(last: &Last, rank_of: &dyn Fn(usize) -> Rank) -> String {
                     let evicted: Vec<String> = evicted.iter().map(|victim| name(*victim)).collect();
                     format!("{packet} enters queue {queue} and pushes out {}", evicted.join(", "))
                 }
-                Answer::Dropped(reason) => format!("{packet} is dropped: {}", meaning(*reason)),
+                Answer::Dropped(reason) => format!("{packet} is dropped: {}", meaning(*reason, false)),
                 _ => packet,
             }
         }
         Last::Asked(Answer::Sent(Some(index))) => format!("{} is sent", name(*index)),
-        Last::Asked(Answer::GivenUp(index, reason)) => format!("{} is given up: {}", name(*index), meaning(*reason)),
+        Last::Asked(Answer::GivenUp(index, reason)) => {
+            format!("{} is dropped when it should leave: {}", name(*index), meaning(*reason, true))
+        }
         Last::Asked(Answer::NotBefore(time)) => format!("packets wait, none may leave before {time}"),
         Last::Asked(_) => "nothing waits".to_owned(),
     }
 }
 
-const fn meaning(reason: DropReason) -> &'static str {
+/// How a packet was lost, as the end of a sentence about it.
+fn lost(reason: DropReason, queue: Option<u32>) -> String {
+    match (reason, queue) {
+        (DropReason::PushedOut, Some(queue)) => {
+            format!("entered queue {queue}, and was pushed out later by a packet of lower rank")
+        }
+        (_, Some(queue)) => {
+            format!("entered queue {queue}, and was dropped when it should have left: {}", meaning(reason, true))
+        }
+        (_, None) => format!("was dropped: {}", meaning(reason, false)),
+    }
+}
+
+const fn meaning(reason: DropReason, waited: bool) -> &'static str {
     match reason {
-        DropReason::Admission => "its rank fails the admission test",
+        DropReason::Admission if waited => "queue management discards it",
+        DropReason::Admission => "the admission test refuses it",
         DropReason::Full => "there is no room",
         DropReason::PushedOut => "a packet of lower rank pushes it out",
         DropReason::RankOutOfRange => "its rank is outside of the ranks that the scheduler was made for",
@@ -149,7 +167,8 @@ const fn meaning(reason: DropReason) -> &'static str {
 pub(crate) fn queues(lane: &mut Lane) -> Value {
     let mut held: Vec<Vec<usize>> = vec![Vec::new(); lane.scheduler.queues()];
     for (index, fate) in lane.waiting() {
-        held[fate.queue as usize].push(index);
+        let queue = fate.queue.expect("a packet that waits is in a queue");
+        held[queue as usize].push(index);
     }
     let ranks = |lane: &Lane, index: usize| lane.ranks[index];
     if !lane.in_order {

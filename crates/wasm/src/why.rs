@@ -57,12 +57,12 @@ pub fn why(session: &Session, lane: usize, index: usize) -> Result<Value, String
 
 /// Whether `other`, which came later, was sent while `packet` waited.
 fn passed(other: &Fate, packet: &Fate) -> bool {
-    other.state == State::Sent && other.went < packet.went && packet.queued()
+    other.state == State::Sent && other.went < packet.went && packet.queue.is_some()
 }
 
 /// Whether `other` waited when `packet` was sent.
 fn present(other: &Fate, packet: &Fate) -> bool {
-    other.queued() && other.came < packet.went && other.went > packet.went
+    other.queue.is_some() && other.came < packet.went && other.went > packet.went
 }
 
 /// The window as the packet meets it.

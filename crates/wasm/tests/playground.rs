@@ -160,7 +160,11 @@ fn why_tells_what_the_scheduler_saw_and_who_overtook() {
     assert_eq!(fourth["after"]["seen"], json!({"ranks": 4, "lower": 1, "equal": 1}));
     // In a PIFO of four packets, rank 5 is pushed out when the fifth packet comes, and rank 4 when the sixth does.
     let third = why(&mut playground, 1, 2);
-    assert_eq!(third["fate"], json!({"state": "lost", "reason": "pushed-out", "queue": 0}));
+    assert_eq!(
+        third["fate"],
+        json!({"state": "lost", "reason": "pushed-out", "queue": 0,
+        "text": "entered queue 0, and was pushed out later by a packet of lower rank"})
+    );
     assert_eq!(ranks(&third["before"]["queues"][0]["first"]), [1, 4]);
     let fifth = why(&mut playground, 1, 4);
     assert_eq!(fifth["fate"]["state"], "sent");
@@ -171,6 +175,32 @@ fn why_tells_what_the_scheduler_saw_and_who_overtook() {
     assert_eq!(fourth["lower_ranks_waited"]["count"], 0);
     let unknown = ask_with(&mut playground, &json!({"do": "why", "lane": 0, "packet": 9}), Vec::new());
     assert_eq!(unknown, Err("packet 9: it was not offered yet".to_owned()));
+}
+
+#[test]
+fn a_packet_that_is_dropped_when_it_should_leave_was_in_a_queue() {
+    // All at once, and a link that takes 300 ms for them: more than CoDel's 5 ms for longer than its 100 ms.
+    let burst: String = (0..100).map(|at| format!("{at},1500,1,a\n")).collect();
+    let csv = format!("time_us,size_bytes,rank,flow\n{burst}300000,1500,1,a\n");
+    let open = json!({"do": "open", "trace": {"kind": "file", "name": "burst.csv", "load": "1"},
+                      "lanes": [{"scheduler": "fq-codel", "params": ""}]});
+    let mut playground = Playground::default();
+    ask_with(&mut playground, &open, csv.into_bytes()).unwrap();
+    while ask(&mut playground, &json!({"do": "forward", "steps": 10}))["more"] == true {}
+    let whys: Vec<Value> =
+        (0..101).map(|at| ask(&mut playground, &json!({"do": "why", "lane": 0, "packet": at}))).collect();
+    let lost: Vec<&Value> = whys.iter().filter(|why| why["fate"]["state"] == "lost").collect();
+    assert!(!lost.is_empty(), "CoDel dropped nothing");
+    for why in lost {
+        assert!(why["fate"]["queue"].is_u64(), "{why}");
+        assert_eq!(
+            why["fate"]["text"],
+            format!(
+                "entered queue {}, and was dropped when it should have left: queue management discards it",
+                why["fate"]["queue"]
+            )
+        );
+    }
 }
 
 #[test]
