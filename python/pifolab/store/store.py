@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError, PifolabError
-from pifolab.store.claims import Claim
 from pifolab.store.files import bytes_of, checked_bytes, remove, sync_folder, table_of, write_synced, write_whole
+from pifolab.store.lock import RunLock
 from pifolab.store.sealed import DamagedError, RunRecord, read_record, seal, unseal
 from pifolab.text import read_bytes
 
@@ -176,10 +176,10 @@ class Store:
         if name in self.strays(key):
             remove(self.run_folder(key) / name)
 
-    def claim(self, key: str) -> Claim | None:
+    def claim(self, key: str) -> RunLock | None:
         """Say that this process is busy with the run `key`; None if another one is."""
         try:
-            return Claim.take(self._folder("claims") / key)
+            return RunLock.take(self._folder("claims") / key)
         except OSError as error:
             raise self._fault(error) from None
 
@@ -542,7 +542,7 @@ class Store:
         folder.mkdir(exist_ok=True)
         return folder
 
-    def _wait_for_claim(self, key: str) -> Claim:
+    def _wait_for_claim(self, key: str) -> RunLock:
         while (claim := self.claim(key)) is None:
             time.sleep(0.01)
         return claim

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
-from pifolab.store import Claim, Store, StoreError, StoreFullError
+from pifolab.store import RunLock, Store, StoreError, StoreFullError
 from pifolab.sweep.plan import Plan, PlannedRun, Together, make_plan
 from pifolab.sweep.pool import Engine, Pool
 from pifolab.sweep.results import Failure, SweepResult
@@ -208,7 +208,7 @@ class _Loop:
         self._waiting: deque[PlannedRun] = deque()
         #: Runs that another sweep is busy with.
         self._elsewhere: deque[PlannedRun] = deque()
-        self._claims: dict[str, Claim] = {}
+        self._claims: dict[str, RunLock] = {}
         self._failures: dict[str, Failure] = {}
         self._elapsed: list[float] = []
         self._done = 0

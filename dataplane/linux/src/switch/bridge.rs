@@ -1,9 +1,9 @@
 //! The loop of the switch: frames from one interface to the other and back.
 
 use super::arena::{Arena, Slot};
-use super::claim::Claim;
 use super::counters::{Counters, InterfaceCounters, RelayCounters};
 use super::frame::complete_checksum;
+use super::interface_lock::InterfaceLock;
 use super::port::{Frame, Port, PortConfig};
 use super::socket::PacketSocket;
 use pifolab_sched::Scheduler;
@@ -133,7 +133,7 @@ pub struct Bridge<S> {
     output: PacketSocket,
     clock: Clock,
     /// The right to both interfaces.
-    _claims: Vec<Claim>,
+    _locks: Vec<InterfaceLock>,
     /// What is done to the port at each turn of the loop.
     on_turn: Option<OnTurn<S>>,
 }
@@ -152,7 +152,7 @@ impl<S: Scheduler> Bridge<S> {
             input,
             output,
             clock: Clock::new(),
-            _claims: Vec::new(),
+            _locks: Vec::new(),
             on_turn: None,
         }
     }
@@ -163,9 +163,9 @@ impl<S: Scheduler> Bridge<S> {
         self
     }
 
-    /// The same, which holds `claims` as long as it lives.
-    pub(super) fn holding(mut self, claims: Vec<Claim>) -> Self {
-        self._claims = claims;
+    /// The same, which holds `locks` as long as it lives.
+    pub(super) fn holding(mut self, locks: Vec<InterfaceLock>) -> Self {
+        self._locks = locks;
         self
     }
 

@@ -12,11 +12,11 @@ pub mod bridge;
 pub mod change;
 pub mod choice;
 pub mod chosen;
-mod claim;
 pub mod conformance;
 pub mod counters;
 pub mod flows;
 pub mod frame;
+mod interface_lock;
 pub mod parameters;
 pub mod port;
 pub mod rank;
@@ -33,7 +33,7 @@ use bridge::{Bridge, OnTurn, Snapshot, prefer_this_thread};
 use change::Followed;
 use choice::{SchedulerOptions, build_scheduler, join_rank};
 use chosen::Chosen;
-use claim::Claim;
+use interface_lock::InterfaceLock;
 use parameters::ParameterFile;
 use pifolab_units::{Bytes, Rate, Span};
 use port::PortConfig;
@@ -188,7 +188,7 @@ pub fn open(config: &SwitchConfig) -> Result<Switch> {
     if config.input == config.output {
         return Err(Error::Usage(format!("--in {0} --out {0}: expected two interfaces", config.input)));
     }
-    let claims = Claim::take(&[&config.input, &config.output])?;
+    let locks = InterfaceLock::take(&[&config.input, &config.output])?;
     let open = |interface: &str| {
         PacketSocket::open(interface).map_err(|error| match error.kind() {
             std::io::ErrorKind::PermissionDenied => Error::Unsupported(error.to_string()),
@@ -200,7 +200,7 @@ pub fn open(config: &SwitchConfig) -> Result<Switch> {
         Box::new(move |port, now| followed.apply(port, now))
     };
     let bridge = Bridge::new(scheduler, open(&config.input)?, open(&config.output)?, port);
-    Ok(bridge.holding(claims).with_turns(config.parameter_file.as_ref().map(follow)))
+    Ok(bridge.holding(locks).with_turns(config.parameter_file.as_ref().map(follow)))
 }
 
 /// Set by a signal: everything that runs ends in good order.

@@ -92,7 +92,8 @@ impl Program for Rifo {
             capacity_shift: shift,
             spare: 0,
         };
-        let products = |excess: u32| std::array::from_fn(|pair| 1 << ((pair as u32 >> 4) + (pair as u32 & 15) + excess));
+        let products =
+            |excess: u32| std::array::from_fn(|pair| 1 << ((pair as u32 >> 4) + (pair as u32 & 15) + excess));
         let products = Products { left: products(exponent - sheltered_exponent), right: products(0) };
         let memory = Memory::with_registers(3, "Min, Max, counter")
             .section(PARAMETERS, &parameters)

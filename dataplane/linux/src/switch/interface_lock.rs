@@ -9,12 +9,12 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 /// The right to let frames of an interface through a switch.
 #[derive(Debug)]
-pub struct Claim {
+pub struct InterfaceLock {
     _name: UnixListener,
 }
 
-impl Claim {
-    /// Claims `interfaces`, in the calling thread's namespace. An interface that is not there is passed over: who opens it says
+impl InterfaceLock {
+    /// Locks `interfaces`, in the calling thread's namespace. An interface that is not there is passed over: who opens it says
     /// so.
     ///
     /// # Errors
@@ -29,7 +29,7 @@ impl Claim {
     }
 
     fn one(index: u32, name: &str) -> Result<Self> {
-        let tried = || format!("{name}: claiming it for the switch");
+        let tried = || format!("{name}: locking it for the switch");
         let address = SocketAddr::from_abstract_name(format!("pifolab-switch-{index}"));
         let address = address.map_err(|error| Error::failed(tried(), error))?;
         match UnixListener::bind_addr(&address) {
@@ -66,12 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interface_is_claimed_once_and_free_again_afterwards() {
-        let held = Claim::take(&["lo", "nowhere0", "lo"]).expect("nobody else has it");
+    fn an_interface_is_locked_once_and_free_again_afterwards() {
+        let held = InterfaceLock::take(&["lo", "nowhere0", "lo"]).expect("nobody else has it");
         assert_eq!(held.len(), 1);
-        let said = Claim::take(&["lo"]).expect_err("it is held").to_string();
+        let said = InterfaceLock::take(&["lo"]).expect_err("it is held").to_string();
         assert!(said.contains(&format!("lo: another switch has this interface (process {})", std::process::id())));
         drop(held);
-        Claim::take(&["lo"]).expect("it is free");
+        InterfaceLock::take(&["lo"]).expect("it is free");
     }
 }

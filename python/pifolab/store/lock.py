@@ -1,7 +1,7 @@
-"""Claims: who is busy with a run, so that two sweeps on one store do not do the same work twice.
+"""The lock on a run: who computes it, so that two sweeps on one store do not do the same work twice.
 
-A claim is a file that is locked, and the kernel gives up the locks of a process that dies: there is no stale claim to
-find out about. Claims save work only; that a run is written whole or not at all is the store's concern.
+The lock is the kernel's, on a file: the kernel releases the locks of a process that dies, so no lock is ever stale.
+Locks save work only; that a run is written whole or not at all is the store's concern.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import fcntl
 import os
 from pathlib import Path
 
-__all__ = ["Claim"]
+__all__ = ["RunLock"]
 
 
-class Claim:
-    """A run that this process is busy with. Release it, or leave the `with` block."""
+class RunLock:
+    """The lock on a run that this process computes. Release it, or leave the `with` block."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
         self._descriptor: int | None = descriptor
 
     @classmethod
-    def take(cls, path: Path) -> Claim | None:
-        """Claim `path`, whose folder exists; None if somebody else has it."""
+    def take(cls, path: Path) -> RunLock | None:
+        """Lock `path`, whose folder exists; None if another process holds it."""
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             try:
@@ -48,7 +48,7 @@ class Claim:
         os.close(self._descriptor)
         self._descriptor = None
 
-    def __enter__(self) -> Claim:
+    def __enter__(self) -> RunLock:
         return self
 
     def __exit__(self, *_: object) -> None:
