@@ -13,7 +13,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/
 .DEFAULT_GOAL := build
 .PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
-.PHONY: site playground release-check c-library c-header bench-c
+.PHONY: site playground wheel wheel-test release-check c-library c-header bench-c
 
 # What editors see of the scheduler classes, written from the tables in the compiled module.
 STUBS := python/pifolab/_classes.pyi
@@ -139,6 +139,19 @@ $(PLAYGROUND)/index.html: $(RUST_SOURCES) $(wildcard crates/wasm/page/* conforma
 		{ echo "the playground needs WebAssembly: rustup target add $(WASM_TARGET)"; exit 1; }
 	cargo build --locked --quiet --profile playground --target $(WASM_TARGET) --package pifolab-wasm
 	$(PYTHON) scripts/site/playground.py target/$(WASM_TARGET)/playground/pifolab_wasm.wasm $(PLAYGROUND)
+
+## The wheel and the source archive of the Python package in out/dist, with experiments, vectors and the playground
+wheel: $(STUBS) playground
+	rm -rf $(OUT)/dist python/pifolab/data/conformance
+	mkdir -p python/pifolab/data/conformance
+	cp conformance/*.json python/pifolab/data/conformance/
+	$(BIN)/maturin sdist --quiet --out $(OUT)/dist
+	$(BIN)/maturin build --quiet --release --locked --out $(OUT)/dist
+	@ls $(OUT)/dist
+
+## The wheel in an empty environment on a machine without Rust
+wheel-test: wheel
+	$(BIN)/python scripts/test_wheel.py $(OUT)/dist
 
 ## API documentation of the Rust crates in target/doc
 docs:
