@@ -13,7 +13,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/
 .DEFAULT_GOAL := build
 .PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
-.PHONY: site playground wheel wheel-test release-check c-library c-header bench-c
+.PHONY: site playground wheel wheel-test sdist-test release-check c-library c-header bench-c
 
 # What editors see of the scheduler classes, written from the tables in the compiled module.
 STUBS := python/pifolab/_classes.pyi
@@ -145,13 +145,17 @@ wheel: $(STUBS) playground
 	rm -rf $(OUT)/dist python/pifolab/data/conformance
 	mkdir -p python/pifolab/data/conformance
 	cp conformance/*.json python/pifolab/data/conformance/
-	$(BIN)/maturin sdist --quiet --out $(OUT)/dist
+	$(BIN)/maturin sdist --out $(OUT)/dist
 	$(BIN)/maturin build --quiet --release --locked --out $(OUT)/dist
 	@ls $(OUT)/dist
 
-## The wheel in an empty environment on a machine without Rust
+## The wheel as on a machine without Rust: in an empty environment that alone is on PATH
 wheel-test: wheel
-	$(BIN)/python scripts/test_wheel.py $(OUT)/dist
+	$(BIN)/python scripts/test_wheel.py wheel $(OUT)/dist
+
+## The source archive, built in an empty folder, and what it makes tried as the wheel is (minutes)
+sdist-test: wheel
+	$(BIN)/python scripts/test_wheel.py sources $(OUT)/dist
 
 ## API documentation of the Rust crates in target/doc
 docs:

@@ -46,7 +46,8 @@ def vectors() -> list[Path]:
     InputError
         There are none.
     """
-    for folder in (_PACKAGE / "data" / "conformance", _PACKAGE.parents[1] / "conformance"):
+    # In a source tree `make wheel` leaves a copy, which may be older than the tree.
+    for folder in (_PACKAGE.parents[1] / "conformance", _PACKAGE / "data" / "conformance"):
         if found := sorted(folder.glob("*.json")):
             return found
     raise InputError("this pifolab was built without conformance vectors: give files")

@@ -41,6 +41,17 @@ def test_conformance_without_files_replays_the_vectors_of_the_package(capsys):
     assert f"{len(vectors)} vectors" in capsys.readouterr().out
 
 
+def test_the_vectors_of_a_source_tree_go_before_a_copy_in_the_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(packaged, "_PACKAGE", tmp_path / "python" / "pifolab")
+    copy, tree = packaged._PACKAGE / "data" / "conformance", tmp_path / "conformance"
+    for folder in (copy, tree):
+        folder.mkdir(parents=True)
+        (folder / "fifo.json").write_text("{}")
+    assert packaged.vectors() == [tree / "fifo.json"]
+    (tree / "fifo.json").unlink()
+    assert packaged.vectors() == [copy / "fifo.json"]
+
+
 def test_the_playground_is_printed_or_copied_or_missing_in_words(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(packaged, "_PACKAGE", tmp_path)
     assert main(["playground", "--print"]) == 2

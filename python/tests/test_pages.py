@@ -21,6 +21,10 @@ NEVER = {
     "make build": "make test begins with it",
     "make test": "it is what runs this test",
     "make check": "it compiles the whole workspace again, and is run beside make test",
+    "make wheel": "make wheel-test begins with it",
+    "make wheel-test": ".ci/run does",
+    "make sdist-test": "it compiles the whole library again",
+    "python3 -m pip install out/dist/pifolab-*.whl": "it installs what make wheel left",
     "scripts/install_dataplane_deps.sh": "it installs packages of the system",
     **{
         f"pifolab dataplane {command}": f"it takes over the interface eth1, {reason}"
