@@ -231,6 +231,14 @@ mod x86 {
         unsafe { _xgetbv(0) }
     }
 
+    /// What the processor says in the first part of a leaf.
+    #[cfg(not(miri))]
+    #[allow(unused_unsafe, reason = "the function is safe in later versions of Rust than the oldest that is supported")]
+    fn cpuid(leaf: u32) -> CpuidResult {
+        // SAFETY: every x86-64 processor has the instruction.
+        unsafe { __cpuid_count(leaf, 0) }
+    }
+
     #[cfg(not(miri))]
     pub(super) fn ask() -> Lanes {
         const OSXSAVE: u32 = 1 << 27; // leaf 1, ecx
@@ -239,10 +247,10 @@ mod x86 {
         const AVX512F: u32 = 1 << 16; // leaf 7, ebx
         const YMM: u64 = 0b110; // XCR0: xmm and ymm state
         const ZMM: u64 = 0b1110_0110; // and mask, upper and high zmm state
-        if __cpuid(0).eax < 7 {
+        if cpuid(0).eax < 7 {
             return Lanes::Scalar;
         }
-        let (basic, extended) = (__cpuid(1).ecx, __cpuid_count(7, 0).ebx);
+        let (basic, extended) = (cpuid(1).ecx, cpuid(7).ebx);
         if basic & (OSXSAVE | POPCNT) != OSXSAVE | POPCNT {
             return Lanes::Scalar;
         }
