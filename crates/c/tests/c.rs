@@ -81,3 +81,57 @@ fn the_example_moves_every_packet() {
         }
     }
 }
+
+#[test]
+fn the_example_has_no_error_under_valgrind() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("skipped: there is no valgrind");
+        return;
+    }
+    let Some(program) = compiled("examples/node.c", "node-valgrind", &["-O1"]) else { return };
+    for scheduler in ["sp-pifo", "packs", "aifo", "pifo"] {
+        let mut command = Command::new("valgrind");
+        command.args(["--quiet", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=all"]);
+        command.args(["--errors-for-leak-kinds=definite,indirect,possible"]);
+        let output = command.arg(&program).args([scheduler, "", "20000"]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{scheduler}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains("20000 packets in"), "{text}");
+    }
+}
+
+/// A program asks for the interface that it was compiled for (`libpifolab_sched.so.0.1`), not for any library of the name.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_asks_for_the_shared_library_by_its_soname() {
+    let shared = library().with_extension("so");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("soname");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir(&folder).unwrap();
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = folder.join("node");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(&compiler);
+    command.arg("-I").arg(crate_dir.join("include")).arg(crate_dir.join("examples/node.c")).arg(&shared);
+    let Ok(output) = command.arg("-o").arg(&program).output() else {
+        assert!(std::env::var_os("CI").is_none(), "there is no C compiler {compiler}");
+        println!("skipped: there is no C compiler {compiler}");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let run = || {
+        let mut command = Command::new(&program);
+        command.args(["sp-pifo", "", "20000"]).env("LD_LIBRARY_PATH", &folder).output().unwrap()
+    };
+    let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
+    let interface = if major == "0" { format!("0.{minor}") } else { major.to_owned() };
+    // A library of another interface does not do, whatever else lies there.
+    std::os::unix::fs::symlink(&shared, folder.join("libpifolab_sched.so")).unwrap();
+    std::os::unix::fs::symlink(&shared, folder.join("libpifolab_sched.so.999")).unwrap();
+    let missing = run();
+    assert!(!missing.status.success(), "{}", String::from_utf8_lossy(&missing.stdout));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains(&format!("libpifolab_sched.so.{interface}")));
+    std::os::unix::fs::symlink(&shared, folder.join(format!("libpifolab_sched.so.{interface}"))).unwrap();
+    assert!(run().status.success());
+}
