@@ -13,7 +13,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/
 .DEFAULT_GOAL := build
 .PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
-.PHONY: site playground wheel wheel-test sdist-test release-check c-library c-header bench-c
+.PHONY: site playground wheel wheel-test sdist-test dist dist-test release-check c-library c-header bench-c
 
 # What editors see of the scheduler classes, written from the tables in the compiled module.
 STUBS := python/pifolab/_classes.pyi
@@ -54,6 +54,27 @@ test-slow: build
 	cargo test --locked --release --package pifolab-sim --test netbench --test network -- --include-ignored
 	$(BIN)/python -m pytest -m slow
 	$(MAKE) miri sanitize
+
+## The scheduler library and what it needs where a pointer has 32 bits: as WebAssembly in Node, and as a program of a 32-bit x86
+PORTABLE := --package pifolab-units --package pifolab-params --package pifolab-simd --package pifolab-sched
+has_target = test -d "$$(rustc --print target-libdir --target $(1))"
+.PHONY: test-wasm test-i686 msrv
+test-wasm:
+	@$(call has_target,wasm32-wasip1) && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2> /dev/null || \
+		{ echo "make test-wasm tests nothing: it needs Node 20 or later and rustup target add wasm32-wasip1"; exit 1; }
+	CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $(CURDIR)/scripts/wasi.mjs" \
+		cargo test --locked --quiet --target wasm32-wasip1 $(PORTABLE) --lib --tests
+test-i686:
+	@$(call has_target,i686-unknown-linux-gnu) && echo "int main(void) { return 0; }" | $(CC) -m32 -x c -o /dev/null - 2> /dev/null || \
+		{ echo "make test-i686 tests nothing: it needs gcc-multilib and rustup target add i686-unknown-linux-gnu"; exit 1; }
+	cargo test --locked --quiet --target i686-unknown-linux-gnu $(PORTABLE) --lib --tests
+
+## That everything compiles with the oldest Rust that Cargo.toml states
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	@rustup run $(MSRV) cargo --version > /dev/null 2>&1 || \
+		{ echo "make msrv checks nothing: it needs rustup toolchain install $(MSRV) --profile minimal"; exit 1; }
+	rustup run $(MSRV) cargo check --locked --quiet --workspace --target-dir target/msrv
 
 ## All unit tests of the scheduler library and of its vector code (that of every x86-64, then AVX2; Miri does not know the
 ## instructions of AVX-512) under Miri, which sees every undefined behaviour. Needs nightly Rust with its component miri
@@ -100,16 +121,25 @@ check: build
 	$(BIN)/ruff check python scripts
 	$(BIN)/mypy
 	$(BIN)/python -m pytest python/tests/test_imports.py python/tests/test_import_circles.py
+	$(BIN)/python scripts/licences.py --check
 	$(MAKE) docs release-check
 	scripts/test_dataplane.sh check
 
-## What crates.io would get: the crates are packed and each package compiles alone; and the scheduler library for a microcontroller
+## What crates.io would get: the crates are packed and each package compiles alone, with the oldest Rust, too, and for a
+## microcontroller; and their users' code still compiles after an update from the last release
 EMBEDDED := thumbv7em-none-eabi
+SEMVER_BASELINE ?= $(shell git describe --tags --abbrev=0 --match 'v[0-9]*' 2> /dev/null)
 release-check:
 	cargo publish --workspace --dry-run --allow-dirty --quiet
-	@if test -d "$$(rustc --print target-libdir --target $(EMBEDDED))"; then \
+	@if $(call has_target,$(EMBEDDED)); then \
 		cargo build --locked --quiet --target $(EMBEDDED) --package pifolab-sched; \
 	else echo "not built for $(EMBEDDED): rustup target add $(EMBEDDED)"; fi
+	@if rustup run $(MSRV) cargo --version > /dev/null 2>&1; then $(MAKE) --no-print-directory msrv; \
+	else echo "not compiled with Rust $(MSRV): rustup toolchain install $(MSRV) --profile minimal"; fi
+	@if [ -z "$(SEMVER_BASELINE)" ]; then \
+		echo "the Rust API is not compared: there is no release yet (to compare with a commit: make release-check SEMVER_BASELINE=COMMIT)"; \
+	elif cargo semver-checks --version > /dev/null 2>&1; then cargo semver-checks --baseline-rev $(SEMVER_BASELINE) $(PORTABLE); \
+	else echo "the Rust API is not compared with $(SEMVER_BASELINE): cargo install --locked cargo-semver-checks"; fi
 
 ## Criterion benchmarks of the library and the measured loop of the command
 bench: build
@@ -135,7 +165,7 @@ PLAYGROUND := python/pifolab/data/playground
 WASM_TARGET := wasm32-unknown-unknown
 playground: $(PLAYGROUND)/index.html
 $(PLAYGROUND)/index.html: $(RUST_SOURCES) $(wildcard crates/wasm/page/* conformance/*.json) scripts/site/playground.py
-	@test -d "$$(rustc --print target-libdir --target $(WASM_TARGET))" || \
+	@$(call has_target,$(WASM_TARGET)) || \
 		{ echo "the playground needs WebAssembly: rustup target add $(WASM_TARGET)"; exit 1; }
 	cargo build --locked --quiet --profile playground --target $(WASM_TARGET) --package pifolab-wasm
 	$(PYTHON) scripts/site/playground.py target/$(WASM_TARGET)/playground/pifolab_wasm.wasm $(PLAYGROUND)
@@ -145,6 +175,7 @@ wheel: $(STUBS) playground
 	rm -rf $(OUT)/dist python/pifolab/data/conformance
 	mkdir -p python/pifolab/data/conformance
 	cp conformance/*.json python/pifolab/data/conformance/
+	$(BIN)/python scripts/licences.py --texts python/pifolab/data/licences.txt
 	$(BIN)/maturin sdist --out $(OUT)/dist
 	$(BIN)/maturin build --quiet --release --locked --out $(OUT)/dist
 	@ls $(OUT)/dist
@@ -156,6 +187,18 @@ wheel-test: wheel
 ## The source archive, built in an empty folder, and what it makes tried as the wheel is (minutes)
 sdist-test: wheel
 	$(BIN)/python scripts/test_wheel.py sources $(OUT)/dist
+
+## The archives of a release in out/release, made from a commit alone (minutes: it is compiled in a tree of its own)
+COMMIT ?= HEAD
+dist:
+	scripts/dist.sh $(OUT)/release $(COMMIT)
+
+## That the same commit gives archives with the same bytes, also where the tree lies elsewhere (minutes)
+dist-test: COMMIT := $(shell git rev-parse $(COMMIT) 2> /dev/null)
+dist-test: dist
+	scripts/dist.sh $(OUT)/release-again $(COMMIT) target/dist-elsewhere
+	@diff --recursive --brief $(OUT)/release $(OUT)/release-again
+	@echo "the same bytes twice"; rm -rf $(OUT)/release-again target/dist-elsewhere
 
 ## API documentation of the Rust crates in target/doc
 docs:
@@ -170,17 +213,21 @@ worst-cases: build
 slack: build
 	$(BIN)/python -m pifolab.slack docs
 
-## The scheduler library for C in PREFIX: static, shared, header and pkg-config file
+## The scheduler library for C in PREFIX, below DESTDIR: static, shared, header and pkg-config file
 PREFIX ?= /usr/local
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+LIBDIR = $(DESTDIR)$(abspath $(PREFIX))/lib
+INCLUDEDIR = $(DESTDIR)$(abspath $(PREFIX))/include
 c-library:
 	cargo build --locked --release --package pifolab-c
-	@mkdir -p $(PREFIX)/lib/pkgconfig $(PREFIX)/include
-	install -m 644 target/release/libpifolab_sched.a $(PREFIX)/lib/
-	install -m 755 target/release/libpifolab_sched.so $(PREFIX)/lib/
-	install -m 644 crates/c/include/pifolab_sched.h $(PREFIX)/include/
+	@mkdir -p $(LIBDIR)/pkgconfig $(INCLUDEDIR)
+	install -m 644 target/release/libpifolab_sched.a $(LIBDIR)/
+	install -m 755 target/release/libpifolab_sched.so $(LIBDIR)/libpifolab_sched.so.$(VERSION)
+	soname=$$(readelf --dynamic $(LIBDIR)/libpifolab_sched.so.$(VERSION) | sed -n 's/.*soname: \[\(.*\)\]/\1/p') && \
+		ln -sf libpifolab_sched.so.$(VERSION) $(LIBDIR)/$$soname && ln -sf $$soname $(LIBDIR)/libpifolab_sched.so
+	install -m 644 crates/c/include/pifolab_sched.h $(INCLUDEDIR)/
 	sed -e 's|@prefix@|$(abspath $(PREFIX))|' -e 's|@version@|$(VERSION)|' crates/c/pifolab_sched.pc.in \
-		> $(PREFIX)/lib/pkgconfig/pifolab_sched.pc
+		> $(LIBDIR)/pkgconfig/pifolab_sched.pc
 
 ## The header of the library for C, from its sources
 c-header:

@@ -10,15 +10,18 @@ import sys
 from pathlib import Path
 
 
+def listed(text: str, key: str) -> list[str]:
+    """Return the requirements in the list of this name."""
+    table = re.search(rf"^{key} = (\[.*?^\])", text, re.MULTILINE | re.DOTALL)
+    if table is None:
+        raise SystemExit(f"pyproject.toml: no list named {key}")
+    found: list[str] = ast.literal_eval(table.group(1))
+    return found
+
+
 def requirements(text: str) -> list[str]:
     """Return the entries of `project.dependencies` and of the `dev` extra."""
-    found: list[str] = []
-    for key in ("dependencies", "dev"):
-        table = re.search(rf"^{key} = (\[.*?^\])", text, re.MULTILINE | re.DOTALL)
-        if table is None:
-            raise SystemExit(f"pyproject.toml: no list named {key}")
-        found += ast.literal_eval(table.group(1))
-    return found
+    return [entry for key in ("dependencies", "dev") for entry in listed(text, key)]
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What the package holds beside the files in the repository under python/pifolab.
-MADE = ("pifolab/_classes.pyi",)
+MADE = ("pifolab/_classes.pyi", "pifolab/data/licences.txt")
 #: What a source archive needs to be compiled.
 SOURCES = ("Cargo.lock", "Cargo.toml", "crates/py/Cargo.toml", "crates/sched/src/lib.rs", "pyproject.toml", "LICENSE")
 

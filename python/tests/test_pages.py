@@ -24,6 +24,9 @@ NEVER = {
     "make wheel": "make wheel-test begins with it",
     "make wheel-test": ".ci/run does",
     "make sdist-test": "it compiles the whole library again",
+    "make dist": "it compiles everything again",
+    "make dist-test": "it compiles everything twice",
+    "python scripts/licences.py": "it would write the page that the tests read",
     "python3 -m pip install out/dist/pifolab-*.whl": "it installs what make wheel left",
     "scripts/install_dataplane_deps.sh": "it installs packages of the system",
     **{

@@ -29,6 +29,7 @@ OUTSIDE = {
     "ARCHITECTURE.md": "ARCHITECTURE.md",
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
+    "SECURITY.md": "SECURITY.md",
     "conformance/README.md": "conformance.md",
 }
 #: What `pifolab reproduce` has written, if it has run here: figures and verdicts.
