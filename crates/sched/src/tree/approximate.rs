@@ -53,6 +53,7 @@ impl ApproximateOrder {
     }
 
     /// Adds an index to the queue that [`ask`](Self::ask) named.
+    #[inline(never)]
     pub(super) fn push(&mut self, child: u32, size: u32) {
         let (queue, rank) = self.asked.take().expect("the decider was asked about this index");
         self.rooms[queue].take(size);
@@ -61,6 +62,7 @@ impl ApproximateOrder {
     }
 
     /// The child that is next, among those that are awake.
+    #[inline(never)]
     pub(super) fn first(&mut self) -> Option<u32> {
         let first = self.queues.iter().position(|queue| !queue.is_empty())?;
         let queue = self.decider.serve(first, &self.rooms);
@@ -73,6 +75,7 @@ impl ApproximateOrder {
     }
 
     /// Takes the first index of `child`, and tells its rank.
+    #[inline(never)]
     pub(super) fn pop(&mut self, child: u32) -> Option<u64> {
         let first = self.queues.iter().position(|queue| !queue.is_empty())?;
         let served = self.decider.serve(first, &self.rooms);

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use pifolab_params::choices;
+use pifolab_units::Rank;
 
 choices! {
     /// What a packet is sorted into leaves by.
@@ -124,7 +125,31 @@ impl Classifier {
         }
     }
 
-    #[inline]
+    /// Whether a packet's descriptor is all that it looks at.
+    pub(super) const fn reads_descriptors(&self) -> bool {
+        match self {
+            Self::Only => true,
+            Self::ByField { field, .. } => matches!(field, Field::Flow | Field::Size | Field::Rank),
+            Self::Custom { .. } => false,
+        }
+    }
+
+    /// What [`leaf`](Self::leaf) says, where a descriptor is all that it looks at.
+    #[inline(always)]
+    pub(super) fn leaf_by_descriptor(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
+        match self {
+            Self::ByField { field, table, ranges, rest } => {
+                let value = match field {
+                    Field::Flow => u64::from(flow),
+                    Field::Size => u64::from(size),
+                    _ => rank.get(),
+                };
+                look_up(table, ranges, *rest, value)
+            }
+            Self::Only | Self::Custom { .. } => Some(0),
+        }
+    }
+
     pub(super) fn leaf(&mut self, packet: &Packet, hints: Option<&Hints>) -> Option<u32> {
         let label = |read: fn(&Labels) -> u64| hints.map_or(0, |hints| read(&hints.labels));
         match self {
@@ -141,15 +166,26 @@ impl Classifier {
                     Field::SourcePort => label(|labels| labels.source_port.into()),
                     Field::DestinationPort => label(|labels| labels.destination_port.into()),
                 };
-                if let Some(leaf) = table.get(value as usize) {
-                    return (*leaf != NOBODY).then_some(*leaf);
-                }
-                let at = ranges.partition_point(|(_, last, _)| *last < value);
-                ranges.get(at).filter(|(first, _, _)| *first <= value).map(|(_, _, leaf)| *leaf).or(*rest)
+                look_up(table, ranges, *rest, value)
             }
             Self::Custom { classify, leaves } => {
                 classify(packet, hints.unwrap_or(&Hints::default())).filter(|leaf| leaf < leaves)
             }
         }
     }
+}
+
+/// The leaf that takes `value`.
+#[inline(always)]
+fn look_up(table: &[u32], ranges: &[(u64, u64, u32)], rest: Option<u32>, value: u64) -> Option<u32> {
+    match table.get(value as usize) {
+        Some(leaf) => (*leaf != NOBODY).then_some(*leaf),
+        None => search(ranges, value).or(rest),
+    }
+}
+
+#[inline(never)]
+fn search(ranges: &[(u64, u64, u32)], value: u64) -> Option<u32> {
+    let at = ranges.partition_point(|(_, last, _)| *last < value);
+    ranges.get(at).filter(|(first, _, _)| *first <= value).map(|(_, _, leaf)| *leaf)
 }

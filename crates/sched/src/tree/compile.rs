@@ -3,9 +3,9 @@
 //! Paper: Mohan et al., "Formal Abstractions for Packet Scheduling", OOPSLA 2023, sections 4 to 6. A tree embeds in another if an injective
 //! map of addresses keeps the root, leaves and prefixes; every policy of the first then runs on the second with identical pops (Theorem 5.10).
 
-use super::order::ExactOrder;
+use super::order::{ExactOrder, ExactOrders};
 use super::policy::{Number, Policy};
-use super::rule::{Discipline, Rule};
+use super::rule::{Discipline, Rule, Share};
 use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -99,7 +99,8 @@ fn sets_below(children: &[Shape], places: &[Shape]) -> Option<Vec<bool>> {
 /// assert_eq!(compiled.pop(Time::ZERO).unwrap().id, 8);
 /// ```
 pub struct Compiled {
-    rules: Vec<Rule>,
+    rules: Vec<(Rule, Vec<Share>)>,
+    orders: ExactOrders,
     nodes: Vec<Target>,
     leaves: Vec<Lane>,
     root: Place,
@@ -156,7 +157,8 @@ impl Compiled {
     pub fn new(policy: &Policy, degree: usize, ps_per_byte: Ratio, ticks_per_ps: u32) -> Self {
         assert!(degree >= 2, "a node of a complete tree has at least two children");
         let (rules, nodes, leaves) = (Vec::new(), Vec::new(), Vec::new());
-        let mut compiled = Self { rules, nodes, leaves, root: Place::Leaf(0), height: 0 };
+        let orders = ExactOrders::default();
+        let mut compiled = Self { rules, orders, nodes, leaves, root: Place::Leaf(0), height: 0 };
         let wall_clock = || Discipline::WallClock { ps_per_byte, ticks_per_ps };
         let (height, plan) = compiled.plan(policy, degree, &wall_clock);
         compiled.height = height;
@@ -208,7 +210,7 @@ impl Compiled {
 
     fn place_all(&mut self, rule: usize, members: Vec<Member>, is_node: bool, steps: &mut Vec<Step>) -> Place {
         let node = self.nodes.len();
-        self.nodes.push(Target { order: ExactOrder::new(members.len()), children: Vec::new() });
+        self.nodes.push(Target { order: self.orders.add(members.len()), children: Vec::new() });
         for (child, member) in (0..).zip(members) {
             steps.push(Step { node, child, rule, of: 0, is_node });
             let place = match member {
@@ -239,13 +241,15 @@ impl Compiled {
 
     /// Pushes a packet into leaf `leaf` of the policy.
     pub fn push(&mut self, leaf: usize, packet: Packet, now: Time) {
-        let Self { rules, nodes, leaves, .. } = self;
+        let Self { rules, orders, nodes, leaves, .. } = self;
         let mut rank = 0;
         for step in &leaves[leaf].steps {
             if step.is_node {
-                rank = rules[step.rule].rank(step.of, false, &packet, now);
+                let (rule, shares) = &mut rules[step.rule];
+                rank = rule.rank_of(&mut shares[step.of as usize], step.of, false, &packet, now);
             }
-            nodes[step.node].order.push(step.child, rank);
+            // Several children of the policy's node may be behind one edge: ranks fall there.
+            orders.push(nodes[step.node].order, step.child, rank, false);
         }
         leaves[leaf].waiting.push_back(packet);
     }
@@ -258,16 +262,17 @@ impl Compiled {
                 Place::Leaf(leaf) => break leaf,
                 Place::Node(node) => {
                     let Target { order, children } = &self.nodes[node];
-                    place = children[order.first()? as usize];
+                    place = children[order.child(self.orders.next(*order)?) as usize];
                 }
             }
         };
-        let Self { rules, nodes, leaves, .. } = self;
+        let Self { rules, orders, nodes, leaves, .. } = self;
         let packet = leaves[leaf].waiting.pop_front()?;
         for step in &leaves[leaf].steps {
-            let rank = nodes[step.node].order.pop(step.child)?;
+            let (rank, _) = orders.pop(nodes[step.node].order, step.child);
             if step.is_node {
-                rules[step.rule].on_pop(step.of, rank, &packet, now);
+                let (rule, shares) = &mut rules[step.rule];
+                rule.on_pop_of(&mut shares[step.of as usize], step.of, rank, &packet, now);
             }
         }
         Some(packet)

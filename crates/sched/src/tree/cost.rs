@@ -1,8 +1,7 @@
 //! What a byte costs each child of a node in units of rank, exactly.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use pifolab_units::{Rank, Ratio};
+use pifolab_units::Ratio;
 
 /// Units of rank for a byte at weight 1, at most: with weights of few digits bytes / weight is a whole number of such units.
 /// 2^63 of them are 2^47 bytes at weight 1.
@@ -15,16 +14,17 @@ pub(super) const UNITS: u32 = 1 << 16;
 /// finish tag stays below one unit however many packets follow one another.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
-    units: u64,
-    per_byte: Box<[Fraction]>,
+    pub(super) units: u64,
+    pub(super) per_byte: Vec<Fraction>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Fraction {
-    numerator: u64,
-    denominator: u64,
+/// What a byte of a child costs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fraction {
+    pub(super) numerator: u64,
+    pub(super) denominator: u64,
     /// What is left of the last division.
-    rest: u64,
+    pub(super) rest: u64,
 }
 
 const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
@@ -61,29 +61,26 @@ impl Costs {
         });
         Self { units: units as u64, per_byte: per_byte.collect() }
     }
+}
 
-    /// Units of so many picoseconds.
-    #[inline]
-    pub(super) fn in_units(&self, ps: u64) -> u64 {
-        ps.saturating_mul(self.units).min(Rank::MAX.get())
+impl Fraction {
+    /// What `bytes` more cost; `anew` if they start at a whole unit, and nothing is left of the last division.
+    #[inline(always)]
+    pub(super) fn charge(&mut self, bytes: u32, anew: bool) -> u64 {
+        if self.denominator == 1 { u64::from(bytes).saturating_mul(self.numerator) } else { self.divide(bytes, anew) }
     }
 
-    /// What `bytes` more of `child` cost.
-    #[inline]
-    pub(super) fn charge(&mut self, child: usize, bytes: u32) -> u64 {
-        let Fraction { numerator, denominator, rest } = &mut self.per_byte[child];
-        if *denominator == 1 {
-            return u64::from(bytes).saturating_mul(*numerator);
+    #[inline(never)]
+    fn divide(&mut self, bytes: u32, anew: bool) -> u64 {
+        let Self { numerator, denominator, rest } = self;
+        let exact = u128::from(bytes) * u128::from(*numerator) + if anew { 0 } else { u128::from(*rest) };
+        // The long division takes several times as long as the short one.
+        if let Ok(exact) = u64::try_from(exact) {
+            *rest = exact % *denominator;
+            return exact / *denominator;
         }
-        let exact = u128::from(bytes) * u128::from(*numerator) + u128::from(*rest);
         *rest = (exact % u128::from(*denominator)) as u64;
         u64::try_from(exact / u128::from(*denominator)).unwrap_or(u64::MAX)
-    }
-
-    /// `child` starts anew at a whole unit: nothing is left of the last division.
-    #[inline]
-    pub(super) fn settle(&mut self, child: usize) {
-        self.per_byte[child].rest = 0;
     }
 }
 
@@ -98,8 +95,8 @@ mod tests {
     #[test]
     fn bytes_over_weights_are_whole_numbers_where_the_unit_can_be_fine_enough() {
         let mut costs = Costs::new(Ratio::ONE, &[ratio(5, 1), ratio(3, 1), ratio(1, 2)], 1 << 16);
-        assert_eq!([0, 1, 2].map(|child| costs.charge(child, 100)), [300, 500, 3_000]);
-        assert_eq!(costs.in_units(7), 105);
+        assert_eq!([0, 1, 2].map(|child| costs.per_byte[child].charge(100, false)), [300, 500, 3_000]);
+        assert_eq!(costs.units, 15);
     }
 
     #[test]
@@ -108,7 +105,7 @@ mod tests {
         let mut costs = Costs::new(Ratio::ONE, &primes, 1 << 16);
         let packets = 1_000_000u64;
         for (child, weight) in primes.iter().enumerate() {
-            let total: u64 = (0..packets).map(|_| costs.charge(child, 1)).sum();
+            let total: u64 = (0..packets).map(|_| costs.per_byte[child].charge(1, false)).sum();
             let exact = packets * (1 << 16) / weight.numerator();
             assert_eq!(total, exact, "weight {weight}");
         }

@@ -1,17 +1,17 @@
 //! Looking inside a tree: its leaves' queues one after the other, and the paths to them.
 
-use super::{Leaf, LeafScheduler, Link, Tree};
+use super::{Inner, LeafScheduler, Link, Tree};
 use crate::{Capacity, Inspect, Item, RankInterval};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank};
 
-impl<T: Item> Leaf<T> {
+impl<T: Item> LeafScheduler<T> {
     fn look(&self) -> &dyn Inspect {
-        match &self.scheduler {
-            LeafScheduler::Fifo(fifo) => fifo,
-            LeafScheduler::Pifo(pifo) => pifo,
-            LeafScheduler::Other(other) => other,
+        match self {
+            Self::Fifo(fifo) => fifo,
+            Self::Pifo(pifo) => &**pifo,
+            Self::Other(other) => other,
         }
     }
 }
@@ -24,32 +24,38 @@ impl<T: Item> Tree<T> {
 
     /// The scheduler of a leaf, to be looked at.
     pub fn scheduler_of(&self, leaf: usize) -> Option<&dyn Inspect> {
-        self.leaves.get(leaf).map(Leaf::look)
+        self.leaves.get(leaf).map(LeafScheduler::look)
     }
 
     /// The labels on the way to a leaf, where there are none the positions: `tenants/1/web`. Empty if the leaf is the tree.
     pub fn leaf_path(&self, leaf: usize) -> String {
-        let mut names = Vec::new();
-        let mut place = self.leaves.get(leaf).map(|leaf| &leaf.place);
-        while let Some(here) = place {
-            let Some(parent) = self.inner.get(here.parent as usize) else { break };
-            names.push(here.label.clone().unwrap_or_else(|| here.child.to_string()));
-            place = Some(&parent.place);
+        let Some(spot) = self.spots.get(leaf) else { return String::new() };
+        let (mut names, mut place, mut label) = (Vec::new(), spot.place, &self.labels.leaves[leaf]);
+        while let Some(parent) = self.inner.get(place.parent as usize) {
+            names.push(label.clone().unwrap_or_else(|| place.child.to_string()));
+            label = &self.labels.inner[place.parent as usize];
+            place = parent.place;
         }
         names.reverse();
         names.join("/")
     }
 
-    /// The leaf that `queue` belongs to.
-    fn leaf_of(&self, queue: usize) -> Option<&Leaf<T>> {
-        let at = self.leaves.partition_point(|leaf| leaf.first_queue as usize <= queue);
-        let leaf = &self.leaves[at.checked_sub(1)?];
-        (queue - (leaf.first_queue as usize) < leaf.look().queues()).then_some(leaf)
+    /// The leaf that `queue` belongs to, and the number of the queue there.
+    fn leaf_of(&self, queue: usize) -> Option<(usize, usize)> {
+        let leaf = self.spots.partition_point(|leaf| leaf.first_queue as usize <= queue).checked_sub(1)?;
+        let queue = queue - self.spots[leaf].first_queue as usize;
+        (queue < self.leaves[leaf].look().queues()).then_some((leaf, queue))
+    }
+
+    /// The child of a node at this position.
+    fn child(&self, node: &Inner, position: u32) -> Option<Link> {
+        let link = *self.links.get(node.order.place(position))?;
+        (position < node.order.places() && link != Link::NONE).then_some(link)
     }
 
     /// What `look` says of `queue`, by its number in its leaf.
     fn in_leaf<A>(&self, queue: usize, look: impl FnOnce(&dyn Inspect, usize) -> A) -> Option<A> {
-        self.leaf_of(queue).map(|leaf| look(leaf.look(), queue - leaf.first_queue as usize))
+        self.leaf_of(queue).map(|(leaf, queue)| look(self.leaves[leaf].look(), queue))
     }
 }
 
@@ -67,7 +73,7 @@ impl<T: Item> Inspect for Tree<T> {
         if let Some(buffer) = self.inner.first().and_then(|root| root.buffer.as_ref()) {
             return buffer.capacity();
         }
-        let sum = |sum: Option<Capacity>, leaf: &Leaf<T>| match (sum, leaf.look().capacity()) {
+        let sum = |sum: Option<Capacity>, leaf: &LeafScheduler<T>| match (sum, leaf.look().capacity()) {
             (None, capacity) => Some(capacity),
             (Some(Capacity::Packets(sum)), Capacity::Packets(more)) => {
                 Some(Capacity::Packets(sum.saturating_add(more)))
@@ -79,7 +85,10 @@ impl<T: Item> Inspect for Tree<T> {
     }
 
     fn queues(&self) -> usize {
-        self.leaves.last().map_or(0, |leaf| leaf.first_queue as usize + leaf.look().queues())
+        match (self.spots.last(), self.leaves.last()) {
+            (Some(spot), Some(leaf)) => spot.first_queue as usize + leaf.look().queues(),
+            _ => 0,
+        }
     }
 
     fn queue_len(&self, queue: usize) -> usize {
@@ -96,15 +105,15 @@ impl<T: Item> Inspect for Tree<T> {
 
     /// The positions of the nodes on the way, and last the path in the leaf.
     fn path(&self, queue: usize) -> Vec<u32> {
-        let Some(leaf) = self.leaf_of(queue) else { return alloc::vec![queue as u32] };
+        let Some((leaf, queue)) = self.leaf_of(queue) else { return alloc::vec![queue as u32] };
         let mut path = Vec::new();
-        let mut place = &leaf.place;
+        let mut place = &self.spots[leaf].place;
         while let Some(parent) = self.inner.get(place.parent as usize) {
             path.push(place.child);
             place = &parent.place;
         }
         path.reverse();
-        path.extend(leaf.look().path(queue - leaf.first_queue as usize));
+        path.extend(self.leaves[leaf].look().path(queue));
         path
     }
 
@@ -114,16 +123,16 @@ impl<T: Item> Inspect for Tree<T> {
         while let Some(node) = at {
             let (child, rest) = path.split_first()?;
             path = rest;
-            at = match *node.children.get(*child as usize)? {
-                Link::Inner(inner) => self.inner.get(inner as usize),
-                Link::Leaf(found) => {
-                    leaf = found as usize;
+            at = match self.child(node, *child)?.get() {
+                Err(inner) => self.inner.get(inner),
+                Ok(found) => {
+                    leaf = found;
                     None
                 }
             };
         }
-        let leaf = self.leaves.get(leaf)?;
-        leaf.look().queue_at(path).map(|queue| queue + leaf.first_queue as usize)
+        let first_queue = self.spots.get(leaf)?.first_queue as usize;
+        self.leaves[leaf].look().queue_at(path).map(|queue| queue + first_queue)
     }
 
     fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {

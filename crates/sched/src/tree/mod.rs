@@ -51,13 +51,14 @@ pub(crate) use shaper::Bucket;
 pub use shaper::TokenBucket;
 
 use crate::store::SlotHeap;
-use crate::{Dequeued, DropReason, Enqueued, Facts, Hints, Item, Packet, Scheduler};
+use crate::{Arriving, Dequeued, DropReason, Enqueued, Facts, Hints, Item, Packet, Scheduler};
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 use approximate::ApproximateOrder;
 use buffer::Buffer;
 use classifier::Classifier;
-use order::ExactOrder;
+use order::{ExactOrder, ExactOrders};
 use pifolab_units::Time;
 use rule::Rule;
 use shaper::Shapers;
@@ -84,7 +85,12 @@ use shaper::Shapers;
 pub struct Tree<T: Item = Packet> {
     /// Inner nodes, a parent before its children. The root is the first, or there is none and one leaf.
     inner: Box<[Inner]>,
-    leaves: Box<[Leaf<T>]>,
+    /// The exact orders of all nodes with what disciplines know of the children, and in the same places the children.
+    orders: ExactOrders,
+    links: Box<[Link]>,
+    leaves: Box<[LeafScheduler<T>]>,
+    spots: Box<[Spot]>,
+    labels: Labels,
     classifier: Classifier,
     shapers: Shapers,
     /// The parent of each shaper's node, and the position of that node.
@@ -96,12 +102,15 @@ pub struct Tree<T: Item = Packet> {
     bytes: u64,
     /// Whether an inner node may refuse a packet.
     asks: bool,
+    /// Whether none does, and a packet is sorted by its descriptor alone.
+    is_simple: bool,
     wants_hints: bool,
     needs: Facts,
     hinted: Option<(u64, Hints)>,
 }
 
 /// Where a node or a leaf is.
+#[derive(Clone, Copy)]
 struct Place {
     /// The inner node above; [`NONE`] at the root.
     parent: u32,
@@ -109,43 +118,71 @@ struct Place {
     child: u32,
     /// The shaper before its parent; [`NONE`] if there is none.
     shaper: u32,
-    label: Option<String>,
 }
 
 const NONE: u32 = u32::MAX;
 
+/// One cache line: a packet touches that of every node on its path twice.
+#[repr(align(64))]
 struct Inner {
     place: Place,
+    /// The child that is next in the exact order, among those that are awake.
+    next: Link,
+    order: ExactOrder,
     rule: Rule,
-    order: Order,
-    children: Box<[Link]>,
+    /// What stands in the place of the exact order.
+    approximate: Option<Box<ApproximateOrder>>,
     /// What is held below, if that has a bound.
-    buffer: Option<Buffer>,
+    buffer: Option<Box<Buffer>>,
 }
 
+const _: () = assert!(size_of::<Inner>() == 64);
+
+/// A child, by its number among inner nodes or leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Link(u32);
+
+impl Link {
+    /// No child.
+    const NONE: Self = Self(NONE);
+    /// Added to the number of a leaf.
+    const LEAVES: u32 = 1 << 31;
+
+    const fn inner(node: usize) -> Self {
+        Self(node as u32)
+    }
+
+    const fn leaf(leaf: usize) -> Self {
+        Self(leaf as u32 | Self::LEAVES)
+    }
+
+    /// The number of the leaf, or else of the inner node.
+    #[inline(always)]
+    const fn get(self) -> Result<usize, usize> {
+        if self.0 < Self::LEAVES { Err(self.0 as usize) } else { Ok((self.0 & !Self::LEAVES) as usize) }
+    }
+}
+
+/// What a leaf is to the tree.
 #[derive(Clone, Copy)]
-enum Link {
-    Inner(u32),
-    Leaf(u32),
-}
-
-enum Order {
-    Exact(ExactOrder),
-    Approximate(ApproximateOrder),
-}
-
-struct Leaf<T: Item> {
+struct Spot {
     place: Place,
-    scheduler: LeafScheduler<T>,
     /// The number of its first queue among those of all leaves.
     first_queue: u32,
     asleep: bool,
 }
 
+/// What nodes are called.
+#[derive(Default)]
+struct Labels {
+    inner: Vec<Option<String>>,
+    leaves: Vec<Option<String>>,
+}
+
 /// Calls the scheduler of a leaf.
 macro_rules! scheduler {
     ($leaf:expr, $scheduler:ident => $call:expr) => {
-        match &mut $leaf.scheduler {
+        match &mut $leaf {
             LeafScheduler::Fifo($scheduler) => $call,
             LeafScheduler::Pifo($scheduler) => $call,
             LeafScheduler::Other($scheduler) => $call,
@@ -153,95 +190,95 @@ macro_rules! scheduler {
     };
 }
 
-impl Inner {
-    /// Adds an index of `child` for `packet`.
-    #[inline]
-    fn push(&mut self, child: u32, packet: &Packet, now: Time) {
-        match &mut self.order {
-            Order::Exact(order) => {
-                let rank = self.rule.rank(child, order.waiting(child) == 0, packet, now);
-                order.push(child, rank);
-            }
-            Order::Approximate(order) => order.push(child, packet.size),
-        }
-    }
-
-    /// Takes the first index of `child`, since `packet` leaves.
-    #[inline]
-    fn pop(&mut self, child: u32, packet: &Packet, now: Time) {
-        let rank = match &mut self.order {
-            Order::Exact(order) => order.pop(child),
-            Order::Approximate(order) => order.pop(child),
-        };
-        self.rule.on_pop(child, rank.expect("a packet of this child left"), packet, now);
-    }
-
-    #[inline]
-    fn first(&mut self) -> Option<u32> {
-        match &mut self.order {
-            Order::Exact(order) => order.first(),
-            Order::Approximate(order) => order.first(),
-        }
-    }
-
-    fn remove_last(&mut self, child: u32) {
-        match &mut self.order {
-            Order::Exact(order) => order.remove_last(child),
-            Order::Approximate(order) => order.remove_last(child),
-        }
-    }
-
-    fn set_asleep(&mut self, child: u32, asleep: bool) {
-        match &mut self.order {
-            Order::Exact(order) => order.set_asleep(child, asleep),
-            Order::Approximate(order) => order.set_asleep(child, asleep),
-        }
-    }
-}
-
 impl<T: Item> Tree<T> {
     /// Asks every node above `leaf` whether it accepts `packet`. Changes nothing but what deciders note of arrivals.
+    #[inline(never)]
     fn ask(&mut self, leaf: usize, packet: &Packet, now: Time) -> Result<(), DropReason> {
-        let mut place = &self.leaves[leaf].place;
+        let mut place = &self.spots[leaf].place;
         while let Some(node) = self.inner.get(place.parent as usize) {
             if node.buffer.as_ref().is_some_and(|buffer| !buffer.fits(place.child, packet.size)) {
                 return Err(DropReason::Full);
             }
             place = &node.place;
         }
-        let (mut at, mut child) = (self.leaves[leaf].place.parent, self.leaves[leaf].place.child);
+        let Place { parent: mut at, mut child, .. } = self.spots[leaf].place;
         while let Some(node) = self.inner.get_mut(at as usize) {
-            if let Order::Approximate(order) = &mut node.order {
-                let rank = node.rule.rank(child, order.waiting(child) == 0, packet, now);
+            if let Some(order) = &mut node.approximate {
+                let share = self.orders.share(node.order, child);
+                let idle = order.waiting(child) == 0;
+                let rank = node.rule.rank_of(share, child, idle, packet, now);
                 order.ask(child, rank, packet.size)?;
             }
-            (at, child) = (node.place.parent, node.place.child);
+            Place { parent: at, child, .. } = node.place;
         }
         Ok(())
     }
 
+    /// The child of the node `at` that is next, among those that are awake.
+    #[inline(always)]
+    fn first_at(&mut self, at: usize) -> Link {
+        let node = &mut self.inner[at];
+        match &mut node.approximate {
+            None => node.next,
+            Some(order) => match order.first() {
+                Some(child) => self.links[node.order.place(child)],
+                None => Link::NONE,
+            },
+        }
+    }
+
+    fn remove_last_at(&mut self, at: u32, child: u32) {
+        let node = &mut self.inner[at as usize];
+        match &mut node.approximate {
+            Some(order) => order.remove_last(child),
+            None => {
+                let first = self.orders.remove_last(node.order, child);
+                node.next = first.map_or(Link::NONE, |first| self.links[first]);
+            }
+        }
+    }
+
+    fn set_asleep_at(&mut self, at: u32, child: u32, asleep: bool) {
+        let node = &mut self.inner[at as usize];
+        match &mut node.approximate {
+            Some(order) => order.set_asleep(child, asleep),
+            None => {
+                let first = self.orders.set_asleep(node.order, child, asleep);
+                node.next = first.map_or(Link::NONE, |first| self.links[first]);
+            }
+        }
+    }
+
     /// Adds an index to the node `at` for its child `child`, and so on upwards as far as shapers let it pass.
-    #[inline]
+    #[inline(never)]
     fn push_from(&mut self, mut at: u32, mut child: u32, packet: &Packet, now: Time) {
-        while let Some(node) = self.inner.get_mut(at as usize) {
-            node.push(child, packet, now);
-            let Place { parent, child: position, shaper, .. } = node.place;
-            if shaper != NONE && !self.shapers.passes(shaper, packet, now) {
+        let Self { inner, orders, links, shapers, .. } = self;
+        while let Some(node) = inner.get_mut(at as usize) {
+            let Inner { place, order, rule, .. } = node;
+            if let Some(approximate) = &mut node.approximate {
+                approximate.push(child, packet.size);
+            } else {
+                let rank = rule.rank(orders, *order, child, packet, now);
+                if let Some(first) = orders.push(*order, child, rank, rule.is_monotone()) {
+                    node.next = links[first];
+                }
+            }
+            if place.shaper != NONE && !shapers.passes(place.shaper, packet, now) {
                 break;
             }
-            (at, child) = (parent, position);
+            Place { parent: at, child, .. } = *place;
         }
     }
 
     /// Adds the indices of a packet that `leaf` has stored.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, leaf: usize, packet: &Packet, now: Time) {
         self.packets += 1;
         self.bytes += u64::from(packet.size);
         if self.asks {
             self.book(leaf, |buffer, child| buffer.take(child, packet.size));
         }
-        let Place { parent, child, shaper, .. } = self.leaves[leaf].place;
+        let Place { parent, child, shaper } = self.spots[leaf].place;
         if shaper == NONE || self.shapers.passes(shaper, packet, now) {
             self.push_from(parent, child, packet, now);
         }
@@ -253,21 +290,29 @@ impl<T: Item> Tree<T> {
     /// Removes the indices of a packet of `leaf` that was pushed out or dropped.
     fn remove(&mut self, leaf: usize, size: u32) {
         self.account(leaf, size);
-        let Place { mut parent, mut child, mut shaper, .. } = self.leaves[leaf].place;
+        let Place { mut parent, mut child, mut shaper } = self.spots[leaf].place;
         // An index that still waits at a shaper is in no node above.
         while shaper == NONE || !self.shapers.remove_last(shaper) {
-            let Some(node) = self.inner.get_mut(parent as usize) else { return };
-            node.remove_last(child);
-            Place { parent, child, shaper, .. } = node.place;
+            if parent == NONE {
+                return;
+            }
+            self.remove_last_at(parent, child);
+            Place { parent, child, shaper } = self.inner[parent as usize].place;
         }
     }
 
     /// The leaf that takes `packet`. Whoever below wants to know more of it is told.
     #[inline]
     fn classify(&mut self, packet: &Packet) -> Option<usize> {
-        if !self.wants_hints {
-            return self.classifier.leaf(packet, None).map(|leaf| leaf as usize);
+        if self.wants_hints {
+            self.classify_hinted(packet)
+        } else {
+            self.classifier.leaf(packet, None).map(|leaf| leaf as usize)
         }
+    }
+
+    #[inline(never)]
+    fn classify_hinted(&mut self, packet: &Packet) -> Option<usize> {
         let hints = self.hinted.take().filter(|(id, _)| *id == packet.id).map(|(_, hints)| hints).unwrap_or_default();
         let leaf = self.classifier.leaf(packet, Some(&hints))? as usize;
         self.hand_over(leaf, packet.id, &hints);
@@ -277,7 +322,7 @@ impl<T: Item> Tree<T> {
     /// Tells the leaf, and the disciplines above it, what is known of a packet that is about to arrive.
     fn hand_over(&mut self, leaf: usize, id: u64, hints: &Hints) {
         scheduler!(self.leaves[leaf], scheduler => Scheduler::<T>::hint(scheduler, id, hints));
-        let mut at = self.leaves[leaf].place.parent;
+        let mut at = self.spots[leaf].place.parent;
         while let Some(node) = self.inner.get_mut(at as usize) {
             if let Rule::Ranked(function) = &mut node.rule {
                 function.hint(id, hints);
@@ -287,13 +332,46 @@ impl<T: Item> Tree<T> {
     }
 
     /// Removes the first index of each node above `leaf`, since `packet` leaves.
-    #[inline]
+    #[inline(never)]
     fn pop(&mut self, leaf: usize, packet: &Packet, now: Time) {
         self.account(leaf, packet.size);
-        let Place { parent: mut at, mut child, .. } = self.leaves[leaf].place;
-        while let Some(node) = self.inner.get_mut(at as usize) {
-            node.pop(child, packet, now);
-            (at, child) = (node.place.parent, node.place.child);
+        let Place { parent: mut at, mut child, .. } = self.spots[leaf].place;
+        let Self { inner, orders, links, .. } = self;
+        while let Some(node) = inner.get_mut(at as usize) {
+            let rank = if let Some(approximate) = &mut node.approximate {
+                approximate.pop(child).expect("a packet of this child left")
+            } else {
+                let (rank, first) = orders.pop(node.order, child);
+                node.next = first.map_or(Link::NONE, |first| links[first]);
+                rank
+            };
+            node.rule.on_pop(orders, node.order, child, rank, packet, now);
+            Place { parent: at, child, .. } = node.place;
+        }
+    }
+
+    /// Offers a packet to its leaf. Whatever becomes of it there becomes of it in the nodes above.
+    #[inline(never)]
+    fn enqueue_in(&mut self, leaf: usize, mut arriving: Packet, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
+        let first_queue = self.spots[leaf].first_queue;
+        let outcome = scheduler!(self.leaves[leaf], scheduler => {
+            if eligible > Time::ZERO { scheduler.enqueue_eligible(packet, eligible, now) } else { scheduler.enqueue(packet, now) }
+        });
+        match outcome {
+            Enqueued::Admitted { queue, rank } => {
+                arriving.rank = rank;
+                self.push(leaf, &arriving, now);
+                Enqueued::Admitted { queue: first_queue + queue, rank }
+            }
+            Enqueued::Evicted { queue, rank, victims } => {
+                arriving.rank = rank;
+                self.push(leaf, &arriving, now);
+                for victim in victims.iter() {
+                    self.remove(leaf, victim.size());
+                }
+                Enqueued::Evicted { queue: first_queue + queue, rank, victims }
+            }
+            Enqueued::Dropped { packet, reason } => Enqueued::Dropped { packet, reason },
         }
     }
 
@@ -308,8 +386,9 @@ impl<T: Item> Tree<T> {
     }
 
     /// Changes the accounts of all nodes above `leaf`.
+    #[inline(never)]
     fn book(&mut self, leaf: usize, mut change: impl FnMut(&mut Buffer, u32)) {
-        let Place { parent: mut at, mut child, .. } = self.leaves[leaf].place;
+        let Place { parent: mut at, mut child, .. } = self.spots[leaf].place;
         while let Some(node) = self.inner.get_mut(at as usize) {
             if let Some(buffer) = &mut node.buffer {
                 change(buffer, child);
@@ -319,53 +398,59 @@ impl<T: Item> Tree<T> {
     }
 
     /// The leaf that is next, among those that are awake.
-    #[inline]
+    #[inline(always)]
     fn next_leaf(&mut self) -> Option<usize> {
         let mut at = 0;
-        while let Some(node) = self.inner.get_mut(at) {
-            let Some(child) = node.first() else {
-                // All that wait below are passed over, hence this node as well.
-                let Place { parent, child, .. } = node.place;
-                self.inner.get_mut(parent as usize)?.set_asleep(child, true);
-                at = 0;
-                continue;
-            };
-            match node.children[child as usize] {
-                Link::Leaf(leaf) => return Some(leaf as usize),
-                Link::Inner(inner) => at = inner as usize,
+        while at < self.inner.len() {
+            let link = self.first_at(at);
+            match link.get() {
+                Err(inner) => at = inner,
+                Ok(leaf) if link != Link::NONE => return Some(leaf),
+                Ok(_) => {
+                    // All that wait below are passed over, hence this node as well.
+                    let Place { parent, child, .. } = self.inner[at].place;
+                    if parent == NONE {
+                        return None;
+                    }
+                    self.set_asleep_at(parent, child, true);
+                    at = 0;
+                }
             }
         }
         Some(0)
     }
 
     /// Passes `leaf` over until `time`.
+    #[inline(never)]
     fn sleep(&mut self, leaf: usize, time: Time) {
-        let Place { parent, child, .. } = self.leaves[leaf].place;
-        self.leaves[leaf].asleep = true;
+        let Place { parent, child, .. } = self.spots[leaf].place;
+        self.spots[leaf].asleep = true;
         self.asleep.push((time, leaf as u32), leaf as u32);
         self.sleepers += 1;
-        self.inner[parent as usize].set_asleep(child, true);
+        self.set_asleep_at(parent, child, true);
     }
 
     /// Passes `leaf` over no more.
+    #[inline(never)]
     fn wake(&mut self, leaf: usize) {
-        if core::mem::take(&mut self.leaves[leaf].asleep) {
+        if core::mem::take(&mut self.spots[leaf].asleep) {
             self.asleep.remove(leaf as u32);
             self.sleepers -= 1;
         }
-        let Place { parent, child, .. } = self.leaves[leaf].place;
+        let Place { parent, child, .. } = self.spots[leaf].place;
         self.rouse(parent, child);
     }
 
     /// Passes over no more what is above the child `child` of the node `at`, nor that child.
     fn rouse(&mut self, mut at: u32, mut child: u32) {
-        while let Some(node) = self.inner.get_mut(at as usize) {
-            node.set_asleep(child, false);
-            (at, child) = (node.place.parent, node.place.child);
+        while at != NONE {
+            self.set_asleep_at(at, child, false);
+            Place { parent: at, child, .. } = self.inner[at as usize].place;
         }
     }
 
     /// Wakes and releases whatever has waited until `now`.
+    #[inline(never)]
     fn advance(&mut self, now: Time) {
         while let Some((_, leaf)) = self.asleep.peek().filter(|(time, _)| *time <= now).copied() {
             self.wake(leaf as usize);
@@ -398,55 +483,61 @@ impl<T: Item> Tree<T> {
 impl<T: Item> Scheduler<T> for Tree<T> {
     #[inline]
     fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T> {
-        self.enqueue_eligible(packet, Time::ZERO, now)
+        if !self.is_simple || self.waits() {
+            return self.enqueue_eligible(packet.duplicate(), Time::ZERO, now);
+        }
+        // What `enqueue_eligible` does where little is to be asked. Copies leave the packet itself in registers.
+        let Some(leaf) = self.classifier.leaf_by_descriptor(packet.flow(), packet.size(), packet.rank()) else {
+            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+        };
+        let arriving = packet.describe(now);
+        let LeafScheduler::Fifo(fifo) = &mut self.leaves[leaf as usize] else {
+            return self.enqueue_in(leaf as usize, arriving, packet.duplicate(), Time::ZERO, now);
+        };
+        let rank = packet.rank();
+        if let Err(reason) = fifo.offer(Arriving::of(&packet), &packet) {
+            return Enqueued::Dropped { packet, reason };
+        }
+        let queue = self.spots[leaf as usize].first_queue;
+        self.push(leaf as usize, &arriving, now);
+        Enqueued::Admitted { queue, rank }
     }
 
+    #[inline(never)]
     fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
         if self.waits() {
             self.advance(now);
         }
-        let mut arriving = packet.describe(now);
+        let arriving = packet.describe(now);
         let Some(leaf) = self.classify(&arriving) else {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
         };
         if self.asks
-            && let Err(reason) = self.ask(leaf, &arriving, now)
+            && let Err(reason) = self.ask(leaf, &arriving.duplicate(), now)
         {
             return Enqueued::Dropped { packet, reason };
         }
-        let Leaf { first_queue, .. } = self.leaves[leaf];
-        let outcome = scheduler!(self.leaves[leaf], scheduler => {
-            if eligible > Time::ZERO { scheduler.enqueue_eligible(packet, eligible, now) } else { scheduler.enqueue(packet, now) }
-        });
-        match outcome {
-            Enqueued::Admitted { queue, rank } => {
-                arriving.rank = rank;
-                self.push(leaf, &arriving, now);
-                Enqueued::Admitted { queue: first_queue + queue, rank }
-            }
-            Enqueued::Evicted { queue, rank, victims } => {
-                arriving.rank = rank;
-                self.push(leaf, &arriving, now);
-                for victim in victims.iter() {
-                    self.remove(leaf, victim.size());
-                }
-                Enqueued::Evicted { queue: first_queue + queue, rank, victims }
-            }
-            Enqueued::Dropped { packet, reason } => Enqueued::Dropped { packet, reason },
-        }
+        self.enqueue_in(leaf, arriving, packet, eligible, now)
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Time) -> Dequeued<T> {
         if self.waits() {
             self.advance(now);
         }
         loop {
             let Some(leaf) = self.next_leaf() else { return self.nothing() };
+            if let LeafScheduler::Fifo(fifo) = &mut self.leaves[leaf]
+                && let Some((packet, _)) = fifo.pop()
+            {
+                self.pop(leaf, &packet.describe(now), now);
+                return Dequeued::Packet { packet, queue: self.spots[leaf].first_queue };
+            }
             let outcome = scheduler!(self.leaves[leaf], scheduler => scheduler.dequeue(now));
             let time = match outcome {
                 Dequeued::Packet { packet, queue } => {
                     self.pop(leaf, &packet.describe(now), now);
-                    return Dequeued::Packet { packet, queue: self.leaves[leaf].first_queue + queue };
+                    return Dequeued::Packet { packet, queue: self.spots[leaf].first_queue + queue };
                 }
                 Dequeued::Dropped { packet, reason } => {
                     self.remove(leaf, packet.size());
@@ -478,7 +569,7 @@ impl<T: Item> Scheduler<T> for Tree<T> {
 
     fn forget_flow(&mut self, flow: u32) {
         for leaf in &mut self.leaves {
-            scheduler!(leaf, scheduler => Scheduler::<T>::forget_flow(scheduler, flow));
+            scheduler!(*leaf, scheduler => Scheduler::<T>::forget_flow(scheduler, flow));
         }
     }
 }

@@ -53,7 +53,7 @@ pub enum LeafScheduler<T: Item = Packet> {
     /// First in, first out.
     Fifo(Fifo<T>),
     /// PIFO.
-    Pifo(Pifo<T>),
+    Pifo(Box<Pifo<T>>),
     /// Any other.
     Other(Box<dyn Scheduler<T> + Send>),
 }
@@ -66,7 +66,7 @@ impl<T: Item> From<Fifo<T>> for LeafScheduler<T> {
 
 impl<T: Item> From<Pifo<T>> for LeafScheduler<T> {
     fn from(pifo: Pifo<T>) -> Self {
-        Self::Pifo(pifo)
+        Self::Pifo(Box::new(pifo))
     }
 }
 

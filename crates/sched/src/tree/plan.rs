@@ -4,10 +4,10 @@ use super::approximate::ApproximateOrder;
 use super::buffer::Buffer;
 use super::classifier::{Classifier, Classify, Field, Overlap, Takes};
 use super::node::{Kind, LeafScheduler, Node, Ordering};
-use super::order::ExactOrder;
+use super::order::ExactOrders;
 use super::rule::{Discipline, Rule};
 use super::shaper::Shapers;
-use super::{Inner, Leaf, Link, NONE, Order, Place, Tree};
+use super::{Inner, Labels, Link, NONE, Place, Spot, Tree};
 use crate::params::ParamError;
 use crate::store::SlotHeap;
 use crate::{Capacity, Facts, Inspect, Item, Scheduler};
@@ -84,7 +84,11 @@ fn fault(path: &str, key: &str, value: Option<String>, expected: impl Into<Strin
 /// A tree without its classifier.
 struct Plan<T: Item> {
     inner: Vec<Inner>,
-    leaves: Vec<Leaf<T>>,
+    orders: ExactOrders,
+    links: Vec<Link>,
+    leaves: Vec<LeafScheduler<T>>,
+    spots: Vec<Spot>,
+    labels: Labels,
     takes: Vec<Takes>,
     paths: Vec<String>,
     shapers: Shapers,
@@ -99,7 +103,11 @@ impl<T: Item> Plan<T> {
     fn new(root: Node<T>) -> Result<Self, ParamError> {
         let mut plan = Self {
             inner: Vec::new(),
+            orders: ExactOrders::default(),
+            links: Vec::new(),
             leaves: Vec::new(),
+            spots: Vec::new(),
+            labels: Labels::default(),
             takes: Vec::new(),
             paths: Vec::new(),
             shapers: Shapers::default(),
@@ -129,7 +137,7 @@ impl<T: Item> Plan<T> {
             self.shaped.push((parent, child));
             self.shapers.add(bucket)
         });
-        let place = Place { parent, child, shaper, label };
+        let place = Place { parent, child, shaper };
         let (discipline, order, children) = match kind {
             Kind::Leaf(mut scheduler) => {
                 if capacity != Capacity::Unlimited {
@@ -139,11 +147,13 @@ impl<T: Item> Plan<T> {
                 let (queues, hints, needs) = look_at(&mut scheduler);
                 self.wants_hints |= hints;
                 self.needs = self.needs | needs;
-                self.leaves.push(Leaf { place, scheduler, first_queue: self.queues, asleep: false });
+                self.leaves.push(scheduler);
+                self.spots.push(Spot { place, first_queue: self.queues, asleep: false });
+                self.labels.leaves.push(label);
                 self.queues += queues as u32;
                 self.takes.push(takes);
                 self.paths.push(path.to_owned());
-                return Ok((Link::Leaf(self.leaves.len() as u32 - 1), bucket.is_some()));
+                return Ok((Link::leaf(self.leaves.len() - 1), bucket.is_some()));
             }
             Kind::Inner { discipline, order, children } => (discipline, order, children),
         };
@@ -173,17 +183,17 @@ impl<T: Item> Plan<T> {
             self.wants_hints |= function.reads().has_hints();
             self.needs = self.needs | function.needs();
         }
-        let order = match order {
-            Ordering::Exact => Order::Exact(ExactOrder::new(children.len())),
+        let approximate = match order {
+            Ordering::Exact => None,
             Ordering::Approximate(_, capacities) if capacities.is_empty() => {
                 return Err(fault(path, "order", None, "expected at least one queue"));
             }
             Ordering::Approximate(decider, capacities) => {
                 self.asks = true;
-                Order::Approximate(ApproximateOrder::new(decider, &capacities, children.len()))
+                Some(Box::new(ApproximateOrder::new(decider, &capacities, children.len())))
             }
         };
-        let exact = matches!(order, Order::Exact(_));
+        let exact = approximate.is_none();
         let bounded = capacity != Capacity::Unlimited;
         if let Some(alpha) = alpha {
             let wrong = |expected| Err(fault(path, "alpha", Some(alpha.to_string()), expected));
@@ -196,14 +206,15 @@ impl<T: Item> Plan<T> {
         }
         self.asks |= bounded;
         let at = self.inner.len();
-        self.inner.push(Inner {
-            place,
-            rule: Rule::new(discipline, &priorities, &weights),
-            order,
-            children: Box::default(),
-            buffer: bounded.then(|| Buffer::new(capacity, alpha, children.len())),
-        });
-        let mut links = Vec::with_capacity(children.len());
+        let order = self.orders.add(children.len());
+        let (rule, shares) = Rule::new(discipline, &priorities, &weights);
+        for (child, share) in (0..).zip(shares) {
+            *self.orders.share(order, child) = share;
+        }
+        let buffer = bounded.then(|| Box::new(Buffer::new(capacity, alpha, children.len())));
+        self.inner.push(Inner { place, next: Link::NONE, order, rule, approximate, buffer });
+        self.labels.inner.push(label);
+        let mut below_shaped = false;
         for (position, child) in children.into_iter().enumerate() {
             let (link, shaped) = self.add(child, at as u32, position as u32, &path_of(position), depth + 1)?;
             if shaped && !exact {
@@ -211,11 +222,12 @@ impl<T: Item> Plan<T> {
                     "expected an exact order above a shaped node: a decider may refuse what was admitted already";
                 return Err(fault(path, "order", None, expected));
             }
-            links.push((link, shaped));
+            let place = order.place(position as u32);
+            self.links.resize(self.links.len().max(place + 1), Link::NONE);
+            self.links[place] = link;
+            below_shaped |= shaped;
         }
-        let shaped = bucket.is_some() || links.iter().any(|(_, shaped)| *shaped);
-        self.inner[at].children = links.into_iter().map(|(link, _)| link).collect();
-        Ok((Link::Inner(at as u32), shaped))
+        Ok((Link::inner(at), bucket.is_some() || below_shaped))
     }
 
     /// The path to `leaf`.
@@ -225,9 +237,15 @@ impl<T: Item> Plan<T> {
 
     fn finish(self, classifier: Classifier) -> Tree<T> {
         let needs = self.needs | classifier.needs();
+        let wants_hints = self.wants_hints || needs.has_hints();
         Tree {
             inner: self.inner.into(),
+            orders: self.orders,
+            links: self.links.into(),
             leaves: self.leaves.into(),
+            spots: self.spots.into(),
+            labels: self.labels,
+            is_simple: !self.asks && !wants_hints && classifier.reads_descriptors(),
             classifier,
             shapers: self.shapers,
             shaped: self.shaped.into(),
@@ -236,7 +254,7 @@ impl<T: Item> Plan<T> {
             packets: 0,
             bytes: 0,
             asks: self.asks,
-            wants_hints: self.wants_hints || needs.has_hints(),
+            wants_hints,
             needs,
             hinted: None,
         }

@@ -1,8 +1,10 @@
 //! The rank functions of inner nodes: which child is next.
 
-use super::cost::{Costs, UNITS};
+use super::cost::{Costs, Fraction, UNITS};
+use super::order::{ExactOrder, ExactOrders};
 use crate::{Packet, RankFn};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio, Time};
 
 /// How an inner node ranks the indices of its children.
@@ -70,78 +72,126 @@ impl Discipline {
     }
 }
 
-/// A discipline with its state.
+/// A discipline with its state, but for that of each child.
 pub(super) enum Rule {
-    Strict {
-        ranks: Box<[u32]>,
+    Strict,
+    /// The turn passes every child once in a round, whether it is served or skipped. r_i has grown by n for each push, and for
+    /// each time that the turn skipped i; and i was skipped as often as the turn passed it without a pop. Hence
+    /// r_i = i + n x (pushes_i - pops_i + passes_i), and a pop costs O(1) however many children it skips.
+    RoundRobin {
+        /// Rounds that are complete.
+        round: u64,
+        /// Who is asked next.
+        turn: u32,
+        children: u32,
     },
-    RoundRobin(Turns),
     WallClock {
-        costs: Costs,
-        finish: Box<[u64]>,
+        /// Units of rank in a picosecond.
+        units: u64,
     },
     Stfq {
-        costs: Costs,
-        finish: Box<[u64]>,
         /// V.
         now: u64,
     },
-    Drr(Deficits),
+    /// A rank is round x children + child.
+    Drr {
+        /// The first rank whose turn has not come yet.
+        next: u64,
+        children: u32,
+    },
     Ranked(Box<dyn RankFn + Send>),
+}
+
+/// What a discipline knows of a child.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    /// Its rank (strict), pushes less pops (rr), its finish tag (wfq, stfq), or the round in which its last index leaves (drr).
+    tag: u64,
+    /// What its bytes cost. With drr the numerator is its quantum, and the rest what it may still send in that round.
+    cost: Fraction,
 }
 
 impl Rule {
     /// In its first state, for children of these priorities and weights.
-    pub(super) fn new(discipline: Discipline, priorities: &[i64], weights: &[Ratio]) -> Self {
-        let children = weights.len();
-        let zeros = || core::iter::repeat_n(0, children).collect();
-        match discipline {
+    pub(super) fn new(discipline: Discipline, priorities: &[i64], weights: &[Ratio]) -> (Self, Vec<Share>) {
+        let mut shares: Vec<Share> = weights.iter().map(|_| Share::default()).collect();
+        let children = shares.len() as u32;
+        let mut charge = |costs: &Costs| {
+            for (share, cost) in shares.iter_mut().zip(&costs.per_byte) {
+                share.cost = *cost;
+            }
+        };
+        let rule = match discipline {
             Discipline::Strict => {
-                let mut order: Box<[usize]> = (0..children).collect();
+                let mut order: Vec<usize> = (0..shares.len()).collect();
                 order.sort_by_key(|child| priorities[*child]);
-                let mut ranks: Box<[u32]> = core::iter::repeat_n(0, children).collect();
-                for (rank, child) in order.iter().enumerate() {
-                    ranks[*child] = rank as u32;
+                for (rank, child) in (0..).zip(order) {
+                    shares[child].tag = rank;
                 }
-                Self::Strict { ranks }
+                Self::Strict
             }
-            Discipline::RoundRobin => {
-                Self::RoundRobin(Turns { round: 0, turn: 0, owed: core::iter::repeat_n(0, children).collect() })
-            }
+            Discipline::RoundRobin => Self::RoundRobin { round: 0, turn: 0, children },
             Discipline::WallClock { ps_per_byte, ticks_per_ps } => {
-                Self::WallClock { costs: Costs::new(ps_per_byte, weights, ticks_per_ps), finish: zeros() }
+                let costs = Costs::new(ps_per_byte, weights, ticks_per_ps);
+                charge(&costs);
+                Self::WallClock { units: costs.units }
             }
-            Discipline::Stfq => Self::Stfq { costs: Costs::new(Ratio::ONE, weights, UNITS), finish: zeros(), now: 0 },
-            Discipline::Drr { quantum_bytes } => Self::Drr(Deficits::new(quantum_bytes, weights)),
+            Discipline::Stfq => {
+                charge(&Costs::new(Ratio::ONE, weights, UNITS));
+                Self::Stfq { now: 0 }
+            }
+            Discipline::Drr { quantum_bytes } => {
+                for (share, weight) in shares.iter_mut().zip(weights) {
+                    share.cost.numerator = quantum(quantum_bytes, *weight);
+                }
+                Self::Drr { next: 0, children }
+            }
             Discipline::Ranked(function) => Self::Ranked(function),
-        }
+        };
+        (rule, shares)
     }
 
-    /// The rank of an index of `child`, which has `idle` none so far. `packet` arrives at `now`.
+    /// Whether the ranks of a child never fall.
     #[inline]
-    pub(super) fn rank(&mut self, child: u32, idle: bool, packet: &Packet, now: Time) -> u64 {
-        let place = child as usize;
+    pub(super) const fn is_monotone(&self) -> bool {
+        !matches!(self, Self::Ranked(_))
+    }
+
+    /// The rank of an index of `child` in this order. `packet` arrives at `now`.
+    #[inline(always)]
+    pub(super) fn rank(
+        &mut self,
+        orders: &mut ExactOrders,
+        order: ExactOrder,
+        child: u32,
+        packet: &Packet,
+        now: Time,
+    ) -> u64 {
+        if let Self::Stfq { now } = self {
+            return orders.share(order, child).start(*now, packet.size);
+        }
+        let is_idle = !orders.holds(order, child);
+        self.rank_of(orders.share(order, child), child, is_idle, packet, now)
+    }
+
+    /// The rank of an index of `child`, which has none so far if `is_idle`. `packet` arrives at `now`.
+    #[inline(never)]
+    pub(super) fn rank_of(&mut self, share: &mut Share, child: u32, is_idle: bool, packet: &Packet, now: Time) -> u64 {
         match self {
-            Self::Strict { ranks } => u64::from(ranks[place]),
-            Self::RoundRobin(turns) => turns.rank(child),
-            Self::WallClock { costs, finish } => {
-                let clock = costs.in_units(now.as_ps());
-                if clock > finish[place] {
-                    costs.settle(place);
-                }
-                let rank = clock.max(finish[place]);
-                finish[place] = rank.saturating_add(costs.charge(place, packet.size)).min(Rank::MAX.get());
+            Self::Stfq { now } => share.start(*now, packet.size),
+            Self::Strict => share.tag,
+            Self::RoundRobin { round, turn, children } => {
+                let passes = *round + u64::from(child < *turn);
+                let rank = (share.tag + passes) * u64::from(*children) + u64::from(child);
+                share.tag += 1;
                 rank
             }
-            Self::Stfq { costs, finish, now } => {
-                if *now > finish[place] {
-                    costs.settle(place);
-                }
-                let rank = (*now).max(finish[place]);
-                finish[place] = rank.saturating_add(costs.charge(place, packet.size)).min(Rank::MAX.get());
-                rank
+            Self::WallClock { units } => {
+                share.start(now.as_ps().saturating_mul(*units).min(Rank::MAX.get()), packet.size)
             }
-            Self::Drr(deficits) => deficits.rank(child, idle, packet.size),
+            Self::Drr { next, children } => {
+                share.turn(*next, u64::from(*children), u64::from(child), is_idle, packet.size)
+            }
             Self::Ranked(function) => {
                 let Packet { id, size, rank, arrival, .. } = *packet;
                 function.rank(&Packet { id, flow: child, size, rank, arrival }, now).get()
@@ -150,13 +200,39 @@ impl Rule {
     }
 
     /// An index of `child` with this `rank` was popped, and `packet` leaves.
-    #[inline]
-    pub(super) fn on_pop(&mut self, child: u32, rank: u64, packet: &Packet, time: Time) {
+    #[inline(always)]
+    pub(super) fn on_pop(
+        &mut self,
+        orders: &mut ExactOrders,
+        order: ExactOrder,
+        child: u32,
+        rank: u64,
+        packet: &Packet,
+        time: Time,
+    ) {
+        if let Self::Stfq { now } = self {
+            *now = rank.max(*now);
+        } else {
+            self.on_pop_of(orders.share(order, child), child, rank, packet, time);
+        }
+    }
+
+    /// As [`on_pop`](Self::on_pop), for who keeps the shares.
+    #[inline(never)]
+    pub(super) fn on_pop_of(&mut self, share: &mut Share, child: u32, rank: u64, packet: &Packet, time: Time) {
         match self {
-            Self::Strict { .. } | Self::WallClock { .. } => {}
-            Self::RoundRobin(turns) => turns.on_pop(child),
-            Self::Stfq { now, .. } => *now = rank.max(*now),
-            Self::Drr(deficits) => deficits.next = deficits.next.max(rank + 1),
+            Self::Stfq { now } => *now = rank.max(*now),
+            Self::Strict | Self::WallClock { .. } => {}
+            Self::RoundRobin { round, turn, children } => {
+                share.tag -= 1;
+                *round += u64::from(child < *turn);
+                *turn = child + 1;
+                if *turn == *children {
+                    *turn = 0;
+                    *round += 1;
+                }
+            }
+            Self::Drr { next, .. } => *next = (*next).max(rank + 1),
             Self::Ranked(function) => {
                 let Packet { id, size, arrival, .. } = *packet;
                 let rank = Rank::saturating(rank);
@@ -166,83 +242,37 @@ impl Rule {
     }
 }
 
-/// Round robin.
-///
-/// The turn passes every child once in a round, whether it is served or skipped. r_i has grown by n for each push, and for each
-/// time that the turn skipped i; and i was skipped as often as the turn passed it without a pop. Hence
-/// r_i = i + n x (pushes_i - pops_i + passes_i), and a pop costs O(1) however many children it skips.
-pub(super) struct Turns {
-    /// Rounds that are complete.
-    round: u64,
-    /// Who is asked next.
-    turn: u32,
-    /// Pushes less pops.
-    owed: Box<[u64]>,
-}
-
-impl Turns {
-    #[inline]
-    fn rank(&mut self, child: u32) -> u64 {
-        let passes = self.round + u64::from(child < self.turn);
-        let owed = &mut self.owed[child as usize];
-        let rank = (*owed + passes) * self.owed_children() + u64::from(child);
-        self.owed[child as usize] += 1;
+impl Share {
+    /// Where a packet starts: now, or where the one before it finished. It moves the finish tag.
+    #[inline(always)]
+    fn start(&mut self, now: u64, size: u32) -> u64 {
+        let rank = now.max(self.tag);
+        self.tag = rank.saturating_add(self.cost.charge(size, now > self.tag)).min(Rank::MAX.get());
         rank
     }
 
-    const fn owed_children(&self) -> u64 {
-        self.owed.len() as u64
-    }
-
+    /// The turn of a packet in deficit round robin.
     #[inline]
-    fn on_pop(&mut self, child: u32) {
-        self.owed[child as usize] -= 1;
-        self.round += u64::from(child < self.turn);
-        self.turn = child + 1;
-        if self.turn as usize == self.owed.len() {
-            self.turn = 0;
-            self.round += 1;
-        }
-    }
-}
-
-/// Deficit round robin: a rank is round x children + child.
-pub(super) struct Deficits {
-    quanta: Box<[u64]>,
-    /// The round in which each child's last index leaves, and the bytes that it may still send then.
-    last: Box<[(u64, u64)]>,
-    /// The first rank whose turn has not come yet.
-    next: u64,
-}
-
-impl Deficits {
-    fn new(quantum_bytes: u32, weights: &[Ratio]) -> Self {
-        let quantum = |weight: &Ratio| {
-            let bytes = u128::from(quantum_bytes) * u128::from(weight.numerator()) / u128::from(weight.denominator());
-            u64::try_from(bytes).unwrap_or(u64::MAX).clamp(1, 1 << 40)
-        };
-        let quanta: Box<[u64]> = weights.iter().map(quantum).collect();
-        let last = core::iter::repeat_n((0, 0), quanta.len()).collect();
-        Self { quanta, last, next: 0 }
-    }
-
-    #[inline]
-    fn rank(&mut self, child: u32, idle: bool, size: u32) -> u64 {
-        let children = self.quanta.len() as u64;
-        let quantum = self.quanta[child as usize];
-        let (round, deficit) = &mut self.last[child as usize];
-        if idle {
+    fn turn(&mut self, next: u64, children: u64, child: u64, is_idle: bool, size: u32) -> u64 {
+        let Self { tag: round, cost: Fraction { numerator: quantum, rest: deficit, .. } } = self;
+        if is_idle {
             // Its next turn, and nothing left over from the last.
-            let (rounds, turn) = (self.next / children, self.next % children);
-            (*round, *deficit) = (rounds + u64::from(turn > u64::from(child)), quantum);
+            let (rounds, turn) = (next / children, next % children);
+            (*round, *deficit) = (rounds + u64::from(turn > child), *quantum);
         }
         let size = u64::from(size);
         if *deficit < size {
-            let more = (size - *deficit).div_ceil(quantum);
+            let more = (size - *deficit).div_ceil(*quantum);
             *round += more;
-            *deficit += more * quantum;
+            *deficit += more * *quantum;
         }
         *deficit -= size;
-        round.saturating_mul(children).saturating_add(u64::from(child)).min(Rank::MAX.get())
+        round.saturating_mul(children).saturating_add(child).min(Rank::MAX.get())
     }
+}
+
+/// Bytes that a child of this weight may send in a round.
+fn quantum(bytes: u32, weight: Ratio) -> u64 {
+    let bytes = u128::from(bytes) * u128::from(weight.numerator()) / u128::from(weight.denominator());
+    u64::try_from(bytes).unwrap_or(u64::MAX).clamp(1, 1 << 40)
 }

@@ -1,7 +1,7 @@
 //! Shaping: indices that wait for their time before they enter the parent of a node.
 
-use crate::Packet;
 use crate::store::SlotHeap;
+use crate::{Item, Packet};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rate, Span, Time};
@@ -86,6 +86,7 @@ impl Shapers {
     }
 
     /// Whether an index of `packet` may pass at `now`; if not it waits here.
+    #[inline(never)]
     pub(super) fn passes(&mut self, shaper: u32, packet: &Packet, now: Time) -> bool {
         let (bucket, held) = &mut self.shapers[shaper as usize];
         let release = bucket.release(packet.size, now);
@@ -96,9 +97,7 @@ impl Shapers {
         if held.is_empty() {
             self.first.push((release, self.arrivals), shaper);
         }
-        let Packet { id, flow, size, rank, arrival } = *packet;
-        let packet = Packet { id, flow, size, rank, arrival };
-        held.push_back(Held { release, arrival: self.arrivals, packet });
+        held.push_back(Held { release, arrival: self.arrivals, packet: packet.duplicate() });
         false
     }
 

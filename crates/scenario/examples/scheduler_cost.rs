@@ -1,0 +1,40 @@
+//! What a packet costs in the schedulers whose case names contain a word: nanoseconds, or a fixed number of packets for callgrind.
+//!
+//! ```text
+//! cargo run --release -p pifolab-scenario --example scheduler_cost -- tree
+//! valgrind --tool=callgrind target/release/examples/scheduler_cost "tree, depth 5, 1000" 10000 40000
+//! ```
+//!
+//! With an occupancy and a number of packets it sends so many and measures no time: the difference between two numbers of
+//! packets is the cost without the preparation.
+
+use pifolab_scenario::bench::{Load, OCCUPANCIES, cases};
+use std::hint::black_box;
+use std::time::Instant;
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let word = args.next().unwrap_or_default();
+    let number = |text: String| text.parse::<u32>().expect("expected a number");
+    let (occupancy, packets) = (args.next().map(number), args.next().map(number));
+    for case in cases().filter(|case| case.name.contains(&word)) {
+        for held in OCCUPANCIES.into_iter().filter(|held| occupancy.is_none_or(|wanted| wanted == *held)) {
+            let mut run = case.prepare(held, Load::Steady);
+            if let Some(packets) = packets {
+                black_box(run.run(packets.into()));
+                continue;
+            }
+            const PACKETS: u64 = 1 << 16;
+            black_box(run.run(PACKETS));
+            let mut samples: Vec<f64> = (0..25)
+                .map(|_| {
+                    let start = Instant::now();
+                    black_box(run.run(PACKETS));
+                    start.elapsed().as_nanos() as f64 / PACKETS as f64
+                })
+                .collect();
+            samples.sort_by(f64::total_cmp);
+            println!("{:<40} {held:>6} {:>8.1} {:>8.1}", case.name, samples[12], samples[0]);
+        }
+    }
+}
