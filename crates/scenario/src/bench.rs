@@ -10,8 +10,9 @@
 use crate::registry::find_scheduler;
 use pifolab_params::{Place, Table};
 use pifolab_sched::params::{Args, CAPACITY_PACKETS, FromArgs, QUEUE_CAPACITY_PACKETS, Value};
+use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::tree::{Discipline, Field, Node};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Scheduler, schedulers};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Packet, Ranked, Scheduler, schedulers};
 use pifolab_simd::{RankWindow, Window};
 use pifolab_units::{Rank, Time};
 use std::hint::black_box;
@@ -111,6 +112,8 @@ const CASES: &[Case] = &[
         name: "pifo, heap ties",
         make: |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[("ties", Value::Text("heap".to_owned()))]),
     },
+    // What a fair node has to do, in one PIFO for all flows.
+    Case { name: "pifo, stfq ranks", make: |n, load| fair(n, load) },
     Case { name: "strict-priority", make: |n, load| queued::<schedulers::StrictPriority>(n, load, 100, &[]) },
     Case { name: "sp-pifo", make: |n, load| queued::<schedulers::SpPifo>(n, load, WIDE, &[]) },
     Case { name: "sp-pifo-greedy", make: |n, load| queued::<schedulers::SpPifoGreedy>(n, load, 100, &[]) },
@@ -216,6 +219,13 @@ fn tree(occupancy: u32, load: Load, depth: u32, leaves: u32) -> Box<dyn Run> {
         Load::Overload => Capacity::Packets(occupancy),
     });
     fill(root.build_by(Field::Rank).expect("each rank has one leaf"), occupancy, load, leaves)
+}
+
+/// Start-time fair queueing of flows in a PIFO.
+fn fair(occupancy: u32, load: Load) -> Box<dyn Run> {
+    let pifo = <schedulers::Pifo>::new(schedulers::PifoParams::packets(capacity(occupancy, load)));
+    let rank = Stfq::new(StfqParams::default()).expect("the defaults are valid");
+    fill(Ranked::new(rank, pifo.expect("a capacity above 0")), occupancy, load, WIDE)
 }
 
 /// CoDel over a first-in first-out queue.
