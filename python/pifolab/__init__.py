@@ -37,6 +37,7 @@ from pifolab._pifolab import (
 )
 from pifolab.adversary import attack
 from pifolab.bounds import optimal_bounds
+from pifolab.comparing import compare
 from pifolab.custom import Facts, Flow, PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, InternalError, ParameterError, PifolabError
 from pifolab.info import Info, Param, ranks, schedulers
@@ -69,6 +70,7 @@ __all__ = [
     "__version__",
     "attack",
     "child",
+    "compare",
     "optimal_bounds",
     "ranked",
     "ranks",

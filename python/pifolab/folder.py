@@ -15,8 +15,14 @@ from pifolab.errors import InputError
 __all__ = ["check_absent", "replaced_file", "whole_file", "whole_folder", "writing"]
 
 
-def check_absent(folder: Path) -> None:
+#: What every folder has that a run, a comparison or an advice was written to, beside its report.
+_WRITTEN = ("summary.json", "advice.json", "manifest.json")
+
+
+def check_absent(folder: Path, *, force: bool = False) -> None:
     """Refuse a folder that exists or that cannot be made, before hours are spent on what should go there.
+
+    With `force` it may exist if pifolab wrote it: then it is replaced.
 
     Raises
     ------
@@ -24,9 +30,13 @@ def check_absent(folder: Path) -> None:
         It exists (an empty folder does not count), or its parent is not a folder or cannot be written to.
     """
     if folder.is_symlink() or folder.exists():
-        empty = folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
-        if not empty:
-            raise InputError(f"{folder}: exists already; give another --out, or remove it")
+        plain = folder.is_dir() and not folder.is_symlink()
+        ours = plain and any((folder / name).is_file() for name in _WRITTEN)
+        if force and not ours and not (plain and not any(folder.iterdir())):
+            raise InputError(f"{folder}: is not a folder that pifolab wrote: not replaced; give another --out")
+        if not force and not (plain and not any(folder.iterdir())):
+            replace = "give another --out, or --force to replace it" if ours else "give another --out, or remove it"
+            raise InputError(f"{folder}: exists already; {replace}")
     parent = folder.absolute().parent
     while not parent.exists():
         parent = parent.parent
@@ -37,8 +47,10 @@ def check_absent(folder: Path) -> None:
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield a temporary folder beside `folder` that takes its name when the block ends well, and vanishes otherwise.
+
+    With `force` it replaces a folder that pifolab wrote, which stays as it is if the block does not end well.
 
     Examples
     --------
@@ -49,7 +61,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     >>> [file.name for file in target.iterdir()]
     ['summary.json']
     """
-    check_absent(folder)
+    check_absent(folder, force=force)
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.partial-", dir=folder.absolute().parent))
@@ -58,9 +70,15 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o777 & ~_umask())
-        if folder.is_dir():
-            folder.rmdir()
-        temporary.rename(folder)
+        if force and folder.is_dir():
+            # Two renames: the old folder or the new one, each of them whole.
+            with tempfile.TemporaryDirectory(prefix=f".{folder.name}.old-", dir=folder.absolute().parent) as old:
+                folder.rename(Path(old) / folder.name)
+                temporary.rename(folder)
+        else:
+            if folder.is_dir():
+                folder.rmdir()
+            temporary.rename(folder)
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
         # Nobody asked for the temporary folder: the fault is that of the one that was, and of the file in it.

@@ -17,7 +17,7 @@ from pifolab.errors import InputError
 from pifolab.provenance import importable, only_sources
 from pifolab.text import read_bytes
 
-__all__ = ["Plugins", "load_plugins"]
+__all__ = ["Plugins", "component_name", "load_plugins"]
 
 _KINDS: dict[str, type] = {
     "schedulers": PythonScheduler,
@@ -60,7 +60,7 @@ def load_plugins(files: list[Path]) -> Plugins:
             for kind, base in _KINDS.items():
                 if issubclass(made, base):
                     known: dict[str, type] = getattr(plugins, kind)
-                    name = _name(made)
+                    name = component_name(made)
                     if known.setdefault(name, made) is not made:
                         raise InputError(f"{file}: class {made.__name__}: there are two {kind} called {name}")
                     found += 1
@@ -70,13 +70,15 @@ def load_plugins(files: list[Path]) -> Plugins:
     return plugins
 
 
-def _name(made: type) -> str:
+def component_name(made: type) -> str:
     """Return what a scenario calls the class.
 
     Examples
     --------
-    >>> _name(type("ShortFirst", (), {})), _name(type("MyDCTCP", (), {})), _name(type("X", (), {"name": "a-b"}))
-    ('short-first', 'my-dctcp', 'a-b')
+    >>> [component_name(type(name, (), {})) for name in ("ShortFirst", "MyDCTCP")]
+    ['short-first', 'my-dctcp']
+    >>> component_name(type("X", (), {"name": "a-b"}))
+    'a-b'
     """
     given: Any = getattr(made, "name", None)
     if isinstance(given, str):

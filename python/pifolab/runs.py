@@ -61,6 +61,9 @@ class Progress:
         return None
 
 
+#: What a scenario is called that is a mapping.
+_DICT = "scenario"
+
 #: Whoever wants to be told of progress.
 Watch = Callable[[Progress], None]
 
@@ -141,6 +144,13 @@ class Run:
         return found
 
     @property
+    def notes(self) -> list[str]:
+        """What is to be known of the trace, and of a link on which there was nothing to schedule."""
+        from pifolab.traces import idle_notes, trace_notes
+
+        return [*trace_notes(self.manifest["spec"]), *idle_notes(self)]
+
+    @property
     def title(self) -> str:
         """The scenario's title, or the name of its file."""
         return str(self.manifest["spec"].get("title") or Path(self.manifest["file"]).stem)
@@ -151,7 +161,13 @@ class Run:
         return str(self.manifest["spec"].get("description") or "")
 
     def save(
-        self, folder: str | os.PathLike[str], *, figures: bool = True, captures: bool = True, report: bool | None = None
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        figures: bool = True,
+        captures: bool = True,
+        report: bool | None = None,
+        force: bool = False,
     ) -> Path:
         """Write manifest.json, summary.json, a Parquet file per table, packets/, figures/ and report.html to `folder`.
 
@@ -166,6 +182,8 @@ class Run:
             four seconds for a million rows.
         report : bool, optional
             Whether to write report.html, with the figures that there are. Default: with figures.
+        force : bool
+            Whether to replace a folder that pifolab wrote.
 
         The folder appears when all of it is written; until then there is a hidden one beside it.
 
@@ -178,7 +196,7 @@ class Run:
         from pifolab.report.run import write_report
 
         target = Path(folder)
-        with whole_folder(target) as unfinished:
+        with whole_folder(target, force=force) as unfinished:
             _write_json(unfinished / "manifest.json", self.manifest)
             _write_json(unfinished / "summary.json", self.summary)
             for name, frame in self.tables.items():
@@ -203,7 +221,7 @@ class Run:
 
 
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
     *,
     seeds: Sequence[int] | None = None,
     overrides: Mapping[str, Any] | None = None,
@@ -215,12 +233,14 @@ def run(
     workers: int | None = None,
     progress: Watch | None = None,
 ) -> Run:
-    """Run the scenario in a TOML file.
+    """Run the scenario in a TOML file, or a mapping with the same keys.
 
     Parameters
     ----------
-    scenario : path
-        The file; files that it names are looked for beside it.
+    scenario : path or mapping
+        The file; files that it names are looked for beside it. Or its keys and tables as a mapping; there a class
+        derived from `PythonScheduler` may stand for a scheduler's name, a name alone for a scheduler with its defaults,
+        and files are looked for in the current folder.
     seeds : sequence of int, optional
         The seeds to run with. Default: those of the scenario.
     overrides : mapping of str to value, optional
@@ -243,21 +263,46 @@ def run(
     ------
     InputError
         The file cannot be read, or something in it is wrong; the text names file, line, key and what would be right.
+
+    Examples
+    --------
+    >>> import pifolab
+    >>> result = pifolab.run({
+    ...     "duration_s": 0.001,
+    ...     "link": {"rate_gbps": 10},
+    ...     "workload": {"arrivals": "constant", "rate_gbps": 11, "size_bytes": 1500, "ranks": "uniform"},
+    ...     "scheduler": ["pifo", {"name": "packs", "window": 20}],
+    ... })
+    >>> result.tables["schedulers"]["scheduler"].to_list()
+    ['pifo', 'packs']
     """
-    path = Path(scenario)
-    return run_text(
-        read_text(path),
-        os.fspath(path),
-        seeds=seeds,
-        overrides=overrides,
-        flows=flows,
-        schedulers=schedulers,
-        ranks=ranks,
-        controllers=controllers,
-        observers=observers,
-        workers=workers,
-        progress=progress,
-    )
+    if isinstance(scenario, Mapping):
+        from pifolab.scenario import scenario_toml, without_place
+
+        text, own = scenario_toml(scenario)
+        place = _DICT
+        schedulers = own | dict(schedulers or {})
+    else:
+        path = Path(scenario)
+        text, place = read_text(path), os.fspath(path)
+    try:
+        return run_text(
+            text,
+            place,
+            seeds=seeds,
+            overrides=overrides,
+            flows=flows,
+            schedulers=schedulers,
+            ranks=ranks,
+            controllers=controllers,
+            observers=observers,
+            workers=workers,
+            progress=progress,
+        )
+    except InputError as error:
+        if not isinstance(scenario, Mapping) or error.file != place:
+            raise
+        raise InputError(f"scenario: {without_place(error)}", key=error.key, problem=error.problem) from None
 
 
 def run_text(

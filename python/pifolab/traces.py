@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["trace_notes"]
+if TYPE_CHECKING:
+    from pifolab.runs import Run
+
+__all__ = ["idle_notes", "trace_notes"]
 
 #: Why packets could not be told apart, by the key of the manifest.
 _REASONS = {
@@ -47,3 +50,21 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
     if contents.get("left_out"):
         notes.append(str(contents["left_out"]))
     return notes
+
+
+def idle_notes(run: Run) -> list[str]:
+    """Return a line if no packet of a run on one link waited or was lost: then its schedulers had nothing to decide."""
+    schedulers = run.tables["schedulers"]
+    if run.manifest["kind"] == "network" or not schedulers.height:
+        return []
+    busy = max((value for value in schedulers["utilisation"].to_list() if value is not None), default=None)
+    waited = schedulers["sojourn_mean_ns"].fill_null(0).max() or schedulers["dropped_packets"].max()
+    if waited or not schedulers["arrived_packets"].max():
+        return []
+    share = "" if busy is None else f" (the link was busy for {100 * busy:.3g} % of the time)"
+    faster = (
+        "raise the speed-up of the trace"
+        if "trace" in run.manifest["spec"]["workload"]
+        else "let packets arrive faster"
+    )
+    return [f"no packet waited{share}, so no scheduler had anything to decide; {faster}, or lower the rate of the link"]

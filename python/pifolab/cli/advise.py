@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.rows import print_rows
 from pifolab.cli.run import add_trace_options, number, override
 from pifolab.errors import InputError
 from pifolab.report.advice import settings_text, setup, verdict
@@ -135,6 +136,4 @@ def _print(found: Advice) -> None:
         shares = [f"{one.inversions_share:.2%}", f"{one.dropped_share:.2%}"]
         rows.append([one.scheduler, str(one.score), f"{one.tuned:.4g}", *shares, *state, settings_text(one)])
     rows.append(["PIFO, the ideal", str(found.ideal), "", "0.00%", f"{found.ideal_dropped_share:.2%}", "", "", "", ""])
-    widths = [max(len(row[place]) for row in rows) for place in range(len(headings))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_rows(rows[0], rows[1:])

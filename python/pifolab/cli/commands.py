@@ -13,6 +13,7 @@ from pifolab.cli import (
     bench,
     bounds,
     catalogue,
+    compare,
     conformance,
     dataplane,
     demo,
@@ -40,7 +41,7 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    first = (run, flows, agree, sweep, results, reproduce, scorecard, advise, attack, bounds, hierarchy)
+    first = (run, compare, flows, agree, sweep, results, reproduce, scorecard, advise, attack, bounds, hierarchy)
     for module in (*first, catalogue, conformance, bench, demo, playground, dataplane, testbed):
         module.add_to(commands)
     return parser

@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-__all__ = ["print_rows"]
+__all__ = ["blocks", "print_rows"]
+
+#: Between two columns.
+_GAP = 2
 
 
-def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], out: TextIO | None = None) -> None:
+def blocks(widths: Sequence[int], keys: int = 1) -> list[list[int]]:
+    """Return which columns of a table stand side by side, so that no line is wider than the terminal.
+
+    Parameters
+    ----------
+    widths : sequence of int
+        The width of each column.
+    keys : int
+        So many columns at the left say what a row is; every block has them.
+
+    Where standard output is no terminal, and `COLUMNS` is not set, 100 columns are the width.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.environ["COLUMNS"] = "100"
+    >>> blocks([10, 40, 30, 30])
+    [[0, 1, 2], [0, 3]]
+    """
+    width = shutil.get_terminal_size((100, 24)).columns
+    first = list(range(keys))
+    start = sum(widths[:keys]) + _GAP * (keys - 1)
+    found, used = [list(first)], start
+    for at in range(keys, len(widths)):
+        if used + _GAP + widths[at] > width and len(found[-1]) > keys:
+            found.append(list(first))
+            used = start
+        found[-1].append(at)
+        used += _GAP + widths[at]
+    return found
+
+
+def print_rows(
+    headings: Sequence[str], rows: Sequence[Sequence[Any]], out: TextIO | None = None, keys: int = 1
+) -> None:
     """Print `rows` under `headings`; columns of numbers are aligned to the right, missing values are ``-``.
+
+    What is wider than the terminal is printed in blocks, each with the first `keys` columns.
 
     Examples
     --------
@@ -25,12 +65,12 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], out: Text
         all(row[at] is None or isinstance(row[at], (int, float)) for row in rows) and bool(rows)
         for at in range(len(headings))
     ]
-    for line in [list(headings), *cells]:
-        parts = [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, numeric, strict=True)
-        ]
-        print("  ".join(parts).rstrip(), file=out or sys.stdout)
+    for number, columns in enumerate(blocks(widths, keys)):
+        if number:
+            print(file=out or sys.stdout)
+        for line in [list(headings), *cells]:
+            parts = [line[at].rjust(widths[at]) if numeric[at] else line[at].ljust(widths[at]) for at in columns]
+            print((" " * _GAP).join(parts).rstrip(), file=out or sys.stdout)
 
 
 def _shown(value: Any) -> str:

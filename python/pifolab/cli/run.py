@@ -1,39 +1,44 @@
-"""`pifolab run`, `pifolab compare` and `pifolab schema`: scenarios from a file, from flags, and for editors."""
+"""`pifolab run` and `pifolab schema`: scenarios from a file, and for editors; with what other commands share."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab import _pifolab, info
-from pifolab.cli.parser import Parser, positive_integer
+from pifolab import _pifolab
+from pifolab.cli.parser import Parser
 from pifolab.cli.table import print_table
 from pifolab.errors import InputError
 from pifolab.text import shown
-from pifolab.traces import trace_notes
 
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["add_to", "add_trace_options", "number", "override"]
+__all__ = [
+    "add_common",
+    "add_force_option",
+    "add_python_option",
+    "add_to",
+    "add_trace_options",
+    "flagged",
+    "number",
+    "override",
+    "run_and_save",
+    "say_slow",
+]
 
 INTERRUPTED = 130
 USAGE_ERROR = 2
 
-#: The schedulers of the five papers, and what they are measured against.
-PAPERS = "pifo,fifo,sp-pifo,aifo,packs,rifo,exp-pifo"
-
-#: Where the ranks of a trace can come from without a rank function.
-_TRACE_RANKS = ("dscp", "column")
-
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the three commands."""
+    """Declare the two commands."""
     run = commands.add_parser(
         "run",
         help="run a scenario",
@@ -48,38 +53,11 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE.csv",
         help="send these flows (flow,src,dst,size_bytes,start_ns; gzip allowed) instead of those of a network scenario",
     )
-    run.add_argument(
-        "--python",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="use the schedulers, rank functions, congestion controllers and observers written there; may be repeated",
+    add_python_option(
+        run, "use the schedulers, rank functions, congestion controllers and observers written there; may be repeated"
     )
-    _add_common(run, "out/NAME, after the file")
+    add_common(run, "out/NAME, after the file")
     run.set_defaults(run=run_run)
-
-    compare = commands.add_parser(
-        "compare",
-        help="compare schedulers on one link, without a scenario file",
-        description="Sends the same packets, from a capture or drawn, through each scheduler onto one link.",
-    )
-    source = compare.add_mutually_exclusive_group(required=True)
-    source.add_argument("--trace", type=Path, metavar="FILE", help="replay a pcap, pcapng or CSV file (gzip allowed)")
-    source.add_argument("--ranks", metavar="DISTRIBUTION", help="draw ranks: uniform, exponential, poisson, ...")
-    compare.add_argument("--rate-gbps", required=True, metavar="R", help="the rate of the link")
-    compare.add_argument(
-        "--rank", metavar="NAME", help="a rank function (pifolab list ranks); for a trace also dscp or column"
-    )
-    add_trace_options(compare)
-    compare.add_argument("--arrival-gbps", metavar="R", help="with --ranks: the rate at which packets arrive")
-    compare.add_argument("--arrivals", metavar="KIND", help="with --ranks: constant (default), poisson, ...")
-    compare.add_argument("--size-bytes", type=positive_integer, metavar="N", help="with --ranks: 1500 unless given")
-    compare.add_argument("--schedulers", default=PAPERS, metavar="A,B,...", help=f"default: {PAPERS}")
-    compare.add_argument("--buffer-packets", type=positive_integer, metavar="N", help="the buffer of each scheduler")
-    compare.add_argument("--queues", type=positive_integer, metavar="N", help="its queues, for those that have several")
-    _add_common(compare, "out/compare")
-    compare.set_defaults(run=run_compare)
 
     schema = commands.add_parser("schema", help="print the JSON Schema of scenarios, for editors")
     schema.set_defaults(run=run_schema)
@@ -94,7 +72,8 @@ def add_trace_options(parser: Parser) -> None:
     parser.add_argument("--duration-s", metavar="T", help="no packet arrives at or after this time")
 
 
-def _add_common(parser: Parser, default_out: str) -> None:
+def add_common(parser: Parser, default_out: str) -> None:
+    """Declare what every command has that runs a scenario."""
     parser.add_argument("--seed", metavar="N", help="run with this seed instead of those of the scenario")
     parser.add_argument(
         "--set",
@@ -105,6 +84,17 @@ def _add_common(parser: Parser, default_out: str) -> None:
         help="change a key, such as link.rate_gbps=40 or scheduler.packs.window=100; may be repeated",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"the folder to write; default {default_out}")
+    add_force_option(parser)
+
+
+def add_force_option(parser: Parser) -> None:
+    """Declare what replaces an earlier output."""
+    parser.add_argument("--force", action="store_true", help="replace the folder, if pifolab wrote it")
+
+
+def add_python_option(parser: Parser, text: str) -> None:
+    """Declare where components written in Python come from."""
+    parser.add_argument("--python", type=Path, action="append", default=[], metavar="FILE.py", help=text)
 
 
 def run_run(arguments: argparse.Namespace) -> int:
@@ -115,20 +105,11 @@ def run_run(arguments: argparse.Namespace) -> int:
 
     scenario = experiment(arguments.scenario)
     plugins = load_plugins(arguments.python)
-    if names := plugins.names():
-        note = "slow: a run takes 2 to 15 times as long as with Rust"
-        print(f"pifolab: note: {', '.join(names)}: written in Python, so {note}", file=sys.stderr)
+    say_slow(plugins.names())
     out = arguments.out or Path("out") / scenario.stem
-    return _run(arguments, out, lambda **keywords: run(scenario, flows=arguments.flows, **vars(plugins), **keywords))
-
-
-def run_compare(arguments: argparse.Namespace) -> int:
-    """Make a scenario from flags and run it."""
-    from pifolab.runs import run_text
-
-    text = _scenario_text(arguments)
-    out = arguments.out or Path("out/compare")
-    return _run(arguments, out, lambda **keywords: run_text(text, "compare", **keywords))
+    return run_and_save(
+        arguments, out, lambda **keywords: run(scenario, flows=arguments.flows, **vars(plugins), **keywords)
+    )
 
 
 def run_schema(arguments: argparse.Namespace) -> int:
@@ -137,11 +118,19 @@ def run_schema(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _run(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> int:
+def say_slow(names: Sequence[str]) -> None:
+    """Say that what is written in Python takes its time."""
+    if names:
+        note = "slow: a run takes 2 to 15 times as long as with Rust"
+        print(f"pifolab: note: {', '.join(names)}: written in Python, so {note}", file=sys.stderr)
+
+
+def run_and_save(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> int:
+    """Run what the flags ask for, print its table, and write its folder `out`."""
     from pifolab.cli.progress import ProgressBar
     from pifolab.folder import check_absent
 
-    check_absent(out)
+    check_absent(out, force=arguments.force)
     keywords: dict[str, Any] = {"overrides": dict(map(override, arguments.overrides))}
     if arguments.seed is not None:
         keywords["seeds"] = [_seed(arguments.seed)]
@@ -153,9 +142,9 @@ def _run(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> i
             raise
         return _say_whose_fault(error)
     # Whoever has pressed Ctrl-C does not want to wait for figures and captures.
-    result.save(out, figures=not result.partial, captures=not result.partial, report=True)
+    result.save(out, figures=not result.partial, captures=not result.partial, report=True, force=arguments.force)
     print_table(result)
-    for note in trace_notes(result.manifest["spec"]):
+    for note in result.notes:
         print(f"pifolab: note: {shown(note)}", file=sys.stderr)
     for warning in result.warnings:
         print(f"pifolab: warning: {shown(warning)}", file=sys.stderr)
@@ -193,65 +182,33 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _scenario_text(arguments: argparse.Namespace) -> str:
-    """Return the scenario that the flags of `compare` stand for."""
-    synthetic = {"--arrival-gbps": arguments.arrival_gbps, "--arrivals": arguments.arrivals}
-    synthetic["--size-bytes"] = arguments.size_bytes
-    lines = ['title = "Comparison of schedulers on one link"']
-    if arguments.duration_s is not None:
-        lines.append(f"duration_s = {number('--duration-s', arguments.duration_s)}")
-    lines += ["[link]", f"rate_gbps = {number('--rate-gbps', arguments.rate_gbps)}", "[workload]"]
-    if arguments.trace is not None:
-        for flag, value in synthetic.items():
-            if value is not None:
-                raise InputError(f"{flag} has no effect on a trace: remove it")
-        lines.append(f"trace = {json.dumps(str(arguments.trace.absolute()))}")
-        if arguments.speed_up is not None:
-            lines.append(f"speed_up = {number('--speed-up', arguments.speed_up)}")
-        if arguments.sort:
-            lines.append('out_of_order = "sort"')
-        if arguments.rank is None:
-            raise InputError(
-                "--trace needs --rank: a rank function, or dscp or column for ranks that the trace carries"
-            )
-        if arguments.rank in _TRACE_RANKS:
-            lines.append(f'trace_rank = "{arguments.rank}"')
-    else:
-        if arguments.speed_up is not None:
-            raise InputError("--speed-up has no effect without --trace: remove it")
-        if arguments.sort:
-            raise InputError("--sort has no effect without --trace: remove it")
-        for flag in ("--arrival-gbps", "--duration-s"):
-            if getattr(arguments, flag[2:].replace("-", "_")) is None:
-                raise InputError(f"--ranks needs {flag}")
-        lines.append(f"arrivals = {json.dumps(arguments.arrivals or 'constant')}")
-        lines.append(f"rate_gbps = {number('--arrival-gbps', arguments.arrival_gbps)}")
-        lines.append(f"size_bytes = {arguments.size_bytes or 1500}")
-        lines.append(f"ranks = {json.dumps(arguments.ranks)}")
-    if arguments.rank is not None and arguments.rank not in _TRACE_RANKS:
-        lines += ["[rank]", f"name = {json.dumps(info.rank(arguments.rank).name)}"]
-    for name in arguments.schedulers.split(","):
-        lines += [
-            "[[scheduler]]",
-            f"name = {json.dumps(info.scheduler(name.strip()).name)}",
-            *_size(arguments, name.strip()),
-        ]
-    return "\n".join(lines) + "\n"
+def flagged(error: InputError) -> InputError:
+    """Return an error about a parameter of a function of pifolab as one about the flag that gave it.
+
+    Examples
+    --------
+    >>> print(flagged(InputError("rate_gbps = 0: expected a number above 0", key="rate_gbps")))
+    --rate-gbps 0: expected a number above 0
+    """
+    if error.file is not None or not error.key.isidentifier():
+        return error
+    flag = _FLAGS.get(error.key, f"--{error.key.replace('_', '-')}")
+    rest = str(error).removeprefix(error.key)
+    if rest == str(error):
+        return error
+    rest = re.sub(r"^ = ", " ", rest)
+    rest = re.sub(r"\b(needs|conflicts with|without|or) ([a-z]+(?:_[a-z]+)*)(?=[ :,]|$)", _other_flag, rest)
+    return InputError(f"{flag}{rest}", key=error.key, problem=error.problem, flag=flag)
 
 
-def _size(arguments: argparse.Namespace, name: str) -> list[str]:
-    """Return the keys that give the scheduler `name` its buffer and queues."""
-    known = {param.name for param in info.scheduler(name).params}
-    if "queue_capacity_packets" not in known:
-        return [f"capacity_packets = {arguments.buffer_packets}"] if arguments.buffer_packets else []
-    lines = [f"queues = {arguments.queues}"] if arguments.queues else []
-    if arguments.buffer_packets:
-        queues = arguments.queues or 8
-        each, rest = divmod(arguments.buffer_packets, queues)
-        if rest or not each:
-            raise InputError(f"--buffer-packets {arguments.buffer_packets}: expected a multiple of the {queues} queues")
-        lines.append(f"queue_capacity_packets = {each}")
-    return lines
+#: Parameters that their flag is not named after.
+_FLAGS = {"overrides": "--set", "options": "--set", "seeds": "--seed"}
+
+
+def _other_flag(found: re.Match[str]) -> str:
+    word, name = found.groups()
+    named = "_" in name or (word in ("needs", "without") and name in ("rank", "trace"))
+    return f"{word} --{name.replace('_', '-')}" if named else found[0]
 
 
 def number(flag: str, text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pifolab.cli.rows import blocks
 from pifolab.text import shown
 
 if TYPE_CHECKING:
@@ -19,20 +20,26 @@ def print_table(result: Run) -> None:
     _print_rows(*summary_rows(result.tables["schedulers"]))
     if "fct" in result.tables:
         print()
-        _print_rows(*fct_rows(result.tables["fct"]))
+        _print_rows(*fct_rows(result.tables["fct"]), keys=2)
 
 
-def _print_rows(headings: list[str], rows: list[list[Any]]) -> None:
+def _print_rows(headings: list[str], rows: list[list[Any]], keys: int = 1) -> None:
     cells = [[_shown(cell) for cell in row] for row in rows]
-    # Headings break at their spaces, so that ten columns fit on a terminal.
+    # Headings break at their spaces, so that most columns fit on a terminal.
     words = [heading.split() for heading in headings]
-    height = max(map(len, words))
-    lines = [[""] * (height - len(column)) + column for column in words]
-    widths = [max(*map(len, lines[at]), *(len(row[at]) for row in cells)) for at in range(len(headings))]
-    for row in [*zip(*lines, strict=True), *cells]:
-        first, *others = zip(row, widths, strict=True)
-        aligned = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
-        print("  ".join(aligned).rstrip())
+    widths = [
+        max(*map(len, words[at]), *(len(row[at]) for row in cells)) if cells else max(map(len, words[at]))
+        for at in range(len(headings))
+    ]
+    for number, columns in enumerate(blocks(widths, keys)):
+        if number:
+            print()
+        height = max(len(words[at]) for at in columns)
+        lines = [[""] * (height - len(words[at])) + words[at] for at in columns]
+        for row in [*zip(*lines, strict=True), *([row[at] for at in columns] for row in cells)]:
+            first, *others = zip(row, (widths[at] for at in columns), strict=True)
+            aligned = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+            print("  ".join(aligned).rstrip())
 
 
 def _shown(value: Any) -> str:

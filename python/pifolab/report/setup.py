@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.quantities import count_text, rate_text, size_text, time_text
 from pifolab.report import html
-from pifolab.traces import trace_notes
 
 if TYPE_CHECKING:
     from pifolab.runs import Run
@@ -32,7 +31,6 @@ def what_was_run(run: Run) -> list[str]:
 
 def setup_lines(run: Run) -> list[str]:
     """Return what was run: packets or flows, link or network, ranks, seeds, and what is to be known of a trace."""
-    spec = run.manifest["spec"]
     lines = _network(run) if run.manifest["kind"] == "network" else _one_link(run)
     if run.manifest.get("random", True) or run.manifest.get("python"):
         listed = ", ".join(map(str, run.seeds))
@@ -41,7 +39,7 @@ def setup_lines(run: Run) -> list[str]:
         )
     else:
         lines.append("nothing here is drawn at random: every seed gives the same result")
-    return lines + trace_notes(spec)
+    return lines + run.notes
 
 
 def settings(schedulers: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:

@@ -1,0 +1,104 @@
+"""`pifolab compare`: schedulers on one link, without a scenario file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.run import (
+    add_common,
+    add_python_option,
+    add_trace_options,
+    flagged,
+    number,
+    run_and_save,
+    say_slow,
+)
+from pifolab.comparing import PAPERS
+from pifolab.errors import InputError
+
+if TYPE_CHECKING:
+    from pifolab.plugins import Plugins
+    from pifolab.runs import Run
+
+__all__ = ["add_to"]
+
+#: Flags that are passed on as they are.
+_PASSED = ("trace", "ranks", "rank", "sort", "arrivals", "size_bytes", "buffer_packets", "buffer_bytes", "queues")
+
+#: Flags with a number, which may be a fraction.
+_NUMBERS = ("rate_gbps", "rate_mbps", "arrival_gbps", "arrival_mbps", "duration_s", "speed_up")
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    default = ",".join(PAPERS)
+    compare = commands.add_parser(
+        "compare",
+        help="compare schedulers on one link, without a scenario file",
+        description="Sends the same packets, from a capture or drawn, through each scheduler onto one link.",
+    )
+    source = compare.add_mutually_exclusive_group(required=True)
+    source.add_argument("--trace", type=Path, metavar="FILE", help="replay a pcap, pcapng or CSV file (gzip allowed)")
+    source.add_argument("--ranks", metavar="DISTRIBUTION", help="draw ranks: uniform, exponential, poisson, ...")
+    rate = compare.add_mutually_exclusive_group(required=True)
+    rate.add_argument("--rate-gbps", metavar="R", help="the rate of the link")
+    rate.add_argument("--rate-mbps", metavar="R", help="the same in Mb/s")
+    compare.add_argument(
+        "--rank", metavar="NAME", help="a rank function (pifolab list ranks); for a trace also dscp or column"
+    )
+    add_trace_options(compare)
+    arrival = compare.add_mutually_exclusive_group()
+    arrival.add_argument("--arrival-gbps", metavar="R", help="with --ranks: the rate at which packets arrive")
+    arrival.add_argument("--arrival-mbps", metavar="R", help="the same in Mb/s")
+    compare.add_argument("--arrivals", metavar="KIND", help="with --ranks: constant (default), poisson, ...")
+    compare.add_argument("--size-bytes", type=positive_integer, metavar="N", help="with --ranks: 1500 unless given")
+    compare.add_argument("--schedulers", metavar="A,B,...", help=f"default: {default}, and those of --python")
+    add_python_option(compare, "compare the schedulers written there too; rank functions and observers serve as well")
+    buffer = compare.add_mutually_exclusive_group()
+    buffer.add_argument("--buffer-packets", type=positive_integer, metavar="N", help="the buffer of each scheduler")
+    buffer.add_argument("--buffer-bytes", type=positive_integer, metavar="N", help="the same in bytes")
+    compare.add_argument("--queues", type=positive_integer, metavar="N", help="its queues, for those that have several")
+    add_common(compare, "out/compare")
+    compare.set_defaults(run=run_compare)
+
+
+def run_compare(arguments: argparse.Namespace) -> int:
+    """Run what the flags ask for."""
+    from pifolab.comparing import compare
+    from pifolab.plugins import load_plugins
+
+    given: dict[str, Any] = {name: getattr(arguments, name) for name in _PASSED}
+    for name in _NUMBERS:
+        if getattr(arguments, name) is not None:
+            # As it was written: a number of so many digits is not rounded.
+            text = number(f"--{name.replace('_', '-')}", getattr(arguments, name))
+            given[name] = json.loads(text) if text.startswith('"') else Decimal(text)
+    plugins = load_plugins(arguments.python)
+    schedulers = _chosen(arguments.schedulers, plugins)
+    say_slow(plugins.names())
+
+    def run(**keywords: Any) -> Run:
+        try:
+            return compare(schedulers, **given, rank_functions=plugins.ranks, observers=plugins.observers, **keywords)
+        except InputError as error:
+            raise flagged(error) from None
+
+    return run_and_save(arguments, arguments.out or Path("out/compare"), run)
+
+
+def _chosen(listed: str | None, plugins: Plugins) -> list[Any]:
+    """Return the schedulers that are asked for, those written in Python as their classes."""
+    if listed is None:
+        return [*PAPERS, *plugins.schedulers.values()]
+    names = [name.strip() for name in listed.split(",")]
+    if "" in names:
+        raise InputError(f"--schedulers {listed}: expected names with a comma between them")
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"--schedulers {listed}: {name} occurs twice")
+    return [plugins.schedulers.get(name, name) for name in names]

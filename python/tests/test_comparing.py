@@ -1,0 +1,176 @@
+"""Schedulers on one link without a scenario file: from Python, and as the command `compare`."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pifolab
+from pifolab.cli.rows import print_rows
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+FLAGS = ("--ranks", "uniform", "--rate-gbps", "10", "--arrival-gbps", "11", "--duration-s", "0.002")
+DRAWN = {"ranks": "uniform", "rate_gbps": 10, "arrival_gbps": 11, "duration_s": 0.002}
+
+LIFO = """
+import pifolab
+
+class Lifo(pifolab.PythonScheduler):
+    def __init__(self, capacity_packets):
+        self.stack, self.capacity_packets = [], capacity_packets
+
+    def enqueue(self, packet, now_ns):
+        if len(self.stack) == self.capacity_packets:
+            return packet
+        self.stack.append(packet)
+
+    def dequeue(self, now_ns):
+        return self.stack.pop() if self.stack else None
+"""
+
+
+class Short(pifolab.PythonScheduler):
+    """First in, first out, with a buffer that its maker chooses."""
+
+    def __init__(self, capacity_packets: int, window: int = 3):
+        self.packets: list[pifolab.Packet] = []
+        self.capacity_packets, self.window = capacity_packets, window
+
+    def enqueue(self, packet: pifolab.Packet, now_ns: int) -> pifolab.Packet | None:
+        if len(self.packets) == self.capacity_packets:
+            return packet
+        self.packets.append(packet)
+        return None
+
+    def dequeue(self, now_ns: int) -> pifolab.Packet | None:
+        return self.packets.pop(0) if self.packets else None
+
+
+def test_the_command_and_the_function_give_the_same_run(pifolab_command: Command, tmp_path: Path):
+    done = pifolab_command("compare", *FLAGS, "--buffer-packets", "16", "--queues", "4", "--out", "c")
+    assert done.returncode == 0
+    manifest = json.loads((tmp_path / "c/manifest.json").read_text())
+    run = pifolab.compare(**DRAWN, buffer_packets=16, queues=4)
+    assert [one["trace_hash"] for one in run.manifest["runs"]] == [one["trace_hash"] for one in manifest["runs"]]
+
+
+def test_ones_own_scheduler_stands_beside_the_others(pifolab_command: Command, tmp_path: Path):
+    (tmp_path / "mine.py").write_text(LIFO)
+    done = pifolab_command("compare", *FLAGS, "--python", "mine.py", "--out", "c")
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith(("lifo", "packs"))][:2] == [
+        "packs",
+        "lifo",
+    ]
+    chosen = pifolab_command("compare", *FLAGS, "--python", "mine.py", "--schedulers", "lifo,pifo", "--out", "d")
+    assert chosen.stdout.splitlines()[3].startswith("lifo")
+
+
+def test_a_class_gets_the_buffer_of_the_comparison_and_its_own_parameters():
+    run = pifolab.compare(["fifo", {"name": Short, "window": 7}], **DRAWN, buffer_packets=16)
+    fifo, short = run.tables["schedulers"].select("sent_packets", "dropped_packets").rows()
+    assert fifo == short
+    assert run.manifest["spec"]["scheduler"][1]["window"] == 7
+
+
+def test_buffers_in_bytes_and_rates_in_megabits_are_the_same_as_in_packets_and_gigabits():
+    packets = pifolab.compare(["pifo", "packs"], **DRAWN, buffer_packets=80)
+    units = {"ranks": "uniform", "rate_mbps": 10_000, "arrival_mbps": 11_000, "duration_s": 0.002}
+    in_bytes = pifolab.compare(["pifo", "packs"], **units, buffer_bytes=80 * 1500)
+    columns = ("scheduler", "sent_packets", "inversions")
+    assert in_bytes.tables["schedulers"].select(columns).equals(packets.tables["schedulers"].select(columns))
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--buffer-packets", "81"), "--buffer-packets 81: expected a multiple of the 8 queues"),
+        (("--buffer-bytes", "100"), "--buffer-bytes 100: expected a multiple of the 8 queues"),
+        (("--buffer-bytes", "80", "--schedulers", "fq-codel"), "--buffer-bytes 80: fq-codel has no capacity_bytes"),
+        (("--queues", "100000"), "--queues 100000: expected an integer from 1 to 1024"),
+        (("--schedulers", "pifo,pifo"), "--schedulers pifo,pifo: pifo occurs twice"),
+        (("--set", "link.rate_gbps=0"), "--set: link.rate_gbps = 0: expected a rate"),
+        (("--arrivals", "what"), '--arrivals "what": expected one of constant'),
+        (("--buffer-packets", "800000000"), "--buffer-packets 800000000: expected an integer from 1 to"),
+    ],
+)  # fmt: skip
+def test_errors_of_compare_name_the_flag_and_no_file(
+    pifolab_command: Command, tmp_path: Path, flags: tuple[str, ...], message: str
+):
+    done = pifolab_command("compare", *FLAGS, *flags, "--out", "c")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"pifolab: {message}")
+    assert "compare:" not in done.stderr
+
+
+def test_errors_of_the_function_name_the_parameter():
+    with pytest.raises(pifolab.InputError, match=r"^rate_gbps = 0: expected a rate") as caught:
+        pifolab.compare(**{**DRAWN, "rate_gbps": 0})
+    assert caught.value.key == "rate_gbps"
+    with pytest.raises(pifolab.InputError, match=r"^buffer_bytes conflicts with buffer_packets"):
+        pifolab.compare(**DRAWN, buffer_bytes=3, buffer_packets=3)
+
+
+def test_a_trace_is_called_as_the_user_called_it(pifolab_command: Command, tmp_path: Path):
+    (tmp_path / "bad.csv").write_text("time_ns,size_bytes,rank\n1,2,x\n")
+    done = pifolab_command("compare", "--trace", "bad.csv", "--rank", "column", "--rate-gbps", "1")
+    assert done.stderr.startswith('pifolab: bad.csv:2: rank: "x"')
+
+
+def test_a_mapping_is_a_scenario():
+    scenario = {
+        "duration_s": 0.002,
+        "link": {"rate_gbps": 10},
+        "workload": {"arrivals": "constant", "rate_gbps": 11, "size_bytes": 1500, "ranks": {"distribution": "uniform"}},
+        "scheduler": [
+            "pifo",
+            {"name": Short, "capacity_packets": 9},
+            {"name": "packs", "window": 20, "label": "small"},
+        ],
+    }
+    run = pifolab.run(scenario)
+    assert run.tables["schedulers"]["scheduler"].to_list() == ["pifo", "short", "small"]
+    with pytest.raises(pifolab.InputError, match=r"^scenario: link\.rate_gbps = 0: expected") as caught:
+        pifolab.run({**scenario, "link": {"rate_gbps": 0}})
+    assert caught.value.line is None
+    with pytest.raises(pifolab.InputError, match=r"^scenario: wrkload: unknown key"):
+        pifolab.run({**scenario, "wrkload": {}})
+    with pytest.raises(pifolab.InputError, match=r"^link\.rate_gbps = <object"):
+        pifolab.run({**scenario, "link": {"rate_gbps": object()}})
+
+
+def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Command, tmp_path: Path):
+    quick = (*FLAGS, "--schedulers", "pifo", "--out")
+    assert pifolab_command("compare", *quick, "c").returncode == 0
+    refused = pifolab_command("compare", *quick, "c")
+    assert (refused.returncode, "--force" in refused.stderr) == (2, True)
+    (tmp_path / "c/old").write_text("")
+    assert pifolab_command("compare", *quick, "c", "--force").returncode == 0
+    assert not (tmp_path / "c/old").exists()
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis/chapter").write_text("mine")
+    refused = pifolab_command("compare", *quick, "thesis", "--force")
+    assert (refused.returncode, "not a folder that pifolab wrote" in refused.stderr) == (2, True)
+    assert (tmp_path / "thesis/chapter").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "thesis"]
+
+
+def test_a_link_on_which_nothing_waits_is_pointed_out(pifolab_command: Command):
+    idle = ("--ranks", "uniform", "--rate-mbps", "10", "--arrival-mbps", "3", "--duration-s", "0.1")
+    done = pifolab_command("compare", *idle, "--out", "c")
+    assert (done.returncode, "note: no packet waited" in done.stderr) == (0, True)
+    assert pifolab.compare(["pifo"], **DRAWN).notes == []
+
+
+def test_tables_fit_the_terminal(pifolab_command: Command, capsys: pytest.CaptureFixture[str]):
+    done = pifolab_command("compare", *FLAGS, "--out", "c")
+    table = done.stdout.split("report:")[0]
+    assert max(map(len, table.splitlines())) <= 100
+    assert "utilisation" in table
+    print_rows([f"column {at}" for at in range(30)], [["x" * 9] * 30])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert all(f"column {at}" in " ".join(lines) for at in range(30))
