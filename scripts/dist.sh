@@ -31,10 +31,11 @@ unset CARGO_TARGET_DIR CARGO_ENCODED_RUSTFLAGS VIRTUAL_ENV MAKEFLAGS MFLAGS
 export RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$work/$name=pifolab"
 umask 022
 
-# What was compiled for the last commit serves again; sources and what is made of them do not.
+# Compiled dependencies serve again; sources and what is made of them do not. Cargo and make compare times: those of the sources
+# are those of now, or an older commit would be taken for what was compiled from a newer one.
 mkdir -p "$work/$name"
 find "$work/$name" -mindepth 1 -maxdepth 1 ! -name target ! -name .venv -exec rm -rf {} +
-git archive "$commit" | tar -x -C "$work/$name"
+git archive "$commit" | tar -x -m -C "$work/$name"
 
 made=$(mktemp -d "$(dirname "$work")/dist.XXXXXX")
 trap 'rm -rf "$made"' EXIT
