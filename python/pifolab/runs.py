@@ -545,8 +545,13 @@ def frame_of(columns: Mapping[str, tuple[str, Any]]) -> pl.DataFrame:
         elif kind == "f64":
             # What was not measured is missing, not a number that is none.
             series.append(pl.Series(name, np.frombuffer(values, dtype=np.float64), nan_to_null=True))
+        elif kind == "optional":
+            numbers, known = (np.frombuffer(part, dtype) for part, dtype in zip(values, (np.int64, np.bool_), strict=True))
+            series.append(pl.Series(name, numbers).set(pl.Series(~known), None))
         else:
-            series.append(pl.Series(name, values, dtype=pl.Int64 if kind == "optional" else pl.String))
+            # Texts that come again and again: what is different, and the code of that in each row.
+            names, codes = values
+            series.append(pl.Series(name, names, dtype=pl.String).gather(np.frombuffer(codes, dtype=np.uint32)))
     return pl.DataFrame(series)
 
 

@@ -42,6 +42,7 @@ mod sojourn;
 mod table;
 #[cfg(test)]
 mod testing;
+mod texts;
 mod throughput;
 mod unpifoness;
 
@@ -64,6 +65,7 @@ pub use rank_multiset::RankMultiset;
 pub use reordering::{FlowOrder, Reordering};
 pub use sojourn::{Sojourn, Waits};
 pub use table::{Column, Table, whole};
+pub use texts::Texts;
 pub use throughput::{Throughput, throughput_table};
 pub use unpifoness::{MappingUnpifoness, Unpifoness};
 

@@ -1,5 +1,7 @@
 //! Tables as named columns, which Python turns into data frames without copying row by row.
 
+use crate::Texts;
+
 /// A named table; all columns have the same length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -19,7 +21,7 @@ pub enum Column {
     /// Numbers.
     Reals(Vec<f64>),
     /// Texts.
-    Texts(Vec<String>),
+    Texts(Texts),
 }
 
 impl Column {
@@ -29,7 +31,7 @@ impl Column {
             Self::Integers(values) => values.len(),
             Self::Optional(values) => values.len(),
             Self::Reals(values) => values.len(),
-            Self::Texts(values) => values.len(),
+            Self::Texts(values) => values.codes().len(),
         }
     }
 
@@ -43,7 +45,7 @@ impl Column {
             (Self::Integers(mine), Self::Integers(theirs)) => mine.extend(theirs),
             (Self::Optional(mine), Self::Optional(theirs)) => mine.extend(theirs),
             (Self::Reals(mine), Self::Reals(theirs)) => mine.extend(theirs),
-            (Self::Texts(mine), Self::Texts(theirs)) => mine.extend(theirs),
+            (Self::Texts(mine), Self::Texts(theirs)) => mine.append(theirs),
             (mine, theirs) => panic!("a column changes its type from {mine:?} to {theirs:?}"),
         }
     }
@@ -75,7 +77,7 @@ impl Table {
     /// The same table with a first column that holds `value` in every row.
     #[must_use]
     pub fn labelled(mut self, column: &'static str, value: &str) -> Self {
-        let label = Column::Texts(vec![value.to_owned(); self.rows()]);
+        let label = Column::Texts(Texts::repeated(value, self.rows()));
         self.columns.insert(0, (column, label));
         self
     }
@@ -112,7 +114,7 @@ mod tests {
         let mut all = table(1).labelled("scheduler", "pifo");
         all.append(table(2).labelled("scheduler", "fifo"));
         assert_eq!(all.rows(), 2);
-        assert_eq!(all.column("scheduler"), Some(&Column::Texts(vec!["pifo".to_owned(), "fifo".to_owned()])));
+        assert_eq!(all.column("scheduler"), Some(&Column::Texts(["pifo", "fifo"].into_iter().collect())));
         assert_eq!(all.column("value"), Some(&Column::Integers(vec![1, 2])));
         assert_eq!(all.column("nothing"), None);
     }

@@ -77,7 +77,7 @@ pub fn run_scenario<'py>(
         (Some(error), _) | (None, Err(error)) => return Err(error),
         (None, Ok(None)) => return Err(PyKeyboardInterrupt::new_err(())),
     };
-    let shown = show_report(py, &report)?;
+    let shown = show_report(py, report)?;
     shown.set_item("observers", extras.into_watched())?;
     Ok(shown)
 }
@@ -157,7 +157,7 @@ pub fn scenario_tables<'py>(
     });
     match slot.take() {
         Some(error) => Err(error),
-        None => show_tables(py, &tables?),
+        None => show_tables(py, tables?),
     }
 }
 
@@ -222,33 +222,56 @@ pub fn scenario_schema() -> String {
     pifolab_scenario::schema::schema().to_string()
 }
 
-fn show_tables<'py>(py: Python<'py>, tables: &[Table]) -> PyResult<Bound<'py, PyDict>> {
+/// Each column is freed once it is shown: a log may take most of the memory.
+fn show_tables<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<Bound<'py, PyDict>> {
     let shown = PyDict::new(py);
     for table in tables {
         let columns = PyDict::new(py);
-        for (name, column) in &table.columns {
-            columns.set_item(name, show_column(py, column)?)?;
+        for (name, column) in table.columns {
+            columns.set_item(name, show_column(py, &column)?)?;
         }
         shown.set_item(table.name, columns)?;
     }
     Ok(shown)
 }
 
-fn show_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+fn show_report<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("manifest", report.manifest.to_string())?;
     result.set_item("summary", report.summary.to_string())?;
-    result.set_item("tables", show_tables(py, &report.tables)?)?;
+    result.set_item("tables", show_tables(py, report.tables)?)?;
     Ok(result)
 }
 
-/// A column as (kind, values): the native bytes of 64-bit numbers, or a list.
+/// A column as (kind, values), all in native bytes: 64-bit numbers; numbers and for each of them a byte that says whether it is
+/// there; or the different texts and the 32-bit code of that in each row.
 fn show_column<'py>(py: Python<'py>, column: &Column) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
-    let packed = |bytes: Vec<u8>| PyBytes::new(py, &bytes).into_any();
     Ok(match column {
-        Column::Integers(values) => ("i64", packed(values.iter().flat_map(|value| value.to_ne_bytes()).collect())),
-        Column::Reals(values) => ("f64", packed(values.iter().flat_map(|value| value.to_ne_bytes()).collect())),
-        Column::Optional(values) => ("optional", PyList::new(py, values)?.into_any()),
-        Column::Texts(values) => ("text", PyList::new(py, values)?.into_any()),
+        Column::Integers(values) => ("i64", packed(py, values, |value| value.to_ne_bytes())?.into_any()),
+        Column::Reals(values) => ("f64", packed(py, values, |value| value.to_ne_bytes())?.into_any()),
+        Column::Optional(values) => {
+            let numbers = packed(py, values, |value| value.unwrap_or(0).to_ne_bytes())?;
+            let known = packed(py, values, |value| [u8::from(value.is_some())])?;
+            ("optional", (numbers, known).into_pyobject(py)?.into_any())
+        }
+        Column::Texts(texts) => {
+            let names = PyList::new(py, texts.names())?;
+            let codes = packed(py, texts.codes(), |code| code.to_ne_bytes())?;
+            ("text", (names, codes).into_pyobject(py)?.into_any())
+        }
+    })
+}
+
+/// The `bytes` of all values one after the other.
+fn packed<'py, T, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    bytes: fn(&T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, N * values.len(), |all| {
+        for (place, value) in all.chunks_exact_mut(N).zip(values) {
+            place.copy_from_slice(&bytes(value));
+        }
+        Ok(())
     })
 }

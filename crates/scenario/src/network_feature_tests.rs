@@ -45,7 +45,7 @@ fn integers(report: &Report, table: &str, column: &str) -> Vec<i64> {
 
 fn texts(report: &Report, table: &str, column: &str) -> Vec<String> {
     match report.table(table).and_then(|table| table.column(column)) {
-        Some(Column::Texts(values)) => values.clone(),
+        Some(Column::Texts(values)) => values.iter().map(str::to_owned).collect(),
         other => panic!("{table}.{column}: {other:?}"),
     }
 }

@@ -53,8 +53,7 @@ fn a_trace_is_replayed_with_its_own_ranks_and_flow_names() {
     assert_eq!(integers(&report, "schedulers", "arrived_packets"), [4, 4]);
     assert_eq!(integers(&report, "schedulers", "inversions"), [0, 1]);
     let names = report.table("flows").unwrap().column("flow_name").cloned();
-    let expected = ["a", "b", "a", "b"].map(str::to_owned).to_vec();
-    assert_eq!(names, Some(Column::Texts(expected)));
+    assert_eq!(names, Some(Column::Texts(["a", "b", "a", "b"].into_iter().collect())));
     assert_eq!(report.manifest["random"], false);
     let contents = &report.manifest["spec"]["workload"]["trace_contents"];
     let numbers = ["bytes", "flows", "last_arrival_ns", "packets"].map(|key| contents[key].as_u64().unwrap());

@@ -5,7 +5,7 @@ use super::columns::Cell;
 use crate::inputs;
 use crate::spec::common::Common;
 use crate::spec::schedulers::SchedulerSpec;
-use pifolab_metrics::{Column, Table};
+use pifolab_metrics::{Column, Table, Texts};
 use pifolab_sim::trace_hash::TraceHash;
 use serde_json::{Map, Value as Json, json};
 
@@ -50,7 +50,7 @@ impl Builder {
         cells.insert("name".to_owned(), json!(scheduler.chosen.name));
         cells.extend(row.iter().map(|(name, cell)| ((*name).to_owned(), cell.json())));
         self.summaries.push(joined(cells.into(), summary));
-        let mut columns = vec![("name", Column::Texts(vec![scheduler.chosen.name.clone()]))];
+        let mut columns = vec![("name", Column::Texts(Texts::repeated(&scheduler.chosen.name, 1)))];
         columns.extend(row.into_iter().map(|(name, cell)| (name, cell.column())));
         for table in std::iter::once(Table::new("schedulers", columns)).chain(tables) {
             let table = table.labelled("scheduler", &scheduler.label);

@@ -1,6 +1,6 @@
 //! Cells, columns and tables that runs of both kinds have.
 
-use pifolab_metrics::{Column, QueueShare, Samples, Table, whole};
+use pifolab_metrics::{Column, QueueShare, Samples, Table, Texts, whole};
 use pifolab_sched::DropReason;
 use serde_json::{Value as Json, json};
 
@@ -19,7 +19,7 @@ impl Cell {
             Self::Count(count) => Column::Integers(vec![whole(count)]),
             Self::Optional(count) => Column::Optional(vec![count.map(whole)]),
             Self::Real(number) => Column::Reals(vec![number.unwrap_or(f64::NAN)]),
-            Self::Text(text) => Column::Texts(vec![text]),
+            Self::Text(text) => Column::Texts(Texts::repeated(&text, 1)),
         }
     }
 

@@ -176,7 +176,7 @@ fn class_json(class: &SizeClass) -> Json {
 
 fn fct(classes: &[SizeClass]) -> Table {
     let mut columns = vec![
-        ("class", Column::Texts(classes.iter().map(|class| class.name.clone()).collect())),
+        ("class", Column::Texts(classes.iter().map(|class| &class.name).collect())),
         ("from_bytes", Column::Integers(classes.iter().map(|class| whole(class.from)).collect())),
         ("below_bytes", Column::Optional(classes.iter().map(|class| class.below.map(whole)).collect())),
         ("flows", Column::Integers(classes.iter().map(|class| whole(class.flows)).collect())),

@@ -179,7 +179,7 @@ fn flows(measured: &Measured, workload: &Workload) -> Table {
         ("largest_displacement_packets", integers(&|(_, order)| order.largest_displacement)),
     ];
     if let Workload::Trace(trace) = workload {
-        let name = |flow: u32| trace.flow_names.get(flow as usize).cloned().unwrap_or_default();
+        let name = |flow: u32| trace.flow_names.get(flow as usize).map_or("", String::as_str);
         columns.push(("flow_name", Column::Texts(flows.iter().map(|(flow, _)| name(*flow)).collect())));
     }
     Table::new("flows", columns)

@@ -82,9 +82,8 @@ fn packet_log(log: &PacketLog, flows: &[Flow], mss: u32) -> Table {
         (0, true, true) => "syn-ack",
         (0, false, _) => "ack",
     };
-    let texts = |of: &dyn Fn(&pifolab_metrics::LoggedPacket) -> &'static str| {
-        Column::Texts(rows.iter().map(|row| of(row).to_owned()).collect())
-    };
+    let texts =
+        |of: &dyn Fn(&pifolab_metrics::LoggedPacket) -> &'static str| Column::Texts(rows.iter().map(of).collect());
     let bytes = |segment: u32| i64::from(segment) * i64::from(mss);
     let size = |flow: u32| whole(flows[flow as usize].bytes);
     Table::new(

@@ -1,0 +1,102 @@
+//! A column of texts, most of which come again and again: every text is kept once, and a row says which it is.
+
+use std::collections::HashMap;
+
+/// Texts in rows, as codes of names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// The different texts, in the order in which they first appear.
+    names: Vec<String>,
+    /// Which of them stands in each row.
+    codes: Vec<u32>,
+}
+
+impl Texts {
+    /// The same text in so many rows.
+    #[must_use]
+    pub fn repeated(text: &str, rows: usize) -> Self {
+        let names = if rows == 0 { Vec::new() } else { vec![text.to_owned()] };
+        Self { names, codes: vec![0; rows] }
+    }
+
+    /// The different texts, in the order in which they first appear.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Which of `names` stands in each row.
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+
+    /// The text of each row.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.codes.iter().map(|code| self.names[*code as usize].as_str())
+    }
+
+    /// Adds the rows of `other`.
+    pub(crate) fn append(&mut self, other: Self) {
+        if other.codes.is_empty() {
+            return;
+        }
+        let mut known: HashMap<&str, u32> = self.names.iter().map(String::as_str).zip(0..).collect();
+        let mut new = 0..;
+        let first = code(self.names.len());
+        let codes: Vec<u32> = other
+            .names
+            .iter()
+            .map(|name| *known.entry(name).or_insert_with(|| first + new.next().expect("it never ends")))
+            .collect();
+        drop(known);
+        self.names
+            .extend(other.names.into_iter().zip(&codes).filter(|(_, code)| **code >= first).map(|(name, _)| name));
+        self.codes.extend(other.codes.iter().map(|other| codes[*other as usize]));
+    }
+}
+
+impl<T: AsRef<str>> FromIterator<T> for Texts {
+    fn from_iter<I: IntoIterator<Item = T>>(rows: I) -> Self {
+        let mut known = HashMap::<String, u32>::new();
+        let mut texts = Self::default();
+        for row in rows {
+            let row = row.as_ref();
+            let found = known.get(row).copied().unwrap_or_else(|| {
+                let new = code(texts.names.len());
+                texts.names.push(row.to_owned());
+                known.insert(row.to_owned(), new);
+                new
+            });
+            texts.codes.push(found);
+        }
+        texts
+    }
+}
+
+/// The code of the text at `place`.
+fn code(place: usize) -> u32 {
+    u32::try_from(place).expect("fewer than 2^32 different texts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_is_kept_once_however_rows_come_together() {
+        let mut all: Texts = ["data", "ack", "data"].into_iter().collect();
+        assert_eq!(all.names(), ["data", "ack"]);
+        all.append(["syn", "ack", "syn", ""].into_iter().collect());
+        all.append(Texts::default());
+        all.append(Texts::repeated("", 2));
+        assert_eq!(all.names(), ["data", "ack", "syn", ""]);
+        assert_eq!(all.codes(), [0, 1, 0, 2, 1, 2, 3, 3, 3]);
+        let rows = ["data", "ack", "data", "syn", "ack", "syn", "", "", ""];
+        assert!(all.iter().eq(rows));
+        assert_eq!(all, rows.into_iter().collect());
+    }
+
+    #[test]
+    fn no_rows_have_no_texts() {
+        assert_eq!(Texts::repeated("pifo", 0), Texts::default());
+    }
+}
