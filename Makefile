@@ -241,7 +241,7 @@ bench-c:
 		-o target/release/node
 	@for scheduler in $(BENCH_C); do target/release/node $$scheduler; done
 
-## Every fuzz target, that of schedulers for each of them, for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
+## Every fuzz target, that of schedulers for each of them that has an oracle, for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
 FUZZ_SECONDS ?= 60
 fuzz:
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || \
@@ -249,7 +249,7 @@ fuzz:
 	for target in $$(cargo +nightly fuzz list --fuzz-dir fuzz | grep -v '^sched_ops$$'); do \
 		cargo +nightly fuzz run --fuzz-dir fuzz $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \
 	done
-	for scheduler in $(filter-out README,$(basename $(notdir $(wildcard docs/schedulers/*.md)))); do \
+	for scheduler in $(subst _,-,$(basename $(notdir $(ORACLES)))); do \
 		mkdir -p fuzz/corpus/$$scheduler; \
 		SCHEDULER=$$scheduler cargo +nightly fuzz run --fuzz-dir fuzz sched_ops fuzz/corpus/$$scheduler -- \
 			-max_total_time=$(FUZZ_SECONDS) -timeout=10 || exit 1; \

@@ -399,6 +399,11 @@ PATHS: dict[str, Callable[[], str]] = {
         LINK.replace("duration_ms = 1", "duration_s = 2").replace("size_bytes", "flows = 1_000_000, size_bytes")
         + 'scheduler = [{ name = "afq" }]\n'
     ),
+    "a packet log of a network": lambda: (
+        NETWORK.replace("STARTS", "2_000_000")
+        + '[record]\npacket_log = ["all"]\nmax_rows = 10_000_000\n'
+        + '[[scheduler]]\nname = "fifo"\n'
+    ),
     "samples of a network": lambda: (
         NETWORK.replace("STARTS", "2_000_000")
         + "[record]\nsample_interval_us = 10\n"

@@ -83,7 +83,7 @@ impl Samples {
     }
 
     /// The samples in order of time, each with those of its queues.
-    pub fn iter(&self) -> impl Iterator<Item = (Sample, &[QueueSample])> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Sample, &[QueueSample])> {
         let queues = self.queues.len().checked_div(self.samples.len()).unwrap_or(0);
         self.samples.iter().zip(self.queues.chunks(queues.max(1))).map(|(sample, queues)| (*sample, queues))
     }

@@ -54,23 +54,32 @@ impl Texts {
     }
 }
 
-impl<T: AsRef<str>> FromIterator<T> for Texts {
-    fn from_iter<I: IntoIterator<Item = T>>(rows: I) -> Self {
-        let mut known = HashMap::<String, u32>::new();
+impl<'a> FromIterator<&'a str> for Texts {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(rows: I) -> Self {
+        let mut known = HashMap::<&str, u32>::new();
+        // Most columns have a few texts, which stand at the same place in memory each time: no need to hash them.
+        let mut first = Vec::<(&str, u32)>::with_capacity(FIRST);
         let mut texts = Self::default();
         for row in rows {
-            let row = row.as_ref();
-            let found = known.get(row).copied().unwrap_or_else(|| {
-                let new = code(texts.names.len());
-                texts.names.push(row.to_owned());
-                known.insert(row.to_owned(), new);
-                new
+            let found = first.iter().find(|(text, _)| std::ptr::eq(*text, row)).map(|(_, code)| *code);
+            let found = found.unwrap_or_else(|| {
+                let found = *known.entry(row).or_insert_with(|| {
+                    texts.names.push(row.to_owned());
+                    code(texts.names.len() - 1)
+                });
+                if first.len() < FIRST {
+                    first.push((row, found));
+                }
+                found
             });
             texts.codes.push(found);
         }
         texts
     }
 }
+
+/// The texts that are looked for before any is hashed.
+const FIRST: usize = 8;
 
 /// The code of the text at `place`.
 fn code(place: usize) -> u32 {

@@ -222,12 +222,13 @@ pub fn scenario_schema() -> String {
     pifolab_scenario::schema::schema().to_string()
 }
 
-/// Each column is freed once it is shown: a log may take most of the memory.
+/// Each column is freed once it is shown: a log may take most of the memory. Ctrl-C ends it: a log may take seconds.
 fn show_tables<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<Bound<'py, PyDict>> {
     let shown = PyDict::new(py);
     for table in tables {
         let columns = PyDict::new(py);
         for (name, column) in table.columns {
+            py.check_signals()?;
             columns.set_item(name, show_column(py, &column)?)?;
         }
         shown.set_item(table.name, columns)?;

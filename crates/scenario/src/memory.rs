@@ -53,7 +53,7 @@ const OBSERVERS: f64 = 8e6;
 /// Bytes for a row of each record, in the observer and in the tables.
 const SAMPLE: f64 = 144.0;
 const QUEUE_SAMPLE: f64 = 136.0;
-const LOGGED: f64 = 400.0;
+const LOGGED: f64 = 200.0;
 const ARRIVAL: f64 = 150.0;
 const INTERVAL: f64 = 120.0;
 /// Bytes of the order of a flow at its receiver with its row, and of a packet that is kept for it in a list that doubles.

@@ -191,6 +191,31 @@ fn what_is_recorded_adds_up_with_the_tables() {
 }
 
 #[test]
+fn an_interrupted_run_keeps_the_first_rows_of_its_records_and_says_so() {
+    let record = "[record]\nsample_interval_us = 1\nsample_ports = [\"all\"]\npacket_log = [\"all\"]\n";
+    let overrides =
+        [("duration_ms", "20000"), ("workload.flows.senders", "4"), ("workload.flows.max_flows", "1000000")];
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let report = run_text(&format!("{}\n{record}", with(SINGLE)), "net.toml", &overrides, None, 1, &(), &mut |state| {
+        state.network.is_none_or(|network| network.events < 100_000)
+    });
+    let report = report.unwrap();
+    assert!(report.partial);
+    // The unit tests' limit is a thousand rows.
+    assert_eq!(report.table("packet_log").unwrap().rows(), 1_000);
+    assert!(integers(&report, "packet_log", "time_ns").is_sorted());
+    for table in ["port_samples", "port_queue_samples", "flows"] {
+        assert!((1..=1_000).contains(&report.table(table).unwrap().rows()), "{table}");
+    }
+    let left_out = &report.manifest["runs"][0]["rows_left_out"];
+    let log = left_out["packet_log"].as_u64().unwrap();
+    assert!(log > 0 && left_out["port_samples"].as_u64() > Some(0), "{left_out}");
+    let said = format!("fifo: interrupted: packet_log has the first 1000 of {} rows", log + 1_000);
+    let warnings = report.manifest["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| *warning == said.as_str()), "{warnings:?}");
+}
+
+#[test]
 fn faults_of_topologies_and_recordings_name_the_key() {
     let refused = |topology: &str| spec(&with(topology)).map(|_| ()).unwrap_err();
     for (topology, expected) in [

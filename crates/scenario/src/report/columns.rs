@@ -59,16 +59,33 @@ pub(crate) fn integers<T>(rows: &[T], of: impl Fn(&T) -> i64) -> Column {
     Column::Integers(rows.iter().map(of).collect())
 }
 
-/// What was sampled, of each port as a whole and of each of its queues, under these names. On one link there is one port, which
-/// is not named, and its samples have the range of the window.
+/// Rows of each record of a run that was interrupted, of all schedulers together: whoever interrupts it waits for its tables.
+const INTERRUPTED_ROWS: usize = if cfg!(test) { 1_000 } else { 1_000_000 };
+
+/// The most rows that a record of one of so many schedulers has in the tables.
+pub(crate) fn most_rows(interrupted: bool, schedulers: usize) -> usize {
+    if interrupted { INTERRUPTED_ROWS / schedulers } else { usize::MAX }
+}
+
+/// What is said of a record of which only the first rows are in the tables.
+pub(crate) fn cut_short(scheduler: &str, record: &str, rows: usize, of: usize) -> String {
+    format!("{scheduler}: interrupted: {record} has the first {rows} of {of} rows")
+}
+
+/// The first `most` samples of each port as a whole and of each of its queues, under these names. On one link there is one port,
+/// which is not named, and its samples have the range of the window.
 pub(crate) fn sample_tables<'a>(
     names: [&'static str; 2],
     ports: impl IntoIterator<Item = (u32, &'a Samples)>,
     one_link: bool,
+    most: usize,
 ) -> [Table; 2] {
     let (mut whole_port, mut by_queue) = (Vec::new(), Vec::new());
-    for (port, samples) in ports {
+    'all: for (port, samples) in ports {
         for (sample, queues) in samples.iter() {
+            if whole_port.len().max(by_queue.len() + queues.len()) > most {
+                break 'all;
+            }
             whole_port.push((port, sample));
             by_queue.extend((0i64..).zip(queues).map(|(number, queue)| (port, sample.time, number, *queue)));
         }

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
-use super::columns::{Cell, DROPPED, queue_columns};
+use super::columns::{Cell, DROPPED, cut_short, most_rows, queue_columns};
 use super::record::{self, Recorders};
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
@@ -31,19 +31,32 @@ pub(crate) struct NetworkRun {
 /// Builds the report of the schedulers that ran, at least one.
 pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Option<NetworkRun>]) -> Report {
     let mut report = Builder::default();
+    let partial = runs.iter().any(|run| run.as_ref().is_none_or(|run| run.interrupted));
+    let most = most_rows(partial, runs.len());
     for (scheduler, run) in spec.schedulers.iter().zip(runs) {
         let Some(run) = run else { continue };
         let NetworkRun { result, ideal, watch, recorded, .. } = run;
         let classes = size_classes(&spec.metrics.classes, flows, ideal, &result.flows, &measured_time(spec, run));
         // Whoever interrupts a run waits for its tables: flows that never started have no row.
-        let rows = if run.interrupted { flows.partition_point(|flow| flow.start <= result.end) } else { flows.len() };
+        let started =
+            if run.interrupted { flows.partition_point(|flow| flow.start <= result.end) } else { flows.len() };
+        let rows = started.min(most);
         let of_flows = flow_table(&flows[..rows], ideal, &result.flows[..rows]);
         let mut tables = vec![fct(&classes), of_flows, ports(spec, result, watch.as_ref())];
         if let Some(watch) = watch {
             tables.extend([port_queues(watch, result.end), port_ranks(watch)]);
         }
         if let Some(recorded) = recorded {
-            tables.extend(record::tables(recorded, flows, spec.segment_bytes()));
+            tables.extend(record::tables(recorded, flows, spec.segment_bytes(), most));
+        }
+        let mut left_out = Map::new();
+        let started = (rows < started).then_some(("flows", started, 0));
+        for (name, rows, skipped) in recorded.as_ref().map(record::recorded).into_iter().flatten().chain(started) {
+            let shown = tables.iter().find(|table| table.name == name).map_or(0, Table::rows);
+            if shown < rows {
+                report.warn(cut_short(&scheduler.label, name, shown, rows));
+            }
+            left_out.insert(name.to_owned(), json!((rows - shown) as u64 + skipped));
         }
         report.add(Outcome {
             scheduler,
@@ -51,7 +64,7 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
             trace_hash: result.trace_hash,
             more: json!({
                 "trace_hashes": trace_hashes(result),
-                "rows_left_out": recorded.as_ref().map(record::left_out),
+                "rows_left_out": left_out,
             }),
             row: scalars(spec, flows, run),
             summary: json!({
@@ -61,7 +74,6 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
             tables,
         });
     }
-    let partial = runs.iter().any(|run| run.as_ref().is_none_or(|run| run.interrupted));
     report.finish(&spec.common, "network", seed, spec.is_drawn(), partial)
 }
 
@@ -176,7 +188,7 @@ fn class_json(class: &SizeClass) -> Json {
 
 fn fct(classes: &[SizeClass]) -> Table {
     let mut columns = vec![
-        ("class", Column::Texts(classes.iter().map(|class| &class.name).collect())),
+        ("class", Column::Texts(classes.iter().map(|class| class.name.as_str()).collect())),
         ("from_bytes", Column::Integers(classes.iter().map(|class| whole(class.from)).collect())),
         ("below_bytes", Column::Optional(classes.iter().map(|class| class.below.map(whole)).collect())),
         ("flows", Column::Integers(classes.iter().map(|class| whole(class.flows)).collect())),
@@ -233,12 +245,12 @@ fn ports(spec: &NetworkSpec, result: &RunResult, watch: Option<&PortWatch>) -> T
         let mean = |queue: &QueueShare| queue.mean_packets(length);
         watch.map_or(f64::NAN, |watch| watch.ports()[port].queues().queues().iter().map(mean).sum())
     };
-    let kinds = links.iter().map(|link| spec.layout.kind(link.from, link.to));
+    let kinds: Vec<_> = links.iter().map(|link| spec.layout.kind(link.from, link.to)).collect();
     let mut columns = vec![
         ("port", Column::Integers((0..ports.len() as i64).collect())),
         ("from", Column::Integers(links.iter().map(|link| link.from.into()).collect())),
         ("to", Column::Integers(links.iter().map(|link| link.to.into()).collect())),
-        ("kind", Column::Texts(kinds.collect())),
+        ("kind", Column::Texts(kinds.iter().map(String::as_str).collect())),
         ("rate_bps", Column::Integers(links.iter().map(|link| whole(link.rate.as_bps())).collect())),
         ("arrived_packets", counted(&|port| port.arrived_packets)),
         ("arrived_bytes", counted(&|port| port.arrived_bytes)),

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
-use super::columns::{Cell, DROPPED, queue_columns, sample_tables};
+use super::columns::{Cell, DROPPED, cut_short, most_rows, queue_columns, sample_tables};
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
 use pifolab_metrics::{
@@ -33,6 +33,8 @@ pub(crate) struct Measured {
 pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>]) -> Report {
     let reference = spec.metrics.delta_to.and_then(|place| measured[place].as_ref());
     let mut report = Builder::default();
+    let partial = measured.iter().any(Option::is_none);
+    let most = most_rows(partial, measured.len());
     for (scheduler, measured) in spec.schedulers.iter().zip(measured) {
         let Some(measured) = measured else { continue };
         if spec.link.end == End::Drain && !measured.totals.is_drained() {
@@ -50,19 +52,23 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
             ));
         }
         let mut tables = vec![ranks(measured), queues(measured), flows(measured, &spec.workload)];
-        tables.extend(sample_tables(["samples", "queue_samples"], [(0, &measured.samples)], true));
+        let sampled = sample_tables(["samples", "queue_samples"], [(0, &measured.samples)], true, most);
+        let (shown, samples) = (sampled[0].rows(), measured.samples.iter().len());
+        if shown < samples {
+            report.warn(cut_short(&scheduler.label, "samples", shown, samples));
+        }
+        tables.extend(sampled);
         tables.extend(measured.measures.tables());
         report.add(Outcome {
             scheduler,
             events: measured.totals.events,
             trace_hash: measured.totals.trace_hash,
-            more: json!({ "rows_left_out": { "samples": measured.samples.skipped() } }),
+            more: json!({ "rows_left_out": { "samples": (samples - shown) as u64 + measured.samples.skipped() } }),
             row: scalars(measured, reference),
             summary: Json::Null,
             tables,
         });
     }
-    let partial = measured.iter().any(Option::is_none);
     report.finish(&spec.common, "one-link", seed, spec.workload.is_drawn(), partial)
 }
 

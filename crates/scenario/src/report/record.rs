@@ -3,11 +3,11 @@
 use super::columns::{integers, sample_tables};
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
-    ArrivalOrder, Column, Delivered, DeliveryOrder, PacketEvent, PacketLog, PortSamples, Table, throughput_table, whole,
+    ArrivalOrder, Column, DataArrival, Delivered, DeliveryOrder, LoggedPacket, PacketEvent, PacketLog, PortSamples,
+    Table, throughput_table, whole,
 };
 use pifolab_sim::network::Flow;
 use pifolab_sim::observer::Flags;
-use serde_json::{Value as Json, json};
 
 /// The observers that record.
 pub(crate) type Recorders =
@@ -27,28 +27,46 @@ pub(crate) fn recorders(spec: &NetworkSpec, flows: usize) -> Option<Recorders> {
     Some((samples, log, order, delivered, reordering))
 }
 
-/// How many rows of each table are missing because of the limit.
-pub(crate) fn left_out((samples, log, order, delivered, _): &Recorders) -> Json {
-    json!({
-        "port_samples": samples.as_ref().map_or(0, PortSamples::skipped),
-        "packet_log": log.as_ref().map_or(0, PacketLog::skipped),
-        "arrival_order": order.as_ref().map_or(0, ArrivalOrder::skipped),
-        "throughput": delivered.as_ref().map_or(0, Delivered::skipped),
-    })
+/// What was recorded: the table in which it is, how many rows there are, and how many more were not kept because of the limit.
+pub(crate) fn recorded((samples, log, order, delivered, _): &Recorders) -> Vec<(&'static str, usize, u64)> {
+    let sampled = |samples: &PortSamples| samples.ports().map(|(_, samples)| samples.iter().len()).sum();
+    vec![
+        ("port_samples", samples.as_ref().map_or(0, sampled), samples.as_ref().map_or(0, PortSamples::skipped)),
+        ("packet_log", log.as_ref().map_or(0, |log| log.rows().len()), log.as_ref().map_or(0, PacketLog::skipped)),
+        (
+            "arrival_order",
+            order.as_ref().map_or(0, |order| order.rows().len()),
+            order.as_ref().map_or(0, ArrivalOrder::skipped),
+        ),
+        (
+            "throughput",
+            delivered.as_ref().map_or(0, |delivered| delivered.rows().len()),
+            delivered.as_ref().map_or(0, Delivered::skipped),
+        ),
+    ]
 }
 
-/// The tables of what was recorded. Segments of flows carry `mss` bytes each.
-pub(crate) fn tables((samples, log, order, delivered, reordering): &Recorders, flows: &[Flow], mss: u32) -> Vec<Table> {
+/// The tables of what was recorded, of each record the first `most` rows. Segments of flows carry `mss` bytes each.
+pub(crate) fn tables(
+    (samples, log, order, delivered, reordering): &Recorders,
+    flows: &[Flow],
+    mss: u32,
+    most: usize,
+) -> Vec<Table> {
     let mut tables = Vec::new();
     if let Some(samples) = samples {
-        tables.extend(sample_tables(["port_samples", "port_queue_samples"], samples.ports(), false));
+        tables.extend(sample_tables(["port_samples", "port_queue_samples"], samples.ports(), false, most));
     }
-    tables.extend(log.as_ref().map(|log| packet_log(log, flows, mss)));
-    tables.extend(order.as_ref().map(|order| arrival_order(order, flows, mss)));
+    tables.extend(log.as_ref().map(|log| packet_log(first(log.rows(), most), flows, mss)));
+    tables.extend(order.as_ref().map(|order| arrival_order(first(order.rows(), most), flows, mss)));
     let id = |flow| flow_id(flows, flow);
-    tables.extend(delivered.as_ref().map(|delivered| throughput_table(delivered.rows(), id)));
-    tables.extend(reordering.as_ref().map(|order| reordering_table(order, flows)));
+    tables.extend(delivered.as_ref().map(|delivered| throughput_table(first(delivered.rows(), most), id)));
+    tables.extend(reordering.as_ref().map(|order| reordering_table(order, flows, most)));
     tables
+}
+
+fn first<T>(rows: &[T], most: usize) -> &[T] {
+    &rows[..rows.len().min(most)]
 }
 
 /// Ids of flow lists may use all 64 bits; a column holds 63.
@@ -56,8 +74,8 @@ fn flow_id(flows: &[Flow], flow: u32) -> i64 {
     flows[flow as usize].id as i64
 }
 
-fn packet_log(log: &PacketLog, flows: &[Flow], mss: u32) -> Table {
-    let mut rows = log.rows().to_vec();
+fn packet_log(log: &[LoggedPacket], flows: &[Flow], mss: u32) -> Table {
+    let mut rows: Vec<_> = log.iter().collect();
     // Ports decide one by one; those of one port are in order already.
     rows.sort_by_key(|row| row.time);
     let event = |event| match event {
@@ -82,8 +100,7 @@ fn packet_log(log: &PacketLog, flows: &[Flow], mss: u32) -> Table {
         (0, true, true) => "syn-ack",
         (0, false, _) => "ack",
     };
-    let texts =
-        |of: &dyn Fn(&pifolab_metrics::LoggedPacket) -> &'static str| Column::Texts(rows.iter().map(of).collect());
+    let texts = |of: &dyn Fn(&LoggedPacket) -> &'static str| Column::Texts(rows.iter().map(|row| of(row)).collect());
     let bytes = |segment: u32| i64::from(segment) * i64::from(mss);
     let size = |flow: u32| whole(flows[flow as usize].bytes);
     Table::new(
@@ -107,8 +124,7 @@ fn packet_log(log: &PacketLog, flows: &[Flow], mss: u32) -> Table {
     )
 }
 
-fn arrival_order(order: &ArrivalOrder, flows: &[Flow], mss: u32) -> Table {
-    let rows = order.rows();
+fn arrival_order(rows: &[DataArrival], flows: &[Flow], mss: u32) -> Table {
     Table::new(
         "arrival_order",
         vec![
@@ -122,8 +138,8 @@ fn arrival_order(order: &ArrivalOrder, flows: &[Flow], mss: u32) -> Table {
     )
 }
 
-fn reordering_table(order: &DeliveryOrder, flows: &[Flow]) -> Table {
-    let rows: Vec<_> = order.flows().collect();
+fn reordering_table(order: &DeliveryOrder, flows: &[Flow], most: usize) -> Table {
+    let rows: Vec<_> = order.flows().take(most).collect();
     let share = |part: u64, of: u64| if of == 0 { f64::NAN } else { part as f64 / of as f64 };
     Table::new(
         "reordering",
