@@ -546,7 +546,7 @@ def frame_of(columns: Mapping[str, tuple[str, Any]]) -> pl.DataFrame:
             # What was not measured is missing, not a number that is none.
             series.append(pl.Series(name, np.frombuffer(values, dtype=np.float64), nan_to_null=True))
         elif kind == "optional":
-            numbers, known = (np.frombuffer(part, dtype) for part, dtype in zip(values, (np.int64, np.bool_), strict=True))
+            numbers, known = np.frombuffer(values[0], dtype=np.int64), np.frombuffer(values[1], dtype=np.bool_)
             series.append(pl.Series(name, numbers).set(pl.Series(~known), None))
         else:
             # Texts that come again and again: what is different, and the code of that in each row.
