@@ -66,6 +66,65 @@ def test_it_exports_with_the_axes(folder: Path, tmp_path: Path):
     assert ranks.height == sum(pl.read_parquet(file).height for file in (folder / "store").glob("runs/*/ranks.parquet"))
 
 
+def test_statistics_are_exported_for_a_paper(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for ending in ("csv", "parquet", "tex", "md"):
+        file = str(tmp_path / f"t.{ending}")
+        flags = ["--statistics", "--metric", "inversions", "--metric", "dropped_packets", "--label", "packs=PACKS_1"]
+        assert main(["results", "store", *flags, "--export", file]) == 0
+    table = pl.read_csv(tmp_path / "t.csv")
+    assert table.columns == ["window", "scheduler", "metric", "mean", "low", "high", "seeds", "without_value"]
+    assert table["scheduler"].to_list() == ["fifo", "PACKS_1", "PACKS_1"] * 2
+    assert pl.read_parquet(tmp_path / "t.parquet")["mean"].to_list() == table["mean"].to_list()
+    runs = [pl.read_parquet(file) for file in (folder / "store").glob("runs/*/schedulers.parquet")]
+    mean = pl.concat(runs, how="diagonal_relaxed").filter(scheduler="fifo")["inversions"].mean()
+    assert table.filter(scheduler="fifo", metric="inversions")["mean"].item() == pytest.approx(mean)
+    latex = (tmp_path / "t.tex").read_text()
+    assert "scheduler & window & inversions & dropped packets" in latex
+    assert latex.count("PACKS\\_1 & ") == 2
+    lines = (tmp_path / "t.md").read_text().splitlines()
+    assert lines[0] == "| scheduler | window | inversions | dropped packets |"
+    assert len(lines) == 5
+    assert f"| fifo | - | {mean:.4g}" in lines[2]
+
+
+def test_schedulers_metrics_labels_scales_and_size_are_chosen(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["results", "store", "--statistics", "--schedulers", "packs", "--metric", "sent_packets"]) == 0
+    out = capsys.readouterr().out
+    assert "sent_packets: mean" in out
+    assert "fifo" not in out
+    flags = ["--metric", "inversions", "--x", "window", "--x-scale", "linear", "--y-scale", "log", "--size", "5x2.5"]
+    labels = ["--label", "packs=Ours", "--label", "inversions=Packets out of order", "--schedulers", "packs,fifo"]
+    assert main(["results", "store", "--figures", str(tmp_path), *flags, *labels]) == 0
+    drawn = (tmp_path / "fig10-inversions.svg").read_text()
+    assert ">Ours<" in drawn
+    assert ">Packets out of order<" in drawn
+    assert re.search(r'width="3[56]\d', drawn), drawn[:400]
+    assert main(["results", "store", "--export", str(tmp_path / "s.md"), "--schedulers", "fifo"]) == 0
+    assert "packs" not in (tmp_path / "s.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--statistics", "--schedulers", "pakcs"], '--schedulers: unknown scheduler "pakcs"; did you mean packs?'),
+        (["--figures", "f", "--size", "big"], "--size big: expected WIDTHxHEIGHT in inches"),
+        (["--figures", "f", "--label", "packs"], "--label packs: expected NAME=TEXT"),
+        (["--statistics", "--size", "3x3"], "--size has no effect without --figures"),
+        (
+            ["--statistics", "--export", "t.doc"],
+            "--export t.doc: expected a name that ends in .csv, .parquet, .tex or .md",
+        ),
+        (["--export", "t.md", "--figures", "f"], "--export conflicts with --figures"),
+    ],
+)
+def test_a_wrong_choice_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], flags: list[str], message: str):
+    assert main(["results", "store", *flags]) == 2
+    assert message in capsys.readouterr().err
+    assert not (folder / "f").exists()
+
+
 def test_it_shows_statistics_with_ratios_and_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["results", "store", "--statistics"]) == 0
     out = capsys.readouterr().out
@@ -160,7 +219,7 @@ def test_verify_and_prune_find_damage(
         (["store", "--sweep", "fig9"], 'store: unknown sweep "fig9"; did you mean fig10?'),
         (["store", "--where", "widnow = 15"], "--where 'widnow = 15': unknown column \"widnow\"; did you mean window?"),
         (["store", "--where", "= 15"], "--where '= 15': "),
-        (["store", "--export", "t.txt"], "--export t.txt: expected a name that ends in .csv or .parquet"),
+        (["store", "--export", "t.txt"], "--export t.txt: expected a name that ends in .csv, .parquet, .tex or .md"),
         (["store", "--export", "t.csv", "--table", "fct"], 'store: unknown table "fct"; there are ranks, schedulers'),
         (["store", "--export", "t.csv", "--where", "seed = 9"], "store: no run to export"),
         (["store", "--table", "fct"], "--table has no effect without --export: remove it"),

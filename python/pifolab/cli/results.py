@@ -25,6 +25,11 @@ FAILED = 1
 #: A warning is given where the 95 % interval of a mean reaches further than this to each side.
 _WIDE, _MOST_WARNINGS = 0.05, 10
 
+_SCALES = ("linear", "log")
+
+#: How wide or high a figure may be, in inches.
+_SMALLEST, _LARGEST = 1, 40
+
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Declare the command."""
@@ -40,15 +45,35 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--where", metavar="SQL", help='only runs for which this holds, such as "window = 15 AND seed <= 3"'
     )
     actions = results.add_mutually_exclusive_group()
-    actions.add_argument("--export", type=Path, metavar="FILE", help="write a table to FILE.csv or FILE.parquet")
     actions.add_argument("--statistics", action="store_true", help="means and ratios with intervals")
     actions.add_argument("--figures", type=Path, metavar="DIR", help="draw each metric, with bands for the intervals")
     actions.add_argument("--verify", action="store_true", help="check every file of every run")
     actions.add_argument("--prune", action="store_true", help="remove runs that are damaged or chosen by --where")
+    results.add_argument(
+        "--export",
+        type=Path,
+        metavar="FILE",
+        help="write a table, or with --statistics the means, to FILE.csv, FILE.parquet, FILE.tex or FILE.md",
+    )
     results.add_argument("--table", metavar="NAME", help="with --export: which; default schedulers")
     results.add_argument(
-        "--metric", metavar="NAME", help="with --statistics, --figures: this one only, also any column"
+        "--metric",
+        action="append",
+        metavar="NAME",
+        help="with --statistics, --figures: this one only, also any column; may be repeated",
     )
+    results.add_argument(
+        "--schedulers", metavar="A,B,...", help="with --statistics, --figures, --export: only these, in this order"
+    )
+    results.add_argument(
+        "--label",
+        action="append",
+        metavar="NAME=TEXT",
+        help="with --statistics --export, --figures: what to call a scheduler or a metric; may be repeated",
+    )
+    results.add_argument("--x-scale", choices=_SCALES, metavar="SCALE", help="with --figures: linear or log")
+    results.add_argument("--y-scale", choices=_SCALES, metavar="SCALE", help="with --figures: linear or log")
+    results.add_argument("--size", metavar="WxH", help="with --figures: width and height in inches, such as 3.4x2.2")
     results.add_argument("--x", metavar="AXIS", help="with --figures: what lies on the horizontal axis")
     results.add_argument("--panel", metavar="AXIS", help="with --figures: a panel for each of its values")
     results.add_argument("--other-code", action="store_true", help="with --prune: also runs of other code versions")
@@ -68,7 +93,7 @@ def run_results(arguments: argparse.Namespace) -> int:
         return _prune(store, arguments)
     name = _sweep_name(store, arguments.sweep)
     runs = _filtered(_runs(store, name), arguments.where)
-    if arguments.export is not None:
+    if arguments.export is not None and not arguments.statistics:
         return _export(store, runs, arguments)
     if arguments.statistics:
         return _statistics(store, name, runs, arguments)
@@ -80,6 +105,11 @@ def run_results(arguments: argparse.Namespace) -> int:
 _ACTION_OF = {
     "table": ("export",),
     "metric": ("statistics", "figures"),
+    "schedulers": ("statistics", "figures", "export"),
+    "label": ("figures", "export"),
+    "x_scale": ("figures",),
+    "y_scale": ("figures",),
+    "size": ("figures",),
     "x": ("figures",),
     "panel": ("figures",),
     "other_code": ("prune",),
@@ -92,6 +122,14 @@ def _check_flags(arguments: argparse.Namespace) -> None:
         if getattr(arguments, flag) and not any(getattr(arguments, action) for action in actions):
             needed = " or ".join(f"--{action}" for action in actions)
             raise InputError(f"--{flag.replace('_', '-')} has no effect without {needed}: remove it")
+    if arguments.export is not None:
+        for action in ("figures", "verify", "prune"):
+            if getattr(arguments, action):
+                raise InputError(f"--export conflicts with --{action}: give one of the two")
+        if arguments.statistics and arguments.table:
+            raise InputError("--table conflicts with --statistics: give one of the two")
+        if arguments.label and not arguments.statistics:
+            raise InputError("--label has no effect on a table: add --statistics, or remove it")
     if arguments.verify:
         for flag in ("where", "sweep"):
             if getattr(arguments, flag):
@@ -168,35 +206,76 @@ def _list(store: Store, name: str | None, runs: pl.DataFrame) -> int:
 
 
 def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
-    import io
+    import polars as pl
 
-    from pifolab.folder import replaced_file
+    from pifolab.export import check_ending, write_table
     from pifolab.sweep.results import joined_table
 
     file: Path = arguments.export
-    if file.suffix not in (".csv", ".parquet"):
-        raise InputError(f"--export {file}: expected a name that ends in .csv or .parquet")
+    check_ending(file, "--export ")
     if runs.is_empty():
         raise InputError(f"{store.path}: no run to export")
     record_columns = [column for column in ("name", "code", "started", "elapsed_s", "host", "bytes") if column in runs]
     keyed = runs.drop(record_columns)
     table = joined_table(store, arguments.table or "schedulers", keyed)
-    buffer = io.BytesIO()
-    (table.write_csv if file.suffix == ".csv" else table.write_parquet)(buffer)
-    with replaced_file(file) as temporary:
-        temporary.write_bytes(buffer.getbuffer())
+    if arguments.schedulers is not None:
+        if "scheduler" not in table.columns:
+            raise InputError(f"--schedulers: the table {arguments.table} has no column scheduler")
+        known = table["scheduler"].unique(maintain_order=True).to_list()
+        table = table.filter(pl.col("scheduler").is_in(_chosen(arguments.schedulers, known)))
+    write_table(table, file)
     print(f"{file}: {table.height} rows of {table.width} columns")
     return 0
 
 
+def _chosen(listed: str, known: list[str]) -> list[str]:
+    """Return the names of ``--schedulers``, each of which the runs have."""
+    names = [name.strip() for name in listed.split(",")]
+    for name in names:
+        if name not in known:
+            raise InputError(f"--schedulers: {_pifolab.unknown_name('scheduler', name, known)}")
+    return names
+
+
+def _labels(texts: list[str] | None) -> dict[str, str]:
+    found = {}
+    for text in texts or []:
+        name, equals, label = text.partition("=")
+        if not equals or not name.strip() or not label.strip():
+            raise InputError(f"--label {text}: expected NAME=TEXT, such as packs=PACKS (ours)")
+        found[name.strip()] = label.strip()
+    return found
+
+
+def _size(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        width, height = (float(number) for number in text.lower().split("x"))
+    except ValueError:
+        width = height = 0.0
+    if not (_SMALLEST <= width <= _LARGEST and _SMALLEST <= height <= _LARGEST):
+        raise InputError(
+            f"--size {text}: expected WIDTHxHEIGHT in inches, each from {_SMALLEST} to {_LARGEST}, such as 3.4x2.2"
+        )
+    return width, height
+
+
 def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+    from pifolab.export import check_ending
     from pifolab.sweep.report import print_comparisons, print_left_out, print_statistics, print_warnings
-    from pifolab.sweep.results import compared, usable
+    from pifolab.sweep.results import compared, usable, write_statistics
     from pifolab.sweep.stored import stored_comparisons
 
-    found = _groups(store, name, runs, arguments.metric)
+    if arguments.export is not None:
+        check_ending(arguments.export, "--export ")
+    found = _groups(store, name, runs, arguments)
+    if arguments.export is not None:
+        write_statistics(found, arguments.export, _labels(arguments.label))
+        print(f"{arguments.export}: {len(found)} means")
+        return 0
     print_statistics(found, sys.stdout)
-    if arguments.metric is None:
+    if arguments.metric is None and arguments.schedulers is None:
         index = _index(runs)
         ratios = [
             one for ratio in stored_comparisons(store, _named(store, name)) for one in compared(store, index, ratio)
@@ -213,11 +292,20 @@ def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argp
     from pifolab.figures.style import save
     from pifolab.sweep.figure import draw_metric
 
-    found = _groups(store, name, runs, arguments.metric)
+    labels, size = _labels(arguments.label), _size(arguments.size)
+    found = _groups(store, name, runs, arguments)
     folder: Path = arguments.figures
     drawn = []
     for metric in dict.fromkeys(group.metric for group in found):
-        figure = draw_metric([group for group in found if group.metric == metric], arguments.x, arguments.panel)
+        figure = draw_metric(
+            [group for group in found if group.metric == metric],
+            arguments.x,
+            arguments.panel,
+            labels=labels,
+            x_scale=arguments.x_scale,
+            y_scale=arguments.y_scale,
+            size=size,
+        )
         drawn.append((metric, figure))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -233,17 +321,24 @@ def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argp
     return 0
 
 
-def _groups(store: Store, name: str | None, runs: pl.DataFrame, metric: str | None) -> list[Group]:
+def _groups(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> list[Group]:
     from pifolab.statistics import Metric
     from pifolab.sweep.results import groups
     from pifolab.sweep.stored import stored_metrics
 
     known = stored_metrics(store, _named(store, name))
-    if metric is not None:
-        known = [one for one in known if one.name == metric] or [Metric.read(metric, f"--metric {metric}")]
+    if arguments.metric is not None:
+        by_name = {one.name: one for one in known}
+        known = [by_name.get(metric) or Metric.read(metric, f"--metric {metric}") for metric in arguments.metric]
     if not known:
         raise InputError(f"sweep {name}: names no metrics; say which with --metric")
-    return groups(store, _index(runs), known)
+    found = groups(store, _index(runs), known)
+    if arguments.schedulers is None:
+        return found
+    names = _chosen(arguments.schedulers, list(dict.fromkeys(str(group.scheduler) for group in found)))
+    metrics = list(dict.fromkeys(group.metric for group in found))
+    chosen = [group for group in found if group.scheduler in names]
+    return sorted(chosen, key=lambda group: (metrics.index(group.metric), names.index(str(group.scheduler))))
 
 
 def _index(runs: pl.DataFrame) -> pl.DataFrame:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from pifolab.errors import InputError
 from pifolab.figures.palette import look
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_metric"]
 
+Scale = Literal["linear", "log"]
+
 #: From this ratio of the largest to the smallest value on, an axis is logarithmic.
 _LOGARITHMIC = 30
 
@@ -25,7 +27,16 @@ _LOGARITHMIC = 30
 _MOST_PANELS = 12
 
 
-def draw_metric(groups: Sequence[Group], x: str | None = None, panel: str | None = None) -> Figure:
+def draw_metric(
+    groups: Sequence[Group],
+    x: str | None = None,
+    panel: str | None = None,
+    *,
+    labels: Mapping[str, str] | None = None,
+    x_scale: Scale | None = None,
+    y_scale: Scale | None = None,
+    size: tuple[float, float] | None = None,
+) -> Figure:
     """Draw one metric over the axis `x`: a line for each scheduler and other axis, a band for its interval.
 
     Parameters
@@ -36,12 +47,19 @@ def draw_metric(groups: Sequence[Group], x: str | None = None, panel: str | None
         An axis with numbers. Default: the first one that has several; without one, points side by side.
     panel : str, optional
         An axis with a panel for each value. Default: the first axis that is neither `x` nor the scheduler.
+    labels : mapping of str to str, optional
+        What to call schedulers and the metric.
+    x_scale, y_scale : "linear" or "log", optional
+        Default: vertically linear, horizontally logarithmic where values differ by a factor of 30.
+    size : pair of float, optional
+        Width and height in inches. Default: one column of a paper, or a page for several panels.
 
     Raises
     ------
     InputError
-        An axis is unknown, or `x` has no numbers.
+        An axis is unknown, `x` has no numbers, or a scale is logarithmic for values that are not above 0.
     """
+    named = labels or {}
     if not groups:
         raise InputError("nothing to draw: no run is finished")
     names = [axis for axis in groups[0].axes if axis != "scheduler"]
@@ -62,26 +80,43 @@ def draw_metric(groups: Sequence[Group], x: str | None = None, panel: str | None
     with figure_style():
         columns = min(len(panels), 3)
         rows = math.ceil(len(panels) / columns)
-        size = (COLUMN_INCHES if len(panels) == 1 else 2.6 * columns, 2.3 * rows + 0.4)
-        figure, grid = subplots(rows, columns, figsize=size, squeeze=False, sharey=True, layout="constrained")
+        default = (COLUMN_INCHES if len(panels) == 1 else 2.6 * columns, 2.3 * rows + 0.4)
+        figure, grid = subplots(
+            rows, columns, figsize=size or default, squeeze=False, sharey=True, layout="constrained"
+        )
         plots = [plot for row in grid for plot in row]
         for plot, label in zip(plots, panels, strict=False):
             here = [group for group in groups if panel is None or group.axes[panel] == label]
-            (_draw_points if x is None else _draw_lines)(plot, here, x, panel)
+            if x is None:
+                _draw_points(plot, here, panel, named)
+            else:
+                _draw_lines(plot, here, x, panel, named, x_scale)
+            if y_scale == "log":
+                _logarithmic(plot, groups)
             if panel is not None:
                 plot.set_title(drawn(f"{panel} {label}"))
         for plot in plots[len(panels) :]:
             plot.set_visible(False)
         for row in grid:
-            row[0].set_ylabel(drawn(groups[0].metric.replace("_", " ")))
+            row[0].set_ylabel(drawn(named.get(groups[0].metric, groups[0].metric.replace("_", " "))))
         if x is not None:
             handles = dict(pair for plot in plots for pair in zip(*plot.get_legend_handles_labels()[::-1], strict=True))
             figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=min(len(handles), 5))
     return figure
 
 
-def _draw_lines(plot: Axes, groups: list[Group], x: str | None, panel: str | None) -> None:
-    assert x is not None
+def _logarithmic(plot: Axes, groups: Sequence[Group]) -> None:
+    """Make the vertical axis of a plot logarithmic, from below the smallest mean."""
+    means = [group.estimate.value for group in groups]
+    if min(means) <= 0:
+        raise InputError(f"--y-scale log: {groups[0].metric} is {min(means):g} for one: expected values above 0")
+    plot.set_ylim(min(means) / 1.5, max(means) * 1.5)
+    readable_log(plot, "y")
+
+
+def _draw_lines(
+    plot: Axes, groups: list[Group], x: str, panel: str | None, named: Mapping[str, str], scale: Scale | None
+) -> None:
     series: dict[str, list[Group]] = {}
     for group in groups:
         series.setdefault(_series_name(group, (x, panel)), []).append(group)
@@ -89,6 +124,10 @@ def _draw_lines(plot: Axes, groups: list[Group], x: str | None, panel: str | Non
     for name, members in series.items():
         style = look(members[0].scheduler or name, list(series))
         label = style.label if name == members[0].scheduler else drawn(name)
+        if (chosen := named.get(name) or named.get(members[0].scheduler or "")) is not None:
+            label = drawn(
+                chosen if name in (*named, members[0].scheduler) else name.replace(members[0].scheduler or "", chosen)
+            )
         flat = all(group.axes[x] is None for group in members)
         if flat:
             estimate = members[0].estimate
@@ -105,13 +144,16 @@ def _draw_lines(plot: Axes, groups: list[Group], x: str | None, panel: str | Non
         plot.plot(at, means, color=style.colour, ls=style.dash, marker=style.marker, label=label)
         plot.fill_between(at, low, high, color=style.colour, alpha=0.2, lw=0)
     values = [group.axes[x] for group in groups if group.axes[x] is not None]
-    if values and min(values) > 0 and max(values) / min(values) >= _LOGARITHMIC:
+    positive = bool(values) and min(values) > 0
+    if scale == "log" and values and not positive:
+        raise InputError(f"--x-scale log: {x} has the value {min(values):g}: expected values above 0")
+    if positive and (scale == "log" or (scale is None and max(values) / min(values) >= _LOGARITHMIC)):
         readable_log(plot, "x")
     plot.set_xlabel(drawn(x.replace("_", " ")))
     plot.set_ylim(bottom=min(0.0, *(group.estimate.value for group in groups)))
 
 
-def _draw_points(plot: Axes, groups: list[Group], x: str | None, panel: str | None) -> None:
+def _draw_points(plot: Axes, groups: list[Group], panel: str | None, named: Mapping[str, str]) -> None:
     names = [_series_name(group, (panel,)) for group in groups]
     for at, group in enumerate(groups):
         style = look(group.scheduler or names[at], names)
@@ -120,7 +162,7 @@ def _draw_points(plot: Axes, groups: list[Group], x: str | None, panel: str | No
         if math.isfinite(estimate.low):
             error = [[estimate.value - estimate.low], [estimate.high - estimate.value]]
         plot.errorbar([at], [estimate.value], yerr=error, color=style.colour, marker=style.marker, ls="none", capsize=2)
-    plot.set_xticks(range(len(names)), [drawn(name) for name in names], rotation=60, ha="right")
+    plot.set_xticks(range(len(names)), [drawn(named.get(name, name)) for name in names], rotation=60, ha="right")
     plot.set_ylim(bottom=min(0.0, *(group.estimate.value for group in groups)))
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
+from pifolab.export import check_ending, latex, markdown, write_table, write_text
 from pifolab.statistics import Estimate, Metric, Verdict, judge, mean_interval, metric_values, ratio_interval
 from pifolab.store import Store, StoreError
 from pifolab.sweep.comparison import Comparison
@@ -17,7 +21,18 @@ if TYPE_CHECKING:
 
     from pifolab.sweep.spec import Sweep
 
-__all__ = ["Compared", "Failure", "Group", "LeftOut", "SweepResult", "compared", "groups", "joined_table", "usable"]
+__all__ = [
+    "Compared",
+    "Failure",
+    "Group",
+    "LeftOut",
+    "SweepResult",
+    "compared",
+    "groups",
+    "joined_table",
+    "usable",
+    "write_statistics",
+]
 
 
 @dataclass(frozen=True)
@@ -176,6 +191,16 @@ class SweepResult:
         """Return the metrics as a frame: axes, scheduler, metric, mean, low, high, seeds."""
         return groups_frame(self.groups)
 
+    def export_statistics(self, file: str | os.PathLike[str], labels: Mapping[str, str] | None = None) -> Path:
+        """Write the metrics to a file: CSV, Parquet, LaTeX or Markdown, by how its name ends.
+
+        Raises
+        ------
+        InputError
+            The name ends in something else, or the file cannot be written.
+        """
+        return write_statistics(self.groups, file, labels)
+
     def too_wide(self, relative: float) -> dict[str, int]:
         """Return the combinations with an interval wider than `relative`, and about how many seeds they need."""
         wide: dict[str, int] = {}
@@ -295,6 +320,56 @@ def groups_frame(found: list[Group]) -> pl.DataFrame:
         for group in found
     ]
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("low", "high").fill_nan(None))
+
+
+def write_statistics(
+    groups: Sequence[Group], file: str | os.PathLike[str], labels: Mapping[str, str] | None = None
+) -> Path:
+    """Write the means of a sweep with their 95 % intervals, whole or not at all.
+
+    CSV and Parquet have a row for each mean: axes, scheduler, metric, mean, low, high, seeds, without_value. LaTeX and
+    Markdown have a row for each scheduler and combination of axes, and a column for each metric, as a paper shows it.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        `SweepResult.groups`, or some of them.
+    file : path
+        Its name ends in one of `ENDINGS`.
+    labels : mapping of str to str, optional
+        What to call schedulers and metrics.
+
+    Raises
+    ------
+    InputError
+        The name ends in something else, or the file cannot be written.
+    """
+    import polars as pl
+
+    target = Path(file)
+    check_ending(target)
+    named = labels or {}
+    if target.suffix in (".csv", ".parquet"):
+        frame = groups_frame(list(groups))
+        columns = [pl.col(name).replace(dict(named)) for name in ("scheduler", "metric")] if named else []
+        return write_table(frame.with_columns(columns), target)
+    axes = list(dict.fromkeys(axis for group in groups for axis in group.axes if axis != "scheduler"))
+    metrics = list(dict.fromkeys(group.metric for group in groups))
+    rows: dict[tuple[Any, ...], dict[str, str]] = {}
+    for group in groups:
+        scheduler = named.get(group.scheduler or "", group.scheduler)
+        key = (scheduler, *(group.axes.get(axis) for axis in axes))
+        rows.setdefault(key, {})[group.metric] = _interval(group)
+    schema = ["scheduler", *axes, *(named.get(metric, metric.replace("_", " ")) for metric in metrics)]
+    cells = [[*key, *(values.get(metric) for metric in metrics)] for key, values in rows.items()]
+    return write_text((latex if target.suffix == ".tex" else markdown)(schema, cells), target)
+
+
+def _interval(group: Group) -> str:
+    one = group.estimate
+    if not math.isfinite(one.low) or one.low == one.high:
+        return f"{one.value:.4g}"
+    return f"{one.value:.4g} [{one.low:.4g}, {one.high:.4g}]"
 
 
 def compared(store: Store, runs: pl.DataFrame, comparison: Comparison) -> list[Compared]:

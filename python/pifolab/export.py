@@ -1,0 +1,130 @@
+"""Writes tables to a file: CSV, Parquet, LaTeX or Markdown, by how its name ends."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["ENDINGS", "check_ending", "latex", "markdown", "write_table", "write_text"]
+
+#: What a name may end in.
+ENDINGS = (".csv", ".parquet", ".tex", ".md")
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+}  # fmt: skip
+
+
+def check_ending(file: Path, flag: str = "") -> None:
+    """Refuse a name that does not say what to write; the error starts with `flag`.
+
+    Raises
+    ------
+    InputError
+        It ends in something else.
+    """
+    if file.suffix not in ENDINGS:
+        raise InputError(f"{flag}{file}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+
+
+def write_table(frame: pl.DataFrame, file: str | os.PathLike[str]) -> Path:
+    """Write a frame, whole or not at all; LaTeX is a ``tabular`` for the package booktabs.
+
+    Raises
+    ------
+    InputError
+        The name ends in something else than `ENDINGS`, or the file cannot be written.
+    """
+    from pifolab.folder import replaced_file
+
+    target = Path(file)
+    check_ending(target)
+    writers: dict[str, Callable[[pl.DataFrame], bytes]] = {
+        ".csv": lambda table: table.write_csv().encode(),
+        ".parquet": _parquet,
+        ".tex": lambda table: latex(table.columns, table.rows()).encode(),
+        ".md": lambda table: markdown(table.columns, table.rows()).encode(),
+    }
+    content = writers[target.suffix](frame)
+    with replaced_file(target) as temporary:
+        temporary.write_bytes(content)
+    return target
+
+
+def write_text(content: str, file: Path) -> Path:
+    """Write a text to a file, whole or not at all."""
+    from pifolab.folder import replaced_file
+
+    with replaced_file(file) as temporary:
+        temporary.write_text(content, encoding="utf-8")
+    return file
+
+
+def latex(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    r"""Return a ``tabular``; columns of numbers are aligned to the right.
+
+    Examples
+    --------
+    >>> print(latex(["scheduler", "drops (%)"], [["sp_pifo", 1.5]]), end="")
+    % needs \usepackage{booktabs}
+    \begin{tabular}{lr}
+    \toprule
+    scheduler & drops (\%) \\
+    \midrule
+    sp\_pifo & 1.5 \\
+    \bottomrule
+    \end{tabular}
+    """
+    kinds = "".join("r" if _numbers(rows, at) else "l" for at in range(len(headings)))
+    lines = [" & ".join(_escaped(_text(cell)) for cell in row) + r" \\" for row in rows]
+    return "\n".join([
+        r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{{kinds}}}", r"\toprule",
+        " & ".join(map(_escaped, headings)) + r" \\", r"\midrule", *lines, r"\bottomrule", r"\end{tabular}", "",
+    ])  # fmt: skip
+
+
+def markdown(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    r"""Return a table in Markdown.
+
+    Examples
+    --------
+    >>> print(markdown(["scheduler", "drops"], [["a|b", 1.5], ["fifo", None]]), end="")
+    | scheduler | drops |
+    |---|---:|
+    | a\|b | 1.5 |
+    | fifo | - |
+    """
+    rule = "|".join("---:" if _numbers(rows, at) else "---" for at in range(len(headings)))
+    lines = [
+        "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in row) + " |" for row in [list(headings), *rows]
+    ]
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:], ""])
+
+
+def _numbers(rows: Sequence[Sequence[Any]], at: int) -> bool:
+    return bool(rows) and all(row[at] is None or isinstance(row[at], (int, float)) for row in rows)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
