@@ -95,6 +95,14 @@ class Ranked:
     operations: int | None = None
     #: The score on each piece of the second half.
     pieces: tuple[float, ...] = ()
+    #: Drops beyond those of PIFO, rank by rank, per packet that arrived.
+    misdropped_share: float = 0.0
+    #: Pairs of a packet sent and a waiting one of lower rank, per packet sent.
+    pairs: float = 0.0
+    #: By how many ranks packets sent lie above the lowest that waits, per packet sent.
+    magnitude: float = 0.0
+    #: Bits of its registers and tables in a switch.
+    state_bits: int | None = None
 
 
 @dataclass(frozen=True)
@@ -300,6 +308,10 @@ def advise(
                 cost.table_bytes if cost else None,
                 cost.operations if cost else None,
                 tuple(scores),
+                mean(label, "misdropped"),
+                mean(label, "pairs"),
+                mean(label, "magnitude"),
+                round(cost.total_bits) if cost else None,
             )
         )
     advice = Advice(
@@ -440,7 +452,7 @@ class _Scene:
     def scores(
         self, packets: Sequence[tuple[int, int, int, int]], candidates: dict[str, tuple[str, dict[str, Any]]]
     ) -> dict[str, dict[str, float]]:
-        """Replay `packets` through the candidates: score, inversions per packet sent, share of the packets dropped."""
+        """Replay `packets` through the candidates: its score, and what it rests on."""
         import polars as pl
 
         file = self.folder / "packets.csv"
@@ -463,7 +475,10 @@ class _Scene:
             sent, arrived = row["sent_packets"], max(row["arrived_packets"], 1)
             found[row["scheduler"]] = {
                 "inversions": row["inversions"] / max(sent, 1),
+                "pairs": row["pairwise_inversions"] / max(sent, 1),
+                "magnitude": row["inversion_magnitude"] / max(sent, 1),
                 "dropped": row["dropped_packets"] / arrived,
+                "misdropped": (row["misdrops"] or 0) / arrived,
                 "score": _wrong(row["inversions"], sent, ideal, row["delta"] or 0.0) / arrived,
             }
         if self.objective == "small-fct":

@@ -39,6 +39,11 @@ def test_packs_wins_on_uniform_ranks_where_its_paper_says_so(uniform):
     assert "fifo" not in found.close
     by_name = {one.scheduler: one for one in found.ranking}
     assert by_name["sp-pifo"].inversions_share > 1.3 * by_name["packs"].inversions_share
+    packs, sp_pifo = by_name["packs"], by_name["sp-pifo"]
+    assert 0 < packs.misdropped_share < sp_pifo.misdropped_share < sp_pifo.dropped_share
+    assert 0 < packs.pairs < sp_pifo.pairs
+    assert 0 < packs.magnitude < sp_pifo.magnitude
+    assert (packs.state_bits, packs.operations) == (1001 * 32, 1010)
     assert found.ideal.value == 0
     assert 0 < found.ideal_dropped_share < 1 - 1 / 1.1
 

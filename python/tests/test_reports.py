@@ -158,3 +158,57 @@ def test_the_labels_of_a_logarithmic_axis_can_be_read(which, from_zero, spread):
     assert all(before[1] < after[0] for before, after in pairwise(ends))
     # As people write numbers: no powers of ten, no "1e+06".
     assert all(re.fullmatch(r"\d+(\.\d+)?[kMGT]?", label.get_text()) for label in shown), [*map(str, shown)]
+
+
+JUDGED = """
+duration_s = 0.02
+link = { rate_gbps = 10 }
+workload = { arrivals = "poisson", rate_gbps = 9, size_bytes = 1500, ranks = "uniform" }
+scheduler = [
+  { name = "pifo" }, { name = "fifo" }, { name = "sp-pifo" }, { name = "packs", window = 100, map = "geometric" },
+  { name = "slack-sp", fall_through = true },
+]
+"""
+
+
+def test_schedulers_on_one_link_are_judged_by_drops_pairs_magnitude_state_and_operations(tmp_path):
+    from pifolab.report.judged import judged, judged_rows
+
+    run = pifolab.run_text(JUDGED, seeds=[1, 2])
+    by_name = {one.scheduler: one for one in judged(run)}
+    schedulers = run.tables["schedulers"].filter(scheduler="slack-sp")
+    slack = by_name["slack-sp"]
+    assert slack.misdrops == pytest.approx(schedulers["misdrops"].mean())
+    assert slack.below_saturation == pytest.approx(schedulers["dropped_packets"].mean())
+    assert slack.pairs == pytest.approx(schedulers["pairwise_inversions"].mean())
+    assert slack.magnitude == pytest.approx(schedulers["inversion_magnitude"].mean())
+    assert (by_name["packs"].cost.registers, by_name["packs"].cost.operations) == (101, 110)
+    assert by_name["pifo"].cost is None
+    # With fewer bits than SP-PIFO it has fewer inversions and misdrops; FIFO has no state, and loses nothing.
+    assert by_name["sp-pifo"].beaten_by == ("slack-sp",)
+    assert by_name["slack-sp"].beaten_by == by_name["fifo"].beaten_by == ()
+    headings, rows = judged_rows(run)
+    assert "drops below saturation (packets)" in headings
+    assert rows[2][headings.index("state (bits)")] == 8 * 32
+    over = pifolab.run_text(JUDGED.replace("rate_gbps = 9,", "rate_gbps = 11,"))
+    assert "drops below saturation (packets)" not in judged_rows(over)[0]
+    # By rank, the bars of the figure add up to the number in the table.
+    from pifolab.figures.run import misdrops_by_rank
+
+    beyond = misdrops_by_rank(run).filter(scheduler="slack-sp")
+    assert beyond["misdrops"].sum() == schedulers["misdrops"].sum() > 0
+    run.save(tmp_path / "run", figures=True, report=True)
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Drops beyond those of the reference" in page
+    assert "operations per packet" in page
+
+
+def test_without_a_reference_there_are_no_misdrops_and_nobody_is_beaten():
+    from pifolab.figures.run import misdrops_by_rank
+    from pifolab.report.judged import judged_rows
+
+    run = pifolab.run_text(DRAWN)
+    headings, _ = judged_rows(run)
+    assert "misdrops (packets)" not in headings
+    assert "beaten by" not in headings
+    assert misdrops_by_rank(run) is None

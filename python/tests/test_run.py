@@ -56,7 +56,7 @@ def test_a_run_folder_is_whole(pifolab_command: Run, scenario: Path, tmp_path: P
     assert frame["seed"].unique().to_list() == [1]
     assert frame.filter(scheduler="pifo")["inversions"].item() == 0
     assert frame.filter(scheduler="fifo")["inversions"].item() > 0
-    drawn = {"comparison", "inversions-per-rank", "drops-per-rank", "bounds-over-time"}
+    drawn = {"comparison", "inversions-per-rank", "drops-per-rank", "misdrops-per-rank", "bounds-over-time"}
     drawn |= {"packets-by-queue", "drops-by-queue", "occupancy-over-time"}
     for name in drawn:
         assert {file.suffix for file in (folder / "figures").glob(f"{name}.*")} == {".png", ".svg", ".pdf"}

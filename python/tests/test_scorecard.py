@@ -51,7 +51,7 @@ def test_ideal_schedulers_are_ideal_and_no_order_is_none(card):
 def test_the_table_has_a_column_for_each_scheduler(card):
     lines = (card / "scorecard.md").read_text().splitlines()
     head = next(line for line in lines if line.startswith("| |"))
-    assert head.count("|") == 2 + 10
+    assert head.count("|") == 2 + 12
     assert all(line.count("|") == head.count("|") for line in lines if line.startswith("|"))
 
 

@@ -128,12 +128,15 @@ def _print(found: Advice) -> None:
     for line in setup(found):
         print(line)
     print(f"{found.tried} settings tuned on the first half, the best of each scheduler ranked on the second\n")
-    headings = ["scheduler", "score", "tuned", "inverted", "lost", "registers", "table bytes", "operations", "settings"]
+    headings = ["scheduler", "score", "tuned", "inverted", "lost", "misdropped", "pairs", "magnitude"]
+    headings += ["registers", "table bytes", "bits", "operations", "settings"]
     rows = [headings]
     for one in found.ranking:
         state = [str(one.registers) if one.registers is not None else "-", f"{one.table_bytes or 0:g}"]
-        state.append(str(one.operations) if one.operations is not None else "-")
-        shares = [f"{one.inversions_share:.2%}", f"{one.dropped_share:.2%}"]
-        rows.append([one.scheduler, str(one.score), f"{one.tuned:.4g}", *shares, *state, settings_text(one)])
-    rows.append(["PIFO, the ideal", str(found.ideal), "", "0.00%", f"{found.ideal_dropped_share:.2%}", "", "", "", ""])
+        state += ["-" if count is None else str(count) for count in (one.state_bits, one.operations)]
+        shares = [f"{share:.2%}" for share in (one.inversions_share, one.dropped_share, one.misdropped_share)]
+        order = [f"{one.pairs:.4g}", f"{one.magnitude:.4g}"]
+        rows.append([one.scheduler, str(one.score), f"{one.tuned:.4g}", *shares, *order, *state, settings_text(one)])
+    lost = f"{found.ideal_dropped_share:.2%}"
+    rows.append(["PIFO, the ideal", str(found.ideal), "", "0.00%", lost, "0.00%", "0", "0", *[""] * 5])
     print_rows(rows[0], rows[1:])

@@ -40,7 +40,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     compare = commands.add_parser(
         "compare",
         help="compare schedulers on one link, without a scenario file",
-        description="Sends the same packets, from a capture or drawn, through each scheduler onto one link.",
+        description="Sends the same packets, from a capture or drawn, through each scheduler onto one link, and judges "
+        "them by order, drops, state and operations.",
     )
     source = compare.add_mutually_exclusive_group(required=True)
     source.add_argument("--trace", type=Path, metavar="FILE", help="replay a pcap, pcapng or CSV file (gzip allowed)")

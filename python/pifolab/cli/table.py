@@ -14,13 +14,17 @@ __all__ = ["print_table"]
 
 
 def print_table(result: Run) -> None:
-    """Print the main numbers of each scheduler, and of a network the completion times."""
+    """Print the main numbers of each scheduler, and of a network the completion times, of one link drops and state."""
+    from pifolab.report.judged import judged_rows
     from pifolab.report.run import fct_rows, summary_rows
 
     _print_rows(*summary_rows(result.tables["schedulers"]))
     if "fct" in result.tables:
         print()
         _print_rows(*fct_rows(result.tables["fct"]), keys=2)
+    if result.manifest["kind"] != "network":
+        print()
+        _print_rows(*judged_rows(result))
 
 
 def _print_rows(headings: list[str], rows: list[list[Any]], keys: int = 1) -> None:

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
     from pifolab.runs import Run
 
-__all__ = ["CAPTIONS", "captions", "draw_run"]
+__all__ = ["CAPTIONS", "captions", "draw_run", "misdrops_by_rank"]
 
 #: What each figure shows, by the name of its file.
 CAPTIONS = {
     "comparison": "The schedulers side by side: means over the seeds.",
     "inversions-per-rank": "Packets sent while a packet of a lower rank was waiting, by the rank of the packet sent.",
     "drops-per-rank": "Packets refused or pushed out, by rank.",
+    "misdrops-per-rank": "Drops beyond those of the reference (PIFO unless said otherwise), by rank.",
     "bounds-over-time": "Queue bounds over the start of the run (first seed).",
     "fct-small-flows": "Completion times of small flows that were complete at the end, all seeds.",
     "fct-by-size": "Mean completion time by flow size, of flows that were complete at the end.",
@@ -86,10 +87,30 @@ def draw_run(run: Run) -> dict[str, Figure]:
         of_rank: dict[str, Any] = {"sizes": function in _SIZES, "rank_label": _SIZES.get(function, "Rank")}
         figures["inversions-per-rank"] = per_rank(ranks, "inversions", "Inversions (packets)", order, **of_rank)
         figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order, **of_rank)
+        beyond = misdrops_by_rank(run)
+        if beyond is not None and beyond.height and beyond["misdrops"].sum():
+            figures["misdrops-per-rank"] = per_rank(beyond, "misdrops", "Misdrops (packets)", order, **of_rank)
     figures.update(_by_queue(run.tables["queues"]))
     figures.update(_over_time(run, "queue_samples", None))
     figures.update(_by_path(run))
     return figures
+
+
+def misdrops_by_rank(run: Run) -> pl.DataFrame | None:
+    """Return the drops of each rank beyond those of the reference: `seed`, `scheduler`, `rank`, `misdrops`.
+
+    None if nothing of the run is the reference.
+    """
+    reference = run.manifest["spec"]["metrics"].get("delta_to")
+    ranks = run.tables["ranks"]
+    if reference is None or not ranks.height:
+        return None
+    base = ranks.filter(scheduler=reference).select("seed", "rank", pl.col("dropped").alias("spared"))
+    beyond = (pl.col("dropped") - pl.col("spared").fill_null(0)).clip(lower_bound=0)
+    joined = ranks.filter(pl.col("scheduler") != reference).join(
+        base, on=["seed", "rank"], how="left", maintain_order="left"
+    )
+    return joined.select("seed", "scheduler", "rank", beyond.alias("misdrops"))
 
 
 def captions(run: Run) -> dict[str, str]:

@@ -98,17 +98,23 @@ def _table(advice: Advice) -> str:
         "when tuned",
         "inverted",
         "lost",
+        "misdropped",
+        "inverted pairs per packet",
+        "magnitude (ranks per packet)",
         "registers",
         "table bytes",
+        "state (bits)",
         "operations",
         "settings",
     ]
     rows: list[list[Any]] = []
     for one in advice.ranking:
-        shares = [f"{one.inversions_share:.2%}", f"{one.dropped_share:.2%}"]
+        shares = [f"{share:.2%}" for share in (one.inversions_share, one.dropped_share, one.misdropped_share)]
         name = html.scheduler_name(one.scheduler, names)
-        state = [one.registers, one.table_bytes, one.operations]
-        rows.append([name, str(one.score), one.tuned, *shares, *state, html.words(settings_text(one))])
+        state = [one.registers, one.table_bytes, one.state_bits, one.operations]
+        rows.append(
+            [name, str(one.score), one.tuned, *shares, one.pairs, one.magnitude, *state, html.words(settings_text(one))]
+        )
     ideal = html.scheduler_name(info.ideal(), names)
     rows.append(
         [
@@ -117,6 +123,10 @@ def _table(advice: Advice) -> str:
             None,
             "0.00%",
             f"{advice.ideal_dropped_share:.2%}",
+            "0.00%",
+            0,
+            0,
+            None,
             None,
             None,
             None,

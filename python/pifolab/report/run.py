@@ -10,6 +10,7 @@ from pifolab.figures.run import captions
 from pifolab.folder import writing
 from pifolab.quantities import time_unit
 from pifolab.report import html
+from pifolab.report.judged import ABOUT, judged_rows
 from pifolab.report.setup import what_was_run
 
 if TYPE_CHECKING:
@@ -98,6 +99,10 @@ def results(run: Run) -> list[str]:
     if "fct" in run.tables:
         headings, rows = fct_rows(run.tables["fct"])
         parts.append(html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows]))
+    if run.manifest["kind"] != "network":
+        headings, rows = judged_rows(run)
+        parts.append(html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows]))
+        parts.append(f"<p>{html.escape(ABOUT)}</p>")
     return [*parts, *(f"<p>Warning: {html.escape(warning)}.</p>" for warning in run.warnings)]
 
 

@@ -31,6 +31,11 @@ class Cost:
         """Bits of the registers, 32 each."""
         return 32 * self.registers
 
+    @property
+    def total_bits(self) -> float:
+        """Bits of the registers and of the tables."""
+        return self.state_bits + 8 * self.table_bytes
+
 
 def cost(name: str, parameters: Mapping[str, Any] | None = None) -> Cost | None:
     """Return the cost of a scheduler with these parameters, None where no switch has it (a sorted queue, say).

@@ -38,8 +38,16 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("drops (%), uniform", "uniform", "drops"),
     ("misdrops (%), uniform", "uniform", "misdrops"),
     ("misdrops (%), inverse exponential", "inverse-exponential", "misdrops"),
-    ("drops (%), Poisson arrivals at 0.8", "below-saturation", "drops"),
-    ("inversions (%), Poisson arrivals at 0.8", "below-saturation", "inversions"),
+    *(
+        (f"{what}, Poisson arrivals at {load}", name, metric)
+        for load, name in (
+            ("0.8", "below-saturation"), ("0.95", "poisson-arrivals-95"), ("1.1", "poisson-arrivals-110"),
+        )
+        for what, metric in (
+            ("drops (%)", "drops"), ("misdrops (%)", "misdrops"), ("inversions (%)", "inversions"),
+            ("inverted pairs per packet", "pairs"), ("magnitude (ranks per packet)", "magnitude"),
+        )
+    ),
     ("lowest dropped rank, uniform", "uniform", "lowest"),
     ("Delta to PIFO, uniform", "uniform", "delta"),
     ("Delta to PIFO, inverse exponential", "inverse-exponential", "delta"),
@@ -48,6 +56,9 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("Delta, shifting ranks", "shift", "delta"),
     ("inversions (%), bursts", "burst", "inversions"),
     ("drops (%), bursts", "burst", "drops"),
+    ("misdrops (%), bursts", "burst", "misdrops"),
+    ("inverted pairs per packet, bursts", "burst", "pairs"),
+    ("magnitude (ranks per packet), bursts", "burst", "magnitude"),
     ("inversions (%), adversarial order", "adversarial", "inversions"),
     ("Delta, adversarial order", "adversarial", "delta"),
     ("Jain index, STFQ", "fairness", "jain"),
@@ -67,7 +78,11 @@ _NETWORKS = ("web-search", "data-mining", "hadoop")
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Order and drops on one link",
-        ("uniform", "poisson", "exponential", "inverse exponential", "Poisson arrivals at 0.8"),
+        ("uniform", "poisson", "exponential", "inverse exponential"),
+    ),
+    (
+        "Arrivals at random, below saturation and above",
+        ("Poisson arrivals at 0.8", "Poisson arrivals at 0.95", "Poisson arrivals at 1.1"),
     ),
     ("Traffic that the scheduler has not seen", ("shifting ranks", "bursts", "adversarial order")),
     ("Fairness", ("STFQ",)),
