@@ -27,7 +27,11 @@ const POLICY: Param = Param::one_of::<Policy>(
     ],
 )
 .means("codel")
-.doc("What drops packets, as admission.");
+.doc("What drops packets, as admission, or marks them.");
+const ECN: Param = Param::flag("ecn").or_flag(false).doc(
+    "Whether packets that can carry a mark (RFC 3168) are marked in the place of most drops: with red below max_bytes, with pie up to a \
+          probability of a tenth, with codel always. In networks the data of DCTCP can, and nothing else.",
+);
 const SCHEDULER: Param =
     Param::new("scheduler", Kind::Component(Role::Scheduler)).doc("The scheduler whose packets it drops.");
 const TARGET: Param = Param::integer("target_ns", 1, LONGEST_NS)
@@ -78,6 +82,7 @@ pub(crate) const INFO: Info = Info {
     params: &[
         POLICY,
         SCHEDULER,
+        ECN,
         TARGET,
         INTERVAL,
         UPDATE,
@@ -138,8 +143,10 @@ pub(crate) fn build(mut args: Args, library: Library) -> Result<BoxedScheduler, 
             Box::new(RedPolicy::new(params).map_err(|error| ParamError { owner: owner.clone(), ..error })?)
         }
     };
+    let ecn = args.given::<bool>(&ECN)?;
     args.finish(INFO.params)?;
-    Ok(Box::new(Managed::new(policy, scheduler)))
+    let managed = Managed::new(policy, scheduler);
+    Ok(Box::new(if ecn { managed.with_ecn() } else { managed }))
 }
 
 #[cfg(test)]

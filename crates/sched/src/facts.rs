@@ -40,6 +40,8 @@ pub struct Labels {
     pub destination_port: u16,
     /// The differentiated services code point, 0 to 63.
     pub dscp: u8,
+    /// The codepoint of explicit congestion notification (RFC 3168): 0 not capable, 1 ECT(1), 2 ECT(0), 3 marked already.
+    pub ecn: u8,
 }
 
 /// One fact about a packet beside its flow, its size and the time.
@@ -70,11 +72,13 @@ pub enum Fact {
     Hosts,
     /// [`Labels::source_port`] and [`Labels::destination_port`].
     Ports,
+    /// [`Labels::ecn`].
+    Ecn,
 }
 
 impl Fact {
     /// Every fact, with its name in text.
-    pub const NAMES: [(Self, &'static str); 12] = [
+    pub const NAMES: [(Self, &'static str); 13] = [
         (Self::CarriedRank, "carried-rank"),
         (Self::FlowSize, "flow-size"),
         (Self::Remaining, "remaining"),
@@ -87,6 +91,7 @@ impl Fact {
         (Self::Dscp, "dscp"),
         (Self::Hosts, "hosts"),
         (Self::Ports, "ports"),
+        (Self::Ecn, "ecn"),
     ];
 
     /// Its name in text.

@@ -100,6 +100,11 @@ impl<T> Victims<T> {
         core::iter::once(&self.first).chain(&self.rest)
     }
 
+    /// As [`iter`](Self::iter), to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        core::iter::once(&mut self.first).chain(&mut self.rest)
+    }
+
     /// How many left: at least one.
     #[expect(clippy::len_without_is_empty, reason = "there is always a first victim")]
     pub fn len(&self) -> usize {

@@ -184,6 +184,10 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
     fn needs(&self) -> Facts {
         self.rank_fn.needs() | (self.scheduler.needs() - Facts::one(Fact::CarriedRank))
     }
+    fn take_mark(&mut self) -> bool {
+        self.scheduler.take_mark()
+    }
+
     fn forget_flow(&mut self, flow: u32) {
         self.rank_fn.forget_flow(flow);
         self.scheduler.forget_flow(flow);

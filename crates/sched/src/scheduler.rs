@@ -44,6 +44,12 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
         Facts::NONE
     }
 
+    /// Whether the packet that the last call admitted or handed out is to be marked (congestion experienced, RFC 3168). To be asked
+    /// after each such call where [`needs`](Self::needs) has [`Fact::Ecn`](crate::Fact::Ecn); nobody else marks.
+    fn take_mark(&mut self) -> bool {
+        false
+    }
+
     /// Forgets what is remembered of `flow`: its number will be another flow's. Only what rank functions remember is
     /// meant, not packets. For callers that see more flows than they have numbers for.
     fn forget_flow(&mut self, flow: u32) {
@@ -86,6 +92,9 @@ impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
         (**self).needs()
     }
 
+    fn take_mark(&mut self) -> bool {
+        (**self).take_mark()
+    }
     fn forget_flow(&mut self, flow: u32) {
         (**self).forget_flow(flow);
     }

@@ -56,6 +56,11 @@ pub(crate) trait Order {
     /// function is told of a departure.
     fn dequeue(&mut self, unqueued: bool, now: Time) -> Dequeued;
 
+    /// Whether the packet that was just admitted or taken is to be marked.
+    fn take_mark(&mut self) -> bool {
+        false
+    }
+
     /// What an observer sees.
     fn inspect(&self) -> &dyn Inspect;
 }
@@ -64,6 +69,11 @@ pub(crate) trait Order {
 pub(crate) trait Listener {
     /// `packet` was stored in `queue`, with the rank that it has here.
     fn admitted(&mut self, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time);
+
+    /// The scheduler marks the packet of this name, which it has just admitted or handed out.
+    fn marked(&mut self, id: u64) {
+        let _ = id;
+    }
 
     /// `packet` is lost, and booked as lost.
     fn dropped(&mut self, packet: &Packet, loss: Loss, scheduler: &dyn Inspect, now: Time);
@@ -165,6 +175,8 @@ pub(crate) struct Port<Q> {
     pub(crate) idle: IdlePort,
     pub(crate) at_host: bool,
     pub(crate) wants_hints: bool,
+    /// The scheduler marks packets.
+    pub(crate) may_mark: bool,
     /// The scheduler holds packets but releases none yet: the timer runs.
     pub(crate) held_back: bool,
     /// The packet on the wire takes room in the buffer.
@@ -207,6 +219,7 @@ impl<Q: Order> Port<Q> {
             idle: IdlePort::Scheduler,
             at_host: false,
             wants_hints: false,
+            may_mark: false,
             held_back: false,
             counts_serving: false,
             looks_back: false,
@@ -248,6 +261,9 @@ impl<Q: Order> Port<Q> {
         };
         self.waiting += 1;
         self.backlog += u64::from(view.size);
+        if self.may_mark {
+            self.mark(view.id, listener);
+        }
         view.rank = rank;
         listener.admitted(view, queue, self.queue.inspect(), now);
     }
@@ -262,6 +278,9 @@ impl<Q: Order> Port<Q> {
             match self.queue.dequeue(unqueued, now) {
                 Dequeued::Packet { packet, queue } => {
                     self.leave(packet.size);
+                    if self.may_mark {
+                        self.mark(packet.id, listener);
+                    }
                     return Served::Packet(packet, queue);
                 }
                 Dequeued::Dropped { packet, reason } => self.give_up(&packet, reason, now, listener),
@@ -271,6 +290,15 @@ impl<Q: Order> Port<Q> {
                 }
                 Dequeued::Empty => return Served::Nothing,
             }
+        }
+    }
+
+    /// Asks whether the packet that the scheduler has just admitted or handed out is marked; books it and tells of it.
+    #[cold]
+    fn mark(&mut self, id: u64, listener: &mut impl Listener) {
+        if self.queue.take_mark() {
+            self.losses.marked_packets += 1;
+            listener.marked(id);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
-use pifolab_sched::{Capacity, DropReason, Inspect, Ranked, Scheduler};
+use pifolab_sched::{Capacity, CodelPolicy, DropReason, Inspect, Managed, Ranked, Scheduler};
 use pifolab_sim::network::{
     Config, Controllers, EqualTimes, Flow, IdlePort, Ingredient, LeafSpine, NetbenchTransport, Network, PortConfig,
     PortScheduler, Profile, Ranks, Routing, RunError, RunResult, Topology,
@@ -114,6 +114,42 @@ fn an_arriving_packet_is_marked_from_the_threshold_on() {
     let result = run(config, &[flow(0, 0, 1, 5 * 1_460, 0)]);
     assert_eq!((result.ports[0].marked_packets, result.ports[0].most_waiting), (2, 4));
     assert_eq!(result.ports[0].busy, Span::from_us(60));
+}
+
+/// Ports whose first-in first-out queue of this capacity CoDel manages, with marks.
+fn codel_with_marks() -> PortConfig {
+    PortConfig::scheduler(|_| {
+        let fifo = <Fifo>::new(FifoParams { capacity: Capacity::Packets(10_000) }).unwrap();
+        let codel = CodelPolicy::new(Span::from_us(100), Span::from_us(1_000), 1_514);
+        PortScheduler::from(Box::new(Managed::new(codel, fifo).with_ecn()))
+    })
+}
+
+#[test]
+fn a_policy_marks_the_data_of_ecn_capable_senders_and_they_slow_down() {
+    let hop = Span::from_us(20);
+    let topology = || Topology::two_hosts(Rate::from_gbps(1), hop);
+    let outcome = |transport: TransportParams, managed: bool| {
+        let mut config = Config::new(topology(), transport, unlimited(), Time::from_ns(300_000_000));
+        config.host_port = if managed { codel_with_marks() } else { unlimited() };
+        config.transport.tcp.max_window_bytes = 1 << 24;
+        run(config, &[flow(0, 0, 1, 20_000_000, 0)])
+    };
+    let [alone, dctcp, new_reno] = [
+        outcome(TransportParams::dctcp(), false),
+        outcome(TransportParams::dctcp(), true),
+        outcome(TransportParams::new_reno(), true),
+    ];
+    // DCTCP is told by marks and loses nothing; its queue is a fraction of what it is without.
+    let port = |result: &RunResult| result.ports[0];
+    assert!(port(&dctcp).marked_packets > 10 && port(&dctcp).dropped() == 0, "{:?}", port(&dctcp));
+    assert_eq!((port(&alone).marked_packets, port(&alone).dropped()), (0, 0));
+    assert!(port(&dctcp).most_waiting < port(&alone).most_waiting, "{:?}, {:?}", port(&dctcp), port(&alone));
+    assert_eq!(dctcp.flows[0].retransmissions, 0);
+    // NewReno's packets cannot carry marks: they are dropped.
+    assert!(port(&new_reno).marked_packets == 0 && port(&new_reno).dropped() > 1, "{:?}", port(&new_reno));
+    // Acknowledgements are not marked, though the port that they come from would.
+    assert_eq!(dctcp.ports[1].marked_packets, 0);
 }
 
 #[test]

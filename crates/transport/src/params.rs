@@ -122,6 +122,11 @@ impl TransportParams {
         Self { congestion: Congestion::Udp(params), ..Self::new_reno() }
     }
 
+    /// Whether its senders answer to marks, so that their data can carry them (RFC 3168: ECT).
+    pub const fn is_ecn_capable(&self) -> bool {
+        matches!(self.congestion, Congestion::Dctcp(_))
+    }
+
     /// Checks every field.
     ///
     /// # Errors

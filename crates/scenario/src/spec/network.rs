@@ -35,7 +35,8 @@ const FACTS: Facts = Facts::one(Fact::CarriedRank)
     .with(Fact::Unacknowledged)
     .with(Fact::DelaySoFar)
     .with(Fact::RemainingTransmission)
-    .with(Fact::Hosts);
+    .with(Fact::Hosts)
+    .with(Fact::Ecn);
 
 /// A scenario on a network that can run.
 #[derive(Debug)]

@@ -151,6 +151,7 @@ fn check_needs(rank: &Chosen, needs: Facts, workload: &Workload, top: &Reader<'_
         Fact::Unacknowledged => "acknowledgements, which no packet on a single link gets",
         Fact::Class => "classes: give the trace a column class, or the workload several sources",
         Fact::Dscp | Fact::Hosts | Fact::Ports => "the headers of packets, which only a capture has",
+        Fact::Ecn => "the ECN codepoints of packets, which only a network has",
         Fact::CarriedRank | Fact::DelaySoFar | Fact::MeanDelaySoFar => unreachable!("every workload knows it"),
     };
     Err(top.fault("rank", format!("{} needs {missing}", rank.name)).into())

@@ -223,6 +223,7 @@ fn check_known(scheduler: &dyn Scheduler, known: Facts) -> Result<(), Fault> {
         Fact::Hosts => {
             "the hosts of a packet: only a capture, a network, and frames of the user-space switch, have them"
         }
+        Fact::Ecn => "the ECN codepoint of a packet: only a network has it",
         Fact::Ports => "the ports of a packet: only a capture, and frames of the user-space switch, have them",
         _ => return Err((None, format!("needs the fact {} of each packet, which is not known here", fact.name()))),
     };

@@ -183,7 +183,7 @@ impl Trace {
     pub(crate) fn labels(&self, packet: u64, flow: u32) -> Labels {
         let TraceLabels { class, source, destination, source_port, destination_port, dscp } =
             self.labels.get(packet, flow);
-        Labels { class, source, destination, source_port, destination_port, dscp }
+        Labels { class, source, destination, source_port, destination_port, dscp, ecn: 0 }
     }
 
     /// Whether its packets are in memory.

@@ -50,8 +50,8 @@ impl Codel {
     }
 
     /// Whether to give up the packet that was taken from the head after `sojourn`, with `left` bytes behind it. If so the next one
-    /// is to be taken at the same time.
-    pub(crate) fn gives_up(&mut self, set: &CodelTarget, sojourn: Span, left: u64, now: Time) -> bool {
+    /// is to be taken at the same time. With `marks` it is marked and leaves: the loop goes on with the next one when its time comes.
+    pub(crate) fn gives_up(&mut self, set: &CodelTarget, sojourn: Span, left: u64, now: Time, marks: bool) -> bool {
         let above = self.is_above(set, sojourn, left, now);
         match core::mem::take(&mut self.stage) {
             Stage::Entered => return false,
@@ -62,7 +62,11 @@ impl Codel {
             self.dropping = above;
             if above && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
-                self.stage = Stage::Dropped;
+                if marks {
+                    self.drop_next = control_law(set.interval, self.drop_next, self.count);
+                } else {
+                    self.stage = Stage::Dropped;
+                }
                 return true;
             }
             return false;
@@ -75,7 +79,7 @@ impl Codel {
             self.count = if delta > 1 && recent { delta } else { 1 };
             self.last_count = self.count;
             self.drop_next = control_law(set.interval, now, self.count);
-            self.stage = Stage::Entered;
+            self.stage = if marks { Stage::Fresh } else { Stage::Entered };
             return true;
         }
         false
@@ -108,6 +112,15 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
+    fn packets_are_marked_when_they_would_be_given_up() {
+        let set = CodelTarget { target: Span::from_us(5_000), interval: Span::from_us(100_000), most_bytes: 1_514 };
+        let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
+        let mut codel = Codel::default();
+        let mut marks = |at: &u64| codel.gives_up(&set, Span::from_us(20_000), 100_000, ms(*at), true);
+        assert_eq!((0..600).filter(&mut marks).collect::<Vec<_>>(), [100, 200, 271, 329, 379, 424, 464, 502, 538, 571]);
+    }
+
+    #[test]
     fn packets_are_given_up_ever_faster_until_the_delay_is_below_the_target() {
         let set = CodelTarget { target: Span::from_us(5_000), interval: Span::from_us(100_000), most_bytes: 1_514 };
         let mut codel = Codel::default();
@@ -116,7 +129,7 @@ mod tests {
         for at in 0..600 {
             // A call gives up one packet at most here: the one after it is asked about at the same time.
             let mut calls = 0;
-            while codel.gives_up(&set, Span::from_us(20_000), 100_000, ms(at)) {
+            while codel.gives_up(&set, Span::from_us(20_000), 100_000, ms(at), false) {
                 given_up.push(at);
                 calls += 1;
                 assert!(calls < 3);
@@ -124,7 +137,7 @@ mod tests {
         }
         // An interval above the target, then after 100 ms / sqrt(1), sqrt(2), ...
         assert_eq!(given_up, [100, 200, 271, 329, 379, 424, 464, 502, 538, 571]);
-        assert!(!codel.gives_up(&set, Span::from_us(4_999), 100_000, ms(600)), "below the target");
-        assert!(!codel.gives_up(&set, Span::from_us(90_000), 1_514, ms(601)), "one packet is left");
+        assert!(!codel.gives_up(&set, Span::from_us(4_999), 100_000, ms(600), false), "below the target");
+        assert!(!codel.gives_up(&set, Span::from_us(90_000), 1_514, ms(601), false), "one packet is left");
     }
 }

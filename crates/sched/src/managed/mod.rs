@@ -1,26 +1,37 @@
-//! Queue management: a policy that drops packets before or after a scheduler, joined to any scheduler.
+//! Queue management: a policy that drops or marks packets before or after a scheduler, joined to any scheduler.
 
 pub(crate) mod codel;
 
 use crate::inspect::inspect_inside;
 use crate::params::ParamError;
-use crate::{Dequeued, DropReason, Enqueued, Facts, Hints, Inspect, Packet, Scheduler};
+use crate::{Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Packet, Scheduler};
 use codel::{Codel, CodelTarget};
 use pifolab_units::{Rank, Ratio, Span, Time};
 
-/// Decides which packets to drop, on arrival and when they leave. It sees no packet's rank and no queue: what a policy
+/// What a policy says of a packet that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may come in.
+    Keep,
+    /// Its sender is to be told of congestion: by a mark if it can carry one, or else by its loss.
+    Signal,
+    /// It is refused, whatever it can carry.
+    Refuse,
+}
+
+/// Decides which packets to drop or to mark, on arrival and when they leave. It sees no packet's rank and no queue: what a policy
 /// of a whole buffer may know.
 pub trait QueuePolicy {
-    /// Whether to refuse a packet of `size` bytes that arrives at `now` and finds `backlog` bytes.
-    fn refuses(&mut self, size: u32, backlog: u64, now: Time) -> bool {
+    /// What becomes of a packet of `size` bytes that arrives at `now` and finds `backlog` bytes.
+    fn judge(&mut self, size: u32, backlog: u64, now: Time) -> Verdict {
         let _ = (size, backlog, now);
-        false
+        Verdict::Keep
     }
 
     /// Whether to give up a packet that would leave at `now` after `sojourn`, with `backlog` bytes behind it. If so the next one
-    /// is asked about at the same time.
-    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time) -> bool {
-        let _ = (sojourn, backlog, now);
+    /// is asked about at the same time. If it `marks` it is not given up but marked, and leaves.
+    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time, marks: bool) -> bool {
+        let _ = (sojourn, backlog, now, marks);
         false
     }
 
@@ -31,12 +42,12 @@ pub trait QueuePolicy {
 }
 
 impl<P: QueuePolicy + ?Sized> QueuePolicy for alloc::boxed::Box<P> {
-    fn refuses(&mut self, size: u32, backlog: u64, now: Time) -> bool {
-        (**self).refuses(size, backlog, now)
+    fn judge(&mut self, size: u32, backlog: u64, now: Time) -> Verdict {
+        (**self).judge(size, backlog, now)
     }
 
-    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time) -> bool {
-        (**self).gives_up(sojourn, backlog, now)
+    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time, marks: bool) -> bool {
+        (**self).gives_up(sojourn, backlog, now, marks)
     }
 
     fn ran_empty(&mut self, now: Time) {
@@ -46,16 +57,40 @@ impl<P: QueuePolicy + ?Sized> QueuePolicy for alloc::boxed::Box<P> {
 
 /// A scheduler whose packets a policy may drop. A refused arrival is dropped ("admission") before the scheduler sees it; a
 /// packet that is given up is dropped ("admission") where it would have left.
+///
+/// With [ECN](Self::with_ecn) a packet that can carry a mark (RFC 3168) is marked in the place of most drops, and
+/// [`take_mark`](Scheduler::take_mark) says so: on arrival (RED, PIE) or where it leaves (CoDel).
 #[derive(Clone, Debug)]
 pub struct Managed<P, S> {
     policy: P,
     scheduler: S,
+    ecn: bool,
+    /// The packet that is about to arrive, if it can carry a mark.
+    capable: Option<u64>,
+    mark: bool,
 }
+
+/// Added to the name of a packet that can carry a mark, while the scheduler holds it. No name is that large.
+const CAPABLE: u64 = 1 << 63;
 
 impl<P, S> Managed<P, S> {
     /// Joins the two.
     pub const fn new(policy: P, scheduler: S) -> Self {
-        Self { policy, scheduler }
+        Self { policy, scheduler, ecn: false, capable: None, mark: false }
+    }
+
+    /// Marks packets that can carry a mark in the place of dropping them.
+    #[must_use]
+    pub fn with_ecn(self) -> Self {
+        Self { ecn: true, ..self }
+    }
+
+    /// Gives a packet its own name back. Says whether it can carry a mark.
+    #[inline]
+    const fn restore(packet: &mut Packet) -> bool {
+        let capable = packet.id & CAPABLE != 0;
+        packet.id &= !CAPABLE;
+        capable
     }
 }
 
@@ -66,21 +101,45 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
 
     fn enqueue_eligible(&mut self, mut packet: Packet, eligible: Time, now: Time) -> Enqueued {
         packet.arrival = now;
-        if self.policy.refuses(packet.size, self.scheduler.backlog().0, now) {
+        let capable = self.capable.take() == Some(packet.id);
+        let verdict = self.policy.judge(packet.size, self.scheduler.backlog().0, now);
+        if verdict == Verdict::Refuse || verdict == Verdict::Signal && !capable {
             return Enqueued::Dropped { packet, reason: DropReason::Admission };
         }
-        self.scheduler.enqueue_eligible(packet, eligible, now)
+        packet.id |= if capable { CAPABLE } else { 0 };
+        let mut outcome = self.scheduler.enqueue_eligible(packet, eligible, now);
+        self.mark = verdict == Verdict::Signal && outcome.is_admitted();
+        match &mut outcome {
+            Enqueued::Admitted { .. } => {}
+            Enqueued::Evicted { victims, .. } => {
+                for victim in victims.iter_mut() {
+                    Self::restore(victim);
+                }
+            }
+            Enqueued::Dropped { packet, .. } => {
+                Self::restore(packet);
+            }
+        }
+        outcome
     }
 
     fn dequeue(&mut self, now: Time) -> Dequeued {
-        let outcome = self.scheduler.dequeue(now);
-        let Dequeued::Packet { packet, queue } = outcome else { return outcome };
+        let (mut packet, queue) = match self.scheduler.dequeue(now) {
+            Dequeued::Packet { packet, queue } => (packet, queue),
+            Dequeued::Dropped { mut packet, reason } => {
+                Self::restore(&mut packet);
+                return Dequeued::Dropped { packet, reason };
+            }
+            other => return other,
+        };
+        let capable = Self::restore(&mut packet);
         let backlog = self.scheduler.backlog().0;
-        let gives_up = self.policy.gives_up(now.since(packet.arrival.min(now)), backlog, now);
+        let signals = self.policy.gives_up(now.since(packet.arrival.min(now)), backlog, now, capable);
         if self.scheduler.is_empty() {
             self.policy.ran_empty(now);
         }
-        if gives_up {
+        self.mark = signals && capable;
+        if signals && !capable {
             Dequeued::Dropped { packet, reason: DropReason::Admission }
         } else {
             Dequeued::Packet { packet, queue }
@@ -88,15 +147,23 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
     }
 
     fn hint(&mut self, id: u64, hints: &Hints) {
-        self.scheduler.hint(id, hints);
+        let capable = self.ecn && hints.labels.ecn != 0;
+        self.capable = capable.then_some(id);
+        self.scheduler.hint(if capable { id | CAPABLE } else { id }, hints);
     }
 
     fn wants_hints(&self) -> bool {
-        self.scheduler.wants_hints()
+        self.ecn || self.scheduler.wants_hints()
     }
 
     fn needs(&self) -> Facts {
-        self.scheduler.needs()
+        let ecn = if self.ecn { Facts::one(Fact::Ecn) } else { Facts::NONE };
+        ecn | self.scheduler.needs()
+    }
+
+    /// What is marked inside is marked here.
+    fn take_mark(&mut self) -> bool {
+        core::mem::take(&mut self.mark) | self.scheduler.take_mark()
     }
 
     fn forget_flow(&mut self, flow: u32) {
@@ -133,8 +200,8 @@ impl CodelPolicy {
 }
 
 impl QueuePolicy for CodelPolicy {
-    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time) -> bool {
-        self.state.gives_up(&self.set, sojourn, backlog, now)
+    fn gives_up(&mut self, sojourn: Span, backlog: u64, now: Time, marks: bool) -> bool {
+        self.state.gives_up(&self.set, sojourn, backlog, now, marks)
     }
 
     fn ran_empty(&mut self, _now: Time) {
@@ -214,17 +281,18 @@ impl RedPolicy {
 }
 
 impl QueuePolicy for RedPolicy {
-    fn refuses(&mut self, _size: u32, backlog: u64, now: Time) -> bool {
+    fn judge(&mut self, _size: u32, backlog: u64, now: Time) -> Verdict {
         self.average(backlog, now);
         let RedParams { min_bytes, max_bytes, max_probability, .. } = self.params;
         let (low, high) = (u128::from(min_bytes) << 32, u128::from(max_bytes) << 32);
         if self.average < low {
             self.owed = 0;
-            return false;
+            return Verdict::Keep;
         }
         if self.average >= high {
+            // RFC 3168, section 7: where everything is signalled, marks no longer do.
             self.owed = 0;
-            return true;
+            return Verdict::Refuse;
         }
         let share = ((self.average - low) << 32) / (high - low);
         let probability =
@@ -232,7 +300,7 @@ impl QueuePolicy for RedPolicy {
         self.owed += probability as u64;
         let drops = self.owed >= ONE / 2;
         self.owed = if drops { 0 } else { self.owed };
-        drops
+        if drops { Verdict::Signal } else { Verdict::Keep }
     }
 
     fn ran_empty(&mut self, now: Time) {
@@ -328,19 +396,24 @@ impl PiePolicy {
 }
 
 impl QueuePolicy for PiePolicy {
-    fn refuses(&mut self, size: u32, backlog: u64, now: Time) -> bool {
+    fn judge(&mut self, size: u32, backlog: u64, now: Time) -> Verdict {
         self.update(now);
         let small = self.old_delay.as_ps() < self.params.target.as_ps() / 2 && self.probability < CERTAIN / 5;
         if self.burst_left > Span::ZERO || small || backlog <= 2 * u64::from(size) {
-            return false;
+            return Verdict::Keep;
         }
         self.owed = self.owed.saturating_add(self.probability);
         let drops = self.owed >= CERTAIN;
         self.owed -= if drops { CERTAIN } else { 0 };
-        drops
+        match drops {
+            false => Verdict::Keep,
+            // RFC 8033, section 5.1: marks up to a probability of a tenth, drops beyond it.
+            true if self.probability <= CERTAIN / 10 => Verdict::Signal,
+            true => Verdict::Refuse,
+        }
     }
 
-    fn gives_up(&mut self, sojourn: Span, _backlog: u64, now: Time) -> bool {
+    fn gives_up(&mut self, sojourn: Span, _backlog: u64, now: Time, _marks: bool) -> bool {
         self.update(now);
         self.delay = sojourn;
         false
@@ -355,7 +428,8 @@ impl QueuePolicy for PiePolicy {
 mod tests {
     use super::*;
     use crate::Capacity;
-    use crate::schedulers::{Fifo, FifoParams};
+    use crate::Labels;
+    use crate::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
 
     const PACKET: u32 = 1_000;
 
@@ -425,14 +499,125 @@ mod tests {
         let params =
             RedParams { min_bytes: 10_000, max_bytes: 30_000, max_probability: ratio, weight_log: 2, idle_packet };
         let mut red = RedPolicy::new(params).unwrap();
-        let mut drops = |backlog| (0..1_000).filter(|_| red.refuses(PACKET, backlog, Time::ZERO)).count();
+        let mut drops =
+            |backlog| (0..1_000).filter(|_| red.judge(PACKET, backlog, Time::ZERO) != Verdict::Keep).count();
         assert_eq!(drops(9_000), 0, "below the lower threshold");
         // Half-way p is 1/100: a drop every 50 packets.
         assert!((18..=21).contains(&drops(20_000)));
         assert!(drops(40_000) > 950, "beyond the upper threshold everything");
         red.ran_empty(Time::ZERO);
-        assert!(!red.refuses(PACKET, 0, Time::from_ns(1_000_000_000)));
+        assert_eq!(red.judge(PACKET, 0, Time::from_ns(1_000_000_000)), Verdict::Keep);
         assert!(red.average_bytes() < 10, "an idle second empties the average");
         assert!(RedPolicy::new(RedParams { max_bytes: 10_000, ..params }).is_err());
+    }
+
+    /// As [`overloaded`], with packets of which every other one can carry a mark, into a PIFO of 50 packets and so many ranks:
+    /// packets dropped and marked that can carry a mark, and dropped and marked that cannot.
+    fn signalled(policy: impl QueuePolicy, packets: u64, ranks: u64) -> [[u64; 2]; 2] {
+        let pifo = <Pifo>::new(PifoParams::packets(50)).unwrap();
+        let mut scheduler = Managed::new(policy, pifo).with_ecn();
+        assert!(scheduler.wants_hints() && scheduler.needs().contains(Fact::Ecn));
+        let (mut free, mut signals, mut held) = (Time::ZERO, [[0; 2]; 2], 0);
+        let capable = |id: u64| (id % 2) as usize;
+        for id in 0..packets {
+            let now = Time::from_ns(id * 990_000);
+            while free <= now && !scheduler.is_empty() {
+                match scheduler.dequeue(free) {
+                    Dequeued::Packet { packet, .. } => {
+                        assert!(packet.id < packets, "its own name");
+                        signals[capable(packet.id)][1] += u64::from(scheduler.take_mark());
+                        assert!(!scheduler.take_mark(), "a mark is told once");
+                        free = free.saturating_add(Span::from_us(1_000));
+                        held -= 1;
+                    }
+                    Dequeued::Dropped { packet, .. } => {
+                        assert!(!scheduler.take_mark());
+                        signals[capable(packet.id)][0] += 1;
+                        held -= 1;
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            if scheduler.is_empty() {
+                free = free.max(now);
+            }
+            // ECT(0) and ECT(1) in turn, and packets that are marked already.
+            let labels = Labels { ecn: if capable(id) == 1 { 1 + (id / 2 % 3) as u8 } else { 0 }, ..Labels::default() };
+            scheduler.hint(id, &Hints { labels, ..Hints::default() });
+            let packet = Packet { id, flow: 0, size: PACKET, rank: Rank::from((id % ranks) as u32), arrival: now };
+            held += 1;
+            match scheduler.enqueue(packet, now) {
+                Enqueued::Admitted { .. } => signals[capable(id)][1] += u64::from(scheduler.take_mark()),
+                Enqueued::Evicted { victims, .. } => {
+                    signals[capable(id)][1] += u64::from(scheduler.take_mark());
+                    held -= victims.len();
+                    assert!(victims.iter().all(|victim| victim.id < packets), "its own name");
+                }
+                Enqueued::Dropped { packet, reason } => {
+                    assert!(!scheduler.take_mark());
+                    assert_eq!(packet.id, id);
+                    signals[capable(id)][0] += u64::from(reason == DropReason::Admission);
+                    held -= 1;
+                }
+            }
+            assert_eq!(scheduler.len(), held);
+        }
+        signals
+    }
+
+    #[test]
+    fn packets_that_can_carry_a_mark_are_marked_and_the_others_dropped() {
+        let us = Span::from_us;
+        let codel = CodelPolicy::new(us(5_000), us(100_000), 1_514);
+        let pie = PiePolicy::new(PieParams { target: us(15_000), update: us(15_000), burst: us(150_000) });
+        let red = RedPolicy::new(RedParams {
+            min_bytes: 10_000,
+            max_bytes: 45_000,
+            max_probability: Ratio::new(1, 10).unwrap(),
+            weight_log: 4,
+            idle_packet: us(1_000),
+        });
+        let policies: [(&str, alloc::boxed::Box<dyn QueuePolicy>); 3] = [
+            ("codel", alloc::boxed::Box::new(codel)),
+            ("pie", alloc::boxed::Box::new(pie)),
+            ("red", alloc::boxed::Box::new(red.unwrap())),
+        ];
+        for (name, policy) in policies {
+            // CoDel and PIE look at the packets that leave: none of them may overtake those that wait too long.
+            let ranks = if name == "red" { 7 } else { 1 };
+            let [incapable, capable] = signalled(policy, 40_000, ranks);
+            assert!(incapable[0] > 50 && incapable[1] == 0, "{name}: {incapable:?}");
+            assert!(capable[0] == 0 && capable[1] > 50, "{name}: {capable:?}");
+        }
+    }
+
+    #[test]
+    fn beyond_what_marks_can_do_packets_are_dropped_whatever_they_can_carry() {
+        let ratio = Ratio::new(1, 10).unwrap();
+        let idle_packet = Span::from_us(1_000);
+        let params =
+            RedParams { min_bytes: 10_000, max_bytes: 20_000, max_probability: ratio, weight_log: 0, idle_packet };
+        let mut red = RedPolicy::new(params).unwrap();
+        assert_eq!(red.judge(PACKET, 20_001, Time::ZERO), Verdict::Refuse, "RFC 3168, section 7");
+        // Beyond a probability of a tenth (RFC 8033, section 5.1).
+        let params = PieParams { target: Span::from_us(15_000), update: Span::from_us(15_000), burst: Span::ZERO };
+        let mut pie = PiePolicy::new(params);
+        let mut seen = [0; 2];
+        for step in 0..4_000 {
+            let now = Time::from_ns(step * 1_000_000);
+            pie.gives_up(Span::from_us(60_000), 100_000, now, false);
+            match pie.judge(PACKET, 100_000, now) {
+                Verdict::Keep => {}
+                Verdict::Signal => {
+                    seen[0] += 1;
+                    assert!(pie.probability <= CERTAIN / 10);
+                }
+                Verdict::Refuse => {
+                    seen[1] += 1;
+                    assert!(pie.probability > CERTAIN / 10);
+                }
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 3), "{seen:?}");
     }
 }

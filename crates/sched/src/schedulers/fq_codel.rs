@@ -179,7 +179,7 @@ impl<T: Item> Scheduler<T> for FqCodel<T> {
                 continue;
             };
             let flow = &mut self.flows[bucket as usize];
-            if flow.codel.gives_up(&self.set, now.since(arrival), flow.bytes, now) {
+            if flow.codel.gives_up(&self.set, now.since(arrival), flow.bytes, now, false) {
                 return Dequeued::Dropped { packet, reason: DropReason::Admission };
             }
             flow.deficit -= i64::from(packet.size());

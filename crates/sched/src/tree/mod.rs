@@ -107,6 +107,9 @@ pub struct Tree<T: Item = Packet> {
     wants_hints: bool,
     needs: Facts,
     hinted: Option<(u64, Hints)>,
+    /// Whether a leaf may mark packets, and whether one has just done so.
+    may_mark: bool,
+    mark: bool,
 }
 
 /// Where a node or a leaf is.
@@ -357,6 +360,9 @@ impl<T: Item> Tree<T> {
         let outcome = scheduler!(self.leaves[leaf], scheduler => {
             if eligible > Time::ZERO { scheduler.enqueue_eligible(packet, eligible, now) } else { scheduler.enqueue(packet, now) }
         });
+        if self.may_mark {
+            self.note_mark(leaf);
+        }
         match outcome {
             Enqueued::Admitted { queue, rank } => {
                 arriving.rank = rank;
@@ -373,6 +379,11 @@ impl<T: Item> Tree<T> {
             }
             Enqueued::Dropped { packet, reason } => Enqueued::Dropped { packet, reason },
         }
+    }
+
+    /// Asks whether a leaf marks what it has just admitted or handed out.
+    fn note_mark(&mut self, leaf: usize) {
+        self.mark = scheduler!(self.leaves[leaf], scheduler => Scheduler::<T>::take_mark(scheduler));
     }
 
     /// A packet of `leaf` is gone.
@@ -534,6 +545,9 @@ impl<T: Item> Scheduler<T> for Tree<T> {
                 return Dequeued::Packet { packet, queue: self.spots[leaf].first_queue };
             }
             let outcome = scheduler!(self.leaves[leaf], scheduler => scheduler.dequeue(now));
+            if self.may_mark {
+                self.note_mark(leaf);
+            }
             let time = match outcome {
                 Dequeued::Packet { packet, queue } => {
                     self.pop(leaf, &packet.describe(now), now);
@@ -565,6 +579,10 @@ impl<T: Item> Scheduler<T> for Tree<T> {
 
     fn needs(&self) -> Facts {
         self.needs
+    }
+
+    fn take_mark(&mut self) -> bool {
+        core::mem::take(&mut self.mark)
     }
 
     fn forget_flow(&mut self, flow: u32) {

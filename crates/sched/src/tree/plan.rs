@@ -10,7 +10,7 @@ use super::shaper::Shapers;
 use super::{Inner, Labels, Link, NONE, Place, Spot, Tree};
 use crate::params::ParamError;
 use crate::store::SlotHeap;
-use crate::{Capacity, Facts, Inspect, Item, Scheduler};
+use crate::{Capacity, Fact, Facts, Inspect, Item, Scheduler};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
@@ -257,6 +257,8 @@ impl<T: Item> Plan<T> {
             wants_hints,
             needs,
             hinted: None,
+            may_mark: needs.contains(Fact::Ecn),
+            mark: false,
         }
     }
 }

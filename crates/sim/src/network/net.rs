@@ -94,6 +94,8 @@ pub(super) struct Net<'a, O> {
     pub(super) failures: Option<Box<Failures>>,
     pub(super) pools: Option<Box<Pools>>,
     segment_bytes: u32,
+    /// The transport answers to marks.
+    ecn_capable: bool,
     flows: &'a [Flow],
     /// Bytes of each flow that are acknowledged; kept only where a port wants hints.
     pub(super) acknowledged: Option<Vec<u64>>,
@@ -163,6 +165,7 @@ impl<'a, O: Observer> Net<'a, O> {
             failures: Failures::new(&config.topology, &config.link_changes),
             pools: config.shared_buffer.map(|buffer| Pools::new(&config.topology, buffer)),
             segment_bytes,
+            ecn_capable: config.transport.is_ecn_capable(),
             flows,
             acknowledged,
         })
@@ -422,7 +425,7 @@ impl<'a, O: Observer> Net<'a, O> {
             at_host: port.at_host,
             watched: self.watched,
             observer: &mut *self.observer,
-            packets: &self.packets,
+            packets: &mut self.packets,
             free_packets: &mut self.free_packets,
             trace_hashes: &mut self.trace_hashes,
             counters: &mut self.counters,
@@ -670,9 +673,20 @@ impl<'a, O: Observer> Net<'a, O> {
             remaining_transmission: on_wires,
             delay_so_far: waited,
             mean_delay_so_far: Span::ZERO,
-            labels: Labels { source, destination: dst, ..Labels::default() },
+            labels: Labels { source, destination: dst, ecn: self.ecn_of(&segment), ..Labels::default() },
         };
         self.ports[number as usize].queue.hint(packet, &hints);
+    }
+
+    /// The ECN codepoint of a segment: data of a transport that answers to marks can carry them.
+    const fn ecn_of(&self, segment: &Segment) -> u8 {
+        const ECT_0: u8 = 2;
+        const MARKED: u8 = 3;
+        match segment.flags.has(Flags::CE) {
+            true => MARKED,
+            false if self.ecn_capable && segment.payload_bytes > 0 => ECT_0,
+            false => 0,
+        }
     }
 
     /// Looks up from the event loop, which shall stop after `stop` events: checks the accounts if that is due, and says whether
@@ -721,7 +735,7 @@ pub(super) struct Told<'n, O> {
     at_host: bool,
     pub(super) watched: bool,
     pub(super) observer: &'n mut O,
-    packets: &'n [InFlight],
+    packets: &'n mut [InFlight],
     free_packets: &'n mut Vec<u32>,
     trace_hashes: &'n mut TraceHashes,
     counters: &'n mut Counters,
@@ -746,6 +760,11 @@ impl<O: Observer> Listener for Told<'_, O> {
         if self.watched {
             self.observer.on_admit(PortId(self.number), packet, queue, scheduler, now);
         }
+    }
+
+    fn marked(&mut self, id: u64) {
+        let flags = &mut self.packets[id as usize].segment.flags;
+        *flags = flags.with(Flags::CE);
     }
 
     #[inline]

@@ -25,7 +25,8 @@ pub(super) fn port(
         Discipline::DropTail(Capacity::Bytes(bytes)) => (u32::MAX, bytes),
         Discipline::DropTail(Capacity::Unlimited) | Discipline::Scheduler(_) => (u32::MAX, u64::MAX),
     };
-    let (passes_below, wants_hints) = (queue.passes_below(config.idle), queue.wants_hints());
+    let (passes_below, wants_hints, may_mark) =
+        (queue.passes_below(config.idle), queue.wants_hints(), queue.may_mark());
     let mut port = Port::new(queue, link);
     port.ecn_threshold = config.ecn_threshold_bytes.unwrap_or(u64::MAX);
     port.ecn_threshold_packets = config.ecn_threshold_packets.unwrap_or(u32::MAX);
@@ -33,6 +34,7 @@ pub(super) fn port(
     port.idle = config.idle;
     port.at_host = link.from < hosts;
     port.wants_hints = wants_hints;
+    port.may_mark = may_mark;
     port.set_service(config.in_service_occupies_buffer, wire_time);
     (port.most_packets, port.most_bytes) = (most_packets, most_bytes);
     Ok(port)

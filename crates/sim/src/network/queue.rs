@@ -6,7 +6,7 @@ use crate::port::{IdlePort, Order};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo};
 use pifolab_sched::store::PriorityQueues;
 use pifolab_sched::{
-    Arriving, Capacity, Decider, Decision, Dequeued, DropReason, Enqueued, Hints, Inspect, Item, Packet,
+    Arriving, Capacity, Decider, Decision, Dequeued, DropReason, Enqueued, Fact, Hints, Inspect, Item, Packet,
     Parts as PortScheduler, Queued, RankFn, RankInterval, Ranked, Room, Scheduler,
 };
 use pifolab_units::{Rank, Time};
@@ -136,6 +136,11 @@ impl Queue {
         self.scheduler().is_some_and(|scheduler| scheduler.wants_hints())
     }
 
+    /// Whether it marks packets.
+    pub(super) fn may_mark(&mut self) -> bool {
+        self.scheduler().is_some_and(|scheduler| scheduler.needs().contains(Fact::Ecn))
+    }
+
     /// Tells a rank function more of a packet.
     pub(super) fn hint(&mut self, packet: u32, hints: &Hints) {
         if let Some(scheduler) = self.scheduler() {
@@ -203,6 +208,10 @@ impl Order for Queue {
             Self::Other(scheduler) => scheduler.dequeue(now),
             Self::Fifo(_) | Self::Pifo(_) | Self::Decided(_) => Dequeued::Empty,
         }
+    }
+
+    fn take_mark(&mut self) -> bool {
+        self.scheduler().is_some_and(Scheduler::take_mark)
     }
 
     #[inline]

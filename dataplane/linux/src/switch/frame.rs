@@ -46,6 +46,7 @@ impl Headers {
             source_port: (self.flow.ports >> 16) as u16,
             destination_port: self.flow.ports as u16,
             dscp: self.dscp.unwrap_or(0),
+            ecn: 0,
         }
     }
 }
