@@ -26,6 +26,7 @@ from pifolab.errors import InputError
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
 from pifolab.runs import complete, run_text
+from pifolab.scenario import own_buffer, without_place
 from pifolab.statistics import Estimate, mean_interval
 from pifolab.traces import trace_notes
 
@@ -157,8 +158,10 @@ class Advice:
         """Return all of it, for programs."""
         return asdict(self) | {"winner": self.winner.scheduler, "close": list(self.close), "load": self.load}
 
-    def save(self, folder: str | os.PathLike[str]) -> Path:
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write advice.json, figures/ and report.html to `folder`, completely or not at all.
+
+        With `force` a folder that pifolab wrote is replaced.
 
         Raises
         ------
@@ -167,7 +170,7 @@ class Advice:
         """
         from pifolab.report.advice import write_report
 
-        return write_report(self, Path(folder))
+        return write_report(self, Path(folder), force=force)
 
 
 class _TooLongError(Exception):
@@ -204,6 +207,7 @@ def advise(
     delay_us: float = DELAY_US,
     options: Mapping[str, Any] | None = None,
     duration_s: float | str | None = None,
+    schedulers: Mapping[str, type[PythonScheduler]] | None = None,
     workers: int | None = None,
 ) -> Advice:
     """Rank the schedulers on a trace.
@@ -229,6 +233,10 @@ def advise(
         ``payload_offset_bytes`` and so on.
     duration_s : float, optional
         Packets at or after this time, in seconds, are left out.
+    schedulers : mapping of str to class, optional
+        Schedulers written in Python, ranked with the others. A class gets what its constructor has of
+        ``capacity_packets``, ``queues`` and ``queue_capacity_packets``, and is tried with each combination of the
+        values in its attribute ``advice``, such as ``{"window": [15, 100]}``.
     workers : int, optional
         How many schedulers run side by side.
 
@@ -241,11 +249,14 @@ def advise(
         raise InputError(_pifolab.unknown_name("objective", objective, list(OBJECTIVES)))
     if queues < 1 or buffer_packets < queues or buffer_packets % queues:
         raise InputError(
-            f"buffer_packets = {buffer_packets}: expected a multiple of the {queues} queues, at least one each"
+            f"buffer_packets = {buffer_packets}: expected a multiple of the {queues} queues, at least one each",
+            key="buffer_packets",
         )
     if not (0 < delay_us < math.inf):
         raise InputError(f"delay_us = {delay_us}: expected a number above 0")
     path = Path(trace)
+    if rank is not None and rank not in _CARRIED:
+        info.rank(rank)
     if rank is None:
         rank = {"small-fct": "flow-size", "fairness": "stfq"}.get(objective) or _carried(path)
     if objective == "small-fct" and rank not in (_WHOLE_SIZE, *_CARRIED):
@@ -268,11 +279,16 @@ def advise(
     timeout_us = max(TIMEOUT_US, buffer_packets * mean_bytes * 8e6 / rate_bps)
     half = len(packets) // 2
     with tempfile.TemporaryDirectory(prefix="pifolab-advise-") as folder:
-        scene = _Scene(Path(folder), rank, rate_bps, objective, timeout_us, workers)
+        own = dict(schedulers or {})
+        scene = _Scene(Path(folder), rank, rate_bps, objective, timeout_us, workers, own)
         ideal = info.ideal()
-        candidates = dict(_candidates(queues, buffer_packets, objective))
+        candidates = dict(_candidates(queues, buffer_packets, objective, own))
         tuned = scene.scores(packets[:half], candidates)
-        fifo = next(label for label, (name, _) in candidates.items() if info.scheduler(name).traits.tail_drop)
+        fifo = next(
+            label
+            for label, (name, _) in candidates.items()
+            if name not in own and info.scheduler(name).traits.tail_drop
+        )
         best: dict[str, str] = {}
 
         def key(label: str) -> tuple[bool, float]:
@@ -294,7 +310,7 @@ def advise(
     for name, label in best.items():
         settings = candidates[label][1]
         scores = [piece[label]["score"] for piece in pieces]
-        cost = hardware.cost(name, settings)
+        cost = None if name in own else hardware.cost(name, settings)
         ranking.append(
             Ranked(
                 name,
@@ -338,7 +354,7 @@ def advise(
     )
     if not lost:
         return advice
-    fifos = next(one.dropped_share for one in ranking if info.scheduler(one.scheduler).traits.tail_drop)
+    fifos = mean(fifo, "dropped")
     note = f"{lost}; FIFO loses {fifos:.1%}: that is over {MOST_EXTRA_LOSS:.0%} of the packets more, so ranked last"
     return replace(advice, notes=(*advice.notes, note))
 
@@ -408,6 +424,14 @@ def _read(
         text = f"duration_s = {duration_s}\n" + text
     try:
         result = complete(run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1))
+    except InputError as error:
+        text = without_place(error)
+        if error.file == str(trace) and text.startswith(("workload.", "duration_s")):
+            # A line of a scenario that nobody has written, and not one of the trace.
+            shown = text.replace("duration_s = ", "duration_s: ", 1)
+            key = "duration_s" if text.startswith("duration_s") else "options"
+            raise InputError(shown if key == "duration_s" else f"options: {text}", key=key) from None
+        raise
     except _TooLongError:
         raise InputError(
             f"{trace}: has over {MOST_PACKETS:,} packets: expected at most so many, or a duration_s after which "
@@ -421,7 +445,9 @@ def _read(
     return seen, trace_notes(result.manifest["spec"])
 
 
-def _candidates(queues: int, room: int, objective: str) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
+def _candidates(
+    queues: int, room: int, objective: str, own: Mapping[str, type[PythonScheduler]]
+) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
     """Yield a label, the scheduler, and its parameters, for everything that is tried."""
     shared = {"capacity_packets": room}
     divided = {"queues": queues, "queue_capacity_packets": room // queues}
@@ -436,6 +462,10 @@ def _candidates(queues: int, room: int, objective: str) -> Iterator[tuple[str, t
         axes = [[(key, int(v) if kinds[key] == "integer" else v) for v in values] for key, values in about.advice]
         for place, setting in enumerate(itertools.product(*axes)):
             yield f"{about.name}-{place}", (about.name, {**buffer, **dict(setting)})
+    for name, made in own.items():
+        tried: Mapping[str, Sequence[Any]] = getattr(made, "advice", {})
+        for place, values in enumerate(itertools.product(*tried.values())):
+            yield f"{name}-{place}", (name, {**own_buffer(made, room, queues), **dict(zip(tried, values, strict=True))})
 
 
 @dataclass
@@ -448,6 +478,7 @@ class _Scene:
     objective: str
     timeout_us: float
     workers: int | None
+    own: Mapping[str, type[PythonScheduler]]
 
     def scores(
         self, packets: Sequence[tuple[int, int, int, int]], candidates: dict[str, tuple[str, dict[str, Any]]]
@@ -468,7 +499,10 @@ class _Scene:
             extra += [f"{key} = {json.dumps(value)}" for key, value in parameters.items()]
         rank = "column" if self.rank == _WHOLE_SIZE or self.rank in _CARRIED else self.rank
         text = _scenario(file, rank, self.rate_bps, {}, "\n".join(extra))
-        tables = complete(run_text(text, "advise.toml", workers=self.workers)).tables
+        try:
+            tables = complete(run_text(text, _SCENE, schedulers=self.own, workers=self.workers)).tables
+        except InputError as error:
+            raise _of_parameter(error) from None
         found = {}
         ideal = tables["schedulers"].row(by_predicate=pl.col("scheduler") == info.ideal(), named=True)["sent_packets"]
         for row in tables["schedulers"].iter_rows(named=True):
@@ -488,6 +522,30 @@ class _Scene:
             for label, score in _unfairness(tables["throughput"]).items():
                 found[label]["score"] = score
         return found
+
+
+#: What the scenario is called that candidates are compared in; nobody but this module sees it.
+_SCENE = "advise"
+
+#: The parameter that gives each key of it.
+_PARAMETERS = {
+    "rank.name": "rank",
+    "link.rate_bps": "rate_gbps",
+    "scheduler.queues": "queues",
+    "scheduler.capacity_packets": "buffer_packets",
+    "scheduler.queue_capacity_packets": "buffer_packets",
+}
+
+
+def _of_parameter(error: InputError) -> InputError:
+    """Return `error`, which names a key of a scenario that the user did not write, as one about a parameter."""
+    text, name = without_place(error), _PARAMETERS.get(error.key)
+    if error.file != _SCENE:
+        return error
+    if name is None:
+        return InputError(text, key=error.key, problem=error.problem)
+    key = error.key.rpartition(".")[2]
+    return InputError(f"{name}: {key}{text.removeprefix(error.key)}", key=name, problem=error.problem)
 
 
 def _wrong(inversions: int, sent: int, ideal: int, delta: float) -> float:

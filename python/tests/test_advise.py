@@ -208,7 +208,7 @@ def test_small_flows_are_told_by_their_size_in_the_whole_trace(tmp_path):
     ("arguments", "problem"),
     [
         (["--objective", "speed"], 'unknown objective "speed"'),
-        (["--buffer-packets", "81"], "buffer_packets = 81: expected a multiple of the 8 queues, at least one each"),
+        (["--buffer-packets", "81"], "--buffer-packets 81: expected a multiple of the 8 queues, at least one each"),
         (["--rate-gbps", "fast"], "--rate-gbps fast: expected a number above 0"),
         (["--rank", "las-vegas"], "las-vegas"),
         (["--queues", "0"], "expected an integer >= 1, got '0'"),
@@ -238,3 +238,60 @@ def test_traces_that_say_nothing_are_refused(tmp_path, capsys):
     burst.write_text("time_ns,size_bytes,rank\n" + "0,1500,1\n" * 2000)
     with pytest.raises(InputError, match="all packets arrive at once"):
         advise(burst)
+
+
+OWN = """
+import pifolab
+
+class Shortest(pifolab.PythonScheduler):
+    advice = {"reverse": [False, True]}
+
+    def __init__(self, capacity_packets, reverse=False):
+        self.packets, self.capacity_packets, self.reverse = [], capacity_packets, reverse
+
+    def enqueue(self, packet, now_ns):
+        if len(self.packets) == self.capacity_packets:
+            return packet
+        self.packets.append(packet)
+
+    def dequeue(self, now_ns):
+        if not self.packets:
+            return None
+        best = (max if self.reverse else min)(self.packets, key=lambda packet: packet.rank)
+        self.packets.remove(best)
+        return best
+"""
+
+
+def test_ones_own_scheduler_is_tuned_and_ranked_with_the_others(uniform, tmp_path, capsys):
+    mine = tmp_path / "mine.py"
+    mine.write_text(OWN)
+    out = tmp_path / "out"
+    assert main(["advise", "--trace", str(uniform), "--python", str(mine), "--out", str(out)]) == 0
+    found = json.loads((out / "advice.json").read_text())
+    own = next(one for one in found["ranking"] if one["scheduler"] == "shortest")
+    assert own["settings"] == {"capacity_packets": 80, "reverse": False}
+    assert own["inversions_share"] == 0
+    assert own["registers"] is None
+    assert "shortest" in (out / "report.html").read_text()
+    assert main(["advise", "--trace", str(uniform), "--out", str(out), "--force"]) == 0
+    assert "shortest" not in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("flags", "problem"),
+    [
+        (["--rank", "stqf"], 'unknown rank function "stqf"; did you mean stfq?'),
+        (["--set", "workload.foo=3"], "--set: workload.foo: unknown key"),
+        (["--duration-s", "1e99"], "--duration-s: 1e99: expected a time"),
+        (["--queues", "7"], "--buffer-packets 80: expected a multiple of the 7 queues"),
+        (["--rate-gbps", "1e11"], "--rate-gbps: rate_bps = 100000000000000000000: expected a rate"),
+        (["--buffer-packets", "800000000"], "--buffer-packets: capacity_packets = 800000000: expected"),
+    ],
+)
+def test_errors_of_advise_name_the_flag_and_no_file_of_its_own(flags, problem, uniform, tmp_path, capsys):
+    assert main(["advise", "--trace", str(uniform), "--out", str(tmp_path / "o"), *flags]) == 2
+    said = capsys.readouterr().err
+    assert problem in said
+    assert "advise.toml" not in said
+    assert ".csv:" not in said

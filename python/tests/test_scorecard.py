@@ -80,3 +80,32 @@ def test_wrong_arguments_are_one_line_and_status_2(arguments, problem, capsys, t
     extra = [] if "--out" in arguments else ["--out", str(tmp_path / "out")]
     assert main(["scorecard", *arguments, *extra]) == 2
     assert problem in capsys.readouterr().err.splitlines()[-1]
+
+
+OWN = """
+import pifolab
+
+class Mine(pifolab.PythonScheduler):
+    def __init__(self, capacity_packets):
+        self.packets, self.capacity_packets = [], capacity_packets
+
+    def enqueue(self, packet, now_ns):
+        if len(self.packets) == self.capacity_packets:
+            return packet
+        self.packets.append(packet)
+
+    def dequeue(self, now_ns):
+        return self.packets.pop(0) if self.packets else None
+"""
+
+
+def test_ones_own_scheduler_stands_in_the_scorecard(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    flags = ["--only", "burst", "--seeds", "1", "--workers", "1", "--out", str(tmp_path / "card")]
+    assert main(["scorecard", "--python", str(file), *flags]) == 0
+    rows = {row["scheduler"]: row for row in json.loads((tmp_path / "card/scorecard.json").read_text())}
+    # It is a FIFO with the same buffer, and so has the numbers of one.
+    assert rows["mine"]["inversions (%), bursts"] == rows["fifo"]["inversions (%), bursts"]
+    assert rows["mine"]["registers"] is None
+    assert "mine" in (tmp_path / "card/scorecard.html").read_text()

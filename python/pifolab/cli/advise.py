@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.rows import print_rows
-from pifolab.cli.run import add_trace_options, number, override
+from pifolab.cli.run import (
+    add_force_option,
+    add_python_option,
+    add_trace_options,
+    flagged,
+    number,
+    override,
+    say_slow,
+)
 from pifolab.errors import InputError
 from pifolab.report.advice import settings_text, setup, verdict
 
@@ -62,6 +70,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--objective", default="inversions", metavar="NAME", help="small-fct, inversions or fairness")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the folder of the report; default out/advise")
+    add_force_option(parser)
+    add_python_option(parser, "rank the schedulers written there too; may be repeated")
     parser.set_defaults(run=run)
 
 
@@ -69,23 +79,30 @@ def run(arguments: argparse.Namespace) -> int:
     """Rank, print the evidence, and write the report."""
     from pifolab.advise import DELAY_US, advise
     from pifolab.folder import check_absent
+    from pifolab.plugins import load_plugins
 
     out: Path = arguments.out or Path("out/advise")
-    check_absent(out)
+    check_absent(out, force=arguments.force)
     rate = None if arguments.rate_gbps is None else _positive("--rate-gbps", arguments.rate_gbps)
     delay = DELAY_US if arguments.delay_us is None else _positive("--delay-us", arguments.delay_us)
-    found = advise(
-        arguments.trace,
-        queues=arguments.queues,
-        buffer_packets=arguments.buffer_packets,
-        objective=arguments.objective,
-        rank=arguments.rank,
-        rate_gbps=rate,
-        delay_us=delay,
-        options=_options(arguments),
-        duration_s=None if arguments.duration_s is None else number("--duration-s", arguments.duration_s),
-    )
-    found.save(out)
+    own = load_plugins(arguments.python).schedulers
+    say_slow([*own])
+    try:
+        found = advise(
+            arguments.trace,
+            queues=arguments.queues,
+            buffer_packets=arguments.buffer_packets,
+            objective=arguments.objective,
+            rank=arguments.rank,
+            rate_gbps=rate,
+            delay_us=delay,
+            options=_options(arguments),
+            schedulers=own,
+            duration_s=None if arguments.duration_s is None else number("--duration-s", arguments.duration_s),
+        )
+    except InputError as error:
+        raise flagged(error) from None
+    found.save(out, force=arguments.force)
     for note in found.notes:
         print(f"pifolab: note: {note}", file=sys.stderr)
     if arguments.json:

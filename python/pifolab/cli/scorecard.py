@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.run import add_python_option
 from pifolab.errors import InputError
 
 __all__ = ["add_to"]
@@ -28,6 +29,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("out/scorecard"), metavar="DIR", help="default: out/scorecard")
     parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
+    add_python_option(parser, "the schedulers written there stand beside the others; may be repeated")
     parser.set_defaults(run=run)
 
 
@@ -46,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         scenarios=[name.strip() for name in (arguments.only or "").split(",") if name.strip()],
         workers=arguments.workers,
         experiments=arguments.experiments,
+        python=arguments.python,
     )
     text = markdown(card)
     write_whole(out / "scorecard.md", text)

@@ -47,7 +47,7 @@ def verdict(advice: Advice) -> str:
     return f"{advice.winner.scheduler} serves this traffic best{also}"
 
 
-def write_report(advice: Advice, folder: Path) -> Path:
+def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
     """Write advice.json, figures/ and report.html to `folder`, completely or not at all."""
     from pifolab.figures.advice import draw_losses, draw_scores
     from pifolab.figures.style import save
@@ -61,7 +61,7 @@ def write_report(advice: Advice, folder: Path) -> Path:
         ),
         "losses": (draw_losses(advice), "Packets lost, and packets sent while a lower rank waited."),
     }
-    with whole_folder(folder) as unfinished:
+    with whole_folder(folder, force=force) as unfinished:
         (unfinished / "figures").mkdir()
         shown = []
         for name, (figure, caption) in figures.items():

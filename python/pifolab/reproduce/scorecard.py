@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +17,22 @@ from pifolab.adversary.worst_cases import gap_to_pifo
 from pifolab.errors import InputError
 from pifolab.figures.palette import INK, look
 from pifolab.figures.style import PAGE_INCHES, figure_style, save, subplots
+from pifolab.folder import replaced_file
+from pifolab.plugins import load_plugins
 from pifolab.report import html
 from pifolab.reproduce import hardware
 from pifolab.reproduce.execute import experiments_folder
+from pifolab.scenario import inline_toml, own_buffer
 from pifolab.statistics import Estimate, mean_interval
 from pifolab.store import Store
 from pifolab.sweep import Sweep, SweepResult, run_sweep
+from pifolab.text import read_text
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
+
+    from pifolab.custom import PythonScheduler
 
 __all__ = ["COLUMNS", "Scorecard", "markdown", "page", "scorecard"]
 
@@ -147,6 +154,7 @@ def scorecard(
     scenarios: Sequence[str] = (),
     workers: int | None = None,
     experiments: str | os.PathLike[str] | None = None,
+    python: Sequence[str | os.PathLike[str]] = (),
 ) -> Scorecard:
     """Run experiments/scorecard and return the table.
 
@@ -165,6 +173,9 @@ def scorecard(
         Worker processes.
     experiments : path, optional
         The folder with the scenarios.
+    python : sequence of path, optional
+        Python files with schedulers that stand beside the others, with the same buffer of 80 packets: their
+        constructors get what they have of ``capacity_packets``, ``queues`` and ``queue_capacity_packets``.
 
     Raises
     ------
@@ -180,6 +191,8 @@ def scorecard(
     for name in scenarios:
         if name not in names:
             raise InputError(_pifolab.unknown_name("scenario", name, names))
+    own = {name: made for file in python for name, made in load_plugins([Path(file)]).schedulers.items()}
+    files = {name: f"{inspect.getfile(made)}:{made.__qualname__}" for name, made in own.items()}
     kept = Store(store)
     cells: dict[tuple[str, str], Estimate | None] = {}
     schedulers: list[str] = []
@@ -187,8 +200,12 @@ def scorecard(
     for name in scenarios or names:
         length = round(0.1 * duration_share, 9) if name in _NETWORKS else 0.2
         seconds[name] = length
+        base = (folder / f"{name}.toml").absolute()
+        if own:
+            base = _with_own(base, own, kept.path.absolute().parent / "scenarios")
         written = {
-            "scenario": str((folder / f"{name}.toml").absolute()),
+            "schedulers": files,
+            "scenario": str(base),
             "seeds": list(range(1, seeds + 1)),
             "set": {"duration_s": length},
             "metrics": [],
@@ -204,6 +221,19 @@ def scorecard(
                 for scheduler, values in _values(result, metric).items():
                     cells[scheduler, heading] = mean_interval(values) if values else None
     return Scorecard(tuple(schedulers), cells, seeds, seconds)
+
+
+def _with_own(scenario: Path, own: Mapping[str, type[PythonScheduler]], folder: Path) -> Path:
+    """Write the scenario with the schedulers of the user behind the others, and return the file."""
+    lines = []
+    for name, made in own.items():
+        lines.append("[[scheduler]]")
+        keys = {"name": name, **own_buffer(made, 80, 8)}
+        lines += [f"{key} = {inline_toml(value)}" for key, value in keys.items()]
+    target = folder / scenario.name
+    with replaced_file(target) as temporary:
+        temporary.write_text("\n".join([read_text(scenario), *lines, ""]), encoding="utf-8")
+    return target
 
 
 def _values(result: SweepResult, metric: str) -> dict[str, list[float]]:
