@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import polars as pl
 import pytest
 
@@ -10,6 +12,7 @@ from pifolab.errors import InputError
 from pifolab.slack import ARRIVALS, DISTRIBUTIONS, SCHEDULERS, judge
 from pifolab.slack.measure import at_load
 from pifolab.slack.page import means
+from pifolab.slack.variants import SharesOfRoom, cells, page, quantile_errors
 
 PACKETS = 120_000
 
@@ -66,3 +69,52 @@ def test_classes_have_fractions_where_schedulers_have_numbers() -> None:
     scheduler = pifolab.SlackSp(queues=2, step=0.25, admission_gain="1/3")
     assert "step=0.25" in repr(scheduler)
     assert len(pifolab.Spring(speed=2)) == 0
+
+
+def test_fifteen_registers_and_the_highest_rank_tell_the_quantile_of_a_rank() -> None:
+    scheduler, draw = SharesOfRoom(8, 10), random.Random(1)
+    # Half of the ranks are 0..9, the others 10..99.
+    ranks = [draw.randrange(10) if draw.random() < 0.5 else draw.randrange(10, 100) for _ in range(20_000)]
+    for rank in ranks:
+        scheduler.quantile(rank)
+    for rank, share in ((5, 0.25), (10, 0.5), (55, 0.75), (99, 0.99)):
+        assert scheduler.quantile(rank) == pytest.approx(share, abs=0.05)
+
+
+def test_shares_of_room_come_close_to_packs_without_its_window_and_geometric_ones_below_it() -> None:
+    variants = {"equal": {}, "geometric": {"shrink": 0.85, "admit": 1.016}}
+    found = cells(("uniform",), (1,), 8, 10_000, variants)
+    for arrivals in ARRIVALS:
+        inversions, misdrops = found["equal"]["uniform", arrivals]
+        assert 0.85 < inversions < 1.15
+        assert misdrops < 1.4
+    inversions, misdrops = found["geometric"]["uniform", "constant 1.1"]
+    assert inversions < 0.9
+    assert misdrops < 1.1
+    assert found["geometric"]["uniform", "Poisson 0.8"][1] < 1
+
+
+def test_a_packet_does_not_wait_behind_a_higher_rank_where_the_queue_before_has_had_none() -> None:
+    # 90 and 80 belong to the same queue; the one before it is empty.
+    for move_up, order in ((False, [90, 80]), (True, [80, 90])):
+        scheduler = SharesOfRoom(2, 5, move_up=move_up)
+        assert [scheduler.enqueue(pifolab.Packet(rank), 0) for rank in (90, 80)] == ([1, 0] if move_up else [1, 1])
+        served = [scheduler.dequeue(0) for _ in range(2)]
+        assert [packet.rank for packet in served if packet is not None] == order
+        assert scheduler.dequeue(0) is None
+    with pytest.raises(InputError, match="queues = 14: expected at most 13 with move_up"):
+        SharesOfRoom(14, 10, move_up=True)
+
+
+def test_the_page_of_variants_shows_every_variant_and_what_is_met() -> None:
+    text = page((32,), 300)
+    assert "32 queues of 10" in text
+    assert "| slack-sp" not in text, "31 registers are more than 16"
+    assert "of 15 cells are met on the half that was not tuned on" in text
+
+
+def test_quantiles_above_the_last_register_err_upwards_where_tuned_and_downwards_on_thin_tails() -> None:
+    errors = {name: top for name, (top, _) in quantile_errors(9000).items()}
+    assert errors["uniform"] > 0 < errors["inverse exponential"]
+    assert errors["Poisson"] < errors["exponential"] < 0
+    assert errors["Poisson"] < -1 / 80

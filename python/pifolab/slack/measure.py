@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
@@ -11,6 +11,8 @@ from pifolab.runs import run_text
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from pifolab.custom import PythonScheduler
 
 __all__ = ["ARRIVALS", "DEPTHS", "DISTRIBUTIONS", "SCHEDULERS", "at_load", "judge"]
 
@@ -63,6 +65,7 @@ def judge(
     packets: int = 600_000,
     seeds: Sequence[int] = (1, 2, 3),
     workers: int | None = None,
+    makers: Mapping[str, Callable[[], PythonScheduler]] | None = None,
 ) -> pl.DataFrame:
     """Run schedulers and PIFO on the same packets.
 
@@ -82,6 +85,8 @@ def judge(
         Each is a run of its own.
     workers : int, optional
         As in `pifolab.run`.
+    makers : mapping, optional
+        By name, what makes a scheduler that is written in Python; it gets neither parameters nor room.
 
     Returns
     -------
@@ -107,7 +112,7 @@ def judge(
         if name not in known:
             raise InputError(_pifolab.unknown_name(what, name, list(known)))
     load, keys = ARRIVALS[arrivals]
-    return _measured(distribution, load, keys, schedulers, queues, depth, packets, seeds, workers)
+    return _measured(distribution, load, keys, schedulers, queues, depth, packets, seeds, workers, makers)
 
 
 def at_load(
@@ -135,6 +140,7 @@ def _measured(
     packets: int,
     seeds: Sequence[int],
     workers: int | None,
+    makers: Mapping[str, Callable[[], PythonScheduler]] | None = None,
 ) -> pl.DataFrame:
     import polars as pl
 
@@ -142,8 +148,8 @@ def _measured(
         if queues not in DEPTHS:
             raise InputError(f"queues = {queues}: expected one of {', '.join(map(str, DEPTHS))}, or a depth")
         depth = DEPTHS[queues]
-    text = _scenario(distribution, load, arrivals, schedulers, queues, depth, packets)
-    run = run_text(text, f"{distribution} ranks at load {load}", seeds=seeds, workers=workers)
+    text = _scenario(distribution, load, arrivals, schedulers, queues, depth, packets, makers or {})
+    run = run_text(text, f"{distribution} ranks at load {load}", seeds=seeds, workers=workers, schedulers=makers)
     return run.tables["schedulers"].select(
         "scheduler",
         "seed",
@@ -166,6 +172,7 @@ def _scenario(
     queues: int,
     depth: int,
     packets: int,
+    makers: Collection[str],
 ) -> str:
     per_second = load * LINK_GBPS * 1e9 / 8 / SIZE_BYTES
     lines = [
@@ -186,6 +193,9 @@ def _scenario(
             lines += ["[[workload.phase]]", f"from_ns = {start}", f"shift_ranks = {100 * (number % 2)}"]
     lines += ["[[scheduler]]", 'name = "pifo"', 'label = "PIFO"', f"capacity_packets = {queues * depth}"]
     for label, (name, parameters) in schedulers.items():
+        if name in makers:
+            lines += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"']
+            continue
         single = not _has_queues(name)
         room = {"capacity_packets": queues * depth} if single else {"queues": queues, "queue_capacity_packets": depth}
         lines += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"']
