@@ -37,10 +37,11 @@ from pifolab._pifolab import (
 )
 from pifolab.adversary import attack
 from pifolab.bounds import optimal_bounds
+from pifolab.captures import summarise_trace
 from pifolab.comparing import compare
 from pifolab.custom import Facts, Flow, PythonController, PythonObserver, PythonRank, PythonScheduler
 from pifolab.errors import InputError, InternalError, ParameterError, PifolabError
-from pifolab.info import Info, Param, ranks, schedulers
+from pifolab.info import Info, Param, explain, ranks, schedulers
 from pifolab.runs import Observed, Progress, Run, run, run_text
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "attack",
     "child",
     "compare",
+    "explain",
     "optimal_bounds",
     "ranked",
     "ranks",
@@ -78,4 +80,5 @@ __all__ = [
     "run_text",
     "scheduler",
     "schedulers",
+    "summarise_trace",
 ]

@@ -231,6 +231,26 @@ def rank(name: str) -> RankInfo:
     return _find("rank function", name, _ranks())
 
 
+def explain(name: str) -> Info:
+    """Return all that is known about the scheduler or the rank function `name`: print it to read it.
+
+    Raises
+    ------
+    InputError
+        There is neither.
+
+    Examples
+    --------
+    >>> import pifolab
+    >>> pifolab.explain("fifo").summary
+    'First in, first out, with tail drop; ranks are ignored.'
+    >>> [param.name for param in pifolab.explain("aifo").params][:2]
+    ['capacity_packets', 'capacity_bytes']
+    """
+    everything: tuple[Info, ...] = (*_schedulers(), *_ranks())
+    return _find("scheduler or rank function", name, everything)
+
+
 def _find(what: str, name: str, infos: tuple[AnyInfo, ...]) -> AnyInfo:
     for info in infos:
         if info.name == name:

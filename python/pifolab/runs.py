@@ -17,6 +17,7 @@ from pifolab.text import read_text
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
     from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
 
@@ -159,6 +160,42 @@ class Run:
     def description(self) -> str:
         """What the scenario says that it is about."""
         return str(self.manifest["spec"].get("description") or "")
+
+    def plot(self, name: str | None = None, *, size: tuple[float, float] | None = None) -> Figure:
+        """Return a figure of the run, which a notebook shows.
+
+        Parameters
+        ----------
+        name : str, optional
+            Which: its file's name in the folder ``figures`` of a saved run, such as ``"inversions-per-rank"``. Default:
+            the first, which compares the schedulers.
+        size : pair of float, optional
+            Width and height in inches.
+
+        Raises
+        ------
+        InputError
+            The run has no figure of this name.
+        """
+        from pifolab.figures.run import draw_run
+
+        figures = draw_run(self)
+        if not figures:
+            raise InputError("plot: the run has no figures")
+        if name is not None and name not in figures:
+            raise InputError(_pifolab.unknown_name("figure", name, list(figures)))
+        figure = figures[name or next(iter(figures))]
+        if size is not None:
+            figure.set_size_inches(*size)
+        return figure
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: title, main numbers, notes and warnings."""
+        from pifolab.report import html
+        from pifolab.report.run import results
+
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        return "\n".join([f"<h4>{html.escape(self.title)}</h4>", *results(self), f"<ul>{notes}</ul>" if notes else ""])
 
     def save(
         self,

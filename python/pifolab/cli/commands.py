@@ -26,6 +26,7 @@ from pifolab.cli import (
     scorecard,
     sweep,
     testbed,
+    trace,
 )
 from pifolab.cli.parser import Parser
 
@@ -41,7 +42,7 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    first = (run, compare, flows, agree, sweep, results, reproduce, scorecard, advise, attack, bounds, hierarchy)
+    first = (run, compare, trace, flows, agree, sweep, results, reproduce, scorecard, advise, attack, bounds, hierarchy)
     for module in (*first, catalogue, conformance, bench, demo, playground, dataplane, testbed):
         module.add_to(commands)
     return parser

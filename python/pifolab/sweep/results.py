@@ -191,6 +191,21 @@ class SweepResult:
         """Return the metrics as a frame: axes, scheduler, metric, mean, low, high, seeds."""
         return groups_frame(self.groups)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the metrics with their intervals, the ratios, and what is left out."""
+        import html
+
+        headings, rows = statistics_rows(self.groups)
+        head = "".join(f"<th>{html.escape(str(heading))}</th>" for heading in headings)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape('-' if cell is None else str(cell))}</td>" for cell in row) + "</tr>"
+            for row in rows
+        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        left = len(self.left_out)
+        lines = [str(one) for one in self.compared] + ([f"{left} runs are left out"] if left else [])
+        return table + "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+
     def export_statistics(self, file: str | os.PathLike[str], labels: Mapping[str, str] | None = None) -> Path:
         """Write the metrics to a file: CSV, Parquet, LaTeX or Markdown, by how its name ends.
 
@@ -353,6 +368,18 @@ def write_statistics(
         frame = groups_frame(list(groups))
         columns = [pl.col(name).replace(dict(named)) for name in ("scheduler", "metric")] if named else []
         return write_table(frame.with_columns(columns), target)
+    schema, cells = statistics_rows(groups, named)
+    return write_text((latex if target.suffix == ".tex" else markdown)(schema, cells), target)
+
+
+def statistics_rows(
+    groups: Sequence[Group], labels: Mapping[str, str] | None = None
+) -> tuple[list[str], list[list[Any]]]:
+    """Return headings and a row for each scheduler and combination of axes, with ``mean [low, high]`` of each metric.
+
+    `labels` says what to call schedulers and metrics.
+    """
+    named = labels or {}
     axes = list(dict.fromkeys(axis for group in groups for axis in group.axes if axis != "scheduler"))
     metrics = list(dict.fromkeys(group.metric for group in groups))
     rows: dict[tuple[Any, ...], dict[str, str]] = {}
@@ -362,7 +389,7 @@ def write_statistics(
         rows.setdefault(key, {})[group.metric] = _interval(group)
     schema = ["scheduler", *axes, *(named.get(metric, metric.replace("_", " ")) for metric in metrics)]
     cells = [[*key, *(values.get(metric) for metric in metrics)] for key, values in rows.items()]
-    return write_text((latex if target.suffix == ".tex" else markdown)(schema, cells), target)
+    return schema, cells
 
 
 def _interval(group: Group) -> str:

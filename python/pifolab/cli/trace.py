@@ -1,0 +1,64 @@
+"""`pifolab trace`: what is in a capture, before anything is replayed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from pifolab.cli.parser import Parser
+from pifolab.cli.rows import print_rows
+from pifolab.cli.run import flagged
+from pifolab.errors import InputError
+from pifolab.text import shown
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    trace = commands.add_parser(
+        "trace",
+        help="what is in a capture: format, flows, rates, what was not understood",
+        epilog="docs/captures.md describes the formats.",
+    )
+    trace.add_argument("trace", type=Path, metavar="FILE", help="pcap, pcapng or CSV (gzip allowed)")
+    trace.add_argument("--sort", action="store_true", help="sort packets that were captured out of order")
+    trace.add_argument("--json", action="store_true", help="for programs")
+    trace.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a summary of the trace."""
+    from pifolab.captures import summarise_trace
+    from pifolab.quantities import rate_text, size_text, time_text
+
+    try:
+        found = summarise_trace(arguments.trace, sort=arguments.sort)
+    except InputError as error:
+        raise flagged(error) from None
+    if arguments.json:
+        print(json.dumps(found.as_dict(), indent=2))
+        return 0
+    mean = "all packets at once" if found.mean_bps is None else rate_text(round(found.mean_bps))
+    interval = time_text(found.peak_interval_s * 1e9)
+    facts = [
+        ("format", found.format),
+        ("packets", f"{found.packets:,} ({size_text(found.bytes)})"),
+        ("span", time_text(found.span_s * 1e9)),
+        ("flows", f"{found.flows:,}"),
+        ("mean rate", mean),
+        ("peak rate", f"{rate_text(round(found.peak_bps))} (over {interval})"),
+        ("mean size", size_text(found.bytes / max(found.packets, 1))),
+    ]
+    for name, text in facts:
+        print(f"{name:10} {shown(text)}")
+    print("\nlargest flows")
+    print_rows(
+        ["flow", "bytes", "share (%)"],
+        [[shown(name), size, round(100 * share, 1)] for name, size, share in found.largest],
+    )
+    print("\nnot understood" if found.notes else "\nall packets were understood")
+    for note in found.notes:
+        print(f"- {shown(note)}")
+    return 0
