@@ -148,6 +148,25 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path: Path, file_bytes:
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["run", "advise"])
+def test_a_report_that_does_not_fit_on_the_disk_is_named(tmp_path: Path, command: str):
+    (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "pifo"\n[[scheduler]]\nname = "sp-pifo"\n')
+    rows = "".join(f"{time * 1_000},1500,{time * 7 % 100},{time % 9}\n" for time in range(2_000))
+    (tmp_path / "t.csv").write_text("time_ns,size_bytes,rank,flow\n" + rows)
+    arguments = ["run", "x.toml"] if command == "run" else ["advise", "--trace", "t.csv"]
+    ran = limited(tmp_path, 1 << 30, *arguments, "--out", "whole")
+    assert ran.returncode == 0, ran.stderr
+    sizes = sorted(file.stat().st_size for file in (tmp_path / "whole").rglob("*") if file.is_file())
+    # The report has all figures in it: it is the largest file by far.
+    assert (tmp_path / "whole" / "report.html").stat().st_size == sizes[-1] > sizes[-2] + 2_000
+    ran = limited(tmp_path, sizes[-2] + 1_000, *arguments, "--out", "full")
+    assert (ran.returncode, ran.stderr.splitlines()[-1:]) == (
+        2,
+        ["pifolab: full/report.html: cannot be written: File too large"],
+    )
+    assert not (tmp_path / "full").exists()
+
+
 #: Everything that takes a file, with the device that never ends in its place.
 NEVER_END = {
     "scenario": ["run", "zero.toml"],

@@ -51,7 +51,7 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
     """Write advice.json, figures/ and report.html to `folder`, completely or not at all."""
     from pifolab.figures.advice import draw_losses, draw_scores
     from pifolab.figures.style import save
-    from pifolab.folder import whole_folder
+    from pifolab.folder import whole_folder, writing
 
     figures = {
         "scores": (
@@ -67,9 +67,8 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
         for name, (figure, caption) in figures.items():
             save(figure, unfinished / "figures" / name)
             shown.append(html.figure(unfinished / "figures" / f"{name}.png", caption))
-        (unfinished / "advice.json").write_text(
-            json.dumps(advice.as_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        with writing(unfinished / "advice.json") as file:
+            file.write_text(json.dumps(advice.as_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in advice.notes)
         compared = "".join(f"<li>{html.escape(line)}</li>" for line in setup(advice))
         sections = [
@@ -80,7 +79,8 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
             html.Section("What it cannot tell", [f"<p>{html.escape(_LIMITS)}</p>"]),
         ]
         page = html.page(f"Which scheduler for {advice.trace}?", verdict(advice) + ".", sections)
-        (unfinished / "report.html").write_text(page, encoding="utf-8")
+        with writing(unfinished / "report.html") as file:
+            file.write_text(page, encoding="utf-8")
     return folder
 
 
