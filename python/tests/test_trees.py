@@ -288,6 +288,40 @@ def test_what_is_not_a_hierarchy_is_one_line_with_its_place(
     assert not (tmp_path / "port.toml").exists()
 
 
+def test_a_policy_is_moved_to_trees_of_other_shapes(
+    pifolab_command: Callable[..., subprocess.CompletedProcess[str]],
+):
+    flat = "rr[fifo[a], fifo[c], fifo[b]]"
+    binary = "rr[rr[fifo[a], fifo[b]], rr[fifo[c], fifo[d]]]"
+    done = pifolab_command("policy", flat, "--embeds-in", binary, "--degree", "2", "--operations", "5000")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, embeds, height, *leaves, popped = done.stdout.splitlines()
+    assert first == "rr[fifo[a], fifo[b], fifo[c]]: 3 leaves", "in its normal order"
+    assert embeds == f"embeds in {binary}: yes"
+    assert height == "on a complete tree of degree 2: height 2"
+    assert sorted(leaves) == leaves == ["  a: 1.0", "  b: 1.1", "  c: 0.0"]
+    assert popped.startswith("5000 operations: both trees popped the same ")
+    assert int(popped.split()[-2]) > 1_000
+    done = pifolab_command("policy", binary, "--embeds-in", flat)
+    assert (done.returncode, done.stdout.splitlines()[1]) == (1, "embeds in rr[fifo[a], fifo[b], fifo[c]]: no")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rr[]"], "policy: "),
+        (["rr[fifo[a], fifo[a]]"], 'policy: fifo[a]: duplicate class "a"; expected each class in one leaf'),
+        (["fifo[a]", "--degree", "1"], "degree = 1: expected an integer from 2 to 1024"),
+        (["fifo[a]", "--embeds-in", "fifo"], "policy: "),
+    ],
+)
+def test_what_is_not_a_policy_is_one_line_and_status_2(pifolab_command, arguments: list[str], message: str):
+    done = pifolab_command("policy", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 MANAGED = """
 duration_s = 5
 link = { rate_gbps = 0.01 }

@@ -10,6 +10,7 @@ mod custom;
 mod errors;
 mod p4;
 mod packets;
+mod policy;
 mod run;
 mod scheduler;
 mod values;
@@ -90,6 +91,10 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(attack::attack_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(attack::attack_shrink, module)?)?;
     module.add_function(wrap_pyfunction!(attack::attack_story, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::read_policy, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::policy_embeds, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::compile_policy, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::compare_compiled, module)?)?;
     module.add_function(wrap_pyfunction!(bounds::optimal_bounds, module)?)?;
     module.add_function(wrap_pyfunction!(bounds::rank_weights, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_schedulers, module)?)?;

@@ -20,6 +20,7 @@ from pifolab.cli import (
     flows,
     hierarchy,
     playground,
+    policy,
     reproduce,
     results,
     run,
@@ -42,7 +43,22 @@ def complete_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"pifolab {_pifolab.__version__}")
     commands = parser.commands()
-    first = (run, compare, trace, flows, agree, sweep, results, reproduce, scorecard, advise, attack, bounds, hierarchy)
+    first = (
+        run,
+        compare,
+        trace,
+        flows,
+        agree,
+        sweep,
+        results,
+        reproduce,
+        scorecard,
+        advise,
+        attack,
+        bounds,
+        hierarchy,
+        policy,
+    )
     for module in (*first, catalogue, conformance, bench, demo, playground, dataplane, testbed):
         module.add_to(commands)
     return parser

@@ -5,7 +5,8 @@
 
 use super::order::{ExactOrder, ExactOrders};
 use super::policy::{Number, Policy};
-use super::rule::{Discipline, Rule, Share};
+use super::rule::{Discipline, Rule};
+use super::share::Share;
 use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -282,8 +283,6 @@ impl Compiled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::Node;
-    use crate::{Dequeued, Scheduler};
 
     const POLICIES: [&str; 6] = [
         "fifo[a]",
@@ -300,32 +299,18 @@ mod tests {
         for text in POLICIES {
             let policy = Policy::parse(text).unwrap();
             for degree in [2, 3, 5] {
-                let mut tree = Node::of_policy(&policy, Ratio::ONE, 30).build().unwrap();
-                let mut compiled = Compiled::new(&policy, degree, Ratio::ONE, 30);
-                let (mut state, mut now, leaves, mut popped) = (5u64, 0, policy.classes().len() as u64, 0u64);
-                for id in 0..steps {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    let draw = state >> 33;
-                    now += draw % 3;
-                    let time = Time::from_ps(now);
-                    if (draw >> 8) % 100 < if (id / (steps / 40)).is_multiple_of(2) { 60 } else { 40 } {
-                        let leaf = (draw >> 16) % leaves;
-                        let packet =
-                            || Packet { id, flow: leaf as u32, size: 1 + draw as u32 % 5, ..Packet::default() };
-                        assert!(tree.enqueue(packet(), time).is_admitted());
-                        compiled.push(leaf as usize, packet(), time);
-                    } else {
-                        let expected = match tree.dequeue(time) {
-                            Dequeued::Packet { packet, .. } => Some(packet.id),
-                            _ => None,
-                        };
-                        popped += u64::from(expected.is_some());
-                        assert_eq!(compiled.pop(time).map(|packet| packet.id), expected, "{policy}, degree {degree}");
-                    }
-                }
-                assert!(popped > steps / 4);
+                let popped = Compiled::new(&policy, degree, Ratio::ONE, 30).compare(&policy, Ratio::ONE, 30, steps);
+                assert!(popped.is_ok_and(|popped| popped > steps / 4), "{policy}, degree {degree}: {popped:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_policy_that_was_compiled_otherwise_is_told_apart() {
+        let [one, other] = ["wfq[(fifo[a], 1), (fifo[b], 2)]", "wfq[(fifo[a], 2), (fifo[b], 1)]"]
+            .map(|text| Policy::parse(text).unwrap());
+        let compiled = Compiled::new(&other, 2, Ratio::ONE, 30);
+        assert!(compiled.compare(&one, Ratio::ONE, 30, 1_000).is_err());
     }
 
     #[test]

@@ -30,6 +30,7 @@
 mod approximate;
 mod buffer;
 mod classifier;
+mod compare;
 mod compile;
 mod cost;
 mod hierarchy;
@@ -40,6 +41,7 @@ mod plan;
 mod policy;
 mod rule;
 mod shaper;
+mod share;
 
 pub use classifier::{Classify, Field, Takes};
 pub use compile::{Compiled, Shape};

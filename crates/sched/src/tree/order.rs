@@ -1,6 +1,6 @@
 //! The orders of all nodes' children: one index for every packet below a node, in an exact PIFO.
 
-use super::rule::Share;
+use super::share::Share;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
