@@ -15,6 +15,7 @@ import pifolab
 from pifolab.cli import main
 from pifolab.figures.one_link import per_rank
 from pifolab.figures.style import readable_log, subplots
+from pifolab.report.conclusion import conclusion_lines
 from pifolab.report.run import fct_rows, summary_rows
 from pifolab.report.setup import setup_lines
 from pifolab.store import Store
@@ -212,3 +213,31 @@ def test_without_a_reference_there_are_no_misdrops_and_nobody_is_beaten():
     assert "misdrops (packets)" not in headings
     assert "beaten by" not in headings
     assert misdrops_by_rank(run) is None
+
+
+def test_a_report_ends_with_what_follows_and_says_what_its_words_mean(tmp_path):
+    drawn = {"ranks": "uniform", "rate_gbps": 10, "arrival_gbps": 11, "duration_s": 0.002}
+    run = pifolab.compare(["pifo", "fifo", "packs"], **drawn)
+    page = (run.save(tmp_path / "run") / "report.html").read_text()
+    headings = re.findall("<h2>(.*?)</h2>", page)
+    assert (headings[0], headings[-1]) == ("What was run", "What follows from it")
+    inversions = dict(run.tables["schedulers"].select("scheduler", "inversions").iter_rows())
+    assert f"packs has the fewest inversions beside PIFO ({inversions['packs']:,} packets)" in page
+    assert "<dt>inversion</dt>" in page
+    assert "<dt>slowdown</dt>" not in page
+    idle = pifolab.compare(["pifo", "fifo"], **{**drawn, "arrival_gbps": 1})
+    assert conclusion_lines(idle)[0].startswith("Nothing: no packet waited")
+
+
+def test_completion_times_are_compared_over_the_flows_that_all_completed():
+    scenario = ROOT / "experiments/leaf-spine/web-search.toml"
+    run = pifolab.run(scenario, seeds=[1], overrides={"duration_s": 0.005})
+    flows = run.tables["flows"]
+    done = flows.filter(pl.col("fct_ns").is_not_null())
+    sets = [set(part["flow"]) for part in done.partition_by("scheduler")]
+    common = set.intersection(*sets)
+    # Otherwise the test would say nothing.
+    assert any(flows_of != common for flows_of in sets)
+    assert conclusion_lines(run)[0].startswith(f"Mean completion time over the {len(common):,} flows")
+    for (name,), part in done.filter(pl.col("flow").is_in(common)).partition_by("scheduler", as_dict=True).items():
+        assert f"{name} {part['fct_ns'].mean() / 1e6:.4g} ms" in conclusion_lines(run)[0]

@@ -1,0 +1,126 @@
+"""The last lines of a run's report: what follows from its numbers, and what its words mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pifolab import info
+from pifolab.traces import idle_notes
+
+if TYPE_CHECKING:
+    from pifolab.runs import Run
+
+__all__ = ["conclusion_lines", "glossary"]
+
+#: Words of the tables and figures, by the column that they go with.
+_WORDS = {
+    "inversions": (
+        "inversion",
+        "A packet that was sent while a packet with a lower rank waited. PIFO has none.",
+    ),
+    "delta": (
+        "Delta to PIFO",
+        "The share of the packets that only one of the two sent, this scheduler or PIFO: 0 if both sent the "
+        "same, 1 if they have nothing in common.",
+    ),
+    "lowest_dropped_rank": (
+        "lowest dropped rank",
+        "The best packet that was lost; higher is better, since a good scheduler loses the packets of the highest "
+        "ranks.",
+    ),
+    "sojourn_mean_ns": ("wait", "The time from a packet's arrival at the queue until it begins to leave."),
+    "reordered_packets": ("reordered", "Packets that left after a later packet of their own flow."),
+    "utilisation": ("utilisation", "The share of the time in which the link was sending."),
+    "flows": ("FCT", "Flow completion time: from a flow's start until its last byte has arrived."),
+    "completed_flows": (
+        "slowdown",
+        "A flow's completion time over the time that it would take alone on the network.",
+    ),
+}
+
+
+def conclusion_lines(run: Run) -> list[str]:
+    """Return what follows from the run's numbers: who comes next to PIFO, who loses most, and how sure that is."""
+    lines = _network(run) if run.manifest["kind"] == "network" else _one_link(run)
+    if not lines[0].startswith("Nothing") and len(run.seeds) == 1 and run.manifest.get("random", True):
+        lines.append(
+            "One seed says little about chance: repeat with several (seeds = [1, 2, 3, 4, 5]) or with a sweep."
+        )
+    return lines
+
+
+def glossary(run: Run) -> str:
+    """Return, as HTML, what the words in the tables of the run mean."""
+    columns = run.tables["schedulers"].columns
+    rows = [f"<dt>{word}</dt><dd>{text}</dd>" for column, (word, text) in _WORDS.items() if column in columns]
+    return f"<dl>{''.join(rows)}</dl>"
+
+
+def _means(run: Run, column: str) -> dict[str, float]:
+    """Return the mean of a column over the seeds, by scheduler; without those that have no value."""
+    import polars as pl
+
+    table = run.tables["schedulers"]
+    if column not in table.columns:
+        return {}
+    means = table.group_by("scheduler", maintain_order=True).agg(pl.col(column).mean().alias("mean"))
+    return {name: float(mean) for name, mean in means.iter_rows() if mean is not None}
+
+
+def _ideals(run: Run) -> set[str]:
+    """Return the labels of the schedulers that others are measured against."""
+    specs: list[dict[str, Any]] = run.manifest["spec"]["scheduler"]
+    return {str(one["label"]) for one in specs if one["name"] == info.ideal()}
+
+
+def _one_link(run: Run) -> list[str]:
+    if idle := idle_notes(run):
+        return [f"Nothing: {idle[0]}."]
+    lines = []
+    ideals = _ideals(run)
+    inversions = {name: mean for name, mean in _means(run, "inversions").items() if name not in ideals}
+    if len(inversions) > 1:
+        order = sorted(inversions, key=lambda name: inversions[name])
+        best, worst = order[0], order[-1]
+        line = f"{best} has the fewest inversions{' beside PIFO' if ideals else ''} ({inversions[best]:,.0f} packets)"
+        if inversions[best] and inversions[worst] > inversions[best]:
+            line += f", {worst} {inversions[worst] / inversions[best]:.3g} times as many"
+        elif inversions[worst] > inversions[best]:
+            line += f", {worst} has {inversions[worst]:,.0f}"
+        lines.append(line + ".")
+    dropped, arrived = _means(run, "dropped_packets"), _means(run, "arrived_packets")
+    shares = {name: count / arrived[name] for name, count in dropped.items() if arrived.get(name)}
+    if shares and max(shares.values()) > 0:
+        least, most = min(shares, key=lambda name: shares[name]), max(shares, key=lambda name: shares[name])
+        if shares[least] == shares[most]:
+            lines.append(f"All lose the same share of the packets ({shares[most]:.2%}).")
+        else:
+            lines.append(
+                f"{least} loses the smallest share of the packets ({shares[least]:.2%}), {most} the largest "
+                f"({shares[most]:.2%})."
+            )
+    delta = {name: mean for name, mean in _means(run, "delta").items() if name not in ideals}
+    if len(delta) > 1:
+        nearest = min(delta, key=lambda name: delta[name])
+        lines.append(f"What {nearest} sends is nearest to what PIFO sends (Delta {delta[nearest]:.3g}).")
+    return lines or ["One scheduler alone shows its own numbers, and no difference: run it beside another."]
+
+
+def _network(run: Run) -> list[str]:
+    import polars as pl
+
+    flows = run.tables["flows"]
+    if not flows.height or "fct_ns" not in flows.columns:
+        return ["No flow was recorded."]
+    schedulers = flows["scheduler"].n_unique()
+    done = flows.filter(pl.col("fct_ns").is_not_null())
+    common = done.with_columns(pl.col("scheduler").n_unique().over("seed", "flow").alias("completed_by")).filter(
+        pl.col("completed_by") == schedulers
+    )
+    if not common.height:
+        return ["No flow was completed under every scheduler: their completion times cannot be compared."]
+    means = common.group_by("scheduler", maintain_order=True).agg((pl.col("fct_ns").mean() / 1e6).alias("ms"))
+    order = sorted(means.iter_rows(), key=lambda row: row[1])
+    count = common.height // schedulers
+    shown = ", ".join(f"{name} {mean:.4g} ms" for name, mean in order)
+    return [f"Mean completion time over the {count:,} flows that all schedulers completed, shortest first: {shown}."]
