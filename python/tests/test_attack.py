@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import signal
+import threading
 from fractions import Fraction
 from pathlib import Path
 
@@ -258,6 +259,16 @@ def test_an_answer_that_cannot_be_gone_on_from_is_one_line(text, message, tmp_pa
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_an_interrupted_command_says_so_with_its_exit_status(capsys):
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        assert main([*COMMAND, "--packets", "40", "--method", "guided", "--time-limit", "3600"]) == 130
+    finally:
+        timer.cancel()
+    assert "interrupted" in capsys.readouterr().err
 
 
 def test_an_interrupted_search_keeps_the_best_trace():

@@ -242,6 +242,25 @@ def test_a_whole_run_that_a_killed_process_left_takes_its_place(tmp_path: Path):
     assert (store.problem(key), store.tables(key)) == (None, ["a"])
 
 
+def test_what_a_process_leaves_that_dies_while_it_makes_a_store_is_removed(tmp_path, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def killed(_, content, by):
+        by.write_bytes(content)
+        raise Killed
+
+    monkeypatch.setattr("pifolab.store.store.write_whole", killed)
+    with pytest.raises(Killed):
+        Store(tmp_path / "store")
+    monkeypatch.undo()
+    assert [path.name for path in (tmp_path / "store").iterdir() if path.is_file()] == []
+    store = Store(tmp_path / "store")
+    assert len(list(store.leftovers())) == 1
+    store.clean()
+    assert list((tmp_path / "store" / "partial").iterdir()) == []
+
+
 @pytest.mark.parametrize("name", ["runs", "sweeps", "partial", "claims"])
 def test_an_empty_folder_that_was_dropped_is_made_again(store: Store, tmp_path: Path, name: str, capsys):
     shutil.rmtree(store.path / name)

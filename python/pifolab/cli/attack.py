@@ -17,6 +17,8 @@ from pifolab.text import read_text
 
 __all__ = ["add_to"]
 
+INTERRUPTED = 130
+
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Declare the command."""
@@ -145,6 +147,7 @@ def run_attack(arguments: argparse.Namespace) -> int:
             print(f"wrote {file}")
     if answer.interrupted:
         print("pifolab: interrupted; this is the best trace so far", file=sys.stderr)
+        return INTERRUPTED
     return 0
 
 

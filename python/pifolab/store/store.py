@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["Store", "StoreError", "StoreFullError"]
 
 _MARK = "pifolab-store.json"
+#: Who makes the store claims this.
+_MAKING = "making"
 _FORMAT = 2
 _RECORD = "record.json"
 _MANIFEST = "manifest.json"
@@ -114,14 +116,15 @@ class Store:
             if self.path.exists() and not self.path.is_dir():
                 raise InputError(f"{self.path}: is not a folder")
             if self.path.is_dir() and any(
-                # Another process may be making the same store right now.
-                entry.name not in _FOLDERS and not entry.name.startswith(f".{_MARK}")
+                # Another process may be making the same store right now; earlier versions wrote beside the mark.
+                entry.name not in (*_FOLDERS, _MARK) and not entry.name.startswith(f".{_MARK}")
                 for entry in self.path.iterdir()
             ):
                 raise InputError(f"{self.path}: is a folder with other things in it; give a new or empty one")
             for name in _FOLDERS:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
-            write_whole(mark, (json.dumps({"format": _FORMAT}) + "\n").encode())
+            with self._wait_for_claim(_MAKING):
+                write_whole(mark, (json.dumps({"format": _FORMAT}) + "\n").encode(), self._partial_path(_MAKING))
         except OSError as error:
             raise self._fault(error) from None
 
