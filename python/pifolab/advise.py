@@ -156,12 +156,13 @@ class Advice:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it, for programs."""
-        return asdict(self) | {"winner": self.winner.scheduler, "close": list(self.close), "load": self.load}
+        derived = {"winner": self.winner.scheduler, "close": list(self.close), "load": self.load}
+        return {"pifolab": _pifolab.__version__} | asdict(self) | derived
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write advice.json, figures/ and report.html to `folder`, completely or not at all.
 
-        With `force` a folder that pifolab wrote is replaced.
+        With `force` a folder is replaced that has nothing but what pifolab wrote.
 
         Raises
         ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -11,32 +12,38 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pifolab.errors import InputError
+from pifolab.text import shown
 
 __all__ = ["check_absent", "replaced_file", "whole_file", "whole_folder", "writing"]
 
 
-#: What every folder has that a run, a comparison or an advice was written to, beside its report.
-_WRITTEN = ("summary.json", "advice.json", "manifest.json")
+#: What says that a folder is pifolab's: an object with the key `pifolab`.
+_MARKS = ("manifest.json", "advice.json")
+#: What else is written into such a folder, beside a file for each table.
+_WRITTEN = (*_MARKS, "summary.json", "report.html", "figures", "packets")
+_TABLE = ".parquet"
 
 
 def check_absent(folder: Path, *, force: bool = False) -> None:
     """Refuse a folder that exists or that cannot be made, before hours are spent on what should go there.
 
-    With `force` it may exist if pifolab wrote it: then it is replaced.
+    With `force` it may exist if it has nothing but what pifolab wrote: then it is replaced.
 
     Raises
     ------
     InputError
-        It exists (an empty folder does not count), or its parent is not a folder or cannot be written to.
+        It exists (an empty folder does not count) and is not replaced, or its parent is not a folder or
+        cannot be written to.
     """
     if folder.is_symlink() or folder.exists():
         plain = folder.is_dir() and not folder.is_symlink()
-        ours = plain and any((folder / name).is_file() for name in _WRITTEN)
-        if force and not ours and not (plain and not any(folder.iterdir())):
-            raise InputError(f"{folder}: is not a folder that pifolab wrote: not replaced; give another --out")
-        if not force and not (plain and not any(folder.iterdir())):
-            replace = "give another --out, or --force to replace it" if ours else "give another --out, or remove it"
-            raise InputError(f"{folder}: exists already; {replace}")
+        if not plain or any(folder.iterdir()):
+            keep = _why_kept(folder) if plain else "is not a folder"
+            if force and keep is not None:
+                raise InputError(f"{folder}: {keep}: not replaced; give another --out")
+            if not force:
+                other = "give another --out, or " + ("remove it" if keep is not None else "--force to replace it")
+                raise InputError(f"{folder}: exists already; {other}")
     parent = folder.absolute().parent
     while not parent.exists():
         parent = parent.parent
@@ -50,7 +57,8 @@ def check_absent(folder: Path, *, force: bool = False) -> None:
 def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield a temporary folder beside `folder` that takes its name when the block ends well, and vanishes otherwise.
 
-    With `force` it replaces a folder that pifolab wrote, which stays as it is if the block does not end well.
+    With `force` it replaces a folder that has nothing but what pifolab wrote, which stays as it is if the block does
+    not end well.
 
     Examples
     --------
@@ -161,6 +169,23 @@ def replaced_file(file: Path) -> Iterator[Path]:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _why_kept(folder: Path) -> str | None:
+    """Return why a folder must not be replaced, or None if all of it is pifolab's and can be made again."""
+    if not any(_is_mark(folder / name) for name in _MARKS):
+        return "is not a folder that pifolab wrote"
+    names = sorted(entry.name for entry in folder.iterdir())
+    foreign = [name for name in names if name not in _WRITTEN and not name.endswith(_TABLE)]
+    return f"has {shown(foreign[0])}, which pifolab did not write" if foreign else None
+
+
+def _is_mark(file: Path) -> bool:
+    try:
+        content = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and "pifolab" in content
 
 
 def _umask() -> int:

@@ -220,7 +220,7 @@ class Run:
         report : bool, optional
             Whether to write report.html, with the figures that there are. Default: with figures.
         force : bool
-            Whether to replace a folder that pifolab wrote.
+            Whether to replace a folder that has nothing but what pifolab wrote.
 
         The folder appears when all of it is written; until then there is a hidden one beside it.
 

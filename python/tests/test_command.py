@@ -140,7 +140,7 @@ def test_demo_draws_what_it_says_and_can_be_repeated(pifolab_command: Run, tmp_p
     assert "SP-PIFO" in (out / "motivating-example.svg").read_text()
     report = (out / "report.html").read_text()
     # The example, and seven figures of each of the two runs.
-    assert report.count("data:image/png;base64,") == len(list(out.rglob("*.png"))) == 15
+    assert report.count("data:image/png;base64,") == len(list(out.rglob("*.png"))) == 17
     assert not re.search(r"""(src|href)=["'](?!data:|capture/|uniform-ranks/)""", report)
     for name in ("capture", "uniform-ranks"):
         assert (out / name / "report.html").exists()

@@ -147,11 +147,17 @@ def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Com
     assert pifolab_command("compare", *quick, "c").returncode == 0
     refused = pifolab_command("compare", *quick, "c")
     assert (refused.returncode, "--force" in refused.stderr) == (2, True)
-    (tmp_path / "c/old").write_text("")
+    (tmp_path / "c/old.parquet").write_text("")
     assert pifolab_command("compare", *quick, "c", "--force").returncode == 0
-    assert not (tmp_path / "c/old").exists()
+    assert not (tmp_path / "c/old.parquet").exists()
+    (tmp_path / "c/notes.txt").write_text("mine")
+    refused = pifolab_command("compare", *quick, "c", "--force")
+    assert (refused.returncode, "has notes.txt, which pifolab did not write" in refused.stderr) == (2, True)
+    assert (tmp_path / "c/notes.txt").read_text() == "mine"
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter").write_text("mine")
+    # So has a page that a browser can install.
+    (tmp_path / "thesis/manifest.json").write_text('{"name": "another program"}')
     refused = pifolab_command("compare", *quick, "thesis", "--force")
     assert (refused.returncode, "not a folder that pifolab wrote" in refused.stderr) == (2, True)
     assert (tmp_path / "thesis/chapter").read_text() == "mine"

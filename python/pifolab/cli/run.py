@@ -89,7 +89,7 @@ def add_common(parser: Parser, default_out: str) -> None:
 
 def add_force_option(parser: Parser) -> None:
     """Declare what replaces an earlier output."""
-    parser.add_argument("--force", action="store_true", help="replace the folder, if pifolab wrote it")
+    parser.add_argument("--force", action="store_true", help="replace the folder, if all in it is what pifolab wrote")
 
 
 def add_python_option(parser: Parser, text: str) -> None:
