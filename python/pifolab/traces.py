@@ -58,8 +58,8 @@ def idle_notes(run: Run) -> list[str]:
     if run.manifest["kind"] == "network" or not schedulers.height:
         return []
     busy = max((value for value in schedulers["utilisation"].to_list() if value is not None), default=None)
-    waited = schedulers["sojourn_mean_ns"].fill_null(0).max() or schedulers["dropped_packets"].max()
-    if waited or not schedulers["arrived_packets"].max():
+    signs = ("sojourn_mean_ns", "waiting_packets", "dropped_packets")
+    if any(schedulers[column].fill_null(0).max() for column in signs) or not schedulers["arrived_packets"].max():
         return []
     share = "" if busy is None else f" (the link was busy for {100 * busy:.3g} % of the time)"
     faster = (
