@@ -53,7 +53,7 @@ def test_a_report_says_what_was_run_in_its_first_lines(compared):
     assert "a link of 70 Mb/s, which the trace loads by 107% on average" in first
     assert "ranks: flow-size" in first
     # What AIFO and PACKS do not have in common, defaults all: the buffer's queues, k, and the window.
-    headings = re.findall(r"<th>(.*?)</th>", first)
+    headings = re.findall(r"<th[^>]*>(.*?)</th>", first)
     assert headings == ["scheduler", "buffer", "queues", "k", "window", "further settings"]
     rows = [re.findall(r"<td>(.*?)</td>", row)[1:5] for row in re.findall(r"<tr>(.*?)</tr>", first, re.DOTALL)[1:]]
     assert rows == [
@@ -202,16 +202,20 @@ def test_schedulers_on_one_link_are_judged_by_drops_pairs_magnitude_state_and_op
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Drops beyond those of the reference" in page
     assert "operations per packet" in page
+    assert "Beaten by: who has fewer" in page
+    assert "<th class=words>further settings</th>" in page
 
 
 def test_without_a_reference_there_are_no_misdrops_and_nobody_is_beaten():
     from pifolab.figures.run import misdrops_by_rank
-    from pifolab.report.judged import judged_rows
+    from pifolab.report.judged import about, judged_rows
 
     run = pifolab.run_text(DRAWN)
     headings, _ = judged_rows(run)
     assert "misdrops (packets)" not in headings
     assert "beaten by" not in headings
+    assert "Beaten by" not in about(headings)
+    assert "Magnitude: " in about(headings)
     assert misdrops_by_rank(run) is None
 
 

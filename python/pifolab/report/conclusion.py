@@ -19,9 +19,9 @@ _WORDS = {
         "A packet that was sent while a packet with a lower rank waited. PIFO has none.",
     ),
     "delta": (
-        "Delta to PIFO",
-        "The share of the packets that only one of the two sent, this scheduler or PIFO: 0 if both sent the "
-        "same, 1 if they have nothing in common.",
+        "Delta",
+        "The share of the packets that only one of the two sent, this scheduler or the reference (metrics.delta_to, "
+        "else PIFO): 0 if both sent the same, 1 if they have nothing in common.",
     ),
     "lowest_dropped_rank": (
         "lowest dropped rank",

@@ -75,9 +75,16 @@ def page(title: str, lead: str, sections: Sequence[Section]) -> str:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a table; cells that are `Html` stand as they are, all others are escaped."""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
+    texts = {at for row in rows for at, cell in enumerate(row) if isinstance(cell, Html) and cell.startswith(_WORDS)}
+    head = "".join(
+        f"<th{' class=words' if at in texts else ''}>{escape(heading)}</th>" for at, heading in enumerate(headings)
+    )
     body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
     return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>'
+
+
+#: How a cell begins whose text is broken into lines.
+_WORDS = '<div class="words">'
 
 
 class Html(str):
@@ -92,7 +99,7 @@ def scheduler_name(name: str, others: list[str]) -> Html:
 
 def words(text: str) -> Html:
     """Return a text as a table's cell that is broken into lines."""
-    return Html(f'<div class="words">{escape(text)}</div>')
+    return Html(f"{_WORDS}{escape(text)}</div>")
 
 
 def figure(image: Path, caption: str, *, wide: bool = False) -> str:

@@ -13,17 +13,25 @@ from pifolab.reproduce.hardware import Cost, cost
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["ABOUT", "Judged", "judged", "judged_rows"]
+__all__ = ["Judged", "about", "judged", "judged_rows"]
 
 #: Misdrops are alike if they differ by no more than this share.
 LIKE = 0.05
 
-ABOUT = (
-    "Misdrops: drops beyond those of the reference (metrics.delta_to, else PIFO), rank by rank. Magnitude: by how many "
-    "ranks a packet sent lies above the lowest that waits, summed. Operations: comparisons with registers, look-ups "
-    "and changes of registers for one packet, in the dearest case. Beaten by: who has fewer inversions with no more "
-    "bits of state (registers of 32 bits, and tables) and no more misdrops (5 %)."
-)
+#: What the headings mean that do not say it.
+_ABOUT = {
+    "misdrops (packets)": "Misdrops: drops beyond those of the reference (metrics.delta_to, else PIFO), rank by rank.",
+    "magnitude (ranks)": "Magnitude: by how many ranks a packet sent lies above the lowest that waits, summed.",
+    "operations per packet": "Operations: the most comparisons with registers, look-ups and changes of registers for "
+    "one packet.",
+    "beaten by": "Beaten by: who has fewer inversions with no more bits of state (registers of 32 bits, and tables) "
+    "and no more misdrops (5 %).",
+}
+
+
+def about(headings: Sequence[str]) -> str:
+    """Return what the headings of `judged_rows` mean, in sentences."""
+    return " ".join(text for heading, text in _ABOUT.items() if heading in headings)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pifolab.folder import writing
 from pifolab.quantities import time_unit
 from pifolab.report import html
 from pifolab.report.conclusion import conclusion_lines, glossary
-from pifolab.report.judged import ABOUT, judged_rows
+from pifolab.report.judged import about, judged_rows
 from pifolab.report.setup import what_was_run
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def results(run: Run) -> list[str]:
     if run.manifest["kind"] != "network":
         headings, rows = judged_rows(run)
         parts.append(html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows]))
-        parts.append(f"<p>{html.escape(ABOUT)}</p>")
+        parts.append(f"<p>{html.escape(about(headings))}</p>")
     return [*parts, *(f"<p>Warning: {html.escape(warning)}.</p>" for warning in run.warnings)]
 
 
