@@ -35,7 +35,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run, print, and write scorecard.html, scorecard.md and scorecard.json."""
-    from pifolab.reproduce.report import write_whole
+    from pifolab.export import write_text
     from pifolab.reproduce.scorecard import markdown, page, scorecard
 
     out: Path = arguments.out
@@ -51,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
         python=arguments.python,
     )
     text = markdown(card)
-    write_whole(out / "scorecard.md", text)
-    write_whole(out / "scorecard.html", page(card, out / "figures"))
-    write_whole(out / "scorecard.json", json.dumps(card.rows(), indent=2) + "\n")
+    write_text(text, out / "scorecard.md")
+    write_text(page(card, out / "figures"), out / "scorecard.html")
+    write_text(json.dumps(card.rows(), indent=2) + "\n", out / "scorecard.json")
     print(text, end="")
     return 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
+from pifolab.export import write_text
 from pifolab.figures.style import save
 from pifolab.report import html
 from pifolab.reproduce.execute import READINGS
@@ -18,7 +17,7 @@ from pifolab.reproduce.figures import draw_claim, write_figures
 from pifolab.reproduce.run import Reproduction
 from pifolab.reproduce.verdict import REPRODUCED, ClaimVerdict, PartVerdict, as_json
 
-__all__ = ["VERDICTS", "command_for", "markdown", "of_authors", "summary_rows", "write_report", "write_whole"]
+__all__ = ["VERDICTS", "command_for", "markdown", "of_authors", "summary_rows", "write_report"]
 
 #: In the order of the summary.
 VERDICTS = ("reproduced", "partly", "inconclusive", "not reproduced", "not yet measured", "pending", "not applicable")
@@ -54,21 +53,8 @@ def write_report(result: Reproduction, folder: Path, *, figures: bool = True) ->
         "report.html": page(result, folder, names),
     }
     for name, text in written.items():
-        write_whole(folder / name, text)
+        write_text(text, folder / name)
     return [folder / name for name in written]
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file under a temporary name, then rename it."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def command_for(result: Reproduction, claim: str) -> str:
