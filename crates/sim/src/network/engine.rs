@@ -3,7 +3,8 @@
 use super::config::{Config, Controllers};
 use super::error::ConfigError;
 use super::event::{Event, NUMBERS};
-use super::net::{IDLE_TIMER, InFlight, Net, Timer, Trip};
+use super::in_flight::InFlight;
+use super::net::{IDLE_TIMER, Net, Timer, Trip};
 use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 use super::routing::{Route, Routes};
 use super::topology::{Link, Topology};

@@ -43,6 +43,7 @@ mod error;
 mod event;
 mod failures;
 mod ideal;
+mod in_flight;
 mod link_changes;
 mod net;
 mod netbench_live_window;

@@ -4,6 +4,7 @@ use super::config::{Config, EqualTimes, Ranks};
 use super::error::ConfigError;
 use super::event::{Event, Packed};
 use super::failures::Failures;
+use super::in_flight::InFlight;
 use super::port::{self, Port, take_next};
 use super::queue::{Handle, Queue};
 use super::result::{Counters, RunError};
@@ -24,24 +25,6 @@ use std::sync::Arc;
 const EVENTS_PER_CHECK: u64 = 1 << 20;
 /// Events remembered for the report of a violation.
 const REMEMBERED: usize = 32;
-
-/// A packet in the network. One cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub(super) struct InFlight {
-    pub(super) segment: Segment,
-    pub(super) flow: u32,
-    /// Where its connection is, if that still belongs to `flow`.
-    pub(super) slot: u32,
-    route: Route,
-    pub(super) dst: u32,
-    /// Bytes on the wire.
-    pub(super) size: u32,
-    /// How long it has waited in queues so far; gathered only at ports that want hints.
-    waited: Span,
-}
-
-const _: () = assert!(size_of::<InFlight>() == 64);
 
 /// What all packets of a connection in one direction have in common.
 #[derive(Clone, Copy, Debug)]
