@@ -96,7 +96,9 @@ struct pf_qdisc_stats {
 	__u64 evicted;
 	__u64 unranked; /* IP packets that carry no rank */
 	__u64 neighbour;
-	__u64 other; /* not IP */
+	__u64 other;         /* not IP */
+	__u64 share_dropped; /* of the dropped: frames that are not IP, for which their share had no room */
+	__u64 share_held[2]; /* frames that wait for their share: neighbour discovery, and all else */
 };
 
 /* What happened, per queue: written by the classifier under the qdisc's lock, read by user space. */

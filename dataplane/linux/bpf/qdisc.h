@@ -279,11 +279,17 @@ static __always_inline void admitted(struct Qdisc *sch, __u32 bytes)
 	stats.admitted++;
 }
 
+static __always_inline int refused(struct Qdisc *sch)
+{
+	sch->qstats.drops++;
+	stats.dropped++;
+	return NET_XMIT_DROP;
+}
+
 /* Frames that are not IP, in a share of the link of their own: before ranked packets, but no faster than the share.
  * Address resolution and neighbour discovery take turns with all else. */
 #define SHARE_LIMIT 32
 
-static __u32 share_held[2];
 static __u32 share_turn;
 static __u64 share_not_before;
 
@@ -292,19 +298,18 @@ static __always_inline int enqueue_in_share(struct sk_buff *skb, struct Qdisc *s
 {
 	__u32 bytes = frame_bytes(skb), index = neighbour ? QUEUE_NEIGHBOUR : QUEUE_OTHER;
 
-	if (share_held[!neighbour] >= SHARE_LIMIT) {
+	if (stats.share_held[!neighbour] >= SHARE_LIMIT) {
 		bpf_qdisc_skb_drop(skb, to_free);
 		goto dropped;
 	}
 	if (!put_behind(index, skb, bytes, to_free))
 		goto dropped;
-	share_held[!neighbour]++;
+	stats.share_held[!neighbour]++;
 	admitted(sch, bytes);
 	return NET_XMIT_SUCCESS;
 dropped:
-	sch->qstats.drops++;
-	stats.dropped++;
-	return NET_XMIT_DROP;
+	stats.share_dropped++;
+	return refused(sch);
 }
 
 /* The next frame of the share, if one may leave. */
@@ -315,23 +320,23 @@ static __always_inline struct sk_buff *dequeue_from_share(struct Qdisc *sch)
 	__u64 now;
 	__u32 turn;
 
-	if (!share_held[0] && !share_held[1])
+	if (!stats.share_held[0] && !stats.share_held[1])
 		return NULL;
 	now = bpf_ktime_get_ns();
 	if (now < share_not_before) {
 		/* Nothing else waits: the kernel has to be told when to ask again. */
-		if (sch->q.qlen == share_held[0] + share_held[1])
+		if (sch->q.qlen == stats.share_held[0] + stats.share_held[1])
 			bpf_qdisc_watchdog_schedule(sch, share_not_before, 0);
 		return NULL;
 	}
 	turn = share_turn & 1;
-	if (!share_held[turn])
+	if (!stats.share_held[turn])
 		turn ^= 1;
 	share_turn = turn ^ 1;
 	waiting = take_oldest(QUEUE_NEIGHBOUR + turn);
 	if (!waiting)
 		return NULL;
-	share_held[turn]--;
+	stats.share_held[turn]--;
 	skb = bpf_kptr_xchg(&waiting->skb, NULL);
 	/* From bytes to the time that they take at the share of the rate. */
 	share_not_before = now + ((((__u64)waiting->bytes << 20) / config.rate) << 16) / config.not_ip_share;
@@ -348,8 +353,29 @@ static __always_inline void reset_share(void)
 	bpf_loop(MAX_HELD, free_oldest, &index, 0);
 	index = QUEUE_OTHER;
 	bpf_loop(MAX_HELD, free_oldest, &index, 0);
-	share_held[0] = 0;
-	share_held[1] = 0;
+	stats.share_held[0] = 0;
+	stats.share_held[1] = 0;
 }
+
+/* The table of the qdisc `name`, which has the programs NAME_enqueue, NAME_dequeue and NAME_reset. */
+#define QDISC(name)                                                                                       \
+	SEC("struct_ops")                                                                                 \
+	int BPF_PROG(name##_init, struct Qdisc *sch, struct nlattr *options, struct netlink_ext_ack *answer) \
+	{                                                                                                 \
+		return 0;                                                                                 \
+	}                                                                                                 \
+	SEC("struct_ops")                                                                                 \
+	void BPF_PROG(name##_destroy, struct Qdisc *sch)                                                  \
+	{                                                                                                 \
+	}                                                                                                 \
+	SEC(".struct_ops")                                                                                \
+	struct Qdisc_ops name = {                                                                         \
+		.enqueue = (void *)name##_enqueue,                                                        \
+		.dequeue = (void *)name##_dequeue,                                                        \
+		.init = (void *)name##_init,                                                              \
+		.reset = (void *)name##_reset,                                                            \
+		.destroy = (void *)name##_destroy,                                                        \
+		.id = "pifolab_" #name,                                                                   \
+	}
 
 #endif

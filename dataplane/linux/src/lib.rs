@@ -23,3 +23,8 @@ pub use error::{Error, Result};
 pub fn say(line: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("pifolab: {line}\n").as_bytes());
 }
+
+/// Prints a line on standard output, if anybody still reads it: a command that changes something goes on either way.
+pub fn tell(line: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stdout(), format!("{line}\n").as_bytes());
+}

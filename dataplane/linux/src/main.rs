@@ -56,8 +56,25 @@ fn run(command: Command) -> Result<()> {
     }
 }
 
+/// A command that only shows something ends when nobody reads it any more, as other commands do. Those that hold or change an
+/// interface go on.
+fn end_with_the_reader(command: &Command) {
+    let holds = match command {
+        #[cfg(feature = "ebpf")]
+        Command::Up(_) => true,
+        Command::Down(_) | Command::Switch(_) | Command::Testbed(_) => true,
+        _ => false,
+    };
+    if !holds {
+        // SAFETY: nothing else has been started, and the default action is a valid one.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    }
+}
+
 fn main() -> ExitCode {
-    match run(Cli::parse().command) {
+    let command = Cli::parse().command;
+    end_with_the_reader(&command);
+    match run(command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("pifolab: {error}");

@@ -159,6 +159,18 @@ fn no_packet_vanishes(summary: &Value) {
 }
 
 #[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    for arguments in ["doctor --json", "down --dev lo"] {
+        let mut child = command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        drop(child.stdout.take());
+        let output = finish(child);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.is_empty(), "{arguments}: {said}");
+        assert_ne!(output.status.code(), Some(101), "{arguments}");
+    }
+}
+
+#[test]
 fn a_run_that_loses_packets_outside_the_scheduler_says_so_and_gives_no_verdict() {
     let _alone = PROCESSORS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let folder = Folder::new();

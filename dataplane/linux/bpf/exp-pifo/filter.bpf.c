@@ -7,6 +7,7 @@
  * eBPF has no ternary match) and the queue of each exponent and logarithm. With `mapping = bounds` the second table
  * holds the bounds of section 2.2 instead.
  */
+#include "../log2.h"
 #include "../occupancy.h"
 
 /* Ranks are below 2^63, so exponents are at most 63 however they are rounded. */
@@ -36,26 +37,6 @@ struct table {
 const volatile struct parameters parameters SEC(".rodata.parameters");
 const volatile struct table table SEC(".rodata.table");
 struct registers state SEC(".data.state");
-
-/* floor(log2 value) of a value that is not 0 and below 2^63. The sign of a difference, not a comparison: a branch for every
- * bit gives the verifier many paths to walk. */
-static __always_inline __u32 log2_floor(__u64 value)
-{
-	__u64 exponent = 0, step;
-
-#define HALVE(bits) \
-	step = (((1ULL << (bits)) - 1 - value) >> 63) * (bits); \
-	value >>= step; \
-	exponent += step
-	HALVE(32);
-	HALVE(16);
-	HALVE(8);
-	HALVE(4);
-	HALVE(2);
-	HALVE(1);
-#undef HALVE
-	return exponent;
-}
 
 /* max(0, floor(log2(rank / r_min))), exactly. */
 static __always_inline __u32 logarithm(__u64 rank)

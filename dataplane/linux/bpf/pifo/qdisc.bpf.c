@@ -110,10 +110,8 @@ int BPF_PROG(pifo_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct bpf_sk
 	admitted(sch, bytes);
 	return NET_XMIT_SUCCESS;
 drop:
-	sch->qstats.drops++;
-	stats.dropped++;
 	bpf_qdisc_skb_drop(skb, to_free);
-	return NET_XMIT_DROP;
+	return refused(sch);
 }
 
 SEC("struct_ops")
@@ -137,12 +135,6 @@ struct sk_buff *BPF_PROG(pifo_dequeue, struct Qdisc *sch)
 		return NULL;
 	send(sch, skb);
 	return skb;
-}
-
-SEC("struct_ops")
-int BPF_PROG(pifo_init, struct Qdisc *sch, struct nlattr *options, struct netlink_ext_ack *answer)
-{
-	return 0;
 }
 
 /* One step of emptying the tree; the helper that repeats it spares the verifier from following every step. */
@@ -170,17 +162,4 @@ void BPF_PROG(pifo_reset, struct Qdisc *sch)
 	sch->qstats.backlog = 0;
 }
 
-SEC("struct_ops")
-void BPF_PROG(pifo_destroy, struct Qdisc *sch)
-{
-}
-
-SEC(".struct_ops")
-struct Qdisc_ops pifo = {
-	.enqueue = (void *)pifo_enqueue,
-	.dequeue = (void *)pifo_dequeue,
-	.init = (void *)pifo_init,
-	.reset = (void *)pifo_reset,
-	.destroy = (void *)pifo_destroy,
-	.id = "pifolab_pifo",
-};
+QDISC(pifo);

@@ -6,6 +6,7 @@
  * State as the paper counts it: three registers (Min, Max, counter). `pow2` is the switch: three logarithms (tables of
  * 15 masks there, comparisons here) and two tables of 256 products. `alg1` and `eq3` multiply exactly, to 128 bits.
  */
+#include "../log2.h"
 #include "../occupancy.h"
 
 struct parameters {
@@ -55,36 +56,10 @@ static __always_inline bool at_most(struct wide a, struct wide b)
 	return a.high != b.high ? a.high < b.high : a.low <= b.low;
 }
 
-/* 1 if `value` exceeds `limit`, else 0, for values below 2^63. The sign of the difference, not a comparison: a branch for
- * every bit of three logarithms gives the verifier more paths than it is ready to walk. */
-static __always_inline __u64 exceeds(__u64 value, __u64 limit)
-{
-	return (limit - value) >> 63;
-}
-
-/* floor(log2 value) of a value that is not 0: the row of Table I that matches it. */
-static __always_inline __u32 exponent(__u64 value)
-{
-	__u64 exponent = 0, step;
-
-#define HALVE(bits) \
-	step = exceeds(value, (1ULL << (bits)) - 1) * (bits); \
-	value >>= step; \
-	exponent += step
-	HALVE(32);
-	HALVE(16);
-	HALVE(8);
-	HALVE(4);
-	HALVE(2);
-	HALVE(1);
-#undef HALVE
-	return exponent;
-}
-
 /* Operands of more than 16 bits are shifted right together until the largest fits. */
 static __always_inline __u32 bits_above_16(__u64 value)
 {
-	__u64 bits = exponent(value) + 1;
+	__u64 bits = log2_floor(value) + 1;
 
 	return exceeds(bits, 16) * (bits - 16);
 }
@@ -100,8 +75,8 @@ static __always_inline bool passes_pow2(__u64 above, __u64 range, __u64 free)
 		return true;
 	if (free == 0)
 		return false;
-	__u64 left = parameters.sheltered_exponent << 4 | exponent(above);
-	__u64 right = exponent(range) << 4 | exponent(free);
+	__u64 left = parameters.sheltered_exponent << 4 | log2_floor(above);
+	__u64 right = log2_floor(range) << 4 | log2_floor(free);
 
 	/* The compiler knows how large they are and would leave the masks out, or make them in 32 bits: older verifiers need
 	 * them just before they are used. */

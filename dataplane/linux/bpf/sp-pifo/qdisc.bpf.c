@@ -25,17 +25,13 @@ int BPF_PROG(sp_pifo_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct bpf
 	index = decision.queue & (MAX_QUEUES - 1);
 	if (decision.verdict != ADMITTED) {
 		bpf_qdisc_skb_drop(skb, to_free);
-		goto dropped;
+		return refused(sch);
 	}
 	if (!put_behind(index, skb, bytes, to_free))
-		goto dropped;
+		return refused(sch);
 	used[index] += units(bytes);
 	admitted(sch, bytes);
 	return NET_XMIT_SUCCESS;
-dropped:
-	sch->qstats.drops++;
-	stats.dropped++;
-	return NET_XMIT_DROP;
 }
 
 SEC("struct_ops")
@@ -70,12 +66,6 @@ struct sk_buff *BPF_PROG(sp_pifo_dequeue, struct Qdisc *sch)
 }
 
 SEC("struct_ops")
-int BPF_PROG(sp_pifo_init, struct Qdisc *sch, struct nlattr *options, struct netlink_ext_ack *answer)
-{
-	return 0;
-}
-
-SEC("struct_ops")
 void BPF_PROG(sp_pifo_reset, struct Qdisc *sch)
 {
 #pragma clang loop unroll(disable)
@@ -90,17 +80,4 @@ void BPF_PROG(sp_pifo_reset, struct Qdisc *sch)
 	sch->qstats.backlog = 0;
 }
 
-SEC("struct_ops")
-void BPF_PROG(sp_pifo_destroy, struct Qdisc *sch)
-{
-}
-
-SEC(".struct_ops")
-struct Qdisc_ops sp_pifo = {
-	.enqueue = (void *)sp_pifo_enqueue,
-	.dequeue = (void *)sp_pifo_dequeue,
-	.init = (void *)sp_pifo_init,
-	.reset = (void *)sp_pifo_reset,
-	.destroy = (void *)sp_pifo_destroy,
-	.id = "pifolab_sp_pifo",
-};
+QDISC(sp_pifo);

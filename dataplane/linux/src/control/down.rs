@@ -5,7 +5,7 @@ use crate::net::namespace::NetNamespace;
 use crate::net::root::RootQdisc;
 use crate::record::offloads::restore_after_crashes;
 use crate::record::{Cleaned, Record};
-use crate::{Error, Result};
+use crate::{Error, Result, tell};
 
 /// The arguments of `pifolab-dataplane down`.
 #[derive(clap::Args, Debug)]
@@ -43,24 +43,24 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     let restored = restore_after_crashes(&namespace, args.dev.as_deref())?;
-    restored.iter().for_each(|line| println!("{line}"));
+    restored.iter().for_each(|line| tell(line));
     let nothing = wanted.is_empty() && restored.is_empty();
     let mut left = Vec::new();
     for record in wanted {
         let Record { interface, scheduler, .. } = &record;
         let lock = record.take_over()?;
         match record.clean(&namespace, &lock)? {
-            Cleaned::Down(now) if now == *interface => println!("{interface}: {scheduler} is down"),
-            Cleaned::Down(now) => println!("{now} (put up as {interface}): {scheduler} is down"),
+            Cleaned::Down(now) if now == *interface => tell(&format!("{interface}: {scheduler} is down")),
+            Cleaned::Down(now) => tell(&format!("{now} (put up as {interface}): {scheduler} is down")),
             Cleaned::Left(what) => left.push(format!("{interface}: left alone, since it is not ours: {what}")),
         }
     }
     match named.filter(|_| nothing) {
         Some(Interface { name, index, .. }) => match RootQdisc::of(&namespace, index)? {
-            Some(root) => println!("{name}: nothing of ours is up; its root qdisc is {root}"),
-            None => println!("{name}: nothing is up"),
+            Some(root) => tell(&format!("{name}: nothing of ours is up; its root qdisc is {root}")),
+            None => tell(&format!("{name}: nothing is up")),
         },
-        None if nothing => println!("nothing is up in this network namespace"),
+        None if nothing => tell("nothing is up in this network namespace"),
         None => {}
     }
     if left.is_empty() { Ok(()) } else { Err(Error::Held(left.join("; "))) }

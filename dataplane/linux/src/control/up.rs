@@ -10,7 +10,7 @@ use crate::rank::table::{self, Values, Watched};
 use crate::switch::choice::{SchedulerOptions, params};
 use crate::switch::parameters::ParameterFile;
 use crate::switch::{FLOW_TIMEOUT_S, span};
-use crate::{Error, Result, say};
+use crate::{Error, Result, say, tell};
 use nix::fcntl::{FcntlArg, OFlag};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
@@ -353,6 +353,6 @@ fn in_background() -> Result<()> {
         let _ = std::io::stderr().write_all(&text);
     }
     let at = line.find(';').unwrap_or(line.trim_end().len());
-    println!("{} (process {})", &line[..at], child.id());
+    tell(&format!("{} (process {})", &line[..at], child.id()));
     Ok(())
 }

@@ -65,6 +65,10 @@ shared! {
         neighbour: u64,
         /// Frames that are not IP.
         other: u64,
+        /// Of those dropped: frames that are not IP, for which their share had no room.
+        share_dropped: u64,
+        /// Frames that wait for their share: neighbour discovery, and all else.
+        share_held: [u64; 2],
     }
     /// `pf_config`: frozen when the program is loaded.
     Config {

@@ -251,8 +251,12 @@ pub struct QdiscSnapshot {
     pub neighbour: u64,
     /// Frames that were not IP.
     pub not_ip: u64,
+    /// Of the dropped: frames that were not IP, for which their share of the link had no room.
+    pub dropped_not_ip: u64,
     /// Packets that it holds.
     pub occupancy_packets: u64,
+    /// Of these, frames that are not IP and wait for their share.
+    pub occupancy_not_ip: u64,
     /// Their bytes.
     pub occupancy_bytes: u64,
     /// SP-PIFO: the smallest rank that each queue takes, highest priority first.
@@ -281,7 +285,9 @@ impl QdiscSnapshot {
             unranked: stats.unranked,
             neighbour: stats.neighbour,
             not_ip: stats.other,
+            dropped_not_ip: stats.share_dropped,
             occupancy_packets: root.packets,
+            occupancy_not_ip: stats.share_held.iter().sum(),
             occupancy_bytes: root.bytes,
             bounds,
         })
@@ -293,8 +299,12 @@ impl fmt::Display for QdiscSnapshot {
         writeln!(f, "  holds {} packets, {} bytes", self.occupancy_packets, self.occupancy_bytes)?;
         let Self { admitted_packets, dropped_packets, evicted_packets, .. } = self;
         writeln!(f, "  admitted {admitted_packets}, dropped {dropped_packets}, pushed out {evicted_packets}")?;
-        let Self { unranked, neighbour, not_ip, .. } = self;
-        write!(f, "  without a rank {unranked}, ARP and neighbour discovery {neighbour}, not IP {not_ip}")?;
+        let Self { unranked, neighbour, not_ip, dropped_not_ip, .. } = self;
+        write!(
+            f,
+            "  without a rank {unranked}, ARP and neighbour discovery {neighbour}, not IP {not_ip}; of these two dropped \
+             {dropped_not_ip}"
+        )?;
         match &self.bounds {
             Some(bounds) => write!(f, "\n  bounds {bounds:?}"),
             None => Ok(()),

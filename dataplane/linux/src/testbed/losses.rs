@@ -60,13 +60,15 @@ impl Scheduler {
             };
         }
         if counters["qdisc"] == "bpf" {
-            let dropped = number(&counters["dropped_packets"]);
-            // It counts frames that are not IP with all others, and no sender of the testbed sent them.
-            let not_sent = number(&counters["neighbour"]) + number(&counters["not_ip"]);
+            // It counts frames that are not IP with all others, and no sender of the testbed sent them: neither what became of them
+            // nor that they came may stand for a packet.
+            let count = |key: &str| number(&counters[key]);
+            let dropped = count("dropped_packets").saturating_sub(count("dropped_not_ip"));
+            let passed_by = (count("neighbour") + count("not_ip")).saturating_sub(count("dropped_not_ip"));
             return Self {
-                seen: (number(&counters["admitted_packets"]) + dropped).saturating_sub(not_sent),
-                dropped: dropped + number(&counters["evicted_packets"]),
-                held: number(&counters["occupancy_packets"]),
+                seen: count("admitted_packets").saturating_sub(passed_by) + dropped,
+                dropped: dropped + count("evicted_packets"),
+                held: count("occupancy_packets").saturating_sub(count("occupancy_not_ip")),
                 lost: 0,
             };
         }
@@ -166,14 +168,32 @@ mod tests {
         assert_eq!(Losses::new(&qdisc, 0, Some(1000), 799, 1).after_scheduler_packets, 1);
     }
 
+    /// A BPF qdisc's counters after 100 packets of the senders' (10 dropped, 5 pushed out) and `frames` that are not IP, of which
+    /// `dropped` had no room in their share and `held` still wait.
+    fn qdisc(frames: u64, dropped: u64, held: u64) -> Value {
+        json!({
+            "qdisc": "bpf", "admitted_packets": 90 + frames - dropped, "dropped_packets": 10 + dropped, "evicted_packets": 5,
+            "neighbour": frames - frames / 2, "not_ip": frames / 2, "dropped_not_ip": dropped,
+            "occupancy_packets": 2 + held, "occupancy_not_ip": held,
+        })
+    }
+
     #[test]
     fn frames_that_nobody_sent_are_not_lost() {
-        let qdisc = json!({
-            "qdisc": "bpf", "admitted_packets": 581, "dropped_packets": 159, "evicted_packets": 206, "occupancy_packets": 0,
-            "neighbour": 1, "not_ip": 0,
-        });
-        let losses = Losses::new(&qdisc, 0, Some(739), 374, 0);
-        assert_eq!((losses.before_scheduler_packets, losses.after_scheduler_packets), (0, 0));
+        for (frames, dropped, held) in [(0, 0, 0), (1, 0, 0), (9, 0, 1), (9, 4, 2), (3, 3, 0)] {
+            let losses = Losses::new(&qdisc(frames, dropped, held), 0, Some(100), 83, 0);
+            let found = (losses.before_scheduler_packets, losses.after_scheduler_packets);
+            assert_eq!(found, (0, 0), "{frames} frames, {dropped} dropped, {held} held");
+        }
+    }
+
+    #[test]
+    fn frames_that_nobody_sent_hide_no_loss() {
+        for (frames, dropped, held) in [(1, 1, 0), (9, 0, 1), (9, 4, 2), (33, 32, 0)] {
+            let losses = Losses::new(&qdisc(frames, dropped, held), 0, Some(103), 82, 0);
+            let found = (losses.before_scheduler_packets, losses.after_scheduler_packets);
+            assert_eq!(found, (3, 1), "{frames} frames, {dropped} dropped, {held} held");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub mod udp;
 
 use crate::error::Trying;
 use crate::switch::{self, LinkArgs, STOP, choice::SchedulerOptions};
-use crate::{Error, Result};
+use crate::{Error, Result, tell};
 use experiments::{Changes, ETHERNET_HEADER, Experiment, Name};
 use losses::Losses;
 use namespace::{Lab, RECEIVER, gain_network_rights};
@@ -134,7 +134,7 @@ pub fn run(args: Args) -> Result<()> {
             }
         }
     }
-    print!("{}", report::table(&summary));
+    tell(report::table(&summary).trim_end());
     Ok(())
 }
 
