@@ -354,6 +354,13 @@ def test_a_pifo_is_never_worse_than_itself_and_always_best_in_drops():
     assert gap_to_pifo("fifo", "WI") > 0
 
 
+def test_slack_sp_and_spring_have_worst_cases_and_slack_sps_gap_to_pifo_is_not_above_packs():
+    for metric in ("WD", "WI"):
+        assert 0 < gap_to_pifo("slack-sp", metric) <= gap_to_pifo("packs", metric)
+    assert gap_to_pifo("spring", "WD") > gap_to_pifo("packs", "WD")
+    assert gap_to_pifo("afq", "WD") is None
+
+
 def test_the_papers_figure_18_is_found():
     answer = worst(18)
     assert [figure.number for figure in FIGURES] == list(range(16, 24))

@@ -36,9 +36,18 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "rifo": {"capacity_packets": 6, "tracking_range_packets": 4, "k": 0},
     "exp-pifo": {"queues": 2, "queue_capacity_packets": 3, "window_packets": 4},
 }
+#: Those that are no paper's, and have a table of their own.
+BEYOND: dict[str, dict[str, Any]] = {
+    "slack-sp": {"queues": 2, "queue_capacity_packets": 3, "ranks": 5},
+    "spring": {"queues": 2, "queue_capacity_packets": 3},
+}
 METRICS = ("WD", "WI")
 PACKETS = (8, 9, 10)
 RANKS = (1, 4)
+
+
+def _options(scheduler: str) -> dict[str, Any]:
+    return (SETTINGS | BEYOND)[scheduler]
 
 
 @cache
@@ -50,8 +59,8 @@ def worst_case(a: str, b: str, metric: str, packets: int) -> Answer:
         metric=metric,
         packets=packets,
         ranks=RANKS,
-        a_options=SETTINGS[a],
-        b_options=SETTINGS[b],
+        a_options=_options(a),
+        b_options=_options(b),
         method="exact",
         time_limit_s=None,
     )
@@ -66,7 +75,7 @@ def gap_to_pifo(scheduler: str, metric: str) -> int | float | None:
     >>> gap_to_pifo("pifo", "WD"), gap_to_pifo("afq", "WD")
     (0, None)
     """
-    if scheduler not in SETTINGS:
+    if scheduler not in SETTINGS | BEYOND:
         return None
     return number(worst_case(scheduler, "pifo", metric, PACKETS[0]).gap)
 
@@ -90,7 +99,31 @@ def markdown() -> str:
             if a != ideal():
                 answer = worst_case(a, ideal(), metric, PACKETS[0])
                 lines.append(f"- {a}: {' '.join(map(str, answer.trace))} ({number(answer.gap)})")
-    return "\n".join([*lines, "", *figures.markdown()]) + "\n"
+    return "\n".join([*lines, "", *_beyond(), "", *figures.markdown()]) + "\n"
+
+
+def _beyond() -> list[str]:
+    """Return the section about the schedulers that are no paper's."""
+    ideals = ideal()
+    lines = ["## Beyond the papers", "", *textwrap.wrap(_ABOUT_BEYOND, 120)]
+    for metric in METRICS:
+        lines += ["", f"{metric}:", "", "| | " + " | ".join(SETTINGS) + " |", "|---|" + "---|" * len(SETTINGS)]
+        for a in BEYOND:
+            lines.append(f"| {a} | " + " | ".join(_cell(a, b, metric) for b in SETTINGS) + " |")
+            against = ("-" if b == ideals else _cell(b, a, metric) for b in SETTINGS)
+            lines.append(f"| against {a} | " + " | ".join(against) + " |")
+    lines.append("")
+    for a in BEYOND:
+        for metric in METRICS:
+            mine, theirs = ([worst_case(one, ideals, metric, packets) for packets in PACKETS] for one in (a, "packs"))
+            within = all(one.gap <= other.gap for one, other in zip(mine, theirs, strict=True))
+            trace = " ".join(map(str, mine[0].trace))
+            verdict = "never above" if within else "above"
+            lines.append(
+                f"- {a}'s {metric} gap to PIFO is {verdict} PACKS's ({_cell(a, ideals, metric)} beside "
+                f"{_cell('packs', ideals, metric)}); a trace of {PACKETS[0]} packets: {trace}."
+            )
+    return lines
 
 
 def witnesses() -> Iterator[tuple[str, Answer]]:
@@ -136,6 +169,12 @@ def _about() -> str:
 def _cell(a: str, b: str, metric: str) -> str:
     answers = [worst_case(a, b, metric, packets) for packets in PACKETS]
     return ", ".join(f"{number(answer.gap)}{'' if answer.proven else '*'}" for answer in answers)
+
+
+_ABOUT_BEYOND = (
+    "Slack-SP and Spring on the same terms. In the rows `against` the papers' scheduler is the worse one: the gap is "
+    "metric(column) - metric(row). The initial bound of Slack-SP is 2."
+)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -23,10 +23,15 @@
 //! Settled here: bounds are multiples of 2^-20 ranks, and moves are rounded to them once; ranks from 2^42 on count as equal.
 //! Every arrival moves the bounds, also one that is dropped. A bound that moves in proportion moves by 2^-20 ranks at least.
 
+mod admission;
+
+pub use admission::SlackAdmission;
+
 use super::geometric::{self, ONE};
 use super::packs::FALL_THROUGH;
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
+use admission::Limit;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
@@ -41,15 +46,6 @@ choices! {
         /// The bound itself.
         Proportional = "proportional": "a step is a share of the bound",
     }
-}
-
-/// Ranks above T are refused; T grows while fewer packets wait than the target, and falls while more do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlackAdmission {
-    /// c, ranks for each packet below the target, at each arrival.
-    pub gain: Ratio,
-    /// How many packets shall wait.
-    pub target_packets: u32,
 }
 
 /// What a [`SlackSp`](super::SlackSp) is built from.
@@ -144,16 +140,6 @@ pub struct SlackSp {
 
 clone_by_field!(SlackSp { bounds, steps, fall_through, limit, meant });
 
-/// The admission's registers, as multiples of 2^-20 ranks.
-#[derive(Clone, Debug)]
-struct Limit {
-    /// T.
-    at: i64,
-    highest: i64,
-    gain: i64,
-    target: i64,
-}
-
 impl FromParams for SlackSp {
     type Params = SlackSpParams;
 
@@ -186,7 +172,7 @@ impl FromParams for SlackSp {
         let bounds = params.initial_bounds.iter().zip(shares).map(bound).collect();
         let limit = params.admission.map(|admission| {
             let gain = rounded(ONE, admission.gain, FRACTION);
-            Box::new(Limit { at: i64::MAX, highest: 0, gain, target: admission.target_packets.into() })
+            Box::new(Limit::new(gain, admission.target_packets))
         });
         let (steps, fall_through) = (params.steps, params.fall_through);
         Ok((Self { bounds, steps, fall_through, limit, meant: None }, params.capacities))
@@ -252,28 +238,40 @@ impl Decider for SlackSp {
             visit(limit.highest);
         }
     }
+
+    /// Registers stay while there are as many of them. With other queues each bound follows another quantile: all start anew.
+    fn resume(&mut self, _window: &[Rank], state: &[i64]) {
+        let (bounds, limit) = state.split_at(self.bounds.len().min(state.len()));
+        if bounds.len() + limit.len() != self.bounds.len() + if self.limit.is_some() { 2 } else { 0 } {
+            return;
+        }
+        for (bound, at) in self.bounds.iter_mut().zip(bounds) {
+            bound.at = *at;
+        }
+        if let (Some(mine), &[at, highest]) = (&mut self.limit, limit) {
+            (mine.at, mine.highest) = (at, highest);
+        }
+    }
+}
+
+impl SlackSp {
+    /// The bounds, highest priority first: where each stands, by how much it rises for a rank that reaches it, and by how much
+    /// it falls for one that does not. In multiples of 2^-20 ranks; with `steps = proportional` the moves are multiples of
+    /// 2^-32 of the bound.
+    pub fn registers(&self) -> impl Iterator<Item = (i64, i64, i64)> + '_ {
+        self.bounds.iter().map(|bound| (bound.at, bound.up, bound.down))
+    }
+
+    /// The gain of admission, in multiples of 2^-20 ranks for each packet, and its target in packets; `None` without it.
+    pub fn admission(&self) -> Option<(i64, i64)> {
+        self.limit.as_ref().map(|limit| (limit.gain, limit.target))
+    }
 }
 
 /// A share of a bound, a multiple of 2^-32; at least the smallest move.
 #[inline(always)]
 fn share_of(bound: i64, share: i64) -> i64 {
     (((i128::from(bound) * i128::from(share)) >> SHARE) as i64).max(1)
-}
-
-impl Limit {
-    /// Whether a packet of this rank is refused; then the limit moves. While it stands at the highest rank seen it refuses
-    /// nothing: a rank that is higher still takes it along.
-    fn refuses(&mut self, rank: i64, queues: &[Room]) -> bool {
-        if self.at >= self.highest {
-            self.at = self.at.max(rank);
-        }
-        self.highest = self.highest.max(rank);
-        let refused = rank > self.at;
-        let held: usize = queues.iter().map(Room::packets).sum();
-        let moved = self.gain.saturating_mul(self.target - held as i64);
-        self.at = self.at.saturating_add(moved).clamp(0, self.highest);
-        refused
-    }
 }
 
 const DEFAULT_RANKS: u64 = 100;
@@ -299,16 +297,6 @@ const RANKS: Param = Param::integer("ranks", 1, params::MAX_RANK)
     .means("100, unless initial_bounds are given")
     .doc("R: the initial bounds are spread evenly over ranks 0 to R-1.");
 
-const ADMISSION_GAIN: Param = Param::new("admission_gain", Kind::Positive).unit("ranks").means("no admission by rank").doc(
-    "c: at each arrival the limit T, above which ranks are refused, rises by c for each packet that the buffer holds below \
-     the target, and falls by c for each above it.",
-);
-
-const TARGET: Param = Param::integer("target_packets", 0, u32::MAX as u64)
-    .unit("packets")
-    .means("nine tenths of the packets that the queues hold; with admission_gain only")
-    .doc("How many packets shall wait.");
-
 impl FromArgs for SlackSpParams {
     const INFO: Info = Info {
         name: "slack-sp",
@@ -329,8 +317,8 @@ impl FromArgs for SlackSpParams {
             INITIAL_BOUNDS,
             RANKS,
             FALL_THROUGH,
-            ADMISSION_GAIN,
-            TARGET,
+            admission::GAIN,
+            admission::TARGET,
         ],
     };
 
@@ -342,23 +330,7 @@ impl FromArgs for SlackSpParams {
             Some(bounds) => bounds,
             None => spread(capacities.len(), args.get(&RANKS)?.unwrap_or(DEFAULT_RANKS)),
         };
-        let admission = match args.get::<Ratio>(&ADMISSION_GAIN)? {
-            None => None,
-            Some(gain) => {
-                let packets = |capacity: &Capacity| match capacity {
-                    Capacity::Packets(packets) => Some(u64::from(*packets)),
-                    _ => None,
-                };
-                let held: Option<u64> = capacities.iter().map(packets).sum();
-                let target = args.get::<u32>(&TARGET)?;
-                let usual = held.map(|held| u32::try_from(held * 9 / 10).unwrap_or(u32::MAX));
-                let Some(target_packets) = target.or(usual) else {
-                    let expected = "expected a number of packets, since the capacities are counted in bytes";
-                    return Err(TARGET.error_because(Self::INFO.name, "(absent)", expected));
-                };
-                Some(SlackAdmission { gain, target_packets })
-            }
-        };
+        let admission = SlackAdmission::read(args, Self::INFO.name, &capacities)?;
         Ok(Self {
             step: args.get(&STEP)?.unwrap_or_else(|| steps.usual_step()),
             eps: args.given(&EPS)?,
@@ -439,6 +411,21 @@ mod tests {
         for rank in core::iter::repeat_n(0, 40).chain([49, 60, 1000]) {
             assert!(scheduler.enqueue(packet(rank), Time::ZERO).is_admitted(), "{rank}");
             let _ = scheduler.dequeue(Time::ZERO);
+        }
+    }
+
+    #[test]
+    fn it_goes_on_with_the_bounds_of_another_one_that_has_as_many_queues() {
+        let mut before: Joined = Joined::new(SlackSpParams::uniform(4, 10)).unwrap();
+        settle(&mut before, 1);
+        let mut state = Vec::new();
+        before.visit_state(&mut |number| state.push(number));
+        for queues in [2, 4, 5] {
+            let mut after: Joined = Joined::new(SlackSpParams::uniform(queues, 10)).unwrap();
+            let fresh = after.queue_bound(1);
+            after.resume(&[], &state);
+            let expected = if queues == 4 { before.queue_bound(1) } else { fresh };
+            assert_eq!(after.queue_bound(1), expected, "{queues} queues");
         }
     }
 

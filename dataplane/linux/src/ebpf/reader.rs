@@ -4,7 +4,7 @@ use super::intf::{MAX_QUEUES, Shared};
 use crate::{Error, Result};
 use pifolab_params::FromValue;
 use pifolab_sched::Capacity;
-use pifolab_sched::params::{self, Args, Info, Param, ParamError};
+use pifolab_sched::params::{self, Args, FromArgs, Info, Param, ParamError};
 use std::fmt;
 
 /// The queues, in numbers.
@@ -71,7 +71,20 @@ impl Reader {
         self.with(capacities)
     }
 
-    fn with(&mut self, capacities: Vec<Capacity>) -> Result<Queues> {
+    /// Everything that the library makes the scheduler from. The capacities of its queues are then to be given to
+    /// [`with`](Self::with).
+    ///
+    /// # Errors
+    /// A value is not what the table wants.
+    pub fn all<P: FromArgs>(&mut self) -> Result<P> {
+        P::from_args(&mut self.args).map_err(wrong)
+    }
+
+    /// Queues of these capacities, highest priority first.
+    ///
+    /// # Errors
+    /// They are more queues than a program has.
+    pub fn with(&mut self, capacities: Vec<Capacity>) -> Result<Queues> {
         let count = capacities.len();
         if count > MAX_QUEUES {
             return Err(self.unsupported(format!("more than {MAX_QUEUES} queues, and {count} were asked for")));

@@ -217,6 +217,15 @@ mod tests {
         sp_pifo.change_scheduler(build("sp-pifo", &[("queues", "2")]), Time::ZERO);
         assert_eq!(state(&sp_pifo), before[..2]);
         assert_eq!(lengths(&sp_pifo)[0], held[0]);
+        // Slack-SP: registers stay while there are as many.
+        let mut slack = port("slack-sp", &[("queues", "4"), ("admission_gain", "0.25")]);
+        offer(&mut slack, ranks());
+        let before = state(&slack);
+        assert!(before.len() == 5 && before[0] != state(&port("slack-sp", &[("queues", "4")]))[0], "{before:?}");
+        slack.change_scheduler(build("slack-sp", &[("queues", "4"), ("admission_gain", "0.5")]), Time::ZERO);
+        assert_eq!(state(&slack), before);
+        slack.change_scheduler(build("slack-sp", &[("queues", "5")]), Time::ZERO);
+        assert_eq!(state(&slack), state(&port("slack-sp", &[("queues", "5")])));
         // RIFO: Min, Max and the counter.
         for mode in ["alg1", "pow2", "netbench"] {
             let mut rifo = port("rifo", &[("mode", mode), ("tracking_range_packets", "100")]);

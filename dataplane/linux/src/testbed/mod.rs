@@ -27,8 +27,8 @@ use std::time::Duration;
 use traffic::{now_ns, sleep_until};
 use udp::{Timetable, UdpCounts};
 
-/// The schedulers of the five papers, the baseline, and the ideal.
-const ALL: &str = "fifo,sp-pifo,aifo,packs,rifo,exp-pifo,pifo";
+/// The schedulers of the five papers, Slack-SP, the baseline, and the ideal.
+const ALL: &str = "fifo,sp-pifo,aifo,packs,rifo,exp-pifo,slack-sp,pifo";
 /// Between the last preparation and the first packet.
 const LEAD_NS: u64 = 50_000_000;
 /// How long nothing must come before the data plane counts as empty.

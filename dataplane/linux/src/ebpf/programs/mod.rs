@@ -7,6 +7,7 @@ pub mod fifo;
 pub mod packs;
 pub mod pifo;
 pub mod rifo;
+pub mod slack_sp;
 pub mod sp_pifo;
 pub mod window;
 
@@ -16,8 +17,16 @@ use pifolab_registry::find_scheduler;
 use pifolab_sched::params::{Args, Value};
 
 /// Every program, in the order in which they are shown.
-pub static PROGRAMS: [&dyn Program; 7] =
-    [&fifo::Fifo, &pifo::Pifo, &sp_pifo::SpPifo, &aifo::Aifo, &packs::Packs, &rifo::Rifo, &exp_pifo::ExpPifo];
+pub static PROGRAMS: [&dyn Program; 8] = [
+    &fifo::Fifo,
+    &pifo::Pifo,
+    &sp_pifo::SpPifo,
+    &aifo::Aifo,
+    &packs::Packs,
+    &rifo::Rifo,
+    &exp_pifo::ExpPifo,
+    &slack_sp::SlackSp,
+];
 
 /// The programs that are filters.
 pub fn filters() -> impl Iterator<Item = &'static dyn Program> {

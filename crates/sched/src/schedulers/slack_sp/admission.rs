@@ -1,0 +1,75 @@
+//! Admission in place of tail drop: a limit on ranks that follows the room that is left.
+
+use crate::params::{Args, Kind, Param, ParamError};
+use crate::{Capacity, Room};
+use pifolab_units::Ratio;
+
+/// Ranks above T are refused; T grows while fewer packets wait than the target, and falls while more do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlackAdmission {
+    /// c, ranks for each packet below the target, at each arrival.
+    pub gain: Ratio,
+    /// How many packets shall wait.
+    pub target_packets: u32,
+}
+
+impl SlackAdmission {
+    /// Reads it; `None` without a gain.
+    pub(super) fn read(args: &mut Args, owner: &str, capacities: &[Capacity]) -> Result<Option<Self>, ParamError> {
+        // `target_packets` stays unread without a gain: it has no effect there.
+        let Some(gain) = args.get::<Ratio>(&GAIN)? else { return Ok(None) };
+        let packets = |capacity: &Capacity| match capacity {
+            Capacity::Packets(packets) => Some(u64::from(*packets)),
+            _ => None,
+        };
+        let held: Option<u64> = capacities.iter().map(packets).sum();
+        let target = args.get::<u32>(&TARGET)?;
+        let usual = held.map(|held| u32::try_from(held * 9 / 10).unwrap_or(u32::MAX));
+        let Some(target_packets) = target.or(usual) else {
+            let expected = "expected a number of packets, since the capacities are counted in bytes";
+            return Err(TARGET.error_because(owner, "(absent)", expected));
+        };
+        Ok(Some(Self { gain, target_packets }))
+    }
+}
+
+/// The admission's registers, as multiples of 2^-20 ranks.
+#[derive(Clone, Debug)]
+pub(super) struct Limit {
+    /// T.
+    pub(super) at: i64,
+    pub(super) highest: i64,
+    pub(super) gain: i64,
+    pub(super) target: i64,
+}
+
+impl Limit {
+    /// A limit that refuses nothing yet.
+    pub(super) const fn new(gain: i64, target: u32) -> Self {
+        Self { at: i64::MAX, highest: 0, gain, target: target as i64 }
+    }
+
+    /// Whether a packet of this rank is refused; then the limit moves. While it stands at the highest rank seen it refuses
+    /// nothing: a rank that is higher still takes it along.
+    pub(super) fn refuses(&mut self, rank: i64, queues: &[Room]) -> bool {
+        if self.at >= self.highest {
+            self.at = self.at.max(rank);
+        }
+        self.highest = self.highest.max(rank);
+        let refused = rank > self.at;
+        let held: usize = queues.iter().map(Room::packets).sum();
+        let moved = self.gain.saturating_mul(self.target - held as i64);
+        self.at = self.at.saturating_add(moved).clamp(0, self.highest);
+        refused
+    }
+}
+
+pub(super) const GAIN: Param = Param::new("admission_gain", Kind::Positive).unit("ranks").means("no admission by rank").doc(
+    "c: at each arrival the limit T, above which ranks are refused, rises by c for each packet that the buffer holds below \
+     the target, and falls by c for each above it.",
+);
+
+pub(super) const TARGET: Param = Param::integer("target_packets", 0, u32::MAX as u64)
+    .unit("packets")
+    .means("nine tenths of the packets that the queues hold; with admission_gain only")
+    .doc("How many packets shall wait.");
