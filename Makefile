@@ -53,6 +53,7 @@ test: build
 test-slow: build
 	cargo test --locked --release --package pifolab-sim --test netbench --test network -- --include-ignored
 	$(BIN)/python -m pytest -m slow
+	PLAYGROUND_PROFILE=playground $(BIN)/python -m pytest python/tests/test_playground.py
 	$(MAKE) miri sanitize
 
 ## The scheduler library and what it needs where a pointer has 32 bits: as WebAssembly in Node, and as a program of a 32-bit x86

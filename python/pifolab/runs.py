@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pifolab.custom import PythonController, PythonObserver, PythonRank, PythonScheduler
+    from pifolab.figures.choice import FigureChoice, Scale
 
 __all__ = ["Observed", "Progress", "Run", "Watch", "complete", "run", "run_text"]
 
@@ -161,7 +162,16 @@ class Run:
         """What the scenario says that it is about."""
         return str(self.manifest["spec"].get("description") or "")
 
-    def plot(self, name: str | None = None, *, size: tuple[float, float] | None = None) -> Figure:
+    def plot(
+        self,
+        name: str | None = None,
+        *,
+        size: tuple[float, float] | None = None,
+        schedulers: Sequence[str] | None = None,
+        labels: Mapping[str, str] | None = None,
+        x_scale: Scale | None = None,
+        y_scale: Scale | None = None,
+    ) -> Figure:
         """Return a figure of the run, which a notebook shows.
 
         Parameters
@@ -171,23 +181,27 @@ class Run:
             the first, which compares the schedulers.
         size : pair of float, optional
             Width and height in inches.
+        schedulers : sequence of str, optional
+            Only these, in this order. Default: all.
+        labels : mapping of str to str, optional
+            What to call a scheduler.
+        x_scale, y_scale : "linear" or "log", optional
+            The axes of figures that draw a number against another. Default: as the data ask for.
 
         Raises
         ------
         InputError
-            The run has no figure of this name.
+            The run has no figure of this name, or no scheduler of a name.
         """
+        from pifolab.figures.choice import FigureChoice
         from pifolab.figures.run import draw_run
 
-        figures = draw_run(self)
+        figures = draw_run(self, FigureChoice(schedulers, labels or {}, x_scale, y_scale, size))
         if not figures:
             raise InputError("plot: the run has no figures")
         if name is not None and name not in figures:
             raise InputError(_pifolab.unknown_name("figure", name, list(figures)))
-        figure = figures[name or next(iter(figures))]
-        if size is not None:
-            figure.set_size_inches(*size)
-        return figure
+        return figures[name or next(iter(figures))]
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: title, main numbers, notes and warnings."""
@@ -205,6 +219,7 @@ class Run:
         captures: bool = True,
         report: bool | None = None,
         force: bool = False,
+        choice: FigureChoice | None = None,
     ) -> Path:
         """Write manifest.json, summary.json, a Parquet file per table, packets/, figures/ and report.html to `folder`.
 
@@ -221,13 +236,15 @@ class Run:
             Whether to write report.html, with the figures that there are. Default: with figures.
         force : bool
             Whether to replace a folder that has nothing but what pifolab wrote.
+        choice : FigureChoice, optional
+            Which schedulers figures have, what they are called, scales and size.
 
         The folder appears when all of it is written; until then there is a hidden one beside it.
 
         Raises
         ------
         InputError
-            The folder exists or cannot be made.
+            The folder exists or cannot be made, or the choice names a scheduler that the run does not have.
         """
         from pifolab.folder import whole_folder, writing
         from pifolab.report.run import write_report
@@ -250,7 +267,7 @@ class Run:
                 from pifolab.figures.style import save
 
                 (unfinished / "figures").mkdir()
-                for name, figure in draw_run(self).items():
+                for name, figure in draw_run(self, choice).items():
                     save(figure, unfinished / "figures" / name)
             if figures if report is None else report:
                 write_report(self, unfinished)

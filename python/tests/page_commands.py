@@ -5,6 +5,7 @@ page by page, in a folder that looks like the source tree. A comment above a blo
 
     <!-- run: ENTRY; ENTRY; ... -->       an entry is [NUMBER] WHAT, for one command of the block or for all:
         with ARGUMENTS                    these are appended, to make it short
+        quick with ARGUMENTS              these are appended in `make test`; `make test-slow` runs it as it stands
         slow                              it takes longer than `make test` may: `make test-slow` runs it
         slow with ARGUMENTS               both
         needs PROGRAM                     not where the program is missing; the test says so
@@ -26,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 _COMMENT = re.compile(r"^<!-- (?P<kind>run|before|file): (?P<text>.*?) -->$", re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_ENTRY = re.compile(r"(?:(?P<number>\d+) )?(?P<what>with|slow with|slow|needs|never)(?: (?P<rest>.+))?")
+_ENTRY = re.compile(r"(?:(?P<number>\d+) )?(?P<what>with|quick with|slow with|slow|needs|never)(?: (?P<rest>.+))?")
 #: How a command begins that stands in a block without a language, or indented, where no test would find it.
 _LOOKS_LIKE_A_COMMAND = re.compile(
     r"^(?:    |\$ )(?:\.venv/bin/\S+|pifolab(?:-dataplane)?|make|cargo|scripts/\S+|pip3?|python3?|tshark) "
@@ -44,15 +45,16 @@ class Command:
     #: What is appended.
     arguments: str = ""
     slow: bool = False
+    #: What is appended besides, in the quick run alone.
+    quick: str = ""
     #: A program without which it is not run.
     needs: str = ""
     #: Why it is never run.
     never: str = ""
 
-    @property
-    def shell(self) -> str:
-        """What is given to the shell."""
-        return f"{self.text} {self.arguments}".strip()
+    def shell(self, *, slow: bool) -> str:
+        """Return what is given to the shell, in the run that may be slow or in the quick one."""
+        return " ".join(filter(None, (self.text, self.arguments, "" if slow else self.quick)))
 
 
 @dataclass(frozen=True)
@@ -119,14 +121,22 @@ def _configured(commands: list[Command], runs: list[str], place: str) -> list[Co
     for run in runs:
         entry = _ENTRY.fullmatch(run)
         if entry is None:
-            raise ValueError(f"{place}: {run!r}: expected [NUMBER] with, slow, needs or never, and what belongs to it")
+            raise ValueError(
+                f"{place}: {run!r}: expected [NUMBER] with, quick with, slow, needs or never, and what belongs to it"
+            )
         number, what, rest = entry["number"], entry["what"], entry["rest"] or ""
         if (what == "slow") != (not rest):
             raise ValueError(f"{place}: {run!r}: expected arguments, a program or a reason behind all but slow")
         if number is not None and not 1 <= int(number) <= len(commands):
             raise ValueError(f"{place}: {run!r}: the block has {len(commands)} commands")
         change: dict[str, object] = {"slow": True} if what.startswith("slow") else {}
-        key = {"with": "arguments", "slow with": "arguments", "needs": "needs", "never": "never"}.get(what)
+        key = {
+            "with": "arguments",
+            "quick with": "quick",
+            "slow with": "arguments",
+            "needs": "needs",
+            "never": "never",
+        }.get(what)
         change |= {key: rest} if key else {}
         for at in range(len(commands)) if number is None else [int(number) - 1]:
             commands[at] = replace(commands[at], **change)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ def capture(path: Path, packets: list[tuple[int, bytes]]) -> Path:
 
 
 def compare(trace: Path, out: Path, *more: str) -> int:
-    options = ["--rate-gbps", "1", "--rank", "las", "--schedulers", "pifo,fifo", *more]
+    options = ["--rate-gbps", "1", "--rank", "las", "--schedulers", "pifo,fifo", "--no-figures", *more]
     return main(["compare", "--trace", str(trace), *options, "--out", str(out)])
 
 

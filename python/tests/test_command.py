@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import pifolab
+from pifolab.cli import main
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -127,6 +128,32 @@ def test_a_missing_vector_is_one_line(pifolab_command: Run):
     assert "nowhere.json" in done.stderr
 
 
+def test_the_demo_is_one_folder_with_one_report(tmp_path: Path, monkeypatch, capsys):
+    from pifolab.demo import tour
+
+    short = tmp_path / "short.toml"
+    scheduler = '[[scheduler]]\nname = "pifo"\n\n[[scheduler]]\nname = "packs"\n'
+    text = tour.RUNS["uniform-ranks"].read_text().partition("# The buffers")[0]
+    short.write_text(text.replace("duration_s = 1", "duration_s = 0.001") + scheduler)
+    monkeypatch.setattr(tour, "RUNS", {"uniform-ranks": short})
+    out = tmp_path / "demo"
+    assert main(["demo", "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^pifo +1 1 2 2 +0 +5 \(pushed-out\), 4 \(pushed-out\)$", shown, re.MULTILINE)
+    # What the paper's figure calls SP-PIFO: fixed bounds 1 and 2.
+    assert re.search(r"^strict-priority +1 1 4 5 +0 +2 \(full\), 2 \(full\)$", shown, re.MULTILINE)
+    assert re.search(r"^packs +917 ", shown, re.MULTILINE)
+    assert (out / "motivating-example.png").read_bytes().startswith(b"\x89PNG")
+    assert "SP-PIFO" in (out / "motivating-example.svg").read_text()
+    report = (out / "report.html").read_text()
+    assert report.count("data:image/png;base64,") == len(list(out.rglob("*.png"))) > 5
+    (out / "mine.txt").write_text("precious")
+    assert main(["demo", "--out", str(out)]) == 2
+    assert "mine.txt" in capsys.readouterr().err
+    assert (out / "mine.txt").read_text() == "precious"
+
+
+@pytest.mark.slow
 def test_demo_draws_what_it_says_and_can_be_repeated(pifolab_command: Run, tmp_path: Path):
     out = tmp_path / "demo"
     done = pifolab_command("demo", "--out", out)

@@ -50,7 +50,8 @@ class Short(pifolab.PythonScheduler):
 
 
 def test_the_command_and_the_function_give_the_same_run(pifolab_command: Command, tmp_path: Path):
-    done = pifolab_command("compare", *FLAGS, "--buffer-packets", "16", "--queues", "4", "--out", "c")
+    flags = (*FLAGS, "--buffer-packets", "16", "--queues", "4", "--no-figures")
+    done = pifolab_command("compare", *flags, "--out", "c")
     assert done.returncode == 0
     manifest = json.loads((tmp_path / "c/manifest.json").read_text())
     run = pifolab.compare(**DRAWN, buffer_packets=16, queues=4)
@@ -59,13 +60,14 @@ def test_the_command_and_the_function_give_the_same_run(pifolab_command: Command
 
 def test_ones_own_scheduler_stands_beside_the_others(pifolab_command: Command, tmp_path: Path):
     (tmp_path / "mine.py").write_text(LIFO)
-    done = pifolab_command("compare", *FLAGS, "--python", "mine.py", "--out", "c")
+    done = pifolab_command("compare", *FLAGS, "--python", "mine.py", "--no-figures", "--out", "c")
     assert done.returncode == 0
     assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith(("lifo", "packs"))][:2] == [
         "packs",
         "lifo",
     ]
-    chosen = pifolab_command("compare", *FLAGS, "--python", "mine.py", "--schedulers", "lifo,pifo", "--out", "d")
+    flags = (*FLAGS, "--python", "mine.py", "--schedulers", "lifo,pifo", "--no-figures")
+    chosen = pifolab_command("compare", *flags, "--out", "d")
     assert chosen.stdout.splitlines()[3].startswith("lifo")
 
 
@@ -143,7 +145,7 @@ def test_a_mapping_is_a_scenario():
 
 
 def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Command, tmp_path: Path):
-    quick = (*FLAGS, "--schedulers", "pifo", "--out")
+    quick = (*FLAGS, "--schedulers", "pifo", "--no-figures", "--out")
     assert pifolab_command("compare", *quick, "c").returncode == 0
     refused = pifolab_command("compare", *quick, "c")
     assert (refused.returncode, "--force" in refused.stderr) == (2, True)
@@ -165,14 +167,42 @@ def test_force_replaces_what_pifolab_wrote_and_nothing_else(pifolab_command: Com
 
 
 def test_a_link_on_which_nothing_waits_is_pointed_out(pifolab_command: Command):
-    idle = ("--ranks", "uniform", "--rate-mbps", "10", "--arrival-mbps", "3", "--duration-s", "0.1")
+    idle = ("--ranks", "uniform", "--rate-mbps", "10", "--arrival-mbps", "3", "--duration-s", "0.1", "--no-figures")
     done = pifolab_command("compare", *idle, "--out", "c")
     assert (done.returncode, "note: no packet waited" in done.stderr) == (0, True)
     assert pifolab.compare(["pifo"], **DRAWN).notes == []
 
 
+def test_schedulers_labels_scales_and_size_of_figures_are_chosen():
+    run = pifolab.compare(["pifo", "fifo", "packs"], **DRAWN)
+    figure = run.plot("inversions-per-rank", schedulers=["packs", "fifo"], labels={"packs": "Ours"}, y_scale="log")
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["Ours", "FIFO"]
+    assert figure.axes[0].get_yscale() == "symlog"
+    assert figure.axes[0].get_xscale() == "linear"
+    assert run.plot("drops-per-rank", x_scale="log", size=(5, 2.5)).axes[0].get_xscale() == "symlog"
+    with pytest.raises(pifolab.InputError, match=r'^schedulers: unknown scheduler "packz"; did you mean packs\?'):
+        run.plot(schedulers=["packz"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--size", "big"), "--size big: expected WIDTHxHEIGHT in inches"),
+        (("--label", "packz=Ours"), '--label packz: unknown scheduler "packz"; did you mean packs?'),
+        (("--label", "packs"), "--label packs: expected NAME=TEXT"),
+    ],
+)
+def test_a_wrong_choice_for_figures_is_one_line_before_anything_runs(
+    pifolab_command: Command, flags: tuple[str, ...], message: str
+):
+    done = pifolab_command("compare", *FLAGS, *flags, "--out", "c")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"pifolab: {message}")
+    assert done.stderr.count("\n") == 1
+
+
 def test_tables_fit_the_terminal(pifolab_command: Command, capsys: pytest.CaptureFixture[str]):
-    done = pifolab_command("compare", *FLAGS, "--out", "c")
+    done = pifolab_command("compare", *FLAGS, "--no-figures", "--out", "c")
     table = done.stdout.split("report:")[0]
     assert max(map(len, table.splitlines())) <= 100
     assert "utilisation" in table

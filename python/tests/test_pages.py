@@ -50,10 +50,9 @@ LIMIT_S = 3600
 PAGES = {page.relative_to(ROOT).as_posix(): steps(page) for page in pages()}
 
 
-def commands(*, slow: bool | None = None) -> list[Command]:
+def commands() -> list[Command]:
     """Return all commands of all pages."""
-    found = [step for page in PAGES.values() for step in page if isinstance(step, Command)]
-    return [step for step in found if slow is None or step.slow == slow]
+    return [step for page in PAGES.values() for step in page if isinstance(step, Command)]
 
 
 def sandbox(folder: Path) -> None:
@@ -73,14 +72,15 @@ def run_page(name: str, folder: Path, report, *, slow: bool) -> None:
         if isinstance(step, File):
             (folder / step.name).write_text(step.text, encoding="utf-8")
             continue
-        where = f"{name}:{step.line}: {step.shell}"
+        shell = step.shell(slow=slow)
+        where = f"{name}:{step.line}: {shell}"
         if step.never or (step.slow and not slow):
             continue
         if step.needs and shutil.which(step.needs) is None:
             report(f"not run: {where}: {step.needs} is not installed")
             continue
         ended = subprocess.run(
-            ["bash", "-c", step.shell],
+            ["bash", "-c", shell],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -93,8 +93,9 @@ def run_page(name: str, folder: Path, report, *, slow: bool) -> None:
 
 
 def with_commands(*, slow: bool) -> list[str]:
-    """Return the pages that have a command to run, quick or slow."""
-    return [name for name in PAGES if any(c.page == name and not c.never for c in commands(slow=slow))]
+    """Return the pages that have a command to run, quick or slow; one that is shortened in the quick run is both."""
+    found = [command for command in commands() if not command.never]
+    return list(dict.fromkeys(c.page for c in found if (c.slow or bool(c.quick) if slow else not c.slow)))
 
 
 @pytest.mark.parametrize("name", with_commands(slow=False))
@@ -132,7 +133,7 @@ def test_every_page_with_commands_is_found():
     ("page", "problem"),
     [
         ("<!-- run: 2 slow -->\n```sh\nmake\n```\n", "the block has 1 commands"),
-        ("<!-- run: sometimes -->\n```sh\nmake\n```\n", "expected [NUMBER] with, slow, needs or never"),
+        ("<!-- run: sometimes -->\n```sh\nmake\n```\n", "expected [NUMBER] with, quick with, slow, needs or never"),
         ("<!-- run: never -->\n```sh\nmake\n```\n", "expected arguments, a program or a reason"),
         ("<!-- run: slow -->\n", "a comment without a block below it"),
     ],
@@ -153,14 +154,17 @@ def test_a_command_is_read_with_what_its_comment_says(tmp_path, monkeypatch):
 
     monkeypatch.setattr(page_commands, "ROOT", tmp_path)
     file = tmp_path / "page.md"
-    text = "<!-- file: a.toml: toml -->\n```toml\nx = 1\n```\n<!-- run: 1 with --quick; 2 slow; 3 never it is odd -->\n"
+    runs = "1 with --quick; 1 quick with -x; 2 slow; 3 never it is odd"
+    text = f"<!-- file: a.toml: toml -->\n```toml\nx = 1\n```\n<!-- run: {runs} -->\n"
     file.write_text(text + "```sh\na b   # comment\n\nc '#d'\ne\n```\n")
     assert page_commands.steps(file) == [
         File("page.md", "a.toml", "x = 1\n"),
-        Command("page.md", 7, "a b", "--quick"),
+        Command("page.md", 7, "a b", "--quick", quick="-x"),
         Command("page.md", 9, "c '#d'", slow=True),
         Command("page.md", 10, "e", never="it is odd"),
     ]
+    first = page_commands.steps(file)[1]
+    assert (first.shell(slow=False), first.shell(slow=True)) == ("a b --quick -x", "a b --quick")
 
 
 def test_every_file_that_contributing_names_exists():

@@ -67,8 +67,22 @@ def test_a_run_folder_is_whole(pifolab_command: Run, scenario: Path, tmp_path: P
 
 
 def test_the_folder_is_named_after_the_scenario(pifolab_command: Run, scenario: Path, tmp_path: Path):
-    assert pifolab_command("run", scenario).returncode == 0
+    assert pifolab_command("run", scenario, "--no-figures").returncode == 0
     assert (tmp_path / "out/small/report.html").exists()
+
+
+def test_figures_of_a_scenario_have_the_schedulers_that_are_chosen(
+    pifolab_command: Run, scenario: Path, tmp_path: Path
+):
+    flags = ("--schedulers", "packs,fifo", "--label", "fifo=First come", "--x-scale", "log")
+    assert pifolab_command("run", scenario, *flags).returncode == 0
+    assert pl.read_parquet(tmp_path / "out/small/schedulers.parquet").height == 3
+    drawn = (tmp_path / "out/small/figures/comparison.svg").read_text()
+    assert drawn.index("PACKS") < drawn.index("First come")
+    assert ">PIFO<" not in drawn
+    refused = pifolab_command("run", scenario, "--schedulers", "packz", "--out", "other")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == 'pifolab: --schedulers: unknown scheduler "packz"; did you mean packs?\n'
 
 
 def test_the_same_seed_gives_the_same_decisions_on_any_number_of_workers():
@@ -219,7 +233,7 @@ def test_compare_replays_a_trace(pifolab_command: Run, tmp_path: Path, rank: str
     with gzip.open(tmp_path / "trace.csv.gz", "wt") as file:
         file.write(TRACE)
     flags = ("--trace", "trace.csv.gz", "--rate-gbps", "10", "--rank", rank, "--schedulers", "pifo,sp-pifo")
-    done = pifolab_command("compare", *flags, "--buffer-packets", "16", "--queues", "4", "--out", "c")
+    done = pifolab_command("compare", *flags, "--buffer-packets", "16", "--queues", "4", "--no-figures", "--out", "c")
     assert (done.returncode, done.stderr) == (0, "")
     manifest = json.loads((tmp_path / "c/manifest.json").read_text())
     assert manifest["spec"].get("rank", {}).get("name") == name
@@ -230,8 +244,10 @@ def test_compare_replays_a_trace(pifolab_command: Run, tmp_path: Path, rank: str
 
 def test_compare_draws_ranks(pifolab_command: Run, tmp_path: Path):
     flags = ("--ranks", "poisson", "--rate-gbps", "1", "--arrival-gbps", "1.5", "--duration-s", "0.01")
-    done = pifolab_command("compare", *flags, "--out", "c")
+    done = pifolab_command("compare", *flags, "--no-figures", "--out", "c")
     assert (done.returncode, done.stderr) == (0, "")
+    assert list((tmp_path / "c").glob("**/*.png")) == []
+    assert "inversions" in (tmp_path / "c/report.html").read_text()
     assert pl.read_parquet(tmp_path / "c/schedulers.parquet").height == 7
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.run import (
     add_common,
+    add_drawing,
     add_python_option,
     add_trace_options,
     flagged,
@@ -65,11 +66,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     buffer.add_argument("--buffer-bytes", type=positive_integer, metavar="N", help="the same in bytes")
     compare.add_argument("--queues", type=positive_integer, metavar="N", help="its queues, for those that have several")
     add_common(compare, "out/compare")
+    add_drawing(compare)
     compare.set_defaults(run=run_compare)
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Run what the flags ask for."""
+    from pifolab import info
     from pifolab.comparing import compare
     from pifolab.plugins import load_plugins
 
@@ -89,7 +92,11 @@ def run_compare(arguments: argparse.Namespace) -> int:
         except InputError as error:
             raise flagged(error) from None
 
-    return run_and_save(arguments, arguments.out or Path("out/compare"), run)
+    def known(_: object) -> list[str]:
+        own = {made: name for name, made in plugins.schedulers.items()}
+        return [info.scheduler(one).name if isinstance(one, str) else own[one] for one in schedulers]
+
+    return run_and_save(arguments, arguments.out or Path("out/compare"), run, known)
 
 
 def _chosen(listed: str | None, plugins: Plugins) -> list[Any]:

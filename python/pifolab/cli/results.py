@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pifolab import _pifolab
+from pifolab.cli.figure_options import add_figure_options, chosen_schedulers, figure_choice, labels
 from pifolab.cli.parser import Parser
 from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
@@ -24,11 +25,6 @@ FAILED = 1
 
 #: A warning is given where the 95 % interval of a mean reaches further than this to each side.
 _WIDE, _MOST_WARNINGS = 0.05, 10
-
-_SCALES = ("linear", "log")
-
-#: How wide or high a figure may be, in inches.
-_SMALLEST, _LARGEST = 1, 40
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -62,18 +58,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="NAME",
         help="with --statistics, --figures: this one only, also any column; may be repeated",
     )
-    results.add_argument(
-        "--schedulers", metavar="A,B,...", help="with --statistics, --figures, --export: only these, in this order"
+    add_figure_options(
+        results,
+        schedulers="with --statistics, --figures, --export: only these, in this order",
+        label="with --statistics --export, --figures: what to call a scheduler or a metric; may be repeated",
+        about="with --figures: ",
     )
-    results.add_argument(
-        "--label",
-        action="append",
-        metavar="NAME=TEXT",
-        help="with --statistics --export, --figures: what to call a scheduler or a metric; may be repeated",
-    )
-    results.add_argument("--x-scale", choices=_SCALES, metavar="SCALE", help="with --figures: linear or log")
-    results.add_argument("--y-scale", choices=_SCALES, metavar="SCALE", help="with --figures: linear or log")
-    results.add_argument("--size", metavar="WxH", help="with --figures: width and height in inches, such as 3.4x2.2")
     results.add_argument("--x", metavar="AXIS", help="with --figures: what lies on the horizontal axis")
     results.add_argument("--panel", metavar="AXIS", help="with --figures: a panel for each of its values")
     results.add_argument("--other-code", action="store_true", help="with --prune: also runs of other code versions")
@@ -222,43 +212,10 @@ def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> 
         if "scheduler" not in table.columns:
             raise InputError(f"--schedulers: the table {arguments.table} has no column scheduler")
         known = table["scheduler"].unique(maintain_order=True).to_list()
-        table = table.filter(pl.col("scheduler").is_in(_chosen(arguments.schedulers, known)))
+        table = table.filter(pl.col("scheduler").is_in(chosen_schedulers(arguments.schedulers, known)))
     write_table(table, file)
     print(f"{file}: {table.height} rows of {table.width} columns")
     return 0
-
-
-def _chosen(listed: str, known: list[str]) -> list[str]:
-    """Return the names of ``--schedulers``, each of which the runs have."""
-    names = [name.strip() for name in listed.split(",")]
-    for name in names:
-        if name not in known:
-            raise InputError(f"--schedulers: {_pifolab.unknown_name('scheduler', name, known)}")
-    return names
-
-
-def _labels(texts: list[str] | None) -> dict[str, str]:
-    found = {}
-    for text in texts or []:
-        name, equals, label = text.partition("=")
-        if not equals or not name.strip() or not label.strip():
-            raise InputError(f"--label {text}: expected NAME=TEXT, such as packs=PACKS (ours)")
-        found[name.strip()] = label.strip()
-    return found
-
-
-def _size(text: str | None) -> tuple[float, float] | None:
-    if text is None:
-        return None
-    try:
-        width, height = (float(number) for number in text.lower().split("x"))
-    except ValueError:
-        width = height = 0.0
-    if not (_SMALLEST <= width <= _LARGEST and _SMALLEST <= height <= _LARGEST):
-        raise InputError(
-            f"--size {text}: expected WIDTHxHEIGHT in inches, each from {_SMALLEST} to {_LARGEST}, such as 3.4x2.2"
-        )
-    return width, height
 
 
 def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
@@ -271,7 +228,7 @@ def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: a
         check_ending(arguments.export, "--export ")
     found = _groups(store, name, runs, arguments)
     if arguments.export is not None:
-        write_statistics(found, arguments.export, _labels(arguments.label))
+        write_statistics(found, arguments.export, labels(arguments.label))
         print(f"{arguments.export}: {len(found)} means")
         return 0
     print_statistics(found, sys.stdout)
@@ -292,7 +249,7 @@ def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argp
     from pifolab.figures.style import save
     from pifolab.sweep.figure import draw_metric
 
-    labels, size = _labels(arguments.label), _size(arguments.size)
+    choice = figure_choice(arguments)
     found = _groups(store, name, runs, arguments)
     folder: Path = arguments.figures
     drawn = []
@@ -301,10 +258,10 @@ def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argp
             [group for group in found if group.metric == metric],
             arguments.x,
             arguments.panel,
-            labels=labels,
-            x_scale=arguments.x_scale,
-            y_scale=arguments.y_scale,
-            size=size,
+            labels=choice.labels,
+            x_scale=choice.x_scale,
+            y_scale=choice.y_scale,
+            size=choice.size,
         )
         drawn.append((metric, figure))
     try:
@@ -335,7 +292,7 @@ def _groups(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpa
     found = groups(store, _index(runs), known)
     if arguments.schedulers is None:
         return found
-    names = _chosen(arguments.schedulers, list(dict.fromkeys(str(group.scheduler) for group in found)))
+    names = chosen_schedulers(arguments.schedulers, list(dict.fromkeys(str(group.scheduler) for group in found)))
     metrics = list(dict.fromkeys(group.metric for group in found))
     chosen = [group for group in found if group.scheduler in names]
     return sorted(chosen, key=lambda group: (metrics.index(group.metric), names.index(str(group.scheduler))))

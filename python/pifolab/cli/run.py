@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
+from pifolab.cli.figure_options import add_figure_options, figure_choice
 from pifolab.cli.parser import Parser
 from pifolab.cli.table import print_table
 from pifolab.errors import InputError
-from pifolab.text import shown
+from pifolab.text import read_text, shown
 
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
 __all__ = [
     "add_common",
+    "add_drawing",
     "add_force_option",
     "add_python_option",
     "add_to",
@@ -57,6 +59,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         run, "use the schedulers, rank functions, congestion controllers and observers written there; may be repeated"
     )
     add_common(run, "out/NAME, after the file")
+    add_drawing(run, "figures have only these schedulers, in this order; all of them run")
     run.set_defaults(run=run_run)
 
     schema = commands.add_parser("schema", help="print the JSON Schema of scenarios, for editors")
@@ -87,6 +90,22 @@ def add_common(parser: Parser, default_out: str) -> None:
     add_force_option(parser)
 
 
+def add_drawing(parser: Parser, schedulers: str | None = None) -> None:
+    """Declare how the figures of a run are drawn.
+
+    `schedulers` is the help of the option that chooses those of the figures, if there is to be one.
+    """
+    parser.add_argument("--no-figures", action="store_true", help="draw no figures, which takes longer than most runs")
+    add_figure_options(
+        parser,
+        schedulers=schedulers,
+        into="figure_schedulers",
+        label="what figures call a scheduler; may be repeated",
+        about="figures: ",
+        of_curves=", where a number is drawn against another",
+    )
+
+
 def add_force_option(parser: Parser) -> None:
     """Declare what replaces an earlier output."""
     parser.add_argument("--force", action="store_true", help="replace the folder, if all in it is what pifolab wrote")
@@ -107,8 +126,16 @@ def run_run(arguments: argparse.Namespace) -> int:
     plugins = load_plugins(arguments.python)
     say_slow(plugins.names())
     out = arguments.out or Path("out") / scenario.stem
+
+    def known(overrides: dict[str, str]) -> list[str]:
+        makers = {kind: made for kind, made in vars(plugins).items() if kind != "observers"}
+        flows = None if arguments.flows is None else str(arguments.flows)
+        text = read_text(scenario)
+        written, _ = _pifolab.resolve_scenario(text, str(scenario), list(overrides.items()), flows=flows, **makers)
+        return [str(one["label"]) for one in json.loads(written)["scheduler"]]
+
     return run_and_save(
-        arguments, out, lambda **keywords: run(scenario, flows=arguments.flows, **vars(plugins), **keywords)
+        arguments, out, lambda **keywords: run(scenario, flows=arguments.flows, **vars(plugins), **keywords), known
     )
 
 
@@ -125,13 +152,23 @@ def say_slow(names: Sequence[str]) -> None:
         print(f"pifolab: note: {', '.join(names)}: written in Python, so {note}", file=sys.stderr)
 
 
-def run_and_save(arguments: argparse.Namespace, out: Path, run: Callable[..., Run]) -> int:
-    """Run what the flags ask for, print its table, and write its folder `out`."""
+def run_and_save(
+    arguments: argparse.Namespace,
+    out: Path,
+    run: Callable[..., Run],
+    known: Callable[[dict[str, str]], Sequence[str]],
+) -> int:
+    """Run what the flags ask for, print its table, and write its folder `out`.
+
+    `known` returns the schedulers that there will be, given what ``--set`` changes.
+    """
     from pifolab.cli.progress import ProgressBar
     from pifolab.folder import check_absent
 
     check_absent(out, force=arguments.force)
-    keywords: dict[str, Any] = {"overrides": dict(map(override, arguments.overrides))}
+    overrides = dict(map(override, arguments.overrides))
+    choice = figure_choice(arguments, lambda: known(overrides))
+    keywords: dict[str, Any] = {"overrides": overrides}
     if arguments.seed is not None:
         keywords["seeds"] = [_seed(arguments.seed)]
     try:
@@ -142,7 +179,9 @@ def run_and_save(arguments: argparse.Namespace, out: Path, run: Callable[..., Ru
             raise
         return _say_whose_fault(error)
     # Whoever has pressed Ctrl-C does not want to wait for figures and captures.
-    result.save(out, figures=not result.partial, captures=not result.partial, report=True, force=arguments.force)
+    whole = not result.partial
+    figures = whole and not arguments.no_figures
+    result.save(out, figures=figures, captures=whole, report=True, force=arguments.force, choice=choice)
     print_table(result)
     for note in result.notes:
         print(f"pifolab: note: {shown(note)}", file=sys.stderr)

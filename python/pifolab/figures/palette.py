@@ -6,8 +6,9 @@ colour blindness. Dash and marker carry the same information for print without c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pifolab.figures.choice import chosen_label
 from pifolab.info import SchedulerInfo, schedulers
 from pifolab.text import drawn
 
@@ -55,11 +56,12 @@ def look(name: str, others: list[str] | None = None) -> Look:
     >>> look("mine", ["pifo", "mine"]).label
     'mine'
     """
+    label = chosen_label(name)
     if name in _LOOKS:
-        return _LOOKS[name]
+        return _LOOKS[name] if label is None else replace(_LOOKS[name], label=label)
     unknown = [other for other in others or [] if other not in _LOOKS]
     place = unknown.index(name) if name in unknown else 0
-    return Look(drawn(name), _OTHERS[place % len(_OTHERS)], (0, (6, 2)), "d")
+    return Look(label or drawn(name), _OTHERS[place % len(_OTHERS)], (0, (6, 2)), "d")
 
 
 #: Of flows: Okabe and Ito's colours again, in an order in which neighbours differ most.

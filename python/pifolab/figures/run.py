@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from pifolab import _pifolab
+from pifolab.errors import InputError
+from pifolab.figures.choice import FigureChoice, with_labels
 from pifolab.figures.curves import by_queue, fct_by_size, has_sizes
 from pifolab.figures.network import drops_by_port, fct_cdf
 from pifolab.figures.one_link import bounds_over_time, comparison, per_rank
@@ -72,8 +77,63 @@ _BOUND_SAMPLES = 120
 _OCCUPANCY_SAMPLES = 600
 
 
-def draw_run(run: Run) -> dict[str, Figure]:
-    """Return the figures that make sense for this run, by the name of the file that each is for."""
+#: Figures that draw a number against another, whose scales can be chosen.
+_SCALED = {
+    "inversions-per-rank",
+    "drops-per-rank",
+    "misdrops-per-rank",
+    "fct-small-flows",
+    "fct-by-size",
+}
+
+
+def draw_run(run: Run, choice: FigureChoice | None = None) -> dict[str, Figure]:
+    """Return the figures that make sense for this run, by the name of the file that each is for.
+
+    Raises
+    ------
+    InputError
+        The choice names a scheduler that the run does not have.
+    """
+    choice = choice or FigureChoice()
+    _check(choice, run.tables["schedulers"]["scheduler"].unique(maintain_order=True).to_list())
+    # What is beyond the drops of the reference needs the reference, chosen or not.
+    beyond = None if run.manifest["kind"] == "network" else misdrops_by_rank(run)
+    if choice.schedulers is not None:
+        run = replace(run, tables={name: _only(frame, choice.schedulers) for name, frame in run.tables.items()})
+        beyond = None if beyond is None else _only(beyond, choice.schedulers)
+    with with_labels(choice.labels):
+        figures = _draw(run, beyond)
+    for name, figure in figures.items():
+        choice.applied(figure, scales=name in _SCALED)
+    return figures
+
+
+def _check(choice: FigureChoice, known: Sequence[str]) -> None:
+    """Check that there are all schedulers that a choice names.
+
+    Raises
+    ------
+    InputError
+        One is unknown; the error's ``key`` is ``schedulers`` or ``labels``.
+    """
+    for key, names in (("schedulers", choice.schedulers or ()), ("labels", choice.labels)):
+        for name in names:
+            if name not in known:
+                problem = _pifolab.unknown_name("scheduler", name, list(known))
+                raise InputError(f"{key}: {problem}", key=key, problem=problem)
+
+
+def _only(frame: pl.DataFrame, schedulers: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of these schedulers, in their order."""
+    if "scheduler" not in frame.columns:
+        return frame
+    order = pl.DataFrame({"scheduler": list(schedulers), "_place": range(len(schedulers))})
+    order = order.with_columns(pl.col("scheduler").cast(frame["scheduler"].dtype))
+    return frame.join(order, on="scheduler", maintain_order="left").sort("_place", maintain_order=True).drop("_place")
+
+
+def _draw(run: Run, beyond: pl.DataFrame | None) -> dict[str, Figure]:
     if run.manifest["kind"] == "network":
         return _draw_network(run)
     figures: dict[str, Figure] = {}
@@ -87,7 +147,6 @@ def draw_run(run: Run) -> dict[str, Figure]:
         of_rank: dict[str, Any] = {"sizes": function in _SIZES, "rank_label": _SIZES.get(function, "Rank")}
         figures["inversions-per-rank"] = per_rank(ranks, "inversions", "Inversions (packets)", order, **of_rank)
         figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order, **of_rank)
-        beyond = misdrops_by_rank(run)
         if beyond is not None and beyond.height and beyond["misdrops"].sum():
             figures["misdrops-per-rank"] = per_rank(beyond, "misdrops", "Misdrops (packets)", order, **of_rank)
     figures.update(_by_queue(run.tables["queues"]))

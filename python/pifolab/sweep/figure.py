@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
+from pifolab.figures.choice import Scale
 from pifolab.figures.palette import look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, readable_log, subplots
 from pifolab.sweep.results import Group
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["draw_metric"]
-
-Scale = Literal["linear", "log"]
 
 #: From this ratio of the largest to the smallest value on, an axis is logarithmic.
 _LOGARITHMIC = 30

@@ -1,0 +1,115 @@
+"""The options about figures, for every command that draws: which schedulers, their labels, scales, size."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from pifolab import _pifolab
+from pifolab.cli.parser import Parser
+from pifolab.errors import InputError
+from pifolab.figures.choice import FigureChoice
+
+__all__ = ["add_figure_options", "chosen_schedulers", "figure_choice", "labels", "size"]
+
+_SCALES = ("linear", "log")
+
+#: How wide or high a figure may be, in inches.
+_SMALLEST, _LARGEST = 1, 40
+
+
+def add_figure_options(
+    parser: Parser,
+    *,
+    schedulers: str | None,
+    label: str,
+    into: str = "schedulers",
+    about: str = "",
+    of_curves: str = "",
+) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    schedulers, label : str
+        What the help says of ``--schedulers`` (None: the command has such an option of its own) and of ``--label``.
+    into : str
+        The attribute that ``--schedulers`` gives.
+    about, of_curves : str
+        How the help of the others begins, and of which figures ``--x-scale`` and ``--y-scale`` hold.
+    """
+    if schedulers is not None:
+        parser.add_argument("--schedulers", metavar="A,B,...", dest=into, help=schedulers)
+    parser.add_argument("--label", action="append", metavar="NAME=TEXT", help=label)
+    parser.add_argument("--x-scale", choices=_SCALES, metavar="SCALE", help=f"{about}linear or log{of_curves}")
+    parser.add_argument("--y-scale", choices=_SCALES, metavar="SCALE", help=f"{about}linear or log{of_curves}")
+    parser.add_argument("--size", metavar="WxH", help=f"{about}width and height in inches, such as 3.4x2.2")
+
+
+def figure_choice(arguments: argparse.Namespace, known: Callable[[], Sequence[str]] | None = None) -> FigureChoice:
+    """Return what was chosen for the figures of a run.
+
+    Without `known`, which returns the schedulers of the run, ``--schedulers`` and the names of labels are the
+    command's own business.
+
+    Raises
+    ------
+    InputError
+        A label or a size is not of the form, or a scheduler is unknown.
+    """
+    schedulers, named = None, labels(arguments.label)
+    of_figures = getattr(arguments, "figure_schedulers", None)
+    if known is not None and (of_figures or named):
+        names = known()
+        schedulers = chosen_schedulers(of_figures, names) if of_figures else None
+        for name in named:
+            if name not in names:
+                raise InputError(f"--label {name}: {_pifolab.unknown_name('scheduler', name, list(names))}")
+    return FigureChoice(schedulers, named, arguments.x_scale, arguments.y_scale, size(arguments.size))
+
+
+def chosen_schedulers(listed: str, known: Sequence[str]) -> list[str]:
+    """Return the names of ``--schedulers``, each of which is in `known`."""
+    names = [name.strip() for name in listed.split(",")]
+    for name in names:
+        if name not in known:
+            raise InputError(f"--schedulers: {_pifolab.unknown_name('scheduler', name, list(known))}")
+    return names
+
+
+def labels(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return what each ``--label`` says.
+
+    Examples
+    --------
+    >>> labels(["packs=PACKS (ours)"])
+    {'packs': 'PACKS (ours)'}
+    """
+    found = {}
+    for text in texts or []:
+        name, equals, label = text.partition("=")
+        if not equals or not name.strip() or not label.strip():
+            raise InputError(f"--label {text}: expected NAME=TEXT, such as packs=PACKS (ours)")
+        found[name.strip()] = label.strip()
+    return found
+
+
+def size(text: str | None) -> tuple[float, float] | None:
+    """Return width and height of ``--size``.
+
+    Examples
+    --------
+    >>> size("3.4x2.2")
+    (3.4, 2.2)
+    """
+    if text is None:
+        return None
+    try:
+        width, height = (float(number) for number in text.lower().split("x"))
+    except ValueError:
+        width = height = 0.0
+    if not (_SMALLEST <= width <= _LARGEST and _SMALLEST <= height <= _LARGEST):
+        raise InputError(
+            f"--size {text}: expected WIDTHxHEIGHT in inches, each from {_SMALLEST} to {_LARGEST}, such as 3.4x2.2"
+        )
+    return width, height
