@@ -12,6 +12,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ ACCEPTED = {
     *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"),
     *("Apache-2.0 WITH LLVM-exception", "BSL-1.0", "CC0-1.0", "HPND", "MIT-CMU", "PSF-2.0"),
 }
+#: Besides, of Python packages: pip brings them as they are, and the licence asks nothing of programs that use them so.
+BESIDE = {"MPL-2.0"}
 #: What older Python packages state instead of an SPDX expression.
 SPDX = {
     "Apache": "Apache-2.0",
@@ -96,11 +99,11 @@ def crates() -> dict[tuple[str, str], tuple[str, list[str]]]:
     return found
 
 
-def accepted(expression: str) -> bool:
-    """Whether an SPDX expression leaves a choice that is accepted."""
+def accepted(expression: str, besides: Collection[str] = ()) -> bool:
+    """Whether an SPDX expression leaves a choice that is accepted, or one of `besides`."""
     tokens = [token.strip() for token in re.split(r"(\(|\)|\bOR\b|\bAND\b)", expression) if token.strip()]
     words = {"OR": "or", "AND": "and", "(": "(", ")": ")"}
-    return bool(eval(" ".join(words.get(token, str(token in ACCEPTED)) for token in tokens)))
+    return bool(eval(" ".join(words.get(token, str(token in ACCEPTED or token in besides)) for token in tokens)))
 
 
 def python_packages() -> dict[str, tuple[str, str]]:
@@ -172,7 +175,7 @@ def refuse(rust: dict[tuple[str, str], tuple[str, list[str]]], python: dict[str,
     stated = {f"crate {name} {version}": licence for (name, version), (licence, products) in rust.items() if products}
     stated |= {f"Python package {name}": licence for name, (licence, use) in python.items() if use == "pifolab"}
     for what, licence in sorted(stated.items()):
-        if not accepted(licence):
+        if not accepted(licence, BESIDE if what.startswith("Python package ") else ()):
             raise SystemExit(f"{what}: licence {licence}: expected one that ACCEPTED in scripts/licences.py allows")
 
 

@@ -28,6 +28,10 @@ NEVER = {
     "make dist-test": "it compiles everything twice",
     "python scripts/licences.py": "it would write the page that the tests read",
     "python3 -m pip install out/dist/pifolab-*.whl": "it installs what make wheel left",
+    "mkdir -p ~/.local/share/bash-completion/completions": "it would write into the home folder",
+    "pifolab completion bash > ~/.local/share/bash-completion/completions/pifolab": (
+        "it would write into the home folder"
+    ),
     "scripts/install_dataplane_deps.sh": "it installs packages of the system",
     **{
         f"pifolab dataplane {command}": f"it takes over the interface eth1, {reason}"

@@ -14,6 +14,7 @@ from pifolab.cli import (
     bounds,
     catalogue,
     compare,
+    completion,
     conformance,
     dataplane,
     demo,
@@ -59,6 +60,6 @@ def complete_parser() -> Parser:
         hierarchy,
         policy,
     )
-    for module in (*first, catalogue, conformance, bench, demo, playground, dataplane, testbed):
+    for module in (*first, catalogue, conformance, bench, demo, playground, dataplane, testbed, completion):
         module.add_to(commands)
     return parser

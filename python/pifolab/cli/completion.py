@@ -1,0 +1,138 @@
+"""`pifolab completion`: what makes a shell complete commands, options, and names of the library's."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pifolab import info, packaged
+from pifolab.cli.parser import Parser
+
+__all__ = ["add_to", "completion"]
+
+SHELLS = ("bash", "zsh")
+
+#: Arguments that take names, by command (* for all) and option or metavar: the names, and whether several with commas.
+_NAMES = {
+    ("*", "--schedulers"): ("schedulers", True),
+    ("*", "--scheduler"): ("schedulers", False),
+    ("attack", "A"): ("schedulers", False),
+    ("explain", "NAME"): ("names", False),
+    ("*", "--rank"): ("ranks", False),
+    ("advise", "--objective"): ("objectives", False),
+    ("reproduce", "--paper"): ("papers", True),
+    ("run", "FILE.toml"): ("experiments", False),
+    ("sweep", "FILE.toml"): ("experiments", False),
+    ("flows", "FILE.toml"): ("experiments", False),
+}
+
+#: `$1` is the word before the cursor; what is printed are the candidates. Names behind a comma have those before it in
+#: front of them.
+_BASH = {
+    False: """{function}() {{
+  compgen -W "{names}" -- "$1"{files}
+}}""",
+    True: """{function}() {{
+  local before=""
+  [[ "$1" == *,* ]] && before="${{1%,*}},"
+  compgen -P "$before" -W "{names}" -- "${{1##*,}}"
+}}""",
+}
+
+_ZSH = {
+    False: """{function}() {{
+  local -a names=({names})
+  compadd -a names{files}
+}}""",
+    True: """{function}() {{
+  local -a names=({names})
+  compset -P '*,'
+  compadd -q -S , -a names
+}}""",
+}
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "completion",
+        help="print what makes bash or zsh complete commands, options and names",
+        description="Prints a script for the shell: commands, options, files, and the names of schedulers, rank "
+        "functions and experiments.",
+        epilog="bash: pifolab completion bash > ~/.local/share/bash-completion/completions/pifolab\n"
+        "zsh: pifolab completion zsh > DIR/_pifolab, DIR being one of $fpath",
+    )
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash or zsh")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    from pifolab.cli.commands import complete_parser
+
+    print(completion(complete_parser(), arguments.shell))
+    return 0
+
+
+def completion(parser: Parser, shell: str) -> str:
+    """Return the script that makes `shell`, ``"bash"`` or ``"zsh"``, complete the commands of `parser`."""
+    import shtab
+
+    for name, action in _actions(parser, "*"):
+        if action.choices is not None:
+            continue
+        chosen = _chosen(name, action)
+        if chosen is not None:
+            action.complete = {shell: _function(*chosen) for shell in SHELLS}  # type: ignore[attr-defined]
+        elif action.type is Path:
+            directory = action.metavar in ("DIR", "STORE", "RUN")
+            action.complete = shtab.DIRECTORY if directory else shtab.FILE  # type: ignore[attr-defined]
+    shapes, files = (_BASH, '; compgen -f -- "$1"') if shell == "bash" else (_ZSH, "; _files")
+    return str(shtab.complete(parser, shell, preamble="\n".join(_preamble(shapes, files))))
+
+
+def _actions(parser: Parser, command: str) -> Iterator[tuple[str, argparse.Action]]:
+    """Yield the arguments of all commands, each with the name of its outermost command."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, inner in action.choices.items():
+                yield from _actions(inner, name if command == "*" else command)
+        else:
+            yield command, action
+
+
+def _chosen(command: str, action: argparse.Action) -> tuple[str, bool] | None:
+    """Return which names the argument takes, and whether several."""
+    for written in (*action.option_strings, *([] if action.option_strings else [action.metavar])):
+        for key in ((command, str(written)), ("*", str(written))):
+            if key in _NAMES:
+                return _NAMES[key]
+    return None
+
+
+def _function(kind: str, several: bool) -> str:
+    return f"_pifolab_{kind}_list" if several else f"_pifolab_{kind}"
+
+
+def _preamble(shapes: dict[bool, str], files: str) -> Iterator[str]:
+    for kind, several in dict.fromkeys(_NAMES.values()):
+        shown = files if kind == "experiments" else ""
+        names = " ".join(_names(kind))
+        yield shapes[several].format(function=_function(kind, several), names=names, files=shown)
+
+
+def _names(kind: str) -> Sequence[str]:
+    from pifolab.advise import OBJECTIVES
+    from pifolab.reproduce.registry import PAPERS
+
+    schedulers = [about.name for about in info.schedulers()]
+    ranks = [about.name for about in info.ranks()]
+    return {
+        "schedulers": schedulers,
+        "ranks": [*ranks, "column", "dscp"],
+        "names": [*schedulers, *ranks],
+        "objectives": list(OBJECTIVES),
+        "papers": list(PAPERS),
+        "experiments": list(packaged.experiments()),
+    }[kind]

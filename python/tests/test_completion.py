@@ -1,0 +1,93 @@
+"""What shells complete: commands, options, files, and names."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import pifolab
+from pifolab import packaged
+from pifolab.cli.commands import complete_parser
+from pifolab.cli.completion import _NAMES, _actions, completion
+
+RANKS = [about.name for about in pifolab.info.ranks()]
+SCHEDULERS = [about.name for about in pifolab.schedulers()]
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory) -> Path:
+    file = tmp_path_factory.mktemp("completion") / "pifolab.bash"
+    file.write_text(completion(complete_parser(), "bash"))
+    return file
+
+
+def completed(script: Path, *words: str, folder: Path | None = None) -> set[str]:
+    """What bash offers for the last of the words."""
+    line = 'COMP_WORDS=(pifolab "$@"); COMP_CWORD=$#; _shtab_pifolab pifolab; printf \'%s\\n\' "${COMPREPLY[@]}"'
+    done = subprocess.run(
+        ["bash", "--norc", "-c", f'source "{script}"; {line}', "bash", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("comp",), {"compare", "completion"}),
+        (("compare", "--no-f"), {"--no-figures"}),
+        (("compare", "--schedulers", "sp-pifo-"), {"sp-pifo-greedy", "sp-pifo-optimal"}),
+        (("compare", "--schedulers", "pifo,pac"), {"pifo,packs"}),
+        (("compare", "--rank", "ls"), {"lstf"}),
+        (("explain", "fq"), {"fq-codel"}),
+        (("explain", "la"), {"las"}),
+        (("attack", "pac"), {"packs"}),
+        (("run", "packs/fig3"), {"packs/fig3"}),
+        (("results", "x", "--x-scale", "l"), {"linear", "log"}),
+        (("completion", ""), {"bash", "zsh"}),
+    ],
+)
+def test_bash_completes(script: Path, words: tuple[str, ...], offered: set[str]):
+    found = completed(script, *words)
+    assert offered <= found
+    assert all(word.startswith(words[-1]) for word in found)
+
+
+def test_bash_offers_every_scheduler_rank_function_and_file(script: Path, tmp_path: Path):
+    assert completed(script, "compare", "--schedulers", "") == set(SCHEDULERS)
+    assert completed(script, "compare", "--rank", "") == {*RANKS, "column", "dscp"}
+    (tmp_path / "mine.toml").write_text("")
+    assert completed(script, "run", "", folder=tmp_path) == {*packaged.experiments(), "mine.toml"}
+    assert completed(script, "compare", "--trace", "m", folder=tmp_path) == {"mine.toml"}
+
+
+def test_every_argument_that_takes_names_is_one_of_the_command_line():
+    words = {
+        (command, str(word))
+        for command, action in _actions(complete_parser(), "*")
+        for word in (*action.option_strings, action.metavar)
+    }
+    for command, word in _NAMES:
+        assert any(word == known and command in ("*", at) for at, known in words), (command, word)
+
+
+def test_zsh_takes_its_script(pifolab_command, tmp_path: Path):
+    done = pifolab_command("completion", "zsh")
+    assert done.stdout.startswith("#compdef pifolab")
+    assert "_pifolab_schedulers_list" in done.stdout
+    assert all(name in done.stdout for name in SCHEDULERS)
+    if shutil.which("zsh") is None:
+        pytest.skip("needs zsh")
+    (tmp_path / "_pifolab").write_text(done.stdout)
+    subprocess.run(["zsh", "-f", "-n", tmp_path / "_pifolab"], check=True)
+
+
+def test_another_shell_is_one_line(pifolab_command):
+    done = pifolab_command("completion", "fish")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "fish" in done.stderr
