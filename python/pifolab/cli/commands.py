@@ -60,6 +60,7 @@ def complete_parser() -> Parser:
         hierarchy,
         policy,
     )
-    for module in (*first, catalogue, conformance, bench, demo, playground, dataplane, testbed, completion):
+    for module in (*first, catalogue, conformance, bench, demo, playground, dataplane, testbed):
         module.add_to(commands)
+    completion.add_to(commands, parser)
     return parser

@@ -53,8 +53,8 @@ _ZSH = {
 }
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Declare the command."""
+def add_to(commands: argparse._SubParsersAction[Parser], whole: Parser) -> None:
+    """Declare the command, which completes the command line `whole`."""
     parser = commands.add_parser(
         "completion",
         help="print what makes bash or zsh complete commands, options and names",
@@ -64,14 +64,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "zsh: pifolab completion zsh > DIR/_pifolab, DIR being one of $fpath",
     )
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash or zsh")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=lambda arguments: run(whole, arguments.shell))
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(whole: Parser, shell: str) -> int:
     """Print the script."""
-    from pifolab.cli.commands import complete_parser
-
-    print(completion(complete_parser(), arguments.shell))
+    print(completion(whole, shell))
     return 0
 
 
