@@ -9,6 +9,7 @@ import pytest
 
 from pifolab import _pifolab
 from pifolab.cli import main
+from pifolab.p4 import conformance
 from pifolab.p4.frames import DECIDE, TestFrame
 from pifolab.p4.parameters import IN_TREE, stale_files
 from pifolab.p4.resources import TARGETS, digest, doubled_registers, measure, page, read_stored, with_figures
@@ -165,6 +166,38 @@ def test_the_testbed_refuses_an_unknown_occupancy_in_one_line(tmp_path: Path, ca
     said = capsys.readouterr().err
     assert said == 'pifolab testbed: unknown occupancy "late"; there are counted, ghost (see pifolab testbed --help)\n'
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--rate-mbps", "nan"], "pifolab: --rate-mbps nan: expected from 0.1 to 1000 Mb/s\n"),
+        (["--rate-mbps", "inf"], "pifolab: --rate-mbps inf: expected from 0.1 to 1000 Mb/s\n"),
+        (["--phase-s", "nan"], "pifolab: --phase-s nan: expected from 0.2 to 600 seconds\n"),
+        (["--scheduler", "fifo,pifo"], "pifolab: --scheduler pifo: there is no P4 program of it; there are fifo, "),
+        (["--scheduler", "fifo,fofi"], 'pifolab: unknown scheduler "fofi"; '),
+    ],
+)
+def test_the_testbed_refuses_bad_values_in_one_line_without_the_tools(
+    no_tools: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+):
+    out = tmp_path / "out"
+    assert main(["testbed", "udp-four-flows", "--data-plane", "p4", *arguments, "--out", str(out)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(said)
+    assert err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_vector_longer_than_what_a_program_keeps_is_skipped_with_its_reason(tmp_path: Path):
+    count = 65537
+    file = tmp_path / "long.json"
+    long = VECTOR | {"config": {"capacity_packets": 1}, "ops": [["deq"]] * count, "expect": [["deq", None]] * count}
+    file.write_text(json.dumps(long), encoding="utf-8")
+    read = conformance._read(str(file))
+    assert not isinstance(read, str), read
+    skipped = conformance._drive(read, tmp_path, "queues").skipped
+    assert skipped == "65537 operations, and the program keeps 65536 decisions"
 
 
 ASSEMBLY = """

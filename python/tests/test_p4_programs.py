@@ -176,6 +176,18 @@ def test_truncated_and_foreign_frames_neither_crash_nor_get_a_rank_they_do_not_c
 
 
 @bmv2
+def test_more_frames_than_the_program_remembers_do_not_crash_the_switch(tmp_path: Path):
+    program = compile_bmv2(tmp_path, "fifo", None, ("PF_HARNESS", "PF_RANK RANK_PAYLOAD"))
+    with Switch(program) as switch:
+        for _ in range(15):
+            # Too short for a rank: no queue is full.
+            switch.send(*[WHOLE[:33]] * 100)
+            switch.send(TestFrame(READ_FRAME, id=1023).pack())
+            read = TestFrame.unpack(switch.receive())
+        assert (read.flags & 3, read.flags & 4) == (OTHER, 0)
+
+
+@bmv2
 def test_dscp_and_vlan_priorities_are_ranks(understood):
     frames = [WHOLE, ether(ipv6(b"", dscp=46), 0x86DD), ether(bytes(28), 0x0806), WHOLE[:33]]
     assert understood(frames, "DSCP") == [(IP, 13), (IP, 46), (NEIGHBOUR, None), (OTHER, None)]

@@ -24,6 +24,8 @@ header test_t {
     bit<64> value;
 }
 
+#define FRAMES_UNDERSTOOD 32w1024
+
 register<bit<16>>(65536) results;
 register<bit<32>>(1) frames;
 register<bit<88>>(1024) understood;

@@ -300,10 +300,12 @@ control PfIngress(inout headers_t headers, inout metadata_t meta, inout standard
         bit<32> place = 0;
         bit<64> result = 0;
         if (!headers.test.isValid()) {
-            // How frames were understood, one after the other.
+            // How frames were understood, one after the other. BMv2 does not check where a register is written.
             frames.read(place, 0);
-            frames.write(0, place + 1);
-            understood.write(place, 5w0 ++ (bit<1>)ranked ++ kind ++ decision.verdict ++ decision.queue ++ rank);
+            if (place < FRAMES_UNDERSTOOD) {
+                frames.write(0, place + 1);
+                understood.write(place, 5w0 ++ (bit<1>)ranked ++ kind ++ decision.verdict ++ decision.queue ++ rank);
+            }
         } else if (headers.test.kind == TEST_DECIDE) {
             // The answer goes back, whatever was decided.
             headers.test.queue = decision.queue;

@@ -11,6 +11,7 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.cli.parser import Parser
 from pifolab.errors import InputError
+from pifolab.export import write_text
 
 __all__ = ["run_p4"]
 
@@ -101,7 +102,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _parameters(arguments: argparse.Namespace) -> int:
-    from pifolab.p4.parameters import write_files, write_text
+    from pifolab.p4.parameters import write_files
 
     if arguments.all:
         for path in write_files():
@@ -111,14 +112,13 @@ def _parameters(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         sys.stdout.write(text)
     else:
-        write_text(arguments.out, text)
+        write_text(text, arguments.out)
     return 0
 
 
 def _compile(arguments: argparse.Namespace) -> int:
     import tempfile
 
-    from pifolab.p4.parameters import write_text
     from pifolab.p4.tools import compile_bmv2
 
     if arguments.target != "bmv2":
@@ -129,7 +129,7 @@ def _compile(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
         rank = f"PF_RANK RANK_{arguments.rank.upper()}"
         program = compile_bmv2(Path(folder), made["program"], made["text"], (rank,))
-        write_text(arguments.out, program.read_text(encoding="utf-8"))
+        write_text(program.read_text(encoding="utf-8"), arguments.out)
     return 0
 
 

@@ -29,6 +29,8 @@ _VERDICTS = ("adm", "admission", "full")
 _ANY_SIZE = 1500
 # Of simple_switch, where nobody sets another: a packet beyond it is lost, and no program can see that.
 _DEPTH = 64
+# Decisions that a program keeps, one for each operation; BMv2 does not check where a register is written.
+_KEPT = 65536
 # More than half of a page: a pipe of one page holds one such frame.
 FRAME_BYTES = 2200
 # Fillers and packets are told from each other by their ids.
@@ -111,6 +113,8 @@ def _compare(vector: _Vector, answers: list[Answer]) -> Replayed:
 def _drive(vector: _Vector, program: Path, way: str) -> Replayed:
     if way == "queues" and (longest := vector.longest_queue()) > _DEPTH:
         return Replayed(skipped=f"a queue holds {longest} packets, and one of simple_switch {_DEPTH}")
+    if way == "queues" and len(vector.steps) > _KEPT:
+        return Replayed(skipped=f"{len(vector.steps)} operations, and the program keeps {_KEPT} decisions")
     drive = {"decisions": _drive_decisions, "queues": _drive_queues}[way]
     return _compare(vector, drive(vector, program))
 

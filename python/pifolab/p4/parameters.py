@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
-from pifolab.errors import InputError
+from pifolab.export import write_text
 from pifolab.p4.tools import sources
 
 __all__ = ["IN_TREE", "stale_files", "write_files"]
@@ -52,28 +50,11 @@ def _texts() -> dict[Path, str]:
     }
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write `path` whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(made).chmod(0o644)
-            Path(made).replace(path)
-        except BaseException:
-            Path(made).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-
-
 def write_files() -> list[Path]:
     """Write the parameter files of the tree anew and return their paths."""
     texts = _texts()
     for path, text in texts.items():
-        write_text(path, text)
+        write_text(text, path)
     return list(texts)
 
 

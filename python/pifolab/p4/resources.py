@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.p4.parameters import IN_TREE, write_text
+from pifolab.export import write_text
+from pifolab.p4.parameters import IN_TREE
 from pifolab.p4.tools import P4C_TOFINO, program_file, run_compiler, sources
 
 __all__ = [
@@ -212,7 +213,7 @@ def write_stored(measured: dict[str, dict[str, Resources]]) -> None:
         for target, of in measured.items()
     }
     stored = {"compiler": P4C_TOFINO.version(), "programs": programs}
-    write_text(stored_file(), json.dumps(stored, indent=1) + "\n")
+    write_text(json.dumps(stored, indent=1) + "\n", stored_file())
 
 
 def fits(figures: Resources, target: str) -> bool:
@@ -287,4 +288,4 @@ def with_figures(text: str) -> str:
 
 def write_page() -> None:
     """Put the stored figures into the page."""
-    write_text(page(), with_figures(page().read_text(encoding="utf-8")))
+    write_text(with_figures(page().read_text(encoding="utf-8")), page())

@@ -22,11 +22,11 @@ from typing import Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.export import write_text
 from pifolab.p4.conformance import FRAME_BYTES, fill, send_one_by_one
 from pifolab.p4.frames import FILLER, TestFrame
-from pifolab.p4.parameters import write_text
 from pifolab.p4.switch import Switch
-from pifolab.p4.tools import BMV2, P4C, compile_bmv2
+from pifolab.p4.tools import BMV2, P4C, compile_bmv2, programs
 
 __all__ = ["EXPERIMENTS", "OCCUPANCIES", "SCHEDULERS", "Experiment", "plan", "run"]
 
@@ -122,10 +122,11 @@ def plan(name: str, rate_mbps: float | None, phase_s: float | None) -> Experimen
     if name not in EXPERIMENTS:
         raise InputError(f"{name}: with --data-plane p4 expected {' or '.join(EXPERIMENTS)}")
     found = EXPERIMENTS[name]
-    rate = found.rate_bps if rate_mbps is None else round(rate_mbps * 1e6)
     phase = found.phase_s if phase_s is None else phase_s
-    if not 100_000 <= rate <= 1_000_000_000:
+    # Compared before it is rounded: neither nan nor infinity has a nearest integer.
+    if rate_mbps is not None and not 0.1 <= rate_mbps <= 1000:
         raise InputError(f"--rate-mbps {rate_mbps}: expected from 0.1 to 1000 Mb/s")
+    rate = found.rate_bps if rate_mbps is None else round(rate_mbps * 1e6)
     if not 0.2 <= phase <= 600:
         raise InputError(f"--phase-s {phase_s}: expected from 0.2 to 600 seconds")
     return Experiment(name, rate, phase, found.ranks, found.offered, found.queues, found.queue_packets)
@@ -221,13 +222,17 @@ def run(
     InputError
         A scheduler without a P4 program, missing tools, or a folder that cannot be written.
     """
-    for tool in (P4C, BMV2):
-        tool.find()
     single = {"fifo", "aifo", "rifo"}
     made = {}
+    written = [name for names in programs().values() for name in names]
+    library = [entry["name"] for entry in _pifolab.schedulers()]
     for name in schedulers:
+        if name in library and name not in written:
+            raise InputError(f"--scheduler {name}: there is no P4 program of it; there are {', '.join(written)}")
         parameters = experiment.parameters(name, name in single)
         made[name] = (parameters, _pifolab.p4_parameters(name, parameters, "bmv2"))
+    for tool in (P4C, BMV2):
+        tool.find()
     runs: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
         behind = None
@@ -246,7 +251,7 @@ def run(
                 for flow in range(len(experiment.ranks)):
                     for place, (offered, got) in enumerate(zip(sent[flow], delivered[flow], strict=True)):
                         lines.append(f"{flow},{place},{FRAME_BYTES * offered},{FRAME_BYTES * got}")
-                write_text(out / series, "\n".join(lines) + "\n")
+                write_text("\n".join(lines) + "\n", out / series)
                 runs.append(
                     {
                         "scheduler": name,
@@ -267,7 +272,7 @@ def run(
                 )
                 shares = " ".join(f"{100 * share:5.1f}" for share in runs[-1]["phases"][-1]["share"])
                 print(f"{name:10} {repeat}: last phase, % of the delivered bytes: {shares}", flush=True)
-    write_text(out / "summary.json", json.dumps(_summary(experiment, runs), indent=1) + "\n")
+    write_text(json.dumps(_summary(experiment, runs), indent=1) + "\n", out / "summary.json")
 
 
 def _summary(experiment: Experiment, runs: list[dict[str, Any]]) -> dict[str, Any]:
