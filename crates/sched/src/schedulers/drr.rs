@@ -3,7 +3,7 @@
 //! Paper: Shreedhar, Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995, section 3.
 //!
 //! Parameters:
-//! - capacity (packets, default 80, or bytes);
+//! - capacity (packets, default 80, or bytes), and the most packets of one flow (packets; without one the capacity alone);
 //! - quantum Q (bytes, default 1514);
 //! - buckets (default 1024): a flow is the bucket flow mod buckets.
 //!
@@ -14,12 +14,14 @@
 //! Cost: O(1) per packet if Q is at least the largest packet. A switch needs a list of flows, and a deficit and a queue for
 //! each flow.
 //!
-//! Departure from PIFO: ranks are ignored. What does not fit is dropped ("full").
+//! Departure from PIFO: ranks are ignored. What does not fit is dropped ("full"). If the capacity is the only limit, a flow that
+//! offers more than its share fills the buffer, and arrivals of all flows are dropped alike: shares are fair where the most packets of
+//! one flow are bounded, or where senders react to drops.
 //!
 //! Deviations: the paper drops from the longest queue (McKenney's buffer stealing) or from the tail, as an implementation likes;
-//! here it is the tail. With a quantum below the packets several turns pass at once, which changes no order.
+//! here it is the tail. Linux's qdisc has a limit for each flow, and none for all together. With a quantum below the packets several turns pass at once, which changes no order.
 
-use crate::params::{self, Args, BUCKETS, FromArgs, Info, ParamError, QUANTUM};
+use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
 use crate::store::FlowLists;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler};
 use alloc::boxed::Box;
@@ -31,6 +33,8 @@ use pifolab_units::{Bytes, Time};
 pub struct DrrParams {
     /// The most that it holds.
     pub capacity: Capacity,
+    /// The most packets of one flow; `None`: as many as the capacity allows.
+    pub flow_packets: Option<u32>,
     /// Bytes that a flow may send in a turn.
     pub quantum_bytes: u32,
     /// Queues that flows share.
@@ -43,7 +47,8 @@ pub struct DrrParams {
 /// use pifolab_sched::{Capacity, Dequeued, Packet, Scheduler, schedulers::{Drr, DrrParams}};
 /// use pifolab_units::{Rank, Time};
 ///
-/// let mut drr = Drr::new(DrrParams { capacity: Capacity::Packets(100), quantum_bytes: 1000, buckets: 8 }).unwrap();
+/// let capacity = Capacity::Packets(100);
+/// let mut drr = Drr::new(DrrParams { capacity, flow_packets: None, quantum_bytes: 1000, buckets: 8 }).unwrap();
 /// for (id, flow, size) in [(0, 0, 1000), (1, 0, 1000), (2, 1, 500), (3, 1, 500)] {
 ///     let packet = Packet { id, flow, size, rank: Rank::ZERO, arrival: Time::ZERO };
 ///     assert!(drr.enqueue(packet, Time::ZERO).is_admitted());
@@ -58,6 +63,7 @@ pub struct Drr<T = Packet> {
     flows: Box<[Flow<T>]>,
     lists: FlowLists,
     room: Room,
+    flow_packets: usize,
     quantum: u64,
     /// Whether the first flow of the list has got its quantum for this turn.
     in_turn: bool,
@@ -76,6 +82,9 @@ impl<T: Item> Drr<T> {
     /// A capacity without room, or a parameter out of range.
     pub fn new(params: DrrParams) -> Result<Self, ParamError> {
         params::check_capacity(DrrParams::INFO.name, params.capacity)?;
+        if let Some(most) = params.flow_packets {
+            FLOW_PACKETS.check(DrrParams::INFO.name, most)?;
+        }
         QUANTUM.check(DrrParams::INFO.name, params.quantum_bytes)?;
         BUCKETS.check(DrrParams::INFO.name, params.buckets)?;
         let flow = || Flow { waiting: VecDeque::new(), deficit: 0 };
@@ -83,6 +92,7 @@ impl<T: Item> Drr<T> {
             flows: core::iter::repeat_with(flow).take(params.buckets as usize).collect(),
             lists: FlowLists::default(),
             room: Room::new(params.capacity),
+            flow_packets: params.flow_packets.map_or(usize::MAX, |most| most as usize),
             quantum: params.quantum_bytes.into(),
             in_turn: false,
         })
@@ -91,11 +101,11 @@ impl<T: Item> Drr<T> {
 
 impl<T: Item> Scheduler<T> for Drr<T> {
     fn enqueue(&mut self, packet: T, _now: Time) -> Enqueued<T> {
-        if !self.room.fits(packet.size()) {
-            return Enqueued::Dropped { packet, reason: DropReason::Full };
-        }
         let bucket = packet.flow() as usize % self.flows.len();
         let flow = &mut self.flows[bucket];
+        if !self.room.fits(packet.size()) || flow.waiting.len() >= self.flow_packets {
+            return Enqueued::Dropped { packet, reason: DropReason::Full };
+        }
         if flow.waiting.is_empty() {
             flow.deficit = 0;
             self.lists.add_old(bucket as u32);
@@ -178,6 +188,11 @@ impl<T: Item> FromArgs for Drr<T> {
     }
 }
 
+const FLOW_PACKETS: Param = Param::integer("flow_packets", 1, params::MAX_PACKETS)
+    .unit("packets")
+    .means("the capacity alone")
+    .doc("The most packets of one flow. Without it a flow that offers too much fills the buffer, and all are dropped alike.");
+
 impl FromArgs for DrrParams {
     const INFO: Info = Info {
         name: "drr",
@@ -186,12 +201,13 @@ impl FromArgs for DrrParams {
         effect: "Ranks are ignored: flows take turns, fairly in bytes.",
         state: "a list of flows, and for each flow a deficit and a queue",
         cost: "O(1) per operation if the quantum is at least the largest packet",
-        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, QUANTUM, BUCKETS],
+        params: &[params::CAPACITY_PACKETS, params::CAPACITY_BYTES, FLOW_PACKETS, QUANTUM, BUCKETS],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         Ok(Self {
             capacity: params::read_capacity(args)?,
+            flow_packets: args.get(&FLOW_PACKETS)?,
             quantum_bytes: args.given(&QUANTUM)?,
             buckets: args.given(&BUCKETS)?,
         })
@@ -205,7 +221,8 @@ mod tests {
     use pifolab_units::Rank;
 
     fn drr(quantum_bytes: u32) -> Drr {
-        Drr::new(DrrParams { capacity: Capacity::Packets(1_000), quantum_bytes, buckets: 8 }).unwrap()
+        let capacity = Capacity::Packets(1_000);
+        Drr::new(DrrParams { capacity, flow_packets: None, quantum_bytes, buckets: 8 }).unwrap()
     }
 
     fn order(drr: &mut Drr, offers: &[(u32, u32)]) -> Vec<u64> {
@@ -253,5 +270,19 @@ mod tests {
         assert_eq!(order(&mut drr, &[(0, 100)]), [0]);
         // Without the 900 bytes that were left flow 0 sends one packet in its turn.
         assert_eq!(order(&mut drr, &[(0, 600), (0, 600), (1, 600)]), [0, 2, 1]);
+    }
+
+    #[test]
+    fn a_flow_that_offers_too_much_takes_no_room_of_others() {
+        let capacity = Capacity::Packets(4);
+        let mut drr =
+            Drr::new(DrrParams { capacity, flow_packets: Some(2), quantum_bytes: 1_000, buckets: 8 }).unwrap();
+        let mut admitted = |id, flow| {
+            let packet = Packet { id, flow, size: 1_000, rank: Rank::ZERO, arrival: Time::ZERO };
+            drr.enqueue(packet, Time::ZERO).is_admitted()
+        };
+        assert_eq!([0, 1, 2, 3].map(|id| admitted(id, 0)), [true, true, false, false]);
+        assert_eq!([4, 5, 6].map(|id| admitted(id, 1)), [true, true, false]);
+        assert!(!admitted(7, 2), "the capacity holds for all flows together");
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 /// DRR as its paper has it, one quantum at a time.
 pub struct Drr {
     held: Held,
+    most: usize,
     quantum: u64,
     active: Vec<u32>,
     deficits: BTreeMap<u32, u64>,
@@ -20,6 +21,7 @@ impl From<Settings> for Drr {
     fn from(settings: Settings) -> Self {
         Self {
             held: Held::new(&settings, settings.capacity()),
+            most: settings.maybe("flow_packets").map_or(usize::MAX, |most| most as usize),
             quantum: settings.get("quantum_bytes", 1514) as u64,
             active: Vec::new(),
             deficits: BTreeMap::new(),
@@ -30,10 +32,10 @@ impl From<Settings> for Drr {
 
 impl Oracle for Drr {
     fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
-        if !self.held.fits(&offer) {
+        let bucket = self.held.bucket(&offer);
+        if !self.held.fits(&offer) || self.held.of(bucket).count() == self.most {
             return Answer::Dropped(DropReason::Full);
         }
-        let bucket = self.held.bucket(&offer);
         if self.held.of(bucket).next().is_none() {
             self.active.push(bucket);
             self.deficits.insert(bucket, 0);
@@ -71,6 +73,9 @@ pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::Drr, Drr>(se
 
 fn settings(source: &mut Source<'_>) -> Settings {
     let mut settings = single_buffer(source);
+    if source.once_in(3) {
+        settings.integer("flow_packets", source.from_to(1, 8));
+    }
     draw_quantum(source, &mut settings);
     draw_buckets(source, &mut settings);
     settings
@@ -86,5 +91,11 @@ fn vectors(add: &mut Vectors) {
         s.integer("capacity_bytes", 20_000);
         s.integer("quantum_bytes", 100);
         s.integer("buckets", 3);
+    });
+    add.vector("flow_limit", Ranks::Few, &|s| {
+        s.integer("capacity_packets", 30);
+        s.integer("flow_packets", 4);
+        s.integer("quantum_bytes", 700);
+        s.integer("buckets", 5);
     });
 }
