@@ -3,6 +3,8 @@
 # - the BPF qdiscs, since few machines run a kernel that has them: four UDP flows through the ideal PIFO and SP-PIFO; the
 #   newest must take the link; a flood of frames that are not IP must leave it to ranked traffic;
 #   (scripts/test_in_guest.sh qdiscs)
+# - Linux's own qdiscs beside the library's schedulers on the user-space switch: shares within 5 points;
+#   (scripts/test_in_guest.sh linux)
 # - the machine instructions that each eBPF program executes per packet, on an emulated processor whose clock counts them.
 #   They must be those of dataplane/linux/instructions.json; with GUEST_WRITE=1 they are written there.
 #   (scripts/test_in_guest.sh instructions)
@@ -12,7 +14,7 @@
 # missing is said, and the test skipped; with DATAPLANE_REQUIRE=Q in the environment that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tests=${*:-qdiscs instructions}
+tests=${*:-qdiscs linux instructions}
 folder=${GUEST_FOLDER:-target/guest}
 program=${PIFOLAB_DATAPLANE:-${CARGO_TARGET_DIR:-target}/debug/pifolab-dataplane}
 # The tests of the kernel's data plane, as a program (make guest-test builds it).
@@ -67,6 +69,11 @@ modules=()
 for name in veth sch_htb cls_bpf; do
     modules+=("$(find_kernel "$name.ko*")")
     [ -n "${modules[-1]}" ] || skip "the kernel package has no module $name"
+done
+# These may also be built in; where they are missing altogether, the comparison with Linux's own qdiscs says so.
+for name in cls_u32 sch_drr sch_fq_codel; do
+    module=$(find_kernel "$name.ko*")
+    [ -z "$module" ] || modules+=("$module")
 done
 
 # The guest's files: busybox, the program with ip and tc, and the libraries that they are linked with.
@@ -137,6 +144,13 @@ qdiscs)
     echo "guest: received \$(busybox cat /tmp/received)"
     pifolab-dataplane down
     ;;
+linux)
+    # FIFO, whose shares are a matter of chance with so few packets, is compared where processors are real.
+    pifolab-dataplane testbed fair-shares --data-plane switch,linux --scheduler drr,fq-codel --repeat 1 --phase-s 15 \
+        --rate-mbps $rate_mbps --attempts 4 --out /tmp/out
+    echo "guest: comparison ended with \$?"
+    echo "guest: shares \$(busybox tr -d '\n' < /tmp/out/summary.json)"
+    ;;
 instructions)
     echo 1 > /proc/sys/net/core/bpf_jit_enable
     echo "guest: counted \$(pifolab-dataplane cost --count-instructions)"
@@ -153,7 +167,7 @@ boot() { # test, kernel options, ...
         -initrd "$folder/guest.cpio.gz" -append "console=ttyS0 quiet panic=-1 pifolab=$1 $2" "${@:3}" \
         < /dev/null > "$folder/console.log" 2>&1 || true
     tr -d '\r' < "$folder/console.log" > "$folder/$1.log"
-    grep -a -E '^guest:|^pifo|^sp-pifo|pifolab:' "$folder/$1.log" | grep -av -E '^guest: (summary|counted)' || true
+    grep -a -E '^guest:|^pifo|^sp-pifo|pifolab:' "$folder/$1.log" | grep -av -E '^guest: (summary|shares|counted)' || true
 }
 
 if [[ $tests == *qdiscs* ]]; then
@@ -203,6 +217,36 @@ if "pifolab" not in said("in its place") or "pifolab" in said("left after force"
 if "1 passed" not in text or "skipped a_flood" in text:
     sys.exit(f"guest: the flood was not tried; see {sys.argv[1]}")
 print("guest: the BPF qdiscs work")
+CHECK
+fi
+
+if [[ $tests == *linux* ]]; then
+    boot linux "" -smp 2
+    python3 - "$folder/linux.log" << 'CHECK'
+import json, re, sys
+
+text = open(sys.argv[1], encoding="utf-8", errors="replace").read()
+found = re.search(r"^guest: shares (.*)$", text, re.MULTILINE)
+if not found or "guest: comparison ended with 0" not in text:
+    sys.exit(f"guest: Linux's qdiscs did not run; see {sys.argv[1]}")
+summary = json.loads(found.group(1))
+shares = {}
+for run in summary["runs"]:
+    name = (run["scheduler"], run["data_plane"])
+    # A sender that an emulated processor does not carry tests nothing.
+    if run["starved"] or run["lost_outside"]:
+        sys.exit(f"guest: {name}: the senders were starved, or packets lost outside the scheduler ({run['losses']}): nothing was "
+                 "tested; try again when the machine has less to do")
+    shares[name] = run["phases"][-1]["share"]
+if summary["skipped"]:
+    sys.exit(f"guest: this kernel was expected to have both: {summary['skipped']}")
+for scheduler in ("drr", "fq-codel"):
+    ours, linux = shares[scheduler, "switch"], shares[scheduler, "linux"]
+    apart = max(abs(a - b) for a, b in zip(ours, linux))
+    print(f"guest: {scheduler}: switch {[round(one, 3) for one in ours]}, Linux {[round(one, 3) for one in linux]}")
+    if apart > 0.05:
+        sys.exit(f"guest: {scheduler}: {100 * apart:.1f} points apart")
+print("guest: the library's schedulers and Linux's qdiscs agree within 5 points")
 CHECK
 fi
 

@@ -26,8 +26,10 @@ from pifolab.text import read_text
 from pifolab.twin import Twin
 
 __all__ = [
+    "BesideLinux",
     "Results",
     "Verdict",
+    "beside_linux",
     "draw",
     "read",
     "report",
@@ -40,6 +42,10 @@ FORMAT = "pifolab-testbed/1"
 
 # More flows than this get a line each in a table, not a column.
 _WIDEST = 12
+# The data plane that is Linux's own qdisc: what is compared with, not what is judged.
+_LINUX = "linux"
+# Shares so far apart count as the same: runs of FIFO differ by half of that among themselves.
+_NEAR = 0.05
 
 
 @dataclass(frozen=True)
@@ -75,13 +81,34 @@ class Results:
         """The schedulers in the order of the runs."""
         return list(dict.fromkeys(str(run["scheduler"]) for run in self.summary["runs"]))
 
-    def runs(self, scheduler: str) -> list[dict[str, Any]]:
-        """Return the runs of `scheduler`."""
-        return [run for run in self.summary["runs"] if run["scheduler"] == scheduler]
+    @property
+    def measured(self) -> list[tuple[str, str]]:
+        """Each scheduler with each data plane that carried it, in the order of the runs."""
+        pairs = dict.fromkeys((str(run["scheduler"]), str(run["data_plane"])) for run in self.summary["runs"])
+        return sorted(pairs, key=lambda pair: self.schedulers.index(pair[0]))
 
-    def share(self, scheduler: str, phase: int, flow: int) -> Estimate:
+    @property
+    def skipped(self) -> list[dict[str, str]]:
+        """What was asked for and could not run there: `scheduler`, `data_plane`, `reason`."""
+        return list(self.summary.get("skipped", []))
+
+    def runs(self, scheduler: str, plane: str | None = None) -> list[dict[str, Any]]:
+        """Return the runs of `scheduler`, those on one data plane or on all of pifolab's own."""
+        runs = [run for run in self.summary["runs"] if run["scheduler"] == scheduler]
+        if plane is None:
+            return [run for run in runs if run["data_plane"] != _LINUX]
+        return [run for run in runs if run["data_plane"] == plane]
+
+    def share(self, scheduler: str, phase: int, flow: int, plane: str | None = None) -> Estimate:
         """Return the share of the delivered bytes that `flow` had in `phase`."""
-        return interval_or_range([run["phases"][phase]["share"][flow] for run in self.runs(scheduler)])
+        return interval_or_range([run["phases"][phase]["share"][flow] for run in self.runs(scheduler, plane)])
+
+    def label(self, scheduler: str, plane: str) -> str:
+        """Return the name of a scheduler in a figure, with its data plane if there are several."""
+        from pifolab.figures.palette import look
+
+        planes = [one for name, one in self.measured if name == scheduler]
+        return look(scheduler).label + (f" ({plane})" if len(planes) > 1 or plane == _LINUX else "")
 
     def small_completion_s(self, run: dict[str, Any]) -> float:
         """Return the mean completion time of the smallest quarter of the flows of a run, in seconds.
@@ -92,9 +119,9 @@ class Results:
         small = [limit if time is None else time for time in times[: max(1, len(times) // 4)]]
         return math.fsum(small) / len(small)
 
-    def small_flow_completion_s(self, scheduler: str) -> Estimate:
+    def small_flow_completion_s(self, scheduler: str, plane: str | None = None) -> Estimate:
         """Return the same over the repeats of `scheduler`."""
-        return interval_or_range([self.small_completion_s(run) for run in self.runs(scheduler)])
+        return interval_or_range([self.small_completion_s(run) for run in self.runs(scheduler, plane)])
 
 
 def read(folder: str | Path) -> Results:
@@ -130,9 +157,9 @@ def table(results: Results) -> str:
     if results.experiment == "fct":
         head = ["scheduler", "data plane", "smallest quarter, mean FCT (s)", "unfinished flows"]
         rows = []
-        for scheduler in results.schedulers:
-            time = results.small_flow_completion_s(scheduler)
-            unfinished = sum(run["completion_s"].count(None) for run in results.runs(scheduler))
+        for scheduler, plane in results.measured:
+            time = results.small_flow_completion_s(scheduler, plane)
+            unfinished = sum(run["completion_s"].count(None) for run in results.runs(scheduler, plane))
             rows.append([f"{time.value:.3f} [{max(time.low, 0):.3f}, {time.high:.3f}]", str(unfinished)])
     else:
         flows = results.summary["flows"]
@@ -144,20 +171,20 @@ def table(results: Results) -> str:
             return _tall_table(results, names)
         head = ["scheduler", "data plane", *names, "delivered (Mb/s)"]
         rows = []
-        for scheduler in results.schedulers:
-            shares = [_percent(results.share(scheduler, -1, flow)) for flow in range(len(flows))]
-            rate = interval_or_range([sum(run["phases"][-1]["delivered_mbps"]) for run in results.runs(scheduler)])
+        for scheduler, plane in results.measured:
+            shares = [_percent(results.share(scheduler, -1, flow, plane)) for flow in range(len(flows))]
+            runs = results.runs(scheduler, plane)
+            rate = interval_or_range([sum(run["phases"][-1]["delivered_mbps"]) for run in runs])
             rows.append([*shares, f"{rate.value:.1f}"])
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for scheduler, row in zip(results.schedulers, rows, strict=True):
-        planes = ", ".join(sorted({run["data_plane"] for run in results.runs(scheduler)}))
-        lines.append("| " + " | ".join([scheduler + _marks(results, scheduler), planes, *row]) + " |")
+    for (scheduler, plane), row in zip(results.measured, rows, strict=True):
+        lines.append("| " + " | ".join([scheduler + _marks(results, scheduler, plane), plane, *row]) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _marks(results: Results, scheduler: str) -> str:
+def _marks(results: Results, scheduler: str, plane: str) -> str:
     """Return what a reader must know of a scheduler's runs before their numbers."""
-    runs = results.runs(scheduler)
+    runs = results.runs(scheduler, plane)
     lost = max((100 * run["losses"]["share"] for run in runs if run.get("lost_outside")), default=0.0)
     starved = " (starved)" if any(run["starved"] for run in runs) else ""
     return starved + (f" ({lost:.1f} % lost outside)" if lost else "")
@@ -165,29 +192,109 @@ def _marks(results: Results, scheduler: str) -> str:
 
 def _tall_table(results: Results, names: Sequence[str]) -> str:
     """Return the shares of the last phase with a line for each of many flows."""
-    head = ["flow", *(name + _marks(results, name) for name in results.schedulers)]
+    several = len(results.measured) > len(results.schedulers)
+    heads = [
+        name + (f" ({plane})" if several else "") + _marks(results, name, plane) for name, plane in results.measured
+    ]
+    head = ["flow", *heads]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for flow, name in enumerate(names):
-        shares = [_percent(results.share(scheduler, -1, flow)) for scheduler in results.schedulers]
+        shares = [_percent(results.share(scheduler, -1, flow, plane)) for scheduler, plane in results.measured]
         lines.append("| " + " | ".join([name, *shares]) + " |")
     return "\n".join(lines) + "\n"
 
 
 def side_by_side(results: Results, simulated: Twin) -> str:
     """Return a Markdown table of the last phase's shares, measured and simulated, and how far apart they ever are."""
-    flows = range(len(results.summary["flows"]))
     phases = range(len(results.summary["phases_s"]))
+    flows = range(len(results.summary["flows"]))
     shown = flows if len(flows) <= _WIDEST else range(0)
     head = ["scheduler", "data plane", *(f"flow {flow + 1}" for flow in shown), "largest difference in any phase"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for scheduler in results.schedulers:
-        planes = ", ".join(sorted({run["data_plane"] for run in results.runs(scheduler)}))
-        measured = [[results.share(scheduler, phase, flow).value for flow in flows] for phase in phases]
+    for scheduler, plane in results.measured:
+        measured = _shares(results, scheduler, plane)
         expected = [simulated.shares(scheduler, phase) for phase in phases]
         cells = [f"{100 * measured[-1][flow]:.1f} / {100 * expected[-1][flow]:.1f} %" for flow in shown]
-        apart = max(abs(measured[phase][flow] - expected[phase][flow]) for phase in phases for flow in flows)
-        lines.append("| " + " | ".join([scheduler, planes, *cells, f"{100 * apart:.1f} points"]) + " |")
+        apart = f"{100 * _apart(measured, expected):.1f} points"
+        lines.append("| " + " | ".join([scheduler, plane, *cells, apart]) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _shares(results: Results, scheduler: str, plane: str) -> list[list[float]]:
+    """Return the mean share of each flow in each phase."""
+    flows, phases = range(len(results.summary["flows"])), range(len(results.summary["phases_s"]))
+    return [[results.share(scheduler, phase, flow, plane).value for flow in flows] for phase in phases]
+
+
+def _apart(some: list[list[float]], others: list[list[float]]) -> float:
+    """Return the largest difference of any flow's share in any phase."""
+    return max(abs(a - b) for one, other in zip(some, others, strict=True) for a, b in zip(one, other, strict=True))
+
+
+@dataclass(frozen=True)
+class BesideLinux:
+    """How far the shares of a scheduler are from those of the qdisc that Linux has for it."""
+
+    scheduler: str
+    """The scheduler."""
+    data_plane: str
+    """What of pifolab's carried it."""
+    qdisc: str
+    """The kind of Linux's qdisc."""
+    shares: list[list[float]]
+    """The shares of the flows in each phase, measured on `data_plane`."""
+    linux: list[list[float]]
+    """The same on Linux's qdisc."""
+    apart: float
+    """The largest difference of any flow's share in any phase, of 1."""
+    near: bool | None
+    """Whether that is at most 5 points; None if runs were starved or lost packets outside the scheduler."""
+
+    def __str__(self) -> str:
+        """Return the comparison as a line."""
+        points = f"{100 * self.apart:.1f} points at most"
+        verdict = {True: "within", False: "not within", None: "withheld: within"}[self.near]
+        what = f"{self.scheduler} ({self.data_plane})"
+        return f"{what}: {verdict} {100 * _NEAR:.0f} points of Linux's {self.qdisc} ({points})"
+
+
+def beside_linux(results: Results) -> list[BesideLinux]:
+    """Compare each scheduler with the qdisc that Linux has for it, where both ran."""
+    found = []
+    for scheduler, plane in results.measured:
+        runs, linux = results.runs(scheduler, plane), results.runs(scheduler, _LINUX)
+        if plane == _LINUX or not linux or results.experiment == "fct":
+            continue
+        shares, theirs = _shares(results, scheduler, plane), _shares(results, scheduler, _LINUX)
+        apart = _apart(shares, theirs)
+        unsound = any(run["starved"] or run.get("lost_outside") for run in [*runs, *linux])
+        near = None if unsound else apart <= _NEAR
+        qdisc = str(linux[0]["counters"]["kind"])
+        found.append(BesideLinux(scheduler, plane, qdisc, shares, theirs, apart, near))
+    return found
+
+
+def _linux_lines(results: Results) -> list[str]:
+    """Return the part of the report about Linux's own qdiscs; nothing if none was asked for."""
+    compared = beside_linux(results)
+    skipped = [one for one in results.skipped if one["data_plane"] == _LINUX]
+    if not compared and not skipped:
+        return []
+    flows = range(len(results.summary["flows"]))
+    shown = flows if len(flows) <= _WIDEST else range(0)
+    lines = ["", "## Beside Linux's own qdiscs", ""]
+    if compared:
+        head = ["scheduler", "data plane", "Linux's qdisc", *(f"flow {flow + 1}" for flow in shown)]
+        head += ["largest difference in any phase", f"within {100 * _NEAR:.0f} points"]
+        lines += ["The same flows and parameters: shares of the last phase, pifolab / Linux.", ""]
+        lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for one in compared:
+        cells = [f"{100 * one.shares[-1][flow]:.1f} / {100 * one.linux[-1][flow]:.1f} %" for flow in shown]
+        near = {True: "yes", False: "no", None: "withheld: starved senders, or losses outside the scheduler"}[one.near]
+        row = [one.scheduler, one.data_plane, one.qdisc, *cells, f"{100 * one.apart:.1f} points", near]
+        lines.append("| " + " | ".join(row) + " |")
+    lines += [""] if compared and skipped else []
+    return [*lines, *(f"- {one['scheduler']}: skipped: {one['reason']}." for one in skipped)]
 
 
 def _max_min(offered: Sequence[float], rate: float) -> list[float]:
@@ -285,7 +392,7 @@ def _ranks_problem(results: Results, schedulers: set[str]) -> str | None:
 
 def _withheld(results: Results, verdict: Verdict, schedulers: set[str]) -> Verdict:
     """Return the verdict on runs of `schedulers`, or one that says why there is none."""
-    runs = [run for run in results.summary["runs"] if run["scheduler"] in schedulers]
+    runs = [run for name in schedulers for run in results.runs(name)]
     reasons = []
     lost = [run["losses"]["share"] for run in runs if run.get("lost_outside")]
     if lost:
@@ -313,19 +420,19 @@ def draw(results: Results, simulated: Twin | None = None) -> list[Path]:
 
 
 def _draw_series(results: Results, simulated: Twin | None) -> Any:
-    """One panel per scheduler: what each flow gets over time, the mean of the repeats with their range.
+    """One panel per scheduler and data plane: what each flow gets over time, the mean of the repeats with their range.
 
     Dotted, where there is one, the simulator's.
     """
     import numpy as np
     import polars as pl
 
-    from pifolab.figures.palette import look, rank_colour
+    from pifolab.figures.palette import rank_colour
     from pifolab.figures.style import PAGE_INCHES, figure_style, subplots
 
-    schedulers, flows = results.schedulers, results.summary["flows"]
-    columns = min(4, len(schedulers))
-    rows = math.ceil(len(schedulers) / columns)
+    measured, flows = results.measured, results.summary["flows"]
+    columns = min(4, len(measured))
+    rows = math.ceil(len(measured) / columns)
     bin_s = float(results.summary["bin_s"])
     # Four bins per point: packets of a 100 Mb/s link are few in one.
     group = 4
@@ -333,8 +440,8 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
         figure, grid = subplots(
             rows, columns, figsize=(PAGE_INCHES, 1.55 * rows + 0.45), sharex=True, sharey=True, squeeze=False
         )
-        for panel, scheduler in zip(grid.flat, schedulers, strict=False):
-            frames = [pl.read_csv(results.folder / run["series"]) for run in results.runs(scheduler)]
+        for panel, (scheduler, plane) in zip(grid.flat, measured, strict=False):
+            frames = [pl.read_csv(results.folder / run["series"]) for run in results.runs(scheduler, plane)]
             for number in range(len(flows)):
                 series = [frame.filter(pl.col("flow") == number)["received_bytes"].to_numpy() for frame in frames]
                 whole = len(series[0]) // group * group
@@ -348,10 +455,10 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
                 if simulated is not None:
                     expected = simulated.rates_mbps(scheduler, number, group)
                     panel.plot(times, expected, color="black", linestyle=":", linewidth=0.7, label="simulated")
-            panel.set_title(look(scheduler).label)
-        for panel in list(grid.flat)[len(schedulers) :]:
+            panel.set_title(results.label(scheduler, plane))
+        for panel in list(grid.flat)[len(measured) :]:
             panel.set_visible(False)
-        for panel in list(grid.flat)[: len(schedulers)][-columns:]:
+        for panel in list(grid.flat)[: len(measured)][-columns:]:
             # Also where the row below is not full.
             panel.set_xlabel("time (s)")
             panel.tick_params(labelbottom=True)
@@ -379,11 +486,12 @@ def _draw_completion(results: Results) -> Any:
     sizes = np.array([flow["size_bytes"] for flow in results.summary["flows"]]) / 1000
     with figure_style():
         figure, axes = subplots(figsize=(COLUMN_INCHES, 2.4))
-        for scheduler in results.schedulers:
-            runs = results.runs(scheduler)
+        for scheduler, plane in results.measured:
+            runs = results.runs(scheduler, plane)
             times = np.array([[np.nan if t is None else t for t in run["completion_s"]] for run in runs], dtype=float)
             style = look(scheduler)
-            axes.plot(sizes, times.mean(axis=0), color=style.colour, linestyle=style.dash, label=style.label)
+            dash, label = ":" if plane == _LINUX else style.dash, results.label(scheduler, plane)
+            axes.plot(sizes, times.mean(axis=0), color=style.colour, linestyle=dash, label=label)
             axes.fill_between(sizes, times.min(axis=0), times.max(axis=0), color=style.colour, alpha=0.12, linewidth=0)
         axes.set_xlabel("flow size (kB)")
         axes.set_ylabel("completion time (s)")
@@ -436,6 +544,7 @@ def report(folder: str | Path) -> Path:
             "",
             side_by_side(results, simulated),
         ]
+    lines += _linux_lines(results)
     page = results.folder / "report.md"
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     text = json.dumps([asdict(verdict) for verdict in judged], indent=1)

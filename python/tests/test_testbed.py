@@ -236,6 +236,50 @@ def test_fair_shares_are_max_min(tmp_path: Path) -> None:
     assert verdict_of(results) == {"fair-shares/pifo": "reproduced", "fair-shares/rifo": "not reproduced"}
 
 
+def beside(folder: Path, linux: list[float], **more: Any) -> testbed.Results:
+    """Return results of `drr` on the switch and on Linux's qdisc, where the last phase has these shares."""
+    flows = [flow(offered_bps=bps * 1_000_000) for bps in (80, 40, 20, 10)]
+    own = {"scheduler": "drr", "phases": [phase([0.35, 0.35, 0.2, 0.1])]}
+    theirs = {"scheduler": "drr", "data_plane": "linux", "counters": {"kind": "drr"}, "phases": [phase(linux)], **more}
+    skipped = [{"scheduler": "scrr", "data_plane": "linux", "reason": "Linux has no such qdisc"}]
+    runs = [run | {} for _ in range(3) for run in (own, theirs)]
+    phases = {"phases_s": [[0.0, 0.4]], "length_s": 0.4}
+    return testbed.read(write(folder, "throughput", runs, flows, skipped=skipped, **phases))
+
+
+@pytest.mark.parametrize(
+    ("linux", "more", "near", "points"),
+    [
+        ([0.36, 0.34, 0.2, 0.1], {}, True, "1.0 points"),
+        ([0.41, 0.29, 0.2, 0.1], {}, False, "6.0 points"),
+        ([0.36, 0.34, 0.2, 0.1], {"starved": True}, None, "1.0 points"),
+        ([0.36, 0.34, 0.2, 0.1], {"lost_outside": True, "losses": {"share": 0.02}}, None, "1.0 points"),
+    ],
+)
+def test_shares_are_compared_with_those_of_linux_s_own_qdisc(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    linux: list[float],
+    more: dict[str, Any],
+    near: bool | None,
+    points: str,
+) -> None:
+    results = beside(tmp_path, linux, **more)
+    [compared] = testbed.beside_linux(results)
+    assert (compared.scheduler, compared.data_plane, compared.qdisc, compared.near) == ("drr", "switch", "drr", near)
+    assert points in str(compared)
+    assert results.share("drr", -1, 0).value == pytest.approx(0.35), "Linux's runs are no repeats of pifolab's"
+    table = testbed.table(results)
+    assert "| drr | switch | 35.0 %" in table
+    assert f"linux | {100 * linux[0]:.1f} %" in table
+    if near is not True:
+        # One figure will do.
+        monkeypatch.setattr(testbed, "draw", lambda *_: [tmp_path / "figure.png"])
+    text = testbed.report(tmp_path).read_text()
+    assert f"| drr | switch | drr | 35.0 / {100 * linux[0]:.1f} % |" in text
+    assert "- scrr: skipped: Linux has no such qdisc." in text
+
+
 def test_the_report_has_figure_table_and_verdicts(tmp_path: Path) -> None:
     page = testbed.report(four(tmp_path).folder)
     text = page.read_text()

@@ -137,6 +137,58 @@ fn last_shares(summary: &Value) -> Vec<(String, Vec<f64>)> {
     carried.into_iter().map(|run| (run["scheduler"].as_str().expect("a name").to_owned(), shares(run))).collect()
 }
 
+#[test]
+fn qdiscs_of_linux_run_beside_the_library_and_those_that_are_missing_are_skipped_by_name() {
+    let name = "qdiscs_of_linux_run_beside_the_library_and_those_that_are_missing_are_skipped_by_name";
+    let arguments = "fair-shares --scheduler fifo,drr,fq-codel,scrr --data-plane switch,linux --repeat 1 --phase-s 0.6 --rate-mbps 40";
+    let Some(summary) = testbed(name, 'U', arguments) else { return };
+    let (runs, skipped) = (summary["runs"].as_array().expect("runs"), summary["skipped"].as_array().expect("a list"));
+    // Each is in one of both lists, and says why it is in the second.
+    for scheduler in ["fifo", "drr", "fq-codel", "scrr"] {
+        let linux = |one: &&Value| one["scheduler"] == scheduler && one["data_plane"] == "linux";
+        let reason = skipped.iter().find(linux).map(|one| one["reason"].as_str().expect("a reason"));
+        assert_ne!(runs.iter().any(|run| linux(&run)), reason.is_some(), "{scheduler}: {reason:?}");
+        if let Some(reason) = reason {
+            tell(&format!("{name}: {scheduler} is not compared: {reason}"));
+            assert!(reason.contains("has no"), "{scheduler}: {reason}");
+        }
+    }
+    assert!(skipped.iter().any(|one| one["scheduler"] == "scrr"), "Linux has no SCRR");
+    for of in runs.iter().filter(|run| run["data_plane"] == "linux") {
+        let library = runs.iter().find(|run| run["data_plane"] == "switch" && run["scheduler"] == of["scheduler"]);
+        let pair = [of, library.expect("the switch runs every scheduler")];
+        if pair.iter().any(|run| run["starved"] == true || run["lost_outside"] == true) {
+            tell(&format!("{name}: no verdict on {}: its senders did not get the processor", of["scheduler"]));
+            continue;
+        }
+        let [linux, library] = pair.map(|run| &run["phases"][0]["share"]);
+        for flow in 0..4 {
+            let share = |shares: &Value| shares[flow].as_f64().expect("a share");
+            let apart = (share(linux) - share(library)).abs();
+            assert!(apart <= 0.05, "{}: {linux} on Linux's qdisc, {library} on pifolab's", of["scheduler"]);
+        }
+    }
+}
+
+#[test]
+fn what_would_run_twice_under_one_name_and_ranks_that_cannot_be_read_are_refused_before_anything_runs() {
+    let folder = Folder::new();
+    for (arguments, message) in [
+        ("fair-shares --scheduler fifo,aifo,fifo", "--scheduler fifo,aifo,fifo: duplicate fifo"),
+        ("fair-shares --data-plane switch,switch", "duplicate switch"),
+        ("custom --flow rank=1,rate-mbps=2 --scheduler fifo --rank payload:9:9", "--rank \"payload:9:9\": expected"),
+        ("custom --flow rank=1,rate-mbps=2,rank=3", "duplicate rank"),
+    ] {
+        let out = folder.0.join("out");
+        let mut command = command(&format!("testbed {arguments}"));
+        command.arg("--out").arg(&out);
+        let output = run(command);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
+        assert!(said.contains(message) && !out.exists(), "{arguments}: {said}");
+    }
+}
+
 fn newest_flow_takes_the_link(shares: &[(String, Vec<f64>)]) {
     for (scheduler, shares) in shares {
         if scheduler == "fifo" {

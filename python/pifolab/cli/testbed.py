@@ -35,7 +35,10 @@ def run_testbed(arguments: Sequence[str]) -> int:
     from pifolab import testbed
 
     page = testbed.report(folder)
-    for verdict in testbed.verdicts(testbed.read(folder)):
+    results = testbed.read(folder)
+    for compared in testbed.beside_linux(results):
+        print(compared)
+    for verdict in testbed.verdicts(results):
         mark = " (provisional)" if verdict.provisional else ""
         print(f"{verdict.claim}: {verdict.verdict}{mark}")
     print(f"report: {page}")

@@ -239,6 +239,10 @@ impl Experiment {
             // know that the queue is full. Bounds that stay give the newest flow everything, whatever the number of flows.
             settled.parameters.push(("on_full", "update".to_owned()));
         }
+        if matches!(name, Name::FairShares | Name::UdpFourFlows) {
+            // Room for each flow, where a scheduler has such a limit: a quarter of the buffer.
+            settled.parameters.push(("flow_packets", "20".to_owned()));
+        }
         // Windows that the papers' switches have; over four flows more would say nothing more.
         settled.parameters.extend([("window", "20".to_owned()), ("k", "0.1".to_owned())]);
         Ok(settled)
@@ -353,8 +357,13 @@ fn own_flows(changes: &Changes, protocol: Protocol, sizes: Option<&PacketMix>) -
         let in_flow = |message: String| Error::Usage(format!("--flow {text}: {message}"));
         let mut flow = Flow { rank: 0, start_s: 0.0, offered_bps: None, size_bytes: None, packets: sizes.clone() };
         let mut count = 1_usize;
+        let mut seen = Vec::new();
         for pair in text.split(',') {
             let (key, value) = pair.split_once('=').ok_or_else(|| in_flow(format!("{pair:?}: expected key=value")))?;
+            if seen.contains(&key) {
+                return Err(in_flow(format!("duplicate {key}")));
+            }
+            seen.push(key);
             let expected = |range: &str| in_flow(format!("{key}={value}: expected {range}"));
             match (key, protocol) {
                 ("rank", Protocol::Udp) => {
@@ -471,6 +480,7 @@ mod tests {
             ("rank=1,rate-mbps=1,packet-bytes=1501", "at most the MTU of 1500"),
             ("rank=1,rate-mbps=1,size=3", "unknown key \"size\""),
             ("rank", "expected key=value"),
+            ("rank=1,rate-mbps=1,rank=2", "duplicate rank"),
         ] {
             let said = custom(&[flow], defaults()).expect_err("wrong").to_string();
             assert!(said.contains(word), "{flow}: {said}");

@@ -72,6 +72,11 @@ impl Scheduler {
                 lost: 0,
             };
         }
+        if counters["qdisc"] == "linux" {
+            let count = |key: &str| number(&counters[key]);
+            let (dropped, held) = (count("dropped_packets"), count("occupancy_packets"));
+            return Self { seen: count("sent_packets") + dropped + held, dropped, held, lost: 0 };
+        }
         let queues = counters["queues"].as_array().map(Vec::as_slice).unwrap_or_default();
         let sum = |key: &str| queues.iter().map(|queue| number(&queue[key])).sum::<u64>();
         let refused = number(&counters["dropped_admission"]) + sum("dropped_full");
@@ -162,6 +167,9 @@ mod tests {
         let losses = Losses::new(&ebpf, 0, Some(1000), 780, 0);
         assert_eq!((losses.before_scheduler_packets, losses.after_scheduler_packets), (0, 0));
         assert!(!losses.too_many());
+        let linux = json!({ "qdisc": "linux", "sent_packets": 700, "dropped_packets": 290, "occupancy_packets": 7 });
+        let losses = Losses::new(&linux, 0, Some(1000), 698, 0);
+        assert_eq!((losses.before_scheduler_packets, losses.after_scheduler_packets), (3, 2));
         let qdisc = json!({
             "qdisc": "bpf", "admitted_packets": 900, "dropped_packets": 100, "evicted_packets": 100, "occupancy_packets": 0,
         });

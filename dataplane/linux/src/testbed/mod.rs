@@ -2,6 +2,7 @@
 //! process, joined by virtual Ethernet; the bottleneck is the router's interface to the receiver.
 
 pub mod experiments;
+pub mod linux;
 pub mod losses;
 pub mod namespace;
 pub mod plane;
@@ -13,12 +14,13 @@ pub mod udp;
 
 use crate::error::Trying;
 use crate::switch::{self, LinkArgs, STOP, choice::SchedulerOptions};
-use crate::{Error, Result, tell};
+use crate::{Error, Result, say, tell};
 use experiments::{Changes, ETHERNET_HEADER, Experiment, Name};
+use linux::LinuxQdisc;
 use losses::Losses;
 use namespace::{Lab, RECEIVER, gain_network_rights};
 use plane::{Bottleneck, DataPlane};
-use report::{FORMAT, Folder, Machine, Run, Series, Summary};
+use report::{FORMAT, Folder, Machine, Run, Series, Skipped, Summary};
 use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,9 +47,10 @@ pub struct Args {
     /// Schedulers, separated by commas
     #[arg(long, value_delimiter = ',', default_value = ALL)]
     scheduler: Vec<String>,
-    /// What carries the packets [default: ebpf where this machine can and the scheduler is one that it has, else switch]
-    #[arg(long, value_enum)]
-    data_plane: Option<DataPlane>,
+    /// What carries the packets; several, separated by commas, are compared [default: ebpf where this machine can and the
+    /// scheduler is one that it has, else switch]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    data_plane: Vec<DataPlane>,
     /// Runs of each scheduler
     #[arg(long, default_value_t = 5)]
     repeat: u32,
@@ -95,17 +98,49 @@ pub fn run(args: Args) -> Result<()> {
         parameters.set(name, value);
     }
     let link = LinkArgs { rate_mbps: experiment.rate_mbps, delay_us: args.delay_us, overhead_bytes: 0 };
-    let mut bottlenecks = Vec::new();
+    expect_once("--scheduler", &args.scheduler)?;
+    expect_once("--data-plane", &args.data_plane.iter().map(|plane| plane.as_str().to_owned()).collect::<Vec<_>>())?;
+    let (mut bottlenecks, mut skipped) = (Vec::new(), Vec::new());
     for scheduler in &args.scheduler {
         let parameters = parameters.kept_by(scheduler)?;
         // Found out before anything runs.
         drop(switch::choice::build_scheduler(scheduler, &parameters)?);
-        let plane = args.data_plane.unwrap_or_else(|| DataPlane::best_for(scheduler, link.delay_us));
-        let rank = experiment.rank.clone();
-        bottlenecks.push(Bottleneck { plane, scheduler: scheduler.clone(), parameters, rank, link });
+        let best = [DataPlane::best_for(scheduler, link.delay_us)];
+        for plane in if args.data_plane.is_empty() { &best[..] } else { &args.data_plane } {
+            let (plane, scheduler, rank) = (*plane, scheduler.clone(), experiment.rank.clone());
+            let linux = match plane {
+                DataPlane::Linux => match LinuxQdisc::new(&scheduler, &parameters, &experiment) {
+                    Ok(qdisc) => Some(qdisc),
+                    Err(reason) => {
+                        skipped.push(Skipped { scheduler, data_plane: plane.as_str(), reason });
+                        continue;
+                    }
+                },
+                _ => None,
+            };
+            let parameters = parameters.clone();
+            bottlenecks.push(Bottleneck { plane, scheduler, parameters, rank, link, linux });
+        }
+    }
+    for bottleneck in &bottlenecks {
+        bottleneck.check()?;
     }
     let folder = args.out.as_deref().map(Folder::create).transpose()?;
     let unprivileged = gain_network_rights()?;
+    bottlenecks.retain(|bottleneck| match bottleneck.linux.as_ref().map_or(Ok(()), LinuxQdisc::probe) {
+        Ok(()) => true,
+        Err(reason) => {
+            let (scheduler, data_plane) = (bottleneck.scheduler.clone(), bottleneck.plane.as_str());
+            skipped.push(Skipped { scheduler, data_plane, reason });
+            false
+        }
+    });
+    for Skipped { scheduler, data_plane, reason } in &skipped {
+        say(&format!("{scheduler} ({data_plane}): skipped: {reason}"));
+    }
+    if bottlenecks.is_empty() {
+        return Err(Error::Unsupported("nothing of what was asked for can run here".to_owned()));
+    }
     switch::stop_on_signals();
     raise_limit_of_open_files();
     let mut summary = Summary {
@@ -123,6 +158,7 @@ pub fn run(args: Args) -> Result<()> {
         phases_s: experiment.phases(),
         machine: Machine::this(unprivileged),
         runs: Vec::new(),
+        skipped,
     };
     for repeat in 0..args.repeat {
         for bottleneck in &bottlenecks {
@@ -136,6 +172,14 @@ pub fn run(args: Args) -> Result<()> {
     }
     tell(report::table(&summary).trim_end());
     Ok(())
+}
+
+/// Runs and their files are told apart by these.
+fn expect_once(option: &str, names: &[String]) -> Result<()> {
+    match names.iter().enumerate().find(|(place, name)| names[..*place].contains(name)) {
+        Some((_, name)) => Err(Error::Usage(format!("{option} {}: duplicate {name}", names.join(",")))),
+        None => Ok(()),
+    }
 }
 
 /// Two sockets for each flow.

@@ -9,9 +9,9 @@ use crate::net::offload::{self, Offload};
 use crate::{Error, Result};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 use std::thread;
 
 /// A network namespace without a name.
@@ -90,14 +90,29 @@ impl Namespace {
     /// # Errors
     /// No such command, or it fails: with what it said.
     pub fn command(&self, program: &str, arguments: &str) -> Result<()> {
-        let output =
-            self.enter(|| Command::new(program).args(arguments.split_whitespace()).output()).map_err(|error| {
-                if error.kind() == io::ErrorKind::NotFound {
-                    Error::Unsupported(format!("there is no {program} command; install iproute2"))
-                } else {
-                    Error::failed(program, error)
-                }
-            })?;
+        self.command_with_input(program, arguments, "")
+    }
+
+    /// The same with `input` as its standard input.
+    ///
+    /// # Errors
+    /// As [`command`](Self::command).
+    pub fn command_with_input(&self, program: &str, arguments: &str, input: &str) -> Result<()> {
+        let run = || -> io::Result<Output> {
+            let mut command = Command::new(program);
+            command.args(arguments.split_whitespace()).stdin(Stdio::piped());
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+            // One that ends without reading all says why on standard error.
+            let _ = child.stdin.take().expect("it is piped").write_all(input.as_bytes());
+            child.wait_with_output()
+        };
+        let output = self.enter(run).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                Error::Unsupported(format!("there is no {program} command; install iproute2"))
+            } else {
+                Error::failed(program, error)
+            }
+        })?;
         if output.status.success() {
             return Ok(());
         }

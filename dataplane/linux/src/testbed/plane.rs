@@ -1,5 +1,6 @@
 //! What carries the packets through the router: the user-space switch, or the kernel with eBPF in front of its queues.
 
+use super::linux::LinuxQdisc;
 use super::namespace::Lab;
 #[cfg(feature = "ebpf")]
 use crate::ebpf::{Plane, PlaneConfig, QdiscConfig, QdiscPlane, RankSource, Settings, plane::best_occupancy};
@@ -24,6 +25,8 @@ pub enum DataPlane {
     Qdisc,
     /// The user-space switch
     Switch,
+    /// The qdisc that Linux itself has for fifo, drr and fq-codel, behind HTB, to compare with
+    Linux,
 }
 
 impl DataPlane {
@@ -38,6 +41,7 @@ impl DataPlane {
             Self::Ebpf => "ebpf",
             Self::Qdisc => "qdisc",
             Self::Switch => "switch",
+            Self::Linux => "linux",
         }
     }
 }
@@ -95,9 +99,27 @@ pub struct Bottleneck {
     pub rank: String,
     /// The link.
     pub link: LinkArgs,
+    /// Linux's own qdisc, if that carries the packets.
+    pub linux: Option<LinuxQdisc>,
 }
 
 impl Bottleneck {
+    /// Whether what the user wrote of ranks can be read, before anything runs.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn check(&self) -> Result<()> {
+        match self.plane {
+            DataPlane::Switch => {
+                let scheduler = switch::choice::build_scheduler(&self.scheduler, &self.parameters)?;
+                switch::choice::join_rank(scheduler, &self.rank).map(drop)
+            }
+            #[cfg(feature = "ebpf")]
+            DataPlane::Ebpf | DataPlane::Qdisc => self.rank_source().map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs `work` while the data plane carries packets between the lab's sender and receiver; returns the data plane's
     /// own counters beside the result.
     ///
@@ -108,7 +130,25 @@ impl Bottleneck {
             DataPlane::Switch => self.carry_by_switch(lab, work),
             DataPlane::Ebpf => self.carry_by_kernel(lab, work, PUT_UP),
             DataPlane::Qdisc => self.carry_by_kernel(lab, work, PUT_UP_QDISC),
+            DataPlane::Linux => self.carry_by_linux(lab, work),
         }
+    }
+
+    fn carry_by_linux<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
+        self.expect_no_delay()?;
+        let qdisc = self.linux.as_ref().expect("who chose Linux's qdisc has one");
+        qdisc.install(&lab.router, "r1")?;
+        let result = work()?;
+        Ok((result, lab.router.enter(|| qdisc.counters("r1"))?))
+    }
+
+    fn expect_no_delay(&self) -> Result<()> {
+        if self.link.delay_us == 0 {
+            return Ok(());
+        }
+        Err(Error::Usage(
+            "--delay-us: only the switch adds a delay, the kernel's data planes do not; use --data-plane switch".into(),
+        ))
     }
 
     fn carry_by_switch<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
@@ -176,7 +216,7 @@ impl Bottleneck {
 
     #[cfg(feature = "ebpf")]
     fn rank_source(&self) -> Result<RankSource> {
-        self.rank.parse().map_err(Error::Usage)
+        self.rank.parse().map_err(|error| Error::Usage(format!("--rank {error}")))
     }
 
     #[cfg(feature = "ebpf")]
@@ -186,11 +226,7 @@ impl Bottleneck {
         work: impl FnOnce() -> Result<T> + Send,
         put_up: impl FnOnce(&Self) -> Result<P> + Send,
     ) -> Result<(T, Value)> {
-        if self.link.delay_us > 0 {
-            return Err(Error::Usage(
-                "--delay-us: the kernel's data plane adds no delay; use --data-plane switch".into(),
-            ));
-        }
+        self.expect_no_delay()?;
         thread::scope(|scope| {
             let (opened, open) = mpsc::channel();
             let (finish, finished) = mpsc::channel::<()>();

@@ -47,8 +47,21 @@ pub struct Summary {
     pub phases_s: Vec<(f64, f64)>,
     /// The machine.
     pub machine: Machine,
-    /// One entry per scheduler and repeat.
+    /// One entry per scheduler, data plane and repeat.
     pub runs: Vec<Run>,
+    /// What was asked for and cannot run here.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A scheduler that a data plane cannot run here.
+#[derive(Clone, Debug, Serialize)]
+pub struct Skipped {
+    /// The scheduler.
+    pub scheduler: String,
+    /// The data plane.
+    pub data_plane: &'static str,
+    /// Why not.
+    pub reason: String,
 }
 
 /// What the results depend on beside the program.
@@ -244,6 +257,9 @@ pub fn table(summary: &Summary) -> String {
                 .expect("a string takes all");
         }
         writeln!(text, "{numbers}{note}").expect("a string takes all");
+    }
+    for Skipped { scheduler, data_plane, reason } in &summary.skipped {
+        writeln!(text, "{scheduler:<10} {data_plane:<7} skipped: {reason}").expect("a string takes all");
     }
     text
 }
