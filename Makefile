@@ -210,10 +210,13 @@ docs:
 worst-cases: build
 	$(BIN)/python -m pifolab.adversary.worst_cases docs/worst-cases.md conformance/worst-cases
 
-## docs/slack.md, docs/low-load.md and docs/slack-variants.md: strict-priority queues judged by more than one number (some minutes)
+## docs/slack*.md and docs/low-load.md: strict-priority queues judged by more than one number (half an hour)
 slack: build
 	$(BIN)/python -m pifolab.slack docs
 	$(BIN)/python -m pifolab.slack.variants docs
+	$(BIN)/python -m pifolab.slack.dithered docs
+	$(BIN)/python -m pifolab.slack.limits docs
+	$(BIN)/python -m pifolab.slack.flows --out docs/slack-flows.md
 
 ## The scheduler library for C in PREFIX, below DESTDIR: static, shared, header and pkg-config file
 PREFIX ?= /usr/local

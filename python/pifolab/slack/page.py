@@ -362,9 +362,12 @@ _SLACK_TAIL = """## What does not hold
 - With 32 queues of ten PACKS's inversions depend on the seed (16.5 k to 24.4 k for window 1000): it has more than one
   state that it stays in for long.
 - Variants of Slack-SP with 16 registers, one of them a prototype that estimates quantiles and shares the room
-  geometrically, are on [slack-variants.md](slack-variants.md): tuned on one half, judged on the other.
-- Not measured here: completion times in a network, reordering under TCP, bytes for packets, shared buffers, ranks of
-  wide range, other values of D and eps.
+  geometrically, are on [slack-variants.md](slack-variants.md): tuned on one half, judged on the other. Their quantiles
+  have a bias, which [slack-dithered.md](slack-dithered.md) cures; [slack-limits.md](slack-limits.md) says what exact
+  quantiles would do.
+- Completion times beside the five are on [slack-flows.md](slack-flows.md). Against PIFO the worst case of Slack-SP is
+  never above that of PACKS, Spring's is above it in WD ([worst-cases.md](worst-cases.md)).
+- Not measured: reordering under TCP, bytes for packets, shared buffers, other values of D and eps in networks.
 """
 
 _LOW_HEAD = """# What constant arrivals at 110 % hide: drops at low load

@@ -204,24 +204,33 @@ def _maker(queues: int, depth: int, settings: Mapping[str, Any]) -> Callable[[],
     return lambda: SharesOfRoom(queues, depth, **settings)
 
 
+def draw_ranks(distribution: str, count: int, draw: np.random.Generator) -> np.ndarray[Any, Any]:
+    """Return so many ranks of one of the papers' five distributions."""
+
+    def exponential() -> np.ndarray[Any, Any]:
+        ranks = draw.exponential(25, 3 * count).astype(int)
+        return ranks[ranks < 100][:count]
+
+    match distribution:
+        case "uniform":
+            return draw.integers(0, 100, count)
+        case "exponential":
+            return exponential()
+        case "inverse exponential":
+            return 99 - exponential()
+        case "Poisson":
+            return np.minimum(draw.poisson(50, count), 99)
+        case _:
+            return np.where(draw.random(count) < 0.5, exponential(), 99 - exponential())
+
+
 def quantile_errors(packets: int = 30_000, seed: int = 1) -> dict[str, tuple[float, float]]:
     """Return by distribution the mean error of estimated quantiles of the highest sixteenth of ranks, and of the rest.
 
     Fifteen registers and the highest rank; the first third of the packets is not counted.
     """
     draw = np.random.default_rng(seed)
-
-    def exponential() -> np.ndarray[Any, Any]:
-        ranks = draw.exponential(25, 3 * packets).astype(int)
-        return ranks[ranks < 100][:packets]
-
-    streams = {
-        "uniform": draw.integers(0, 100, packets),
-        "exponential": exponential(),
-        "inverse exponential": 99 - exponential(),
-        "Poisson": np.minimum(draw.poisson(50, packets), 99),
-        "convex": np.where(draw.random(packets) < 0.5, exponential(), 99 - exponential()),
-    }
+    streams = {name: draw_ranks(name, packets, draw) for name in (*TUNED[0], *JUDGED[0])}
     found = {}
     for name, ranks in streams.items():
         scheduler = SharesOfRoom(16, 5)

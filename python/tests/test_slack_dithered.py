@@ -1,0 +1,55 @@
+"""`pifolab.slack.dithered` and `pifolab.slack.limits`: quantiles without a bias, and what they come to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pifolab
+from pifolab.slack.dithered import DitheredShares, cells, page
+from pifolab.slack.limits import ExactShares, shares_below, traces
+from pifolab.slack.variants import draw_ranks
+
+
+def errors(distribution: str, *, dither: bool) -> tuple[float, float]:
+    """Return the mean error of the highest sixteenth of ranks, and the mean size of all errors, after 5000 packets."""
+    scheduler = DitheredShares(16, 5, dither=dither)
+    ranks = draw_ranks(distribution, 15_000, np.random.default_rng(3))
+    exact = shares_below(distribution)[ranks]
+    found = (np.array([scheduler.quantile(int(rank)) for rank in ranks]) - exact)[5000:]
+    return float(found[exact[5000:] >= 15 / 16].mean()), float(np.abs(found).mean())
+
+
+def test_registers_that_see_a_fraction_tell_quantiles_without_a_bias() -> None:
+    with_it, without = (errors("inverse exponential", dither=dither) for dither in (True, False))
+    assert abs(with_it[0]) < 0.005
+    assert without[0] > 0.015
+    for distribution in ("uniform", "convex"):
+        assert errors(distribution, dither=True)[1] < 0.8 * errors(distribution, dither=False)[1]
+
+
+def test_a_cell_is_a_ratio_of_inversions_and_of_misdrops() -> None:
+    found = cells(8, ("uniform",), (1,), 8000, ("constant 1.1",))
+    inversions, misdrops = found["uniform", "constant 1.1"]
+    assert 0.5 < inversions < 1
+    assert 0.8 < misdrops < 1.2
+    text = page((4,), (1,), 200)
+    assert "of 25 cells are met" in text
+    assert "4 queues of 20:" in text
+
+
+def test_exact_quantiles_of_a_rank_are_the_share_below_it() -> None:
+    assert ExactShares(8, 10, "uniform", 1.0).quantile(50) == pytest.approx(0.5, abs=0.003)
+    assert shares_below("exponential")[0] == 0
+
+
+def test_a_full_buffer_refuses_and_packets_leave_in_the_order_of_queues() -> None:
+    scheduler = DitheredShares(2, 1)
+    packets = [pifolab.Packet(rank) for rank in (0, 0, 0)]
+    assert [scheduler.enqueue(packet, 0) for packet in packets] == [0, 1, packets[2]]
+    assert [scheduler.dequeue(0) for _ in range(3)] == [packets[0], packets[1], None]
+
+
+def test_there_is_a_trace_for_each_way_to_fail() -> None:
+    text = "\n".join(traces())
+    assert text.count("proven; ranks") == 3

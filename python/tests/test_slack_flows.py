@@ -1,0 +1,70 @@
+"""`pifolab.slack.flows`: what the page of completion times says of what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pifolab.errors import InputError
+from pifolab.slack.flows import FIGURES, FIVE, best_of_five, main, page, sweep, times
+
+
+def table(means: dict[str, float], seeds: int = 4) -> pl.DataFrame:
+    rows = [
+        {
+            "class": size,
+            "load": "0.5",
+            "scheduler": scheduler,
+            "seed": seed,
+            "mean_ns": mean * (1e6 + 1e4 * seed),
+            "p99_ns": 3 * mean * (1e6 + 1e4 * seed),
+        }
+        for size in ("all", "< 100 KB", ">= 1 MB")
+        for scheduler, mean in means.items()
+        for seed in range(seeds)
+    ]
+    return pl.DataFrame(rows)
+
+
+MEANS = {
+    "pifo": 1.0,
+    "sp-pifo": 3.0,
+    "packs": 2.0,
+    "aifo": 4.0,
+    "rifo": 5.0,
+    "exp-pifo": 6.0,
+    "slack-sp": 2.08,
+    "spring": 1.9,
+}
+
+
+def test_the_best_of_the_five_is_what_the_others_are_held_against() -> None:
+    found = times(table(MEANS))
+    assert best_of_five(found["small flows, mean"][0.5]) == "packs"
+    lines = page({"packs-12": found}, 4, 0.1).splitlines()
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| small flows, mean")
+    ]
+    assert [row[3].split()[0] for row in rows] == ["packs"]
+    # 4 % more is too much for small flows, and not for large ones.
+    assert rows[0][4] == "1.04 [1.04, 1.04]"
+    assert rows[0][5].startswith("**0.95")
+    large = next(line for line in lines if line.startswith("| large flows"))
+    assert "**1.04 [1.04, 1.04]**" in large
+    assert "slack-sp meets 1 of 3 rows and spring meets 3 of 3 rows" in " ".join(lines)
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_every_figure_is_a_scenario_that_all_schedulers_can_run(name: str) -> None:
+    planned = sweep(name, (0.5,), (1, 2), 0.001)
+    scheduler = {one["name"] for one in FIGURES[name].schedulers()}
+    assert {*FIVE, "pifo", "slack-sp", "spring"} == scheduler
+    assert planned.seeds == (1, 2)
+    assert len(planned.settings()) == 1
+
+
+def test_one_seed_has_no_interval(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--seeds: expected at least 2"):
+        main(["--seeds", "1", "--store", str(tmp_path)])
