@@ -168,10 +168,10 @@ _HEAD = """# Completion times of flows: beyond the five
 
 The bar of [slack.md](slack.md) goes on: completion times of small flows (below 100 KB), mean and 99th percentile, no
 worse than the best of the five (SP-PIFO, PACKS, AIFO, RIFO, Exp-PIFO), and of large ones (1 MB and more) within 5 %.
-Settings of published figures: {figures}. {duration:g} s of traffic, seeds 1 to {seeds}: a fraction of the papers'
-depth. Each cell is the ratio to the best of the five at that load with its 95 % interval, paired by seed; it is bold
-unless the whole interval is worse than allowed. Flows that complete within the run count. Written by `python -m
-pifolab.slack.flows`.
+Settings of published figures: {figures}.
+{duration:g} s of traffic, seeds 1 to {seeds}: a fraction of the papers' depth. Each cell is the ratio to the best of
+the five at that load with its 95 % interval, paired by seed; it is bold unless the whole interval is worse than
+allowed. Flows that complete within the run count. Written by `python -m pifolab.slack.flows`.
 
 Slack-SP was not tuned here: eps 0.1; for ranks in bytes the bounds move by 1/128 of themselves and start spread over 1
 MB; for start tags (STFQ) by one packet of 1500 bytes. Nor was Spring: its speed is 10 kB, or one packet. RIFO tracks
