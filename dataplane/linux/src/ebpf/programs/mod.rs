@@ -71,10 +71,11 @@ pub fn find_qdisc(name: &str) -> Result<&'static dyn Program> {
 pub fn arguments(name: &str, parameters: Parameters) -> Args {
     let mut args = Args::new(name);
     for (key, text) in parameters {
-        let value = match text.parse() {
-            Ok(number) => Value::Integer(number),
-            Err(_) if text.starts_with("0.") => Value::Decimal((*text).to_owned()),
-            Err(_) => Value::Text((*text).to_owned()),
+        let value = match (text.parse(), text.parse()) {
+            (Ok(number), _) => Value::Integer(number),
+            (_, Ok(flag)) => Value::Flag(flag),
+            _ if text.starts_with("0.") => Value::Decimal((*text).to_owned()),
+            _ => Value::Text((*text).to_owned()),
         };
         args.set(*key, value);
     }
