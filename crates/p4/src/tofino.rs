@@ -91,6 +91,11 @@ fn window(file: &mut File, reader: &mut Reader) -> Result<u64, Refusal> {
     require(reader, "update", Update::Before, "update = before")?;
     file.define("WINDOW", window);
     file.each("EACH_SLOT", 0..window);
+    // How many of at most eight answers are yes: looked up.
+    let slots = window.min(8);
+    let answers = |row: u32| (0..slots).map(|slot| (row >> slot & 1).to_string()).collect::<Vec<_>>().join(", ");
+    let rows = (0..1u32 << slots).map(|row| (format!("({})", answers(row)), format!("8w{}", row.count_ones())));
+    file.entries("ONES", rows);
     Ok(window)
 }
 

@@ -17,8 +17,9 @@
 control Decide(in headers_t headers, inout metadata_t meta, inout decision_t decision) {
     PF_WINDOW_REGISTERS
     PF_DEPTHS
+    bit<16> depth = 0;
     bit<16> beyond = 0;
-    bit<8> lower = 0;
+    bit<16> left = 0;
     // The least occupancy that this count does not admit.
     action set_beyond(bit<16> occupancy) { beyond = occupancy; }
     table beyond_of {
@@ -28,15 +29,15 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
         const entries = { PF_BEYOND(set_beyond) }
         size = 32;
     }
+    PF_STEP(compute_left, left = beyond |-| depth;)
     apply {
         if (headers.depth.isValid()) {
             PF_EACH_QUEUE(PF_WRITE_DEPTH)
         } else {
-            bit<16> depth = (bit<16>)get_0.execute(0);
+            depth = get_0.execute(0);
             PF_COUNT
-            lower = lower_0;
             beyond_of.apply();
-            bit<16> left = beyond |-| depth;
+            compute_left.apply();
             decision.queue = 0;
             if (left == 0) { decision.drop = 1; }
         }

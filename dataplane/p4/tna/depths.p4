@@ -11,6 +11,15 @@
 #define RECIRCULATION_PORT 68
 #endif
 
+// A stage's work: what is computed here is no part of what uses it later, and a stage computes one thing.
+#define PF_STEP(name, statement) \
+    action do_##name() { statement } \
+    table name { \
+        actions = { do_##name; } \
+        const default_action = do_##name(); \
+        size = 1; \
+    }
+
 struct decision_t {
     bit<5> queue;
     bit<3> drop;
@@ -19,8 +28,8 @@ struct decision_t {
 
 // What goes round through the recirculation port: which queue it asks for, and how many units that held.
 header depth_t {
-    bit<32> queue;
-    bit<32> units;
+    bit<16> queue;
+    bit<16> units;
 }
 
 #ifdef PF_RESUBMITS
@@ -30,14 +39,14 @@ header resubmitted_t {
 }
 #endif
 
-#define PF_DEPTH_REGISTER(q, capacity) Register<bit<32>, bit<1>>(1, 0) depth_of_##q;
+#define PF_DEPTH_REGISTER(q, capacity) Register<bit<16>, bit<1>>(1, 0) depth_of_##q;
 
 #if __TARGET_TOFINO__ == 2
 #ifdef PF_READS_DEPTHS
 PF_EACH_QUEUE(PF_DEPTH_REGISTER)
 #define PF_GHOST_ACTION(q, capacity) \
-    RegisterAction<bit<32>, bit<1>, bit<32>>(depth_of_##q) write_##q = { \
-        void apply(inout bit<32> depth) { depth = (bit<32>)ghost.qlength; } \
+    RegisterAction<bit<16>, bit<1>, bit<16>>(depth_of_##q) write_##q = { \
+        void apply(inout bit<16> depth) { depth = (bit<16>)ghost.qlength; } \
     };
 #define PF_GHOST_WRITE(q, capacity) if (ghost.qid == q) { write_##q.execute(0); }
 #else
@@ -57,15 +66,15 @@ control PfGhost(in ghost_intrinsic_metadata_t ghost) {
 #else
 #define PF_OWN_DEPTH_REGISTER(q, capacity) PF_DEPTH_REGISTER(q, capacity)
 #define PF_SET_DEPTH(q, capacity) \
-    RegisterAction<bit<32>, bit<1>, bit<32>>(depth_of_##q) set_##q = { \
-        void apply(inout bit<32> depth) { depth = headers.depth.units; } \
+    RegisterAction<bit<16>, bit<1>, bit<16>>(depth_of_##q) set_##q = { \
+        void apply(inout bit<16> depth) { depth = headers.depth.units; } \
     };
 #define PF_WRITE_DEPTH(q, capacity) if (headers.depth.queue == q) { set_##q.execute(0); }
 #endif
 
 #define PF_GET_DEPTH(q, capacity) \
-    RegisterAction<bit<32>, bit<1>, bit<32>>(depth_of_##q) get_##q = { \
-        void apply(inout bit<32> depth, out bit<32> told) { told = depth; } \
+    RegisterAction<bit<16>, bit<1>, bit<16>>(depth_of_##q) get_##q = { \
+        void apply(inout bit<16> depth, out bit<16> told) { told = depth; } \
     };
 
 // The registers of all queues and what is done with them, in a control that has `headers`.

@@ -16,22 +16,23 @@
 #include "window.p4"
 
 #define PF_FREE(q, capacity) \
-    bit<16> depth_##q = (bit<16>)get_##q.execute(0); \
-    bit<16> free_##q = capacity |-| depth_##q;
+    bit<16> room_##q = 0; \
+    bit<16> lack_##q = 0; \
+    PF_STEP(compute_room_##q, room_##q = capacity |-| room_##q;)
+#define PF_COMPUTE_FREE(q, capacity) \
+    room_##q = get_##q.execute(0); \
+    compute_room_##q.apply();
 
 control Decide(in headers_t headers, inout metadata_t meta, inout decision_t decision) {
     PF_WINDOW_REGISTERS
     PF_DEPTHS
+    PF_EACH_QUEUE(PF_FREE)
+    // The free space of the first queues together.
+    bit<16> free_01 = 0;
+    bit<16> free_23 = 0;
+    bit<16> free_012 = 0;
+    bit<16> free_0123 = 0;
     bit<16> need = 0;
-    bit<8> lower = 0;
-    bit<16> lack_0 = 0;
-    bit<16> lack_1 = 0;
-    bit<16> lack_2 = 0;
-    bit<16> lack_3 = 0;
-    bit<16> room_0 = 0;
-    bit<16> room_1 = 0;
-    bit<16> room_2 = 0;
-    bit<16> room_3 = 0;
     action set_need(bit<16> units) { need = units; }
     table need_of {
         key = { lower : exact; }
@@ -60,26 +61,19 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
         const entries = { PF_CHOICE(choose) }
         size = 32;
     }
+    PF_STEP(add_two, free_01 = room_0 + room_1; free_23 = room_2 + room_3;)
+    PF_STEP(add_rest, free_012 = free_01 + room_2; free_0123 = free_01 + free_23;)
+    PF_STEP(compute_lacks, lack_0 = need |-| room_0; lack_1 = need |-| free_01; lack_2 = need |-| free_012; lack_3 = need |-| free_0123;)
     apply {
         if (headers.depth.isValid()) {
             PF_EACH_QUEUE(PF_WRITE_DEPTH)
         } else {
-            PF_EACH_QUEUE(PF_FREE)
+            PF_EACH_QUEUE(PF_COMPUTE_FREE)
+            add_two.apply();
+            add_rest.apply();
             PF_COUNT
-            lower = lower_0;
             need_of.apply();
-            bit<16> free_01 = free_0 + free_1;
-            bit<16> free_23 = free_2 + free_3;
-            bit<16> free_012 = free_01 + free_2;
-            bit<16> free_0123 = free_01 + free_23;
-            lack_0 = need |-| free_0;
-            lack_1 = need |-| free_01;
-            lack_2 = need |-| free_012;
-            lack_3 = need |-| free_0123;
-            room_0 = free_0;
-            room_1 = free_1;
-            room_2 = free_2;
-            room_3 = free_3;
+            compute_lacks.apply();
             choice.apply();
         }
     }

@@ -11,6 +11,7 @@
 #include "target.p4"
 #include PF_PARAMETERS
 #define PF_RANK_BITS 16
+#define PF_ADDS_RANKS
 #define PF_READS_DEPTHS
 #include "depths.p4"
 #include "types.p4"
@@ -46,6 +47,7 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
     bit<32> left = 0;
     bit<32> right = 0;
     bit<1> reset = 0;
+    bit<32> beyond = 0;
     PF_LOG2_TABLE(log2_above, above, exponent_above)
     PF_LOG2_TABLE(log2_range, range, exponent_range)
     PF_LOG2_TABLE(log2_free, free, exponent_free)
@@ -93,32 +95,38 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
         }
     };
 
+    bit<16> depth = 0;
+    bit<16> inverted_least = 0;
+    bit<16> most = 0;
+    PF_STEP(invert, inverted = ~meta.rank;)
+    PF_STEP(compute_free, free = PF_TOTAL |-| depth;)
+    // rank - least and most - least, with a least that is inverted.
+    PF_STEP(compute_above, above = inverted_least - inverted; range = most + inverted_least;)
+    PF_STEP(complete_range, range = range + 1;)
+    PF_STEP(compute_beyond, beyond = left |-| right;)
     apply {
         if (headers.depth.isValid()) {
             PF_EACH_QUEUE(PF_WRITE_DEPTH)
         } else {
-            bit<16> least;
-            bit<16> most;
-            bit<16> depth = (bit<16>)get_0.execute(0);
-            free = PF_TOTAL |-| depth;
-            inverted = ~meta.rank;
+            depth = get_0.execute(0);
+            compute_free.apply();
+            invert.apply();
             reset = count.execute(0);
             if (reset == 1) {
-                least = restart_min.execute(0);
+                inverted_least = restart_min.execute(0);
                 most = restart_max.execute(0);
             } else {
-                least = lower_min.execute(0);
+                inverted_least = lower_min.execute(0);
                 most = raise_max.execute(0);
             }
-            least = ~least;
-            above = meta.rank - least;
-            range = most - least;
+            compute_above.apply();
+            complete_range.apply();
             log2_above.apply();
             log2_range.apply();
             log2_free.apply();
             left_product.apply();
             right_product.apply();
-            bit<32> beyond = left |-| right;
+            compute_beyond.apply();
             decision.queue = 0;
             // A product with a factor 0 is 0.
             if (above != 0) {

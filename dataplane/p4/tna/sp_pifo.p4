@@ -10,6 +10,7 @@
 #include "target.p4"
 #include PF_PARAMETERS
 #define PF_RANK_BITS 32
+#define PF_SIGNED_RANKS
 #define PF_RESUBMITS
 #include "depths.p4"
 #include "types.p4"
@@ -27,7 +28,7 @@
         } \
     }; \
     RegisterAction<int<32>, bit<1>, bit<1>>(bound_##q) lower_##q = { \
-        void apply(inout int<32> bound) { bound = bound |-| (int<32>)meta.resubmitted.cost; } \
+        void apply(inout int<32> bound) { bound = bound |-| (int<32>)meta.rank; } \
     };
 
 #define PF_TRY_BOUND(q) \
@@ -53,7 +54,6 @@ control Decide(in headers_t headers, inout metadata_t meta, inout decision_t dec
     };
     apply {
         bit<1> found = 0;
-        if (meta.rank[31:31] == 1) { meta.rank = 0x7FFFFFFF; }
         PF_EACH_BOUND_FROM_LAST(PF_TRY_BOUND)
         if (meta.again == 1) {
             decision.queue = 0;

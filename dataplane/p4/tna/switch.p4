@@ -21,6 +21,7 @@ parser PfIngressParser(packet_in packet, out headers_t headers, out metadata_t m
     state start {
         packet.extract(intrinsic);
         meta.rank = 0;
+        meta.ranked = 0;
         meta.again = 0;
         transition select(intrinsic.resubmit_flag) {
 #ifdef PF_RESUBMITS
@@ -137,21 +138,70 @@ control PfIngress(
 ) {
     Decide() decide;
 
+#if PF_RANK == RANK_DSCP
+    // A rank that is added needs a container as a whole, which six bits of a header would have to lie in, too: as a hash (the
+    // identity) it comes by another way.
+#ifdef PF_ADDS_RANKS
+    Hash<bit<PF_RANK_BITS>>(HashAlgorithm_t.IDENTITY) as_hash_4;
+    Hash<bit<PF_RANK_BITS>>(HashAlgorithm_t.IDENTITY) as_hash_6;
+#define PF_WIDEN(hash, dscp) hash.get({ dscp })
+#else
+#define PF_WIDEN(hash, dscp) (bit<PF_RANK_BITS>)dscp
+#endif
+    action of_ipv4() {
+        meta.rank = PF_WIDEN(as_hash_4, headers.ipv4.dscp);
+        meta.ranked = 1;
+    }
+    action of_ipv6() {
+        meta.rank = PF_WIDEN(as_hash_6, headers.ipv6.dscp);
+        meta.ranked = 1;
+    }
+#ifdef PF_RESUBMITS
+    action of_resubmitted() {
+        meta.rank = meta.resubmitted.cost;
+        meta.ranked = 1;
+    }
+#endif
+    table rank_of {
+        key = {
+            meta.again : ternary;
+            headers.ipv4.isValid() : ternary;
+            headers.ipv4.version : ternary;
+            headers.ipv4.words : ternary;
+            headers.ipv6.isValid() : ternary;
+            headers.ipv6.version : ternary;
+        }
+        actions = {
+            of_ipv4;
+            of_ipv6;
+#ifdef PF_RESUBMITS
+            of_resubmitted;
+#endif
+            NoAction;
+        }
+        const default_action = NoAction;
+        const entries = {
+#ifdef PF_RESUBMITS
+            (1, _, _, _, _, _) : of_resubmitted();
+#endif
+            // Its header has five words at least.
+            (0, true, 4, 5, _, _) : of_ipv4();
+            (0, true, 4, 6 &&& 0xE, _, _) : of_ipv4();
+            (0, true, 4, 8 &&& 0x8, _, _) : of_ipv4();
+            (0, _, _, _, true, 6) : of_ipv6();
+        }
+        size = 8;
+    }
+#endif
+
     apply {
-        bool ranked = false;
         decision_t decision;
         decision.queue = PF_LAST_QUEUE;
         decision.drop = 0;
         decision.resubmit = 0;
         to_manager.ucast_egress_port = intrinsic.ingress_port ^ 1;
 #if PF_RANK == RANK_DSCP
-        if (headers.ipv4.isValid() && headers.ipv4.version == 4 && headers.ipv4.words >= 5) {
-            meta.rank = (bit<PF_RANK_BITS>)headers.ipv4.dscp;
-            ranked = true;
-        } else if (headers.ipv6.isValid() && headers.ipv6.version == 6) {
-            meta.rank = (bit<PF_RANK_BITS>)headers.ipv6.dscp;
-            ranked = true;
-        }
+        rank_of.apply();
 #elif PF_RANK == RANK_PAYLOAD
         // A datagram does not reach beyond its packet: its rank would be padding.
         bit<16> payload = headers.ipv6.length;
@@ -159,8 +209,14 @@ control PfIngress(
         bit<16> beyond = headers.udp.length |-| payload;
         if (headers.carried.isValid() && beyond == 0) {
             meta.rank = (bit<PF_RANK_BITS>)headers.carried.rank;
-            ranked = true;
+            meta.ranked = 1;
+#ifdef PF_SIGNED_RANKS
+            if (headers.carried.rank[31:31] == 1) { meta.rank = 0x7FFFFFFF; }
+#endif
         }
+#ifdef PF_RESUBMITS
+        if (meta.again == 1) { meta.rank = meta.resubmitted.cost; }
+#endif
 #else
 #error "PF_RANK: expected RANK_DSCP or RANK_PAYLOAD on Tofino"
 #endif
@@ -168,7 +224,7 @@ control PfIngress(
             // Round again, for the next depth.
             to_manager.ucast_egress_port = RECIRCULATION_PORT;
         }
-        if (ranked || headers.depth.isValid()) {
+        if (meta.ranked == 1 || headers.depth.isValid()) {
             decide.apply(headers, meta, decision);
         }
         to_manager.qid = (QueueId_t)decision.queue;
@@ -228,14 +284,14 @@ control PfEgress(
     inout egress_intrinsic_metadata_for_output_port_t to_port
 ) {
 #if PF_DEPTHS_GO_ROUND
-    Register<bit<32>, bit<5>>(32, 0) last_depth;
-    RegisterAction<bit<32>, bit<5>, bit<32>>(last_depth) keep = {
-        void apply(inout bit<32> depth) {
-            depth = (bit<32>)intrinsic.deq_qdepth;
+    Register<bit<16>, bit<5>>(32, 0) last_depth;
+    RegisterAction<bit<16>, bit<5>, bit<16>>(last_depth) keep = {
+        void apply(inout bit<16> depth) {
+            depth = (bit<16>)intrinsic.deq_qdepth;
         }
     };
-    RegisterAction<bit<32>, bit<5>, bit<32>>(last_depth) tell = {
-        void apply(inout bit<32> depth, out bit<32> told) {
+    RegisterAction<bit<16>, bit<5>, bit<16>>(last_depth) tell = {
+        void apply(inout bit<16> depth, out bit<16> told) {
             told = depth;
         }
     };

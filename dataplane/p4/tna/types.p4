@@ -4,8 +4,9 @@
 #define PF_TYPES_P4
 
 struct metadata_t {
+    // A resubmitted packet brings what its first passage found out; that stands here then.
     bit<PF_RANK_BITS> rank;
-    // A resubmitted packet brings what its first passage found out.
+    bit<1> ranked;
     bit<1> again;
 #ifdef PF_RESUBMITS
     resubmitted_t resubmitted;

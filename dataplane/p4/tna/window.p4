@@ -1,57 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sliding window of AIFO and PACKS on Tofino: a register per slot. Every packet asks each of them whether it holds a
-// lower rank, and one in turn takes the packet's. The answers are added up in a tree.
+// lower rank, and one in turn takes the packet's. A table counts the answers of eight slots.
 #ifndef PF_WINDOW_P4
 #define PF_WINDOW_P4
 
 #define PF_SLOT(i) \
     Register<bit<32>, bit<1>>(1, 0) slot_##i; \
-    RegisterAction<bit<32>, bit<1>, bit<8>>(slot_##i) ask_##i = { \
-        void apply(inout bit<32> held, out bit<8> lower) { \
-            if (held < meta.rank) { lower = 1; } else { lower = 0; } \
+    RegisterAction<bit<32>, bit<1>, bit<1>>(slot_##i) ask_##i = { \
+        void apply(inout bit<32> held, out bit<1> is_lower) { \
+            if (held < meta.rank) { is_lower = 1; } else { is_lower = 0; } \
         } \
     }; \
-    RegisterAction<bit<32>, bit<1>, bit<8>>(slot_##i) replace_##i = { \
-        void apply(inout bit<32> held, out bit<8> lower) { \
+    RegisterAction<bit<32>, bit<1>, bit<1>>(slot_##i) replace_##i = { \
+        void apply(inout bit<32> held, out bit<1> is_lower) { \
             held = meta.rank; \
-            lower = 0; \
+            is_lower = 0; \
         } \
     };
-#define PF_ANSWER(i) bit<8> lower_##i = 0;
+#define PF_ANSWER(i) bit<1> answer_##i = 0;
 #define PF_ASK_SLOT(i) \
     if (turn == i) { \
-        lower_##i = replace_##i.execute(0); \
+        answer_##i = replace_##i.execute(0); \
     } else { \
-        lower_##i = ask_##i.execute(0); \
+        answer_##i = ask_##i.execute(0); \
     }
-#define PF_ADD(a, b) lower_##a = lower_##a + lower_##b;
+
+#define PF_KEY(i) answer_##i : exact;
+#define PF_ONES_TABLE(name, each_slot, ones) \
+    action set_##name(bit<8> number) { ones = number; } \
+    table name { \
+        key = { each_slot(PF_KEY) } \
+        actions = { set_##name; NoAction; } \
+        const default_action = NoAction; \
+        const entries = { PF_ONES(set_##name) } \
+        size = 256; \
+    }
+
+#if PF_WINDOW == 16
+#define PF_EACH_OF_FIRST(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
+#define PF_EACH_OF_LAST(M) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
+#define PF_ONES_TABLES \
+    bit<8> more = 0; \
+    PF_ONES_TABLE(ones_of_first, PF_EACH_OF_FIRST, lower) \
+    PF_ONES_TABLE(ones_of_last, PF_EACH_OF_LAST, more) \
+    PF_STEP(add_ones, lower = lower + more;)
+#define PF_COUNT_ONES \
+    ones_of_first.apply(); \
+    ones_of_last.apply(); \
+    add_ones.apply();
+#else
+#define PF_ONES_TABLES PF_ONES_TABLE(ones, PF_EACH_SLOT, lower)
+#define PF_COUNT_ONES ones.apply();
+#endif
 
 #define PF_WINDOW_REGISTERS \
+    PF_EACH_SLOT(PF_ANSWER) \
+    bit<8> lower = 0; \
     Register<bit<32>, bit<1>>(1, 0) next_slot; \
-    RegisterAction<bit<32>, bit<1>, bit<32>>(next_slot) take_turn = { \
-        void apply(inout bit<32> next, out bit<32> turn) { \
-            turn = next; \
+    RegisterAction<bit<32>, bit<1>, bit<8>>(next_slot) take_turn = { \
+        void apply(inout bit<32> next, out bit<8> turn) { \
+            turn = (bit<8>)next; \
             if (next == PF_WINDOW - 1) { next = 0; } else { next = next + 1; } \
         } \
     }; \
-    PF_EACH_SLOT(PF_SLOT)
+    PF_EACH_SLOT(PF_SLOT) \
+    PF_ONES_TABLES
 
-#if PF_WINDOW == 16
-#define PF_SUM \
-    PF_ADD(0, 1) PF_ADD(2, 3) PF_ADD(4, 5) PF_ADD(6, 7) PF_ADD(8, 9) PF_ADD(10, 11) PF_ADD(12, 13) PF_ADD(14, 15) \
-    PF_ADD(0, 2) PF_ADD(4, 6) PF_ADD(8, 10) PF_ADD(12, 14) PF_ADD(0, 4) PF_ADD(8, 12) PF_ADD(0, 8)
-#elif PF_WINDOW == 8
-#define PF_SUM \
-    PF_ADD(0, 1) PF_ADD(2, 3) PF_ADD(4, 5) PF_ADD(6, 7) PF_ADD(0, 2) PF_ADD(4, 6) PF_ADD(0, 4)
-#else
-#define PF_SUM PF_ADD(0, 1) PF_ADD(2, 3) PF_ADD(0, 2)
-#endif
-
-// The number of lower ranks is in lower_0 afterwards.
+// The number of lower ranks is in `lower` afterwards.
 #define PF_COUNT \
-    bit<32> turn = take_turn.execute(0); \
-    PF_EACH_SLOT(PF_ANSWER) \
+    bit<8> turn = take_turn.execute(0); \
     PF_EACH_SLOT(PF_ASK_SLOT) \
-    PF_SUM
+    PF_COUNT_ONES
 
 #endif
