@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What the package holds beside the files in the repository under python/pifolab.
+PACKAGES = ("pifolab/", "pifolab_command/")
 MADE = ("pifolab/_classes.pyi", "pifolab/data/licences.txt")
 #: What a source archive needs to be compiled.
 SOURCES = ("Cargo.lock", "Cargo.toml", "crates/py/Cargo.toml", "crates/sched/src/lib.rs", "pyproject.toml", "LICENSE")
@@ -60,7 +61,11 @@ def main() -> None:
             names = {name.split("/", 1)[-1] for name in archive.getnames()}
         missing = [name for name in SOURCES if name not in names]
         assert not missing, f"{sources.name} lacks {', '.join(missing)}"
-        in_sources = {name.removeprefix("python/") for name in names if name.startswith("python/pifolab/")}
+        in_sources = {
+            name.removeprefix("python/")
+            for name in names
+            if name.startswith(tuple(f"python/{package}" for package in PACKAGES))
+        }
         check_names(sources.name, packaged(), in_sources)
         with tempfile.TemporaryDirectory() as scratch:
             try_wheel(wheel, Path(scratch))
@@ -77,7 +82,7 @@ def main() -> None:
 def packaged() -> set[str]:
     """Return the names of all files that the package must hold: the repository's, and what `make` writes."""
     listed = subprocess.run(
-        ["git", "ls-files", "python/pifolab", "conformance/*.json"],
+        ["git", "ls-files", "python/pifolab", "python/pifolab_command", "conformance/*.json"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -96,7 +101,7 @@ def names_in_wheel(wheel: Path) -> set[str]:
     """Return the names of the files in a wheel but for the compiled module and what pip writes."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    return {name for name in names if name.startswith("pifolab/") and not name.endswith(".so")}
+    return {name for name in names if name.startswith(PACKAGES) and not name.endswith(".so")}
 
 
 def check_names(archive: str, wanted: set[str], held: set[str]) -> None:

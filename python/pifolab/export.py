@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
+from pifolab.text import shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +24,9 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
+
+#: What Markdown, with the mathematics of GitHub, takes for more than a letter. A low line within a word is a letter.
+_MARKDOWN = re.compile(r"[\\`*<>&$|~]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|\](?=[(\[:])|\[(?=\^)")
 
 
 def check_ending(file: Path, flag: str = "") -> None:
@@ -104,9 +109,8 @@ def markdown(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     | fifo | - |
     """
     rule = "|".join("---:" if _numbers(rows, at) else "---" for at in range(len(headings)))
-    lines = [
-        "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in row) + " |" for row in [list(headings), *rows]
-    ]
+    escaped = [[_MARKDOWN.sub(r"\\\g<0>", _text(cell)) for cell in row] for row in [list(headings), *rows]]
+    lines = ["| " + " | ".join(row) + " |" for row in escaped]
     return "\n".join([lines[0], f"|{rule}|", *lines[1:], ""])
 
 
@@ -117,7 +121,7 @@ def _numbers(rows: Sequence[Sequence[Any]], at: int) -> bool:
 def _text(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")
+    return f"{value:.6g}" if isinstance(value, float) else shown(str(value).replace("\n", " "))
 
 
 def _escaped(text: str) -> str:

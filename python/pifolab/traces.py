@@ -59,7 +59,10 @@ def idle_notes(run: Run) -> list[str]:
         return []
     busy = max((value for value in schedulers["utilisation"].to_list() if value is not None), default=None)
     signs = ("sojourn_mean_ns", "waiting_packets", "dropped_packets")
-    if any(schedulers[column].fill_null(0).max() for column in signs) or not schedulers["arrived_packets"].max():
+    if any(schedulers[column].fill_null(0).max() for column in signs):
+        return []
+    if run.warnings and all(sent <= 1 for sent in schedulers["sent_packets"].to_list()):
+        # The warning says that nothing was sent, and why.
         return []
     share = "" if busy is None else f" (the link was busy for {100 * busy:.3g} % of the time)"
     faster = (

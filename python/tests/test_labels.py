@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import pifolab
+from pifolab.cli import main
 from pifolab.figures.palette import look
 from pifolab.text import drawn, file_name, shown
 
@@ -85,7 +86,38 @@ def test_no_warning_of_a_library_reaches_the_user(pifolab_command, tmp_path: Pat
         '[[scheduler]]\nname = "aifo"\n'
     )
     ran = pifolab_command("run", "x.toml")
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.returncode == 0
+    # What is said is our own: that no packet was sent in so short a time.
+    for line, label in zip(ran.stderr.splitlines(), ("😀 日本", "aifo"), strict=True):
+        assert line.startswith(f"pifolab: warning: {label}: not one of 4 packets was sent as a whole in 2 us: ")
+
+
+def test_sweeps_and_results_show_what_the_terminal_would_obey(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    label = "$x$ <b>&amp;|\x1b[31m"
+    (tmp_path / "x.toml").write_text(
+        "duration_us = 50\nlink = { rate_gbps = 10 }\n"
+        'workload = { arrivals = "constant", rate_gbps = 20, size_bytes = 1500, ranks = "uniform" }\n'
+        f'[[scheduler]]\nname = "fifo"\nlabel = {_toml(label)}\n'
+    )
+    (tmp_path / "s.toml").write_text(
+        'scenario = "x.toml"\nseeds = [1]\nmetrics = ["arrived_packets"]\n'
+        f'[axis.load]\nkey = "workload.rate_gbps"\nvalues = [20]\nlabels = [{_toml(label)}]\n'
+    )
+    store, written = str(tmp_path / "store"), [str(tmp_path / name) for name in ("m.tex", "m.md")]
+    for arguments in (
+        ["sweep", str(tmp_path / "s.toml"), "--store", store, "--dry-run"],
+        ["sweep", str(tmp_path / "s.toml"), "--store", store, "--workers", "1"],
+        ["results", store],
+        ["results", store, "--statistics"],
+        *(["results", store, "--statistics", "--export", file] for file in written),
+    ):
+        assert main(arguments) == 0
+        said = capsys.readouterr()
+        assert not re.search(r"[\x00-\x09\x0b-\x1f]", said.out + said.err), arguments
+        assert shown(label) in said.out or "--export" in arguments, arguments
+    latex, page = (Path(file).read_text(encoding="utf-8") for file in written)
+    assert r"\$x\$ \textless{}b\textgreater{}\&amp;|\textbackslash{}x1b[31m & " in latex
+    assert r"| \$x\$ \<b\>\&amp;\|\\x1b[31m | " in page
 
 
 def test_messages_show_what_the_terminal_would_obey(pifolab_command, tmp_path: Path):

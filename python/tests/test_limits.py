@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -89,6 +90,30 @@ from pifolab.cli import main
 sys.exit(main(["list", "schedulers"]))
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS_S, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "pifolab: interrupted\n")
+
+
+@pytest.mark.parametrize("module", ["pifolab", "pifolab._pifolab", "pifolab.runs", "pifolab.cli.commands", "argparse"])
+def test_ctrl_c_in_the_first_moment_is_one_line(tmp_path: Path, module: str):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    @staticmethod\n"
+        "    def find_spec(name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder)\n"
+    )
+    ended = subprocess.run(
+        [COMMAND, "list", "schedulers"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        # As a shell starts it: whoever runs the tests in the background has Ctrl-C ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        check=False,
+    )
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "pifolab: interrupted\n")
 
 
@@ -284,11 +309,38 @@ def answering(enqueue: str = "return None", dequeue: str = "return None", queues
         ),
         (answering(dequeue="return pifolab.NotBefore(-1)"), "time_ns = -1: expected an integer from 0 to"),
         (answering(queues=2**70), f"queues = {2**70}: expected an integer from 1 to 1024"),
+        (answering(queues=True), "queues = True: expected an integer from 1 to 1024"),
+        (answering(dequeue="return held", bounds="[True, 0]"), r"bounds\[0\] = True: expected None or an integer"),
     ],
 )
 def test_an_answer_that_makes_no_sense_is_told_with_its_value(mine: type[pifolab.PythonScheduler], message: str):
     with pytest.raises((ValueError, pifolab.InputError), match=message):
         pifolab.run_text(LINK + '[[scheduler]]\nname = "mine"\n', schedulers={"mine": mine})
+
+
+@pytest.mark.parametrize("answer", ["True", "False", "-1", "2**63", "1.0", "None", "'7'"])
+def test_a_rank_that_is_none_is_told_with_its_value(answer: str):
+    scope: dict[str, type[pifolab.PythonRank]] = {}
+    code = "import pifolab\nclass Mine(pifolab.PythonRank):\n    def rank(self, packet, now_ns):\n        return "
+    exec(code + answer, scope)
+    message = f"rank returned {eval(answer)}: expected an integer from 0 to 2^63 - 1"
+    text = LINK + 'rank = { name = "mine" }\nscheduler = [{ name = "pifo" }]\n'
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        pifolab.run_text(text, ranks={"mine": scope["Mine"]})
+
+
+@pytest.mark.parametrize("value", [True, float("nan"), 1.0, "7", None])
+def test_what_is_no_integer_is_told_with_its_name(value: object):
+    kind = type(value).__name__
+    with pytest.raises(TypeError, match=f"^time_ns: expected an integer from 0 to 18446744073709551, got {kind}$"):
+        pifolab.NotBefore(value)  # type: ignore[arg-type]
+    pifo = pifolab.Pifo(capacity_packets=3)
+    if value is not None:
+        with pytest.raises(TypeError, match=f"^rank: expected an integer from 0 to 2.63 - 1, got {kind}$"):
+            pifo.enqueue(value)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=f"^size_bytes: expected an integer from 0 to 4294967295, got {kind}$"):
+            pifo.enqueue(1, size_bytes=value)  # type: ignore[arg-type]
+    assert len(pifo) == 0
 
 
 def test_not_before_is_made_as_the_page_says_and_holds_packets_back():

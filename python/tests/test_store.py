@@ -364,3 +364,14 @@ def test_workers_that_never_start_end_the_sweep_with_one_line(tmp_path: Path, mo
 
     with Pool(2, None) as pool, pytest.raises(JobError, match=r"5 one after another \(exit status 3\)"):
         wait_for_ever(pool)
+
+
+def test_a_list_of_runs_that_cannot_be_written_is_named(store: Store, tmp_path: Path):
+    table = store.path / "sweeps" / "small.parquet"
+    table.unlink()
+    table.mkdir()
+    with pytest.raises(StoreError, match=f"^{table}: Is a directory$"):
+        run_sweep(
+            sweep_of(tmp_path / "base.toml", axis=AXIS, seeds=[1, 2], tables=["schedulers", "ranks"]), store, workers=1
+        )
+    assert list((store.path / "partial").iterdir()) == []

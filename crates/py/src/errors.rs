@@ -2,6 +2,7 @@
 
 use pifolab_scenario::{Error, FileError, Place, SpecError};
 use pifolab_sched::params::ParamError;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -20,6 +21,8 @@ pub enum Fault {
     Parameter(ParamError),
     /// Data that cannot be accepted: a file, a packet, a point in time. One line, with the place.
     Input(String),
+    /// A value that is not of the kind that is expected. One line, with its name.
+    Kind(String),
     /// A scenario or a file that it names.
     Scenario(Error),
 }
@@ -90,6 +93,7 @@ fn raise(py: Python<'_>, fault: Fault) -> PyErr {
             exception(py, "ParameterError", (message, error.owner, error.key, error.value, error.expected))
         }
         Fault::Input(message) => exception(py, "InputError", (message,)),
+        Fault::Kind(message) => PyTypeError::new_err(message),
         Fault::Scenario(error) => {
             let message = error.to_string();
             match error {

@@ -3,9 +3,8 @@
 use pifolab_sched::{DropReason, Packet};
 use pifolab_sim::observer::PacketView;
 use pifolab_units::{Rank, Time};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTuple};
+use pyo3::types::{PyBool, PyInt, PyTuple};
 
 use crate::errors::{Fault, guard};
 
@@ -93,40 +92,49 @@ impl PyPacket {
 /// The size of a packet that nobody gave one: a full Ethernet frame.
 pub const DEFAULT_SIZE: u32 = 1500;
 
-/// An integer from Python, not yet known to lie in anybody's range.
+/// A number from Python, not yet known to be an integer in anybody's range.
 pub struct Whole<'py>(Bound<'py, PyAny>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Whole<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(object.to_owned()))
+    }
+}
+
+/// What Python may use as an integer, as one. `True` is one of its integers, but nobody means 1 by it.
+pub fn integer<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    if object.is_instance_of::<PyBool>() {
+        None
+    } else if object.is_instance_of::<PyInt>() {
+        Some(object.clone())
+    } else {
         // Integers of NumPy and polars are none of Python's, but say that they can be read as one.
-        if object.is_instance_of::<PyInt>() {
-            Ok(Self(object.to_owned()))
-        } else {
-            object.call_method0("__index__").map(Self).map_err(|_| {
-                let kind = object.get_type();
-                PyTypeError::new_err(format!("expected an integer (or a Packet, where one is offered), not {kind}"))
-            })
-        }
+        object.call_method0("__index__").ok()
     }
 }
 
 impl Whole<'_> {
+    /// What `read` makes of the integer; the fault says what was `expected` of `key`.
+    fn read<T>(&self, key: &str, expected: impl Fn() -> String, read: impl Fn(u64) -> Option<T>) -> Result<T, Fault> {
+        let value = integer(&self.0).ok_or_else(|| {
+            let kind = self.0.get_type();
+            let kind = kind.name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+            Fault::Kind(format!("{key}: expected {}, got {kind}", expected()))
+        })?;
+        let found = value.extract().ok().and_then(read);
+        found.ok_or_else(|| Fault::Input(format!("{key} = {value}: expected {}", expected())))
+    }
+
     /// The integer, from 0 to `max`; the fault calls it `key`.
     pub fn up_to(&self, key: &str, max: u64) -> Result<u64, Fault> {
-        self.0.extract::<u64>().ok().filter(|value| *value <= max).ok_or_else(|| {
-            let value = &self.0;
-            Fault::Input(format!("{key} = {value}: expected an integer from 0 to {max}"))
-        })
+        self.read(key, || format!("an integer from 0 to {max}"), |value| (value <= max).then_some(value))
     }
 
     /// A rank.
     pub fn rank(&self) -> Result<Rank, Fault> {
-        self.0.extract().ok().and_then(Rank::new).ok_or_else(|| {
-            let value = &self.0;
-            Fault::Input(format!("rank = {value}: expected an integer from 0 to 2^63 - 1"))
-        })
+        self.read("rank", || "an integer from 0 to 2^63 - 1".to_owned(), Rank::new)
     }
 
     /// A flow number. Per-flow state is held in arrays, which the number indexes.

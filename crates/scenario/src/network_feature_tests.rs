@@ -216,6 +216,22 @@ fn an_interrupted_run_keeps_the_first_rows_of_its_records_and_says_so() {
 }
 
 #[test]
+fn a_network_on_which_no_flow_got_anywhere_says_so() {
+    let warnings = |text: &str, overrides: &[(&str, &str)]| run(text, overrides).unwrap().manifest["warnings"].clone();
+    let slow = with(&SINGLE.replace("rate_gbps = 1", "rate_bps = 1000"));
+    let said = |flows: &str| json!([format!("fifo: {flows} in 1 ms: expected a longer run, or {}", "faster links")]);
+    assert_eq!(warnings(&slow, &[]), said("not one of 1 flows got anywhere"));
+    assert_eq!(
+        warnings(&slow.replace("\"newreno\"", "\"udp\"\npayload_bytes = 1460\ninterval_us = 1"), &[]),
+        said("not one of 1 flows got anywhere")
+    );
+    assert_eq!(warnings(&with(SINGLE), &[]), json!([]));
+    let never = with(SINGLE).replace("\"periodic\"\nperiod_us = 10", "\"poisson\"\nstarts_per_s = 0.001");
+    let none = "fifo: not one flow started in 1 ms: expected a longer run, or more flows per second";
+    assert_eq!(warnings(&never, &[]), json!([none]));
+}
+
+#[test]
 fn faults_of_topologies_and_recordings_name_the_key() {
     let refused = |topology: &str| spec(&with(topology)).map(|_| ()).unwrap_err();
     for (topology, expected) in [

@@ -415,6 +415,35 @@ fn packets_that_come_after_the_end_of_time_are_told() {
 }
 
 #[test]
+fn a_run_in_which_no_packet_was_sent_says_why() {
+    let link = |duration_ms, rate_bps, arrivals, size_bytes, more: &str| {
+        let text = format!(
+            "duration_ms = {duration_ms}\nlink = {{ rate_bps = {rate_bps} }}\n[workload]\narrivals = \"constant\"\n\
+             rate_bps = {arrivals}\nsize_bytes = {size_bytes}\nranks = \"uniform\"\n[[scheduler]]\nname = \"fifo\"\n{more}"
+        );
+        run_text(&text, "x.toml", &[], None, 1, &(), &mut |_| true).unwrap().manifest["warnings"].clone()
+    };
+    let whole = "fifo: not one of 5 packets was sent as a whole in 5 ms: 1500 bytes take 12000 s at 1 b/s: expected a \
+                 longer run, a faster link, or smaller packets";
+    assert_eq!(link(5, "1", "1e7", 1500, ""), json!([whole]));
+    let large = "fifo: not one of 1 packets was sent as a whole in 5 ms: 4294967295 bytes take 34.36 s at 1 Gb/s: \
+                 expected a longer run, a faster link, or smaller packets";
+    assert_eq!(link(5, "1e9", "1", u32::MAX, ""), json!([large]));
+    let held = "fifo: not one of 5 packets was sent: 5 were dropped, 0 wait";
+    assert_eq!(link(5, "1e9", "1e7", 1500, "capacity_bytes = 1000\n"), json!([held]));
+    // The first packet is sent as a whole, though the second is not.
+    assert_eq!(link(5, "3e6", "1e7", 1500, ""), json!([]));
+}
+
+#[test]
+fn a_run_to_which_no_packet_came_says_so() {
+    let text = "duration_ms = 5\nlink = { rate_gbps = 1 }\nworkload = { arrivals = \"poisson\", rate_bps = 1000, \
+                size_bytes = 1500, ranks = \"uniform\" }\n[[scheduler]]\nname = \"fifo\"\n";
+    let warning = "fifo: not one packet arrived in 5 ms: expected a longer run, or a higher rate of arrivals";
+    assert_eq!(run(text, &[]).unwrap().manifest["warnings"], json!([warning]));
+}
+
+#[test]
 fn rates_that_time_cannot_tell_apart_are_refused() {
     for rate in ["9223372036854775808", "8000000000001", "0"] {
         let error = slow_link(rate, "1500").unwrap_err().to_string();

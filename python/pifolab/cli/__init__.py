@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from pifolab.cli.output import harmless_output
 from pifolab.cli.signals import TERMINATED, TerminatedError, terminable
 from pifolab.errors import InternalError, PifolabError
 from pifolab.text import shown
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What a library thinks of our use of it, such as a letter that a font does not have, is no news for the user.
         warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab)(\.|$)")
     try:
-        with terminable():
+        with terminable(), harmless_output():
             # Here, so that Ctrl-C is one line also while modules are loaded.
             from pifolab.cli.commands import complete_parser
 

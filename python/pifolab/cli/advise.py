@@ -21,6 +21,7 @@ from pifolab.cli.run import (
 )
 from pifolab.errors import InputError
 from pifolab.report.advice import settings_text, setup, verdict
+from pifolab.text import shown
 
 if TYPE_CHECKING:
     from pifolab.advise import Advice
@@ -104,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise flagged(error) from None
     found.save(out, force=arguments.force)
     for note in found.notes:
-        print(f"pifolab: note: {note}", file=sys.stderr)
+        print(f"pifolab: note: {shown(note)}", file=sys.stderr)
     if arguments.json:
         print(json.dumps(found.as_dict(), indent=2))
         return 0

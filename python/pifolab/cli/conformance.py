@@ -10,6 +10,7 @@ from pifolab import _pifolab, packaged
 from pifolab.cli.parser import Parser
 from pifolab.dataplane import run_program
 from pifolab.errors import InputError
+from pifolab.text import shown
 
 __all__ = ["add_to"]
 
@@ -74,7 +75,7 @@ def _replay_p4(through: str, files: Sequence[str]) -> int:
         for tool in (P4C, BMV2):
             tool.find()
     except MissingToolError as missing:
-        print(f"pifolab conformance: {missing}", file=sys.stderr)
+        print(f"pifolab conformance: {shown(str(missing))}", file=sys.stderr)
         return 3
     way = "queues" if through == "p4" else "decisions"
     vectors = operations = mismatches = skipped = broken = 0
@@ -84,7 +85,7 @@ def _replay_p4(through: str, files: Sequence[str]) -> int:
             [replayed] = replay(file, way)
         except InputError as error:
             broken += 1
-            print(f"pifolab conformance: {error}", file=sys.stderr)
+            print(f"pifolab conformance: {shown(str(error))}", file=sys.stderr)
             continue
         if replayed.skipped is not None:
             skipped += 1
@@ -113,7 +114,7 @@ def _replay_library(files: Sequence[str]) -> int:
             outcome = _pifolab.replay_vector(file)
         except InputError as error:
             broken += 1
-            print(f"pifolab conformance: {error}", file=sys.stderr)
+            print(f"pifolab conformance: {shown(str(error))}", file=sys.stderr)
             continue
         vectors += 1
         operations += outcome["operations"]

@@ -7,6 +7,7 @@ import sys
 from typing import Any, NoReturn
 
 from pifolab import _pifolab
+from pifolab.text import shown
 
 __all__ = ["Parser", "positive_integer"]
 
@@ -52,7 +53,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line and leave with exit status 2."""
-        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        print(f"{self.prog}: {shown(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
 

@@ -12,6 +12,7 @@ from pifolab.cli.figure_options import add_figure_options, chosen_schedulers, fi
 from pifolab.cli.parser import Parser
 from pifolab.cli.rows import print_rows
 from pifolab.errors import InputError
+from pifolab.text import shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,7 +146,10 @@ def _runs(store: Store, name: str | None) -> pl.DataFrame:
     good, bad = store.sound(store.keys() if listed is None else listed["run"])
     damaged = {key: problem for key, problem in bad.items() if problem != "absent"}
     for key, problem in list(damaged.items())[:_MOST_WARNINGS]:
-        print(f"pifolab results: {store.run_folder(key)}: {problem}: the run is left out", file=sys.stderr)
+        print(
+            f"pifolab results: {shown(str(store.run_folder(key)))}: {shown(problem)}: the run is left out",
+            file=sys.stderr,
+        )
     if len(damaged) > _MOST_WARNINGS:
         print(f"pifolab results: {len(damaged) - _MOST_WARNINGS} more damaged runs are left out", file=sys.stderr)
     rows = []

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from pifolab.text import shown
+
 __all__ = ["blocks", "print_rows"]
 
 #: Between two columns.
@@ -76,4 +78,4 @@ def print_rows(
 def _shown(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else shown(str(value))

@@ -13,6 +13,7 @@ from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.rows import print_rows
 from pifolab.cli.signals import TERMINATED, TerminatedError
 from pifolab.errors import InputError
+from pifolab.text import shown
 
 if TYPE_CHECKING:
     from pifolab.store import Store
@@ -115,7 +116,7 @@ def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) 
                 )
             except StoreFullError as error:
                 tell({"event": "stopped", "reason": str(error)})
-                print(f"pifolab sweep: {error}", file=sys.stderr)
+                print(f"pifolab sweep: {shown(str(error))}", file=sys.stderr)
                 return FAILED
             except (KeyboardInterrupt, TerminatedError) as stop:
                 how = "interrupted" if isinstance(stop, KeyboardInterrupt) else "terminated"
@@ -169,7 +170,7 @@ def _show_failures(result: SweepResult) -> None:
         return
     print(f"\npifolab sweep: {len(result.failures)} of {result.runs.height} runs failed:", file=sys.stderr)
     for failure in result.failures:
-        print(f"  {failure.name}: {failure.reason}\n    again: {failure.command}", file=sys.stderr)
+        print(f"  {shown(failure.name)}: {shown(failure.reason)}\n    again: {shown(failure.command)}", file=sys.stderr)
 
 
 def _dry_run(sweep: Sweep, arguments: argparse.Namespace) -> int:

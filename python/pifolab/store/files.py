@@ -91,8 +91,11 @@ def write_whole(path: Path, content: bytes, by: Path | None = None) -> None:
             os.fsync(file.fileno())
         temporary.chmod(0o644)
         temporary.rename(path)
-    except BaseException:
+    except BaseException as fault:
         temporary.unlink(missing_ok=True)
+        if isinstance(fault, OSError):
+            # The file that was asked for, not the temporary one, which nobody knows.
+            raise OSError(fault.errno, fault.strerror, str(path)) from None
         raise
     sync_folder(path.parent)
 

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from pifolab.statistics.intervals import ENOUGH_SEEDS
 from pifolab.sweep.results import Compared, Group, LeftOut
+from pifolab.text import shown
 
 __all__ = ["print_comparisons", "print_left_out", "print_statistics", "print_warnings"]
 
@@ -18,7 +19,7 @@ def print_statistics(groups: list[Group], out: TextIO, most: int | None = None) 
         print(
             f"{metric}: mean [95 % interval]" if random else f"{metric} (not random: the same for every seed)", file=out
         )
-        width = max(len(group.name) for group in these)
+        width = max(len(shown(group.name)) for group in these)
         for group in these[:most]:
             seeds = group.estimate.seeds
             about = f"{seeds} seed{'s' * (seeds != 1)}"
@@ -26,8 +27,8 @@ def print_statistics(groups: list[Group], out: TextIO, most: int | None = None) 
                 about += (
                     f"; {group.without_value} left out: {'they have' if group.without_value > 1 else 'it has'} no value"
                 )
-            shown = f"{group.estimate}  ({about})" if random else f"{group.estimate.value:.6g}"
-            print(f"  {group.name:{width}}  {shown}", file=out)
+            value = f"{group.estimate}  ({about})" if random else f"{group.estimate.value:.6g}"
+            print(f"  {shown(group.name):{width}}  {value}", file=out)
         if most is not None and len(these) > most:
             print(f"  and {len(these) - most} more: pifolab results STORE --statistics", file=out)
         print(file=out)

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pifolab.errors import InputError
+from pifolab.text import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -98,9 +99,9 @@ class Watcher:
 
     def _say(self, text: str) -> None:
         if self._bar is not None:
-            self._bar.console.print(text, highlight=False, markup=False)
+            self._bar.console.print(shown(text), highlight=False, markup=False)
         else:
-            print(f"pifolab sweep: {text}", file=sys.stderr, flush=True)
+            print(f"pifolab sweep: {shown(text)}", file=sys.stderr, flush=True)
 
     def _draw(self, event: Mapping[str, Any]) -> None:
         kind = event["event"]

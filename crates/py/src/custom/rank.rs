@@ -1,7 +1,7 @@
 //! A rank function written in Python.
 
 use super::Slot;
-use crate::packets::PyPacket;
+use crate::packets::{PyPacket, integer};
 use pifolab_sched::{Fact, Facts, Hints, Packet, RankFn};
 use pifolab_units::{Rank, Time};
 use pyo3::exceptions::PyRuntimeError;
@@ -56,7 +56,7 @@ impl RankFn for PythonRank {
     fn rank(&mut self, packet: &Packet, now: Time) -> Rank {
         self.slot.call(now, |py| {
             let answer = self.object.bind(py).call_method1("rank", (PyPacket::from(packet), now.as_ns()))?;
-            let rank = answer.extract::<u64>().ok().and_then(Rank::new);
+            let rank = integer(&answer).and_then(|rank| rank.extract().ok()).and_then(Rank::new);
             rank.ok_or_else(|| {
                 PyRuntimeError::new_err(format!("rank returned {answer}: expected an integer from 0 to 2^63 - 1"))
             })

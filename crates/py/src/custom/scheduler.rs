@@ -1,7 +1,7 @@
 //! A scheduler written in Python, which decides, and the packets, which stay here.
 
 use super::Slot;
-use crate::packets::{Dropped, NotBefore, PyPacket};
+use crate::packets::{Dropped, NotBefore, PyPacket, integer};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, RankInterval, Scheduler, Victims};
 use pifolab_units::{Bytes, Time};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -29,7 +29,8 @@ impl PythonScheduler {
     pub fn new(object: Py<PyAny>, slot: Slot) -> PyResult<Self> {
         let queues = Python::attach(|py| {
             let queues = object.bind(py).getattr("queues")?;
-            queues.extract().ok().filter(|queues| (1..=MAX_QUEUES).contains(queues)).ok_or_else(|| {
+            let number = integer(&queues).and_then(|queues| queues.extract().ok());
+            number.filter(|queues| (1..=MAX_QUEUES).contains(queues)).ok_or_else(|| {
                 PyValueError::new_err(format!("queues = {queues}: expected an integer from 1 to {MAX_QUEUES}"))
             })
         })?;
@@ -194,7 +195,10 @@ impl Inspect for PythonScheduler {
                 return Ok(None);
             }
             let bound = bounds.get_item(queue)?;
-            bound.extract().map_err(|_| {
+            if bound.is_none() {
+                return Ok(None);
+            }
+            integer(&bound).and_then(|bound| bound.extract().ok()).map(Some).ok_or_else(|| {
                 let expected = "expected None or an integer from -2^63 to 2^63 - 1";
                 PyValueError::new_err(format!("bounds[{queue}] = {bound}: {expected}"))
             })

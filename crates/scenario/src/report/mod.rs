@@ -3,6 +3,7 @@
 mod builder;
 mod columns;
 pub(crate) mod network;
+mod nothing;
 pub(crate) mod one_link;
 pub(crate) mod record;
 

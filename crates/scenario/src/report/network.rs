@@ -3,6 +3,7 @@
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
 use super::columns::{Cell, DROPPED, cut_short, most_rows, queue_columns};
+use super::nothing;
 use super::record::{self, Recorders};
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
@@ -40,6 +41,9 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
         // Whoever interrupts a run waits for its tables: flows that never started have no row.
         let started =
             if run.interrupted { flows.partition_point(|flow| flow.start <= result.end) } else { flows.len() };
+        if let Some(warning) = (!run.interrupted).then(|| nothing::on_a_network(spec, flows, result)).flatten() {
+            report.warn(format!("{}: {warning}", scheduler.label));
+        }
         let rows = started.min(most);
         let of_flows = flow_table(&flows[..rows], ideal, &result.flows[..rows]);
         let mut tables = vec![fct(&classes), of_flows, ports(spec, result, watch.as_ref())];

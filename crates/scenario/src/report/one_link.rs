@@ -3,6 +3,7 @@
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
 use super::columns::{Cell, DROPPED, cut_short, most_rows, queue_columns, sample_tables};
+use super::nothing;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
 use pifolab_metrics::{
@@ -50,6 +51,9 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
                 "{}: {arrived} of {} packets arrived within 213 days, the longest run",
                 scheduler.label, spec.packets
             ));
+        }
+        if let Some(warning) = nothing::on_one_link(spec, &measured.totals) {
+            report.warn(format!("{}: {warning}", scheduler.label));
         }
         let mut tables = vec![ranks(measured), queues(measured), flows(measured, &spec.workload)];
         let sampled = sample_tables(["samples", "queue_samples"], [(0, &measured.samples)], true, most);

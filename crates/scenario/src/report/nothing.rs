@@ -1,0 +1,57 @@
+//! What is said of a run in which nothing left: its tables look as if nothing were wrong.
+
+use crate::spec::network::NetworkSpec;
+use crate::spec::one_link::OneLinkSpec;
+use pifolab_sim::network::{Flow, RunResult};
+use pifolab_sim::one_link::Totals;
+use pifolab_units::{Bytes, Span, Time};
+
+/// Why no packet was sent as a whole on one link, if none was.
+pub(super) fn on_one_link(spec: &OneLinkSpec, totals: &Totals) -> Option<String> {
+    let Totals { arrived, dropped, sent, waiting, busy, .. } = totals;
+    let length = if spec.arrivals_end < Time::MAX { spec.arrivals_end } else { totals.end };
+    let length = readable(length.since(Time::ZERO));
+    let on_the_wire = spec.link.rate.checked_serialisation(Bytes(sent.bytes), spec.link.rounding);
+    match (arrived.packets, sent.packets) {
+        (0, _) => {
+            Some(format!("not one packet arrived in {length}: expected a longer run, or a higher rate of arrivals"))
+        }
+        (arrived, 0) => {
+            let (dropped, waiting) = (dropped.packets, waiting.packets);
+            Some(format!("not one of {arrived} packets was sent: {dropped} were dropped, {waiting} wait"))
+        }
+        (arrived, 1) if on_the_wire.is_none_or(|whole| whole > *busy) => {
+            let (bytes, rate) = (sent.bytes, spec.link.rate);
+            let takes = on_the_wire.map_or_else(|| "more than 213 days".to_owned(), readable);
+            Some(format!(
+                "not one of {arrived} packets was sent as a whole in {length}: {bytes} bytes take {takes} at {rate}: \
+                 expected a longer run, a faster link, or smaller packets"
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Why no flow of a network came anywhere, if none did.
+pub(super) fn on_a_network(spec: &NetworkSpec, flows: &[Flow], result: &RunResult) -> Option<String> {
+    let length = readable(result.end.since(Time::ZERO));
+    if flows.is_empty() {
+        return Some(format!("not one flow started in {length}: expected a longer run, or more flows per second"));
+    }
+    // What UDP sends, nobody acknowledges: its count says nothing of what arrived.
+    let anything =
+        |flow: &pifolab_sim::network::FlowResult| flow.fct.is_some() || (!spec.is_udp() && flow.acknowledged_bytes > 0);
+    if result.flows.iter().any(anything) {
+        return None;
+    }
+    let flows = flows.len();
+    Some(format!("not one of {flows} flows got anywhere in {length}: expected a longer run, or faster links"))
+}
+
+/// A span to three digits or so: `34.4 s`.
+fn readable(span: Span) -> String {
+    let seconds = span.as_s_f64();
+    let units = [("days", 86_400.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
+    let (unit, size) = units.into_iter().find(|(_, size)| seconds >= *size).unwrap_or(("ps", 1e-12));
+    format!("{} {unit}", (seconds / size * 100.0).round() / 100.0)
+}

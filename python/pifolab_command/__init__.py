@@ -1,0 +1,33 @@
+"""Where the command `pifolab` begins: it answers Ctrl-C before the package is loaded, which takes a moment.
+
+A package of its own, since whatever lies in `pifolab` is preceded by all that `import pifolab` loads.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Load the command, run it on the command line of the process, and return the exit status."""
+    # Whoever starts a command with Ctrl-C ignored, as `nohup` and scripts do, wants it ignored.
+    answered = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if answered:
+        signal.signal(signal.SIGINT, _end)
+    import pifolab.cli.commands  # noqa: F401
+    from pifolab.cli import main as run
+
+    if answered:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return run()
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End at once: nothing is begun yet, and a module that is half loaded may answer an exception with another one."""
+    del number, frame
+    os.write(2, b"pifolab: interrupted\n")
+    os._exit(130)
