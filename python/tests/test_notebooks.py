@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sweeping import SCENARIO
+from waiting import HANGS_S
 
 import pifolab
 from pifolab.store import Store
@@ -16,6 +17,33 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 DRAWN = {"ranks": "uniform", "rate_gbps": 10, "arrival_gbps": 11, "duration_s": 0.002}
 CAPTURE = Path(pifolab.__file__).parent / "data" / "tcp-mix.pcap.gz"
+
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "examples" / "notebooks").glob("*.ipynb"))
+
+#: What the code cells of each notebook show, in order.
+SHOWN = {
+    "compare": ["text/html", "image/png", "image/png", "text/html"],
+    "own-scheduler": ["text/html", "image/png", "stream"],
+    "sweep": ["text/html", "image/png", "text/html", "stream"],
+}
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_example_notebooks_run_and_show_tables_and_figures(tmp_path: Path):
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    assert [file.stem for file in NOTEBOOKS] == sorted(SHOWN)
+    for file in NOTEBOOKS:
+        book = nbformat.read(file, as_version=4)
+        cells = [cell for cell in book.cells if cell.cell_type == "code"]
+        assert not any(cell.outputs for cell in cells), f"{file}: clear the outputs"
+        nbclient.NotebookClient(book, timeout=HANGS_S, resources={"metadata": {"path": str(tmp_path)}}).execute()
+        shown = []
+        for output in (output for cell in cells for output in cell.outputs):
+            kinds = output.get("data", {})
+            rich = [kind for kind in ("text/html", "image/png") if kind in kinds]
+            shown += rich or ["stream" if output.output_type == "stream" else f"{file.stem}: {list(kinds)}"]
+        assert shown == SHOWN[file.stem]
 
 
 def test_a_run_shows_its_numbers_and_its_figures():
@@ -39,6 +67,9 @@ def test_a_sweep_shows_its_means(tmp_path: Path):
     page = result._repr_html_()
     assert "<th>inversions</th>" in page
     assert page.count("<tr>") == 3
+    assert result.plot(size=(5, 2))._repr_png_().startswith(b"\x89PNG")
+    with pytest.raises(pifolab.InputError, match=r'^unknown metric "inversion"; did you mean inversions'):
+        result.plot("inversion")
     result.export_statistics(tmp_path / "means.md", {"fifo": "First"})
     assert "| First |" in (tmp_path / "means.md").read_text()
 

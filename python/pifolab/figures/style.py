@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,11 +93,25 @@ def subplots(
     The figure belongs to the caller alone: no window, no display, and no list that keeps it alive.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=figsize, layout=layout)
+    figure = _shown_figure()(figsize=figsize, layout=layout)
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, **grid)
+
+
+@cache
+def _shown_figure() -> type[Figure]:
+    """Return the class of a figure that a notebook shows; Matplotlib's own is shown only where pyplot is loaded."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            with figure_style():
+                self.savefig(buffer, format="png")
+            return buffer.getvalue()
+
+    return ShownFigure
 
 
 def readable_log(axes: Axes, which: Literal["x", "y"], *, from_zero: bool = False) -> None:

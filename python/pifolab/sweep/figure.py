@@ -10,12 +10,13 @@ from pifolab.errors import InputError
 from pifolab.figures.choice import Scale
 from pifolab.figures.palette import look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, readable_log, subplots
-from pifolab.sweep.results import Group
 from pifolab.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from pifolab.sweep.results import Group
 
 __all__ = ["draw_metric"]
 

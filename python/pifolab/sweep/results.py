@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.export import check_ending, latex, markdown, write_table, write_text
 from pifolab.statistics import Estimate, Metric, Verdict, judge, mean_interval, metric_values, ratio_interval
@@ -18,7 +19,9 @@ from pifolab.sweep.comparison import Comparison
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
+    from pifolab.figures.choice import Scale
     from pifolab.sweep.spec import Sweep
 
 __all__ = [
@@ -205,6 +208,45 @@ class SweepResult:
         left = len(self.left_out)
         lines = [str(one) for one in self.compared] + ([f"{left} runs are left out"] if left else [])
         return table + "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+
+    def plot(
+        self,
+        metric: str | None = None,
+        x: str | None = None,
+        panel: str | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
+        x_scale: Scale | None = None,
+        y_scale: Scale | None = None,
+        size: tuple[float, float] | None = None,
+    ) -> Figure:
+        """Return a figure of a metric with bands for the 95 % intervals, which a notebook shows.
+
+        Parameters
+        ----------
+        metric : str, optional
+            One of the sweep's metrics. Default: the first.
+        x, panel : str, optional
+            The axis that lies horizontally, and the axis with a panel for each value.
+        labels : mapping of str to str, optional
+            What to call schedulers and the metric.
+        x_scale, y_scale : "linear" or "log", optional
+            The scales of the axes.
+        size : pair of float, optional
+            Width and height in inches.
+
+        Raises
+        ------
+        InputError
+            The sweep has no such metric or axis, or a scale does not fit the values.
+        """
+        from pifolab.sweep.figure import draw_metric
+
+        metrics = list(dict.fromkeys(group.metric for group in self.groups))
+        if metric is not None and metric not in metrics:
+            raise InputError(_pifolab.unknown_name("metric", metric, metrics))
+        chosen = [group for group in self.groups if group.metric == (metric or metrics[0])]
+        return draw_metric(chosen, x, panel, labels=labels, x_scale=x_scale, y_scale=y_scale, size=size)
 
     def export_statistics(self, file: str | os.PathLike[str], labels: Mapping[str, str] | None = None) -> Path:
         """Write the metrics to a file: CSV, Parquet, LaTeX or Markdown, by how its name ends.
