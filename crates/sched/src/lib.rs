@@ -46,7 +46,10 @@ pub use capacity::{Capacity, Room};
 pub use decider::{Arriving, Decider, Decision, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels};
 pub use inspect::{Inspect, RankInterval};
-pub use managed::{CodelPolicy, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy, Verdict};
+pub use managed::{
+    CodelPolicy, DualPi2, DualPi2Params, LowLatency, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy,
+    Verdict,
+};
 pub use outcome::{Dequeued, DropReason, Enqueued, Victims};
 pub use packet::{Item, Packet};
 pub use parts::Parts;

@@ -1,12 +1,15 @@
 //! Queue management: a policy that drops or marks packets before or after a scheduler, joined to any scheduler.
 
 pub(crate) mod codel;
+mod dualpi2;
 
 use crate::inspect::inspect_inside;
 use crate::params::ParamError;
 use crate::{Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Packet, Scheduler};
 use codel::{Codel, CodelTarget};
 use pifolab_units::{Rank, Ratio, Span, Time};
+
+pub use dualpi2::{DualPi2, DualPi2Params, LowLatency};
 
 /// What a policy says of a packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
