@@ -375,6 +375,18 @@ def test_what_cannot_be_managed_is_one_line_with_its_place(
     assert 'managed.toml:7: scheduler.scheduler.name = "fiof": unknown scheduler "fiof"' in done.stderr
 
 
+@pytest.mark.parametrize("keys", ["ecn = true", 'policy = "dualpi2"'])
+def test_marks_are_refused_where_codepoints_are_not_known(
+    keys: str, pifolab_command: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+):
+    scenario = tmp_path / "marks.toml"
+    scenario.write_text(LINK + f'[[scheduler]]\nname = "managed"\n{keys}\nscheduler = {{ name = "fifo" }}\n')
+    done = pifolab_command("run", scenario)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = [line for line in done.stderr.splitlines() if "marks.toml" in line]
+    assert line.endswith("needs the ECN codepoint of a packet: only a network has it")
+
+
 EXPERIMENTS = Path(pifolab.__file__).parent / "experiments" / "tree"
 
 

@@ -2,7 +2,10 @@
 
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
-use pifolab_sched::{Capacity, CodelPolicy, DropReason, Inspect, Managed, Ranked, Scheduler};
+use pifolab_sched::tree::{Discipline, Node};
+use pifolab_sched::{
+    Capacity, CodelPolicy, DropReason, DualPi2, DualPi2Params, Inspect, LowLatency, Managed, Ranked, Scheduler,
+};
 use pifolab_sim::network::{
     Config, Controllers, EqualTimes, Flow, IdlePort, Ingredient, LeafSpine, NetbenchTransport, Network, PortConfig,
     PortScheduler, Profile, Ranks, Routing, RunError, RunResult, Topology,
@@ -150,6 +153,51 @@ fn a_policy_marks_the_data_of_ecn_capable_senders_and_they_slow_down() {
     assert!(port(&new_reno).marked_packets == 0 && port(&new_reno).dropped() > 1, "{:?}", port(&new_reno));
     // Acknowledgements are not marked, though the port that they come from would.
     assert_eq!(dctcp.ports[1].marked_packets, 0);
+}
+
+/// A flow of 20 MB across a link of 1 Gb/s whose ports are these: what the first port saw, and the flow's retransmissions.
+fn over_a_link(transport: TransportParams, port: PortConfig) -> (pifolab_sim::network::PortResult, u64) {
+    let topology = Topology::two_hosts(Rate::from_gbps(1), Span::from_us(20));
+    let mut config = Config::new(topology, transport, unlimited(), Time::from_ns(300_000_000));
+    config.host_port = port;
+    config.transport.tcp.max_window_bytes = 1 << 24;
+    let result = run(config, &[flow(0, 0, 1, 20_000_000, 0)]);
+    (result.ports[0], u64::from(result.flows[0].retransmissions))
+}
+
+#[test]
+fn dualpi2_marks_the_data_of_dctcp_and_drops_that_of_new_reno() {
+    let dualpi2 = |low_latency| {
+        PortConfig::scheduler(move |_| {
+            let fifo = <Fifo>::new(FifoParams { capacity: Capacity::Packets(10_000) }).unwrap();
+            let (target, update, step) = (Span::from_us(500), Span::from_us(200), Span::from_us(100));
+            let set = DualPi2Params { target, update, step, low_latency, ..DualPi2Params::default() };
+            PortScheduler::from(Box::new(DualPi2::new(set, fifo)))
+        })
+    };
+    // DCTCP sends ECT(0): by default that is Classic, and marked more rarely.
+    let (low, retransmitted) = over_a_link(TransportParams::dctcp(), dualpi2(LowLatency::AnyEct));
+    let (classic, _) = over_a_link(TransportParams::dctcp(), dualpi2(LowLatency::Ect1));
+    assert!(low.marked_packets > 10 && low.dropped() == 0 && retransmitted == 0, "{low:?}");
+    assert!(classic.marked_packets > 0 && classic.most_waiting > low.most_waiting, "{classic:?}, {low:?}");
+    let (new_reno, _) = over_a_link(TransportParams::new_reno(), dualpi2(LowLatency::AnyEct));
+    assert!(new_reno.marked_packets == 0 && new_reno.dropped() > 0, "{new_reno:?}");
+}
+
+#[test]
+fn a_managed_leaf_of_a_tree_marks_as_it_does_alone() {
+    let codel = || {
+        let fifo = <Fifo>::new(FifoParams { capacity: Capacity::Packets(10_000) }).unwrap();
+        let codel = CodelPolicy::new(Span::from_us(100), Span::from_us(1_000), 1_514);
+        Box::new(Managed::new(codel, fifo).with_ecn()) as Box<dyn Scheduler + Send>
+    };
+    let tree = PortConfig::scheduler(move |_| {
+        let inner = Node::inner(Discipline::Stfq).child(Node::leaf(codel()).takes_the_rest());
+        PortScheduler::from(Box::new(Node::inner(Discipline::RoundRobin).child(inner).build().unwrap()))
+    });
+    let alone = over_a_link(TransportParams::dctcp(), codel_with_marks());
+    assert!(alone.0.marked_packets > 10, "{:?}", alone.0);
+    assert_eq!(over_a_link(TransportParams::dctcp(), tree), alone);
 }
 
 #[test]
