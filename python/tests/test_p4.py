@@ -263,8 +263,9 @@ def test_resources_fail_where_an_assembly_has_a_register_twice(compiler: Path, c
 
 def test_stored_figures_are_of_the_programs_as_they_are():
     stored = read_stored()
+    assert set(stored["programs"]) == set(TARGETS)
     for target, programs_there in stored["programs"].items():
-        assert target in TARGETS
+        assert set(programs_there) == set(IN_TREE["tofino"])
         for program, figures in programs_there.items():
             assert figures["digest"] == digest(program), (
                 f"{program}: pifolab dataplane p4 resources --write measures it"

@@ -83,7 +83,9 @@ fn window(file: &mut File, reader: &mut Reader) -> Result<u64, Refusal> {
     reader.refuse_late_lengths()?;
     let window: u64 = reader.given("window")?;
     let most = reader.target.window();
-    expect(reader, [4, 8, 16].contains(&window) && window <= most, "window = 4, 8 or 16")?;
+    if ![4, 8, 16].contains(&window) || window > most {
+        return Err(reader.unsupported(format!("window = {window}: expected 4, 8 or 16")));
+    }
     let start: Vec<u64> = reader.get("start_window")?.unwrap_or_default();
     let zeros = start.len() as u64 == window && start.iter().all(|&rank| rank == 0);
     expect(reader, zeros, "start_window = one 0 for each slot, as registers start")?;

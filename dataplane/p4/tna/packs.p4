@@ -5,7 +5,12 @@
 // ranks how much free space it needs, exactly; the free space of the queues is added up, and what each queue lacks is
 // looked up together with which queues are full.
 #ifndef PF_PARAMETERS
+// A window of 16 takes 13 stages, one more than Tofino has.
+#if __TARGET_TOFINO__ == 2
+#define PF_PARAMETERS "../parameters/tofino2/packs.p4"
+#else
 #define PF_PARAMETERS "../parameters/tofino/packs.p4"
+#endif
 #endif
 #include "target.p4"
 #include PF_PARAMETERS

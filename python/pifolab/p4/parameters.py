@@ -18,7 +18,7 @@ _TOFINO: dict[str, tuple[str, dict[str, Any]]] = {
     "aifo": ("aifo", {"capacity_packets": 1024, "window": 16, "start_window": [0] * 16, "k": "0.1"}),
     "packs": (
         "packs",
-        {"queues": 4, "queue_capacity_packets": 256, "window": 16, "start_window": [0] * 16, "k": "0.1"},
+        {"queues": 4, "queue_capacity_packets": 256, "window": 8, "start_window": [0] * 8, "k": "0.1"},
     ),
     "rifo": ("rifo", {"capacity_packets": 1024, "k": "0.1", "mode": "pow2"}),
     "exp_pifo": ("exp-pifo", {"queues": 8, "queue_capacity_packets": 128}),
@@ -35,10 +35,17 @@ IN_TREE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "exp_pifo": ("exp-pifo", {"queues": 8, "queue_capacity_packets": 8}),
     },
     "tofino": _TOFINO,
+    "tofino2": {
+        "packs": (
+            "packs",
+            {"queues": 4, "queue_capacity_packets": 256, "window": 16, "start_window": [0] * 16, "k": "0.1"},
+        ),
+    },
 }
-"""For each target the scheduler and the parameters of each program; a queue of BMv2 holds 64 packets."""
+"""For each target the scheduler and the parameters of each program; a queue of BMv2 holds 64 packets. Tofino 2 has what is
+more than fits Tofino, and for the rest Tofino's."""
 
-_FOLDERS = {"bmv2": "parameters", "tofino": "parameters/tofino"}
+_FOLDERS = {"bmv2": "parameters", "tofino": "parameters/tofino", "tofino2": "parameters/tofino2"}
 
 
 def _texts() -> dict[Path, str]:
