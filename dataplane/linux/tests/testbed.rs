@@ -312,7 +312,7 @@ fn a_sender_of_the_user_s_own_is_run_and_what_arrives_is_counted_by_port() {
 fn the_switch_gives_the_link_to_the_newest_of_four_udp_flows() {
     let arguments = "udp-four-flows --data-plane switch --repeat 1 --phase-s 0.6 --attempts 6";
     let Some(summary) = testbed("the switch", 'U', arguments) else { return };
-    assert_eq!(summary["runs"].as_array().expect("runs").len(), 7);
+    assert_eq!(summary["runs"].as_array().expect("runs").len(), 8);
     newest_flow_takes_the_link(&last_shares(&summary));
     no_packet_vanishes(&summary);
     for run in summary["runs"].as_array().expect("runs") {

@@ -42,8 +42,8 @@ IN_TREE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         ),
     },
 }
-"""For each target the scheduler and the parameters of each program; a queue of BMv2 holds 64 packets. Tofino 2 has what is
-more than fits Tofino, and for the rest Tofino's."""
+"""For each target the scheduler and the parameters of each program; a queue of BMv2 holds 64 packets.
+For Tofino 2 stands here what does not fit Tofino; the rest is Tofino's."""
 
 _FOLDERS = {"bmv2": "parameters", "tofino": "parameters/tofino", "tofino2": "parameters/tofino2"}
 

@@ -167,7 +167,7 @@ pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedSc
     let built = (entry.build)(params(entry.info, &options.written)).map_err(|error| Error::Usage(error.to_string()))?;
     match (built.needs() - FRAME_FACTS).first() {
         Some(fact) => Err(Error::Usage(format!(
-            "{name} needs the fact {} of each packet, which frames do not carry: expected one of dscp, hosts and ports",
+            "{name} needs the fact {} of each packet, which the switch does not read from frames (it reads dscp, hosts and ports)",
             fact.name()
         ))),
         None => Ok(built),
@@ -288,7 +288,7 @@ mod tests {
         }
         let by_class = parse(&["--policy", "fifo[1]", "--classify", "class"]);
         let error = build_scheduler("tree", &by_class).err().expect("frames have no class").to_string();
-        assert!(error.contains("needs the fact class of each packet, which frames do not carry"), "{error}");
+        assert!(error.contains("needs the fact class of each packet, which the switch does not read"), "{error}");
         let error = build_scheduler("tree", &parse(&["--child", "[{"])).err().expect("not JSON").to_string();
         assert!(error.contains("child = \"[{\": expected a list of tables"), "{error}");
     }

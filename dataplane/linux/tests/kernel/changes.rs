@@ -101,10 +101,8 @@ fn queues_capacities_and_rate_change_while_it_is_up_and_no_packet_is_lost() {
         return;
     }
     let _lab = Lab::new();
-    // Nothing but what this test sends: a fresh interface looks for neighbours of its own.
     for interface in ["v0", "v1"] {
         assert!(tool("ip", &format!("link set {interface} mtu 9000")).status.success());
-        let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"), "1");
     }
     for occupancy in [Occupancy::Walk, Occupancy::Counters, Occupancy::Clock] {
         let settings = |parameters: &str| {
