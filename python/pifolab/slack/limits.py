@@ -170,9 +170,10 @@ _TAIL = """
 - **It is not the registers alone.** With exact quantiles, and even if the best of three weights is taken for each
   cell, little more than half of the cells are met: no more precise register brings a map of this family to nine tenths.
   The dithered registers of [slack-dithered.md](slack-dithered.md) are close to that.
-- **In bursts equal shares, PACKS's map, are best on average.** Of N packets that come in random order before any leaves, a queue that takes m has m (m - 1) / 4 inverted pairs on average, and the sum over queues is least
-  for equal m. That is an average over orders: a fifth of the cells are bursts, and a map by shares of the quantiles meets
-  one only by what PACKS's window errs or by dropping up to 5 % more.
+- **In bursts equal shares, PACKS's map, are best on average.** Of N packets that come in random order before any
+  leaves, a queue that takes m has m (m - 1) / 4 inverted pairs on average, and the sum over queues is least for equal
+  m. That is an average over orders: a fifth of the cells are bursts, and a map by shares of the quantiles meets one
+  only by what PACKS's window errs or by dropping up to 5 % more.
 - **Under Poisson arrivals and with up to 16 queues shrinking shares are level with PACKS**, at the same drops; with 32
   queues the share of one rank is wider than a queue's, and the map does harm below saturation. **Under constant
   arrivals they win**, as the derivation in slack.md says: this is the setting that it was made for.
