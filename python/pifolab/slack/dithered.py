@@ -6,20 +6,16 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.folder import replaced_file
-from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
-from pifolab.slack.page import FIVE, is_met, means, ratio
-from pifolab.slack.variants import BASE, REGISTERS
-
-if TYPE_CHECKING:
-    from pifolab import Packet
+from pifolab.slack.measure import ARRIVALS, DEPTHS
+from pifolab.slack.page import FIVE, is_met
+from pifolab.slack.variants import REGISTERS, SharesOfRoom, ratios
 
 __all__ = ["PACKETS", "SEEDS", "DitheredShares", "cells", "page"]
 
@@ -31,7 +27,7 @@ Cells = dict[tuple[str, str], tuple[float, float]]
 TURN, CIRCLE = 40503, 1 << 16
 
 
-class DitheredShares(PythonScheduler):
+class DitheredShares(SharesOfRoom):
     """PACKS's admission and a geometric map, on 14 quantile registers, the highest rank and a counter of packets.
 
     A register that follows the quantile q of whole ranks comes to rest beside the rank that q lies in and says no more.
@@ -60,10 +56,8 @@ class DitheredShares(PythonScheduler):
         dither: bool = True,
         ranks: int = 100,
     ) -> None:
-        self.queues = queues
-        self._depth = depth
-        self._held: list[deque[Packet]] = [deque() for _ in range(queues)]
-        self._room = buffer = queues * depth
+        super().__init__(queues, depth, admit=admit, ranks=ranks)
+        buffer = queues * depth
         weights = [last ** (place / (queues - 1)) for place in range(queues)]
         self._weights = [weight / sum(weights) / depth for weight in weights]
         count = REGISTERS - 2
@@ -72,14 +66,12 @@ class DitheredShares(PythonScheduler):
         places = count - top
         self._quantiles = [below * (place + 1) / (places + 1) for place in range(places)] + high
         self._at = [ranks * quantile for quantile in self._quantiles]
-        self._highest = 0
         self._count = 0
         self._step, self._settle, self._dither = step, settle, dither
-        self._admit = admit / buffer
 
     def quantile(self, rank: int) -> float:
         """Return the share of ranks below `rank` by the registers, which then move."""
-        self._highest = max(self._highest, rank)
+        self._top = max(self._top, rank)
         self._count += 1
         step = self._step
         for gear in range(4):
@@ -97,36 +89,11 @@ class DitheredShares(PythonScheduler):
             moved.append(at + step * (quantile if dithered >= at else quantile - 1))
         self._at = moved
         if reached == len(moved):
-            high = self._highest + 1.0
+            high = self._top + 1.0
         before = self._quantiles[reached - 1] if reached else 0.0
         after = self._quantiles[reached] if reached < len(moved) else 1.0
         inside = (rank - low) / (high - low) if high > low else 0.0
         return before + (after - before) * min(max(inside, 0.0), 1.0)
-
-    def enqueue(self, packet: Packet, now_ns: int) -> int | Packet:
-        """Refuse the packet, or take it into a queue."""
-        quantile = self.quantile(packet.rank)
-        if quantile > self._room * self._admit or not self._room:
-            return packet
-        chosen, reached = 0, 0.0
-        for number, held in enumerate(self._held):
-            free = self._depth - len(held)
-            reached += self._weights[number] * free
-            if free:
-                chosen = number
-                if quantile <= reached:
-                    break
-        self._held[chosen].append(packet)
-        self._room -= 1
-        return chosen
-
-    def dequeue(self, now_ns: int) -> Packet | None:
-        """Serve the first queue that holds a packet."""
-        for held in self._held:
-            if held:
-                self._room += 1
-                return held.popleft()
-        return None
 
 
 def cells(
@@ -141,27 +108,19 @@ def cells(
     makers: dict[str, Callable[[], PythonScheduler]] = {
         "dithered": lambda: DitheredShares(queues, DEPTHS[queues], **settings)
     }
-    schedulers: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-        BASE: ("packs", {"window": 1000}),
-        "dithered": ("dithered", {}),
+    return {
+        (distribution, process): ratios(
+            distribution,
+            process,
+            {"dithered": ("dithered", {})},
+            queues=queues,
+            packets=packets,
+            seeds=seeds,
+            makers=makers,
+        )["dithered"]
+        for distribution in distributions
+        for process in arrivals
     }
-    found: Cells = {}
-    for distribution in distributions:
-        for process in arrivals:
-            run = means(
-                judge(
-                    distribution,
-                    process,
-                    schedulers=schedulers,
-                    queues=queues,
-                    packets=packets,
-                    seeds=seeds,
-                    makers=makers,
-                )
-            )
-            pair = [ratio(run["dithered"][what], run[BASE][what]) for what in ("inversions", "misdrops")]
-            found[distribution, process] = (pair[0], pair[1])
-    return found
 
 
 def page(counts: Sequence[int] = tuple(DEPTHS), seeds: Sequence[int] = SEEDS, packets: int = PACKETS) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.folder import replaced_file
 from pifolab.quantities import number
-from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
-from pifolab.slack.page import is_met, means, ratio
-from pifolab.slack.variants import BASE, JUDGED, TUNED, SharesOfRoom, draw_ranks
+from pifolab.slack.measure import ARRIVALS, DEPTHS
+from pifolab.slack.page import is_met
+from pifolab.slack.variants import JUDGED, TUNED, SharesOfRoom, draw_ranks, ratios
 
 __all__ = ["WEIGHTS", "ExactShares", "cells", "page"]
 
@@ -64,23 +64,18 @@ def cells(
     found: dict[float, Cells] = {weight: {} for weight in weights}
     for distribution in distributions:
         makers = {f"exact-{place}": _maker(queues, distribution, weight) for place, weight in enumerate(weights)}
-        schedulers: dict[str, tuple[str, Mapping[str, Any]]] = {BASE: ("packs", {"window": 1000})}
-        schedulers |= {name: (name, {}) for name in makers}
         for arrivals in ARRIVALS:
-            run = means(
-                judge(
-                    distribution,
-                    arrivals,
-                    schedulers=schedulers,
-                    queues=queues,
-                    packets=packets,
-                    seeds=seeds,
-                    makers=makers,
-                )
+            of = ratios(
+                distribution,
+                arrivals,
+                {name: (name, {}) for name in makers},
+                queues=queues,
+                packets=packets,
+                seeds=seeds,
+                makers=makers,
             )
             for weight, name in zip(weights, makers, strict=True):
-                pair = [ratio(run[name][what], run[BASE][what]) for what in ("inversions", "misdrops")]
-                found[weight][distribution, arrivals] = (pair[0], pair[1])
+                found[weight][distribution, arrivals] = of[name]
     return found
 
 

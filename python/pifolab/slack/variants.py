@@ -23,7 +23,7 @@ from pifolab.slack.page import is_met, means, ratio
 if TYPE_CHECKING:
     from pifolab import Packet
 
-__all__ = ["JUDGED", "LIBRARY", "PROTOTYPES", "TUNED", "SharesOfRoom", "cells", "page", "quantile_errors"]
+__all__ = ["JUDGED", "LIBRARY", "PROTOTYPES", "TUNED", "SharesOfRoom", "cells", "page", "quantile_errors", "ratios"]
 
 #: What is tuned on, and what is judged on: distributions and seeds.
 TUNED = (("uniform", "inverse exponential"), (1, 2))
@@ -151,6 +151,36 @@ class SharesOfRoom(PythonScheduler):
         return None
 
 
+def ratios(
+    distribution: str,
+    arrivals: str,
+    schedulers: Mapping[str, tuple[str, Mapping[str, Any]]],
+    *,
+    queues: int,
+    packets: int,
+    seeds: Sequence[int],
+    makers: Mapping[str, Callable[[], PythonScheduler]],
+) -> dict[str, tuple[float, float]]:
+    """Return for every scheduler the ratios to PACKS (window 1000) of inversions and misdrops, means of the seeds."""
+    run = means(
+        judge(
+            distribution,
+            arrivals,
+            schedulers={BASE: ("packs", {"window": 1000}), **schedulers},
+            queues=queues,
+            packets=packets,
+            seeds=seeds,
+            makers=makers,
+        )
+    )
+    base = run[BASE]
+
+    def beside(label: str, what: str) -> float:
+        return ratio(run[label][what], base[what])
+
+    return {label: (beside(label, "inversions"), beside(label, "misdrops")) for label in schedulers}
+
+
 def cells(
     distributions: Sequence[str],
     seeds: Sequence[int],
@@ -163,7 +193,7 @@ def cells(
     A variant that would need more than 16 registers with so many queues is left out.
     """
     depth = DEPTHS[queues]
-    schedulers: dict[str, tuple[str, Mapping[str, Any]]] = {BASE: ("packs", {"window": 1000})}
+    schedulers: dict[str, tuple[str, Mapping[str, Any]]] = {}
     makers: dict[str, Callable[[], PythonScheduler]] = {}
     for label, parameters in LIBRARY.items():
         extra = dict(parameters)
@@ -181,22 +211,9 @@ def cells(
     found: dict[str, dict[tuple[str, str], tuple[float, float]]] = {}
     for distribution in distributions:
         for arrivals in ARRIVALS:
-            run = means(
-                judge(
-                    distribution,
-                    arrivals,
-                    schedulers=schedulers,
-                    queues=queues,
-                    packets=packets,
-                    seeds=seeds,
-                    makers=makers,
-                )
-            )
-            base = run[BASE]
-            for label in schedulers:
-                if label != BASE:
-                    pair = [ratio(run[label][what], base[what]) for what in ("inversions", "misdrops")]
-                    found.setdefault(label, {})[distribution, arrivals] = (pair[0], pair[1])
+            of = ratios(distribution, arrivals, schedulers, queues=queues, packets=packets, seeds=seeds, makers=makers)
+            for label, pair in of.items():
+                found.setdefault(label, {})[distribution, arrivals] = pair
     return found
 
 
