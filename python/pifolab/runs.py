@@ -162,6 +162,26 @@ class Run:
         """What the scenario says that it is about."""
         return str(self.manifest["spec"].get("description") or "")
 
+    def common_flows(self) -> pl.DataFrame:
+        """Return the rows of the table ``flows`` that can be compared: flows that every scheduler completed.
+
+        A mean over all completed flows favours a scheduler that leaves the slow ones unfinished. Flows are the same if
+        they have the same seed and number; of those outside of the measured time (``metrics.warm_up``,
+        ``metrics.measure_until``) there is none. Empty for a run on one link.
+        """
+        import polars as pl
+
+        flows = self.tables.get("flows")
+        if flows is None or "fct_ns" not in flows.columns:
+            return pl.DataFrame()
+        metrics = self.manifest["spec"]["metrics"]
+        measured = pl.col("start_ns") >= (metrics.get("warm_up_ns") or 0)
+        if metrics.get("measure_until_ns") is not None:
+            measured &= pl.col("start_ns") < metrics["measure_until_ns"]
+        completed_by = pl.col("scheduler").n_unique().over("seed", "flow")
+        done = flows.filter(measured & pl.col("fct_ns").is_not_null())
+        return done.filter(completed_by == flows["scheduler"].n_unique())
+
     def plot(
         self,
         name: str | None = None,

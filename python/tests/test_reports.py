@@ -245,3 +245,11 @@ def test_completion_times_are_compared_over_the_flows_that_all_completed():
     assert conclusion_lines(run)[0].startswith(f"Mean completion time over the {len(common):,} flows")
     for (name,), part in done.filter(pl.col("flow").is_in(common)).partition_by("scheduler", as_dict=True).items():
         assert f"{name} {part['fct_ns'].mean() / 1e6:.4g} ms" in conclusion_lines(run)[0]
+    headings, rows = fct_rows(run.tables["fct"], run.common_flows())
+    assert headings[-2:] == ["complete under all", "mean FCT of these (ms)"]
+    of_small = done.filter(pl.col("flow").is_in(common) & (pl.col("size_bytes") < 100_000))
+    for row in rows:
+        if row[1] == "< 100 KB":
+            mine = of_small.filter(scheduler=row[0])
+            assert row[-2] == len(mine)
+            assert row[-1] == pytest.approx(mine["fct_ns"].mean() / 1e6)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from pifolab.errors import InputError
-from pifolab.statistics import Estimate, Metric, judge, mean_interval, metric_values, ratio_interval
+from pifolab.statistics import Estimate, Metric, common_rows, judge, mean_interval, metric_values, ratio_interval
 
 
 def test_an_interval_covers_the_truth_about_as_often_as_it_says():
@@ -131,6 +131,41 @@ def test_a_metric_is_one_number_for_each_run_and_scheduler():
         metric_values(frame, Metric("x", "fct", "men_ns"))
     with pytest.raises(InputError, match="max\\(kind\\) is not a number"):
         metric_values(frame, Metric("x", "fct", "max(kind)"))
+
+
+COMPLETION = {"name": "mean", "table": "flows", "value": "avg(fct_ns)", "common": "flow"}
+
+
+def test_means_over_the_flows_that_all_schedulers_completed():
+    runs = pl.DataFrame({
+        "run": ["a", "b", "c", "d", "e", "f"],
+        "seed": [1, 1, 1, 2, 2, 2],
+        "scheduler": ["fifo", "packs", "packs", "fifo", "packs", "packs"],
+        "window": [None, 5, 9, None, 5, 9],
+        "load": [0.5] * 6,
+    })  # fmt: skip
+    flows = pl.DataFrame({
+        "run": ["a", "a", "a", "b", "b", "b", "c", "c", "c", "d", "e", "f"],
+        "scheduler": ["fifo"] * 3 + ["packs"] * 6 + ["fifo", "packs", "packs"],
+        "flow": [1, 2, 3, 1, 2, 3, 1, 2, 3, 7, 7, 7],
+        "fct_ns": [10, 20, None, 30, 40, 50, 60, None, 70, 1, 2, 3],
+    })  # fmt: skip
+    metric = Metric.read(COMPLETION, "m")
+    # Of seed 1 only flow 1 is complete in all three runs: packs with another window is another scheduler.
+    kept = common_rows(flows, runs, metric)
+    assert kept.select("run", "flow").rows() == [("a", 1), ("b", 1), ("c", 1), ("d", 7), ("e", 7), ("f", 7)]
+    assert metric_values(kept, metric)["value"].to_list() == [10, 30, 60, 1, 2, 3]
+    # A seed that one scheduler has not run is left out; another load has flows of its own.
+    without_f = common_rows(flows, runs.filter(pl.col("run") != "f"), metric)
+    assert set(without_f["run"]) == {"a", "b", "c"}
+    other = runs.with_columns(load=pl.when(pl.col("run") == "a").then(0.9).otherwise("load"))
+    assert ("a", 2) in common_rows(flows, other, metric).select("run", "flow").rows()
+    # A run may have all schedulers itself.
+    together = flows.filter(pl.col("run").is_in(["a", "b"])).with_columns(run=pl.lit("a"))
+    one_run = pl.DataFrame({"run": ["a"], "seed": [1]})
+    assert common_rows(together, one_run, metric)["flow"].to_list() == [1, 2, 1, 2]
+    with pytest.raises(InputError, match='metric mean: table flows: common: unknown column "flw"; did you mean flow'):
+        common_rows(flows, runs, Metric.read({**COMPLETION, "common": "flw"}, "m"))
 
 
 @pytest.mark.parametrize(

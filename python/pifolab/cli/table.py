@@ -21,7 +21,7 @@ def print_table(result: Run) -> None:
     _print_rows(*summary_rows(result.tables["schedulers"]))
     if "fct" in result.tables:
         print()
-        _print_rows(*fct_rows(result.tables["fct"]), keys=2)
+        _print_rows(*fct_rows(result.tables["fct"], result.common_flows()), keys=2)
     if result.manifest["kind"] != "network":
         print()
         _print_rows(*judged_rows(result))

@@ -113,10 +113,7 @@ def _network(run: Run) -> list[str]:
     if not flows.height or "fct_ns" not in flows.columns:
         return ["No flow was recorded."]
     schedulers = flows["scheduler"].n_unique()
-    done = flows.filter(pl.col("fct_ns").is_not_null())
-    common = done.with_columns(pl.col("scheduler").n_unique().over("seed", "flow").alias("completed_by")).filter(
-        pl.col("completed_by") == schedulers
-    )
+    common = run.common_flows()
     if not common.height:
         return ["No flow was completed under every scheduler: their completion times cannot be compared."]
     means = common.group_by("scheduler", maintain_order=True).agg((pl.col("fct_ns").mean() / 1e6).alias("ms"))

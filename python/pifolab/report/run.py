@@ -73,8 +73,11 @@ def summary_rows(schedulers: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
     return ["scheduler", *headings], rows
 
 
-def fct_rows(fct: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
-    """Return headings and a row for each scheduler and class of flow sizes: means over the seeds."""
+def fct_rows(fct: pl.DataFrame, common: pl.DataFrame | None = None) -> tuple[list[str], list[list[Any]]]:
+    """Return headings and a row for each scheduler and class of flow sizes: means over the seeds.
+
+    With `common`, the flows that every scheduler completed (`Run.common_flows`), their number and mean stand beside.
+    """
     import polars as pl
 
     means = fct.group_by("scheduler", "class", maintain_order=True).agg(
@@ -88,7 +91,31 @@ def fct_rows(fct: pl.DataFrame) -> tuple[list[str], list[list[Any]]]:
     times = [f"mean FCT ({unit})", f"p99 FCT ({unit})"]
     headings = ["scheduler", "flow size", "flows", "complete", *times, "mean slowdown", "p99"]
     rows = [[*row[:2], *(round(value) for value in row[2:4]), *row[4:]] for row in means.iter_rows()]
+    if common is None or fct["scheduler"].n_unique() < 2:
+        return headings, rows
+    headings += ["complete under all", f"mean FCT of these ({unit})"]
+    found = _common_means(fct, common)
+    for row in rows:
+        flows, mean = found[row[0], row[1]]
+        row += [round(flows), None if mean is None else mean / size]
     return headings, rows
+
+
+def _common_means(fct: pl.DataFrame, common: pl.DataFrame) -> dict[tuple[str, str], tuple[float, float | None]]:
+    """Return number and mean completion time of the flows `common` by scheduler and class: means over the seeds."""
+    import polars as pl
+
+    classes = fct.select("seed", "scheduler", "class", "from_bytes", "below_bytes")
+    size, low, high = (pl.col(name) for name in ("size_bytes", "from_bytes", "below_bytes"))
+    within = (size >= low.fill_null(0)) & (size < high.fill_null(2**63 - 1))
+    of_class = classes.join(
+        common.select("seed", "scheduler", "size_bytes", "fct_ns"), on=["seed", "scheduler"], how="left"
+    )
+    by_seed = of_class.group_by("seed", "scheduler", "class").agg(
+        within.sum().alias("flows"), pl.col("fct_ns").filter(within).mean().alias("mean")
+    )
+    means = by_seed.group_by("scheduler", "class").agg(pl.col("flows", "mean").mean())
+    return {(name, kind): (flows, mean) for name, kind, flows, mean in means.iter_rows()}
 
 
 def results(run: Run) -> list[str]:
@@ -98,7 +125,7 @@ def results(run: Run) -> list[str]:
     table = html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows])
     parts = [table]
     if "fct" in run.tables:
-        headings, rows = fct_rows(run.tables["fct"])
+        headings, rows = fct_rows(run.tables["fct"], run.common_flows())
         parts.append(html.table(headings, [[html.scheduler_name(row[0], names), *row[1:]] for row in rows]))
     if run.manifest["kind"] != "network":
         headings, rows = judged_rows(run)

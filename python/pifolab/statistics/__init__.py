@@ -1,7 +1,7 @@
 """What several seeds say together: means and ratios with intervals, and verdicts against stated values."""
 
 from pifolab.statistics.intervals import FEW_SEEDS, Estimate, interval_or_range, mean_interval, ratio_interval
-from pifolab.statistics.metrics import Metric, metric_values
+from pifolab.statistics.metrics import Metric, common_rows, metric_values
 from pifolab.statistics.verdict import Verdict, judge
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Estimate",
     "Metric",
     "Verdict",
+    "common_rows",
     "interval_or_range",
     "judge",
     "mean_interval",

@@ -13,9 +13,9 @@ from pifolab.section import Section, below
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Metric", "metric_values"]
+__all__ = ["Metric", "common_rows", "metric_values"]
 
-_KEYS = ("name", "table", "value", "where")
+_KEYS = ("name", "table", "value", "where", "common")
 
 #: So much of an error of polars is shown.
 _LONGEST_LINE = 200
@@ -36,6 +36,8 @@ class Metric:
         several rows for a scheduler.
     where : str, optional
         A polars SQL condition that rows must meet.
+    common : str, optional
+        A column, such as ``flow``: only rows count whose value of it every scheduler has, see `common_rows`.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Metric:
     table: str
     value: str
     where: str | None = None
+    common: str | None = None
 
     @classmethod
     def read(cls, written: Any, place: str) -> Metric:
@@ -77,7 +80,75 @@ class Metric:
                     pl.sql_expr(texts[key])
                 except Exception as error:
                     raise section.fault(key, f"not an SQL expression: {_line(error)}") from None
-        return cls(texts["name"], texts.get("table", "schedulers"), texts["value"], texts.get("where"))
+        table = texts.get("table", "schedulers")
+        return cls(texts["name"], table, texts["value"], texts.get("where"), texts.get("common"))
+
+
+def common_rows(frame: pl.DataFrame, runs: pl.DataFrame, metric: Metric) -> pl.DataFrame:
+    """Return the rows of `frame` that meet ``metric.where``, and have a value, under every scheduler.
+
+    Rows of different schedulers are the same if they have the same seed, the same value of ``metric.common`` and the
+    same labels of those axes that apply to every run. An axis that applies to some runs alone, such as a window, tells
+    schedulers apart. A seed of which runs are missing has no rows.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table of all runs, with the column ``run``.
+    runs : polars.DataFrame
+        ``run``, ``seed`` and a column for each axis.
+    metric : Metric
+        Its ``common`` is a column.
+
+    Raises
+    ------
+    InputError
+        The table has no such column, or the condition does not fit it.
+    """
+    import polars as pl
+
+    _check_common(frame, metric)
+    axes = [axis for axis in runs.columns if axis not in ("run", "seed")]
+    # Names of axes may be names of columns.
+    named = {axis: f"_{at}" for at, axis in enumerate(axes)}
+    labels = (pl.col(axis).alias(named[axis]) for axis in axes)
+    side = runs.select("run", pl.col("seed").alias("_seed"), pl.lit(0).alias("_all"), *labels)
+    shared = ["_all", *(named[axis] for axis in axes if axis != "scheduler" and not runs[axis].null_count())]
+    column = [name for name in ("scheduler",) if name in frame.columns]
+    variant = pl.struct("_all", *(named[axis] for axis in axes if named[axis] not in shared), *column)
+    # Before the condition: where one scheduler has no row that meets it, none has rows.
+    compared = frame.select("run", *column).unique().join(side, on="run")
+    wanted = compared.group_by(shared).agg(variant.n_unique().alias("_wanted"))
+    needed = pl.sql_expr(metric.value).meta.root_names()
+    rows = _chosen(frame, metric).drop_nulls([name for name in frame.columns if name in needed] or metric.common)
+    rows = rows.join(side, on="run", how="left", maintain_order="left")
+    rows = rows.join(wanted, on=shared, how="left", maintain_order="left")
+    here = variant.n_unique().over([*shared, "_seed", metric.common])
+    return rows.filter(here == pl.col("_wanted")).select(frame.columns)
+
+
+def _check_common(frame: pl.DataFrame, metric: Metric) -> None:
+    if metric.common is not None and metric.common not in frame.columns:
+        problem = _pifolab.unknown_name("column", metric.common, frame.columns)
+        raise InputError(f"metric {metric.name}: table {metric.table}: common: {problem}")
+
+
+def _chosen(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
+    """Return the rows that meet the metric's condition."""
+    import polars as pl
+
+    try:
+        return frame if metric.where is None else frame.filter(pl.sql_expr(metric.where))
+    except pl.exceptions.PolarsError as error:
+        raise _misfit(metric, frame, error) from None
+
+
+def _misfit(metric: Metric, frame: pl.DataFrame, error: Exception) -> InputError:
+    import polars as pl
+
+    unknown = isinstance(error, pl.exceptions.ColumnNotFoundError)
+    problem = (_unknown_column([metric.value, metric.where], frame.columns) if unknown else None) or _line(error)
+    return InputError(f"metric {metric.name}: table {metric.table}: {problem}")
 
 
 def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
@@ -91,14 +162,12 @@ def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     import polars as pl
 
     keys = [name for name in ("run", "scheduler") if name in frame.columns]
+    _check_common(frame, metric)
+    chosen = _chosen(frame, metric)
     try:
-        chosen = frame if metric.where is None else frame.filter(pl.sql_expr(metric.where))
         grouped = chosen.group_by(keys, maintain_order=True).agg(pl.sql_expr(metric.value).alias("value"))
-    except pl.exceptions.ColumnNotFoundError as error:
-        problem = _unknown_column([metric.value, metric.where], frame.columns) or _line(error)
-        raise InputError(f"metric {metric.name}: table {metric.table}: {problem}") from None
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"metric {metric.name}: table {metric.table}: {_line(error)}") from None
+        raise _misfit(metric, frame, error) from None
     if isinstance(grouped.schema["value"], pl.List):
         most = max(grouped["value"].list.len().to_list(), default=1)
         if most != 1:

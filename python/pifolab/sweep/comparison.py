@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -61,8 +61,8 @@ class Comparison:
         return {axis: label for axis, label in self.of.items() if axis in self.to and self.to[axis] == label}
 
     @classmethod
-    def read(cls, written: Any, place: str, axes: tuple[Axis, ...]) -> Comparison:
-        """Make a comparison of what a sweep file says.
+    def read(cls, written: Any, place: str, axes: tuple[Axis, ...], metrics: Sequence[Metric] = ()) -> Comparison:
+        """Make a comparison of what a sweep file says, where ``metric`` may be the name of one of `metrics`.
 
         Raises
         ------
@@ -91,7 +91,9 @@ class Comparison:
         if tolerance < 0:
             raise InputError(f"{place}.tolerance = {tolerance}: expected a share from 0")
         source = section.text("source") if "source" in section else None
-        return cls(Metric.read(section.table["metric"], section.at("metric")), of, to, low, high, tolerance, source)
+        named = next((metric for metric in metrics if metric.name == section.table["metric"]), None)
+        metric = named or Metric.read(section.table["metric"], section.at("metric"))
+        return cls(metric, of, to, low, high, tolerance, source)
 
 
 def _chosen(written: Any, place: str, axes: tuple[Axis, ...]) -> dict[str, Any]:

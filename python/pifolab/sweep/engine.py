@@ -243,6 +243,9 @@ class _Loop:
         # Where everything has failed there is nothing to tighten.
         while self._done:
             wide = self.result().too_wide(until.relative)
+            if wide and any(metric.common for metric in self._plan.sweep.metrics):
+                # What all schedulers have in common is known of a seed only when all have run it.
+                wide = dict.fromkeys(seeds, max(wide.values()))
             more: list[PlannedRun] = []
             for place, setting in enumerate(self._plan.settings):
                 needed = wide.get(setting.name)

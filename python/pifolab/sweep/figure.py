@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ _LOGARITHMIC = 30
 
 #: More panels than this are no figure any more.
 _MOST_PANELS = 12
+
+#: A vertical label with more letters has several lines.
+_LONGEST_LABEL = 32
 
 
 def draw_metric(
@@ -98,7 +102,8 @@ def draw_metric(
         for plot in plots[len(panels) :]:
             plot.set_visible(False)
         for row in grid:
-            row[0].set_ylabel(drawn(named.get(groups[0].metric, groups[0].metric.replace("_", " "))))
+            label = drawn(named.get(groups[0].metric, groups[0].metric.replace("_", " ")))
+            row[0].set_ylabel("\n".join(textwrap.wrap(label, _LONGEST_LABEL)))
         if x is not None:
             handles = dict(pair for plot in plots for pair in zip(*plot.get_legend_handles_labels()[::-1], strict=True))
             figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=min(len(handles), 5))

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.export import check_ending, latex, markdown, write_table, write_text
-from pifolab.statistics import Estimate, Metric, Verdict, judge, mean_interval, metric_values, ratio_interval
+from pifolab.statistics import (
+    Estimate,
+    Metric,
+    Verdict,
+    common_rows,
+    judge,
+    mean_interval,
+    metric_values,
+    ratio_interval,
+)
 from pifolab.store import Store, StoreError
 from pifolab.sweep.comparison import Comparison
 
@@ -484,7 +493,8 @@ def _by_group(store: Store, runs: pl.DataFrame, metric: Metric) -> dict[_GroupKe
     finished = runs.filter(runs["run"].is_in(list(done)))
     if finished.is_empty():
         raise StoreError(f"{store.path}: none of the runs is finished")
-    values = metric_values(store.table(metric.table, finished["run"]), metric)
+    table = store.table(metric.table, finished["run"])
+    values = metric_values(table if metric.common is None else common_rows(table, finished, metric), metric)
     by_run: dict[str, list[dict[str, Any]]] = {}
     for row in values.iter_rows(named=True):
         by_run.setdefault(row["run"], []).append(row)

@@ -244,6 +244,7 @@ class _Reader:
         derived = self._derived(axes)
         self._check_effect(axes, derived)
         title = self._text("title")
+        metrics = self._metrics(base)
         return make(
             name=self._name(),
             file=self.file,
@@ -255,8 +256,8 @@ class _Reader:
             seeds=self._seeds(base),
             fixed=self._fixed(),
             derived=derived,
-            metrics=self._metrics(base),
-            comparisons=self._comparisons(axes),
+            metrics=metrics,
+            comparisons=self._comparisons(axes, metrics),
             tables=self._tables(),
             time_limit_s=self._time_limit(),
             custom=self._custom(),
@@ -391,11 +392,11 @@ class _Reader:
                 raise InputError(f"{place}: duplicate {name}")
         return metrics
 
-    def _comparisons(self, axes: tuple[Axis, ...]) -> tuple[Comparison, ...]:
+    def _comparisons(self, axes: tuple[Axis, ...], metrics: tuple[Metric, ...]) -> tuple[Comparison, ...]:
         written, place = self.written.get("compare", []), self.place("compare")
         if not isinstance(written, list):
             raise InputError(f"{place}: expected tables [[compare]]")
-        return tuple(Comparison.read(one, f"{place}[{at}]", axes) for at, one in enumerate(written))
+        return tuple(Comparison.read(one, f"{place}[{at}]", axes, metrics) for at, one in enumerate(written))
 
     def _tables(self) -> tuple[str, ...] | None:
         written, place = self.written.get("tables"), self.place("tables")
