@@ -28,6 +28,7 @@ mod capacity;
 mod decider;
 pub mod entry;
 mod facts;
+mod handles;
 mod inspect;
 mod managed;
 mod outcome;
@@ -45,6 +46,7 @@ pub mod tree;
 pub use capacity::{Capacity, Room};
 pub use decider::{Arriving, Decider, Decision, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels};
+pub use handles::{AnyDecider, Handle, HandleQueues};
 pub use inspect::{Inspect, RankInterval};
 pub use managed::{
     CodelPolicy, DualPi2, DualPi2Params, LowLatency, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy,

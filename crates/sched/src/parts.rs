@@ -2,7 +2,7 @@
 
 use crate::schedulers::Pifo;
 use crate::store::Queues;
-use crate::{Capacity, Decider, Inspect, Packet, Queued, RankFn, Ranked, Scheduler};
+use crate::{AnyDecider, Capacity, Decider, Inspect, Packet, Queued, RankFn, Ranked, Scheduler};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 /// then stores smaller items in them, and can hide a departure from a rank function.
 pub enum Parts {
     /// A decider and the capacities of its queues, highest priority first.
-    Decider(Box<dyn Decider + Send>, Vec<Capacity>),
+    Decider(Box<dyn AnyDecider>, Vec<Capacity>),
     /// A PIFO.
     Pifo(Box<Pifo>),
     /// A rank function joined to a scheduler.

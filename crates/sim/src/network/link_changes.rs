@@ -2,10 +2,10 @@
 
 use super::net::Net;
 use super::port::take_next;
-use super::queue::Handle;
 use super::trace_hashes::loss::WAITING;
 use crate::observer::{Observer, PortId};
 use crate::port::{Order, Served};
+use pifolab_sched::Handle;
 use pifolab_units::Time;
 
 impl<O: Observer> Net<'_, O> {

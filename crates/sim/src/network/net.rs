@@ -6,7 +6,7 @@ use super::event::{Event, Packed};
 use super::failures::Failures;
 use super::in_flight::InFlight;
 use super::port::{self, Port, take_next};
-use super::queue::{Handle, Queue};
+use super::queue::Queue;
 use super::result::{Counters, RunError};
 use super::routing::{Route, Routes};
 use super::shared_buffer::Pools;
@@ -14,7 +14,7 @@ use super::trace_hashes::{Ingredient, TraceHashes, loss};
 use crate::event_queue::{EventId, EventQueue, TieOrder};
 use crate::observer::{EndView, Loss, Observer, PacketView, PortId};
 use crate::port::{IdlePort, Listener, Order, Served, Wakeup};
-use pifolab_sched::{Arriving, DropReason, Enqueued, Hints, Inspect, Labels, Packet};
+use pifolab_sched::{Arriving, DropReason, Enqueued, Handle, Hints, Inspect, Labels, Packet};
 use pifolab_transport::{Flags, Segment};
 use pifolab_units::{Bytes, Rank, Rounding, Span, Time};
 use pifolab_workload::flows::Flow;
@@ -279,9 +279,10 @@ impl<'a, O: Observer> Net<'a, O> {
         let Some(next) = self.events.peek() else { return };
         let (port, packet) = next.numbers();
         let port = self.ports.as_ptr().wrapping_add(port as usize).cast::<i8>();
-        prefetch(port);
-        prefetch(port.wrapping_add(64));
-        prefetch(port.wrapping_add(128));
+        // Its account and what it is served by: five lines, up to the places of a queue.
+        for line in 0..5 {
+            prefetch(port.wrapping_add(64 * line));
+        }
         prefetch(self.packets.as_ptr().wrapping_add(packet as usize).cast());
     }
 
@@ -306,60 +307,53 @@ impl<'a, O: Observer> Net<'a, O> {
             }
             port = &mut self.ports[number as usize];
         }
-        if idle && u64::from(size) < port.passes_below {
-            return begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy);
-        }
-        let no_room = !idle && port.no_room_beside_serving(size);
-        match &mut port.queue {
-            Queue::Fifo(_) if no_room => self.drop_packet(number, packet, size, DropReason::Full),
-            Queue::Fifo(fifo) => {
-                let arriving = Arriving { size, rank: Rank::ZERO, flow: 0 };
-                match fifo.offer(arriving, &Handle { number: packet, size }) {
-                    Ok(_) => port.wait(size),
-                    Err(reason) => self.drop_packet(number, packet, size, reason),
+        let passed = if idle && u64::from(size) < port.passes_below {
+            Ok(idle)
+        } else {
+            let no_room = !idle && port.no_room_beside_serving(size);
+            let handle = Handle { number: packet, size };
+            match &mut port.queue {
+                Queue::Fifo(_) if no_room => Err(DropReason::Full),
+                Queue::Fifo(fifo) => fifo.offer(Arriving { size, rank: Rank::ZERO, flow: 0 }, &handle).map(|_| false),
+                Queue::Decided(queues) => {
+                    let InFlight { flow, segment: Segment { rank, .. }, .. } = self.packets[packet as usize];
+                    let arriving = Arriving { size, rank, flow };
+                    if idle { queues.pass(arriving) } else { queues.offer(arriving, handle) }.map(|()| idle)
                 }
+                Queue::Pifo(_) => return self.offer_to_pifo::<PLAIN>(number, packet, idle, now),
+                Queue::Ranked(_) | Queue::Other(_) => return self.offer_packet::<PLAIN>(number, packet, idle, now),
             }
-            Queue::Pifo(_) | Queue::Decided(_) => self.offer_handle::<PLAIN>(number, packet, idle, now),
-            Queue::Ranked(_) | Queue::Other(_) => self.offer_packet::<PLAIN>(number, packet, idle, now),
+        };
+        match passed {
+            Ok(true) => {
+                begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy)
+            }
+            Ok(false) => port.wait(size),
+            Err(reason) => self.drop_packet(number, packet, size, reason),
         }
     }
 
-    /// Offers a packet to a port that stores handles of its packets by rank. Out of line, so that drop-tail ports need not save
-    /// what this uses.
+    /// Offers a packet to a port that sorts handles by rank. Out of line, so that other ports need not save what this uses.
     #[inline(never)]
-    fn offer_handle<const PLAIN: bool>(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
+    fn offer_to_pifo<const PLAIN: bool>(&mut self, number: u32, packet: u32, idle: bool, now: Time) {
         let port = &mut self.ports[number as usize];
-        let InFlight { size, flow, segment: Segment { rank, .. }, .. } = self.packets[packet as usize];
-        let arriving = Arriving { size, rank, flow };
-        let handle = Handle { number: packet, size };
-        match &mut port.queue {
-            Queue::Decided(queues) if idle => match queues.pass(arriving) {
-                Ok(()) => {
-                    begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy)
+        let Queue::Pifo(pifo) = &mut port.queue else { return };
+        let InFlight { size, segment: Segment { rank, .. }, .. } = self.packets[packet as usize];
+        match pifo.offer(rank, Handle { number: packet, size }) {
+            Enqueued::Admitted { .. } if idle => {
+                pifo.pop();
+                begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy);
+            }
+            Enqueued::Admitted { .. } => port.wait(size),
+            Enqueued::Evicted { victims, .. } => {
+                port.waiting += 1;
+                port.backlog += u64::from(size);
+                for victim in victims {
+                    self.ports[number as usize].leave(victim.size);
+                    self.drop_packet(number, victim.number, victim.size, DropReason::PushedOut);
                 }
-                Err(reason) => self.drop_packet(number, packet, size, reason),
-            },
-            Queue::Decided(queues) => match queues.offer(arriving, &handle) {
-                Ok(_) => port.wait(size),
-                Err(reason) => self.drop_packet(number, packet, size, reason),
-            },
-            Queue::Pifo(pifo) => match pifo.offer(rank, handle) {
-                Enqueued::Admitted { .. } if idle => {
-                    pifo.pop();
-                    begin(port, &mut self.events, number, packet, size, false, now, self.rounding, PLAIN || self.lazy);
-                }
-                Enqueued::Admitted { .. } => port.wait(size),
-                Enqueued::Evicted { victims, .. } => {
-                    port.waiting += 1;
-                    port.backlog += u64::from(size);
-                    for victim in victims {
-                        self.ports[number as usize].leave(victim.size);
-                        self.drop_packet(number, victim.number, victim.size, DropReason::PushedOut);
-                    }
-                }
-                Enqueued::Dropped { reason, .. } => self.drop_packet(number, packet, size, reason),
-            },
-            Queue::Fifo(_) | Queue::Ranked(_) | Queue::Other(_) => {}
+            }
+            Enqueued::Dropped { reason, .. } => self.drop_packet(number, packet, size, reason),
         }
     }
 

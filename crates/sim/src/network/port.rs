@@ -2,10 +2,10 @@
 
 use super::config::{Discipline, PortConfig, PortInfo};
 use super::error::ConfigError;
-use super::queue::{Handle, Queue};
+use super::queue::Queue;
 use super::topology::Link;
 use crate::port::{self, WireTime};
-use pifolab_sched::Capacity;
+use pifolab_sched::{Capacity, Handle};
 
 pub(super) type Port = port::Port<Queue>;
 

@@ -4,87 +4,18 @@ use super::config::{Discipline, PortConfig, PortInfo};
 use super::error::ConfigError;
 use crate::port::{IdlePort, Order};
 use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo};
-use pifolab_sched::store::PriorityQueues;
 use pifolab_sched::{
-    Arriving, Capacity, Decider, Decision, Dequeued, DropReason, Enqueued, Fact, Hints, Inspect, Item, Packet,
-    Parts as PortScheduler, Queued, RankFn, RankInterval, Ranked, Room, Scheduler,
+    Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, Packet,
+    Parts as PortScheduler, Queued, RankFn, Ranked, Scheduler,
 };
-use pifolab_units::{Rank, Time};
-
-/// What the queues of a port store of a packet: it is told to them when it is offered, and found again by its number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Handle {
-    pub(super) number: u32,
-    pub(super) size: u32,
-}
-
-impl Item for Handle {
-    #[inline(always)]
-    fn size(&self) -> u32 {
-        self.size
-    }
-    /// Handles are [offered](Queued::offer) beside their ranks.
-    fn rank(&self) -> Rank {
-        Rank::ZERO
-    }
-    fn set_rank(&mut self, _rank: Rank) {}
-    fn id(&self) -> u64 {
-        self.number.into()
-    }
-    #[inline(always)]
-    fn duplicate(&self) -> Self {
-        *self
-    }
-}
-
-/// A decider of whatever kind, which is asked once how it serves queues and not again for every packet.
-pub(super) struct AnyDecider {
-    decider: Box<dyn Decider + Send>,
-    serves_by_priority: bool,
-}
-
-impl From<Box<dyn Decider + Send>> for AnyDecider {
-    fn from(decider: Box<dyn Decider + Send>) -> Self {
-        Self { serves_by_priority: decider.serves_by_priority(), decider }
-    }
-}
-
-impl Decider for AnyDecider {
-    #[inline(always)]
-    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
-        self.decider.decide(packet, queues)
-    }
-    #[inline(always)]
-    fn serve(&mut self, first: usize, queues: &[Room]) -> usize {
-        if self.serves_by_priority { first } else { self.decider.serve(first, queues) }
-    }
-    #[inline(always)]
-    fn serves_by_priority(&self) -> bool {
-        self.serves_by_priority
-    }
-    fn uses_flows(&self) -> bool {
-        self.decider.uses_flows()
-    }
-    fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
-        self.decider.ranks_of(queue, queues)
-    }
-    fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
-        self.decider.refused_at(packet, queues)
-    }
-    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
-        self.decider.visit_window(visit);
-    }
-    fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.decider.visit_state(visit);
-    }
-}
+use pifolab_units::Time;
 
 /// What orders the packets of a port. The first three store handles, where nobody watches; the others packets.
 pub(super) enum Queue {
     /// Drop-tail.
     Fifo(Fifo<Handle>),
     Pifo(Pifo<Handle>),
-    Decided(Queued<AnyDecider, Handle, PriorityQueues<Handle>>),
+    Decided(Box<dyn HandleQueues>),
     Ranked(Box<Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>>),
     Other(Box<dyn Scheduler>),
 }
@@ -105,9 +36,7 @@ impl Queue {
         };
         Ok(match made {
             made if watched => whole(made),
-            PortScheduler::Decider(decider, capacities) => {
-                Self::Decided(Queued::with_decider(AnyDecider::from(decider), &capacities))
-            }
+            PortScheduler::Decider(decider, capacities) => Self::Decided(decider.join_handles(&capacities)),
             PortScheduler::Pifo(pifo) if pifo.is_empty() => {
                 Self::Pifo(Pifo::new(pifo.params()).expect("the same was made before"))
             }
@@ -161,17 +90,17 @@ impl Queue {
     pub(super) fn pop(&mut self) -> Handle {
         match self {
             Self::Fifo(fifo) => fifo.pop().map(|(handle, _)| handle),
-            _ => self.pop_ranked(),
+            Self::Decided(queues) => queues.pop(),
+            _ => self.pop_lowest(),
         }
         .unwrap_or_default()
     }
 
     #[inline(never)]
-    fn pop_ranked(&mut self) -> Option<Handle> {
+    fn pop_lowest(&mut self) -> Option<Handle> {
         match self {
             Self::Pifo(pifo) => pifo.pop(),
-            Self::Decided(queues) => queues.pop().map(|(handle, _)| handle),
-            Self::Fifo(_) | Self::Ranked(_) | Self::Other(_) => None,
+            Self::Fifo(_) | Self::Decided(_) | Self::Ranked(_) | Self::Other(_) => None,
         }
     }
 
@@ -219,7 +148,7 @@ impl Order for Queue {
         match self {
             Self::Fifo(fifo) => fifo,
             Self::Pifo(pifo) => pifo,
-            Self::Decided(queues) => queues,
+            Self::Decided(queues) => &**queues,
             Self::Ranked(ranked) => &**ranked,
             Self::Other(scheduler) => &**scheduler,
         }

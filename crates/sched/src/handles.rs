@@ -1,0 +1,78 @@
+//! Queues of handles: for who keeps packets elsewhere and stores eight bytes of each here.
+
+use crate::store::PriorityQueues;
+use crate::{Arriving, Capacity, Decider, DropReason, Inspect, Item, Queued};
+use alloc::boxed::Box;
+use pifolab_units::Rank;
+
+/// What is stored of a packet that lies elsewhere: its number there, and its size, which the accounts need when it leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handle {
+    /// Where the packet lies.
+    pub number: u32,
+    /// Its size in bytes.
+    pub size: u32,
+}
+
+impl Item for Handle {
+    #[inline(always)]
+    fn size(&self) -> u32 {
+        self.size
+    }
+    /// Handles are [offered](Queued::offer) beside their ranks.
+    fn rank(&self) -> Rank {
+        Rank::ZERO
+    }
+    fn set_rank(&mut self, _rank: Rank) {}
+    fn id(&self) -> u64 {
+        self.number.into()
+    }
+    #[inline(always)]
+    fn duplicate(&self) -> Self {
+        *self
+    }
+}
+
+/// A decider joined to priority queues of handles: one call for each operation, into code that is compiled for that decider.
+pub trait HandleQueues: Inspect {
+    /// As [`Queued::offer`].
+    ///
+    /// # Errors
+    /// Why the packet is refused.
+    fn offer(&mut self, arriving: Arriving, handle: Handle) -> Result<(), DropReason>;
+
+    /// As [`Queued::pass`].
+    ///
+    /// # Errors
+    /// Why the packet is refused.
+    fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason>;
+
+    /// As [`Queued::pop`].
+    fn pop(&mut self) -> Option<Handle>;
+}
+
+impl<D: Decider> HandleQueues for Queued<D, Handle, PriorityQueues<Handle>> {
+    fn offer(&mut self, arriving: Arriving, handle: Handle) -> Result<(), DropReason> {
+        Queued::offer(self, arriving, &handle).map(|_| ())
+    }
+
+    fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {
+        Queued::pass(self, arriving)
+    }
+
+    fn pop(&mut self) -> Option<Handle> {
+        Queued::pop(self).map(|(handle, _)| handle)
+    }
+}
+
+/// A decider of whatever kind that can be joined to queues of handles.
+pub trait AnyDecider: Decider + Send {
+    /// The decider joined to empty queues with these capacities, highest priority first.
+    fn join_handles(self: Box<Self>, capacities: &[Capacity]) -> Box<dyn HandleQueues>;
+}
+
+impl<D: Decider + Send + 'static> AnyDecider for D {
+    fn join_handles(self: Box<Self>, capacities: &[Capacity]) -> Box<dyn HandleQueues> {
+        Box::new(Queued::<D, Handle, PriorityQueues<Handle>>::with_decider(*self, capacities))
+    }
+}
