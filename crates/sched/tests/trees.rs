@@ -153,10 +153,12 @@ fn random_policy(draws: &mut Draws, depth: u32, leaves: &mut u64, names: &mut u6
 
 #[test]
 fn random_trees_agree_with_the_second_form_of_the_rules() {
-    let (mut deepest, mut most) = (0, 0);
+    let (mut most, mut most_at_depth_6) = (0, 0);
     for seed in 0..40 {
         let mut draws = Draws(seed);
-        let text = random_policy(&mut draws, 1 + (seed % 6) as u32, &mut (1 + seed * 49 / 39), &mut 0);
+        // Those of depth 6 from seed 23 on have leaves to spend for more than 50.
+        let leaves = if seed % 6 == 5 { 10 + 3 * seed } else { 1 + seed * 49 / 39 };
+        let text = random_policy(&mut draws, 1 + (seed % 6) as u32, &mut leaves.clone(), &mut 0);
         let policy = Policy::parse(&text).unwrap();
         let classes = policy.classes().into_iter().map(str::to_owned).collect::<Vec<_>>();
         let depth = |policy: &Policy| {
@@ -165,8 +167,10 @@ fn random_trees_agree_with_the_second_form_of_the_rules() {
             }
             depth(policy)
         };
-        deepest = deepest.max(depth(&policy));
         most = most.max(classes.len());
+        if depth(&policy) == 6 {
+            most_at_depth_6 = most_at_depth_6.max(classes.len());
+        }
         let mut tree = Node::of_policy(&policy, Ratio::ONE, 2_520).build().unwrap();
         let mut second = Second::new(&policy);
         let (mut now, mut popped) = (0, 0);
@@ -188,7 +192,62 @@ fn random_trees_agree_with_the_second_form_of_the_rules() {
         }
         assert!(popped > 30_000, "{popped} were popped");
     }
-    assert!(deepest == 6 && most >= 40, "depth {deepest}, {most} leaves");
+    assert!(most_at_depth_6 >= 50, "{most} leaves, {most_at_depth_6} at depth 6");
+}
+
+/// A tree as `policy` says, in which some nodes stand below nodes that have no other child.
+fn with_only_children(policy: &Policy, draws: &mut Draws, leaves: &mut u64) -> Node {
+    let node = match policy {
+        Policy::Fifo(_) => {
+            *leaves += 1;
+            Node::fifo().takes([*leaves - 1..=*leaves - 1])
+        }
+        Policy::Strict(children) => children.iter().fold(Node::inner(Discipline::Strict), |node, (child, _)| {
+            node.child(with_only_children(child, draws, leaves))
+        }),
+        Policy::RoundRobin(children) => children.iter().fold(Node::inner(Discipline::RoundRobin), |node, child| {
+            node.child(with_only_children(child, draws, leaves))
+        }),
+        Policy::WeightedFair(children) => {
+            children.iter().fold(Node::inner(Discipline::Stfq), |node, (child, weight)| {
+                node.child(with_only_children(child, draws, leaves).weight_of(weight.ratio().unwrap()))
+            })
+        }
+    };
+    (0..draws.below(3)).fold(node, |node, _| {
+        let discipline = [Discipline::Stfq, Discipline::RoundRobin, Discipline::Drr { quantum_bytes: 100 }];
+        let chosen = discipline.into_iter().nth(draws.below(3) as usize).unwrap();
+        Node::inner(chosen).child(node)
+    })
+}
+
+#[test]
+fn nodes_with_one_child_change_paths_and_nothing_else() {
+    for seed in 0..20 {
+        let mut draws = Draws(seed);
+        let policy = Policy::parse(&random_policy(&mut draws, 1 + (seed % 4) as u32, &mut (1 + seed), &mut 0)).unwrap();
+        let leaves = policy.classes().len();
+        let mut long = with_only_children(&policy, &mut Draws(seed), &mut 0).build().unwrap();
+        // A capacity that is never reached keeps this one from the short way past nodes with one child.
+        let bounded = with_only_children(&policy, &mut Draws(seed), &mut 0).capacity(Capacity::Packets(1 << 30));
+        let mut bounded = bounded.build().unwrap();
+        for queue in 0..leaves {
+            assert_eq!(long.path(queue), bounded.path(queue));
+            assert_eq!(long.leaf_path(queue), bounded.leaf_path(queue));
+            assert_eq!(long.queue_at(&long.path(queue)), Some(queue));
+        }
+        for id in 0..3_000 {
+            if draws.below(2) == 0 {
+                let offer = |tree: &mut Tree, flow, size| tree.enqueue(packet(id, flow, size, id), Time::from_ps(id));
+                let (flow, size) = (draws.below(leaves as u64) as u32, 40 + draws.below(1_461) as u32);
+                assert_eq!(offer(&mut long, flow, size), offer(&mut bounded, flow, size));
+            } else {
+                let sent = [&mut long, &mut bounded].map(|tree| tree.dequeue(Time::from_ps(id)));
+                assert_eq!(sent[0], sent[1], "{policy}, operation {id}");
+            }
+            assert_eq!((long.len(), long.backlog()), (bounded.len(), bounded.backlog()));
+        }
+    }
 }
 
 #[test]

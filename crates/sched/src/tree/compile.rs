@@ -243,14 +243,14 @@ impl Compiled {
     /// Pushes a packet into leaf `leaf` of the policy.
     pub fn push(&mut self, leaf: usize, packet: Packet, now: Time) {
         let Self { rules, orders, nodes, leaves, .. } = self;
-        let mut rank = 0;
+        let (mut rank, arrival) = (0, orders.arrive());
         for step in &leaves[leaf].steps {
             if step.is_node {
                 let (rule, shares) = &mut rules[step.rule];
                 rank = rule.rank_of(&mut shares[step.of as usize], step.of, false, &packet, now);
             }
             // Several children of the policy's node may be behind one edge: ranks fall there.
-            orders.push(nodes[step.node].order, step.child, rank, false);
+            orders.push(nodes[step.node].order, step.child, rank, arrival, false);
         }
         leaves[leaf].waiting.push_back(packet);
     }
@@ -273,7 +273,7 @@ impl Compiled {
             let (rank, _) = orders.pop(nodes[step.node].order, step.child);
             if step.is_node {
                 let (rule, shares) = &mut rules[step.rule];
-                rule.on_pop_of(&mut shares[step.of as usize], step.of, rank, &packet, now);
+                rule.on_pop(|| &mut shares[step.of as usize], step.of, rank, &packet, now);
             }
         }
         Some(packet)

@@ -29,12 +29,11 @@ impl<T: Item> Tree<T> {
 
     /// The labels on the way to a leaf, where there are none the positions: `tenants/1/web`. Empty if the leaf is the tree.
     pub fn leaf_path(&self, leaf: usize) -> String {
-        let Some(spot) = self.spots.get(leaf) else { return String::new() };
-        let (mut names, mut place, mut label) = (Vec::new(), spot.place, &self.labels.leaves[leaf]);
-        while let Some(parent) = self.inner.get(place.parent as usize) {
-            names.push(label.clone().unwrap_or_else(|| place.child.to_string()));
-            label = &self.labels.inner[place.parent as usize];
-            place = parent.place;
+        let Some(mut label) = self.labels.leaves.get(leaf) else { return String::new() };
+        let mut names = Vec::new();
+        while let Some(parent) = self.labels.inner.get(label.parent as usize) {
+            names.push(label.text.clone().unwrap_or_else(|| label.child.to_string()));
+            label = parent;
         }
         names.reverse();
         names.join("/")
@@ -107,10 +106,10 @@ impl<T: Item> Inspect for Tree<T> {
     fn path(&self, queue: usize) -> Vec<u32> {
         let Some((leaf, queue)) = self.leaf_of(queue) else { return alloc::vec![queue as u32] };
         let mut path = Vec::new();
-        let mut place = &self.spots[leaf].place;
-        while let Some(parent) = self.inner.get(place.parent as usize) {
-            path.push(place.child);
-            place = &parent.place;
+        let mut label = &self.labels.leaves[leaf];
+        while let Some(parent) = self.labels.inner.get(label.parent as usize) {
+            path.push(label.child);
+            label = parent;
         }
         path.reverse();
         path.extend(self.leaves[leaf].look().path(queue));

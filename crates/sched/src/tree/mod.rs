@@ -90,6 +90,10 @@ pub struct Tree<T: Item = Packet> {
     /// The exact orders of all nodes with what disciplines know of the children, and in the same places the children.
     orders: ExactOrders,
     links: Box<[Link]>,
+    /// Of a plain tree: the children, past those nodes that have one child only.
+    ways: Box<[Link]>,
+    /// Where packets are looked for first.
+    root: Link,
     leaves: Box<[LeafScheduler<T>]>,
     spots: Box<[Spot]>,
     labels: Labels,
@@ -106,6 +110,9 @@ pub struct Tree<T: Item = Packet> {
     asks: bool,
     /// Whether none does, and a packet is sorted by its descriptor alone.
     is_simple: bool,
+    /// Whether moreover all leaves are first-in first-out, all orders exact, all ranks those of [`OwnRule`], and no node shaped:
+    /// nothing is ever refused but by a leaf, held back, pushed out or passed over.
+    is_plain: bool,
     wants_hints: bool,
     needs: Facts,
     hinted: Option<(u64, Hints)>,
@@ -114,7 +121,8 @@ pub struct Tree<T: Item = Packet> {
     mark: bool,
 }
 
-/// Where a node or a leaf is.
+/// Where a node or a leaf is. In a [plain](Tree::is_plain) tree a node with one child is left out: what is next there is no
+/// question.
 #[derive(Clone, Copy)]
 struct Place {
     /// The inner node above; [`NONE`] at the root.
@@ -177,11 +185,18 @@ struct Spot {
     asleep: bool,
 }
 
-/// What nodes are called.
+/// What nodes are called, and where they are.
 #[derive(Default)]
 struct Labels {
-    inner: Vec<Option<String>>,
-    leaves: Vec<Option<String>>,
+    inner: Vec<Label>,
+    leaves: Vec<Label>,
+}
+
+struct Label {
+    text: Option<String>,
+    /// The inner node above; [`NONE`] at the root.
+    parent: u32,
+    child: u32,
 }
 
 /// Calls the scheduler of a leaf.
@@ -258,15 +273,13 @@ impl<T: Item> Tree<T> {
     #[inline(never)]
     fn push_from(&mut self, mut at: u32, mut child: u32, packet: &Packet, now: Time) {
         let Self { inner, orders, links, shapers, .. } = self;
+        let arrival = orders.arrive();
         while let Some(node) = inner.get_mut(at as usize) {
             let Inner { place, order, rule, .. } = node;
             if let Some(approximate) = &mut node.approximate {
                 approximate.push(child, packet.size);
-            } else {
-                let rank = rule.rank(orders, *order, child, packet, now);
-                if let Some(first) = orders.push(*order, child, rank, rule.is_monotone()) {
-                    node.next = links[first];
-                }
+            } else if let Some(first) = rule.push(orders, *order, child, arrival, packet, now) {
+                node.next = links[first];
             }
             if place.shaper != NONE && !shapers.passes(place.shaper, packet, now) {
                 break;
@@ -290,6 +303,50 @@ impl<T: Item> Tree<T> {
         if self.sleepers > 0 {
             self.wake(leaf);
         }
+    }
+
+    /// Adds the indices of a packet of a plain tree.
+    #[inline(always)]
+    fn push_plain(&mut self, leaf: usize, size: u32, now: Time) {
+        self.packets += 1;
+        self.bytes += u64::from(size);
+        let Self { inner, orders, spots, ways, .. } = self;
+        let arrival = orders.arrive();
+        let Place { parent: mut at, mut child, .. } = spots[leaf].place;
+        while let Some(node) = inner.get_mut(at as usize) {
+            let Rule::Own(rule) = &mut node.rule else { unreachable!("a tree with such a node is not plain") };
+            if let Some(first) = rule.push(orders, node.order, child, arrival, size, now) {
+                node.next = ways[first];
+            }
+            Place { parent: at, child, .. } = node.place;
+        }
+    }
+
+    /// Takes the next packet of a plain tree, and tells its leaf.
+    #[inline(always)]
+    fn pop_plain(&mut self) -> Option<(T, usize)> {
+        let Self { inner, orders, spots, leaves, ways, .. } = self;
+        let mut link = self.root;
+        let leaf = loop {
+            match link.get() {
+                Err(node) => link = inner[node].next,
+                Ok(leaf) if link != Link::NONE => break leaf,
+                Ok(_) => return None,
+            }
+        };
+        let LeafScheduler::Fifo(fifo) = &mut leaves[leaf] else { unreachable!("a tree with such a leaf is not plain") };
+        let (packet, _) = fifo.pop()?;
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size());
+        let Place { parent: mut at, mut child, .. } = spots[leaf].place;
+        while let Some(node) = inner.get_mut(at as usize) {
+            let Rule::Own(rule) = &mut node.rule else { unreachable!("a tree with such a node is not plain") };
+            let (rank, first) = orders.pop(node.order, child);
+            node.next = first.map_or(Link::NONE, |first| ways[first]);
+            rule.on_pop(|| orders.share(node.order, child), child, rank);
+            Place { parent: at, child, .. } = node.place;
+        }
+        Some((packet, leaf))
     }
 
     /// Removes the indices of a packet of `leaf` that was pushed out or dropped.
@@ -350,7 +407,7 @@ impl<T: Item> Tree<T> {
                 node.next = first.map_or(Link::NONE, |first| links[first]);
                 rank
             };
-            node.rule.on_pop(orders, node.order, child, rank, packet, now);
+            node.rule.on_pop(|| orders.share(node.order, child), child, rank, packet, now);
             Place { parent: at, child, .. } = node.place;
         }
     }
@@ -486,66 +543,14 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Whether time alone may change what is next.
-    #[inline]
-    const fn waits(&self) -> bool {
-        self.sleepers > 0 || self.shapers.is_waiting()
-    }
-}
-
-impl<T: Item> Scheduler<T> for Tree<T> {
-    #[inline]
-    fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T> {
-        if !self.is_simple || self.waits() {
-            return self.enqueue_eligible(packet.duplicate(), Time::ZERO, now);
-        }
-        // What `enqueue_eligible` does where little is to be asked. Copies leave the packet itself in registers.
-        let Some(leaf) = self.classifier.leaf_by_descriptor(packet.flow(), packet.size(), packet.rank()) else {
-            return Enqueued::Dropped { packet, reason: DropReason::Admission };
-        };
-        let arriving = packet.describe(now);
-        let LeafScheduler::Fifo(fifo) = &mut self.leaves[leaf as usize] else {
-            return self.enqueue_in(leaf as usize, arriving, packet.duplicate(), Time::ZERO, now);
-        };
-        let rank = packet.rank();
-        if let Err(reason) = fifo.offer(Arriving::of(&packet), &packet) {
-            return Enqueued::Dropped { packet, reason };
-        }
-        let queue = self.spots[leaf as usize].first_queue;
-        self.push(leaf as usize, &arriving, now);
-        Enqueued::Admitted { queue, rank }
-    }
-
+    /// The next packet of any tree.
     #[inline(never)]
-    fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
-        if self.waits() {
-            self.advance(now);
-        }
-        let arriving = packet.describe(now);
-        let Some(leaf) = self.classify(&arriving) else {
-            return Enqueued::Dropped { packet, reason: DropReason::Admission };
-        };
-        if self.asks
-            && let Err(reason) = self.ask(leaf, &arriving.duplicate(), now)
-        {
-            return Enqueued::Dropped { packet, reason };
-        }
-        self.enqueue_in(leaf, arriving, packet, eligible, now)
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now: Time) -> Dequeued<T> {
+    fn dequeue_any(&mut self, now: Time) -> Dequeued<T> {
         if self.waits() {
             self.advance(now);
         }
         loop {
             let Some(leaf) = self.next_leaf() else { return self.nothing() };
-            if let LeafScheduler::Fifo(fifo) = &mut self.leaves[leaf]
-                && let Some((packet, _)) = fifo.pop()
-            {
-                self.pop(leaf, &packet.describe(now), now);
-                return Dequeued::Packet { packet, queue: self.spots[leaf].first_queue };
-            }
             let outcome = scheduler!(self.leaves[leaf], scheduler => scheduler.dequeue(now));
             if self.may_mark {
                 self.note_mark(leaf);
@@ -567,6 +572,63 @@ impl<T: Item> Scheduler<T> for Tree<T> {
             }
             self.sleep(leaf, time);
         }
+    }
+
+    /// Whether time alone may change what is next.
+    #[inline]
+    const fn waits(&self) -> bool {
+        self.sleepers > 0 || self.shapers.is_waiting()
+    }
+}
+
+impl<T: Item> Scheduler<T> for Tree<T> {
+    #[inline]
+    fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T> {
+        if !self.is_simple || self.waits() {
+            return self.enqueue_eligible(packet.duplicate(), Time::ZERO, now);
+        }
+        // What `enqueue_eligible` does where little is to be asked. Copies leave the packet itself in registers.
+        let Some(leaf) = self.classifier.leaf_by_descriptor(packet.flow(), packet.size(), packet.rank()) else {
+            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+        };
+        let leaf = leaf as usize;
+        if self.is_plain
+            && let LeafScheduler::Fifo(fifo) = &mut self.leaves[leaf]
+        {
+            let (rank, size) = (packet.rank(), packet.size());
+            if let Err(reason) = fifo.offer(Arriving::of(&packet), &packet) {
+                return Enqueued::Dropped { packet, reason };
+            }
+            self.push_plain(leaf, size, now);
+            return Enqueued::Admitted { queue: self.spots[leaf].first_queue, rank };
+        }
+        self.enqueue_in(leaf, packet.describe(now), packet.duplicate(), Time::ZERO, now)
+    }
+
+    #[inline(never)]
+    fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
+        if self.waits() {
+            self.advance(now);
+        }
+        let arriving = packet.describe(now);
+        let Some(leaf) = self.classify(&arriving) else {
+            return Enqueued::Dropped { packet, reason: DropReason::Admission };
+        };
+        if self.asks
+            && let Err(reason) = self.ask(leaf, &arriving.duplicate(), now)
+        {
+            return Enqueued::Dropped { packet, reason };
+        }
+        self.enqueue_in(leaf, arriving, packet, eligible, now)
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time) -> Dequeued<T> {
+        if self.is_plain {
+            let Some((packet, leaf)) = self.pop_plain() else { return Dequeued::Empty };
+            return Dequeued::Packet { packet, queue: self.spots[leaf].first_queue };
+        }
+        self.dequeue_any(now)
     }
 
     fn hint(&mut self, id: u64, hints: &Hints) {

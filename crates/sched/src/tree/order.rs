@@ -14,21 +14,23 @@ use alloc::vec::Vec;
 /// What belongs to the children of a node stands side by side in each array: a packet touches few cache lines at each node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExactOrders {
-    /// The first index of each child; [`NONE`] if none waits or the child is asleep.
+    /// Twice as many as places, for each node. From the second on: the first index of all children, of each half of them, of
+    /// each quarter, and so on; the second half are those of each child. Winners are copies: whoever compares them follows no
+    /// pointer.
     firsts: Vec<Key>,
-    /// Of each node from place 1 on: who has the smallest first index, of all children, then of each half, quarter, and so on.
-    winners: Vec<u32>,
     lanes: Vec<Lane>,
     asleep: Vec<bool>,
     /// Counts arrivals, so that equal ranks keep their order.
     arrivals: u64,
+    /// So many bits number the children of a node.
+    child_bits: u32,
 }
 
 /// Of a child: what the discipline above knows of it, and its indices.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Lane {
-    pub(super) share: Share,
+struct Lane {
+    share: Share,
     /// All indices but the first; while the child is asleep, that as well.
     waiting: VecDeque<Key>,
 }
@@ -38,48 +40,76 @@ const _: () = assert!(size_of::<Lane>() == 64);
 /// The PIFO of one node among [`ExactOrders`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExactOrder {
-    /// Where the node's children start in each array.
+    /// Where the node's children start in each array; in that of the first indices, twice as far.
     at: u32,
     /// How many places it has there: a power of two.
     places: u32,
 }
 
-/// A rank in the upper half, the number of the arrival in the lower one: unique, and in the order of departure.
-type Key = u128;
+/// An index of a child: unique, and in the order of departure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    rank: u64,
+    /// The number of the arrival, and in the lowest bits the child.
+    arrival: u64,
+}
 
-/// No key.
-const NONE: Key = Key::MAX;
+impl Key {
+    /// No key: after all others.
+    const NONE: Self = Self { rank: i64::MAX as u64, arrival: u64::MAX };
 
-const fn rank_of(key: Key) -> u64 {
-    (key >> 64) as u64
+    #[inline(always)]
+    const fn is_none(self) -> bool {
+        self.arrival == u64::MAX
+    }
+
+    /// Whether it leaves before `other`: all ones or all zeroes. Ranks have 63 bits, so that no difference overflows. Of a truth
+    /// value the compiler makes branches, however it is put, and which child wins no branch can foresee.
+    #[inline(always)]
+    const fn before(self, other: Self) -> u64 {
+        ((self.wide() - other.wide()) >> 127) as u64
+    }
+
+    #[inline(always)]
+    const fn wide(self) -> i128 {
+        ((self.rank as u128) << 64 | self.arrival as u128) as i128
+    }
 }
 
 impl ExactOrders {
-    /// Adds the PIFO of a node with so many children.
+    /// Adds the PIFO of a node with so many children. None is to be added once there are indices.
     pub(super) fn add(&mut self, children: usize) -> ExactOrder {
-        let (at, places) = (self.firsts.len(), children.next_power_of_two().max(2));
-        self.firsts.resize(at + places, NONE);
+        let (at, places) = (self.lanes.len(), children.next_power_of_two().max(2));
         self.lanes.resize(at + places, Lane::default());
         self.asleep.resize(at + places, false);
-        self.winners.resize(at + places, 0);
-        let winners = &mut self.winners[at..];
-        for at in (1..places).rev() {
-            winners[at] = if at >= places / 2 { 2 * (at - places / 2) as u32 } else { winners[2 * at] };
-        }
+        self.firsts.resize(2 * (at + places), Key::NONE);
+        self.child_bits = self.child_bits.max(places.ilog2());
         ExactOrder { at: at as u32, places: places as u32 }
     }
 
-    /// Adds an index of `child`. With `in_order` its rank is not below those of the child's others. Tells the place of the
-    /// child that is next, if that may be another one now.
+    /// The number of an arrival, later than all before.
     #[inline(always)]
-    pub(super) fn push(&mut self, order: ExactOrder, child: u32, rank: u64, in_order: bool) -> Option<usize> {
-        let key = Key::from(rank) << 64 | Key::from(self.arrivals);
+    pub(super) const fn arrive(&mut self) -> u64 {
         self.arrivals += 1;
-        let place = order.place(child);
-        if self.firsts[place] == NONE && !self.asleep[place] {
+        self.arrivals
+    }
+
+    /// Adds an index of `child` that has this number. With `in_order` its rank is not below those of the child's others. Tells the
+    /// place of the child that is next, if that may be another one now.
+    #[inline(always)]
+    pub(super) fn push(
+        &mut self,
+        order: ExactOrder,
+        child: u32,
+        rank: u64,
+        arrival: u64,
+        in_order: bool,
+    ) -> Option<usize> {
+        let key = Key { rank, arrival: arrival << self.child_bits | u64::from(child) };
+        if self.firsts[order.first_of(child)].is_none() && !self.asleep[order.place(child)] {
             self.set(order, child, key)
         } else if in_order {
-            self.lanes[place].waiting.push_back(key);
+            self.lanes[order.place(child)].waiting.push_back(key);
             None
         } else {
             self.push_between(order, child, key)
@@ -90,7 +120,7 @@ impl ExactOrders {
     fn push_between(&mut self, order: ExactOrder, child: u32, key: Key) -> Option<usize> {
         let place = order.place(child);
         let waiting = &mut self.lanes[place].waiting;
-        let first = self.firsts[place];
+        let first = self.firsts[order.first_of(child)];
         if key < first && !self.asleep[place] {
             waiting.push_front(first);
             return self.set(order, child, key);
@@ -104,35 +134,38 @@ impl ExactOrders {
     }
 
     /// The place of the child that is next, among those that are awake.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&self, order: ExactOrder) -> Option<usize> {
-        let place = order.place(self.winners[order.at as usize + 1]);
-        (self.firsts[place] != NONE).then_some(place)
+        self.place_of(order, self.firsts[2 * order.at as usize + 1])
+    }
+
+    #[inline(always)]
+    fn place_of(&self, order: ExactOrder, key: Key) -> Option<usize> {
+        let child = key.arrival & ((1 << self.child_bits) - 1);
+        (!key.is_none()).then_some(order.place(child as u32))
     }
 
     /// Takes the first index of `child`, which is awake. Tells its rank, and the place of the child that is next now.
     #[inline(always)]
     pub(super) fn pop(&mut self, order: ExactOrder, child: u32) -> (u64, Option<usize>) {
-        let place = order.place(child);
-        let key = self.firsts[place];
-        debug_assert!(key != NONE, "a packet of this child leaves");
-        let next = self.lanes[place].waiting.pop_front().unwrap_or(NONE);
-        (rank_of(key), self.set(order, child, next))
+        let key = self.firsts[order.first_of(child)];
+        debug_assert!(!key.is_none(), "a packet of this child leaves");
+        let next = self.lanes[order.place(child)].waiting.pop_front().unwrap_or(Key::NONE);
+        (key.rank, self.set(order, child, next))
     }
 
     /// Takes the index of `child` that would leave last. Tells the place of the child that is next.
     pub(super) fn remove_last(&mut self, order: ExactOrder, child: u32) -> Option<usize> {
         match self.lanes[order.place(child)].waiting.pop_back() {
             Some(_) => self.next(order),
-            None => self.set(order, child, NONE),
+            None => self.set(order, child, Key::NONE),
         }
     }
 
     /// Whether an index of `child` waits.
     #[inline]
     pub(super) fn holds(&self, order: ExactOrder, child: u32) -> bool {
-        let place = order.place(child);
-        self.firsts[place] != NONE || !self.lanes[place].waiting.is_empty()
+        !self.firsts[order.first_of(child)].is_none() || !self.lanes[order.place(child)].waiting.is_empty()
     }
 
     /// Passes `child` over from now on, or no more. Tells the place of the child that is next.
@@ -142,14 +175,15 @@ impl ExactOrders {
             return self.next(order);
         }
         self.asleep[place] = asleep;
+        let waiting = &mut self.lanes[place].waiting;
         let first = if asleep {
-            let first = self.firsts[place];
-            if first != NONE {
-                self.lanes[place].waiting.push_front(first);
+            let first = self.firsts[order.first_of(child)];
+            if !first.is_none() {
+                waiting.push_front(first);
             }
-            NONE
+            Key::NONE
         } else {
-            self.lanes[place].waiting.pop_front().unwrap_or(NONE)
+            waiting.pop_front().unwrap_or(Key::NONE)
         };
         self.set(order, child, first)
     }
@@ -157,36 +191,32 @@ impl ExactOrders {
     /// Makes `key` the first of `child`. Tells the place of the child that is next.
     #[inline(always)]
     fn set(&mut self, order: ExactOrder, child: u32, key: Key) -> Option<usize> {
-        let (at, places) = (order.at as usize, order.places as usize);
-        assert!(child < order.places && at + places <= self.firsts.len(), "this is another tree's order");
-        let (firsts, winners) = (self.firsts.as_mut_ptr(), self.winners.as_mut_ptr());
-        // SAFETY: both arrays have as many places, and those from `at` on to `at + places` are there.
-        let (firsts, winners) = unsafe { (firsts.add(at), winners.add(at)) };
-        // SAFETY: `child` is below `places`.
-        unsafe { *firsts.add(child as usize) = key };
-        let (mut winner, mut least) = (child, key);
-        let mut at = (places + child as usize) / 2;
-        let mut other = child ^ 1;
-        loop {
-            debug_assert!((other as usize) < places && 0 < at && at < places);
-            // SAFETY: `places` is a power of two from 2 on and `child` is below it. Hence so is `other`, at first by changing
-            // its lowest bit, then as one of the winners, which were all below `places` in `add` and are written here only,
-            // each as such a child.
-            let key = unsafe { *firsts.add(other as usize) };
-            // Which child wins no branch could foresee, and where there is a choice to be made the compiler makes branches of it.
-            // Keys differ, but for NONE.
-            let loses = u64::from(key < least).wrapping_neg();
-            winner ^= (winner ^ other) & loses as u32;
-            least ^= (least ^ key) & (Key::from(loses) << 64 | Key::from(loses));
-            // SAFETY: `at` starts between places / 2 and places - 1, and is halved until it is 1.
-            unsafe { *winners.add(at) = winner };
-            if at == 1 {
-                return (least != NONE).then_some(order.place(winner));
-            }
-            // SAFETY: where `at` is above 1 and below `places`, a power of two, `at ^ 1` is, too.
-            other = unsafe { *winners.add(at ^ 1) };
-            at /= 2;
+        let (firsts, mut at) = self.firsts_of(order, child);
+        firsts[at] = key;
+        let mut winner = key;
+        while at > 1 {
+            // SAFETY: `at` is between 2 and the length less one, and the length is even. Halved it is between 1 and that.
+            let (other, up) = unsafe {
+                let other = *firsts.get_unchecked(at ^ 1);
+                at /= 2;
+                (other, firsts.get_unchecked_mut(at))
+            };
+            let loses = other.before(winner);
+            winner.rank ^= (winner.rank ^ other.rank) & loses;
+            winner.arrival ^= (winner.arrival ^ other.arrival) & loses;
+            *up = winner;
         }
+        self.place_of(order, winner)
+    }
+
+    /// The first indices of the node's children and of groups of them, and where that of `child` is. There are two or more, in
+    /// an even number.
+    #[inline(always)]
+    fn firsts_of(&mut self, order: ExactOrder, child: u32) -> (&mut [Key], usize) {
+        let firsts = &mut self.firsts[2 * order.at as usize..][..2 * order.places as usize];
+        let at = (order.places + child) as usize;
+        assert!(at < firsts.len(), "this is another tree's order");
+        (firsts, at)
     }
 
     /// What the discipline knows of `child`.
@@ -197,21 +227,27 @@ impl ExactOrders {
 }
 
 impl ExactOrder {
-    /// Where what belongs to `child` is in each array.
+    /// Where what belongs to `child` is in each array but that of the first indices.
     #[inline(always)]
     pub(super) const fn place(self, child: u32) -> usize {
         self.at as usize + child as usize
     }
 
-    /// How many places it has.
-    pub(super) const fn places(self) -> u32 {
-        self.places
+    /// Where the first index of `child` is.
+    #[inline(always)]
+    const fn first_of(self, child: u32) -> usize {
+        2 * self.at as usize + self.places as usize + child as usize
     }
 
     /// The child at `place`.
     #[inline(always)]
     pub(super) const fn child(self, place: usize) -> u32 {
         place as u32 - self.at
+    }
+
+    /// How many places it has.
+    pub(super) const fn places(self) -> u32 {
+        self.places
     }
 }
 
@@ -242,16 +278,15 @@ mod tests {
                     0..7 => {
                         let rank = (draw >> 12) % 50;
                         let in_order = plain.held.iter().all(|(held, _, of)| *of != child || *held <= rank);
-                        orders.push(order, child, rank, in_order && draw >> 20 & 1 == 0);
+                        let arrival = orders.arrive();
+                        orders.push(order, child, rank, arrival, in_order && draw >> 20 & 1 == 0);
                         plain.held.push((rank, plain.arrivals, child));
                         plain.arrivals += 1;
                     }
                     7..14 => {
                         let awake = plain.held.iter().filter(|(_, _, child)| !asleep.contains(child)).min().copied();
-                        assert_eq!(
-                            orders.next(order).map(|place| order.child(place)),
-                            awake.map(|(_, _, child)| child)
-                        );
+                        let next = orders.next(order).map(|place| order.child(place));
+                        assert_eq!(next, awake.map(|(_, _, child)| child));
                         if let Some(next) = awake {
                             assert_eq!(orders.pop(order, next.2).0, next.0);
                             plain.held.retain(|held| *held != next);

@@ -7,7 +7,7 @@ use super::node::{Kind, LeafScheduler, Node, Ordering};
 use super::order::ExactOrders;
 use super::rule::{Discipline, Rule};
 use super::shaper::Shapers;
-use super::{Inner, Labels, Link, NONE, Place, Spot, Tree};
+use super::{Inner, Label, Labels, Link, NONE, Place, Spot, Tree};
 use crate::params::ParamError;
 use crate::store::SlotHeap;
 use crate::{Capacity, Fact, Facts, Inspect, Item, Scheduler};
@@ -86,6 +86,7 @@ struct Plan<T: Item> {
     inner: Vec<Inner>,
     orders: ExactOrders,
     links: Vec<Link>,
+    ways: Vec<Link>,
     leaves: Vec<LeafScheduler<T>>,
     spots: Vec<Spot>,
     labels: Labels,
@@ -105,6 +106,7 @@ impl<T: Item> Plan<T> {
             inner: Vec::new(),
             orders: ExactOrders::default(),
             links: Vec::new(),
+            ways: Vec::new(),
             leaves: Vec::new(),
             spots: Vec::new(),
             labels: Labels::default(),
@@ -149,7 +151,7 @@ impl<T: Item> Plan<T> {
                 self.needs = self.needs | needs;
                 self.leaves.push(scheduler);
                 self.spots.push(Spot { place, first_queue: self.queues, asleep: false });
-                self.labels.leaves.push(label);
+                self.labels.leaves.push(Label { text: label, parent, child });
                 self.queues += queues as u32;
                 self.takes.push(takes);
                 self.paths.push(path.to_owned());
@@ -213,7 +215,7 @@ impl<T: Item> Plan<T> {
         }
         let buffer = bounded.then(|| Box::new(Buffer::new(capacity, alpha, children.len())));
         self.inner.push(Inner { place, next: Link::NONE, order, rule, approximate, buffer });
-        self.labels.inner.push(label);
+        self.labels.inner.push(Label { text: label, parent, child });
         let mut below_shaped = false;
         for (position, child) in children.into_iter().enumerate() {
             let (link, shaped) = self.add(child, at as u32, position as u32, &path_of(position), depth + 1)?;
@@ -235,17 +237,78 @@ impl<T: Item> Plan<T> {
         self.paths[leaf].clone()
     }
 
-    fn finish(self, classifier: Classifier) -> Tree<T> {
+    /// What [`Tree::is_plain`] says, where a tree is simple.
+    fn is_plain(&self) -> bool {
+        self.shaped.is_empty()
+            && self.leaves.iter().all(|leaf| matches!(leaf, LeafScheduler::Fifo(_)))
+            && self.inner.iter().all(|node| node.approximate.is_none() && matches!(node.rule, Rule::Own(_)))
+    }
+
+    /// Leads past nodes with one child, in both directions.
+    fn leave_out_only_children(&mut self, root: Link) -> Link {
+        let mut children = alloc::vec![0u32; self.inner.len()];
+        for label in self.labels.inner.iter().chain(&self.labels.leaves) {
+            if let Some(children) = children.get_mut(label.parent as usize) {
+                *children += 1;
+            }
+        }
+        // Parents come before their children.
+        for node in 0..self.inner.len() {
+            let place = self.inner[node].place;
+            self.inner[node].place = self.past(place, &children);
+        }
+        for leaf in 0..self.spots.len() {
+            let place = self.spots[leaf].place;
+            self.spots[leaf].place = self.past(place, &children);
+        }
+        let mut ways = self.links.clone();
+        for node in 0..self.inner.len() {
+            let order = self.inner[node].order;
+            for child in 0..children[node] {
+                let place = order.place(child);
+                ways[place] = self.down(self.links[place], &children);
+            }
+        }
+        let root = self.down(root, &children);
+        self.ways = ways;
+        root
+    }
+
+    /// The place of a node's only child is that of the node.
+    fn past(&self, place: Place, children: &[u32]) -> Place {
+        if children.get(place.parent as usize) == Some(&1) { self.inner[place.parent as usize].place } else { place }
+    }
+
+    /// The first on the way down that has more than one child, or is a leaf.
+    fn down(&self, mut link: Link, children: &[u32]) -> Link {
+        while let Err(node) = link.get()
+            && children[node] == 1
+        {
+            link = self.links[self.inner[node].order.place(0)];
+        }
+        link
+    }
+
+    fn finish(mut self, classifier: Classifier) -> Tree<T> {
         let needs = self.needs | classifier.needs();
         let wants_hints = self.wants_hints || needs.has_hints();
+        let is_simple = !self.asks && !wants_hints && classifier.reads_descriptors();
+        let mut root = self.inner.first().map_or(Link::leaf(0), |_| Link::inner(0));
+        let is_plain = is_simple && self.is_plain();
+        if is_plain {
+            root = self.leave_out_only_children(root);
+        }
         Tree {
             inner: self.inner.into(),
             orders: self.orders,
+            ways: self.ways.into(),
             links: self.links.into(),
             leaves: self.leaves.into(),
             spots: self.spots.into(),
             labels: self.labels,
-            is_simple: !self.asks && !wants_hints && classifier.reads_descriptors(),
+            root,
+            is_simple,
+            is_plain,
             classifier,
             shapers: self.shapers,
             shaped: self.shaped.into(),

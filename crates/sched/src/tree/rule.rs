@@ -75,6 +75,12 @@ impl Discipline {
 
 /// A discipline with its state, but for that of each child.
 pub(super) enum Rule {
+    Own(OwnRule),
+    Ranked(Box<dyn RankFn + Send>),
+}
+
+/// A discipline of inner nodes only. The ranks of a child never fall, and of a packet it reads the size.
+pub(super) enum OwnRule {
     Strict,
     /// The turn passes every child once in a round, whether it is served or skipped. r_i has grown by n for each push, and for
     /// each time that the turn skipped i; and i was skipped as often as the turn passed it without a pop. Hence
@@ -100,7 +106,6 @@ pub(super) enum Rule {
         next: u64,
         children: u32,
     },
-    Ranked(Box<dyn RankFn + Send>),
 }
 
 impl Rule {
@@ -120,57 +125,112 @@ impl Rule {
                 for (rank, child) in (0..).zip(order) {
                     shares[child].tag = rank;
                 }
-                Self::Strict
+                OwnRule::Strict
             }
-            Discipline::RoundRobin => Self::RoundRobin { round: 0, turn: 0, children },
+            Discipline::RoundRobin => OwnRule::RoundRobin { round: 0, turn: 0, children },
             Discipline::WallClock { ps_per_byte, ticks_per_ps } => {
                 let costs = Costs::new(ps_per_byte, weights, ticks_per_ps);
                 charge(&costs);
-                Self::WallClock { units: costs.units }
+                OwnRule::WallClock { units: costs.units }
             }
             Discipline::Stfq => {
                 charge(&Costs::new(Ratio::ONE, weights, UNITS));
-                Self::Stfq { now: 0 }
+                OwnRule::Stfq { now: 0 }
             }
             Discipline::Drr { quantum_bytes } => {
                 for (share, weight) in shares.iter_mut().zip(weights) {
                     share.cost.numerator = quantum(quantum_bytes, *weight);
                 }
-                Self::Drr { next: 0, children }
+                OwnRule::Drr { next: 0, children }
             }
-            Discipline::Ranked(function) => Self::Ranked(function),
+            Discipline::Ranked(function) => return (Self::Ranked(function), shares),
         };
-        (rule, shares)
+        (Self::Own(rule), shares)
     }
 
-    /// Whether the ranks of a child never fall.
-    #[inline]
-    pub(super) const fn is_monotone(&self) -> bool {
-        !matches!(self, Self::Ranked(_))
-    }
-
-    /// The rank of an index of `child` in this order. `packet` arrives at `now`.
+    /// The rank of an index of `child`, which has none so far if `is_idle`. `packet` arrives at `now`.
     #[inline(always)]
-    pub(super) fn rank(
+    pub(super) fn rank_of(&mut self, share: &mut Share, child: u32, is_idle: bool, packet: &Packet, now: Time) -> u64 {
+        match self {
+            Self::Own(rule) => rule.rank_of(share, child, is_idle, packet.size, now),
+            Self::Ranked(function) => rank_by(&mut **function, child, packet, now),
+        }
+    }
+
+    /// An index of `child` with this `rank` was popped, and `packet` leaves.
+    #[inline(always)]
+    pub(super) fn on_pop<'a>(
+        &mut self,
+        share: impl FnOnce() -> &'a mut Share,
+        child: u32,
+        rank: u64,
+        packet: &Packet,
+        time: Time,
+    ) {
+        match self {
+            Self::Own(rule) => rule.on_pop(share, child, rank),
+            Self::Ranked(function) => {
+                let Packet { id, size, arrival, .. } = *packet;
+                let rank = Rank::saturating(rank);
+                function.on_dequeue(&Packet { id, flow: child, size, rank, arrival }, time);
+            }
+        }
+    }
+
+    /// Adds an index of `child` to the exact order of the node. Tells the place of the child that is next, if that may be another
+    /// one now.
+    #[inline(always)]
+    pub(super) fn push(
         &mut self,
         orders: &mut ExactOrders,
         order: ExactOrder,
         child: u32,
+        arrival: u64,
         packet: &Packet,
         now: Time,
-    ) -> u64 {
-        if let Self::Stfq { now } = self {
-            return orders.share(order, child).start(*now, packet.size);
+    ) -> Option<usize> {
+        match self {
+            Self::Own(rule) => rule.push(orders, order, child, arrival, packet.size, now),
+            Self::Ranked(function) => {
+                let rank = rank_by(&mut **function, child, packet, now);
+                orders.push(order, child, rank, arrival, false)
+            }
         }
-        let is_idle = !orders.holds(order, child);
-        self.rank_of(orders.share(order, child), child, is_idle, packet, now)
+    }
+}
+
+impl OwnRule {
+    /// As [`Rule::push`], of a packet of `size` bytes.
+    #[inline(always)]
+    pub(super) fn push(
+        &mut self,
+        orders: &mut ExactOrders,
+        order: ExactOrder,
+        child: u32,
+        arrival: u64,
+        size: u32,
+        now: Time,
+    ) -> Option<usize> {
+        // Whether it is idle only one of them asks.
+        let is_idle = matches!(self, Self::Drr { .. }) && !orders.holds(order, child);
+        let rank = self.rank_of(orders.share(order, child), child, is_idle, size, now);
+        orders.push(order, child, rank, arrival, true)
     }
 
-    /// The rank of an index of `child`, which has none so far if `is_idle`. `packet` arrives at `now`.
+    /// As [`Rule::rank_of`], of a packet of `size` bytes.
+    #[inline(always)]
+    fn rank_of(&mut self, share: &mut Share, child: u32, is_idle: bool, size: u32, now: Time) -> u64 {
+        if let Self::Stfq { now } = self {
+            share.start(*now, size)
+        } else {
+            self.other_rank_of(share, child, is_idle, size, now)
+        }
+    }
+
     #[inline(never)]
-    pub(super) fn rank_of(&mut self, share: &mut Share, child: u32, is_idle: bool, packet: &Packet, now: Time) -> u64 {
+    fn other_rank_of(&mut self, share: &mut Share, child: u32, is_idle: bool, size: u32, now: Time) -> u64 {
         match self {
-            Self::Stfq { now } => share.start(*now, packet.size),
+            Self::Stfq { now } => share.start(*now, size),
             Self::Strict => share.tag,
             Self::RoundRobin { round, turn, children } => {
                 let passes = *round + u64::from(child < *turn);
@@ -178,40 +238,23 @@ impl Rule {
                 share.tag += 1;
                 rank
             }
-            Self::WallClock { units } => {
-                share.start(now.as_ps().saturating_mul(*units).min(Rank::MAX.get()), packet.size)
-            }
-            Self::Drr { next, children } => {
-                share.turn(*next, u64::from(*children), u64::from(child), is_idle, packet.size)
-            }
-            Self::Ranked(function) => {
-                let Packet { id, size, rank, arrival, .. } = *packet;
-                function.rank(&Packet { id, flow: child, size, rank, arrival }, now).get()
-            }
+            Self::WallClock { units } => share.start(now.as_ps().saturating_mul(*units).min(Rank::MAX.get()), size),
+            Self::Drr { next, children } => share.turn(*next, u64::from(*children), u64::from(child), is_idle, size),
         }
     }
 
-    /// An index of `child` with this `rank` was popped, and `packet` leaves.
+    /// As [`Rule::on_pop`].
     #[inline(always)]
-    pub(super) fn on_pop(
-        &mut self,
-        orders: &mut ExactOrders,
-        order: ExactOrder,
-        child: u32,
-        rank: u64,
-        packet: &Packet,
-        time: Time,
-    ) {
+    pub(super) fn on_pop<'a>(&mut self, share: impl FnOnce() -> &'a mut Share, child: u32, rank: u64) {
         if let Self::Stfq { now } = self {
             *now = rank.max(*now);
         } else {
-            self.on_pop_of(orders.share(order, child), child, rank, packet, time);
+            self.other_on_pop(share(), child, rank);
         }
     }
 
-    /// As [`on_pop`](Self::on_pop), for who keeps the shares.
     #[inline(never)]
-    pub(super) fn on_pop_of(&mut self, share: &mut Share, child: u32, rank: u64, packet: &Packet, time: Time) {
+    fn other_on_pop(&mut self, share: &mut Share, child: u32, rank: u64) {
         match self {
             Self::Stfq { now } => *now = rank.max(*now),
             Self::Strict | Self::WallClock { .. } => {}
@@ -225,13 +268,15 @@ impl Rule {
                 }
             }
             Self::Drr { next, .. } => *next = (*next).max(rank + 1),
-            Self::Ranked(function) => {
-                let Packet { id, size, arrival, .. } = *packet;
-                let rank = Rank::saturating(rank);
-                function.on_dequeue(&Packet { id, flow: child, size, rank, arrival }, time);
-            }
         }
     }
+}
+
+/// What a rank function of the library says of a packet below `child`.
+#[inline(never)]
+fn rank_by(function: &mut (dyn RankFn + Send), child: u32, packet: &Packet, now: Time) -> u64 {
+    let Packet { id, size, rank, arrival, .. } = *packet;
+    function.rank(&Packet { id, flow: child, size, rank, arrival }, now).get()
 }
 
 /// Bytes that a child of this weight may send in a round.
