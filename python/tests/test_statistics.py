@@ -88,8 +88,8 @@ def test_the_estimate_of_how_many_seeds_would_do_holds_roughly():
         (3.2, 3.2, 0.1, "holds"),
         (3.0, None, 0, "holds"),
         (None, 3.4, 0, "holds"),
-        (3.2, 3.2, 0.02, "undecided"),
-        (3.25, None, 0, "undecided"),
+        (3.2, 3.2, 0.02, "inconclusive"),
+        (3.25, None, 0, "inconclusive"),
         (5.0, 5.0, 0.1, "does not hold"),
         (3.5, None, 0, "does not hold"),
         (None, 3.0, 0, "does not hold"),
@@ -101,15 +101,15 @@ def test_a_verdict_follows_from_the_interval(low: float | None, high: float | No
 
 
 def test_a_verdict_says_its_numbers_and_what_would_decide():
-    undecided = judge(Estimate(3.2, 3.1, 3.3, 10, unit="x"), 3.25)
-    assert undecided.reason == "3.20x [3.10, 3.30] against at least 3.25"
-    assert undecided.seeds_needed == 40
-    assert not undecided.provisional
+    inconclusive = judge(Estimate(3.2, 3.1, 3.3, 10, unit="x"), 3.25)
+    assert inconclusive.reason == "3.20x [3.10, 3.30] against at least 3.25"
+    assert inconclusive.seeds_needed == 40
+    assert not inconclusive.provisional
     assert judge(Estimate(3.2, 3.1, 3.3, 2), 3.0).provisional
     single = judge(mean_interval([3.2]), 3.0)
     assert (single.verdict, single.provisional) == ("holds", True)
     nothing = judge(ratio_interval([0.0], [0.0]), 3.0)
-    assert nothing.verdict == "undecided"
+    assert nothing.verdict == "inconclusive"
     assert "there is no value" in nothing.reason
     infinite = judge(ratio_interval([1.0, 2.0, 1.5], [0.0, 0.0, 0.0]), 3.0)
     assert infinite.verdict == "holds"

@@ -20,7 +20,7 @@ class Verdict:
     ----------
     verdict : str
         ``"holds"``: the whole interval lies in the accepted range; ``"does not hold"``: all of it lies outside;
-        ``"undecided"``: it crosses a border, so that more seeds are needed.
+        ``"inconclusive"``: it crosses a border, so that more seeds are needed.
     reason : str
         The numbers, in one line.
     accepted_low, accepted_high : float
@@ -31,7 +31,7 @@ class Verdict:
         About how many seeds would decide, where that can be told.
     """
 
-    verdict: Literal["holds", "does not hold", "undecided"]
+    verdict: Literal["holds", "does not hold", "inconclusive"]
     reason: str
     accepted_low: float
     accepted_high: float
@@ -70,7 +70,7 @@ def judge(
     >>> judge(measured, 5.0, 5.0, tolerance=0.15).verdict
     'does not hold'
     >>> judge(measured, 3.18).verdict
-    'undecided'
+    'inconclusive'
     """
     if stated_low is None and stated_high is None:
         raise InputError("stated_low, stated_high: expected at least one of them")
@@ -87,12 +87,12 @@ def judge(
     # One seed has no interval: the value alone decides, provisionally.
     bounds = (estimate.low, estimate.high) if math.isfinite(estimate.low) else (estimate.value, estimate.value)
     if any(map(math.isnan, bounds)):
-        return Verdict("undecided", f"{reason}: there is no value", low, high, True)
+        return Verdict("inconclusive", f"{reason}: there is no value", low, high, True)
     if low <= bounds[0] and bounds[1] <= high:
         return Verdict("holds", reason, low, high, few)
     if bounds[1] < low or bounds[0] > high:
         return Verdict("does not hold", reason, low, high, few)
-    return Verdict("undecided", reason, low, high, few, _seeds_to_decide(estimate, low, high))
+    return Verdict("inconclusive", reason, low, high, few, _seeds_to_decide(estimate, low, high))
 
 
 def _seeds_to_decide(estimate: Estimate, low: float, high: float) -> int | None:
