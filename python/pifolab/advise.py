@@ -133,7 +133,7 @@ class Advice:
 
     @property
     def winner(self) -> Ranked:
-        """The first of the ranking: among those that cannot be told apart, the one that needs the least state."""
+        """The first of the ranking: the lowest score; of equal scores the one with less state."""
         return self.ranking[0]
 
     @property

@@ -18,16 +18,17 @@ __all__ = ["check_absent", "replaced_file", "whole_file", "whole_folder", "writi
 
 
 #: What says that a folder is pifolab's: an object with the key `pifolab`.
-_MARKS = ("manifest.json", "advice.json")
+_MARKS = ("manifest.json", "advice.json", "statistics.json")
 #: What else is written into such a folder, beside a file for each table.
 _WRITTEN = (*_MARKS, "summary.json", "report.html", "figures", "packets")
 _TABLE = ".parquet"
 
 
-def check_absent(folder: Path, *, force: bool = False) -> None:
+def check_absent(folder: Path, *, force: bool = False, flag: str = "--out") -> None:
     """Refuse a folder that exists or that cannot be made, before hours are spent on what should go there.
 
-    With `force` it may exist if it has nothing but what pifolab wrote: then it is replaced.
+    With `force` it may exist if it has nothing but what pifolab wrote: then it is replaced. `flag` names it on
+    the command line.
 
     Raises
     ------
@@ -40,9 +41,9 @@ def check_absent(folder: Path, *, force: bool = False) -> None:
         if not plain or any(folder.iterdir()):
             keep = _why_kept(folder) if plain else "is not a folder"
             if force and keep is not None:
-                raise InputError(f"{folder}: {keep}: not replaced; give another --out")
+                raise InputError(f"{folder}: {keep}: not replaced; give another {flag}")
             if not force:
-                other = "give another --out, or " + ("remove it" if keep is not None else "--force to replace it")
+                other = f"give another {flag}, or " + ("remove it" if keep is not None else "--force to replace it")
                 raise InputError(f"{folder}: exists already; {other}")
     parent = folder.absolute().parent
     while not parent.exists():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -93,6 +94,11 @@ def test_the_command_writes_a_report_with_figures(uniform, tmp_path, capsys):
     assert main(["advise", "--trace", str(uniform), "--out", str(out)]) == 0
     assert f"report: {out / 'report.html'}" in capsys.readouterr().out
     page = (out / "report.html").read_text()
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    assert titles[0] == "What was run"
+    assert titles[-2:] == ["Words", "What follows from it"]
+    assert "settings tuned on the first half, the best of each scheduler ranked on the second" in page
+    assert re.search(r"<li>It scores [0-9.]+, PIFO [0-9.]+, and [a-z-]+, the worst, ", page)
     assert page.count("data:image/png;base64,") == 2
     assert "packs serves this traffic best" in page[: page.index("<section>")]
     assert "uniform.csv: 20,000 packets of 7 flows" in page

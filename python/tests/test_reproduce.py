@@ -333,6 +333,12 @@ def test_the_command_leaves_a_report_tables_and_figures(quick):
     for manifest in ran["manifests"]:
         assert json.loads((quick / manifest).read_text())["spec"]["duration_ns"] == 200_000_000
     page = (quick / "report.html").read_text()
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    assert titles[:2] == ["What was run", "Verdicts"]
+    assert titles[-2:] == ["Words and tolerances", "What follows from it"]
+    assert re.search(r"<li>\d+ claims of \d papers?, by \d+ experiments? with \d+ runs?</li>", page)
+    assert re.search(r"<li>Of \d+ claims: \d+ reproduced", page)
+    assert "<dt>artefact</dt>" in page
     assert 'id="pk1"' in page
     assert not re.search(r'(src|href)="(?!data:|#)', page), "the page needs something beside itself"
     assert "| pk1 | Fig. 3a |" in (quick / "claims.md").read_text()

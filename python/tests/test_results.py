@@ -105,13 +105,35 @@ def test_schedulers_metrics_labels_scales_and_size_are_chosen(
     assert "packs" not in (tmp_path / "s.md").read_text()
 
 
+def test_a_report_of_a_sweep_opens_with_what_was_run_and_ends_with_what_follows(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    out = tmp_path / "report"
+    assert main(["results", "store", "--report", str(out), "--label", "packs=Ours"]) == 0
+    assert capsys.readouterr().out == f"report: {out / 'report.html'}\n"
+    text = (out / "report.html").read_text()
+    assert not re.search(r'(src|href)="(?!data:|#)', text), "the report needs something beside itself"
+    titles = re.findall("<h2>(.*?)</h2>", text)
+    assert titles[:3] == ["What was run", "Means", "Figures"]
+    assert titles[-2:] == ["Words", "What follows from it"]
+    assert "<li>window: " in text
+    assert "</span>Ours</td>" in text
+    assert "<dt>95 % interval</dt>" in text
+    last = text[text.index("What follows from it</h2>") :]
+    assert re.search(r"<li>inversions: smallest with packs[^<]*, largest with fifo", last), last
+    assert (out / "figures" / "inversions.svg").exists()
+    assert main(["results", "store", "--report", str(out)]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main(["results", "store", "--report", str(out), "--force", "--schedulers", "fifo"]) == 0
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--statistics", "--schedulers", "pakcs"], '--schedulers: unknown scheduler "pakcs"; did you mean packs?'),
         (["--figures", "f", "--size", "big"], "--size big: expected WIDTHxHEIGHT in inches"),
         (["--figures", "f", "--label", "packs"], "--label packs: expected NAME=TEXT"),
-        (["--statistics", "--size", "3x3"], "--size has no effect without --figures"),
+        (["--statistics", "--size", "3x3"], "--size has no effect without --figures or --report"),
         (
             ["--statistics", "--export", "t.doc"],
             "--export t.doc: expected a name that ends in .csv, .parquet, .tex or .md",
@@ -223,8 +245,8 @@ def test_verify_and_prune_find_damage(
         (["store", "--export", "t.csv", "--table", "fct"], 'store: unknown table "fct"; there are ranks, schedulers'),
         (["store", "--export", "t.csv", "--where", "seed = 9"], "store: no run to export"),
         (["store", "--table", "fct"], "--table has no effect without --export: remove it"),
-        (["store", "--metric", "a"], "--metric has no effect without --statistics or --figures: remove it"),
-        (["store", "--x", "a"], "--x has no effect without --figures: remove it"),
+        (["store", "--metric", "a"], "--metric has no effect without --statistics or --figures or --report: remove it"),
+        (["store", "--x", "a"], "--x has no effect without --figures or --report: remove it"),
         (["store", "--yes"], "--yes has no effect without --prune: remove it"),
         (["store", "--verify", "--where", "seed = 1"], "--where has no effect with --verify, which checks all: remove it"),
         (["store", "--statistics", "--metric", "invrsions"], 'metric invrsions: table schedulers: unknown column "invrsions"; did you mean inversions?'),

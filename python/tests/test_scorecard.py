@@ -55,6 +55,27 @@ def test_the_table_has_a_column_for_each_scheduler(card):
     assert all(line.count("|") == head.count("|") for line in lines if line.startswith("|"))
 
 
+def test_the_terminal_shows_what_was_run_means_and_what_follows_within_its_width(
+    tmp_path, capsys: pytest.CaptureFixture[str], card, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "100")
+    # What the fixture ran is in its store.
+    arguments = ["--quick", "--seeds", "2", "--only", "uniform,below-saturation,fairness,adversarial"]
+    assert main(["scorecard", *arguments, "--out", str(card)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines[1:-9])) <= 100
+    assert lines[0].startswith("12 schedulers, each on the same packets or flows: pifo, pieo, packs, ")
+    assert "Order and drops on one link" in lines
+    assert any(line.startswith("Best in how many of the ") for line in lines)
+    assert any(line.startswith("Inversions (%), uniform: ") for line in lines)
+    assert "2 seeds give intervals that are too narrow: run at least 5, better 10." in lines
+    text = (card / "scorecard.html").read_text()
+    titles = re.findall("<h2>(.*?)</h2>", text)
+    assert titles[0] == "What was run"
+    assert titles[-2:] == ["Words", "What follows from it"]
+    assert "<dt>misdrop</dt>" in text
+
+
 def test_the_page_needs_nothing_but_itself_and_shows_what_was_measured(card):
     page = (card / "scorecard.html").read_text()
     assert not re.search(r'(src|href)="(?!data:|#)', page), "the page needs something beside itself"

@@ -20,7 +20,7 @@ from pifolab.cli.run import (
     say_slow,
 )
 from pifolab.errors import InputError
-from pifolab.report.advice import settings_text, setup, verdict
+from pifolab.report.advice import settings_text, setup, tried, verdict
 from pifolab.text import shown
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _positive(flag: str, text: str) -> float:
 def _print(found: Advice) -> None:
     for line in setup(found):
         print(line)
-    print(f"{found.tried} settings tuned on the first half, the best of each scheduler ranked on the second\n")
+    print(f"{tried(found)}\n")
     headings = ["scheduler", "score", "tuned", "inverted", "lost", "misdropped", "pairs", "magnitude"]
     headings += ["registers", "table bytes", "bits", "operations", "settings"]
     rows = [headings]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pifolab.store import Store
-    from pifolab.sweep.results import Group
+    from pifolab.sweep.results import Compared, Group
 
 __all__ = ["add_to"]
 
@@ -44,6 +44,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     actions = results.add_mutually_exclusive_group()
     actions.add_argument("--statistics", action="store_true", help="means and ratios with intervals")
     actions.add_argument("--figures", type=Path, metavar="DIR", help="draw each metric, with bands for the intervals")
+    actions.add_argument(
+        "--report", type=Path, metavar="DIR", help="write a report: means, figures, ratios, conclusions"
+    )
     actions.add_argument("--verify", action="store_true", help="check every file of every run")
     actions.add_argument("--prune", action="store_true", help="remove runs that are damaged or chosen by --where")
     results.add_argument(
@@ -57,16 +60,17 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--metric",
         action="append",
         metavar="NAME",
-        help="with --statistics, --figures: this one only, also any column; may be repeated",
+        help="with --statistics, --figures, --report: this one only, also any column; may be repeated",
     )
     add_figure_options(
         results,
-        schedulers="with --statistics, --figures, --export: only these, in this order",
-        label="with --statistics --export, --figures: what to call a scheduler or a metric; may be repeated",
-        about="with --figures: ",
+        schedulers="with --statistics, --figures, --report, --export: only these, in this order",
+        label="with --statistics --export, --figures, --report: what to call a scheduler or a metric; may be repeated",
+        about="with --figures, --report: ",
     )
-    results.add_argument("--x", metavar="AXIS", help="with --figures: what lies on the horizontal axis")
-    results.add_argument("--panel", metavar="AXIS", help="with --figures: a panel for each of its values")
+    results.add_argument("--x", metavar="AXIS", help="with --figures, --report: what lies on the horizontal axis")
+    results.add_argument("--panel", metavar="AXIS", help="with --figures, --report: a panel for each of its values")
+    results.add_argument("--force", action="store_true", help="with --report: replace the folder, if pifolab wrote it")
     results.add_argument("--other-code", action="store_true", help="with --prune: also runs of other code versions")
     results.add_argument("--yes", action="store_true", help="with --prune: remove, do not only list")
     results.set_defaults(run=run_results)
@@ -90,19 +94,22 @@ def run_results(arguments: argparse.Namespace) -> int:
         return _statistics(store, name, runs, arguments)
     if arguments.figures is not None:
         return _figures(store, name, runs, arguments)
+    if arguments.report is not None:
+        return _report(store, name, runs, arguments)
     return _list(store, name, runs)
 
 
 _ACTION_OF = {
     "table": ("export",),
-    "metric": ("statistics", "figures"),
-    "schedulers": ("statistics", "figures", "export"),
-    "label": ("figures", "export"),
-    "x_scale": ("figures",),
-    "y_scale": ("figures",),
-    "size": ("figures",),
-    "x": ("figures",),
-    "panel": ("figures",),
+    "metric": ("statistics", "figures", "report"),
+    "schedulers": ("statistics", "figures", "report", "export"),
+    "label": ("figures", "report", "export"),
+    "x_scale": ("figures", "report"),
+    "y_scale": ("figures", "report"),
+    "size": ("figures", "report"),
+    "x": ("figures", "report"),
+    "panel": ("figures", "report"),
+    "force": ("report",),
     "other_code": ("prune",),
     "yes": ("prune",),
 }
@@ -114,7 +121,7 @@ def _check_flags(arguments: argparse.Namespace) -> None:
             needed = " or ".join(f"--{action}" for action in actions)
             raise InputError(f"--{flag.replace('_', '-')} has no effect without {needed}: remove it")
     if arguments.export is not None:
-        for action in ("figures", "verify", "prune"):
+        for action in ("figures", "report", "verify", "prune"):
             if getattr(arguments, action):
                 raise InputError(f"--export conflicts with --{action}: give one of the two")
         if arguments.statistics and arguments.table:
@@ -225,8 +232,7 @@ def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> 
 def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
     from pifolab.export import check_ending
     from pifolab.sweep.report import print_comparisons, print_left_out, print_statistics, print_warnings
-    from pifolab.sweep.results import compared, usable, write_statistics
-    from pifolab.sweep.stored import stored_comparisons
+    from pifolab.sweep.results import usable, write_statistics
 
     if arguments.export is not None:
         check_ending(arguments.export, "--export ")
@@ -237,11 +243,7 @@ def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: a
         return 0
     print_statistics(found, sys.stdout)
     if arguments.metric is None and arguments.schedulers is None:
-        index = _index(runs)
-        ratios = [
-            one for ratio in stored_comparisons(store, _named(store, name)) for one in compared(store, index, ratio)
-        ]
-        print_comparisons(ratios, sys.stdout)
+        print_comparisons(_ratios(store, _named(store, name), runs), sys.stdout)
     print_warnings(found, _WIDE, sys.stdout, _MOST_WARNINGS)
     # A condition on what records say, such as elapsed_s, cannot be asked of runs that have none.
     listed = store.sweep_runs(_named(store, name))
@@ -280,6 +282,50 @@ def _figures(store: Store, name: str | None, runs: pl.DataFrame, arguments: argp
     if arguments.where is None and runs.height < of:
         print(f"{runs.height} of {of} runs are finished")
     return 0
+
+
+def _report(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> int:
+    from pifolab.folder import check_absent
+    from pifolab.sweep.page import write_sweep_report
+    from pifolab.sweep.results import usable
+
+    check_absent(arguments.report, force=arguments.force, flag="--report")
+    choice = figure_choice(arguments)
+    found = _groups(store, name, runs, arguments)
+    named = _named(store, name)
+    listed = store.sweep_runs(named)
+    file = write_sweep_report(
+        arguments.report,
+        str(store.sweep(named).get("title") or named),
+        _setup(store, named, runs, arguments.where),
+        found,
+        _ratios(store, named, runs) if arguments.metric is None and arguments.schedulers is None else [],
+        usable(store, listed)[1],
+        x=arguments.x,
+        panel=arguments.panel,
+        choice=choice,
+        force=arguments.force,
+    )
+    print(f"report: {file}")
+    return 0
+
+
+def _setup(store: Store, name: str, runs: pl.DataFrame, where: str | None) -> list[str]:
+    """Return what a sweep ran, in a few lines."""
+    card = store.sweep(name)
+    lines = [f"scenario {card['scenario']}" if card.get("scenario") else f"sweep {name}"]
+    lines += [f"{axis['name']}: {', '.join(map(str, axis['labels']))}" for axis in card.get("axes", [])]
+    seeds = sorted(set(runs["seed"]))
+    lines.append(f"{runs.height} finished runs of {store.sweep_runs(name).height}, {len(seeds)} seeds")
+    return [*lines, *([f"only runs for which {where}"] if where else [])]
+
+
+def _ratios(store: Store, name: str, runs: pl.DataFrame) -> list[Compared]:
+    from pifolab.sweep.results import compared
+    from pifolab.sweep.stored import stored_comparisons
+
+    index = _index(runs)
+    return [one for ratio in stored_comparisons(store, name) for one in compared(store, index, ratio)]
 
 
 def _groups(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> list[Group]:

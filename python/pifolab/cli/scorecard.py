@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.cli.run import add_python_option
+from pifolab.cli.table import print_columns
 from pifolab.errors import InputError
 
 __all__ = ["add_to"]
@@ -36,7 +37,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run, print, and write scorecard.html, scorecard.md and scorecard.json."""
     from pifolab.export import write_text
-    from pifolab.reproduce.scorecard import markdown, page, scorecard
+    from pifolab.reproduce.scorecard import scorecard
+    from pifolab.reproduce.scorecard_page import conclusion_lines, markdown, page, setup_lines, tables
 
     out: Path = arguments.out
     if out.exists() and not out.is_dir():
@@ -50,9 +52,14 @@ def run(arguments: argparse.Namespace) -> int:
         experiments=arguments.experiments,
         python=arguments.python,
     )
-    text = markdown(card)
-    write_text(text, out / "scorecard.md")
+    write_text(markdown(card), out / "scorecard.md")
     write_text(page(card, out / "figures"), out / "scorecard.html")
     write_text(json.dumps(card.rows(), indent=2) + "\n", out / "scorecard.json")
-    print(text, end="")
+    print("\n".join(setup_lines(card)))
+    for title, headings, rows in tables(card):
+        print(f"\n{title}\n")
+        print_columns(headings, rows)
+    print()
+    print("\n".join(conclusion_lines(card)))
+    print(f"\nThese are means; the intervals are in the report: {out / 'scorecard.html'}")
     return 0

@@ -10,7 +10,7 @@ from pifolab.text import shown
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["print_table"]
+__all__ = ["print_columns", "print_table"]
 
 
 def print_table(result: Run) -> None:
@@ -18,18 +18,18 @@ def print_table(result: Run) -> None:
     from pifolab.report.judged import judged_rows
     from pifolab.report.run import fct_rows, summary_rows
 
-    _print_rows(*summary_rows(result.tables["schedulers"]))
+    print_columns(*summary_rows(result.tables["schedulers"]))
     if "fct" in result.tables:
         print()
-        _print_rows(*fct_rows(result.tables["fct"], result.common_flows()), keys=2)
+        print_columns(*fct_rows(result.tables["fct"], result.common_flows()), keys=2)
     if result.manifest["kind"] != "network":
         print()
-        _print_rows(*judged_rows(result))
+        print_columns(*judged_rows(result))
 
 
-def _print_rows(headings: list[str], rows: list[list[Any]], keys: int = 1) -> None:
+def print_columns(headings: list[str], rows: list[list[Any]], keys: int = 1) -> None:
+    """Print rows under broken headings, in blocks that fit the terminal, each with the first `keys` columns."""
     cells = [[_shown(cell) for cell in row] for row in rows]
-    # Headings break at their spaces, so that most columns fit on a terminal.
     words = [heading.split() for heading in headings]
     widths = [
         max(*map(len, words[at]), *(len(row[at]) for row in cells)) if cells else max(map(len, words[at]))

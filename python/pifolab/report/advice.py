@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 from pifolab import info
 from pifolab.quantities import count_text, rate_text, size_text, time_text
 from pifolab.report import html
+from pifolab.report.words import glossary
 
 if TYPE_CHECKING:
     from pifolab.advise import Advice, Ranked
 
-__all__ = ["settings_text", "setup", "verdict", "write_report"]
+__all__ = ["conclusion_lines", "settings_text", "setup", "tried", "verdict", "write_report"]
+
+_WORDS = (
+    "score", "tuned", "inversions", "misdrops", "pairs", "magnitude", "registers", "operations", "interval_pieces",
+)  # fmt: skip
 
 _AXIS = {
     "inversions": "Score: wrong or lost, per packet",
@@ -47,6 +52,43 @@ def verdict(advice: Advice) -> str:
     return f"{advice.winner.scheduler} serves this traffic best{also}"
 
 
+def tried(advice: Advice) -> str:
+    """Return how the ranking was made, in a line."""
+    return f"{advice.tried} settings tuned on the first half, the best of each scheduler ranked on the second"
+
+
+def conclusion_lines(advice: Advice) -> list[str]:
+    """Return what follows from the ranking: who is best, with which settings, and how much of PIFO's gain it has."""
+    winner = advice.winner
+    lines = [f"{verdict(advice)}."]
+    if winner.settings:
+        lines.append(f"Its settings: {settings_text(winner)}.")
+    level = [one for one in advice.ranking if one is winner or one.scheduler in advice.close]
+    counted = [one for one in level if one.state_bits is not None]
+    if len(level) > 1 and counted:
+        least = min(counted, key=lambda one: one.state_bits or 0)
+        lines.append(
+            f"Of the {len(level)} that cannot be told apart {least.scheduler} needs the least state "
+            f"({least.state_bits:,} bits); a longer trace may tell them apart."
+        )
+    last = max(advice.ranking, key=lambda one: one.score.value)
+    gap = last.score.value - advice.ideal.value
+    if last is not winner and gap > 0:
+        share = (last.score.value - winner.score.value) / gap
+        lines.append(
+            f"It scores {winner.score.value:.4g}, PIFO {advice.ideal.value:.4g}, and {last.scheduler}, the worst, "
+            f"{last.score.value:.4g}: of what PIFO gains over {last.scheduler}, it gains {share:.0%}."
+        )
+    lost = winner.dropped_share - advice.ideal_dropped_share
+    if lost > 0:
+        lines.append(f"It loses {winner.dropped_share:.2%} of the packets, PIFO {advice.ideal_dropped_share:.2%}.")
+    worse = [one.scheduler for one in advice.ranking if one.loses_more]
+    if worse:
+        are = "is" if len(worse) == 1 else "are"
+        lines.append(f"{', '.join(worse)} {are} ranked last: clearly more packets are lost than with FIFO.")
+    return lines
+
+
 def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
     """Write advice.json, figures/ and report.html to `folder`, completely or not at all."""
     from pifolab.figures.advice import draw_losses, draw_scores
@@ -69,14 +111,14 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
             shown.append(html.figure(unfinished / "figures" / f"{name}.png", caption))
         with writing(unfinished / "advice.json") as file:
             file.write_text(json.dumps(advice.as_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in advice.notes)
-        compared = "".join(f"<li>{html.escape(line)}</li>" for line in setup(advice))
         sections = [
-            html.Section("What was compared", [f"<ul>{compared}</ul>"]),
-            *([html.Section("Notes", [f"<ul>{notes}</ul>"])] if notes else []),
+            html.Section("What was run", [html.listed([*setup(advice), tried(advice)])]),
+            *([html.Section("Notes", [html.listed(advice.notes)])] if advice.notes else []),
             html.Section("Ranking", [_table(advice)]),
             html.Section("Figures", ['<div class="figures">', *shown, "</div>"]),
             html.Section("What it cannot tell", [f"<p>{html.escape(_LIMITS)}</p>"]),
+            html.Section("Words", [glossary(_WORDS)]),
+            html.Section("What follows from it", [html.listed(conclusion_lines(advice))]),
         ]
         page = html.page(f"Which scheduler for {advice.trace}?", verdict(advice) + ".", sections)
         with writing(unfinished / "report.html") as file:

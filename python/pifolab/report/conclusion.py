@@ -5,38 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
+from pifolab.report.words import WORDS
 from pifolab.traces import idle_notes
 
 if TYPE_CHECKING:
     from pifolab.runs import Run
 
-__all__ = ["conclusion_lines", "glossary"]
-
-#: Words of the tables and figures, by the column that they go with.
-_WORDS = {
-    "inversions": (
-        "inversion",
-        "A packet that was sent while a packet with a lower rank waited. PIFO has none.",
-    ),
-    "delta": (
-        "Delta",
-        "The share of the packets that only one of the two sent, this scheduler or the reference (metrics.delta_to, "
-        "else PIFO): 0 if both sent the same, 1 if they have nothing in common.",
-    ),
-    "lowest_dropped_rank": (
-        "lowest dropped rank",
-        "The best packet that was lost; higher is better, since a good scheduler loses the packets of the highest "
-        "ranks.",
-    ),
-    "sojourn_mean_ns": ("wait", "The time from a packet's arrival at the queue until it begins to leave."),
-    "reordered_packets": ("reordered", "Packets that left after a later packet of their own flow."),
-    "utilisation": ("utilisation", "The share of the time in which the link was sending."),
-    "flows": ("FCT", "Flow completion time: from a flow's start until its last byte has arrived."),
-    "completed_flows": (
-        "slowdown",
-        "A flow's completion time over the time that it would take alone on the network.",
-    ),
-}
+__all__ = ["conclusion_lines", "words_of"]
 
 
 def conclusion_lines(run: Run) -> list[str]:
@@ -49,11 +24,10 @@ def conclusion_lines(run: Run) -> list[str]:
     return lines
 
 
-def glossary(run: Run) -> str:
-    """Return, as HTML, what the words in the tables of the run mean."""
-    columns = run.tables["schedulers"].columns
-    rows = [f"<dt>{word}</dt><dd>{text}</dd>" for column, (word, text) in _WORDS.items() if column in columns]
-    return f"<dl>{''.join(rows)}</dl>"
+def words_of(run: Run) -> list[str]:
+    """Return the words in the tables of the run that want an explanation."""
+    columns = [*run.tables["schedulers"].columns]
+    return [*(word for word in WORDS if word in columns), *(["fct", "common"] if "fct" in run.tables else [])]
 
 
 def _means(run: Run, column: str) -> dict[str, float]:

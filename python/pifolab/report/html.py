@@ -12,7 +12,7 @@ from typing import Any
 from pifolab.figures.palette import look
 from pifolab.text import shown
 
-__all__ = ["Section", "escape", "figure", "page", "preformatted", "scheduler_name", "table", "words"]
+__all__ = ["Section", "escape", "figure", "listed", "page", "preformatted", "scheduler_name", "table", "words"]
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -110,6 +110,11 @@ def figure(image: Path, caption: str, *, wide: bool = False) -> str:
         f'<figure{width}><img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
+
+
+def listed(lines: Sequence[str]) -> str:
+    """Return a list with a point for each line."""
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
 def preformatted(summary: str, text: str) -> str:

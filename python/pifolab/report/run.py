@@ -10,9 +10,10 @@ from pifolab.figures.run import captions
 from pifolab.folder import writing
 from pifolab.quantities import time_unit
 from pifolab.report import html
-from pifolab.report.conclusion import conclusion_lines, glossary
+from pifolab.report.conclusion import conclusion_lines, words_of
 from pifolab.report.judged import about, judged_rows
 from pifolab.report.setup import what_was_run
+from pifolab.report.words import glossary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -143,14 +144,13 @@ def pictures(run: Run, folder: Path) -> str:
 
 def write_report(run: Run, folder: Path) -> Path:
     """Write `report.html` into the run folder `folder`, whose figures are drawn already."""
-    follows = "".join(f"<li>{html.escape(line)}</li>" for line in conclusion_lines(run))
     sections = [
         html.Section("What was run", what_was_run(run)),
         html.Section("Results", results(run)),
         html.Section("Figures", [pictures(run, folder)]),
         html.Section("How to repeat it", _repeat(run)),
-        html.Section("Words", [glossary(run)]),
-        html.Section("What follows from it", [f"<ul>{follows}</ul>"]),
+        html.Section("Words", [glossary(words_of(run))]),
+        html.Section("What follows from it", [html.listed(conclusion_lines(run))]),
     ]
     place = "a network" if run.manifest["kind"] == "network" else "one link"
     lead = run.description or f"A run of pifolab on {place}."

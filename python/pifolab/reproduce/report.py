@@ -11,7 +11,9 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.export import write_text
 from pifolab.figures.style import save
+from pifolab.quantities import count_text
 from pifolab.report import html
+from pifolab.report.words import glossary
 from pifolab.reproduce.execute import READINGS
 from pifolab.reproduce.figures import draw_claim, write_figures
 from pifolab.reproduce.run import Reproduction
@@ -317,14 +319,53 @@ def _wrapping(text: str, least_rem: int = 18) -> html.Html:
 
 def page(result: Reproduction, folder: Path, figures: dict[tuple[str, str], str]) -> str:
     """Return the report as one page of HTML, images included."""
-    sections = [_summary_section(result)]
+    sections = [html.Section("What was run", [html.listed(setup_lines(result))]), _summary_section(result)]
     for paper, title in result.registry.papers.items():
         of_paper = [one for one in result.verdicts if one.claim.paper == paper]
         if of_paper:
             sections.append(html.Section(title, _paper_parts(result, of_paper, folder, figures)))
     sections.append(_words_section(result))
-    lead = f"pifolab {_pifolab.__version__}, {result.depth.name} depth: {result.depth.summary}. {result.depth.changes}"
+    sections.append(html.Section("What follows from it", [html.listed(conclusion_lines(result))]))
+    lead = "The claims of the papers, each with its experiment, what came out, and a verdict."
     return html.page("Five papers on programmable packet scheduling, reproduced", lead, sections)
+
+
+def setup_lines(result: Reproduction) -> list[str]:
+    """Return what was run, in a few lines."""
+    runs = sum(len(ran.runs) for measured in result.measured.values() for ran in measured.ran)
+    failed = sum(len(ran.failures) for measured in result.measured.values() for ran in measured.ran)
+    experiments = len({experiment for experiment, _ in result.measured})
+    lines = [
+        f"{len(result.verdicts)} claims of {len(result.counts())} papers, by {count_text(experiments, 'experiment')} "
+        f"with {count_text(runs, 'run')}",
+        f"depth {result.depth.name}: {result.depth.summary}. {result.depth.changes}",
+        f"pifolab {_pifolab.__version__}, revision {result.revision}",
+    ]
+    if failed:
+        lines.append(f"{count_text(failed, 'run')} failed: their claims are not measured")
+    return lines
+
+
+def conclusion_lines(result: Reproduction) -> list[str]:
+    """Return what follows: how many claims came out how, which did not, and what the reader should do about them."""
+    of = {name: [one for one in result.verdicts if one.verdict == name] for name in VERDICTS}
+    counts = ", ".join(f"{len(found)} {name}" for name, found in of.items() if found)
+    lines = [f"Of {len(result.verdicts)} claims: {counts}."]
+    missed = of["not reproduced"]
+    if missed:
+        lines.append(
+            f"Not reproduced: {', '.join(one.claim.id for one in missed)}; each says which numbers miss, and why."
+        )
+    rescued = [one.claim.id for one in missed if one.artefact == REPRODUCED and one.second == "artefact"]
+    if rescued:
+        lines.append(f"Of these, reproduced with the settings of the paper's public code: {', '.join(rescued)}.")
+    theirs = [one.claim.id for one in missed if one.authors == "not reproduced"]
+    if theirs:
+        lines.append(f"Of these, the authors' own published numbers do not satisfy: {', '.join(theirs)}.")
+    provisional = [one.claim.id for one in result.verdicts if one.provisional]
+    if provisional:
+        lines.append(f"{len(provisional)} verdicts are provisional: too few seeds. `--seeds 5` makes them final.")
+    return lines
 
 
 def _summary_section(result: Reproduction) -> html.Section:
@@ -428,5 +469,6 @@ def _words_section(result: Reproduction) -> html.Section:
             "<p>What the papers' words are taken to mean; these and the tolerances were chosen before the results were "
             f"known, and are the same for all claims. {html.escape(result.registry.afterwards)}</p><ul>{words}</ul>",
             html.table(["tolerance", "of the value", "added", "why"], rows),
+            glossary(("verdict", "inconclusive", "artefact", "authors", "interval")),
         ],
     )

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import math
 import os
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pifolab import _pifolab, info
+from pifolab import _pifolab
 from pifolab.adversary.worst_cases import METRICS as WORST
 from pifolab.adversary.worst_cases import gap_to_pifo
 from pifolab.errors import InputError
-from pifolab.figures.palette import INK, look
-from pifolab.figures.style import PAGE_INCHES, figure_style, save, subplots
 from pifolab.folder import replaced_file
 from pifolab.plugins import load_plugins
-from pifolab.report import html
 from pifolab.reproduce import hardware
 from pifolab.reproduce.execute import experiments_folder
 from pifolab.scenario import inline_toml, own_buffer
@@ -30,11 +25,10 @@ from pifolab.text import read_text
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.figure import Figure
 
     from pifolab.custom import PythonScheduler
 
-__all__ = ["COLUMNS", "Scorecard", "markdown", "page", "scorecard"]
+__all__ = ["COLUMNS", "NETWORKS", "SETTINGS", "Scorecard", "scorecard"]
 
 #: What is shown of which scenario: heading, scenario, and how it is computed from the scenario's tables.
 COLUMNS: tuple[tuple[str, str, str], ...] = (
@@ -79,37 +73,10 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 
 #: The scenarios on a network; the others have one link.
-_NETWORKS = ("web-search", "data-mining", "hadoop")
-
-#: The tables of the page: heading, and how the columns in it begin or end.
-_GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
-        "Order and drops on one link",
-        ("uniform", "poisson", "exponential", "inverse exponential"),
-    ),
-    (
-        "Arrivals at random, below saturation and above",
-        ("Poisson arrivals at 0.8", "Poisson arrivals at 0.95", "Poisson arrivals at 1.1"),
-    ),
-    ("Traffic that the scheduler has not seen", ("shifting ranks", "bursts", "adversarial order")),
-    ("Fairness", ("STFQ",)),
-    ("Flows in a data centre", ("web search", "data mining", "Hadoop")),
-)
-
-#: What is counted of a scheduler in a switch.
-_STATE = ("registers", "table bytes", "state bits", "operations")
-
-#: More is better; of all others less.
-_MORE = ("lowest dropped rank", "Jain index", "completed")
-
-#: What the figure shows.
-_DRAWN = (
-    "inversions (%), uniform", "Delta to PIFO, uniform", "inversions (%), shifting ranks",
-    "inversions (%), adversarial order", "small FCT (ms), web search", "small p99 (ms), data mining",
-)  # fmt: skip
+NETWORKS = ("web-search", "data-mining", "hadoop")
 
 #: What the scenarios give each scheduler, for the count of registers.
-_SETTINGS: dict[str, dict[str, Any]] = {"packs": {"window": 1000}, "aifo": {"window": 1000}}
+SETTINGS: dict[str, dict[str, Any]] = {"packs": {"window": 1000}, "aifo": {"window": 1000}}
 
 
 @dataclass(frozen=True)
@@ -125,7 +92,7 @@ class Scorecard:
         """Return the table for programs: one row for each scheduler."""
         found = []
         for name in self.schedulers:
-            cost = hardware.cost(name, _SETTINGS.get(name))
+            cost = hardware.cost(name, SETTINGS.get(name))
             row: dict[str, Any] = {"scheduler": name}
             for heading, _, _ in COLUMNS:
                 one = self.cells.get((name, heading))
@@ -198,7 +165,7 @@ def scorecard(
     schedulers: list[str] = []
     seconds = {}
     for name in scenarios or names:
-        length = round(0.1 * duration_share, 9) if name in _NETWORKS else 0.2
+        length = round(0.1 * duration_share, 9) if name in NETWORKS else 0.2
         seconds[name] = length
         base = (folder / f"{name}.toml").absolute()
         if own:
@@ -277,144 +244,3 @@ def _jain(throughput: pl.DataFrame) -> pl.DataFrame:
     return bytes_sent.group_by("seed", "scheduler", maintain_order=True).agg(
         (pl.col("bytes").sum() ** 2 / (2 * (pl.col("bytes") ** 2).sum())).alias("value")
     )
-
-
-def markdown(card: Scorecard) -> str:
-    """Return the scorecard as Markdown: a column for each scheduler."""
-    about = (
-        f"Written by `pifolab scorecard` with pifolab {_pifolab.__version__}: {card.seeds} seeds, {_spans(card)} of "
-        "`experiments/scorecard/`, 80 packets of buffer for all. Means; in brackets the 95 % interval, where the seeds "
-        "differ. Less is better but for the lowest dropped rank, the Jain index and completed flows. Magnitude: by how "
-        "many ranks inverted packets lay above the lowest that waited. Misdrops: drops beyond PIFO's, rank by rank. "
-        "Registers (of 32 bits) and table bytes are counted from the algorithms; operations are comparisons with "
-        "registers, look-ups and changes of registers for one packet, in the dearest case. The worst-case gaps are "
-        "proven: the largest over traces of eight packets with ranks 1 to 4 and six packets of buffer (worst-cases.md)."
-    )
-    lines = [
-        "# Scorecard: every scheduler on the same traffic",
-        "",
-        *textwrap.wrap(about, 120),
-        "",
-        "| | " + " | ".join(card.schedulers) + " |",
-        "|---|" + "---|" * len(card.schedulers),
-    ]
-    for heading, _, _ in COLUMNS:
-        if any((name, heading) in card.cells for name in card.schedulers):
-            lines.append(
-                f"| {heading} | "
-                + " | ".join(_shown(card.cells.get((name, heading))) for name in card.schedulers)
-                + " |"
-            )
-    for key in (*_STATE, *(f"worst-case {metric} gap to PIFO" for metric in WORST)):
-        cells = ["-" if row[key] is None else f"{row[key]:g}" for row in card.rows()]
-        lines.append(f"| {key} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def page(card: Scorecard, folder: Path) -> str:
-    """Return the scorecard as one page of HTML; its figure is written to `folder` and is part of the page."""
-    folder.mkdir(parents=True, exist_ok=True)
-    sections = []
-    drawn = _draw(card)
-    if drawn is not None:
-        save(drawn, folder / "scorecard")
-        caption = "Means and 95 % intervals; less is better."
-        sections.append(html.Section("At a glance", [html.figure(folder / "scorecard.png", caption, wide=True)]))
-    names = list(card.schedulers)
-    for title, endings in _GROUPS:
-        headings = [
-            heading
-            for heading, _, _ in COLUMNS
-            if heading.rpartition(", ")[2] in endings and any((name, heading) in card.cells for name in names)
-        ]
-        if headings:
-            best = {heading: _best(card, heading) for heading in headings}
-            rows = [
-                [
-                    html.scheduler_name(name, names),
-                    *(_page_cell(card.cells.get((name, heading)), name in best[heading]) for heading in headings),
-                ]
-                for name in names
-            ]
-            sections.append(html.Section(title, [html.table(["scheduler", *headings], rows)]))
-    state = [[html.scheduler_name(row["scheduler"], names), *(row[key] for key in _STATE)] for row in card.rows()]
-    about = "<p>Counted from the algorithms; a dash where nothing of the kind fits a switch.</p>"
-    sections.append(html.Section("State in a switch", [about, html.table(["scheduler", *_STATE], state)]))
-    lead = (
-        f"pifolab {_pifolab.__version__}, {card.seeds} seeds, {_spans(card)} of experiments/scorecard/, 80 packets of "
-        "buffer for all. Means; in brackets the 95 % interval, where the seeds differ. The best of a column is bold, "
-        "PIFO and PIEO apart, which no switch has."
-    )
-    return html.page("Scorecard: every scheduler on the same traffic", lead, sections)
-
-
-def _is_ideal(name: str) -> bool:
-    """Whether it is a scheduler of the library that no switch has."""
-    known = any(about.name == name for about in info.schedulers())
-    return known and hardware.cost(name, _SETTINGS.get(name)) is None
-
-
-def _best(card: Scorecard, heading: str) -> list[str]:
-    """Return the schedulers with the best mean, without the ideal ones."""
-    means = {
-        name: one.value
-        for name in card.schedulers
-        if not _is_ideal(name) and (one := card.cells.get((name, heading))) is not None
-    }
-    if not means:
-        return []
-    best = (max if heading.startswith(_MORE) else min)(means.values())
-    return [name for name, mean in means.items() if mean == best]
-
-
-def _page_cell(one: Estimate | None, best: bool) -> html.Html:
-    shown = html.escape(_shown(one))
-    return html.Html(f"<strong>{shown}</strong>" if best else shown)
-
-
-def _draw(card: Scorecard) -> Figure | None:
-    """Draw bars for each scheduler, a panel for each of a few columns; None if none of them was measured."""
-    names = list(card.schedulers)
-    headings = [heading for heading in _DRAWN if any((name, heading) in card.cells for name in names)]
-    if not headings:
-        return None
-    with figure_style():
-        rows = math.ceil(len(headings) / 3)
-        figure, axes = subplots(
-            rows, min(3, len(headings)), figsize=(PAGE_INCHES, 0.19 * len(names) * rows + 0.6 * rows), squeeze=False,
-            sharey=True, layout="constrained",
-        )  # fmt: skip
-        panels = list(axes.flat)
-        for panel, heading in zip(panels, headings, strict=False):
-            for place, name in enumerate(names):
-                one = card.cells.get((name, heading))
-                if one is None:
-                    continue
-                panel.barh(place, one.value, height=0.7, color=look(name, names).colour)
-                if one.low == one.low:
-                    panel.plot([one.low, one.high], [place, place], color=INK, linewidth=1)
-            panel.set_title(heading, loc="left", fontsize=7)
-            panel.grid(visible=True, axis="x")
-            panel.grid(visible=False, axis="y")
-        for panel in panels[len(headings) :]:
-            panel.set_visible(False)
-        panels[0].set_yticks(range(len(names)), [look(name, names).label for name in names])
-        panels[0].invert_yaxis()
-    return figure
-
-
-def _spans(card: Scorecard) -> str:
-    """Return how long the scenarios of either kind ran."""
-    kinds = {
-        f"{length:g} s of each scenario on {'a network' if name in _NETWORKS else 'one link'}"
-        for name, length in card.seconds.items()
-    }
-    return " and ".join(sorted(kinds, reverse=True))
-
-
-def _shown(one: Estimate | None) -> str:
-    if one is None:
-        return "-"
-    if one.low != one.low or one.low == one.high:
-        return f"{one.value:.3g}"
-    return f"{one.value:.3g} [{one.low:.3g}, {one.high:.3g}]"

@@ -41,6 +41,7 @@ __all__ = [
     "SweepResult",
     "compared",
     "groups",
+    "groups_frame",
     "joined_table",
     "usable",
     "write_statistics",

@@ -1,0 +1,102 @@
+"""The words of tables, figures and reports, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pifolab.report import html
+
+__all__ = ["WORDS", "glossary"]
+
+#: By the name of the column that they go with, or their own: the word, and its meaning.
+WORDS: dict[str, tuple[str, str]] = {
+    "inversions": (
+        "inversion",
+        "A packet that was sent while a packet with a lower rank waited. PIFO has none.",
+    ),
+    "pairs": (
+        "inverted pairs",
+        "Pairs of a packet that was sent and a packet of lower rank that waited at that moment.",
+    ),
+    "magnitude": (
+        "magnitude",
+        "By how many ranks a packet that was sent lay above the lowest that waited, summed up.",
+    ),
+    "misdrops": (
+        "misdrop",
+        "A packet that was lost beyond what the reference (metrics.delta_to, else PIFO) loses, rank by rank.",
+    ),
+    "delta": (
+        "Delta",
+        "The share of the packets that only one of the two sent, this scheduler or the reference (metrics.delta_to, "
+        "else PIFO): 0 if both sent the same, 1 if they have nothing in common.",
+    ),
+    "lowest_dropped_rank": (
+        "lowest dropped rank",
+        "The best packet that was lost; higher is better, since a good scheduler loses the packets of the highest "
+        "ranks.",
+    ),
+    "sojourn_mean_ns": ("wait", "The time from a packet's arrival at the queue until it begins to leave."),
+    "reordered_packets": ("reordered", "Packets that left after a later packet of their own flow."),
+    "utilisation": ("utilisation", "The share of the time in which the link was sending."),
+    "jain": ("Jain index", "How equal shares are: 1 if all are equal, 1/n if one of n has everything."),
+    "fct": ("FCT", "Flow completion time: from a flow's start until its last byte has arrived."),
+    "completed_flows": (
+        "slowdown",
+        "A flow's completion time over the time that it would take alone on the network.",
+    ),
+    "common": (
+        "complete under all",
+        "Flows that every scheduler completed: means over them compare the same flows, means over the flows that each "
+        "completed itself favour who leaves the slow ones unfinished.",
+    ),
+    "registers": (
+        "registers",
+        "Words of 32 bits that a switch would keep for the scheduler, counted from its algorithm.",
+    ),
+    "operations": (
+        "operations",
+        "Comparisons with registers, look-ups and changes of registers for one packet, in the dearest case.",
+    ),
+    "worst": (
+        "worst-case gap",
+        "How much worse than PIFO it is on the traffic that is worst for it: the largest over all traces of eight "
+        "packets with ranks 1 to 4 and six packets of buffer.",
+    ),
+    "interval": (
+        "95 % interval",
+        "Where the mean over all possible seeds lies, as far as these seeds can tell (bootstrap). Two schedulers whose "
+        "intervals overlap may be equally good.",
+    ),
+    "interval_pieces": (
+        "interval",
+        "How far the mean of the five pieces of the second half may be off, were there more pieces like them.",
+    ),
+    "ratio": (
+        "ratio",
+        "One scheduler's number over another's, seed by seed, and the mean of these, with its interval.",
+    ),
+    "verdict_ratio": (
+        "holds, does not hold, undecided",
+        "All of the interval lies within what was stated, outside of it, or across its border.",
+    ),
+    "score": ("score", "What the objective counts, on the second half of the trace; less is better."),
+    "tuned": ("when tuned", "The score on the first half, for which the settings were chosen."),
+    "verdict": (
+        "reproduced, partly, not reproduced",
+        "The mean lies within what the paper states and its tolerance; or the direction holds and the effect is of the "
+        "same order (within a factor of four); or neither.",
+    ),
+    "inconclusive": ("inconclusive", "The interval crosses the border: more seeds would decide."),
+    "artefact": (
+        "artefact",
+        "The same claim, measured with the settings of the paper's public code instead of those of its text.",
+    ),
+    "authors": ("authors' data", "Whether the numbers that the authors published satisfy the claim."),
+}
+
+
+def glossary(names: Iterable[str]) -> str:
+    """Return, as HTML, what the words mean; `names` are keys of `WORDS`."""
+    rows = (WORDS[name] for name in names)
+    return f"<dl>{''.join(f'<dt>{html.escape(word)}</dt><dd>{html.escape(text)}</dd>' for word, text in rows)}</dl>"

@@ -1,0 +1,151 @@
+"""The report of a sweep: what was run, means with intervals, figures, ratios with verdicts, what follows, words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pifolab import _pifolab
+from pifolab.figures.choice import FigureChoice
+from pifolab.figures.style import save
+from pifolab.folder import whole_folder, writing
+from pifolab.quantities import count_text
+from pifolab.report import html
+from pifolab.report.words import glossary
+from pifolab.statistics.intervals import ENOUGH_SEEDS
+from pifolab.sweep.figure import draw_metric
+from pifolab.sweep.results import Compared, Group, LeftOut, groups_frame, statistics_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["conclusion_lines", "write_sweep_report"]
+
+#: More reasons why runs are left out are not shown.
+_MOST_LEFT_OUT = 20
+
+
+def write_sweep_report(
+    folder: Path,
+    title: str,
+    setup: Sequence[str],
+    groups: Sequence[Group],
+    compared: Sequence[Compared],
+    left_out: Sequence[LeftOut],
+    *,
+    x: str | None = None,
+    panel: str | None = None,
+    choice: FigureChoice | None = None,
+    force: bool = False,
+) -> Path:
+    """Write report.html, statistics.json and figures/ to `folder`, completely or not at all, and return the report.
+
+    Parameters
+    ----------
+    folder : path
+        Is made; it may not exist yet, unless `force` and all in it is what pifolab wrote.
+    title : str
+        Of the sweep.
+    setup : sequence of str
+        What was run, in a few lines.
+    groups, compared, left_out
+        What the sweep came to.
+    x, panel : str, optional
+        As for `draw_metric`.
+    choice : FigureChoice, optional
+        Labels, scales and size of the figures.
+
+    Raises
+    ------
+    InputError
+        The folder exists, or a figure cannot be drawn as chosen.
+    """
+    chosen = choice or FigureChoice()
+    figures: dict[str, Figure] = {}
+    for metric in dict.fromkeys(group.metric for group in groups):
+        mine = [group for group in groups if group.metric == metric]
+        figures[metric] = draw_metric(
+            mine, x, panel, labels=chosen.labels, x_scale=chosen.x_scale, y_scale=chosen.y_scale, size=chosen.size
+        )
+    with whole_folder(folder, force=force) as unfinished:
+        (unfinished / "figures").mkdir()
+        drawn = []
+        for metric, figure in figures.items():
+            name = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in metric)
+            save(figure, unfinished / "figures" / name)
+            caption = f"{chosen.labels.get(metric, metric)}: means and 95 % intervals over the seeds."
+            drawn.append(html.figure(unfinished / "figures" / f"{name}.png", caption, wide=len(figure.axes) > 1))
+        headings, rows = statistics_rows(groups, chosen.labels)
+        names = list(dict.fromkeys(str(row[0]) for row in rows))
+        table = html.table(headings, [[html.scheduler_name(str(row[0]), names), *row[1:]] for row in rows])
+        words = ["interval", *(["ratio"] if compared else []), *_stated(compared)]
+        sections = [
+            html.Section("What was run", [html.listed([*setup, *_left(left_out)])]),
+            html.Section("Means", [table]),
+            html.Section("Figures", ['<div class="figures">', *drawn, "</div>"]),
+            *([html.Section("Ratios", [html.listed(list(map(str, compared)))])] if compared else []),
+            html.Section("Words", [glossary(words)]),
+            html.Section("What follows from it", [html.listed(conclusion_lines(groups, compared))]),
+        ]
+        about = {"pifolab": _pifolab.__version__, "title": title, "setup": list(setup)}
+        means = groups_frame(list(groups)).to_dicts()
+        with writing(unfinished / "statistics.json") as file:
+            file.write_text(json.dumps(about | {"means": means}, indent=2) + "\n", encoding="utf-8")
+        page = html.page(title, f"A sweep of pifolab {_pifolab.__version__}.", sections)
+        with writing(unfinished / "report.html") as file:
+            file.write_text(page, encoding="utf-8")
+    return folder / "report.html"
+
+
+def conclusion_lines(groups: Sequence[Group], compared: Sequence[Compared]) -> list[str]:
+    """Return what follows from the numbers: which verdicts there are, and how far apart the means are."""
+    lines = []
+    verdicts = [one.verdict.verdict for one in compared if one.verdict is not None]
+    if verdicts:
+        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+        lines.append(f"Of {count_text(len(verdicts), 'stated ratio')}: {counts}.")
+    for metric in dict.fromkeys(group.metric for group in groups):
+        mine = [group for group in groups if group.metric == metric]
+        low, high = (pick(mine, key=_mean) for pick in (min, max))
+        if len({group.scheduler for group in mine}) > 1:
+            lines.append(f"{metric}: smallest with {_most_often(mine, min)}, largest with {_most_often(mine, max)}.")
+        elif low is high:
+            lines.append(f"{metric}: {low.estimate}.")
+        else:
+            apart = not low.random or low.estimate.high < high.estimate.low
+            sure = "" if apart else "; their intervals overlap, so that chance may be the difference"
+            lines.append(f"{metric}: from {low.estimate} ({low.name}) to {high.estimate} ({high.name}){sure}.")
+    few = [group for group in groups if group.random and group.estimate.seeds < ENOUGH_SEEDS]
+    if few:
+        which = f"{len(few)} of {len(groups)} intervals come from fewer than {ENOUGH_SEEDS} seeds"
+        lines.append(f"{which} and are too narrow: add some.")
+    return lines
+
+
+def _mean(group: Group) -> float:
+    return group.estimate.value
+
+
+def _most_often(groups: Sequence[Group], pick: Callable[..., Group]) -> str:
+    """Return which scheduler `pick` finds in most combinations of the axes that all groups have, and in how many."""
+    shared = [
+        axis for axis in groups[0].axes if axis != "scheduler" and all(one.axes[axis] is not None for one in groups)
+    ]
+    places: dict[tuple[Any, ...], list[Group]] = {}
+    for group in groups:
+        places.setdefault(tuple(group.axes[axis] for axis in shared), []).append(group)
+    found = [pick(here, key=_mean).name if not shared else pick(here, key=_mean).scheduler for here in places.values()]
+    name = max(dict.fromkeys(found), key=found.count)
+    return f"{name}" if len(found) == 1 else f"{name} (in {found.count(name)} of {len(found)} combinations)"
+
+
+def _stated(compared: Sequence[Compared]) -> list[str]:
+    return ["verdict_ratio"] if any(one.verdict is not None for one in compared) else []
+
+
+def _left(left_out: Sequence[LeftOut]) -> list[str]:
+    lines = [f"left out: {one.name or one.run[:12]}: {one.reason}" for one in left_out[:_MOST_LEFT_OUT]]
+    more = len(left_out) - len(lines)
+    return [*lines, *([f"left out besides: {count_text(more, 'run')}"] if more > 0 else [])]
