@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(realpath -m "${GUEST_FOLDER:-target/guest}")
 program=${PIFOLAB_DATAPLANE:-${CARGO_TARGET_DIR:-target}/debug/pifolab-dataplane}
-limit_s=${GUEST_LIMIT_S:-1800}
+limit_s=${GUEST_LIMIT_S:-7200}
 clangs=${CLANGS:-14 15 16 17 18 19 21 22 23}
 
 # One line: the kernel, and where it comes from: distribution, pattern of the package's name.
@@ -163,7 +163,7 @@ for kernel in $wanted; do
     done
     (cd "$guest" && find . | cpio --quiet -o -H newc) | gzip -1 > "$folder/programs-$kernel.cpio.gz"
     # A processor without AVX, which some of these kernels try out at the start, and the emulation gets wrong.
-    timeout "$limit_s" qemu-system-x86_64 -accel tcg -cpu Nehalem -m 1024 -nographic -no-reboot \
+    timeout "$limit_s" qemu-system-x86_64 -accel tcg -icount shift=0,sleep=off -cpu Nehalem -m 1024 -nographic -no-reboot \
         -kernel "$(find "$folder/kernel-$kernel" -name 'vmlinuz*' | head -n 1)" -initrd "$folder/programs-$kernel.cpio.gz" \
         -append "console=ttyS0 quiet panic=-1" < /dev/null 2>&1 | tr -d '\r' > "$folder/programs-$kernel.log" || true
     rm -f "$folder/programs-$kernel.cpio.gz"

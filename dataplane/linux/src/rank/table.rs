@@ -23,6 +23,9 @@ use std::time::{Duration, SystemTime};
 
 /// Flows, and prefixes, that a table can have: `MAX_FLOWS` of intf.h.
 const MOST: usize = 65_536;
+/// The protocols whose ports are read.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
 /// How soon a change of the file is seen.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -40,6 +43,14 @@ impl Values {
         match self {
             Self::Ranks => (0, Rank::MAX.get(), "a rank"),
             Self::Weights => (1, 1 << 20, "a weight"),
+        }
+    }
+
+    /// As the form of a line has it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ranks => "RANK",
+            Self::Weights => "WEIGHT",
         }
     }
 }
@@ -94,27 +105,31 @@ fn address(address: IpAddr) -> (u8, u128) {
 
 fn protocol(text: &str) -> Option<u8> {
     match text {
-        "tcp" => Some(6),
-        "udp" => Some(17),
+        "tcp" => Some(TCP),
+        "udp" => Some(UDP),
         number => number.parse().ok(),
     }
 }
 
-/// `10.0.0.1:80` or, for protocols without ports, `10.0.0.1`.
-fn endpoint(text: &str) -> Option<(IpAddr, u16)> {
+/// `10.0.0.1:80` where ports are read, `10.0.0.1` where they are not.
+fn endpoint(text: &str, has_ports: bool) -> Result<(IpAddr, u16), String> {
     let with_port = text.parse::<SocketAddr>().map(|socket| (socket.ip(), socket.port()));
-    with_port.ok().or_else(|| text.parse().ok().map(|address| (address, 0)))
+    match (has_ports, with_port, text.parse::<IpAddr>()) {
+        (true, Ok(found), _) => Ok(found),
+        (false, _, Ok(address)) => Ok((address, 0)),
+        (true, ..) => {
+            Err(format!("{text:?}: expected ADDRESS:PORT, or [ADDRESS]:PORT for IPv6 (port 0 stands for fragments)"))
+        }
+        (false, Ok(_), _) => Err(format!("{text:?}: expected an address alone: ports are read of tcp and udp only")),
+        (false, ..) => Err(format!("{text:?}: expected an address")),
+    }
 }
 
 fn flow(words: &[&str]) -> Result<FlowKey, String> {
-    let [name, source, destination] = words else {
-        return Err("expected `flow PROTOCOL SOURCE DESTINATION VALUE`".to_owned());
-    };
+    let [name, source, destination] = words else { unreachable!("lines have the number of words of their kind") };
     let number = protocol(name).ok_or_else(|| format!("{name:?}: expected tcp, udp or a protocol number"))?;
-    let read = |text: &str| {
-        endpoint(text).ok_or_else(|| format!("{text:?}: expected ADDRESS:PORT (IPv6: [ADDRESS]:PORT), or an address"))
-    };
-    let ((from, from_port), (to, to_port)) = (read(source)?, read(destination)?);
+    let has_ports = [TCP, UDP].contains(&number);
+    let ((from, from_port), (to, to_port)) = (endpoint(source, has_ports)?, endpoint(destination, has_ports)?);
     let ((version, from), (other, to)) = (address(from), address(to));
     if version != other {
         return Err(format!("{source} and {destination}: expected addresses of one version of IP"));
@@ -124,7 +139,7 @@ fn flow(words: &[&str]) -> Result<FlowKey, String> {
 }
 
 fn prefix(side: Side, words: &[&str]) -> Result<Prefix, String> {
-    let [text] = words else { return Err("expected `dst PREFIX VALUE` or `src PREFIX VALUE`".to_owned()) };
+    let [text] = words else { unreachable!("lines have the number of words of their kind") };
     let wrong = || format!("{text:?}: expected a prefix such as 10.0.0.0/8 or 2001:db8::/32, or an address");
     let (host, length) = text.split_once('/').map_or((*text, None), |(host, length)| (host, Some(length)));
     let (version, address) = address(host.parse().map_err(|_| wrong())?);
@@ -150,24 +165,29 @@ impl Table {
     }
 
     fn parse(text: &str, values: Values) -> Result<Self, String> {
-        let (least, most, what) = values.range();
+        let ((least, most, what), value_name) = (values.range(), values.name());
         let mut table = Self::default();
         for (index, line) in text.lines().enumerate() {
             let wrong = |reason: String| format!("line {}: {reason}", index + 1);
             let line = line.split('#').next().unwrap_or("");
             let words: Vec<_> = line.split_ascii_whitespace().collect();
-            let (kind, words, value) = match words.as_slice() {
-                [] => continue,
-                [kind, words @ .., value] => (*kind, words, *value),
-                [one] => return Err(wrong(format!("{one:?}: expected `flow`, `dst` or `src` with {what} behind it"))),
+            let Some((kind, fields)) = words.split_first() else { continue };
+            let form = match *kind {
+                "flow" => "flow PROTOCOL SOURCE DESTINATION",
+                "dst" => "dst PREFIX",
+                "src" => "src PREFIX",
+                other => return Err(wrong(format!("{other:?}: expected flow, dst or src"))),
+            };
+            let (words, value) = match fields.split_last() {
+                Some((value, words)) if fields.len() == form.split(' ').count() => (words, *value),
+                _ => return Err(wrong(format!("{:?}: expected `{form} {value_name}`", line.trim()))),
             };
             let number = value.parse().ok().filter(|number| (least..=most).contains(number));
             let number = number.ok_or_else(|| wrong(format!("{value:?}: expected {what} from {least} to {most}")))?;
-            let before = match kind {
+            let before = match *kind {
                 "flow" => table.flows.insert(flow(words).map_err(wrong)?, number),
                 "dst" => table.prefixes.insert(prefix(Side::Destination, words).map_err(wrong)?, number),
-                "src" => table.prefixes.insert(prefix(Side::Source, words).map_err(wrong)?, number),
-                other => return Err(wrong(format!("{other:?}: expected flow, dst or src"))),
+                _ => table.prefixes.insert(prefix(Side::Source, words).map_err(wrong)?, number),
             };
             if before.is_some() {
                 return Err(wrong(format!("duplicate of an earlier line: {}", line.trim())));
@@ -336,13 +356,19 @@ mod tests {
             ("dst 10.0.0.0/8 10\ndst 10.0.0.1/8 3", ["line 2", "10.0.0.1/8", "bits behind"]),
             ("dst 10.0.0.0/33 3", ["line 1", "10.0.0.0/33", "prefix such as"]),
             ("dst 10.0.0.0/8 ten", ["line 1", "ten", "a rank from 0"]),
-            ("dst 10.0.0.0/8", ["line 1", "10.0.0.0/8", "a rank from 0"]),
+            ("dst 10.0.0.0/8", ["line 1", "dst 10.0.0.0/8", "`dst PREFIX RANK`"]),
+            ("src 10.0.0.0/8 4 5", ["line 1", "src 10.0.0.0/8 4 5", "`src PREFIX RANK`"]),
+            ("flow udp nonsense", ["line 1", "flow udp nonsense", "`flow PROTOCOL SOURCE DESTINATION RANK`"]),
+            ("flow udp 10.0.0.1 10.0.0.2:2 1", ["line 1", "\"10.0.0.1\"", "ADDRESS:PORT"]),
+            ("flow tcp 10.0.0.1:70000 10.0.0.2:2 1", ["line 1", "10.0.0.1:70000", "ADDRESS:PORT"]),
+            ("flow 132 10.0.0.1:1 10.0.0.2:2 1", ["line 1", "10.0.0.1:1", "ports are read of tcp and udp only"]),
+            ("flow 132 10.0.0.256 10.0.0.2 1", ["line 1", "10.0.0.256", "expected an address"]),
             ("to 10.0.0.0/8 1", ["line 1", "\"to\"", "flow, dst or src"]),
             ("flow udp 10.0.0.1:1 [::1]:2 1", ["line 1", "[::1]:2", "one version"]),
             ("flow udp 10.0.0.1:1 1", ["line 1", "flow PROTOCOL", "DESTINATION"]),
             ("flow icmpx 10.0.0.1 10.0.0.2 1", ["line 1", "icmpx", "protocol number"]),
             ("src ::/0 1\nsrc ::/0 2", ["line 2", "duplicate", "src ::/0 2"]),
-            ("dst", ["line 1", "dst", "expected"]),
+            ("dst", ["line 1", "\"dst\"", "`dst PREFIX RANK`"]),
         ] {
             let error = Table::parse(text, Values::Ranks).expect_err("wrong");
             for word in words {
@@ -350,6 +376,7 @@ mod tests {
             }
         }
         assert!(Table::parse("src ::/0 0", Values::Weights).expect_err("wrong").contains("a weight from 1"));
+        assert!(Table::parse("flow udp", Values::Weights).expect_err("wrong").contains("DESTINATION WEIGHT"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::error::Trying;
 use crate::{Error, Result};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, open, openat, renameat};
-use nix::sys::stat::{Mode, SFlag, fchmod, fstat, fstatat};
+use nix::sys::stat::{Mode, fchmod, fstat, fstatat};
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -113,9 +113,14 @@ impl Folder {
         let _ = unlinkat(&self.fd, fresh.as_str(), UnlinkatFlags::NoRemoveDir);
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let file = openat(&self.fd, fresh.as_str(), flags, FILE_MODE).map_err(wrong)?;
-        fchmod(&file, FILE_MODE).map_err(wrong)?;
-        File::from(file).write_all(text).trying(|| format!("writing {}", path.display()))?;
-        renameat(&self.fd, fresh.as_str(), &self.fd, name).map_err(wrong)
+        let written = fchmod(&file, FILE_MODE)
+            .map_err(wrong)
+            .and_then(|()| File::from(file).write_all(text).trying(|| format!("writing {}", path.display())))
+            .and_then(|()| renameat(&self.fd, fresh.as_str(), &self.fd, name).map_err(wrong));
+        if written.is_err() {
+            let _ = unlinkat(&self.fd, fresh.as_str(), UnlinkatFlags::NoRemoveDir);
+        }
+        written
     }
 
     /// Reads a file of root's or this user's; `None` if there is none, or something else of that name.
@@ -161,9 +166,19 @@ impl Folder {
     pub fn lock(&self, name: &str) -> Result<Option<Lock>> {
         let path = self.child(name);
         let wrong = |errno| failed(&path, "locking", errno);
-        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         loop {
             let file = File::from(openat(&self.fd, name, flags, LOCK_MODE).map_err(wrong)?);
+            let found = fstat(&file).map_err(wrong)?;
+            // Without a name: who held it before has just removed it.
+            let is_ours = found.st_mode & libc::S_IFMT == libc::S_IFREG && found.st_nlink <= 1;
+            if !is_ours || !is_trusted(found.st_uid) {
+                return Err(Error::Failed(format!(
+                    "{}: expected a file with one name, of root's or this user's, and it is something else; remove it if it is \
+                     not needed",
+                    path.display()
+                )));
+            }
             fchmod(&file, LOCK_MODE).map_err(wrong)?;
             let held = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
                 Ok(held) => held,
@@ -173,10 +188,7 @@ impl Folder {
             // Who held it before may have removed the file after this one opened it: then a third one holds another.
             let ours = fstat(&*held).map_err(wrong)?;
             match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
-                Ok(there)
-                    if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
-                        && SFlag::from_bits_truncate(there.st_mode).contains(SFlag::S_IFREG) =>
-                {
+                Ok(there) if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) => {
                     return Ok(Some(Lock { _held: held }));
                 }
                 Ok(_) | Err(Errno::ENOENT) => {}
@@ -266,6 +278,27 @@ pub(super) mod tests {
         symlink(&path, &linked).expect("a link");
         let said = Folder::make(&linked).expect_err("a link is not a folder").to_string();
         assert!(said.contains("symbolic link"), "{said}");
+    }
+
+    #[test]
+    fn what_is_no_file_of_its_own_in_the_place_of_a_lock_or_a_record_is_an_error_and_stays_as_it_is() {
+        let scratch = Scratch::new();
+        let path = scratch.0.join("records");
+        let folder = Folder::make(&path).expect("a folder");
+        let victim = scratch.0.join("victim");
+        fs::write(&victim, "theirs").expect("a file");
+        fs::set_permissions(&victim, fs::Permissions::from_mode(0o640)).expect("it is ours");
+        fs::hard_link(&victim, path.join("linked.lock")).expect("a link");
+        nix::unistd::mkfifo(&path.join("pipe.lock"), Mode::from_bits_truncate(0o640)).expect("a pipe");
+        fs::create_dir(path.join("folder.lock")).expect("a folder");
+        for name in ["linked.lock", "pipe.lock", "folder.lock"] {
+            let said = folder.lock(name).expect_err("it is not a lock").to_string();
+            assert!(said.contains(name), "{said}");
+        }
+        assert_eq!((mode(&victim), mode(&path.join("pipe.lock"))), (0o640, 0o640));
+        folder.write("folder.lock", b"{}").expect_err("a folder is not a record");
+        let names = fs::read_dir(&path).expect("it is there").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        assert!(names.into_iter().all(|name| !name.starts_with('.')), "a part of a record was left");
     }
 
     #[test]

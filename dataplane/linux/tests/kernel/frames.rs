@@ -225,7 +225,7 @@ fn frames() -> Vec<(&'static str, Vec<u8>, Option<Reading>)> {
 /// A table with an entry for most frames of the list.
 fn table() -> std::path::PathBuf {
     let path = std::env::temp_dir().join(format!("pifolab-frames-{}.txt", std::process::id()));
-    let text = "flow udp 10.0.0.1:4000 10.0.0.2:5001 3\nflow udp 10.0.0.1 10.0.0.2 4\nflow tcp 10.0.0.1:4000 10.0.0.2:5001 5\n\
+    let text = "flow udp 10.0.0.1:4000 10.0.0.2:5001 3\nflow udp 10.0.0.1:0 10.0.0.2:0 4\nflow tcp 10.0.0.1:4000 10.0.0.2:5001 5\n\
                 flow 47 10.0.0.1 10.0.0.2 6\nflow udp [2001:db8::1]:4000 [2001:db8::2]:5001 7\n\
                 dst 10.0.0.0/30 8\nsrc 2001:db8::/64 9\nsrc 0.0.0.0/0 10\n";
     std::fs::write(&path, text).expect("a file in the temporary folder");
