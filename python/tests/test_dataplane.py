@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -107,3 +108,48 @@ def test_what_a_virtual_machine_lacks_is_said_and_fails_only_where_it_is_require
     assert done.returncode == status, done.stderr
     assert reason in (done.stderr if status else done.stdout)
     assert ("skipped" in done.stdout) == (status == 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "words"),
+    [
+        ({}, 0, "agree within 2 points"),
+        ({"starved": True}, 1, "the senders were starved"),
+        ({"lost_outside": True}, 1, "nothing was tested"),
+        ({"phases": [{"share": [0.75, 0.25]}]}, 1, "apart"),
+    ],
+)
+def test_the_guest_s_clock_counts_instructions_and_a_starved_sender_is_a_failure(
+    tmp_path: Path, change: Mapping[str, object], status: int, words: str
+) -> None:
+    runs = [
+        {"scheduler": scheduler, "data_plane": plane, "starved": False, "lost_outside": False, "losses": {}}
+        | {"phases": [{"share": [0.7, 0.3]}]}
+        for scheduler in ("drr", "fq-codel")
+        for plane in ("switch", "linux")
+    ]
+    runs[2] |= change
+    said = f"guest: comparison ended with 0\nguest: shares {json.dumps({'runs': runs, 'skipped': []})}\n"
+    (tmp_path / "console").write_text(said)
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    stubs = dict.fromkeys(GUEST_TOOLS, "exit 0") | {"cpio": "cat > /dev/null", "uname": "echo x86_64"}
+    stubs |= {"program": "exit 2", "qemu-system-x86_64": f'echo "$@" > {tmp_path}/arguments; cat {tmp_path}/console'}
+    for name, line in stubs.items():
+        (commands / name).write_text(f"#!{shutil.which('sh')}\n{line}\n")
+        (commands / name).chmod(0o755)
+    kernel = tmp_path / "guest" / "kernel"
+    kernel.mkdir(parents=True)
+    for name in ("vmlinuz", "veth.ko", "sch_htb.ko", "cls_bpf.ko"):
+        (kernel / name).touch()
+    environment = os.environ | {
+        "PATH": f"{commands}:{os.environ['PATH']}",
+        "GUEST_FOLDER": str(tmp_path / "guest"),
+        "PIFOLAB_DATAPLANE": str(commands / "program"),
+        "PIFOLAB_KERNEL_TESTS": str(commands / "program"),
+    }
+    script = Path(__file__).parents[2] / "scripts" / "test_in_guest.sh"
+    done = subprocess.run([script, "linux"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert words in (done.stderr if status else done.stdout)
+    assert "-icount shift=0,sleep=off" in (tmp_path / "arguments").read_text()

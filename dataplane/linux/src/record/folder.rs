@@ -297,7 +297,8 @@ pub(super) mod tests {
         }
         assert_eq!((mode(&victim), mode(&path.join("pipe.lock"))), (0o640, 0o640));
         folder.write("folder.lock", b"{}").expect_err("a folder is not a record");
-        let names = fs::read_dir(&path).expect("it is there").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let names =
+            fs::read_dir(&path).expect("it is there").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         assert!(names.into_iter().all(|name| !name.starts_with('.')), "a part of a record was left");
     }
 
