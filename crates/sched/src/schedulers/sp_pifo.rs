@@ -23,6 +23,7 @@
 //! priority up reproduces Fig. 3. Bounds saturate at the smallest integer: every rank passes a bound at or below zero,
 //! so decisions are the same.
 
+use crate::decider::unforeseen;
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::store::Bounds;
 use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
@@ -170,7 +171,8 @@ impl Decider for SpPifo {
         if self.on_full == OnFull::Update || queues[queue].fits(packet.size) {
             // Push-up: the bound becomes the rank; push-down after an inversion in queue 1.
             let before = core::mem::replace(&mut self.bounds.as_mut_slice()[queue], rank);
-            if queue == 0 && rank < before {
+            // One branch: which queue it is could not be foreseen.
+            if unforeseen((queue == 0) & (rank < before)) {
                 self.push_down(rank, before);
             }
         }
