@@ -13,7 +13,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/
 .DEFAULT_GOAL := build
 .PHONY: build test test-slow test-guarantees test-faults miri sanitize format check bench demo docs worst-cases slack fuzz dataplane test-dataplane bench-switch guest-test clean
 
-.PHONY: site playground wheel wheel-test sdist-test dist dist-test release-check c-library c-header bench-c
+.PHONY: site gallery playground wheel wheel-test sdist-test dist dist-test release-check c-library c-header bench-c
 
 # What editors see of the scheduler classes, written from the tables in the compiled module.
 STUBS := python/pifolab/_classes.pyi
@@ -151,15 +151,20 @@ bench: build
 demo: build
 	$(BIN)/pifolab demo --out $(OUT)/demo
 
-## The documentation site in out/site: it works from a folder and under any base path. With `make docs` before it has the Rust API
-site: build playground
+## The documentation site in out/site, which works from a folder and under any base path: pages, Python API, Rust API, the
+## playground, and the gallery with the figures of `make gallery`, if that has run
+site: build playground docs
 	@mkdir -p $(OUT)
 	$(BIN)/python scripts/site/stage.py $(OUT)/site-source
 	rm -rf $(OUT)/site
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -c scripts/site $(OUT)/site-source $(OUT)/site
 	cp -r $(PLAYGROUND) $(OUT)/site/playground
-	@if [ -f target/doc/pifolab_sched/index.html ]; then cp -r target/doc $(OUT)/site/rust; fi
+	cp -r target/doc $(OUT)/site/rust
 	@echo "$(OUT)/site/index.html"
+
+## The figures of the gallery: all experiments of the papers at their smallest depth (five minutes on two idle processors)
+gallery: build
+	$(BIN)/pifolab reproduce --quick --out $(OUT)/reproduce
 
 ## The playground: a page with the library as WebAssembly, part of the site and of the Python package
 PLAYGROUND := python/pifolab/data/playground

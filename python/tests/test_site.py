@@ -1,8 +1,11 @@
 """The documentation site: every page is in it, no link leads nowhere, and search works from a folder."""
 
+import html
+import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -43,6 +46,30 @@ def test_the_site_is_made_without_a_warning_and_fetches_nothing(site: Path):
         text = page.read_text(encoding="utf-8")
         for loaded in ('src="http', 'rel="stylesheet" href="http', "fonts.googleapis"):
             assert loaded not in text, page
+
+
+def test_no_link_of_the_site_leads_nowhere_and_every_link_is_relative(site: Path):
+    texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
+    anchors = {page: set(re.findall(r'\b(?:id|name)="([^"]+)"', text)) for page, text in texts.items()}
+    # What make copies beside the pages: the playground, and the Rust API where it was made.
+    beside = {"playground": ROOT / "crates/wasm/page", "rust": ROOT / "target/doc"}
+    wrong, checked = [], 0
+    for page, text in texts.items():
+        for target in set(re.findall(r'\b(?:href|src)="([^"]+)"', text)):
+            address = urlsplit(html.unescape(target))
+            if address.scheme:
+                continue
+            # A path from the root of a server is not there in a folder, nor under a base path.
+            path = (page.parent / unquote(address.path)).resolve() if address.path else page
+            inside = path.relative_to(site).parts if path.is_relative_to(site) else ("..",)
+            if inside[0] in beside:
+                path = beside[inside[0]].joinpath(*inside[1:])
+            checked += 1
+            fragment = unquote(address.fragment)
+            if not path.is_file() or (fragment and path in anchors and fragment not in anchors[path]):
+                wrong.append(f"{page.relative_to(site)}: {target}")
+    assert wrong == []
+    assert checked > 2000
 
 
 def test_search_has_the_words_of_the_pages(site: Path):

@@ -87,10 +87,10 @@ def _relinked(path: Path, name: str, sources: dict[Path, str]) -> str:
 
 
 def gallery() -> str:
-    """Return the page of all claims with verdicts, and with the figures of the last reproduction, if there is one."""
+    """Return the page of all claims with their checked-in verdicts, and the figures of the last reproduction here."""
     record, figures = REPRODUCED / "claims.json", REPRODUCED / "figures"
     drawn = record.exists() and figures.is_dir()
-    claims = json.loads((record if drawn else DOCS / "reproduction.json").read_text(encoding="utf-8"))
+    claims = json.loads((DOCS / "reproduction.json").read_text(encoding="utf-8"))
     verdicts = {claim["id"]: claim["verdict"] for claim in claims["claims"]}
     lines = [
         "# Gallery",
@@ -99,8 +99,16 @@ def gallery() -> str:
         "[Five papers reproduced](reproduction.md) has the numbers and the explanations.",
         "",
     ]
-    if not drawn:
-        lines += ["Figures appear here when `pifolab reproduce` has run before `make site`.", ""]
+    if drawn:
+        depth = json.loads(record.read_text(encoding="utf-8"))["depth"]
+        shorter = " Its runs are shorter than those behind the verdicts." if depth == "quick" else ""
+        lines += [
+            f"The figures are of a run at depth *{depth}*: what was measured in black, with its interval, and what the",
+            f"paper states in red, with the tolerance.{shorter}",
+            "",
+        ]
+    else:
+        lines += ["This copy of the site has no figures: `make gallery`, then `make site`, puts them here.", ""]
     for source in sorted(REGISTRY.glob("*.toml")):
         paper = tomllib.loads(source.read_text(encoding="utf-8"))
         own = [claim for claim in paper.get("claim", []) if claim["id"] in verdicts and "statement" in claim]
