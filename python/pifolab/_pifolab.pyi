@@ -73,6 +73,7 @@ class Attacked(TypedDict):
     start_window: list[int] | None
     evaluations: int
     interrupted: bool
+    ended_by: str | None
 
 def attack(
     question: dict[str, Any], effort: dict[str, Any], progress: Callable[[int, int, int], None] | None = None

@@ -13,7 +13,7 @@ import pytest
 import pifolab
 from pifolab import _pifolab
 from pifolab.adversary import metrics
-from pifolab.adversary.figures import FIGURES, rank_1_dropped, readings, worst
+from pifolab.adversary.figures import FIGURES, rank_1_dropped, rank_1_inversions, readings, worst
 from pifolab.adversary.worst_cases import SETTINGS, gap_to_pifo, worst_case
 from pifolab.cli import main
 
@@ -32,8 +32,9 @@ def small(metric="WI", packets=7, **keywords):
 def test_the_command_prints_the_answer_as_json(capsys):
     assert main([*COMMAND, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found.keys() == {"gap", "bound", "proven", "trace", "start_window", "evaluations"}
+    assert found.keys() == {"gap", "bound", "proven", "trace", "start_window", "evaluations", "ended_by"}
     assert found["proven"]
+    assert found["ended_by"] is None
     assert found["gap"] == found["bound"] > 0
     assert len(found["trace"]) == 6
     assert set(found["trace"]) <= {1, 2, 3, 4}
@@ -177,6 +178,65 @@ def test_a_scheduler_of_ones_own_is_attacked():
     assert drops.trace[-1] == 1
 
 
+LIFO = """
+import pifolab
+
+class Lifo(pifolab.PythonScheduler):
+    def __init__(self, capacity_packets, broken=False):
+        self.capacity, self.broken, self.stack = capacity_packets, broken, []
+
+    def enqueue(self, packet, now_ns):
+        if self.broken and packet.rank == 2:
+            raise RuntimeError("rank 2")
+        if len(self.stack) == self.capacity:
+            return packet
+        self.stack.append(packet)
+
+    def dequeue(self, now_ns):
+        return self.stack.pop() if self.stack else None
+"""
+
+
+def test_the_command_attacks_a_scheduler_from_a_python_file(tmp_path, capsys):
+    file = tmp_path / "mine.py"
+    file.write_text(LIFO)
+    lifo = ["attack", "lifo", "--python", str(file), "--metric", "WI", "--packets", "3", "--ranks", "1..3"]
+    assert main([*lifo, "--against", "fifo", "--set", "capacity_packets=3", "--json"]) == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert (found["gap"], found["proven"], found["trace"]) == (2 * 2 + 1, True, [1, 2, 3])
+    assert "lifo: written in Python, so slow: every snapshot is a replay" in printed.err
+    against = ["attack", "fifo", "--against", "lifo", *lifo[2:], "--set", "capacity_packets=2", "--explain"]
+    assert main(against) == 0
+    assert "lifo: WI = " in capsys.readouterr().out
+    for arguments, message in (
+        ([], "lifo: it cannot be made: TypeError: "),
+        (["--set", "capacity_packets=3", "--set", "capacity=3"], 'unknown parameter "capacity"'),
+        (["--set", "a.size=3"], "lifo: it cannot be made: TypeError: "),
+    ):
+        assert main([*lifo, *arguments]) == 2
+        error = capsys.readouterr().err.splitlines()
+        assert message in error[-1]
+        assert len(error) == 2
+    assert main(["attack", "fifo", *lifo[2:]]) == 2
+    assert "--python: neither A nor B is lifo, which is written there" in capsys.readouterr().err
+    assert main([*lifo, "--set", "capacity_packets=3", "--set", "broken=true"]) == 2
+    error = capsys.readouterr().err
+    assert "RuntimeError: rank 2" in error
+    assert "the search was stopped by an exception in what was written in Python" in error
+
+
+def test_a_sum_of_metrics_bounds_one_of_them():
+    plain = small("WI")
+    one, other = (rank_1_inversions(plain.trace, plain.story()[side]) for side in "ab")
+    weighed = small("WI-2*inversions")
+    assert weighed.proven
+    assert weighed.gap >= plain.gap - 2 * (one - other)
+    assert small("WI+inversions").gap >= plain.gap + one - other
+    both = small("3*WD + WI", method="enumerate")
+    assert small("3*WD + WI").gap == both.gap
+
+
 def test_rising_ranks_hurt_sp_pifo_and_a_benign_flow_breaks_the_effect():
     def gap(**constraint):
         found = pifolab.attack(
@@ -215,7 +275,11 @@ def test_memory_and_time_limits_give_the_best_answer_and_a_bound():
     )  # fmt: skip
     assert found.gap <= found.bound
     assert found.gap > 0
-    assert found.proven == (found.gap == found.bound)
+    assert not found.proven
+    assert found.ended_by == "memory"
+    soon = small(packets=30, method="guided", time_limit_s=0.2)
+    assert (soon.ended_by, soon.as_dict()["ended_by"]) == ("time", "time")
+    assert small(packets=30, method="guided", evaluations=1000).ended_by is None
 
 
 def test_a_search_goes_on_from_a_printed_answer(tmp_path, capsys):
@@ -281,6 +345,7 @@ def test_an_interrupted_search_keeps_the_best_trace():
 
     found = small(packets=30, method="guided", time_limit_s=3600, progress=interrupt)
     assert found.interrupted
+    assert found.ended_by == "interrupt"
     assert len(found.trace) == 30
     assert found.gap > 0
 
@@ -298,6 +363,8 @@ def test_the_readings_of_a_figure_are_those_that_may_differ():
     [
         (["--packets", "0"], "packets = 0: expected an integer >= 1"),
         (["--metric", "WX"], 'unknown metric "WX"'),
+        (["--metric", "WI+2*delay"], "metric WI+2*delay: delay is not a sum of prices"),
+        (["--metric", "99*WI+2*WD"], "metric 99*WI+2*WD: the factors are 101 together: expected at most 100"),
         (["--method", "exakt"], 'unknown method "exakt"; did you mean exact?'),
         (["--ranks", "5..1"], "'5..1': expected two ranks such as 1..11, the lower first"),
         (["--ranks", "1..99999999999999999999"], ": expected an integer from 0 to 2^63 - 1"),

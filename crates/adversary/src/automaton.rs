@@ -330,7 +330,11 @@ impl<'a> Explorer<'a> {
             }
             let machines = (states.len() + self.index.fresh.len()) * footprint;
             let own = machines + self.index.places.len() * KEY_BYTES + self.rows.next.len() * BYTES_PER_STEP;
-            if held + own > limits.memory / 2 || (done % 64 == 0 && limits.is_over()) {
+            if held + own > limits.memory / 2 {
+                limits.fill();
+                return Err(Failure::TooLarge);
+            }
+            if done % 64 == 0 && limits.is_over() {
                 return Err(Failure::TooLarge);
             }
         }

@@ -68,7 +68,13 @@ pub(crate) fn search(
         }
         let best = found.best.as_ref().map_or(i64::MIN, |best| best.0);
         found.bound = found.bound.min(pass.cut.max(best));
-        if found.bound <= best || width >= widest {
+        if found.bound <= best {
+            return found;
+        }
+        if width >= widest {
+            if widest < most {
+                limits.fill();
+            }
             return found;
         }
         width = (width * WIDER).min(widest);

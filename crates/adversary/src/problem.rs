@@ -115,17 +115,64 @@ pub struct Limits {
     pub workers: usize,
     /// Set from outside to end it.
     pub cancelled: AtomicBool,
+    /// Whether the search found its memory used up.
+    full: AtomicBool,
+    /// Whether the search saw that its time was over.
+    late: AtomicBool,
+}
+
+/// What ended a search before it had a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Somebody from outside.
+    Interrupt,
+    /// The time limit.
+    Time,
+    /// The memory limit.
+    Memory,
+}
+
+impl End {
+    /// The word in an answer.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Interrupt => "interrupt",
+            Self::Time => "time",
+            Self::Memory => "memory",
+        }
+    }
 }
 
 impl Limits {
     /// Limits of `time`, `memory` bytes and `workers` threads.
     pub fn new(time: Option<Duration>, memory: usize, workers: usize) -> Self {
         let deadline = time.map(|time| Instant::now() + time);
-        Self { deadline, memory, workers: workers.max(1), cancelled: AtomicBool::new(false) }
+        let [cancelled, full, late] = [const { AtomicBool::new(false) }; 3];
+        Self { deadline, memory, workers: workers.max(1), cancelled, full, late }
     }
 
     /// Whether the search must end.
     pub fn is_over(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        if self.cancelled.load(Ordering::Relaxed) {
+            return true;
+        }
+        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if late {
+            self.late.store(true, Ordering::Relaxed);
+        }
+        late
+    }
+
+    /// Notes that the memory is used up.
+    pub(crate) fn fill(&self) {
+        self.full.store(true, Ordering::Relaxed);
+    }
+
+    /// The limit that the search with these limits ran into. A search that runs out of memory goes on with another method, which
+    /// the time may end; then it is the time.
+    pub fn reached(&self) -> Option<End> {
+        [(&self.cancelled, End::Interrupt), (&self.late, End::Time), (&self.full, End::Memory)]
+            .into_iter()
+            .find_map(|(flag, end)| flag.load(Ordering::Relaxed).then_some(end))
     }
 }

@@ -1,8 +1,8 @@
 //! What a search answers when its memory, its time or the user's patience ends first.
 
 use pifolab_adversary::{
-    Answer, Constraint, Error, Guidance, Initial, Limits, METRICS, Method, Problem, Ranks, Strategy, Subject, attack,
-    find_metric, gap_of, library, solve,
+    Answer, Constraint, End, Error, Guidance, Initial, Limits, METRICS, Method, Problem, Ranks, Strategy, Subject,
+    attack, find_metric, gap_of, library, solve,
 };
 use pifolab_sched::params::{Args, Value};
 use std::sync::atomic::Ordering;
@@ -86,6 +86,11 @@ fn little_memory_yields_the_best_answer_and_a_bound() {
             let answer = attack(problem, Method::Exact, &guidance(), &limits, &mut |_, _| {}).unwrap();
             is_sound(problem, &answer);
             assert!(answer.gap <= most && answer.bound.unwrap() >= most, "{memory} bytes: {answer:?}");
+            assert_eq!(
+                limits.reached().filter(|_| !answer.proven),
+                (!answer.proven).then_some(End::Memory),
+                "{memory}"
+            );
         });
     }
 }

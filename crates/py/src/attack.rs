@@ -4,8 +4,8 @@ use crate::custom::{Slot, python_scheduler};
 use crate::errors::{Fault, guard};
 use crate::values::read_args;
 use pifolab_adversary::{
-    self as adversary, Amount, Constraint, Error, Event, Guidance, Initial, Limits, METRICS, Method, Moment, Problem,
-    Ranks, Replayed, Strategy, Subject, Trace, Trend,
+    self as adversary, Amount, Constraint, End, Error, Event, Guidance, Initial, Limits, METRICS, Method, Metric,
+    Moment, Problem, Ranks, Replayed, Strategy, Subject, Sum, Trace, Trend,
 };
 use pifolab_scenario::registry;
 use pifolab_sched::params::Args;
@@ -96,8 +96,15 @@ fn with_problem<T: Send>(
     let b = question.b.as_ref().map(read_side).transpose()?;
     let result = guard(py, || {
         let names = || METRICS.iter().map(|metric| metric.name());
-        let metric = adversary::find_metric(&question.metric)
-            .ok_or_else(|| Fault::Input(registry::unknown("metric", &question.metric, names)))?;
+        let sum;
+        let metric = match adversary::find_metric(&question.metric) {
+            Some(metric) => metric,
+            None => {
+                let unknown = || Fault::Input(registry::unknown("metric", &question.metric, names));
+                sum = Sum::read(&question.metric).ok_or_else(unknown)?.map_err(Fault::Input)?;
+                &sum as &dyn Metric
+            }
+        };
         let (a, b) = (subject(&a, &slot)?, b.as_ref().map(|b| subject(b, &slot)).transpose()?);
         let load = question.load.as_deref().map(|text| {
             let problem =
@@ -143,7 +150,7 @@ pub fn attack<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let raised: Mutex<Option<PyErr>> = Mutex::default();
-    let (answer, interrupted) = with_problem(py, &question, |problem| {
+    let (answer, interrupted, end) = with_problem(py, &question, |problem| {
         let method = word("method", &effort.method, &Method::ALL, Method::as_str)?;
         let strategies = effort.strategies.iter().map(|name| word("strategy", name, &Strategy::ALL, Strategy::as_str));
         let guidance = Guidance {
@@ -191,7 +198,10 @@ pub fn attack<'py>(
         });
         match result {
             (Err(panic), _) => std::panic::resume_unwind(panic),
-            (Ok(Ok(answer)), interrupted) => Ok((answer, interrupted)),
+            (Ok(Ok(answer)), interrupted) => {
+                let end = limits.reached().filter(|_| !answer.proven);
+                Ok((answer, interrupted, end))
+            }
             (Ok(Err(error)), interrupted) => Err(Fault::Input(match error {
                 Error::Impossible => "no trace satisfies the constraints".to_owned(),
                 Error::Unsuited(reason) => format!("the exact search does not apply: {reason}"),
@@ -212,6 +222,7 @@ pub fn attack<'py>(
     shown.set_item("start_window", answer.start_window)?;
     shown.set_item("evaluations", answer.evaluations)?;
     shown.set_item("interrupted", interrupted)?;
+    shown.set_item("ended_by", end.map(End::as_str))?;
     Ok(shown)
 }
 

@@ -157,7 +157,7 @@ def _page(answer: Answer, drawing: Figure, path: Path) -> Path:
     lead = explain(answer).splitlines()[0]
     sections = [
         Section("Step by step", [f'<div class="wide">{svg}</div>']),
-        Section("What happened", [f"<pre>{escape(explain(answer))}</pre>"]),
+        Section("What happened", [f'<pre style="white-space: pre-wrap">{escape(explain(answer))}</pre>']),
     ]
     with replaced_file(path) as temporary:
         temporary.write_text(page(title, lead, sections), encoding="utf-8")

@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab, info
-from pifolab.errors import InputError
+from pifolab.errors import InputError, PifolabError
+from pifolab.plugins import component_name
 from pifolab.quantities import number
 
 __all__ = ["Answer", "attack", "metrics"]
@@ -53,6 +55,9 @@ class Answer:
         Steps of schedulers (exact search) or whole traces run (guided search).
     interrupted : bool
         Whether Ctrl-C ended the search.
+    ended_by : str or None
+        Which limit ended the search before it had a proof: ``memory``, ``time`` or ``interrupt``. A search whose memory
+        is used up may go on with another method. None: the answer is proven, or all evaluations are done.
     """
 
     gap: Fraction
@@ -63,6 +68,7 @@ class Answer:
     start_window: tuple[int, ...] | None
     evaluations: int
     interrupted: bool = False
+    ended_by: str | None = None
     question: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,6 +80,7 @@ class Answer:
             "trace": list(self.trace),
             "start_window": None if self.start_window is None else list(self.start_window),
             "evaluations": self.evaluations,
+            "ended_by": self.ended_by,
         }
         if self.departures:
             facts["departures"] = list(self.departures)
@@ -114,6 +121,7 @@ class Answer:
             self.start_window,
             self.evaluations,
             self.interrupted,
+            None if gap == bound else self.ended_by,
             question,
         )
 
@@ -178,7 +186,7 @@ def attack(
         Names of schedulers, or what makes a `PythonScheduler` when called (much slower: every snapshot is a replay).
         Without `against` the gap is metric(a).
     metric : str
-        One of `metrics()`.
+        One of `metrics()`, or a sum of such as ``"WI-10*inversions"``.
     packets : int
         The length of the trace.
     ranks : (int, int)
@@ -186,7 +194,7 @@ def attack(
     lowest : int
         m: how many of the lowest ranks the metrics ``inversions`` and ``drops`` look at.
     a_options, b_options : mapping
-        The schedulers' parameters.
+        The schedulers' parameters; of a scheduler written in Python, what it is called with.
     start_window : sequence of int, optional
         The ranks that windows start with, oldest first, of every scheduler that has one.
     free_window : bool
@@ -328,6 +336,7 @@ def attack(
         start_window=None if found["start_window"] is None else tuple(found["start_window"]),
         evaluations=found["evaluations"],
         interrupted=found["interrupted"],
+        ended_by=found["ended_by"],
         question=question,
     )
 
@@ -336,9 +345,15 @@ def _side(scheduler: str | Callable[[], Any], options: dict[str, Any]) -> tuple[
     if isinstance(scheduler, str):
         info.scheduler(scheduler)
         return scheduler, options
-    if options:
-        raise InputError("options of a scheduler written in Python: give a function that makes it with them")
-    return scheduler, getattr(scheduler, "__name__", "python")
+    name = component_name(scheduler) if isinstance(scheduler, type) else getattr(scheduler, "__name__", "python")
+    made = partial(scheduler, **options)
+    try:
+        made()
+    except PifolabError:
+        raise
+    except Exception as error:
+        raise InputError(f"{name}: it cannot be made: {type(error).__name__}: {error}") from None
+    return made, name
 
 
 def _whole(name: str, value: Any, least: int) -> int:

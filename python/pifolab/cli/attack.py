@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.run import add_python_option, say_slow, say_whose_fault
 from pifolab.errors import InputError
 from pifolab.text import read_text
 
@@ -30,8 +32,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     attack.add_argument("scheduler", metavar="A", help="the scheduler to hurt, as pifolab list schedulers prints it")
     attack.add_argument("--against", metavar="B", help="the scheduler to spare; without it the gap is metric(A)")
+    add_python_option(attack, "A and B can be schedulers written there; may be repeated")
     attack.add_argument(
-        "--metric", default="WD", metavar="NAME", help="WD (default), WI, inversions, drops, delay, ..."
+        "--metric", default="WD", metavar="NAME", help="WD (default), WI, ..., or a sum: WI-10*inversions"
     )
     attack.add_argument("--packets", type=_integer, required=True, metavar="N", help="packets in the trace")
     attack.add_argument(
@@ -100,12 +103,30 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_attack(arguments: argparse.Namespace) -> int:
     """Search, and show the answer."""
+    from pifolab.plugins import load_plugins
+
+    own = load_plugins(arguments.python).schedulers
+    used = [name for name in dict.fromkeys((arguments.scheduler, arguments.against)) if name in own]
+    if own and not used:
+        raise InputError(f"--python: neither A nor B is {' or '.join(own)}, which is written there")
+    say_slow(
+        used, "every snapshot is a replay from the start, hundreds of times slower than a scheduler of the library"
+    )
+    try:
+        return _attack(arguments, own)
+    except Exception as error:
+        if not hasattr(error, "simulated_time_ns"):
+            raise
+        return say_whose_fault(error, "the search")
+
+
+def _attack(arguments: argparse.Namespace, own: dict[str, Any]) -> int:
     from pifolab.adversary import attack
 
-    a_options, b_options = _options(arguments)
+    a_options, b_options = _options(arguments, own)
     answer = attack(
-        arguments.scheduler,
-        arguments.against,
+        own.get(arguments.scheduler, arguments.scheduler),
+        own.get(arguments.against, arguments.against),
         metric=arguments.metric,
         packets=arguments.packets,
         ranks=arguments.ranks,
@@ -160,6 +181,7 @@ def _print(answer: Any) -> None:
         state = f"not proven: no trace has more than {number(answer.bound)}"
     else:
         state = "the best found"
+    state += _ENDS.get(answer.ended_by or "", "")
     print(f"gap           {number(answer.gap)} ({state})")
     print(f"trace         {' '.join(map(str, answer.trace))}")
     if answer.start_window is not None:
@@ -169,15 +191,20 @@ def _print(answer: Any) -> None:
     print(f"evaluations   {answer.evaluations:,}")
 
 
-def _options(arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+_ENDS = {"time": "; the time limit ended the search", "memory": "; the memory limit ended the search"}
+
+
+def _options(arguments: argparse.Namespace, own: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read ``--set``; a key without a side goes to every scheduler that has it."""
     from pifolab import _pifolab, info
 
-    known = {
-        side: {param.name for param in info.scheduler(name).params}
-        for side, name in (("a", arguments.scheduler), ("b", arguments.against))
-        if name is not None
-    }
+    def parameters(name: str) -> set[str]:
+        if name in own:
+            return set(inspect.signature(own[name]).parameters)
+        return {param.name for param in info.scheduler(name).params}
+
+    sides = (("a", arguments.scheduler), ("b", arguments.against))
+    known = {side: parameters(name) for side, name in sides if name is not None}
     options: dict[str, dict[str, Any]] = {"a": {}, "b": {}}
     for text in arguments.set:
         key, equals, written = text.partition("=")
@@ -186,13 +213,13 @@ def _options(arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, A
         side, dot, name = key.partition(".")
         if dot and side not in known:
             raise InputError(f"--set {text}: expected a.{name} or, with --against, b.{name}")
-        sides = [side] if dot else [side for side in known if key in known[side]]
+        chosen = [side] if dot else [side for side in known if key in known[side]]
         name = name if dot else key
-        if not sides:
+        if not chosen:
             raise InputError(
                 f"--set {text}: {_pifolab.unknown_name('parameter', key, sorted(set().union(*known.values())))}"
             )
-        for side in sides:
+        for side in chosen:
             if name in options[side]:
                 raise InputError(f"--set {text}: duplicate: {side}.{name} is set already")
             options[side][name] = _value(written)

@@ -145,10 +145,10 @@ def run_schema(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def say_slow(names: Sequence[str]) -> None:
+def say_slow(names: Sequence[str], cost: str = "a run takes 2 to 15 times as long as with Rust") -> None:
     """Say that what is written in Python takes its time."""
     if names:
-        note = "slow: a run takes 2 to 15 times as long as with Rust"
+        note = f"slow: {cost}"
         print(f"pifolab: note: {', '.join(names)}: written in Python, so {note}", file=sys.stderr)
 
 
@@ -177,7 +177,7 @@ def run_and_save(
     except Exception as error:
         if not hasattr(error, "simulated_time_ns"):
             raise
-        return _say_whose_fault(error)
+        return say_whose_fault(error)
     # Whoever has pressed Ctrl-C does not want to wait for figures and captures.
     whole = not result.partial
     figures = whole and not arguments.no_figures
@@ -194,7 +194,7 @@ def run_and_save(
     return 0
 
 
-def _say_whose_fault(error: Exception) -> int:
+def say_whose_fault(error: Exception, stopped: str = "the run") -> int:
     """Print the traceback of what the user wrote in Python, without our part of it."""
     trace = error.__traceback__
     ours = Path(__file__).resolve().parents[1]
@@ -203,7 +203,7 @@ def _say_whose_fault(error: Exception) -> int:
     traceback.print_exception(type(error), error, trace)
     if not getattr(error, "__notes__", None):
         print(f"at simulated time {getattr(error, 'simulated_time_ns', '?')} ns", file=sys.stderr)
-    print("pifolab: the run was stopped by an exception in what was written in Python", file=sys.stderr)
+    print(f"pifolab: {stopped} was stopped by an exception in what was written in Python", file=sys.stderr)
     return USAGE_ERROR
 
 

@@ -10,12 +10,14 @@ mod excess_drops;
 mod lowest_drops;
 mod lowest_inversions;
 mod prices;
+mod sum;
 mod weighted_delay;
 mod weighted_drops;
 mod weighted_inversions;
 
 pub use amount::Amount;
 pub use prices::{Metric, Ranks};
+pub use sum::Sum;
 
 /// Every metric.
 pub const METRICS: &[&dyn Metric] = &[
