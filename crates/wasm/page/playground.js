@@ -223,7 +223,7 @@ class Playground {
       }
       this.show();
       this.ran = { packets: this.state.packets, seconds: busy / 1000 };
-      at("status").textContent = `${count(this.state.packets)} packets through ${this.state.lanes.length} schedulers, computed in ${(busy / 1000).toFixed(2)} s.`;
+      at("status").textContent = `${count(this.state.packets)} packets through ${this.state.lanes.length} scheduler${this.state.lanes.length === 1 ? "" : "s"}, computed in ${(busy / 1000).toFixed(2)} s.`;
     });
   }
 
