@@ -292,8 +292,8 @@ guest-test:
 ## The eBPF programs of every clang of Debian's on every supported kernel, in virtual machines (half an hour)
 .PHONY: guest-programs
 guest-programs:
-	cargo build --manifest-path dataplane/linux/Cargo.toml --target-dir target
-	scripts/test_programs_in_guests.sh
+	cargo build --release --manifest-path dataplane/linux/Cargo.toml --target-dir target
+	PIFOLAB_DATAPLANE=$${CARGO_TARGET_DIR:-target}/release/pifolab-dataplane scripts/test_programs_in_guests.sh
 
 clean:
 	cargo clean
