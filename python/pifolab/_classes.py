@@ -16,6 +16,7 @@ from typing import Any
 
 from pifolab import info
 from pifolab._pifolab import Scheduler
+from pifolab.errors import ParameterError
 
 __all__ = ["Ranked", "child", "class_docstring", "ranked", "scheduler"]
 
@@ -84,17 +85,41 @@ def _shown(parameters: MappingProxyType[str, Any]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in parameters.items())
 
 
-def _described(value: Any) -> Any:
-    """Schedulers, and lists of them, as tables: what they are made from."""
+# So many nodes may be inside one another.
+_DEPTH = 256
+
+
+def _described(value: Any, path: str, above: tuple[int, ...] = ()) -> Any:
+    """Schedulers, and lists of them, as tables: what they are made from.
+
+    `path` leads to `value`, which is inside the tables and lists of the identities `above`. Loops and not
+    comprehensions, which take a frame of the stack each.
+    """
     if isinstance(value, Ranked):
-        return _described(value.scheduler) | {"rank": {"name": value.rank, **value.rank_parameters}}
+        return _described(value.scheduler, path, above) | {"rank": {"name": value.rank, **value.rank_parameters}}
     about = getattr(value, "info", None)
     if isinstance(value, Scheduler) and about is not None:
-        return {"name": about.name, **{key: _described(held) for key, held in value.parameters.items()}}  # type: ignore[attr-defined]
+        value = {"name": about.name, **value.parameters}  # type: ignore[attr-defined]
+    elif isinstance(value, Mapping | list | tuple) and id(value) in above:
+        expected = "expected children that are not inside themselves: a cycle is not a tree"
+        raise ParameterError(f"{path}: {expected}", path, "child", None, expected)
     if isinstance(value, Mapping):
-        return {key: _described(held) for key, held in value.items()}
+        # A table and the list that it stands in for each node.
+        if len(above) > 2 * _DEPTH:
+            expected = f"expected at most {_DEPTH} nodes inside one another"
+            raise ParameterError(f"{path[:60]}...: child: {expected}", path, "child", None, expected)
+        inside = (*above, id(value))
+        table = {}
+        for key, held in value.items():
+            table[key] = _described(held, path, inside)
+        return table
     if isinstance(value, list | tuple):
-        return [_described(held) for held in value]
+        inside = (*above, id(value))
+        described = []
+        for place, held in enumerate(value):
+            label = held.get("label", place) if isinstance(held, Mapping) else place
+            described.append(_described(held, f"{path}.{label}", inside))
+        return described
     return value
 
 
@@ -102,7 +127,7 @@ def _scheduler_class(about: info.Info) -> type[Scheduler]:
     components = [param.name for param in about.params if param.kind in ("component", "components")]
 
     def new(cls: type[Any], **parameters: Any) -> Any:
-        plain = parameters | {key: _described(parameters[key]) for key in components if key in parameters}
+        plain = parameters | {key: _described(parameters[key], about.name) for key in components if key in parameters}
         classify = plain.pop("classify") if callable(plain.get("classify")) else None
         self = Scheduler.__new__(cls, about.name, plain, classify=classify)
         self.parameters = MappingProxyType(parameters)  # type: ignore[attr-defined]
@@ -240,7 +265,7 @@ def child(
         "shape_gbps": shape_gbps,
         "shape_burst_bytes": shape_burst_bytes,
     }
-    described = _described(scheduler)
+    described = _described(scheduler, "child")
     if not isinstance(described, dict):
         raise TypeError("a child is a scheduler of this package")
     return described | {key: value for key, value in keys.items() if value is not None}

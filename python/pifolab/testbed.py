@@ -165,7 +165,8 @@ def table(results: Results) -> str:
         flows = results.summary["flows"]
         computed = any(about.name == results.summary["rank"] for about in info.ranks())
         names = [
-            f"flow {number + 1}" + ("" if computed else f" (rank {flow['rank']})") for number, flow in enumerate(flows)
+            name + ("" if computed else f" (rank {flow['rank']})")
+            for name, flow in zip(_names(results), flows, strict=True)
         ]
         if len(flows) > _WIDEST:
             return _tall_table(results, names)
@@ -205,11 +206,17 @@ def _tall_table(results: Results, names: Sequence[str]) -> str:
 
 
 def side_by_side(results: Results, simulated: Twin) -> str:
-    """Return a Markdown table of the last phase's shares, measured and simulated, and how far apart they ever are."""
+    """Return a Markdown table of the last phase's shares, measured and simulated, and how far apart they ever are.
+
+    Of flows of the user's own, whose phases may be of any kind, it has all phases.
+    """
     phases = range(len(results.summary["phases_s"]))
     flows = range(len(results.summary["flows"]))
     shown = flows if len(flows) <= _WIDEST else range(0)
-    head = ["scheduler", "data plane", *(f"flow {flow + 1}" for flow in shown), "largest difference in any phase"]
+    names = [_names(results)[flow] for flow in shown]
+    if results.experiment == "custom" and len(phases) > 1:
+        return _phases_side_by_side(results, simulated, names)
+    head = ["scheduler", "data plane", *names, "largest difference in any phase"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for scheduler, plane in results.measured:
         measured = _shares(results, scheduler, plane)
@@ -218,6 +225,38 @@ def side_by_side(results: Results, simulated: Twin) -> str:
         apart = f"{100 * _apart(measured, expected):.1f} points"
         lines.append("| " + " | ".join([scheduler, plane, *cells, apart]) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _phases_side_by_side(results: Results, simulated: Twin, names: Sequence[str]) -> str:
+    """Return a Markdown table of the shares in each phase, measured and simulated."""
+    head = ["scheduler", "data plane", "seconds", *names, "largest difference"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for scheduler, plane in results.measured:
+        for phase, measured in enumerate(_shares(results, scheduler, plane)):
+            expected = simulated.shares(scheduler, phase)
+            start, end = results.summary["phases_s"][phase]
+            cells = [f"{100 * measured[flow]:.1f} / {100 * expected[flow]:.1f} %" for flow in range(len(names))]
+            apart = f"{100 * _apart([measured], [expected]):.1f} points"
+            lines.append("| " + " | ".join([scheduler, plane, f"{start:g} to {end:g}", *cells, apart]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _names(results: Results) -> list[str]:
+    """Return what the flows are called: by their leaves, where a single tree sorts them and each leaf takes one."""
+    flows = results.summary["flows"]
+    names = [f"flow {number + 1}" for number in range(len(flows))]
+    from pifolab.figures.paths import leaves_of
+
+    trees = [run["parameters"] for run in results.summary["runs"]]
+    tree = trees[0] if trees and all(other == trees[0] for other in trees) else {}
+    if tree.get("classify") != "dscp" or "child" not in tree:
+        return names
+    classes = tree.get("classes", "").split(",") if tree.get("classes") else []
+    ranks = max(flow["rank"] for flow in flows) + 1
+    leaves = leaves_of({"child": json.loads(tree["child"]), "classes": classes}, [{"flows": ranks}])
+    path = {rank: leaf for leaf, taken in leaves.items() for rank in taken}
+    found = [path.get(flow["rank"]) for flow in flows]
+    return [leaf or name for leaf, name in zip(found, names, strict=True)] if len(set(found)) == len(found) else names
 
 
 def _shares(results: Results, scheduler: str, plane: str) -> list[list[float]]:
@@ -284,7 +323,7 @@ def _linux_lines(results: Results) -> list[str]:
     shown = flows if len(flows) <= _WIDEST else range(0)
     lines = ["", "## Beside Linux's own qdiscs", ""]
     if compared:
-        head = ["scheduler", "data plane", "Linux's qdisc", *(f"flow {flow + 1}" for flow in shown)]
+        head = ["scheduler", "data plane", "Linux's qdisc", *(_names(results)[flow] for flow in shown)]
         head += ["largest difference in any phase", f"within {100 * _NEAR:.0f} points"]
         lines += ["The same flows and parameters: shares of the last phase, pifolab / Linux.", ""]
         lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
@@ -430,7 +469,7 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
     from pifolab.figures.palette import rank_colour
     from pifolab.figures.style import PAGE_INCHES, figure_style, subplots
 
-    measured, flows = results.measured, results.summary["flows"]
+    measured, flows, names = results.measured, results.summary["flows"], _names(results)
     columns = min(4, len(measured))
     rows = math.ceil(len(measured) / columns)
     bin_s = float(results.summary["bin_s"])
@@ -451,7 +490,7 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
                 times = (np.arange(rates.shape[1]) + 0.5) * group * bin_s
                 colour = rank_colour(0.9 * (1 - number / max(1, len(flows) - 1)))
                 panel.fill_between(times, rates.min(axis=0), rates.max(axis=0), color=colour, alpha=0.2, linewidth=0)
-                panel.plot(times, rates.mean(axis=0), color=colour, label=f"flow {number + 1}")
+                panel.plot(times, rates.mean(axis=0), color=colour, label=names[number])
                 if simulated is not None:
                     expected = simulated.rates_mbps(scheduler, number, group)
                     panel.plot(times, expected, color="black", linestyle=":", linewidth=0.7, label="simulated")
@@ -540,7 +579,7 @@ def report(folder: str | Path) -> Path:
             "## Beside the simulator",
             "",
             "The same flows, schedulers and parameters on a simulated link (`pifolab run simulation.toml`, "
-            f"{len(simulated.run.seeds)} seeds): shares of the last phase, measured / simulated.",
+            f"{len(simulated.run.seeds)} seeds): shares, measured / simulated.",
             "",
             side_by_side(results, simulated),
         ]

@@ -53,6 +53,10 @@ _BYTES_PER_RANK = 1 << 34
 _IN_RANKS = ("r_min", "shift", "clamp", "start_window")
 
 
+# The testbed writes a flow's rank into the DSCP; the simulated packets carry it as it is.
+_BY_RANK = "dscp"
+
+
 def simulated_experiments() -> tuple[str, ...]:
     """Return the experiments that have a twin: those of flows whose shares are compared."""
     return ("udp-four-flows", "udp-eight-flows", "tcp-four-flows", "fair-shares")
@@ -61,7 +65,8 @@ def simulated_experiments() -> tuple[str, ...]:
 def has_twin(summary: Mapping[str, Any]) -> bool:
     """Say whether the simulator can repeat what `summary` describes.
 
-    It cannot repeat a sender of the user's own, flows whose packets have several sizes, nor custom TCP flows.
+    It cannot repeat a sender of the user's own, flows whose packets have several sizes, nor custom TCP flows. Of trees
+    it repeats those that sort packets by what a flow carries: the DSCP, or the size.
     """
     if summary["experiment"] in simulated_experiments():
         return all(len(_packets(flow)) == 1 for flow in summary["flows"])
@@ -69,7 +74,11 @@ def has_twin(summary: Mapping[str, Any]) -> bool:
         return False
     ranks = summary["rank"] in ("dscp", "payload:4:4") or _is_computed(summary)
     paced = all(flow["offered_bps"] is not None and len(_packets(flow)) == 1 for flow in summary["flows"])
-    return bool(ranks and paced)
+    trees = all(
+        scheduler != "tree" or parameters.get("classify") in (_BY_RANK, "size")
+        for scheduler, parameters in _schedulers(summary).items()
+    )
+    return bool(ranks and paced and trees)
 
 
 def _is_computed(summary: Mapping[str, Any]) -> bool:
@@ -99,7 +108,7 @@ def scenario(summary: Mapping[str, Any]) -> str:
     for scheduler, parameters in _schedulers(summary).items():
         lines += ["", "[[scheduler]]", f'name = "{scheduler}"']
         parameters = _scaled(scheduler, parameters) if tcp else parameters
-        lines += [f"{key} = {_toml(value)}" for key, value in parameters.items()]
+        lines += [f"{key} = {_parameter(key, value)}" for key, value in parameters.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -114,7 +123,8 @@ def _udp(summary: Mapping[str, Any]) -> list[str]:
         "[link]",
         f"rate_bps = {int(summary['rate_bps'])}",
     ]
-    computed = _is_computed(summary)
+    by_rank = any(parameters.get("classify") == _BY_RANK for parameters in _schedulers(summary).values())
+    computed = _is_computed(summary) and not by_rank
     for flow in summary["flows"]:
         lines += [
             "",
@@ -125,8 +135,9 @@ def _udp(summary: Mapping[str, Any]) -> list[str]:
             f"size_bytes = {_packets(flow)[0][0] + _ETHERNET_BYTES}",
             f"start_s = {flow['start_s']:g}",
         ]
+        lines += [] if flow.get("stop_s") is None else [f"stop_s = {flow['stop_s']:g}"]
         lines += [] if computed else [f'ranks = {{ distribution = "constant", value = {flow["rank"]} }}']
-    lines += ["", "[rank]", f'name = "{summary["rank"]}"'] if computed else []
+    lines += ["", "[rank]", f'name = "{summary["rank"]}"'] if _is_computed(summary) else []
     return [*lines, "", "[metrics]", f"throughput_interval_ms = {1000 * float(summary['bin_s']):g}"]
 
 
@@ -193,6 +204,22 @@ def _scaled(scheduler: str, parameters: Mapping[str, str]) -> dict[str, str]:
 def _schedulers(summary: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return each scheduler with its parameters, in the order of the runs."""
     return {run["scheduler"]: run["parameters"] for run in summary["runs"]}
+
+
+def _parameter(key: str, value: str) -> str:
+    """Write a parameter as a scenario has it."""
+    if key == "child":
+        return _table(json.loads(value))
+    return _toml("rank" if (key, value) == ("classify", _BY_RANK) else value)
+
+
+def _table(value: Any) -> str:
+    """Write what the command line had as JSON."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_table(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_table, value)) + "]"
+    return json.dumps(value)
 
 
 def _toml(value: str) -> str:

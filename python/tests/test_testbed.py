@@ -188,6 +188,26 @@ def test_many_flows_of_the_user_s_own_have_a_line_each_and_a_twin(tmp_path: Path
     assert not twin.has_twin(results.summary)
 
 
+def test_a_tree_on_real_packets_is_shown_beside_the_simulator_by_path_and_phase(tmp_path: Path) -> None:
+    children = (Path(pifolab.__file__).parent / "experiments" / "tree" / "port.json").read_text()
+    offers = [(1, 5, 200, {}), (2, 80, 1500, {}), (3, 80, 1500, {"stop_s": 1.0}), (4, 80, 1500, {})]
+    flows = [flow(rank, offered_bps=mbps * 1_000_000, packets=[[size, 1]], **more) for rank, mbps, size, more in offers]
+    phases = [phase([0.05, 0.4, 0.33, 0.22]), phase([0.05, 0.4, 0.0, 0.55])]
+    run = {"scheduler": "tree", "phases": phases, "parameters": {"classify": "dscp", "child": children}}
+    more = {"length_s": 2.0, "phases_s": [[0.25, 1.0], [1.25, 2.0]], "sender": None}
+    results = testbed.read(write(tmp_path, "custom", [run], flows, **more))
+    text = testbed.side_by_side(results, twin.simulate(results.summary))
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    assert head[2:] == ["seconds", "voice", "tenants/gold", "tenants/silver", "tenants/bronze", "largest difference"]
+    assert [row[2] for row in rows] == ["0.25 to 1", "1.25 to 2"]
+    assert all(float(row[-1].split()[0]) < 0.5 for row in rows), text
+    # What only the data plane knows cannot be repeated.
+    run["parameters"] = {**run["parameters"], "classify": "destination-port"}
+    other = testbed.read(write(tmp_path, "custom", [run], flows, **more))
+    assert not twin.has_twin(other.summary)
+    assert "| flow 1 (rank 1) |" in testbed.table(other)
+
+
 def test_eight_flows_must_share_beyond_four(tmp_path: Path) -> None:
     flows = [flow(2 << (8 - number)) for number in range(8)]
     sharing = newest_first(8, 0.99)[:4] + newest_first(8, 0.3)[4:]

@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import pytest
 
@@ -123,6 +124,15 @@ def test_an_error_in_python_has_the_path():
     broken["child"][0]["weight"] = 0
     with pytest.raises(ParameterError, match=r"tree\.tenants\.web: weight = 0: expected a number above 0"):
         pifolab.Tree(child=[broken])
+    cycle: dict[str, Any] = {"name": "tree", "label": "loop", "child": []}
+    cycle["child"].append(cycle)
+    with pytest.raises(ParameterError, match=r"^tree\.loop\.loop: expected children that are not inside themselves"):
+        pifolab.Tree(child=[cycle])
+    deep: dict[str, Any] = {"name": "fifo", "takes": "rest"}
+    for _ in range(300):
+        deep = {"name": "tree", "child": [deep]}
+    with pytest.raises(ParameterError, match="expected at most 256 nodes inside one another"):
+        pifolab.Tree(child=[deep])
     with pytest.raises(TypeError, match="a child is a scheduler"):
         child("fifo")  # type: ignore[arg-type]
 

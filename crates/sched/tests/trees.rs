@@ -645,6 +645,111 @@ fn a_shaped_node_is_held_to_its_rate_while_others_go_on() {
     assert_eq!(tree.dequeue(Time::from_ps(us(3_000))), Dequeued::Empty);
 }
 
+/// What a link of 1 Gb/s makes of a shaped class (0) and another one (1): when each packet starts, and the idle time while packets wait.
+struct Sent {
+    starts: Vec<(u64, u32, u32)>,
+    idle_with_backlog: u64,
+    /// Instants that the tree named and at which nothing else happened.
+    wakes: usize,
+}
+
+/// Serves `arrivals` (instant in picoseconds, class, bytes; in order) until the tree is empty.
+fn serve(tree: &mut Tree, arrivals: &[(u64, u32, u32)]) -> Sent {
+    let mut sent = Sent { starts: Vec::new(), idle_with_backlog: 0, wakes: 0 };
+    let (mut now, mut arrivals) = (0, arrivals.iter().zip(0u64..).peekable());
+    loop {
+        while let Some(((at, class, bytes), id)) = arrivals.next_if(|((at, ..), _)| *at <= now) {
+            assert!(tree.enqueue(packet(id, *class, *bytes, *at), Time::from_ps(*at)).is_admitted());
+        }
+        let arrival = arrivals.peek().map(|((at, ..), _)| *at);
+        now = match tree.dequeue(Time::from_ps(now)) {
+            Dequeued::Packet { packet, .. } => {
+                sent.starts.push((now, packet.flow, packet.size));
+                now + u64::from(packet.size) * 8_000
+            }
+            Dequeued::NotBefore(time) => {
+                let time = time.as_ps();
+                assert!(time > now, "an instant that has passed");
+                let until = arrival.map_or(time, |arrival| arrival.min(time));
+                sent.idle_with_backlog += until - now;
+                if until == time {
+                    // Once: what it names is the instant of a packet, and the packet leaves then.
+                    let Dequeued::Packet { packet, .. } = tree.dequeue(Time::from_ps(time)) else {
+                        panic!("nothing leaves at {time}, which the tree has named")
+                    };
+                    sent.wakes += 1;
+                    sent.starts.push((time, packet.flow, packet.size));
+                    time + u64::from(packet.size) * 8_000
+                } else {
+                    until
+                }
+            }
+            Dequeued::Empty => match arrival {
+                Some(arrival) => arrival,
+                None => return sent,
+            },
+            other => panic!("{other:?}"),
+        };
+    }
+}
+
+#[test]
+fn a_shaped_class_is_measured_to_have_its_rate_and_burst_and_no_lateness() {
+    let mut latest = 0;
+    for (mbps, burst, size) in [(200, 15_000, 1_500), (37, 4_000, 1_000), (600, 1, 577)] {
+        let bucket = TokenBucket { rate: Rate::from_bps(mbps * 1_000_000).unwrap(), burst: Bytes(burst) };
+        // All of the shaped class for 20 ms at its rate is there from the start.
+        let packets = mbps * 20_000 / 8 / u64::from(size);
+        let backlog: Vec<_> = (0..packets).map(|_| (0, 0, size)).collect();
+        let sent = serve(&mut tree_of(bucket), &backlog);
+        let bytes = |starts: &[(u64, u32, u32)]| starts.iter().map(|(_, _, bytes)| u64::from(*bytes)).sum::<u64>();
+        // What left from one start to another, the last packet included, beyond the rate.
+        let (mut largest, most) = (0, burst.max(size.into()));
+        for from in 0..sent.starts.len() {
+            let mut total = 0;
+            for (start, _, bytes) in &sent.starts[from..] {
+                total += u64::from(*bytes);
+                let allowed = mbps * (start - sent.starts[from].0) / 8_000_000;
+                largest = largest.max(total.saturating_sub(allowed));
+            }
+        }
+        // Rounded to whole bytes. While a burst leaves, the rate goes on: a link of 1 Gb/s shows a part of it.
+        let shown = most * (1_000 - mbps) / 1_000;
+        assert!(largest <= most + 1 && largest + u64::from(size) > shown, "{mbps} Mb/s: a burst of {largest} bytes");
+        let last = sent.starts.last().unwrap().0;
+        let expected = (bytes(&sent.starts) - burst) * 8_000_000 / mbps;
+        assert!(
+            last.abs_diff(expected) <= u64::from(size) * 8_000_000 / mbps,
+            "{mbps} Mb/s: ends at {last} ps, expected {expected}"
+        );
+        // The rest of the time the link has nothing that may leave: idle, and woken once for each packet after the burst.
+        let busy = bytes(&sent.starts[..sent.starts.len() - 1]) * 8_000;
+        assert_eq!(sent.idle_with_backlog + busy, last, "{mbps} Mb/s");
+        let in_burst = sent.starts.windows(2).filter(|pair| pair[1].0 == pair[0].0 + u64::from(size) * 8_000).count();
+        let at_once = usize::from(sent.starts[0].0 == 0);
+        assert_eq!(sent.wakes + in_burst + at_once, sent.starts.len());
+
+        // Beside a class that always has packets the link is never idle, and a released packet waits for one of them at most.
+        let mut both = backlog.clone();
+        both.extend((0..3_000).map(|_| (0, 1, 1_500)));
+        let (alone, sent) = (sent, serve(&mut tree_of(bucket), &both));
+        assert_eq!((sent.idle_with_backlog, sent.wakes), (0, 0));
+        let shaped = sent.starts.iter().filter(|(_, class, _)| *class == 0);
+        let late = shaped.zip(&alone.starts).map(|((start, ..), (alone, ..))| start - alone).max().unwrap();
+        assert!(late <= 1_500 * 8_000 + u64::from(size) * 8_000, "{mbps} Mb/s: {late} ps late");
+        latest = latest.max(late);
+    }
+    assert!(latest > 0, "a packet of the other class was under way at some release");
+}
+
+fn tree_of(bucket: TokenBucket) -> Tree {
+    Node::inner(Discipline::Strict)
+        .child(Node::fifo().takes([0..=0]).shaped(bucket))
+        .child(Node::fifo().takes([1..=1]).priority(1))
+        .build()
+        .unwrap()
+}
+
 #[test]
 fn a_tree_that_cannot_be_built_is_refused_with_the_path() {
     let error = |node: Node| node.build().map(|_| ()).unwrap_err().to_string();

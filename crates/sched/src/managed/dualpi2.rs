@@ -18,8 +18,12 @@
 //! in the order of their scheduler.
 //!
 //! Deviations: the delay of a queue is that of the packet that left it last, since the oldest packet of an arbitrary scheduler
-//! is not known. The conditional priority is the weighted one of section 4.2.2, as in Linux, not the time-shifted FIFO. Nothing
-//! is drawn: probabilities are added up, as the RFC's function `recur` does.
+//! is not known, and as in Linux the controller sees the larger of both queues. The conditional priority is the weighted one of
+//! section 4.2.2, as in Linux, not the time-shifted FIFO. Nothing is drawn: probabilities are added up in both queues, and a signal
+//! is due when the sum reaches 1. With two frames behind a packet or less only the step marks, as in Linux.
+//!
+//! Checked against: the steps, against ns-3's `DualPi2QueueDisc`, which follows draft 10 of the RFC (there a sum must exceed 1, and the
+//! controller sees the oldest Classic packet); parameters, against the manual page tc-dualpi2(8). The text of the RFC was not at hand.
 
 use super::CAPABLE;
 use crate::params::choices;

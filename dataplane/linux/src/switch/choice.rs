@@ -294,6 +294,20 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_refused_since_the_switch_reads_no_codepoints() {
+        let inside = ["--scheduler-inside", r#"{"name": "fifo"}"#];
+        assert!(build_scheduler("managed", &parse(&inside)).is_ok(), "without marks it is there");
+        for marks in [["--ecn", "true"], ["--policy", "dualpi2"]] {
+            let error = build_scheduler("managed", &parse(&[inside, marks].concat())).err().expect("codepoints");
+            let error = error.to_string();
+            assert!(
+                error.contains("managed needs the fact ecn of each packet, which the switch does not read"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn a_tree_sorts_frames_by_their_headers() {
         use crate::rank::WHOLE;
         use crate::switch::frame::udp_frame;

@@ -50,7 +50,7 @@ pub struct Changes {
     #[arg(long)]
     pub rate_mbps: Option<f64>,
     /// Seconds from one flow's start to the next; the whole length for fair-shares and throughput; the
-    /// limit for fct; from the last flow's start to the end for custom [default: 2; fair-shares, throughput and custom 4; fct 30]
+    /// limit for fct; from the last flow's start or stop to the end for custom [default: 2; fair-shares, throughput and custom 4; fct 30]
     #[arg(long)]
     pub phase_s: Option<f64>,
     /// Ranks of the flows, first to start first, separated by commas
@@ -65,7 +65,8 @@ pub struct Changes {
     /// The longest IP packet
     #[arg(long, default_value_t = 1500)]
     pub mtu: u32,
-    /// custom: a flow, of rank=N,rate-mbps=R,start-s=S,packet-bytes=SIZES (or size-kb=N for TCP),count=N; may be repeated
+    /// custom: a flow, of rank=N,rate-mbps=R,start-s=S,stop-s=S,packet-bytes=SIZES (or size-kb=N for TCP),count=N; may
+    /// be repeated
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub flow: Vec<String>,
     /// custom: how its flows travel [default: udp]
@@ -214,6 +215,7 @@ impl Experiment {
                 let flow = |share: f64| Flow {
                     rank: 0,
                     start_s: 0.0,
+                    stop_s: None,
                     offered_bps: Some((line * share) as u64),
                     size_bytes: None,
                     packets: PacketMix::of(mtu),
@@ -226,7 +228,7 @@ impl Experiment {
             }
             Name::Custom => {
                 let flows = own_flows(changes, protocol, sizes.as_ref())?;
-                let last = flows.iter().map(|flow| flow.start_s).fold(0.0, f64::max);
+                let last = flows.iter().map(|flow| flow.stop_s.unwrap_or(flow.start_s)).fold(0.0, f64::max);
                 let default = if protocol == Protocol::Tcp { "dscp" } else { RANK_PLACE };
                 experiment(flows, last + phase_s, changes.rank.as_deref().unwrap_or(default))
             }
@@ -291,9 +293,11 @@ impl Experiment {
     /// The times between which the set of senders does not change, without the first quarter (at most 0.5 s) of each, in
     /// which queues still hold what came before.
     pub fn phases(&self) -> Vec<(f64, f64)> {
-        let mut starts: Vec<f64> = self.flows.iter().map(|flow| flow.start_s).collect();
+        let stops = self.flows.iter().filter_map(|flow| flow.stop_s);
+        let mut starts: Vec<f64> = self.flows.iter().map(|flow| flow.start_s).chain(stops).collect();
         starts.sort_by(f64::total_cmp);
         starts.dedup();
+        starts.retain(|start| *start < self.length_s);
         let ends = starts.iter().skip(1).copied().chain([self.length_s]);
         starts.iter().zip(ends).map(|(start, end)| (start + ((end - start) / 4.0).min(0.5), end)).collect()
     }
@@ -316,6 +320,7 @@ fn staggered(ranks: &[u32], phase_s: f64, offered: Option<f64>) -> Vec<Flow> {
     let flow = |(number, rank): (usize, &u32)| Flow {
         rank: *rank,
         start_s: number as f64 * phase_s,
+        stop_s: None,
         offered_bps: offered.map(|bps| bps as u64),
         size_bytes: None,
         packets: PacketMix::of(1500),
@@ -337,6 +342,7 @@ fn flows_of_all_sizes(changes: &Changes) -> Result<Vec<Flow>> {
         // Six bits of DSCP carry the rank.
         rank: if count <= 63 { steps } else { (steps * 63).div_ceil(count) },
         start_s: 0.0,
+        stop_s: None,
         offered_bps: None,
         size_bytes: Some(step * u64::from(steps)),
         packets: PacketMix::of(1500),
@@ -355,7 +361,8 @@ fn own_flows(changes: &Changes, protocol: Protocol, sizes: Option<&PacketMix>) -
     let sizes = sizes.cloned().unwrap_or_else(|| PacketMix::of(changes.mtu));
     for text in &changes.flow {
         let in_flow = |message: String| Error::Usage(format!("--flow {text}: {message}"));
-        let mut flow = Flow { rank: 0, start_s: 0.0, offered_bps: None, size_bytes: None, packets: sizes.clone() };
+        let mut flow =
+            Flow { rank: 0, start_s: 0.0, stop_s: None, offered_bps: None, size_bytes: None, packets: sizes.clone() };
         let mut count = 1_usize;
         let mut seen = Vec::new();
         for pair in text.split(',') {
@@ -377,6 +384,10 @@ fn own_flows(changes: &Changes, protocol: Protocol, sizes: Option<&PacketMix>) -
                     let start = value.parse().ok().filter(|start| (0.0..=3600.0).contains(start));
                     flow.start_s = start.ok_or_else(|| expected("from 0 to 3600 seconds"))?;
                 }
+                ("stop-s", Protocol::Udp) => {
+                    let stop = value.parse().ok().filter(|stop| (0.0..=3600.0).contains(stop));
+                    flow.stop_s = Some(stop.ok_or_else(|| expected("from 0 to 3600 seconds"))?);
+                }
                 ("count", _) => {
                     let number = value.parse().ok().filter(|number| (1..=MOST_FLOWS).contains(number));
                     count = number.ok_or_else(|| expected("from 1 to 10000 flows"))?;
@@ -393,17 +404,23 @@ fn own_flows(changes: &Changes, protocol: Protocol, sizes: Option<&PacketMix>) -
                 }
                 _ => {
                     let keys = match protocol {
-                        Protocol::Udp => "rank, rate-mbps, start-s, packet-bytes and count",
+                        Protocol::Udp => "rank, rate-mbps, start-s, stop-s, packet-bytes and count",
                         Protocol::Tcp => "rank, start-s, size-kb and count",
                     };
                     return Err(in_flow(format!("unknown key {key:?}; the keys of this protocol are {keys}")));
                 }
             }
         }
+        if let Some(stop_s) = flow.stop_s.filter(|stop_s| *stop_s <= flow.start_s) {
+            return Err(in_flow(format!("stop-s={stop_s}: expected more than start-s={}", flow.start_s)));
+        }
         match (protocol, flow.offered_bps.is_some(), changes.sender.is_some()) {
             (Protocol::Udp, false, false) => return Err(in_flow("rate-mbps is missing".to_owned())),
             (Protocol::Udp, true, true) => {
                 return Err(in_flow("rate-mbps has no effect: --sender decides what is sent".to_owned()));
+            }
+            (Protocol::Udp, false, true) if flow.stop_s.is_some() => {
+                return Err(in_flow("stop-s has no effect: --sender decides what is sent".to_owned()));
             }
             _ => {}
         }
@@ -463,6 +480,9 @@ mod tests {
         assert_eq!(found.flows[200].offered_bps, Some(2_500_000));
         assert_eq!((found.flows[200].packets.largest(), found.length_s), (1500, 7.0));
         assert_eq!(found.phases(), [(0.5, 3.0), (3.5, 7.0)]);
+        let stops =
+            custom(&["rank=1,rate-mbps=1,stop-s=3", "rank=2,rate-mbps=1,start-s=1"], defaults()).expect("valid");
+        assert_eq!(stops.phases(), [(0.25, 1.0), (1.5, 3.0), (3.5, 7.0)]);
         let sized = Changes { protocol: Some(Protocol::Tcp), ..defaults() };
         assert_eq!(custom(&["rank=3,size-kb=20"], sized).expect("valid").flows[0].size_bytes, Some(20_000));
         let four = Changes { offered_mbps: Some(vec![1.0, 2.0, 3.0, 4.0]), ..defaults() };
@@ -479,6 +499,7 @@ mod tests {
             ("rank=1,rate-mbps=1,packet-bytes=20", "from 52"),
             ("rank=1,rate-mbps=1,packet-bytes=1501", "at most the MTU of 1500"),
             ("rank=1,rate-mbps=1,size=3", "unknown key \"size\""),
+            ("rank=1,rate-mbps=1,start-s=2,stop-s=2", "stop-s=2: expected more than start-s=2"),
             ("rank", "expected key=value"),
             ("rank=1,rate-mbps=1,rank=2", "duplicate rank"),
         ] {

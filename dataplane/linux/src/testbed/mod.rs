@@ -22,6 +22,7 @@ use namespace::{Lab, RECEIVER, gain_network_rights};
 use plane::{Bottleneck, DataPlane};
 use report::{FORMAT, Folder, Machine, Run, Series, Skipped, Summary};
 use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -271,7 +272,7 @@ fn run_once(
 ) -> Result<(Outcome, serde_json::Value)> {
     let lab = Lab::new(bottleneck.plane != DataPlane::Switch, experiment.mtu)?;
     let result = bottleneck.carry(&lab, || {
-        let probe = wait_until_connected(&lab)?;
+        let probe = wait_until_connected(&lab, experiment.flows.first().map_or(0, |flow| flow.rank))?;
         let mut outcome =
             if experiment.is_tcp() { run_tcp(experiment, &lab) } else { run_udp(experiment, &lab, seed, args) }?;
         // The datagrams that tried the path went through the scheduler, too.
@@ -302,12 +303,14 @@ impl Probe {
     }
 }
 
-/// Sends datagrams until one arrives: addresses are resolved then, and the data plane works.
-fn wait_until_connected(lab: &Lab) -> Result<Probe> {
+/// Sends datagrams until one arrives: addresses are resolved then, and the data plane works. They have the rank of the first flow
+/// as DSCP, since a tree may have no leaf for another one.
+fn wait_until_connected(lab: &Lab, rank: u32) -> Result<Probe> {
     let failed = || "cannot try the path".to_owned();
     let receiver = lab.receiver.enter(|| UdpSocket::bind((RECEIVER, PROBE_PORT))).trying(failed)?;
     receiver.set_read_timeout(Some(Duration::from_millis(50))).trying(failed)?;
     let sender = lab.sender.enter(|| UdpSocket::bind("0.0.0.0:0")).trying(failed)?;
+    udp::set_dscp(sender.as_raw_fd(), rank);
     for sent in 1..=100 {
         sender.send_to(&[0; 32], (RECEIVER, PROBE_PORT)).trying(failed)?;
         if receiver.recv(&mut [0; 32]).is_ok() {

@@ -12,6 +12,8 @@ pub struct Flow {
     pub rank: u32,
     /// When it starts, in seconds.
     pub start_s: f64,
+    /// UDP: when it ends, if that is before the experiment does.
+    pub stop_s: Option<f64>,
     /// UDP: what it offers, in frame bits per second.
     pub offered_bps: Option<u64>,
     /// TCP: what it has to send; `None` for as much as it can.

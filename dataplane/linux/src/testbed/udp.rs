@@ -129,6 +129,10 @@ pub fn send(sockets: &[UdpSocket], flows: &[Flow], table: Timetable, repeat: u64
         if at >= end || stop.load(Ordering::Relaxed) {
             break;
         }
+        if flows[flow].stop_s.is_some_and(|stop_s| at >= table.origin_ns + (stop_s * 1e9) as u64) {
+            due.pop();
+            continue;
+        }
         let now = now_ns();
         if now < at {
             std::thread::sleep(Duration::from_nanos((at - now).min(20_000_000)));

@@ -16,15 +16,15 @@ fn offer(dual: &mut impl Scheduler, id: u64, size: u32, ecn: u8, now: Time) -> E
     dual.enqueue(Packet { id, flow: 0, size, rank: Rank::ZERO, arrival: now }, now)
 }
 
-/// The pseudo-code of RFC 9332, appendix A, with the step and the weighted priority of Linux: real numbers, one list of packets, every
-/// update by itself.
+/// A second form of the rules that the module states, written from them and not from the text of the RFC: real numbers, one list of
+/// packets, every update by itself.
 struct Oracle {
     set: DualPi2Params,
     held: Vec<(u64, u32, f64, u8)>,
     base: f64,
     old: f64,
     updated: u64,
-    /// Low latency and Classic: `q.count` of the RFC, and the delay of the last packet that left.
+    /// Low latency and Classic: what is due of a signal, and the delay of the last packet that left.
     count: [f64; 2],
     delay: [f64; 2],
     credit: f64,
@@ -147,7 +147,7 @@ impl Numbers {
 }
 
 #[test]
-fn it_decides_as_the_pseudo_code_of_the_rfc() {
+fn it_decides_as_its_rules_in_real_numbers_with_one_list_of_packets() {
     let share = |numerator, denominator| Ratio::new(numerator, denominator).unwrap();
     // Powers of two, so that the credit of the oracle, a double, is exact.
     let usual = DualPi2Params { classic_share: share(1, 8), ..DualPi2Params::default() };
