@@ -363,10 +363,11 @@ def worst_cases(seed: int) -> dict[str, pl.DataFrame]:
     """PACKS Fig. 16 to 23: the optimal traces, two rows for each figure; `seed` plays no part.
 
     The row ``16-a`` is the scheduler that the trace of Fig. 16 hurts, ``16-b`` the other one. ``18-most`` and
-    ``19-most`` have as their gap the most packets of rank 1 that any trace makes one drop beyond the other.
+    ``19-most`` have as their gap the most packets of rank 1 that any trace makes one drop beyond the other. The gap of
+    ``20-described`` is the largest of all traces of which is true what the paper says of its trace in Fig. 20.
     """
     from pifolab.adversary.explain import names
-    from pifolab.adversary.figures import FIGURES, rank_1_dropped, rank_1_inversions, worst
+    from pifolab.adversary.figures import DESCRIBED, FIGURES, described, rank_1_dropped, rank_1_inversions, worst
     from pifolab.quantities import number
 
     rows = []
@@ -388,6 +389,8 @@ def worst_cases(seed: int) -> dict[str, pl.DataFrame]:
     for figure_number in (18, 19):
         answer = worst(figure_number, metric="drops")
         rows.append({"scheduler": f"{figure_number}-most", "gap": number(answer.gap), "proven": int(answer.proven)})
+    for about in DESCRIBED:
+        rows.append({"scheduler": f"{about.number}-described", "gap": number(described(about.number)), "proven": 1})
     return {"schedulers": _frame(rows)}
 
 
