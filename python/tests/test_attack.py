@@ -13,7 +13,15 @@ import pytest
 import pifolab
 from pifolab import _pifolab
 from pifolab.adversary import metrics
-from pifolab.adversary.figures import FIGURES, rank_1_dropped, rank_1_inversions, readings, worst
+from pifolab.adversary.figures import (
+    DESCRIBED,
+    FIGURES,
+    described,
+    rank_1_dropped,
+    rank_1_inversions,
+    readings,
+    worst,
+)
 from pifolab.adversary.worst_cases import SETTINGS, gap_to_pifo, worst_case
 from pifolab.cli import main
 
@@ -434,6 +442,22 @@ def test_the_papers_figure_18_is_found():
     assert (answer.gap, answer.proven) == (80, True)
     story = answer.story()
     assert [rank_1_dropped(answer.trace, story[side]) for side in "ab"] == [11, 3]
+
+
+def test_what_the_paper_says_of_its_traces_bounds_their_gaps():
+    assert {about.number for about in DESCRIBED} <= {figure.number for figure in FIGURES}
+    # Fifteen packets of rank 1 are a worst trace; no increasing sequence is one for PACKS against PIFO.
+    assert described(18) == worst(18).gap == 80
+    rising = worst(22, flows=1)
+    assert list(rising.trace) == sorted(rising.trace)
+    assert described(22) == rising.gap == 44
+    assert worst(22).gap == 60
+    # With 3 more drops of rank 1: at most what WD + 10 * drops can be, less 30; and there is such a trace.
+    weighed = worst(19, metric="WD+10*drops")
+    story = weighed.story()
+    dropped = [rank_1_dropped(weighed.trace, story[side]) for side in "ab"]
+    assert dropped[0] - dropped[1] == 3
+    assert described(19) == weighed.gap - 30 == 30 < worst(19).gap
 
 
 def test_a_witness_against_pifo_costs_the_same_in_the_simulator(tmp_path):
