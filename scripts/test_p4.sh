@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests the P4 programs with the compilers and the switch that this machine has; what it has not is skipped, and said in a
-# line. With P in DATAPLANE_REQUIRE a skip is a failure. With the argument `say` only the lines are said: `make test` has
+# Tests the P4 programs with the compilers and the switch that this machine has; what it has not is skipped, and said in one
+# line. With P in DATAPLANE_REQUIRE a skip is a failure. With the argument `say` only that line is said: `make test` has
 # run what needs no tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ skip() { # what, reason
         echo "P4: cannot test $1, and DATAPLANE_REQUIRE=$required asks for it: $2" >&2
         exit 1
     fi
-    echo "P4: skipped $1: $2"
+    skipped+=("$1 ($2)")
 }
 
 missing() { # the tools that something needs, as pifolab.p4.tools names them: which of them is not there
@@ -28,6 +28,7 @@ for name in sys.argv[1:]:
 EOF
 }
 
+skipped=()
 marks=(stored)
 if reason=$(missing P4C BMV2); then
     marks+=(bmv2)
@@ -38,6 +39,10 @@ if reason=$(missing P4C_TOFINO); then
     marks+=(tofino)
 else
     skip "the programs for Tofino" "$reason"
+fi
+if [ ${#skipped[@]} -gt 0 ]; then
+    all=$(printf '; %s' "${skipped[@]}")
+    echo "P4: skipped ${all:2}"
 fi
 if [ "${1:-}" = say ]; then
     exit 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,39 @@ def test_bad_parameters_are_one_line_before_anything_starts(
     assert captured.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["dataplane", "p4", "parameters", "--scheduler", "fifo", "--param", "X"],
+        ["dataplane", "p4", "parameters", "--scheduler", "fifo", "--param", "X=1"],
+        ["dataplane", "p4", "parameters", "--scheduler", "aifo", "--param", "k=X"],
+        ["dataplane", "p4", "resources", "--only", "X"],
+        ["testbed", "X", "--data-plane", "p4", "--out", "X"],
+    ],
+)
+def test_control_characters_in_an_argument_are_written_out_in_one_line(
+    capsys: pytest.CaptureFixture[str], command: list[str]
+):
+    assert main([part.replace("X", "a\x1b[31mb\nc") for part in command]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "\x1b" not in said
+
+
+@pytest.mark.parametrize(("required", "status"), [("", 0), ("P", 1)])
+def test_without_the_tools_one_line_says_what_is_skipped_or_failed(required: str, status: int):
+    script = Path(__file__).resolve().parents[2] / "scripts" / "test_p4.sh"
+    environment = {"PATH": "/usr/bin:/bin", "DATAPLANE_REQUIRE": required}
+    # Variables that name no program count as tools that are missing, whatever is on the PATH.
+    environment |= {tool.variable: "/nowhere" for tool in TOOLS}
+    done = subprocess.run([script, "say"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert (done.stdout + done.stderr).count("\n") == 1
+    if not required:
+        assert done.stdout.startswith("P4: skipped the programs on BMv2 (")
+        assert "; the programs for Tofino (" in done.stdout
+
+
 def test_the_testbed_refuses_an_unknown_occupancy_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "out"
     command = ["testbed", "udp-four-flows", "--data-plane", "p4", "--occupancy", "late", "--out", str(out)]
@@ -259,6 +293,20 @@ def test_resources_fail_where_an_assembly_has_a_register_twice(compiler: Path, c
     compiler.write_text(ASSEMBLY.replace("slot_1, size", "slot_0, size"))
     assert main(["dataplane", "p4", "resources", "--only", "aifo"]) == 1
     assert "registers stand more than once in the assembly, as separate copies: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--write"], "--write: expected --p4c RELEASE, "), (["--p4c", "1.2"], "--p4c: expected --write, ")],
+)
+def test_figures_are_stored_with_the_release_of_p4c(
+    compiler: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+):
+    assert main(["dataplane", "p4", "resources", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"pifolab: {said}")
+    stored = read_stored()
+    assert f"Compiler: {stored['compiler']}, built from p4c {stored['p4c']}." in page().read_text(encoding="utf-8")
+    assert stored["p4c"]
 
 
 def test_stored_figures_are_of_the_programs_as_they_are():

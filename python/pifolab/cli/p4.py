@@ -12,6 +12,7 @@ from pifolab import _pifolab
 from pifolab.cli.parser import Parser
 from pifolab.errors import InputError
 from pifolab.export import write_text
+from pifolab.text import shown
 
 __all__ = ["run_p4"]
 
@@ -47,6 +48,11 @@ def run_p4(arguments: Sequence[str]) -> int:
     )
     resources.add_argument("--stored", action="store_true", help="the stored figures, and compile nothing")
     resources.add_argument("--write", action="store_true", help="store the figures, and put them into docs/p4.md")
+    resources.add_argument(
+        "--p4c",
+        metavar="RELEASE",
+        help="with --write: the release of p4c that the compiler was built from, which it does not say itself",
+    )
     resources.add_argument("--only", metavar="PROGRAM", help="one program alone")
     staleness = commands.add_parser(
         "staleness",
@@ -87,8 +93,8 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     for text in arguments.param:
         key, equals, value = text.partition("=")
         if not equals:
-            raise InputError(f"--param {text}: expected KEY=VALUE")
-        given[key] = _read_value(value)
+            raise InputError(f"--param {shown(text)}: expected KEY=VALUE")
+        given[shown(key)] = _read_value(value)
     return given
 
 
@@ -139,6 +145,13 @@ def _resources(arguments: argparse.Namespace) -> int:
     from pifolab.p4 import resources
     from pifolab.p4.tools import P4C_TOFINO, MissingToolError
 
+    if arguments.write and not (arguments.p4c or "").strip():
+        raise InputError(
+            "--write: expected --p4c RELEASE, the release of p4c that the compiler was built from (its Version.txt and "
+            "commit): the compiler tells its back end's version alone"
+        )
+    if arguments.p4c is not None and not arguments.write:
+        raise InputError("--p4c: expected --write, which stores it")
     programs = resources.programs_in_tree()
     if arguments.only is not None:
         if arguments.only not in programs:
@@ -173,9 +186,11 @@ def _resources(arguments: argparse.Namespace) -> int:
     of = {
         target: {program: asdict(figures) for program, figures in found.items()} for target, found in measured.items()
     }
-    sys.stdout.write(resources.page_table({"compiler": P4C_TOFINO.version(), "programs": of}))
+    sys.stdout.write(
+        resources.page_table({"compiler": P4C_TOFINO.version(), "p4c": shown(arguments.p4c or ""), "programs": of})
+    )
     if arguments.write and not broken:
-        resources.write_stored(measured)
+        resources.write_stored(measured, shown(arguments.p4c.strip()))
         resources.write_page()
     return 1 if broken else 0
 
@@ -186,7 +201,7 @@ def _staleness(arguments: argparse.Namespace) -> int:
     for file in arguments.files:
         [replayed] = replay(file, "queues", defines=("PF_OCCUPANCY_GHOST",))
         if replayed.skipped is not None:
-            print(f"skipped {file}: {replayed.skipped}")
+            print(f"skipped {shown(file)}: {replayed.skipped}")
         else:
-            print(f"{file}: {replayed.mismatches} of {replayed.operations} operations differ")
+            print(f"{shown(file)}: {replayed.mismatches} of {replayed.operations} operations differ")
     return 0

@@ -198,21 +198,21 @@ def stored_file() -> Path:
 
 
 def read_stored() -> dict[str, Any]:
-    """Return the stored figures: the compiler's version, and for each target and program its digest and figures."""
+    """Return the stored figures: the compiler's versions; for each target and program its digest and figures."""
     try:
         stored: dict[str, Any] = json.loads(stored_file().read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return {"compiler": "", "programs": {}}
+        return {"compiler": "", "p4c": "", "programs": {}}
     return stored
 
 
-def write_stored(measured: dict[str, dict[str, Resources]]) -> None:
-    """Store figures, with the compiler's version and what they depend on."""
+def write_stored(measured: dict[str, dict[str, Resources]], p4c: str) -> None:
+    """Store figures, the compiler's version, the release `p4c` that it was built from, and what figures depend on."""
     programs = {
         target: {program: {"digest": digest(program), **asdict(figures)} for program, figures in of.items()}
         for target, of in measured.items()
     }
-    stored = {"compiler": P4C_TOFINO.version(), "programs": programs}
+    stored = {"compiler": P4C_TOFINO.version(), "p4c": p4c, "programs": programs}
     write_text(json.dumps(stored, indent=1) + "\n", stored_file())
 
 
@@ -227,8 +227,9 @@ def _percent(part: int, whole: int) -> str:
 
 def page_table(stored: dict[str, Any]) -> str:
     """Return the tables of docs/p4.md: what was stored, and what the papers say."""
+    built_from = f", built from p4c {stored['p4c']}" if stored["p4c"] else ""
     lines = [
-        f"Compiler: {stored['compiler'] or 'nothing is measured yet'}.",
+        f"Compiler: {stored['compiler'] or 'nothing is measured yet'}{built_from}.",
         "",
         "| program | target | stages | stateful ALUs | registers | SRAM | map RAM | TCAM | hash bits "
         "| crossbar bytes | gateways |",

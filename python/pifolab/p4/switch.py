@@ -23,6 +23,7 @@ from types import TracebackType
 from pifolab.errors import PifolabError
 from pifolab.p4.frames import FILLER, TestFrame
 from pifolab.p4.tools import BMV2
+from pifolab.text import shown
 
 __all__ = ["Switch", "SwitchError"]
 
@@ -190,7 +191,9 @@ class Switch:
         if status is not None:
             self._said.seek(0)
             said = self._said.read().decode(errors="replace").strip().splitlines()
-            raise SwitchError(f"simple_switch ended with status {status}: {said[-1] if said else 'it said nothing'}")
+            raise SwitchError(
+                f"simple_switch ended with status {status}: {shown(said[-1]) if said else 'it said nothing'}"
+            )
 
     def _read(self, length: int, seconds: float) -> bytes:
         deadline = time.monotonic() + seconds

@@ -27,6 +27,7 @@ from pifolab.p4.conformance import FRAME_BYTES, fill, send_one_by_one
 from pifolab.p4.frames import FILLER, TestFrame
 from pifolab.p4.switch import Switch
 from pifolab.p4.tools import BMV2, P4C, compile_bmv2, programs
+from pifolab.text import shown
 
 __all__ = ["EXPERIMENTS", "OCCUPANCIES", "SCHEDULERS", "Experiment", "plan", "run"]
 
@@ -120,7 +121,7 @@ def plan(name: str, rate_mbps: float | None, phase_s: float | None) -> Experimen
         An experiment that BMv2 cannot carry, or a number out of range.
     """
     if name not in EXPERIMENTS:
-        raise InputError(f"{name}: with --data-plane p4 expected {' or '.join(EXPERIMENTS)}")
+        raise InputError(f"{shown(name)}: with --data-plane p4 expected {' or '.join(EXPERIMENTS)}")
     found = EXPERIMENTS[name]
     phase = found.phase_s if phase_s is None else phase_s
     # Compared before it is rounded: neither nan nor infinity has a nearest integer.

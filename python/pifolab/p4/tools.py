@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.text import shown
 
 __all__ = [
     "BMV2",
@@ -73,7 +74,7 @@ class Tool:
             candidates = [path, *(path / name for name in self.names)]
             found = next((path for path in candidates if path.is_file() and os.access(path, os.X_OK)), None)
             if found is None:
-                raise InputError(f"{self.variable}={named}: no program is there")
+                raise InputError(f"{self.variable}={shown(named)}: no program is there")
             return found.resolve()
         for name in self.names:
             if on_path := shutil.which(name):
@@ -158,7 +159,7 @@ def run_compiler(command: Sequence[str | Path], what: str) -> str:
     if done.returncode != 0:
         wrong = [line for line in said.splitlines() if "error" in line.lower()]
         reason = (wrong or said.splitlines() or [f"exit status {done.returncode}"])[0]
-        raise InputError(f"{what}: {Path(command[0]).name}: {reason.strip()}")
+        raise InputError(f"{what}: {shown(Path(command[0]).name)}: {shown(reason.strip())}")
     return said
 
 
