@@ -37,7 +37,8 @@ done
 [ -x "$program" ] || fail "$program is not built (cargo build --manifest-path dataplane/linux/Cargo.toml --target-dir target)"
 
 # The build writes a header from the library's own lists of words.
-choices=$(find "${CARGO_TARGET_DIR:-target}" -path '*/pifolab-dataplane-*/out/choices.h' -printf '%T@ %h\n' | sort -n | tail -n 1 | cut -d' ' -f2)
+choices=$(find "${CARGO_TARGET_DIR:-target}"/*/build/pifolab-dataplane-*/out -name choices.h -printf '%T@ %h\n' 2> /dev/null |
+    sort -n | tail -n 1 | cut -d' ' -f2 || true)
 [ -n "$choices" ] || fail "choices.h is not there: build the data plane first"
 
 # apt with the lists of one distribution, which knows of nothing that is installed.
@@ -95,8 +96,8 @@ compile() { # version
     clang=$(clang_command "$1")
     for source in dataplane/linux/bpf/*/*.bpf.c; do
         case $source in
-            # BPF qdiscs need what older ones do not write.
-            */qdisc.bpf.c) [ "$1" -ge 17 ] || continue ;;
+            # BPF qdiscs need what older ones do not write; the build uses these.
+            */qdisc.bpf.c) [ "$1" -ge 17 ] && [ "$1" -le 19 ] || continue ;;
         esac
         # shellcheck disable=SC2046,SC2086
         $clang $(cat dataplane/linux/bpf/flags) -I"$choices" -I/usr/include/x86_64-linux-gnu -c "$source" \
