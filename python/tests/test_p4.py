@@ -14,7 +14,9 @@ from pifolab.p4 import conformance
 from pifolab.p4.frames import DECIDE, TestFrame
 from pifolab.p4.parameters import IN_TREE, stale_files
 from pifolab.p4.resources import TARGETS, digest, doubled_registers, measure, page, read_stored, with_figures
+from pifolab.p4.testbed import EXPERIMENTS
 from pifolab.p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
+from pifolab.reproduce.registry import load_registry
 
 TOOLS = (P4C, BMV2, P4C_TOFINO)
 
@@ -221,6 +223,19 @@ def test_the_testbed_refuses_bad_values_in_one_line_without_the_tools(
     assert err.startswith(said)
     assert err.count("\n") == 1
     assert not out.exists()
+
+
+def test_the_page_says_of_each_testbed_claim_whether_bmv2_judges_it():
+    rows = [
+        line.strip("| ").split(" | ") for line in page().read_text(encoding="utf-8").splitlines() if "judged" in line
+    ]
+    said = {
+        claim: (experiment.strip("`"), answer == "judged")
+        for claims, experiment, answer in (row for row in rows if len(row) == 3)
+        for claim in claims.split(", ")
+    }
+    sources = [claim for claim in load_registry().sources if claim.source == "testbed"]
+    assert said == {claim.id: (claim.experiment, claim.experiment in EXPERIMENTS) for claim in sources}
 
 
 def test_a_vector_longer_than_what_a_program_keeps_is_skipped_with_its_reason(tmp_path: Path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from waiting import wait_until
+from waiting import COMMAND, wait_until
 
 from pifolab import _pifolab
 from pifolab.p4.conformance import WAYS, replay
@@ -212,4 +214,39 @@ def test_nothing_is_left_when_the_command_is_killed(tmp_path: Path):
         assert switch.is_dir()
         command.kill()
     wait_until(lambda: not switch.is_dir(), "simple_switch ends with the command")
+    assert list(temporary.iterdir()) == []
+
+
+@bmv2
+def test_ctrl_c_leaves_neither_switch_nor_file(tmp_path: Path):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    command = [COMMAND, "testbed", "udp-four-flows", "--data-plane", "p4", "--scheduler", "fifo", "--repeat", "100"]
+
+    def switches() -> list[str]:
+        found = []
+        for pid in Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split():
+            # The compiler may have ended since.
+            with contextlib.suppress(FileNotFoundError):
+                if Path(f"/proc/{pid}/comm").read_text().strip() == "simple_switch":
+                    found.append(pid)
+        return found
+
+    # A shell that started the tests in the background may ignore the signal, and a process inherits that.
+    heed = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    with subprocess.Popen(
+        [*command, "--out", tmp_path / "out"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(temporary)},
+        **heed,
+    ) as run:
+        wait_until(lambda: bool(switches()), "simple_switch runs")
+        [switch] = switches()
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate()
+    assert run.returncode == 130, said
+    assert "Traceback" not in said
+    assert not Path(f"/proc/{switch}").is_dir()
     assert list(temporary.iterdir()) == []
