@@ -23,7 +23,7 @@
 //! is due when the sum reaches 1. With two frames behind a packet or less only the step marks, as in Linux.
 //!
 //! Checked against: the steps, against ns-3's `DualPi2QueueDisc`, which follows draft 10 of the RFC (there a sum must exceed 1, and the
-//! controller sees the oldest Classic packet); parameters, against the manual page tc-dualpi2(8). The text of the RFC was not at hand.
+//! controller sees the oldest Classic packet). Neither the text of the RFC nor tc-dualpi2(8) was at hand.
 
 use super::CAPABLE;
 use crate::params::choices;
