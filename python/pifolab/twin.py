@@ -74,11 +74,16 @@ def has_twin(summary: Mapping[str, Any]) -> bool:
         return False
     ranks = summary["rank"] in ("dscp", "payload:4:4") or _is_computed(summary)
     paced = all(flow["offered_bps"] is not None and len(_packets(flow)) == 1 for flow in summary["flows"])
-    trees = all(
-        scheduler != "tree" or parameters.get("classify") in (_BY_RANK, "size")
+    sorted_alike = all(
+        not _classifies(scheduler) or parameters.get("classify") in (_BY_RANK, "size")
         for scheduler, parameters in _schedulers(summary).items()
     )
-    return bool(ranks and paced and trees)
+    return bool(ranks and paced and sorted_alike)
+
+
+def _classifies(scheduler: str) -> bool:
+    """Say whether a scheduler sorts packets into leaves."""
+    return any(param.name == "classify" for param in info.scheduler(scheduler).params)
 
 
 def _is_computed(summary: Mapping[str, Any]) -> bool:
