@@ -64,6 +64,7 @@ def test_explain_speaks_json_too(pifolab_command: Run):
         (("explain", "zzzzzzzzz"), ("there are", "fifo")),
         (("explain", "fifo", "--jsn"), ("did you mean --json?",)),
         (("explain", "fifo", "extra"), ("extra",)),
+        (("compare", "--rate-gbsp", "1"), ("unknown option", "did you mean --rate-gbps?")),
     ],
 )
 def test_wrong_usage_is_one_line_that_helps(pifolab_command: Run, arguments: tuple[str, ...], words: tuple[str, ...]):

@@ -36,6 +36,10 @@ pub(crate) fn read_digested<T, E: From<FileError>>(
         place: Place::File,
         problem: format!("cannot be {problem}: {error}"),
     };
+    if is_named_pipe(path) {
+        let problem = "is a named pipe: expected a file, or a pipe of the shell as in <(zcat FILE)".to_owned();
+        return Err(FileError { file: name, place: Place::File, problem }.into());
+    }
     let file = File::open(path).map_err(|error| fault("opened", error))?;
     let mut content = Digested { file, hasher: Sha256::new() };
     let parsed = parse(&mut content, &name)?;
@@ -45,6 +49,21 @@ pub(crate) fn read_digested<T, E: From<FileError>>(
     }
     let digest = content.hasher.finalize();
     Ok((parsed, digest.iter().map(|byte| format!("{byte:02x}")).collect()))
+}
+
+/// Whether this is a pipe with a name of its own. Opening one waits until somebody writes to it, and hears no Ctrl-C meanwhile.
+fn is_named_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        // A pipe of the shell is a link to what is not there.
+        path.canonicalize().and_then(|real| real.metadata()).is_ok_and(|about| about.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 /// A file that is hashed while it is read.
@@ -150,6 +169,21 @@ mod tests {
         let (swapped, other) = read(two, one);
         assert_eq!((&swapped[0].sha256, &swapped[1].sha256), (&inputs[1].sha256, &inputs[0].sha256));
         assert_ne!(resolved, other, "swapped contents are another specification");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_named_pipe_is_refused_instead_of_waited_for() {
+        let folder = folder("pipe");
+        let path = folder.join("pipe.toml");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = read_digested(&path, |_, _| Ok::<_, FileError>(())).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("pipe.toml: is a named pipe: expected a file, or a pipe of the shell as in <(zcat FILE)")
+        );
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, NoReturn
+from itertools import takewhile
+from typing import Any, ClassVar, NoReturn
 
 from pifolab import _pifolab
 from pifolab.text import shown
@@ -14,6 +15,9 @@ __all__ = ["Parser", "positive_integer"]
 
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are one line."""
+
+    #: The words that are being parsed.
+    _words: ClassVar[list[str]] = []
 
     def __init__(self, **keywords: Any) -> None:
         keywords.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -28,15 +32,18 @@ class Parser(argparse.ArgumentParser):
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
         """Parse `argv`; a wrong one ends in `SystemExit(2)` after one line."""
+        Parser._words = argv
         arguments, unknown = self.parse_known_args(argv)
         if unknown:
             parser = self._in_charge(argv)
             word = unknown[0]
             if word.startswith("-"):
-                options = [option for action in parser._actions for option in action.option_strings]
-                parser.error(_pifolab.unknown_name("option", word.split("=")[0], options))
+                parser.error(_pifolab.unknown_name("option", word.split("=")[0], parser._options()))
             parser.error(f"unexpected argument {word!r}")
         return arguments
+
+    def _options(self) -> list[str]:
+        return [option for action in self._actions for option in action.option_strings]
 
     def _in_charge(self, argv: list[str]) -> Parser:
         """Return the parser of the innermost command that `argv` names."""
@@ -53,6 +60,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line and leave with exit status 2."""
+        # What is missing may be there with a slip of the pen.
+        words = takewhile(lambda word: word != "--", self._words)
+        named = [word.split("=")[0] for word in words if word.startswith("--")]
+        unknown = [name for name in named if name not in self._options()]
+        if "required" in message and unknown:
+            message = _pifolab.unknown_name("option", unknown[0], self._options())
         print(f"{self.prog}: {shown(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
