@@ -143,7 +143,7 @@ def _ours(folder: Path, scheduler: str | None, seed: int | None) -> pl.DataFrame
 
     file = folder / "flows.parquet"
     try:
-        frame = pl.read_parquet(file)
+        frame = pl.read_parquet(file, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{file}: cannot be read: {_reason(error)}; expected the folder of a network run") from None
     missing = [column for column in _COLUMNS if column not in frame.columns]
@@ -165,7 +165,7 @@ def _read_reference(file: Path, times: str) -> pl.DataFrame:
     import polars as pl
 
     try:
-        frame = pl.read_csv(file, infer_schema=False)
+        frame = pl.read_csv(file, infer_schema=False, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{file}: cannot be read: {_reason(error)}") from None
     keys = _COLUMNS[:-1]

@@ -480,7 +480,7 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
             rows, columns, figsize=(PAGE_INCHES, 1.55 * rows + 0.45), sharex=True, sharey=True, squeeze=False
         )
         for panel, (scheduler, plane) in zip(grid.flat, measured, strict=False):
-            frames = [pl.read_csv(results.folder / run["series"]) for run in results.runs(scheduler, plane)]
+            frames = [pl.read_csv(results.folder / run["series"], glob=False) for run in results.runs(scheduler, plane)]
             for number in range(len(flows)):
                 series = [frame.filter(pl.col("flow") == number)["received_bytes"].to_numpy() for frame in frames]
                 whole = len(series[0]) // group * group

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import pifolab
+from pifolab.agreement import agree
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -141,6 +142,31 @@ def test_a_wrong_reference_is_one_line(pifolab_command: Run, scenario: Path, tmp
     assert done.returncode == 2
     assert expected in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_name_with_brackets_is_a_name_and_no_pattern(tmp_path: Path):
+    """`run[1]` is not `run1`, in the folder of the run as in the list."""
+    columns = {
+        "scheduler": ["pifo"],
+        "seed": [1],
+        "flow": [0],
+        "src": [0],
+        "dst": [1],
+        "size_bytes": [9],
+        "start_ns": [0],
+    }
+    for name, fct in (("run[1]", 7), ("run1", 8)):
+        (tmp_path / name).mkdir()
+        flows = pl.DataFrame({**columns, "fct_ns": [fct]})
+        flows.write_parquet(tmp_path / name / "flows.parquet")
+        manifest = {"spec": {"metrics": {"size_classes_bytes": [100]}}}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest))
+        flows.drop("scheduler", "seed").write_csv(tmp_path / f"{name}.csv")
+    found = agree(tmp_path / "run[1]", tmp_path / "run[1].csv")
+    assert (found.identical, found.flows) == (1, 1)
+    # Each of the two, beside the file that the pattern would have meant.
+    assert agree(tmp_path / "run[1]", tmp_path / "run1.csv").identical == 0
+    assert agree(tmp_path / "run1", tmp_path / "run[1].csv").identical == 0
 
 
 def test_agree_asks_which_scheduler_and_refuses_other_folders(pifolab_command: Run, scenario: Path, tmp_path: Path):

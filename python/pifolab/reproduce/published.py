@@ -103,7 +103,7 @@ def _table(path: Path) -> pl.DataFrame:
     import polars as pl
 
     try:
-        frame = pl.read_csv(path, infer_schema_length=None)
+        frame = pl.read_csv(path, infer_schema_length=None, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
     if "scheduler" not in frame.columns:
