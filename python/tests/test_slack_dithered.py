@@ -8,6 +8,8 @@ import pytest
 import pifolab
 from pifolab.slack.dithered import DitheredShares, cells, page
 from pifolab.slack.limits import ExactShares, shares_below, traces
+from pifolab.slack.measure import judge
+from pifolab.slack.page import FIVE
 from pifolab.slack.variants import draw_ranks
 
 
@@ -41,6 +43,21 @@ def test_a_cell_is_a_ratio_of_inversions_and_of_misdrops() -> None:
 def test_exact_quantiles_of_a_rank_are_the_share_below_it() -> None:
     assert ExactShares(8, 10, "uniform", 1.0).quantile(50) == pytest.approx(0.5, abs=0.003)
     assert shares_below("exponential")[0] == 0
+
+
+@pytest.mark.parametrize("distribution", FIVE)
+def test_exact_quantiles_are_those_of_the_ranks_that_runs_draw(distribution: str) -> None:
+    seen: list[int] = []
+
+    class Recorder(ExactShares):
+        def quantile(self, rank: int) -> float:
+            seen.append(rank)
+            return super().quantile(rank)
+
+    makers = {"recorder": lambda: Recorder(4, 20, distribution, 1.0)}
+    judge(distribution, schedulers={"recorder": ("recorder", {})}, packets=20_000, seeds=[1], queues=4, makers=makers)
+    drawn = np.searchsorted(np.sort(seen), np.arange(101)) / len(seen)
+    assert np.abs(drawn - shares_below(distribution)).max() < 0.015
 
 
 def test_a_full_buffer_refuses_and_packets_leave_in_the_order_of_queues() -> None:

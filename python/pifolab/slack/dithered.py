@@ -189,6 +189,9 @@ _TAIL = """
   The form (dither, registers at high quantiles, large steps at first) was compared on other seeds of all five, so that
   none is wholly untouched here but for its seeds.
 - The bar asks for 10 seeds; here are two, of 20,000 packets.
+- **What it is held against errs, too.** PACKS's window of 1000 ranks tells a quantile q with a standard error of the
+  root of q (1 - q) / 1000, up to 0.016: more than one place of a buffer of 80. It is an error of the yardstick, which
+  can go either way; [slack-limits.md](slack-limits.md) has what exact quantiles do.
 - It is a prototype in Python, in floating point, with neither an oracle nor an eBPF program. All 16 registers take
   one stateful operation each; the interpolation between two of them is a division, which a switch would look up.
 """

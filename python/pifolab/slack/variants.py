@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pifolab.bounds import rank_weights
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
@@ -222,23 +223,17 @@ def _maker(queues: int, depth: int, settings: Mapping[str, Any]) -> Callable[[],
 
 
 def draw_ranks(distribution: str, count: int, draw: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Return so many ranks of one of the papers' five distributions."""
+    """Return so many ranks of one of the papers' five distributions, as the scenarios of `judge` draw them."""
+    shares = rank_shares(distribution)
+    return draw.choice(len(shares), count, p=shares)
 
-    def exponential() -> np.ndarray[Any, Any]:
-        ranks = draw.exponential(25, 3 * count).astype(int)
-        return ranks[ranks < 100][:count]
 
-    match distribution:
-        case "uniform":
-            return draw.integers(0, 100, count)
-        case "exponential":
-            return exponential()
-        case "inverse exponential":
-            return 99 - exponential()
-        case "Poisson":
-            return np.minimum(draw.poisson(50, count), 99)
-        case _:
-            return np.where(draw.random(count) < 0.5, exponential(), 99 - exponential())
+def rank_shares(distribution: str) -> np.ndarray[Any, Any]:
+    """Return the probabilities of ranks 0 to 100; inverse exponential ranks are 1 to 100, the others end at 99."""
+    ranks = 100 if distribution == "uniform" else 101
+    weights = np.array(rank_weights(distribution.lower().replace(" ", "-"), ranks=ranks), dtype=float)
+    shares: np.ndarray[Any, Any] = np.append(weights, [0.0] * (101 - ranks)) / weights.sum()
+    return shares
 
 
 def quantile_errors(packets: int = 30_000, seed: int = 1) -> dict[str, tuple[float, float]]:
