@@ -219,7 +219,7 @@ worst-cases: build
 slack: build
 	$(BIN)/python -m pifolab.slack docs
 	$(BIN)/python -m pifolab.slack.variants docs
-	$(BIN)/python -m pifolab.slack.dithered docs
+	$(BIN)/python -m pifolab.slack.bar docs
 	$(BIN)/python -m pifolab.slack.limits docs
 	$(BIN)/python -m pifolab.slack.flows --out docs/slack-flows.md
 

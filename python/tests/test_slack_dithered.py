@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pifolab
-from pifolab.slack.dithered import DitheredShares, cells, page
+from pifolab.slack.dithered import DitheredShares
 from pifolab.slack.limits import ExactShares, shares_below, traces
 from pifolab.slack.measure import judge
 from pifolab.slack.page import FIVE
@@ -28,16 +28,6 @@ def test_registers_that_see_a_fraction_tell_quantiles_without_a_bias() -> None:
     assert without[0] > 0.015
     for distribution in ("uniform", "convex"):
         assert errors(distribution, dither=True)[1] < 0.8 * errors(distribution, dither=False)[1]
-
-
-def test_a_cell_is_a_ratio_of_inversions_and_of_misdrops() -> None:
-    found = cells(8, ("uniform",), (1,), 8000, ("constant 1.1",))
-    inversions, misdrops = found["uniform", "constant 1.1"]
-    assert 0.5 < inversions < 1
-    assert 0.8 < misdrops < 1.2
-    text = page((4,), (1,), 200)
-    assert "of 25 cells are met" in text
-    assert "4 queues of 20:" in text
 
 
 def test_exact_quantiles_of_a_rank_are_the_share_below_it() -> None:

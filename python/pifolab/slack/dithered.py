@@ -1,28 +1,17 @@
-"""Shares of room by dithered quantile registers: a variant with 16 registers against the whole bar.
+"""Shares of room by dithered quantile registers: a variant with 16 registers.
 
-``python -m pifolab.slack.dithered docs`` writes docs/slack-dithered.md.
+`pifolab.slack.bar` measures it in every cell of the bar, and writes docs/slack-dithered.md.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from pifolab.custom import PythonScheduler
-from pifolab.errors import InputError
-from pifolab.folder import replaced_file
-from pifolab.slack.measure import ARRIVALS, DEPTHS
-from pifolab.slack.page import FIVE, is_met
-from pifolab.slack.variants import REGISTERS, SharesOfRoom, ratios
+from pifolab.slack.page import is_met
+from pifolab.slack.variants import REGISTERS, SharesOfRoom
 
-__all__ = ["PACKETS", "SEEDS", "DitheredShares", "cells", "page"]
+__all__ = ["DitheredShares", "page"]
 
-PACKETS = 20_000
-SEEDS = (31, 32)
-#: By distribution and arrivals: the ratios to PACKS of inversions and misdrops.
-Cells = dict[tuple[str, str], tuple[float, float]]
 #: The counter turns by the golden section of 2^16 for each packet, which spreads its phases evenly.
 TURN, CIRCLE = 40503, 1 << 16
 
@@ -96,79 +85,28 @@ class DitheredShares(SharesOfRoom):
         return before + (after - before) * min(max(inside, 0.0), 1.0)
 
 
-def cells(
-    queues: int,
-    distributions: Sequence[str] = FIVE,
-    seeds: Sequence[int] = SEEDS,
-    packets: int = PACKETS,
-    arrivals: Sequence[str] = tuple(ARRIVALS),
-    **settings: Any,
-) -> Cells:
-    """Return the ratios to PACKS (window 1000) of inversions and misdrops, by distribution and arrivals."""
-    makers: dict[str, Callable[[], PythonScheduler]] = {
-        "dithered": lambda: DitheredShares(queues, DEPTHS[queues], **settings)
-    }
-    return {
-        (distribution, process): ratios(
-            distribution,
-            process,
-            {"dithered": ("dithered", {})},
-            queues=queues,
-            packets=packets,
-            seeds=seeds,
-            makers=makers,
-        )["dithered"]
-        for distribution in distributions
-        for process in arrivals
-    }
+def page(pairs: Sequence[tuple[float, float]], seeds: int, packets: int) -> str:
+    """Return docs/slack-dithered.md: `pairs` are the ratios to PACKS of inversions and misdrops, of every cell."""
+    return _PAGE.format(
+        seeds=seeds,
+        packets=packets,
+        met=sum(is_met(*pair) for pair in pairs),
+        cells=len(pairs),
+        fewer=sum(pair[0] < 1 for pair in pairs),
+        like=sum(pair[1] <= 1.05 for pair in pairs),
+        worst=max(pair[0] for pair in pairs),
+    )
 
 
-def page(counts: Sequence[int] = tuple(DEPTHS), seeds: Sequence[int] = SEEDS, packets: int = PACKETS) -> str:
-    """Return docs/slack-dithered.md."""
-    every = {queues: cells(queues, seeds=seeds, packets=packets) for queues in counts}
-    pairs = [pair for of in every.values() for pair in of.values()]
-    met, worst = sum(is_met(*pair) for pair in pairs), max(pair[0] for pair in pairs)
-    fewer, like = sum(pair[0] < 1 for pair in pairs), sum(pair[1] <= 1.05 for pair in pairs)
-    lines = [_HEAD.format(seeds=f"{seeds[0]} to {seeds[-1]}", packets=packets)]
-    lines += [
-        f"**{met} of {len(pairs)} cells are met** ({fewer} have fewer inversions, {like} no more misdrops); inversions",
-        f"are {worst:.2f} times PACKS's where they are worst.",
-        "",
-    ]
-    for queues, of in every.items():
-        lines += [f"{queues} queues of {DEPTHS[queues]}:", "", f"| | {' | '.join(ARRIVALS)} |"]
-        lines.append("|---" * (len(ARRIVALS) + 1) + "|")
-        for distribution in FIVE:
-            shown = []
-            for process in ARRIVALS:
-                pair = of[distribution, process]
-                bold = "**" if is_met(*pair) else ""
-                shown.append(f"{bold}{pair[0]:.2f}, {pair[1]:.2f}{bold}")
-            lines.append(f"| {distribution} | {' | '.join(shown)} |")
-        lines.append("")
-    return "\n".join(lines)
-
-
-_HEAD = """# Dithered quantiles: sixteen registers against the bar
+_PAGE = """# Dithered quantiles: sixteen registers against the bar
 
 [slack.md](slack.md) has the bar; [slack-variants.md](slack-variants.md) has variants that miss it, since their
-registers tell quantiles with a bias. Here is why they do, a cure, and what it comes to. Ratios to PACKS with a window
-of 1000 of inversions and of misdrops, means of seeds {seeds}, {packets:,} packets each; bold where the bar is met.
-Written by `python -m pifolab.slack.dithered docs`.
+registers tell quantiles with a bias. Here is why they do, and a cure. [slack-bar.md](slack-bar.md) has what it comes
+to, cell by cell. Written by `python -m pifolab.slack.bar docs`.
 
-"""
+With {seeds} seeds of {packets:,} packets **{met} of {cells} cells are met** ({fewer} have fewer inversions than PACKS
+with a window of 1000, {like} no more misdrops); inversions are {worst:.2f} times its where they are worst.
 
-
-def main(argv: Sequence[str]) -> int:
-    """Write the page into the folder that the only argument names."""
-    if len(argv) != 1:
-        raise InputError("expected one argument, the folder to write to")
-    with replaced_file(Path(argv[0]) / "slack-dithered.md") as file:
-        file.write_text(page() + _TAIL, encoding="utf-8")
-    return 0
-
-
-_TAIL = """
 ## Why
 
 - **A register beside whole ranks tells little.** It rises while the share of ranks below it is less than q, and falls
@@ -188,14 +126,10 @@ _TAIL = """
 - Weights, admission and step were tuned on uniform and inverse exponential ranks, with another program and other seeds.
   The form (dither, registers at high quantiles, large steps at first) was compared on other seeds of all five, so that
   none is wholly untouched here but for its seeds.
-- The bar asks for 10 seeds; here are two, of 20,000 packets.
 - **What it is held against errs, too.** PACKS's window of 1000 ranks tells a quantile q with a standard error of the
   root of q (1 - q) / 1000, up to 0.016: more than one place of a buffer of 80. It is an error of the yardstick, which
-  can go either way; [slack-limits.md](slack-limits.md) has what exact quantiles do.
+  can go either way: [slack-bar.md](slack-bar.md) has PACKS with a window of 10000 beside it, and
+  [slack-limits.md](slack-limits.md) what exact quantiles do.
 - It is a prototype in Python, in floating point, with neither an oracle nor an eBPF program. All 16 registers take
   one stateful operation each; the interpolation between two of them is a division, which a switch would look up.
 """
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
