@@ -163,10 +163,9 @@ The largest gap over all traces, and the fewest packets that keep it:
 _TAIL = """
 ## What follows
 
-- **It is the registers in many cells, but not in all.** With exact quantiles, and even if the best of three weights is
-  taken for each cell after the fact, fewer than nine tenths of the cells are met: more precise registers alone do not
-  bring a map of this family there. They would meet many cells that those of [slack-dithered.md](slack-dithered.md)
-  miss.
+- **Most of what is missed is the registers' error and one weight for all cells.** Exact quantiles meet many cells that
+  the registers of [slack-dithered.md](slack-dithered.md) miss, if the weight is picked for each cell after the fact; no
+  one of these weights meets nine tenths. [slack-bar.md](slack-bar.md) has every cell, with w = 0.97 too.
 - **PACKS's own map on exact quantiles (w = 1) has at most a tenth more inversions than PACKS**: a window of 1000 is
   little worse than knowing the distribution, and errs. The standard error of a quantile q, the root of
   q (1 - q) / 1000, is up to 0.016: more than one place of a buffer of 80.
