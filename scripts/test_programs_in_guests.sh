@@ -96,8 +96,8 @@ compile() { # version
     clang=$(clang_command "$1")
     for source in dataplane/linux/bpf/*/*.bpf.c; do
         case $source in
-            # BPF qdiscs need what older ones do not write; the build uses these.
-            */qdisc.bpf.c) [ "$1" -ge 17 ] && [ "$1" -le 19 ] || continue ;;
+            # BPF qdiscs need what older ones do not write.
+            */qdisc.bpf.c) [ "$1" -ge 17 ] || continue ;;
         esac
         # shellcheck disable=SC2046,SC2086
         $clang $(cat dataplane/linux/bpf/flags) -I"$choices" -I/usr/include/x86_64-linux-gnu -c "$source" \

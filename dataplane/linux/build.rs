@@ -2,14 +2,12 @@
 
 use pifolab_params::c_constants;
 use pifolab_sched::schedulers::{PushDown, RifoMode};
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// BPF qdiscs need a clang that tells the kernel which pointers own what: 14 does not, 17 does. What 21 makes of them is refused
-/// by the verifier of Linux 7.3, which sees a bound no more.
-const CLANGS_FOR_QDISCS: RangeInclusive<u32> = 17..=19;
+/// BPF qdiscs need a clang that tells the kernel which pointers own what: 16 does not, 17 does.
+const OLDEST_FOR_QDISCS: u32 = 17;
 /// Where packages put commands.
 const COMMANDS: &str = "/usr/bin";
 
@@ -31,7 +29,7 @@ fn main() {
     for (source, object) in sources(FILTER, &out) {
         compile(&clang(), &source, &object);
     }
-    // Optional: most kernels have no BPF qdisc, and a distribution's clang may be too old, or too new.
+    // Optional: most kernels have no BPF qdisc, and a distribution's clang may be too old.
     let clang = clang_for_qdiscs();
     for (source, object) in sources(QDISC, &out) {
         match &clang {
@@ -42,7 +40,7 @@ fn main() {
     if clang.is_some() {
         println!("cargo::rustc-cfg=bpf_qdisc");
     } else if Path::new(COMMANDS).exists() {
-        // Asked again once another clang may be there.
+        // Asked again once a newer clang may be there.
         println!("cargo::rerun-if-changed={COMMANDS}");
     }
 }
@@ -60,14 +58,14 @@ fn clang() -> String {
     env::var("CLANG").unwrap_or_else(|_| "clang".to_owned())
 }
 
-/// The first clang whose BPF qdiscs load, by what it says of itself.
+/// The first clang that is new enough, by what it says of itself.
 fn clang_for_qdiscs() -> Option<String> {
-    let others = CLANGS_FOR_QDISCS.rev().map(|version| format!("clang-{version}"));
+    let others = (OLDEST_FOR_QDISCS..30).rev().map(|version| format!("clang-{version}"));
     std::iter::once(clang()).chain(others).find(|clang| {
         let output = Command::new(clang).arg("-dumpversion").output();
         let version = output.ok().and_then(|output| String::from_utf8(output.stdout).ok());
         let major = version.and_then(|version| version.split('.').next()?.trim().parse::<u32>().ok());
-        major.is_some_and(|major| CLANGS_FOR_QDISCS.contains(&major))
+        major.is_some_and(|major| major >= OLDEST_FOR_QDISCS)
     })
 }
 

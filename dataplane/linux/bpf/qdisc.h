@@ -290,7 +290,8 @@ static __always_inline int refused(struct Qdisc *sch)
  * Address resolution and neighbour discovery take turns with all else. */
 #define SHARE_LIMIT 32
 
-static __u32 share_turn;
+/* Volatile: clang 21 concludes that it is 0 or 1, and leaves out the mask that the verifier has to see. */
+static volatile __u32 share_turn;
 static __u64 share_not_before;
 
 static __always_inline int enqueue_in_share(struct sk_buff *skb, struct Qdisc *sch, bool neighbour,

@@ -39,7 +39,7 @@ pub(super) fn object(program: &dyn Program) -> Result<&'static [u8]> {
     let object = program.qdisc().filter(|object| !object.is_empty());
     object.ok_or_else(|| {
         Error::Unsupported(format!(
-            "this program was built without the BPF qdiscs ({}), which need clang 17 to 19: install clang-19 and build again",
+            "this program was built without the BPF qdiscs ({}), which need clang 17 or later: install clang-19 and build again",
             program.name()
         ))
     })
