@@ -1,7 +1,9 @@
 """What the README shows works as it is printed."""
 
+import json
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,12 @@ def test_what_is_linked_exists():
     for target in re.findall(r"\]\(([^)]+)\)", README):
         assert (ROOT / target).exists(), target
     assert (ROOT / "experiments/packs/fig3.toml").exists()
+
+
+def test_the_verdicts_are_counted_as_in_the_registry():
+    claims = json.loads((ROOT / "docs/reproduction.json").read_text(encoding="utf-8"))["claims"]
+    verdicts = Counter(claim["verdict"] for claim in claims)
+    (said,) = re.findall(r"of their (\d+) claims a verdict: (.*?)\. \[docs/reproduction", " ".join(README.split()))
+    counted = {name: int(number) for number, name in re.findall(r"(\d+) ([a-z ]+?)(?=,| and |$)", said[1])}
+    assert int(said[0]) == len(claims)
+    assert counted == dict(verdicts)
