@@ -53,8 +53,8 @@ pub struct Args {
     /// How the program knows what the queues hold [default: walk, or clock where the kernel has no BTF]
     #[arg(long, value_enum)]
     occupancy_from: Option<Occupancy>,
-    /// A file with parameters of the scheduler (and rate_mbps), `name = value` a line, which go before those given here; read again
-    /// whenever it changes
+    /// A file with parameters of the scheduler (and rate_mbps), one `name = value` per line; they override those given here; read
+    /// again whenever the file changes
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
     /// Remove a root qdisc that pifolab did not make

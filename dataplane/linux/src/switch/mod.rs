@@ -68,8 +68,8 @@ pub struct Args {
     rank_options: RankOptions,
     #[command(flatten)]
     link: LinkArgs,
-    /// A file with parameters of the scheduler (and rate_mbps), `name = value` a line, which go before those given here; read again
-    /// whenever it changes
+    /// A file with parameters of the scheduler (and rate_mbps), one `name = value` per line; they override those given here; read
+    /// again whenever the file changes
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
     /// A flow that was silent for longer is forgotten: a rank function takes it for a new one (0: never)
