@@ -46,11 +46,12 @@ def page(found: dict[tuple[str, int], list[dict[str, float]]], repeat: int) -> s
     lines = [
         "# What larger networks cost",
         "",
-        "Written by `python scripts/scale.py`. Leaves of 16 hosts at 1 Gb/s below four spines at 4 Gb/s, web search at",
-        "60 % payload load, one thread, nobody watching the ports. *Prepare* computes all routes; *run* is the",
-        "processor time of the simulation alone; *memory* is the most that the process ever had, with the flow list.",
+        "Written by `python scripts/scale.py`. Leaves have 16 hosts at 1 Gb/s, below four spines at 4 Gb/s. Traffic",
+        "is web search at a payload load of 60 %. The simulation uses one thread, and ports are not observed.",
+        "*Prepare* is the time to compute all routes, *run* the processor time of the simulation alone, and *memory*",
+        "the peak of the process, with the flow list.",
         "",
-        f"Medians of {repeat}; {platform.machine()}, {os.cpu_count()} processors, load average "
+        f"Medians of {repeat} runs; {platform.machine()}, {os.cpu_count()} processors, load average "
         f"{os.getloadavg()[0]:.1f} at the end.",
     ]
     for case, title in CASES.items():
@@ -73,7 +74,10 @@ def page(found: dict[tuple[str, int], list[dict[str, float]]], repeat: int) -> s
             )
         ratio = cost[1024] / cost[144]
         verdict = "within" if ratio <= LIMIT else "beyond"
-        lines += ["", f"A hop among 1024 hosts costs {ratio:.2f} times one among 144: {verdict} the aim of {LIMIT:g}."]
+        lines += [
+            "",
+            f"A hop costs {ratio:.2f} times as much with 1024 hosts as with 144: {verdict} the aim of {LIMIT:g}.",
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -27,6 +27,21 @@ VERDICTS = ("reproduced", "partly", "inconclusive", "not reproduced", "not yet m
 #: What a verdict is called where it is one on the authors' own numbers.
 _OF_AUTHORS = {"reproduced": "holds", "partly": "in part", "not reproduced": "does not hold"}
 
+#: How to read the columns of a claim.
+_READING = (
+    "*Reproduced*: our mean lies in the paper's range, widened by the stated tolerance.",
+    "*Inconclusive*: our 95 % interval overlaps that range and is wider than it. With fewer than three seeds the range "
+    "of the seeds takes the place of the interval, and the verdict is provisional.",
+    "*Partly*: the direction is right and the size is within a factor of four, or a side statement fails.",
+    "*Not reproduced*: none of these.",
+    "A claim is as good as the weakest of its main statements.",
+    "*Artefact*: the same with the settings of the paper's own public code. It is compared with the authors' published "
+    "numbers at each load, if there are any and the runs are as long as theirs, and with the text otherwise. For a "
+    "paper without public code this column may have another reading of its text, and then says so.",
+    "*Authors' data*: whether the authors' published numbers agree with their text, by the same rules. A mean over the "
+    "loads is checked at every load.",
+)
+
 _COLOURS = {
     "reproduced": "#009e73",
     "partly": "#e69f00",
@@ -181,29 +196,14 @@ def _found(part: PartVerdict) -> str:
 
 def markdown(result: Reproduction) -> str:
     """Return the tables as Markdown."""
-    few = [one for one in result.verdicts if one.provisional]
-    lines = [f"# Five papers reproduced: {result.depth.name} depth ({result.depth.summary})", ""]
-    head = (
-        f"Written by `pifolab reproduce{result.depth.options}` with pifolab {_pifolab.__version__}. "
-        f"{result.depth.changes} *Reproduced*: our mean lies in the paper's range, widened by the stated tolerance. "
-        "*Inconclusive*: our 95 % interval (with fewer than three seeds, the range of the seeds, and the verdict is "
-        "provisional) is wider than that range and reaches into it. *Partly*: the direction holds and the size is of "
-        "the same order (within a factor of four), or a side statement fails. *Not reproduced*: neither. A claim is as "
-        "good as the weakest of its main statements. *Artefact*: with the settings of the paper's own public code; "
-        "held against the authors' published numbers load by load where there are any and the runs are as long as "
-        "theirs, else against the text; where a "
-        "paper has no code of its own, another reading of its text may stand there, and is called that. "
-        "*Authors' data*: whether these published numbers do what the text says, by the same rules, a mean over the "
-        "loads at every load. "
-        "Nothing is tuned: a claim that does not reproduce is a result."
-    )
-    head += f" {result.registry.afterwards}" if result.registry.afterwards else ""
-    if few:
-        head += f" {len(few)} of {len(result.verdicts)} verdicts {'is' if len(few) == 1 else 'are'} provisional."
-    lines += textwrap.wrap(head, 120)
+    lines = _head_of_page(result)
     revisions = result.revisions
     if any(name != result.revision for name in revisions):
-        lines += ["", "**What measured which claim** (of the text's reading; each number stands with its claim):", ""]
+        lines += [
+            "",
+            "**Which revision measured which claim** (under the reading of the text; the details are with each claim):",
+            "",
+        ]
         lines += [f"- {_made_by(result, name)}: {', '.join(claims)}." for name, claims in revisions.items()]
     lines += ["", "| paper | " + " | ".join(VERDICTS) + " | all |", "|---|" + "---|" * (len(VERDICTS) + 1)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in summary_rows(result)]
@@ -239,6 +239,23 @@ def markdown(result: Reproduction) -> str:
             if lines[-1] == "":
                 lines.pop()
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _head_of_page(result: Reproduction) -> list[str]:
+    """Return what stands before the tables: what was run, how to read a verdict, what changed after a first look."""
+    few = sum(one.provisional for one in result.verdicts)
+    lines = [f"# Five papers reproduced: {result.depth.name} depth ({result.depth.summary})", ""]
+    made = f"Written by `pifolab reproduce{result.depth.options}` with pifolab {_pifolab.__version__}."
+    lines += textwrap.wrap(f"{made} {result.depth.changes}", 120)
+    lines += ["", "How to read a verdict. Nothing was tuned: a claim that does not reproduce is a result, too.", ""]
+    for text in _READING:
+        lines += textwrap.wrap(f"- {text}", 120, subsequent_indent="  ")
+    if few:
+        share = f"{few} of {len(result.verdicts)} verdicts {'is' if few == 1 else 'are'} provisional."
+        lines += ["", share]
+    if result.registry.afterwards:
+        lines += ["", *textwrap.wrap(result.registry.afterwards, 120)]
+    return lines
 
 
 def _rows(one: ClaimVerdict) -> list[tuple[PartVerdict, PartVerdict | None, PartVerdict | None]]:

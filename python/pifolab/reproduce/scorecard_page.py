@@ -62,17 +62,25 @@ def markdown(card: Scorecard) -> str:
     """Return the scorecard as Markdown: a column for each scheduler."""
     about = (
         f"Written by `pifolab scorecard` with pifolab {_pifolab.__version__}: {card.seeds} seeds, {_spans(card)} of "
-        "`experiments/scorecard/`, 80 packets of buffer for all. Means; in brackets the 95 % interval, where the seeds "
-        "differ. Less is better but for the lowest dropped rank, the Jain index and completed flows. Magnitude: by how "
-        "many ranks inverted packets lay above the lowest that waited. Misdrops: drops beyond PIFO's, rank by rank. "
-        "Registers (of 32 bits) and table bytes are counted from the algorithms; operations are comparisons with "
-        "registers, look-ups and changes of registers for one packet, in the dearest case. The worst-case gaps are "
-        "proven: the largest over traces of eight packets with ranks 1 to 4 and six packets of buffer (worst-cases.md)."
+        "`experiments/scorecard/`. Every scheduler has a buffer of 80 packets. Cells are means, with the 95 % interval "
+        "in brackets if the seeds differ. Less is better, except for the lowest dropped rank, the Jain index and "
+        "completed flows."
+    )
+    words = (
+        "*Magnitude*: the rank of a packet that was sent minus the lowest rank that waited, summed over inversions.",
+        "*Misdrops*: drops beyond those of PIFO, counted for each rank.",
+        "*Registers* (of 32 bits) and *table bytes* are counted from the algorithms.",
+        "*Operations*: comparisons with registers, look-ups and changes of registers for one packet, in the most "
+        "expensive case.",
+        "*Worst-case gaps* are proven: the largest over all traces of eight packets with ranks 1 to 4 and six packets "
+        "of buffer ([worst-cases.md](worst-cases.md)).",
     )
     lines = [
         "# Scorecard: every scheduler on the same traffic",
         "",
         *textwrap.wrap(about, 120, break_on_hyphens=False),
+        "",
+        *(line for word in words for line in textwrap.wrap(f"- {word}", 120, subsequent_indent="  ")),
         "",
         "| | " + " | ".join(card.schedulers) + " |",
         "|---|" + "---|" * len(card.schedulers),
