@@ -1,6 +1,7 @@
 """The documentation site: every page is in it, no link leads nowhere, and search works from a folder."""
 
 import html
+import json
 import re
 import subprocess
 import sys
@@ -26,6 +27,29 @@ def test_every_claim_is_in_the_gallery():
     text = stage.gallery()
     assert text.count("\n### ") > 60
     assert "### pk1: Fig. 3a" in text
+
+
+def test_the_gallery_shows_each_regenerated_figure_once_and_each_claim_beside_its_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(stage, "REPRODUCED", tmp_path)
+    assert "has no figures" in stage.gallery()
+    (tmp_path / "figures").mkdir()
+    names = {"sp-fig5-paper": 9, "sp-fig5-artefact": 9, "sp-fig8-paper": stage.LARGE_DRAWING + 1, "claim-sp1": 9}
+    for name, size in names.items():
+        (tmp_path / "figures" / f"{name}.svg").write_bytes(b" " * size)
+    fig5 = {"sp-fig5, paper": {"figure": "sp-fig5-paper"}, "sp-fig5, artefact": {"figure": "sp-fig5-artefact"}}
+    claims = [
+        {"id": "sp1", "experiments": fig5},
+        {"id": "sp4", "experiments": fig5 | {"sp-fig8, paper": {"figure": "sp-fig8-paper"}}},
+    ]
+    (tmp_path / "claims.json").write_text(json.dumps({"depth": "quick", "claims": claims}))
+    text = stage.gallery()
+    sp1, sp4 = (text.split(f"### {number}: ")[1].split("### ")[0] for number in ("sp1", "sp4"))
+    assert re.findall(r"\]\((.*?)\)", sp1) == ["figures/sp-fig5-paper.svg", "figures/claim-sp1.svg"]
+    assert re.findall(r"\]\((.*?)\)", sp4) == ["figures/sp-fig8-paper.png"]
+    verdicts = json.loads((stage.DOCS / "reproduction.json").read_text(encoding="utf-8"))["claims"]
+    assert f"\n{next(claim['verdict'] for claim in verdicts if claim['id'] == 'sp1')}\n:::" in sp1
 
 
 @pytest.fixture(scope="module")

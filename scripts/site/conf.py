@@ -15,6 +15,8 @@ html_copy_source = False
 html_show_sourcelink = False
 # Nothing is fetched from anywhere: the site works from a folder, without a network.
 html_permalinks_icon = "#"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4

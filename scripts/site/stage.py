@@ -12,14 +12,12 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pifolab
-
-try:
-    import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    import tomli as tomllib
+from pifolab.reproduce.registry import load_registry
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -34,7 +32,8 @@ OUTSIDE = {
 }
 #: What `pifolab reproduce` has written, if it has run here: figures and verdicts.
 REPRODUCED = ROOT / "out" / "reproduce"
-REGISTRY = ROOT / "python" / "pifolab" / "reproduce" / "registry"
+#: A drawing of more bytes is shown in pixels.
+LARGE_DRAWING = 300_000
 #: What `make docs` has written.
 RUST_API = ROOT / "target" / "doc"
 
@@ -88,39 +87,66 @@ def _relinked(path: Path, name: str, sources: dict[Path, str]) -> str:
 
 def gallery() -> str:
     """Return the page of all claims with their checked-in verdicts, and the figures of the last reproduction here."""
-    record, figures = REPRODUCED / "claims.json", REPRODUCED / "figures"
-    drawn = record.exists() and figures.is_dir()
+    record = REPRODUCED / "claims.json"
     claims = json.loads((DOCS / "reproduction.json").read_text(encoding="utf-8"))
     verdicts = {claim["id"]: claim["verdict"] for claim in claims["claims"]}
     lines = [
         "# Gallery",
         "",
-        f"Every claim of the five papers and its verdict at depth *{claims['depth']}*.",
+        "The figures of the five papers, and a verdict on every claim about them.",
         "[Five papers reproduced](reproduction.md) has the numbers and the explanations.",
         "",
     ]
-    if drawn:
-        depth = json.loads(record.read_text(encoding="utf-8"))["depth"]
-        shorter = " Its runs are shorter than those behind the verdicts." if depth == "quick" else ""
+    figures: dict[str, list[tuple[str, str]]] = {}
+    if record.exists():
+        now = json.loads(record.read_text(encoding="utf-8"))
+        figures = _figures(now["claims"])
         lines += [
-            f"The figures are of a run at depth *{depth}*: what was measured in black, with its interval, and what the",
-            f"paper states in red, with the tolerance.{shorter}",
+            f"The verdicts are those of depth *{claims['depth']}*; the figures were made at depth *{now['depth']}*"
+            + (", with shorter runs." if now["depth"] == "quick" else "."),
+            "What a paper states is marked in red. Below the figure of a claim each of its statements has a row with a",
+            "scale of its own: the band is what the paper states, widened by the tolerance, and the dot is what was",
+            "measured, with its interval.",
             "",
         ]
     else:
         lines += ["This copy of the site has no figures: `make gallery`, then `make site`, puts them here.", ""]
-    for source in sorted(REGISTRY.glob("*.toml")):
-        paper = tomllib.loads(source.read_text(encoding="utf-8"))
-        own = [claim for claim in paper.get("claim", []) if claim["id"] in verdicts and "statement" in claim]
+    registry = load_registry()
+    for paper, title in registry.papers.items():
+        own = [claim for claim in registry.claims if claim.paper == paper and claim.id in verdicts]
         if own:
-            lines += [f"## {paper.get('paper', source.stem)}", ""]
+            lines += [f"## {title}", ""]
         for claim in own:
-            number = claim["id"]
-            lines += [f"### {number}: {claim.get('figure', 'text')}", "", " ".join(claim["statement"].split()), ""]
-            lines += [f"**{verdicts[number]}**", ""]
-            if drawn and (figures / f"claim-{number}.svg").exists():
-                lines += [f"![What claim {number} says, and what was measured](figures/claim-{number}.svg)", ""]
+            verdict = verdicts[claim.id]
+            lines += [f"### {claim.id}: {claim.figure}", "", " ".join(claim.statement.split()), ""]
+            lines += [f":::{{container}} verdict {verdict.replace(' ', '-')}", verdict, ":::", ""]
+            images = [f"![{alt}](figures/{name})" for name, alt in figures.get(claim.id, ())]
+            if images:
+                lines += [":::{container} figures", *(line for image in images for line in (image, "")), ":::", ""]
     return "\n".join(lines)
+
+
+def _figures(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[str, str]]]:
+    """Return file and description of the figures of each claim; a figure of several claims stands with the first."""
+    shown: set[str] = set()
+    figures: dict[str, list[tuple[str, str]]] = {}
+    for claim in claims:
+        number = claim["id"]
+        own = figures.setdefault(number, [])
+        for run in claim["experiments"].values():
+            name = run["figure"]
+            if name and name.endswith("-paper") and name not in shown:
+                shown.add(name)
+                own.append((_file_of(name), f"The figure regenerated for claim {number}"))
+        if (REPRODUCED / "figures" / f"claim-{number}.svg").exists():
+            own.append((f"claim-{number}.svg", f"What claim {number} says, and what was measured"))
+    return figures
+
+
+def _file_of(name: str) -> str:
+    """Return the vector drawing of a figure, or its image in pixels where the drawing is much larger."""
+    drawing = REPRODUCED / "figures" / f"{name}.svg"
+    return drawing.name if drawing.stat().st_size <= LARGE_DRAWING else f"{name}.png"
 
 
 def rust_api() -> str:
@@ -144,10 +170,11 @@ def main() -> None:
         copy = folder / image.relative_to(DOCS)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(image, copy)
-    if (REPRODUCED / "figures").is_dir():
+    if (REPRODUCED / "claims.json").exists():
         (folder / "figures").mkdir(exist_ok=True)
-        for figure in (REPRODUCED / "figures").glob("claim-*.svg"):
-            shutil.copy(figure, folder / "figures" / figure.name)
+        for claim in _figures(json.loads((REPRODUCED / "claims.json").read_text(encoding="utf-8"))["claims"]).values():
+            for name, _ in claim:
+                shutil.copy(REPRODUCED / "figures" / name, folder / "figures" / name)
 
 
 if __name__ == "__main__":

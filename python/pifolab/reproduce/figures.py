@@ -7,6 +7,7 @@ compares two schedulers is marked where it puts the first one, from what was mea
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -425,8 +426,11 @@ def draw_claim(verdict: ClaimVerdict) -> Figure | None:
     rows = [part for part in verdict.parts if part.measured]
     if not rows:
         return None
+    names = [_wrapped(row.part.what) for row in rows]
+    lines = max(name.count("\n") + 1 for name in names)
     with figure_style():
-        figure, axes = subplots(figsize=(PAGE_INCHES, 0.32 * len(rows) + 0.6), layout="constrained")
+        height = max(0.32, 0.14 * lines + 0.06)
+        figure, axes = subplots(figsize=(PAGE_INCHES, height * len(rows) + 0.6), layout="constrained")
         for place, row in enumerate(rows):
             low, high = (end if math.isfinite(end) else None for end in row.accepted)
             if low is None and high is None:
@@ -448,7 +452,7 @@ def draw_claim(verdict: ClaimVerdict) -> Figure | None:
             axes.plot([at(row.low), at(row.high)], [place, place], color=INK, linewidth=1.4)
             axes.plot(at(row.value), place, marker="o", color=INK)
             axes.text(1.55, place, f"{row.value:.4g}", va="center", fontsize=7)
-        axes.set_yticks(range(len(rows)), [_wrapped(row.part.what) for row in rows])
+        axes.set_yticks(range(len(rows)), names)
         axes.set_xticks([])
         axes.set_xlim(-1.5, 1.9)
         axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -458,4 +462,5 @@ def draw_claim(verdict: ClaimVerdict) -> Figure | None:
 
 
 def _wrapped(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+    """Return the text in lines that leave room for the figure beside it."""
+    return textwrap.fill(text, 48, break_long_words=False)

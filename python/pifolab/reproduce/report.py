@@ -244,9 +244,9 @@ def markdown(result: Reproduction) -> str:
 def _head_of_page(result: Reproduction) -> list[str]:
     """Return what stands before the tables: what was run, how to read a verdict, what changed after a first look."""
     few = sum(one.provisional for one in result.verdicts)
-    lines = [f"# Five papers reproduced: {result.depth.name} depth ({result.depth.summary})", ""]
-    made = f"Written by `pifolab reproduce{result.depth.options}` with pifolab {_pifolab.__version__}."
-    lines += textwrap.wrap(f"{made} {result.depth.changes}", 120)
+    lines = ["# Five papers reproduced", ""]
+    made = f"Written by `pifolab reproduce{result.depth.options}` with pifolab {_pifolab.__version__}, at depth"
+    lines += textwrap.wrap(f"{made} *{result.depth.name}*: {result.depth.summary}. {result.depth.changes}", 120)
     lines += ["", "How to read a verdict. Nothing was tuned: a claim that does not reproduce is a result, too.", ""]
     for text in _READING:
         lines += textwrap.wrap(f"- {text}", 120, subsequent_indent="  ")
