@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pifolab import info, twin
+from pifolab import info, newest, twin
 from pifolab.errors import InputError
+from pifolab.newest import NewestShares
 from pifolab.reproduce import load_registry
 from pifolab.reproduce.expression import Results as Tables
 from pifolab.reproduce.verdict import judge_source
@@ -31,6 +33,7 @@ __all__ = [
     "Verdict",
     "beside_linux",
     "draw",
+    "newest_shares",
     "read",
     "report",
     "side_by_side",
@@ -44,6 +47,8 @@ FORMAT = "pifolab-testbed/1"
 _WIDEST = 12
 # The data plane that is Linux's own qdisc: what is compared with, not what is judged.
 _LINUX = "linux"
+# Experiments in which each flow has a lower rank than those before it.
+_FALLING = ("udp-four-flows", "udp-eight-flows", "tcp-four-flows")
 # Shares so far apart count as the same: runs of FIFO differ by half of that among themselves.
 _NEAR = 0.05
 
@@ -62,6 +67,13 @@ class Verdict:
     """Whether there were fewer than three repeats."""
     measured: str
     """The figures behind it."""
+    data_plane: str = ""
+    """What carried the packets, where several data planes ran the same schedulers and each is judged for itself."""
+
+    @property
+    def label(self) -> str:
+        """The claim, with the data plane that it was judged on."""
+        return f"{self.claim} on {newest.plane_label(self.data_plane)}" if self.data_plane else self.claim
 
 
 @dataclass(frozen=True)
@@ -270,6 +282,38 @@ def _apart(some: list[list[float]], others: list[list[float]]) -> float:
     return max(abs(a - b) for one, other in zip(some, others, strict=True) for a, b in zip(one, other, strict=True))
 
 
+def newest_shares(results: Results, simulated: Twin | None = None) -> list[NewestShares]:
+    """Return what the newest flow had in each phase, for each scheduler on each data plane and in the simulator.
+
+    Empty where flows' ranks do not fall, or where a single data plane ran.
+    """
+    planes = {plane for _, plane in results.measured}
+    if results.experiment not in _FALLING or len(planes) < 2:
+        return []
+    phases = range(len(results.summary["phases_s"]))
+    found = []
+    for scheduler in results.schedulers:
+        for plane in (plane for name, plane in results.measured if name == scheduler):
+            shares = tuple(results.share(scheduler, phase, phase, plane) for phase in phases)
+            found.append(NewestShares(scheduler, plane, shares))
+        if simulated is not None:
+            by_phase = [simulated.shares_by_seed(scheduler, phase, phase) for phase in phases]
+            found.append(NewestShares(scheduler, newest.SIMULATOR, tuple(map(interval_or_range, by_phase))))
+    return found
+
+
+def _newest_lines(results: Results, simulated: Twin | None) -> list[str]:
+    """Draw the newest flow's shares on several data planes; return the part of the report about them."""
+    from pifolab.figures.style import save
+
+    shares = newest_shares(results, simulated)
+    if not shares:
+        return []
+    [figure, *_] = save(newest.draw(shares), results.folder / "newest-flow")
+    intro = "The newest flow has the lowest rank. Its share while so many flows send (intervals: 95 % over the runs):"
+    return ["", "## The newest flow", "", f"![newest flow]({figure.name})", "", intro, "", newest.table(shares)]
+
+
 @dataclass(frozen=True)
 class BesideLinux:
     """How far the shares of a scheduler are from those of the qdisc that Linux has for it."""
@@ -387,9 +431,23 @@ def _tables(results: Results) -> dict[int, Tables]:
 def verdicts(results: Results) -> list[Verdict]:
     """Judge the claims that the registry has for this experiment; those whose schedulers did not run are left out.
 
-    A verdict is withheld if a run lost more than 0.1 % of its packets outside the scheduler, if its senders did not get
-    the processor, or if the flows have ranks of which the claim does not speak.
+    Where a scheduler ran on several data planes, each of them is a source of its own and judged for itself. A verdict
+    is withheld if a run lost more than 0.1 % of its packets outside the scheduler, if its senders did not get the
+    processor, or if the flows have ranks of which the claim does not speak.
     """
+    planes = [plane for _, plane in results.measured if plane != _LINUX]
+    carriers = Counter(name for name, plane in results.measured if plane != _LINUX)
+    if max(carriers.values(), default=0) < 2:
+        return _judge(results)
+    found = []
+    for plane in dict.fromkeys(planes):
+        runs = [run for run in results.summary["runs"] if run["data_plane"] == plane]
+        alone = replace(results, summary={**results.summary, "runs": runs})
+        found += [replace(verdict, data_plane=plane) for verdict in _judge(alone)]
+    return found
+
+
+def _judge(results: Results) -> list[Verdict]:
     by_repeat = _tables(results)
     found = []
     for source in load_registry().sources:
@@ -413,7 +471,7 @@ def verdicts(results: Results) -> list[Verdict]:
 
 def _ranks_problem(results: Results, schedulers: set[str]) -> str | None:
     """Say why the ranks of the flows make a claim about the newest flow meaningless; None if they do not."""
-    if results.experiment not in ("udp-four-flows", "udp-eight-flows", "tcp-four-flows"):
+    if results.experiment not in _FALLING:
         return None
     ranks = [int(flow["rank"]) for flow in results.summary["flows"]]
     shown = ", ".join(map(str, ranks))
@@ -572,7 +630,7 @@ def report(folder: str | Path) -> Path:
     ]
     for verdict in judged:
         mark = " (provisional: fewer than three repeats)" if verdict.provisional else ""
-        lines += [f"- **{verdict.claim}: {verdict.verdict}**{mark}. {verdict.statement}. Measured: {verdict.measured}."]
+        lines += [f"- **{verdict.label}: {verdict.verdict}**{mark}. {verdict.statement}. Measured: {verdict.measured}."]
     if simulated is not None:
         lines += [
             "",
@@ -583,6 +641,7 @@ def report(folder: str | Path) -> Path:
             "",
             side_by_side(results, simulated),
         ]
+    lines += _newest_lines(results, simulated)
     lines += _linux_lines(results)
     page = results.folder / "report.md"
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -275,12 +275,19 @@ class Twin:
 
     def shares(self, scheduler: str, phase: int) -> list[float]:
         """Return the share of each flow in `phase`, over all seeds; phases are cut as the testbed cuts them."""
+        by_flow = self._window(scheduler, phase).sum(axis=(0, 2))
+        return [float(sent) for sent in by_flow / by_flow.sum()]
+
+    def shares_by_seed(self, scheduler: str, phase: int, flow: int) -> list[float]:
+        """Return the share of `flow` in `phase` for each seed."""
+        by_flow = self._window(scheduler, phase).sum(axis=2)
+        return [float(share) for share in by_flow[:, flow] / by_flow.sum(axis=1)]
+
+    def _window(self, scheduler: str, phase: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the bytes of a phase by seed, flow and bin: whole bins only, as the testbed has them."""
         width = float(self.summary["bin_s"])
         start, end = self.summary["phases_s"][phase]
-        # Whole bins only, as the testbed does.
-        window = self._bytes[scheduler][:, :, math.ceil(start / width - 1e-6) : math.floor(end / width + 1e-6)]
-        by_flow = window.sum(axis=(0, 2))
-        return [float(sent) for sent in by_flow / by_flow.sum()]
+        return self._bytes[scheduler][:, :, math.ceil(start / width - 1e-6) : math.floor(end / width + 1e-6)]
 
 
 def simulate(summary: Mapping[str, Any]) -> Twin:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from pifolab.p4 import conformance
 from pifolab.p4.frames import DECIDE, TestFrame
 from pifolab.p4.parameters import IN_TREE, stale_files
 from pifolab.p4.resources import TARGETS, digest, doubled_registers, measure, page, read_stored, with_figures
-from pifolab.p4.testbed import EXPERIMENTS
+from pifolab.p4.testbed import EXPERIMENTS, _arrivals, linux_arguments, plan
 from pifolab.p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
 from pifolab.reproduce.registry import load_registry
 
@@ -212,6 +213,9 @@ def test_the_testbed_refuses_an_unknown_occupancy_in_one_line(tmp_path: Path, ca
         (["--phase-s", "nan"], "pifolab: --phase-s nan: expected from 0.2 to 600 seconds\n"),
         (["--scheduler", "fifo,pifo"], "pifolab: --scheduler pifo: there is no P4 program of it; there are fifo, "),
         (["--scheduler", "fifo,fofi"], 'pifolab: unknown scheduler "fofi"; '),
+        (["--scheduler", "fifo,fifo"], "pifolab: --scheduler fifo,fifo: fifo is a duplicate\n"),
+        (["--data-plane", "p4,linux"], "pifolab: --data-plane p4,linux: expected p4, alone or with ebpf and switch\n"),
+        (["--data-plane", "p4,ebpf,ebpf"], "pifolab: --data-plane p4,ebpf,ebpf: ebpf is a duplicate\n"),
     ],
 )
 def test_the_testbed_refuses_bad_values_in_one_line_without_the_tools(
@@ -223,6 +227,28 @@ def test_the_testbed_refuses_bad_values_in_one_line_without_the_tools(
     assert err.startswith(said)
     assert err.count("\n") == 1
     assert not out.exists()
+
+
+def test_the_linux_data_planes_beside_p4_get_its_flows_frames_and_parameters():
+    experiment = plan("udp-four-flows", 10, 1)
+    given = linux_arguments(experiment, ("fifo", "sp-pifo", "packs"))
+    said = " ".join(given)
+    assert said.startswith("udp-four-flows --rate-mbps 10 --phase-s 1 --mtu 2186 --scheduler fifo,sp-pifo,packs ")
+    for name in ("fifo", "sp-pifo", "packs"):
+        for key, value in experiment.parameters(name).items():
+            assert f"--{key.replace('_', '-')} {value}" in said
+    # Parameters that none of the schedulers has would be refused.
+    assert "--on-full" not in linux_arguments(experiment, ("fifo", "rifo"))
+
+
+def test_flows_of_the_p4_testbed_offer_what_they_should_with_gaps_jittered_by_half():
+    experiment = plan("udp-four-flows", 100, 0.5)
+    times = [time for time, flow in _arrivals(experiment, 0) if flow == 1]
+    assert times[0] == 0.5
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    assert 0.5 <= min(gaps) / experiment.slot_s < 0.51
+    assert 1.49 < max(gaps) / experiment.slot_s <= 1.5
+    assert sum(gaps) / len(gaps) == pytest.approx(experiment.slot_s, rel=0.01)
 
 
 def test_the_page_says_of_each_testbed_claim_whether_bmv2_judges_it():

@@ -122,6 +122,51 @@ def test_a_scheduler_that_splits_evenly_does_not_reproduce_its_claim(tmp_path: P
     assert set(verdicts.values()) == {"reproduced"}
 
 
+def on_planes(folder: Path, *planes: str, worse: str) -> testbed.Results:
+    """Make results of four flows on several data planes, on the last of which `worse` splits evenly."""
+    runs = []
+    for repeat in range(3):
+        for name in ("fifo", "packs", "rifo"):
+            for plane in planes:
+                is_even = name == "fifo" or (name, plane) == (worse, planes[-1])
+                phases = even(4) if is_even else newest_first(4, 0.95 + 0.001 * repeat)
+                runs.append({"scheduler": name, "data_plane": plane, "phases": phases})
+    phases = [[2 * phase + 0.5, 2 * phase + 2] for phase in range(4)]
+    more = {"rate_bps": RATE_BPS, "length_s": 8.0, "phases_s": phases}
+    return testbed.read(write(folder, "udp-four-flows", runs, four_flows(), **more))
+
+
+def test_each_of_several_data_planes_is_judged_for_itself(tmp_path: Path) -> None:
+    results = on_planes(tmp_path, "ebpf", "switch", "p4", worse="rifo")
+    judged = {(verdict.claim, verdict.data_plane): verdict.verdict for verdict in testbed.verdicts(results)}
+    assert judged == {
+        **{("pk13", plane): "reproduced" for plane in ("ebpf", "switch", "p4")},
+        **{("ri2", plane): "reproduced" for plane in ("ebpf", "switch")},
+        ("ri2", "p4"): "not reproduced",
+    }
+
+
+def test_the_newest_flow_s_shares_stand_beside_the_simulator_s_in_one_table_and_figure(tmp_path: Path) -> None:
+    on_planes(tmp_path, "ebpf", "switch", "p4", worse="rifo")
+    page = testbed.report(tmp_path).read_text()
+    assert (tmp_path / "newest-flow.png").stat().st_size > 10_000
+    about = page.split("## The newest flow")[1]
+    rows = [line.strip("| ").split(" | ") for line in about.splitlines() if line.startswith("| ")]
+    assert rows[0] == ["scheduler", "data plane", "2 flows", "3 flows", "4 flows", "farthest from the simulator"]
+    planes = ["kernel (eBPF)", "user-space switch", "P4 on BMv2", "simulator"]
+    assert [row[:2] for row in rows[1:]] == [[name, plane] for name in ("fifo", "packs", "rifo") for plane in planes]
+    found = {(row[0], row[1]): row for row in rows[1:]}
+    assert found["packs", "P4 on BMv2"][4].startswith("95.1 %")
+    assert found["rifo", "P4 on BMv2"][4] == "25.0 %"
+    simulated = float(found["rifo", "simulator"][4].split()[0])
+    assert float(found["rifo", "P4 on BMv2"][5].split()[0]) >= simulated - 25.1
+
+
+def test_one_data_plane_has_no_table_of_several(tmp_path: Path) -> None:
+    assert testbed.newest_shares(four(tmp_path)) == []
+    assert {verdict.data_plane for verdict in testbed.verdicts(four(tmp_path))} == {""}
+
+
 def test_a_fifo_that_is_not_even_reproduces_nothing(tmp_path: Path) -> None:
     runs = [{"scheduler": name, "phases": newest_first(4, 0.95)} for name in SCHEDULERS]
     results = testbed.read(write(tmp_path, "udp-four-flows", runs, [flow(rank) for rank in (32, 8, 4, 2)]))

@@ -40,7 +40,7 @@ def run_testbed(arguments: Sequence[str]) -> int:
         print(compared)
     for verdict in testbed.verdicts(results):
         mark = " (provisional)" if verdict.provisional else ""
-        print(f"{verdict.claim}: {verdict.verdict}{mark}")
+        print(f"{verdict.label}: {verdict.verdict}{mark}")
     print(f"report: {page}")
     return status
 

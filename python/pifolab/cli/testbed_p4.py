@@ -1,31 +1,43 @@
-"""`pifolab testbed ... --data-plane p4`: the UDP experiments on BMv2."""
+"""`pifolab testbed ... --data-plane p4`: the UDP experiments on BMv2, alone or beside the Linux data planes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from pifolab.cli.parser import Parser
 from pifolab.errors import InputError
+from pifolab.text import shown
 
 __all__ = ["is_p4", "run_p4_testbed"]
+
+# What of the Linux data plane can carry the same packets.
+_LINUX_PLANES = ("ebpf", "switch")
 
 
 def is_p4(arguments: Sequence[str]) -> bool:
     """Say whether the arguments of `pifolab testbed` ask for the P4 data plane."""
     joined = list(zip(arguments, [*arguments[1:], ""], strict=True))
-    return any(first == "--data-plane=p4" or (first, second) == ("--data-plane", "p4") for first, second in joined)
+    given = [following for first, following in joined if first == "--data-plane"]
+    given += [first.removeprefix("--data-plane=") for first, _ in joined if first.startswith("--data-plane=")]
+    return any("p4" in planes.split(",") for planes in given)
 
 
 def run_p4_testbed(arguments: Sequence[str]) -> int:
-    """Run an experiment on BMv2."""
-    from pifolab.p4.testbed import OCCUPANCIES, SCHEDULERS, plan, run
+    """Run an experiment on BMv2, and before that on the Linux data planes that are named beside it."""
+    from pifolab.p4.testbed import OCCUPANCIES, SCHEDULERS, linux_arguments, plan, prepare, run
 
     parser = Parser(prog="pifolab testbed", description="The UDP experiments on BMv2, in virtual time.")
     parser.add_argument("experiment", metavar="EXPERIMENT", help="udp-four-flows or udp-eight-flows")
-    parser.add_argument("--data-plane", choices=("p4",), required=True)
+    parser.add_argument(
+        "--data-plane",
+        required=True,
+        metavar="PLANES",
+        help=f"p4, and with commas {' or '.join(_LINUX_PLANES)} that get the same flows and parameters",
+    )
     parser.add_argument("--scheduler", default=",".join(SCHEDULERS), help="schedulers, separated by commas")
-    parser.add_argument("--repeat", type=int, default=1, help="runs of each (default: 1)")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each (default: 3)")
     parser.add_argument("--rate-mbps", type=float, help="rate of the bottleneck (default: 5)")
     parser.add_argument(
         "--phase-s", type=float, help="virtual seconds from one flow's start to the next (default: 2 or 1)"
@@ -40,6 +52,30 @@ def run_p4_testbed(arguments: Sequence[str]) -> int:
     read = parser.parse_args(list(arguments))
     if not 1 <= read.repeat <= 100:
         raise InputError(f"--repeat {read.repeat}: expected from 1 to 100")
+    planes = _linux_planes(read.data_plane)
     experiment = plan(read.experiment, read.rate_mbps, read.phase_s)
-    run(experiment, tuple(read.scheduler.split(",")), read.repeat, read.out, read.occupancy)
+    schedulers = tuple(read.scheduler.split(","))
+    beside = None
+    if planes:
+        from pifolab.dataplane import run_program
+
+        # Whatever is wrong with the programs is said before the first packet.
+        prepare(experiment, schedulers)
+        more = ["--data-plane", ",".join(planes), "--repeat", str(read.repeat), "--out", str(read.out)]
+        status = run_program(["testbed", *linux_arguments(experiment, schedulers), *more])
+        if status != 0:
+            return status
+        beside = json.loads((read.out / "summary.json").read_text(encoding="utf-8"))
+    run(experiment, schedulers, read.repeat, read.out, read.occupancy, beside)
     return 0
+
+
+def _linux_planes(given: str) -> list[str]:
+    """Return the data planes beside P4."""
+    planes = given.split(",")
+    for plane in planes:
+        if plane != "p4" and plane not in _LINUX_PLANES:
+            raise InputError(f"--data-plane {shown(given)}: expected p4, alone or with {' and '.join(_LINUX_PLANES)}")
+        if planes.count(plane) > 1:
+            raise InputError(f"--data-plane {given}: {plane} is a duplicate")
+    return [plane for plane in planes if plane != "p4"]

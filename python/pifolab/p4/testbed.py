@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import heapq
 import json
+import math
 import os
 import random
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from pifolab.p4.switch import Switch
 from pifolab.p4.tools import BMV2, P4C, compile_bmv2, programs
 from pifolab.text import shown
 
-__all__ = ["EXPERIMENTS", "OCCUPANCIES", "SCHEDULERS", "Experiment", "plan", "run"]
+__all__ = ["EXPERIMENTS", "OCCUPANCIES", "SCHEDULERS", "Experiment", "linux_arguments", "plan", "prepare", "run"]
 
 SCHEDULERS = ("fifo", "sp-pifo", "aifo", "packs", "rifo", "exp-pifo")
 """Those that are run if none is named."""
@@ -75,30 +76,28 @@ class Experiment:
 
     @property
     def bin_s(self) -> float:
-        """Return the width of the bins of the time series."""
-        return self.phase_s / 40
+        """Return the width of the bins of the time series: that of the Linux data plane's."""
+        start, end = self.phases()[0]
+        return min(max(math.floor(1000 * (end - start) / 4), 1), 50) / 1000
 
     def phases(self) -> list[tuple[float, float]]:
         """Return the intervals that are judged: without the first quarter of each, at most half a second."""
         skipped = min(self.phase_s / 4, 0.5)
         return [(n * self.phase_s + skipped, (n + 1) * self.phase_s) for n in range(len(self.ranks))]
 
-    def parameters(self, scheduler: str, single: bool) -> dict[str, Any]:
+    def parameters(self, scheduler: str) -> dict[str, Any]:
         """Return the parameters of `scheduler`: a single buffer has the room of all queues."""
         known = {
             param["name"] for entry in _pifolab.schedulers() if entry["name"] == scheduler for param in entry["params"]
         }
-        room = (
-            {"capacity_packets": self.queues * self.queue_packets}
-            if single
-            else {
-                "queues": self.queues,
-                "queue_capacity_packets": self.queue_packets,
-            }
-        )
+        room = {
+            "capacity_packets": self.queues * self.queue_packets,
+            "queues": self.queues,
+            "queue_capacity_packets": self.queue_packets,
+        }
         # What a switch must do: it moves the bounds in ingress, where it does not know that a queue is full.
         more = {"window": 20, "k": "0.1", "on_full": "update"}
-        return room | {key: value for key, value in more.items() if key in known}
+        return {key: value for key, value in (room | more).items() if key in known}
 
 
 def _powers(count: int) -> tuple[int, ...]:
@@ -148,22 +147,22 @@ def _flow_of(frame: bytes) -> int | None:
 
 
 def _arrivals(experiment: Experiment, repeat: int) -> Iterator[tuple[float, int]]:
-    """Yield when each flow sends, in order: evenly, each packet anywhere in its own time."""
+    """Yield when each flow sends, in order: with gaps jittered by half, as the Linux data plane's senders have them."""
     interval = experiment.slot_s / experiment.offered
     draws = [random.Random(f"{experiment.name} {repeat} {flow}") for flow in range(len(experiment.ranks))]
 
     def sends(flow: int) -> Iterator[tuple[float, int]]:
-        start, number = flow * experiment.phase_s, 0
-        while (time := start + (number + draws[flow].random()) * interval) < experiment.length_s:
+        time = flow * experiment.phase_s
+        while time < experiment.length_s:
             yield time, flow
-            number += 1
+            time += (0.5 + draws[flow].random()) * interval
 
     return heapq.merge(*(sends(flow) for flow in range(len(experiment.ranks))))
 
 
 def _serve(experiment: Experiment, program: Path, behind: int, repeat: int) -> tuple[list[list[int]], list[list[int]]]:
     """Return packets sent and delivered, for each flow in each bin."""
-    bins = round(experiment.length_s / experiment.bin_s)
+    bins = math.ceil(experiment.length_s / experiment.bin_s - 1e-6)
     flows = range(len(experiment.ranks))
     sent, delivered = [[0] * bins for _ in flows], [[0] * bins for _ in flows]
     filler = TestFrame(FILLER, queue=_FILLER_QUEUE, flags=1)
@@ -199,8 +198,9 @@ def _phase(
     experiment: Experiment, sent: list[list[int]], delivered: list[list[int]], start: float, end: float
 ) -> dict[str, Any]:
     def rates(counts: list[list[int]]) -> list[float]:
-        first, last = round(start / experiment.bin_s), round(end / experiment.bin_s)
-        return [8e-6 * FRAME_BYTES * sum(flow[first:last]) / (end - start) for flow in counts]
+        # The bins that lie in the phase.
+        first, last = math.ceil(start / experiment.bin_s - 1e-6), math.floor(end / experiment.bin_s + 1e-6)
+        return [8e-6 * FRAME_BYTES * sum(flow[first:last]) / ((last - first) * experiment.bin_s) for flow in counts]
 
     got = rates(delivered)
     whole = sum(got)
@@ -211,33 +211,67 @@ def _phase(
     }
 
 
+def linux_arguments(experiment: Experiment, schedulers: Sequence[str]) -> list[str]:
+    """Return what makes the Linux data plane's program run the same: rate, phases, frames, and parameters."""
+    settled: dict[str, Any] = {}
+    for name in schedulers:
+        settled |= experiment.parameters(name)
+    given = {
+        "rate-mbps": f"{experiment.rate_bps / 1e6:g}",
+        "phase-s": f"{experiment.phase_s:g}",
+        "mtu": _PACKET_BYTES,
+        "scheduler": ",".join(schedulers),
+        **{key.replace("_", "-"): value for key, value in settled.items()},
+    }
+    return [experiment.name, *(text for key, value in given.items() for text in (f"--{key}", str(value)))]
+
+
+def prepare(experiment: Experiment, schedulers: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return each scheduler's parameters and its program's file of them, before anything starts.
+
+    Raises
+    ------
+    InputError
+        A scheduler without a P4 program, one that is named twice, or missing tools.
+    """
+    made: dict[str, dict[str, Any]] = {}
+    written = [name for names in programs().values() for name in names]
+    library = [entry["name"] for entry in _pifolab.schedulers()]
+    for name in schedulers:
+        if name in library and name not in written:
+            raise InputError(f"--scheduler {name}: there is no P4 program of it; there are {', '.join(written)}")
+        if name in made:
+            raise InputError(f"--scheduler {','.join(schedulers)}: {name} is a duplicate")
+        parameters = experiment.parameters(name)
+        made[name] = {"parameters": parameters, **_pifolab.p4_parameters(name, parameters, "bmv2")}
+    for tool in (P4C, BMV2):
+        tool.find()
+    return made
+
+
 def run(
-    experiment: Experiment, schedulers: tuple[str, ...], repeats: int, out: Path, occupancy: str = "counted"
+    experiment: Experiment,
+    schedulers: Sequence[str],
+    repeats: int,
+    out: Path,
+    occupancy: str = "counted",
+    beside: dict[str, Any] | None = None,
 ) -> None:
     """Run `experiment` and leave `summary.json` and a time series per run in `out`.
 
-    Programs know what queues hold by one of :data:`OCCUPANCIES`.
+    Programs know what queues hold by one of :data:`OCCUPANCIES`. The runs of `beside`, the summary that the Linux data
+    plane left of the same experiment, stay in front of these.
 
     Raises
     ------
     InputError
         A scheduler without a P4 program, missing tools, or a folder that cannot be written.
     """
-    single = {"fifo", "aifo", "rifo"}
-    made = {}
-    written = [name for names in programs().values() for name in names]
-    library = [entry["name"] for entry in _pifolab.schedulers()]
-    for name in schedulers:
-        if name in library and name not in written:
-            raise InputError(f"--scheduler {name}: there is no P4 program of it; there are {', '.join(written)}")
-        parameters = experiment.parameters(name, name in single)
-        made[name] = (parameters, _pifolab.p4_parameters(name, parameters, "bmv2"))
-    for tool in (P4C, BMV2):
-        tool.find()
+    made = prepare(experiment, schedulers)
     runs: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
         behind = None
-        for name, (parameters, compiled) in made.items():
+        for name, compiled in made.items():
             where = Path(folder) / name
             where.mkdir()
             defines = ("PF_HARNESS", "PF_RANK RANK_PAYLOAD", *OCCUPANCIES[occupancy])
@@ -247,19 +281,15 @@ def run(
                     behind = fill(switch, _FILLER_QUEUE)
             for repeat in range(repeats):
                 sent, delivered = _serve(experiment, program, behind, repeat)
-                series = f"{name}-{repeat}.csv"
-                lines = ["flow,bin,sent_bytes,received_bytes"]
-                for flow in range(len(experiment.ranks)):
-                    for place, (offered, got) in enumerate(zip(sent[flow], delivered[flow], strict=True)):
-                        lines.append(f"{flow},{place},{FRAME_BYTES * offered},{FRAME_BYTES * got}")
-                write_text("\n".join(lines) + "\n", out / series)
+                series = f"{name}-p4-{repeat}.csv"
+                write_text(_series(experiment, sent, delivered), out / series)
                 runs.append(
                     {
                         "scheduler": name,
                         "data_plane": "p4",
                         "occupancy": occupancy,
                         "repeat": repeat,
-                        "parameters": {key: str(value) for key, value in parameters.items()},
+                        "parameters": {key: str(value) for key, value in compiled["parameters"].items()},
                         "attempts": 1,
                         "starved": False,
                         "phases": [_phase(experiment, sent, delivered, *phase) for phase in experiment.phases()],
@@ -273,10 +303,23 @@ def run(
                 )
                 shares = " ".join(f"{100 * share:5.1f}" for share in runs[-1]["phases"][-1]["share"])
                 print(f"{name:10} {repeat}: last phase, % of the delivered bytes: {shares}", flush=True)
-    write_text(json.dumps(_summary(experiment, runs), indent=1) + "\n", out / "summary.json")
+    summary = _summary(experiment) if beside is None else beside
+    summary["runs"] = [*summary["runs"], *runs]
+    write_text(json.dumps(summary, indent=1) + "\n", out / "summary.json")
 
 
-def _summary(experiment: Experiment, runs: list[dict[str, Any]]) -> dict[str, Any]:
+def _series(experiment: Experiment, sent: list[list[int]], delivered: list[list[int]]) -> str:
+    """Return the time series of a run, as the Linux data plane writes them."""
+    lines = ["time_s,flow,rank,sent_bytes,received_bytes"]
+    for place in range(len(sent[0])):
+        for flow, rank in enumerate(experiment.ranks):
+            counts = f"{FRAME_BYTES * sent[flow][place]},{FRAME_BYTES * delivered[flow][place]}"
+            lines.append(f"{place * experiment.bin_s:.3f},{flow},{rank},{counts}")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(experiment: Experiment) -> dict[str, Any]:
+    """Return the summary of an experiment without a run."""
     offered = int(experiment.offered * experiment.rate_bps)
     return {
         "format": _FORMAT,
@@ -305,5 +348,5 @@ def _summary(experiment: Experiment, runs: list[dict[str, Any]]) -> dict[str, An
             "processors": len(os.sched_getaffinity(0)),
             "unprivileged": os.geteuid() != 0,
         },
-        "runs": runs,
+        "runs": [],
     }
