@@ -10,6 +10,7 @@ The scenarios are those of `pifolab reproduce`. What is finished lies in the sto
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -65,15 +66,16 @@ FIGURES = (
         (("pifo", "pieo", "sp-pifo", "aifo"), ("dctcp", "tcp")),
         "AIFO, PIFO, PIEO and SP-PIFO are much lower than TCP and DCTCP, especially at high load; PIFO and PIEO are "
         "the best, SP-PIFO is close to PIFO, AIFO close to both (section 5.1).",
-        why="Why it differs, measured with `experiments/aifo/fig7.toml` over 0.03 s. *DCTCP*: the rows that the "
-        "paper's own simulator gives at its lowest load (`crates/sim/tests/reference/fig7-36000.csv.gz`) have the"
-        " same order: DCTCP 0.052, PIFO 0.061, SP-PIFO 0.067, AIFO 0.105, TCP 0.130 ms. *PIFO behind SP-PIFO*: in"
-        " that simulator a receiver ignores data that overtakes the last segment of the handshake, which has the "
-        "largest rank of its flow; at load 0.5 a timer has to repair 22 % of the small flows under PIFO. With "
-        "`transport.accept_data_in_handshake = true` PIFO's mean at load 0.7 falls from 0.089 to 0.035 ms, SP-"
-        "PIFO's from 0.087 to 0.076, DCTCP's stays at 0.106. *AIFO*: sampling one packet in 15 keeps its window "
-        "behind. At load 0.5 its mean is 0.137 ms; with every packet in the window 0.104; with 80 packets of "
-        "buffer, as the others have, as well 0.094.",
+        why="The reasons for the differences, measured with `experiments/aifo/fig7.toml` over 0.03 s:\n\n"
+        "- *DCTCP*: the paper's own simulator, at its lowest load, ranks the schemes in the same order "
+        "(`crates/sim/tests/reference/fig7-36000.csv.gz`): DCTCP 0.052, PIFO 0.061, SP-PIFO 0.067, AIFO 0.105, TCP "
+        "0.130 ms.\n"
+        "- *PIFO behind SP-PIFO*: in that simulator a receiver ignores data that overtakes the last segment of the "
+        "handshake, which has the largest rank of its flow. At load 0.5 this makes 22 % of the small flows under PIFO "
+        "wait for a timer. With `transport.accept_data_in_handshake = true` PIFO's mean at load 0.7 falls from 0.089 "
+        "to 0.035 ms and SP-PIFO's from 0.087 to 0.076; DCTCP's stays at 0.106.\n"
+        "- *AIFO*: with one packet in 15 sampled, its window lags behind. At load 0.5 its mean is 0.137 ms; with every "
+        "packet in the window it is 0.104, and with 80 packets of buffer in addition, as the others have, 0.094.",
     ),
     Figure(
         "pk-fig12",
@@ -97,16 +99,16 @@ FIGURES = (
         code_length="fabric-10g",
         code_note="10/40 Gb/s; loads as the published arrival rates came to; an idle port bypasses its scheduler; PIFO "
         "holds one packet fewer",
-        why="Why AIFO is not like the others, measured with `experiments/rifo/fig6.toml` over 0.003 s and two seeds "
-        "at load 0.7: 0.0200 ms; with every packet in its window instead of one in 15 0.0182; with 80 packets of "
-        "buffer, as PIFO and SP-PIFO have, as well 0.0133. PIFO's mean rises most with the load, as the text "
-        "says.",
+        why="The reason why AIFO differs from the others, measured with `experiments/rifo/fig6.toml` over 0.003 s with "
+        "two seeds at load 0.7: its mean is 0.0200 ms; with every packet in its window instead of one in 15 it is "
+        "0.0182, and with 80 packets of buffer in addition, as PIFO and SP-PIFO have, 0.0133. PIFO's mean rises most with the "
+        "load, as the text says.",
     ),
     Figure(
         "ex-fig5",
         "Exp-PIFO, Fig. 5",
         (("exp-pifo", "pifo", "sp-pifo"),),
-        "The text compares large flows only; of small ones it says nothing about this figure.",
+        "For this figure the text compares only large flows.",
     ),
 )
 
@@ -224,20 +226,30 @@ def page(registry: Registry, store: Store, arguments: argparse.Namespace) -> str
     lines = [
         "# How the schemes rank, by the mean completion time of small flows",
         "",
-        f"Written by `python scripts/order_of_schemes.py --share {arguments.share:g} --seeds {seeds}`. "
-        "Flows below 100 KB that were complete",
-        f"at the end, web search, mean in milliseconds with {interval}. `<`: apart in every seed; `~`: not. "
-        "Settings are those of `pifolab reproduce`,",
-        f"simulated times {arguments.share:g} of its default depth: {arguments.share:g} s at 1 Gb/s, a tenth "
-        "of that at 10, a hundredth at 100.",
+        *textwrap.wrap(
+            f"Written by `python scripts/order_of_schemes.py --share {arguments.share:g} --seeds {seeds}`. The tables "
+            "rank the schemes by the mean completion time of web search flows below 100 KB that completed before the "
+            f"end, in milliseconds with {interval}. `<` means that two schemes are in this order in every seed, `~` "
+            "that they are not. `x1.09` is the ratio of two means. Settings are those of `pifolab reproduce`. "
+            f"Simulated times are {arguments.share:g} of its default depth: {arguments.share:g} s at 1 Gb/s, a tenth "
+            "of that at 10 Gb/s, and a hundredth at 100 Gb/s.",
+            120,
+        ),
     ]
     for figure in FIGURES:
         if arguments.only and figure.experiment not in arguments.only:
             continue
         lines += ["", f"## {figure.title}", "", figure.quote]
         for variant in readings(figure, registry):
-            reading = "The paper's text" if variant.name == "paper" else f"The public code: {variant.note}"
-            lines += ["", f"{reading}.", "", "| load | order, fastest first (ms) | beside the paper |", "|---|---|---|"]
+            text = variant.name == "paper"
+            reading = "Settings of the paper's text" if text else f"Settings of the public code: {variant.note}"
+            lines += [
+                "",
+                f"{reading}.",
+                "",
+                "| load | order, fastest first (ms) | compared with the paper |",
+                "|---|---|---|",
+            ]
             found = measured(figure, variant, registry, store, arguments.workers)
             for load in sorted(found):
                 lines.append(f"| {load:g} | {order(found[load])} | {against(figure, found[load])} |")

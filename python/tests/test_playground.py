@@ -170,7 +170,7 @@ def test_a_link_restores_the_exact_state(page, address):
     ("link", "why"),
     [
         ("#from=moon", "from = moon: expected one of example, ranks"),
-        ("#from=ranks&ranks=1+2&load=&s=pack&step=0", 'unknown scheduler "pack"; did you mean packs?'),
+        ("#from=ranks&ranks=1+2&load=&s=pack&step=0", '"pack"; did you mean packs? The first example is shown.'),
         ("#from=ranks&ranks=1+x&load=&s=fifo&step=0", 'word 2 is "x": expected a rank'),
         ("#from=ranks&ranks=1&load=&s=fifo&step=-3", "step = -3: expected a whole number from 0"),
         ("#from=vector&name=vectors/none.json&step=1", "there is no such vector"),

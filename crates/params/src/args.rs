@@ -116,6 +116,8 @@ impl Args {
                 _ => None,
             };
             let shown = wrong.filter(|_| matches!(param.kind, Kind::Integers { .. } | Kind::IntegerOrIntegers { .. }));
+            let bare = !matches!(value, Value::List(_)) && matches!(param.kind, Kind::Integers { .. });
+            let expected = if bare { format!("{expected}, such as [1, 2]") } else { expected };
             self.fault(param, Some(shown.unwrap_or(&value)), expected)
         })
     }

@@ -90,7 +90,7 @@ class Playground {
     const said = at("alert").textContent;
     this.setup = this.example("packs-fig2");
     await this.open(EXAMPLES["packs-fig2"].step);
-    if (said && hash.length > 1) this.complain(new Error(`The link cannot be followed: ${said}. The first example is shown.`));
+    if (said && hash.length > 1) this.complain(new Error(`The link cannot be followed: ${/[.?]$/.test(said) ? said : `${said}.`} The first example is shown.`));
   }
 
   example(name) {

@@ -140,6 +140,10 @@ fn parameters_from_text_are_checked() {
     let error = Stfq::build(args).unwrap_err();
     assert_eq!(error.to_string(), "stfq: weights = 0: expected a list of integers from 1 to 1048576");
     let mut args = Args::new("stfq");
+    args.set("weights", Value::Text("1,2".into()));
+    let said = "stfq: weights = \"1,2\": expected a list of integers from 1 to 1048576, such as [1, 2]";
+    assert_eq!(Stfq::build(args).unwrap_err().to_string(), said);
+    let mut args = Args::new("stfq");
     args.set("wieghts", Value::Integer(1));
     assert_eq!(Stfq::build(args).unwrap_err().expected, "unknown key; did you mean weights?");
     assert_eq!(Stfq::new(StfqParams { scale: 0, ..in_bytes() }).unwrap_err().key, "scale");
