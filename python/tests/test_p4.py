@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from pifolab.p4.parameters import IN_TREE, stale_files
 from pifolab.p4.resources import TARGETS, digest, doubled_registers, measure, page, read_stored, with_figures
 from pifolab.p4.testbed import EXPERIMENTS, _arrivals, linux_arguments, plan
 from pifolab.p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
+from pifolab.p4.workspace import workspace
 from pifolab.reproduce.registry import load_registry
 
 TOOLS = (P4C, BMV2, P4C_TOFINO)
@@ -29,6 +33,15 @@ def no_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for tool in TOOLS:
         monkeypatch.delenv(tool.variable, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
+
+
+@pytest.fixture
+def tools_that_do_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "nothing"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for tool in TOOLS:
+        monkeypatch.setenv(tool.variable, str(program))
 
 
 def test_the_parameter_files_of_the_tree_are_what_the_library_writes():
@@ -376,3 +389,52 @@ def test_a_changed_program_has_another_digest_and_a_comment_has_not(tmp_path, mo
     assert digest("main") == before
     (tmp_path / "other.p4").write_text("bit<9> b;\n")
     assert digest("main") != before
+
+
+def test_down_removes_what_a_killed_command_left_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = (
+        "import time; from pifolab.p4.workspace import workspace\n"
+        "with workspace() as folder: print(folder, flush=True); time.sleep(600)"
+    )
+    # Not pifolab's: no lock, or a link to a folder elsewhere.
+    foreign = tmp_path / "pifolab-p4-foreign"
+    foreign.mkdir()
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as killed:
+        assert killed.stdout is not None
+        left = Path(killed.stdout.readline().strip())
+        (left / "program.json").write_text("{}")
+        (tmp_path / "pifolab-p4-link").symlink_to(left)
+        assert main(["dataplane", "p4", "down"]) == 0
+        assert capsys.readouterr().out == "nothing is left of P4 commands that were killed\n"
+        assert left.is_dir()
+        killed.kill()
+    with workspace() as mine:
+        assert main(["dataplane", "p4", "down"]) == 0
+        assert capsys.readouterr().out == f"removed {left}\n"
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["pifolab-p4-link", foreign.name, mine.name])
+
+
+def test_a_control_character_in_a_vectors_name_or_out_is_written_out_in_one_line(
+    tmp_path: Path, tools_that_do_nothing: None, capsys: pytest.CaptureFixture[str]
+):
+    broken = tmp_path / "two\nlines.json"
+    broken.write_text('{"format":')
+    assert main(["dataplane", "p4", "staleness", str(broken)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"pifolab: {tmp_path}/two\\nlines.json: line 1 column 9: ")
+    assert said.count("\n") == 1
+    foreign = tmp_path / "of\npifo.json"
+    foreign.write_text(json.dumps(VECTOR | {"scheduler": "pifo"}))
+    assert main(["conformance", "--through", "p4", str(foreign)]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith(f"skipped {tmp_path}/of\\npifo.json: ")
+    out = f"{broken}/a\nb"
+    assert main(["testbed", "udp-four-flows", "--data-plane", "p4", "--scheduler", "fifo", "--out", out]) == 2
+    said = capsys.readouterr().err
+    shown = f"{tmp_path}/two\\nlines.json/a\\nb"
+    assert said == f"pifolab: --out {shown}: cannot be made: Not a directory\n"

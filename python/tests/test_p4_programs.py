@@ -218,7 +218,10 @@ def test_nothing_is_left_when_the_command_is_killed(tmp_path: Path):
 
 
 @bmv2
-def test_ctrl_c_leaves_neither_switch_nor_file(tmp_path: Path):
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_ctrl_c_and_kill_followed_by_down_leave_neither_switch_nor_file(
+    tmp_path: Path, sent: signal.Signals, status: int
+):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     command = [COMMAND, "testbed", "udp-four-flows", "--data-plane", "p4", "--scheduler", "fifo", "--repeat", "100"]
@@ -244,9 +247,19 @@ def test_ctrl_c_leaves_neither_switch_nor_file(tmp_path: Path):
     ) as run:
         wait_until(lambda: bool(switches()), "simple_switch runs")
         [switch] = switches()
-        run.send_signal(signal.SIGINT)
+        run.send_signal(sent)
         _, said = run.communicate()
-    assert run.returncode == 130, said
+    assert run.returncode == status, said
     assert "Traceback" not in said
-    assert not Path(f"/proc/{switch}").is_dir()
+    wait_until(lambda: not Path(f"/proc/{switch}").is_dir(), "simple_switch ends with the command")
+    if sent == signal.SIGKILL:
+        left = [str(folder) for folder in temporary.iterdir()]
+        down = subprocess.run(
+            [COMMAND, "dataplane", "p4", "down"],
+            env=os.environ | {"TMPDIR": str(temporary)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert down.stdout.splitlines() == [f"removed {folder}" for folder in left]
     assert list(temporary.iterdir()) == []

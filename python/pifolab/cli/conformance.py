@@ -89,13 +89,13 @@ def _replay_p4(through: str, files: Sequence[str]) -> int:
             continue
         if replayed.skipped is not None:
             skipped += 1
-            print(f"skipped {file}: {replayed.skipped}")
+            print(f"skipped {shown(file)}: {replayed.skipped}")
             continue
         vectors += 1
         operations += replayed.operations
         mismatches += replayed.mismatches
         if replayed.mismatches:
-            print(f"{file}: {replayed.mismatches} of {replayed.operations} operations differ")
+            print(f"{shown(file)}: {replayed.mismatches} of {replayed.operations} operations differ")
         first = first or replayed.first
     print(f"{through}: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} skipped")
     if first is not None:

@@ -59,6 +59,12 @@ def run_p4(arguments: Sequence[str]) -> int:
         help="what a ghost register costs: decisions that differ where depths are as old as the last departure",
     )
     staleness.add_argument("files", nargs="+", metavar="FILE", help="a vector with capacities in packets")
+    commands.add_parser(
+        "down",
+        help="remove what P4 commands that were killed (kill -9) left in the temporary folder",
+        description="Remove the folders pifolab-p4-* of commands of this user that have ended without removing them. "
+        "Those of commands that run stay, and so does everything that pifolab did not make.",
+    )
     read = parser.parse_args(list(arguments))
     commanded = {
         "list": _list,
@@ -66,6 +72,7 @@ def run_p4(arguments: Sequence[str]) -> int:
         "compile": _compile,
         "resources": _resources,
         "staleness": _staleness,
+        "down": _down,
     }
     return commanded[read.command](read)
 
@@ -123,18 +130,17 @@ def _parameters(arguments: argparse.Namespace) -> int:
 
 
 def _compile(arguments: argparse.Namespace) -> int:
-    import tempfile
-
     from pifolab.p4.tools import compile_bmv2
+    from pifolab.p4.workspace import workspace
 
     if arguments.target != "bmv2":
         raise InputError(
             f"--target {arguments.target}: expected bmv2; what Tofino needs: pifolab dataplane p4 resources"
         )
     made = _pifolab.p4_parameters(arguments.scheduler, _given(arguments), "bmv2")
-    with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
+    with workspace() as folder:
         rank = f"PF_RANK RANK_{arguments.rank.upper()}"
-        program = compile_bmv2(Path(folder), made["program"], made["text"], (rank,))
+        program = compile_bmv2(folder, made["program"], made["text"], (rank,))
         write_text(program.read_text(encoding="utf-8"), arguments.out)
     return 0
 
@@ -204,4 +210,14 @@ def _staleness(arguments: argparse.Namespace) -> int:
             print(f"skipped {shown(file)}: {replayed.skipped}")
         else:
             print(f"{shown(file)}: {replayed.mismatches} of {replayed.operations} operations differ")
+    return 0
+
+
+def _down(arguments: argparse.Namespace) -> int:
+    from pifolab.p4.workspace import remove_left
+
+    for folder in (removed := remove_left()):
+        print(f"removed {shown(str(folder))}")
+    if not removed:
+        print("nothing is left of P4 commands that were killed")
     return 0

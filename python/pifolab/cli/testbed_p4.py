@@ -55,12 +55,16 @@ def run_p4_testbed(arguments: Sequence[str]) -> int:
     planes = _linux_planes(read.data_plane)
     experiment = plan(read.experiment, read.rate_mbps, read.phase_s)
     schedulers = tuple(read.scheduler.split(","))
+    # Whatever is wrong is said before the first packet.
+    prepare(experiment, schedulers)
+    try:
+        read.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {shown(str(read.out))}: cannot be made: {error.strerror}") from None
     beside = None
     if planes:
         from pifolab.dataplane import run_program
 
-        # Whatever is wrong with the programs is said before the first packet.
-        prepare(experiment, schedulers)
         more = ["--data-plane", ",".join(planes), "--repeat", str(read.repeat), "--out", str(read.out)]
         status = run_program(["testbed", *linux_arguments(experiment, schedulers), *more])
         if status != 0:

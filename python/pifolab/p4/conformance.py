@@ -8,16 +8,18 @@ program counts them itself, and the order in which they leave is the switch's.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
+from pifolab.errors import InputError
 from pifolab.p4.frames import DECIDE, ENQUEUE, FILLER, READ, SET_USED, TestFrame
 from pifolab.p4.switch import Switch, SwitchError
 from pifolab.p4.tools import compile_bmv2
+from pifolab.p4.workspace import workspace
+from pifolab.text import shown
 
 __all__ = ["FRAME_BYTES", "WAYS", "Replayed", "fill", "replay", "send_one_by_one"]
 
@@ -91,7 +93,11 @@ class _Vector:
 
 
 def _read(file: str) -> _Vector | str:
-    made = _pifolab.p4_vector(file, "bmv2")
+    try:
+        made = _pifolab.p4_vector(file, "bmv2")
+    except InputError as error:
+        # It names the file, whose name may be of any kind.
+        raise InputError(shown(str(error))) from None
     if "skipped" in made:
         return made["skipped"]
     vector = json.loads(Path(file).read_bytes())
@@ -105,8 +111,8 @@ def _compare(vector: _Vector, answers: list[Answer]) -> Replayed:
     if wrong:
         index = wrong[0]
         operation, expected = vector.steps[index]
-        shown = [json.dumps(value) for value in (operation, expected, answers[index])]
-        first = f"{vector.file}: ops[{index}] = {shown[0]}\n  expected {shown[1]}\n  got      {shown[2]}"
+        texts = [json.dumps(value) for value in (operation, expected, answers[index])]
+        first = f"{shown(vector.file)}: ops[{index}] = {texts[0]}\n  expected {texts[1]}\n  got      {texts[2]}"
     return Replayed(len(vector.steps), len(wrong), first)
 
 
@@ -147,8 +153,8 @@ def replay(file: str, *ways: str, defines: tuple[str, ...] = ()) -> list[Replaye
     if isinstance(vector, str) or (vector.in_bytes and "PF_OCCUPANCY_GHOST" in defines):
         skipped = skipped or "BMv2 tells depths in packets, and the capacities are in bytes"
         return [Replayed(skipped=skipped) for _ in ways]
-    with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
-        program = compile_bmv2(Path(folder), vector.program, vector.text, ("PF_HARNESS", *defines))
+    with workspace() as folder:
+        program = compile_bmv2(folder, vector.program, vector.text, ("PF_HARNESS", *defines))
         return [_drive(vector, program, way) for way in ways]
 
 

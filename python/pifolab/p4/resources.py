@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tempfile
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pifolab.errors import InputError
 from pifolab.export import write_text
 from pifolab.p4.parameters import IN_TREE
 from pifolab.p4.tools import P4C_TOFINO, program_file, run_compiler, sources
+from pifolab.p4.workspace import workspace
 
 __all__ = [
     "PAPERS",
@@ -164,7 +164,7 @@ def measure(program: str, target: str) -> Resources:
     """
     architecture, _ = TARGETS[target]
     compiler = P4C_TOFINO.find()
-    with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
+    with workspace() as folder:
         command: list[str | Path] = [
             compiler,
             "--target",
@@ -178,8 +178,8 @@ def measure(program: str, target: str) -> Resources:
             folder,
         ]
         run_compiler([*command, program_file(program, "tna")], f"{program} for {target}")
-        found = sorted(Path(folder).rglob("resources.json"))
-        assemblies = sorted(Path(folder).rglob("*.bfa"))
+        found = sorted(folder.rglob("resources.json"))
+        assemblies = sorted(folder.rglob("*.bfa"))
         if not found or not assemblies:
             raise InputError(f"{program} for {target}: {compiler.name} wrote no assembly and no figures")
         assembly = assemblies[0].read_text(encoding="utf-8")

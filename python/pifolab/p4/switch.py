@@ -23,6 +23,7 @@ from types import TracebackType
 from pifolab.errors import PifolabError
 from pifolab.p4.frames import FILLER, TestFrame
 from pifolab.p4.tools import BMV2
+from pifolab.p4.workspace import workspace
 from pifolab.text import shown
 
 __all__ = ["Switch", "SwitchError"]
@@ -65,7 +66,7 @@ class Switch:
 
     def __init__(self, program: Path, *, small_pipe: bool = False, outer: bool = False) -> None:
         self._folder = contextlib.ExitStack()
-        folder = Path(self._folder.enter_context(tempfile.TemporaryDirectory(prefix="pifolab-p4-")))
+        folder = self._folder.enter_context(workspace())
         self._received = b""
         self._headed = False
         into, out_of = folder / "inner_in.pcap", folder / ("outer_out.pcap" if outer else "inner_out.pcap")

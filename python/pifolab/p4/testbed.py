@@ -15,7 +15,6 @@ import math
 import os
 import random
 import struct
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from pifolab.p4.conformance import FRAME_BYTES, fill, send_one_by_one
 from pifolab.p4.frames import FILLER, TestFrame
 from pifolab.p4.switch import Switch
 from pifolab.p4.tools import BMV2, P4C, compile_bmv2, programs
+from pifolab.p4.workspace import workspace
 from pifolab.text import shown
 
 __all__ = ["EXPERIMENTS", "OCCUPANCIES", "SCHEDULERS", "Experiment", "linux_arguments", "plan", "prepare", "run"]
@@ -269,10 +269,10 @@ def run(
     """
     made = prepare(experiment, schedulers)
     runs: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="pifolab-p4-") as folder:
+    with workspace() as folder:
         behind = None
         for name, compiled in made.items():
-            where = Path(folder) / name
+            where = folder / name
             where.mkdir()
             defines = ("PF_HARNESS", "PF_RANK RANK_PAYLOAD", *OCCUPANCIES[occupancy])
             program = compile_bmv2(where, compiled["program"], compiled["text"], defines)
