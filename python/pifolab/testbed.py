@@ -528,7 +528,8 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
     from pifolab.figures.style import PAGE_INCHES, figure_style, subplots
 
     measured, flows, names = results.measured, results.summary["flows"], _names(results)
-    columns = min(4, len(measured))
+    # Three data planes of each scheduler stand in one row.
+    columns = 3 if len(measured) == 3 * len(results.schedulers) else min(4, len(measured))
     rows = math.ceil(len(measured) / columns)
     bin_s = float(results.summary["bin_s"])
     # Four bins per point: packets of a 100 Mb/s link are few in one.

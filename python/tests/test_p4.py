@@ -12,16 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from pifolab import _pifolab
+from pifolab import _pifolab, testbed
 from pifolab.cli import main
 from pifolab.p4 import conformance
 from pifolab.p4.frames import DECIDE, TestFrame
 from pifolab.p4.parameters import IN_TREE, stale_files
 from pifolab.p4.resources import TARGETS, digest, doubled_registers, measure, page, read_stored, with_figures
-from pifolab.p4.testbed import EXPERIMENTS, _arrivals, linux_arguments, plan
+from pifolab.p4.testbed import EXPERIMENTS, SCHEDULERS, _arrivals, linux_arguments, plan
 from pifolab.p4.tools import BMV2, P4C, P4C_TOFINO, MissingToolError, program_file, programs
 from pifolab.p4.workspace import workspace
 from pifolab.reproduce.registry import load_registry
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import p4_testbed
 
 TOOLS = (P4C, BMV2, P4C_TOFINO)
 
@@ -275,6 +279,31 @@ def test_the_page_says_of_each_testbed_claim_whether_bmv2_judges_it():
     }
     sources = [claim for claim in load_registry().sources if claim.source == "testbed"]
     assert said == {claim.id: (claim.experiment, claim.experiment in EXPERIMENTS) for claim in sources}
+
+
+def test_the_page_shows_the_stored_shares_and_the_verdicts_that_the_registry_has_of_them():
+    stored = p4_testbed.read_stored()
+    text = page().read_text(encoding="utf-8")
+    assert p4_testbed.with_block(text, p4_testbed.block(stored)) == text, "run python scripts/p4_testbed.py"
+    assert {results.experiment for results in stored} == set(EXPERIMENTS)
+    judged = {(found.claim, found.data_plane) for results in stored for found in testbed.verdicts(results)}
+    claims = [claim for claim in load_registry().sources if claim.source == "testbed"]
+    # Every claim that BMv2 can judge, on every data plane, from runs that are enough for a verdict.
+    asked = {claim.id for claim in claims if claim.experiment in EXPERIMENTS}
+    assert judged == {(claim, plane) for claim in asked for plane in ("ebpf", "switch", "p4")}
+    assert not any(found.provisional for results in stored for found in testbed.verdicts(results))
+
+
+def test_the_stored_runs_are_of_the_experiments_as_they_are():
+    for results in p4_testbed.read_stored():
+        experiment = plan(results.experiment, None, None)
+        assert [flow["rank"] for flow in results.summary["flows"]] == list(experiment.ranks)
+        assert results.summary["rate_bps"] == experiment.rate_bps
+        assert results.summary["phases_s"] == [list(phase) for phase in experiment.phases()]
+        assert {name for name, _ in results.measured} == set(SCHEDULERS)
+        for run in results.summary["runs"]:
+            given = {key: str(value) for key, value in experiment.parameters(run["scheduler"]).items()}
+            assert run["parameters"] == given, run["data_plane"]
 
 
 def test_a_vector_longer_than_what_a_program_keeps_is_skipped_with_its_reason(tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import struct
 import subprocess
@@ -149,6 +150,64 @@ FRAMES: list[tuple[bytes, int, int | None]] = [
 FRAMES += [(WHOLE[:length], IP if length >= 34 else OTHER, None) for length in range(1, len(WHOLE))]
 
 
+def as_read(frame: bytes) -> tuple[int, int | None]:
+    """Return what a frame is and the rank of its payload, by the rules of docs/dataplane.md."""
+    kind, at = int.from_bytes(frame[12:14], "big"), 14
+    for _ in range(2):
+        if kind in (0x8100, 0x88A8):
+            kind, at = int.from_bytes(frame[at + 2 : at + 4].ljust(2, b"\0"), "big"), at + 4
+    packet = frame[at:]
+    if len(frame) < 14 or at > len(frame):
+        return OTHER, None
+    if kind == 0x0806:
+        return NEIGHBOUR, None
+    if kind == 0x0800 and len(packet) >= 20 and packet[0] >> 4 == 4:
+        header, total = 4 * (packet[0] & 15), int.from_bytes(packet[2:4], "big")
+        if not 20 <= header <= len(packet) or 0 < total < header:
+            return OTHER, None
+        is_fragment = int.from_bytes(packet[6:8], "big") & 0x3FFF
+        protocol, inside = 0 if is_fragment else packet[9], packet[header : total or None]
+    elif kind == 0x86DD and len(packet) >= 40 and packet[0] >> 4 == 6:
+        length = int.from_bytes(packet[4:6], "big")
+        protocol, inside = packet[6], packet[40 : 40 + length if length else None]
+        if protocol == 58 and packet[7] == 255 and 133 <= (packet[40:] or b"\0")[0] <= 137:
+            return NEIGHBOUR, None
+    else:
+        return OTHER, None
+    # A protocol that is neither has no payload, nor has a TCP header that is too short.
+    words = inside[12] >> 4 if protocol == 6 and len(inside) >= 20 else 0
+    before = {17: 8, 6: 4 * words if words >= 5 else 1 << 16}.get(protocol, 1 << 16)
+    carried = inside[before : before + 8]
+    return IP, min(int.from_bytes(carried, "big"), (1 << 63) - 1) if len(carried) == 8 else None
+
+
+def any_frame(draw: random.Random) -> bytes:
+    """Return a frame that is nearly right: tagged, fragmented, padded, with bits flipped, cut short."""
+    carried = draw.randbytes(8)[: draw.choice((8, 8, 8, draw.randrange(9)))] + draw.randbytes(
+        draw.choice((0, 0, 3, 20))
+    )
+    protocol = draw.choice((17, 17, 6, 6, 58, 1, draw.randrange(256)))
+    body = {
+        17: udp(carried),
+        6: tcp(carried, words=draw.choice((5, 5, 8, 15, draw.randrange(16)))),
+        58: bytes([draw.choice((132, 133, 135, 137, 138))]) + carried,
+    }.get(protocol, carried)
+    if draw.random() < 0.4:
+        packet, kind = ipv6(body, protocol, hops=draw.choice((255, 64))), 0x86DD
+    else:
+        fragment, words = (
+            draw.choice((0, 0, 0, 0x4000, 0x2000, 1, 0x8000)),
+            draw.choice((5, 5, 7, 15, draw.randrange(16))),
+        )
+        length = draw.choice((None, None, None, draw.randrange(80)))
+        packet, kind = ipv4(body, protocol, fragment=fragment, words=words, length=length), 0x0800
+    tags = tuple(draw.randrange(1 << 16) for _ in range(draw.choice((0, 0, 0, 1, 2, 3))))
+    frame = bytearray(ether(packet, kind, tags) + bytes(draw.choice((0, 0, 5, 18))))
+    for _ in range(draw.choice((0, 0, 0, 1, 2))):
+        frame[draw.randrange(14, min(len(frame), 60))] ^= 1 << draw.randrange(8)
+    return bytes(frame[: draw.randrange(1, len(frame) + 1)] if draw.random() < 0.3 else frame)
+
+
 @pytest.fixture
 def understood(tmp_path: Path) -> Iterator:
     """Return how a program understands frames: kind and rank of each."""
@@ -174,6 +233,18 @@ def test_truncated_and_foreign_frames_neither_crash_nor_get_a_rank_they_do_not_c
     expected = [(kind, rank) for _, kind, rank in FRAMES]
     got = understood([frame for frame, _, _ in FRAMES], "PAYLOAD")
     wrong = [(FRAMES[i][0].hex(), expected[i], got[i]) for i in range(len(FRAMES)) if expected[i] != got[i]]
+    assert not wrong
+
+
+@bmv2
+def test_frames_that_are_nearly_right_have_the_rank_that_the_rules_give_them(understood):
+    draw = random.Random(19)
+    frames = [any_frame(draw) for _ in range(800)]
+    expected = [as_read(frame) for frame in frames]
+    assert sum(rank is not None for _, rank in expected) > 100
+    assert {kind for kind, _ in expected} == {IP, NEIGHBOUR, OTHER}
+    got = understood(frames, "PAYLOAD")
+    wrong = [(frames[i].hex(), expected[i], got[i]) for i in range(len(frames)) if expected[i] != got[i]]
     assert not wrong
 
 
