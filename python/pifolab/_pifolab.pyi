@@ -5,6 +5,7 @@ from typing import Any, Final, Literal, SupportsIndex, TypedDict, final
 
 __version__: str
 __revision__: str
+INTERRUPTED_ROWS: int
 
 class ParamTable(TypedDict):
     name: str
@@ -124,6 +125,7 @@ class ScenarioResult(TypedDict):
     summary: str
     tables: dict[str, dict[str, tuple[str, Any]]]
     observers: list[tuple[str, str, Any]]
+    interrupted: bool
 
 def run_scenario(
     text: str,
@@ -139,6 +141,7 @@ def run_scenario(
     observers: dict[str, Any] | None = None,
     progress: Callable[[int, float | None, int, int, tuple[float, float, int, int, int] | None], None] | None = None,
     inputs: Mapping[str, str] | None = None,
+    interrupted_rows: int | None = None,
 ) -> ScenarioResult: ...
 def resolve_scenario(
     text: str,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
 from pifolab.errors import InputError
+from pifolab.interruption import interruptible
 from pifolab.provenance import file_digest, module_digest, own_files
 from pifolab.text import read_text
 
@@ -66,6 +67,9 @@ class Progress:
 #: What a scenario is called that is a mapping.
 _DICT = "scenario"
 
+#: The most rows of each table of a run that was interrupted, of all seeds and schedulers together.
+INTERRUPTED_ROWS = _pifolab.INTERRUPTED_ROWS
+
 #: Whoever wants to be told of progress.
 Watch = Callable[[Progress], None]
 
@@ -96,12 +100,16 @@ class Run:
         first columns are `seed` and `scheduler`.
     observers : dict of str to list of Observed
         The observers written in Python, by their names: one for each seed and scheduler.
+    interrupted : bool
+        Whether Ctrl-C came while it ran; if something is missing therefore, the run is `partial`. Of each table there
+        are at most the first 250,000 rows, in equal shares of seeds and schedulers, and the manifest says so.
     """
 
     manifest: dict[str, Any]
     summary: dict[str, Any]
     tables: dict[str, pl.DataFrame]
     observers: dict[str, list[Observed]] = field(default_factory=dict)
+    interrupted: bool = False
 
     @property
     def partial(self) -> bool:
@@ -460,9 +468,14 @@ def run_text(
             observers=brought["observers"],
             progress=watch,
             inputs=None if inputs is None else dict(inputs),
+            interrupted_rows=INTERRUPTED_ROWS // (done + 1),
         )
         return _Part(
-            json.loads(result["manifest"]), json.loads(result["summary"]), result["tables"], result["observers"]
+            json.loads(result["manifest"]),
+            json.loads(result["summary"]),
+            result["tables"],
+            result["observers"],
+            result["interrupted"],
         )
 
     if seeds is not None:
@@ -472,11 +485,17 @@ def run_text(
     else:
         parts.append(one(None, 0, 1))
         seeds = parts[0].manifest["spec"]["seeds"]
-    for place, seed in enumerate(seeds[1:], start=1):
-        if parts[-1].manifest["partial"]:
-            break
-        parts.append(one(_checked_seed(seed), place, len(seeds)))
-    result = _joined(parts, len(seeds))
+    interrupted = parts[0].interrupted
+    try:
+        for place, seed in enumerate(seeds[1:], start=1):
+            if interrupted:
+                break
+            parts.append(one(_checked_seed(seed), place, len(seeds)))
+            interrupted = parts[-1].interrupted
+    except KeyboardInterrupt:
+        # It came before the first scheduler of this seed did anything; the seeds before it are complete.
+        interrupted = True
+    result = _joined(parts, len(seeds), interrupted=interrupted)
     if any(brought.values()):
         result.manifest["python"] = _described(brought)
     return result
@@ -490,6 +509,7 @@ class _Part:
     summary: dict[str, Any]
     tables: dict[str, dict[str, tuple[str, Any]]]
     observers: list[tuple[str, str, Any]]
+    interrupted: bool
 
     @property
     def arrived(self) -> int:
@@ -504,14 +524,22 @@ def complete(result: Run) -> Run:
     KeyboardInterrupt
         The run was interrupted.
     """
-    if result.partial:
+    if result.interrupted:
         raise KeyboardInterrupt
     return result
 
 
-def _joined(parts: list[_Part], wanted: int) -> Run:
+def _joined(parts: list[_Part], wanted: int, *, interrupted: bool) -> Run:
     import polars as pl
 
+    frames: dict[str, list[pl.DataFrame]] = {}
+    # Whoever interrupts a run waits for its tables. The compiled part cuts what it has not made yet when Ctrl-C comes.
+    runs = sum(len(part.manifest["runs"]) for part in parts)
+    for part in parts:
+        for name, columns in part.tables.items():
+            frame = _first_rows(part, name, columns, INTERRUPTED_ROWS // runs) if interrupted else frame_of(columns)
+            frames.setdefault(name, []).append(frame.insert_column(0, _constant("seed", part.manifest["seed"], frame)))
+    tables = {name: pl.concat(several) for name, several in frames.items()}
     partial = len(parts) < wanted or any(part.manifest["partial"] for part in parts)
     manifest = {key: value for key, value in parts[0].manifest.items() if key not in ("seed", "runs", "trace_hash")}
     manifest["revision"], manifest["module_sha256"] = _pifolab.__revision__, module_digest()
@@ -531,12 +559,6 @@ def _joined(parts: list[_Part], wanted: int) -> Run:
         "partial": partial,
         "runs": [{"seed": part.manifest["seed"], "schedulers": part.summary["schedulers"]} for part in parts],
     }
-    frames: dict[str, list[pl.DataFrame]] = {}
-    for part in parts:
-        for name, columns in part.tables.items():
-            frame = frame_of(columns)
-            frames.setdefault(name, []).append(frame.insert_column(0, _constant("seed", part.manifest["seed"], frame)))
-    tables = {name: pl.concat(several) for name, several in frames.items()}
     observers: dict[str, list[Observed]] = {}
     for part in parts:
         for name, scheduler, observer in part.observers:
@@ -547,7 +569,30 @@ def _joined(parts: list[_Part], wanted: int) -> Run:
             raise InputError(f"observer {name}: the run has a table of this name; give the observer another name")
         if made:
             tables[name] = pl.concat(made)
-    return Run(manifest, summary, tables, observers)
+    return Run(manifest, summary, tables, observers, interrupted)
+
+
+def _first_rows(part: _Part, table: str, columns: Mapping[str, tuple[str, Any]], most: int) -> pl.DataFrame:
+    """Return the first `most` rows of each scheduler, and note in the part's manifest what is left out."""
+    import numpy as np
+    import polars as pl
+
+    names, codes = columns["scheduler"][1]
+    codes = np.frombuffer(codes, dtype=np.uint32)
+    if len(codes) <= most:
+        return frame_of(columns)
+    # The rows of a scheduler stand together.
+    starts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist()]
+    frames = []
+    for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
+        frames.append(frame_of(columns, slice(start, min(start + most, end))))
+        if end - start > most:
+            label, of = names[codes[start]], end - start
+            part.manifest["warnings"].append(f"{label}: interrupted: {table} has the first {most} of {of} rows")
+            (run,) = (run for run in part.manifest["runs"] if run["scheduler"] == label)
+            left_out = run.setdefault("rows_left_out", {})
+            left_out[table] = left_out.get(table, 0) + of - most
+    return pl.concat(frames)
 
 
 def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
@@ -607,25 +652,26 @@ def _constant(name: str, value: int, frame: pl.DataFrame) -> pl.Series:
     return column
 
 
-def frame_of(columns: Mapping[str, tuple[str, Any]]) -> pl.DataFrame:
-    """Return the columns of a table, as the compiled part gives them, as a frame."""
+def frame_of(columns: Mapping[str, tuple[str, Any]], rows: slice = slice(None)) -> pl.DataFrame:
+    """Return the columns of a table, as the compiled part gives them, or some of their rows, as a frame."""
     import numpy as np
     import polars as pl
 
     series = []
     for name, (kind, values) in columns.items():
         if kind == "i64":
-            series.append(pl.Series(name, np.frombuffer(values, dtype=np.int64)))
+            series.append(pl.Series(name, np.frombuffer(values, dtype=np.int64)[rows]))
         elif kind == "f64":
             # What was not measured is missing, not a number that is none.
-            series.append(pl.Series(name, np.frombuffer(values, dtype=np.float64), nan_to_null=True))
+            series.append(pl.Series(name, np.frombuffer(values, dtype=np.float64)[rows], nan_to_null=True))
         elif kind == "optional":
-            numbers, known = np.frombuffer(values[0], dtype=np.int64), np.frombuffer(values[1], dtype=np.bool_)
+            numbers = np.frombuffer(values[0], dtype=np.int64)[rows]
+            known = np.frombuffer(values[1], dtype=np.bool_)[rows]
             series.append(pl.Series(name, numbers).set(pl.Series(~known), None))
         else:
             # Texts that come again and again: what is different, and the code of that in each row.
             names, codes = values
-            series.append(pl.Series(name, names, dtype=pl.String).gather(np.frombuffer(codes, dtype=np.uint32)))
+            series.append(pl.Series(name, names, dtype=pl.String).gather(np.frombuffer(codes, dtype=np.uint32)[rows]))
     return pl.DataFrame(series)
 
 
@@ -653,7 +699,7 @@ def _quoted(value: Any) -> str:
 def _write_parquet(path: Path, frame: pl.DataFrame, manifest: Mapping[str, Any]) -> None:
     # In one go, and by Python, which says why a file cannot be written; polars does not always know.
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, metadata={"pifolab": json.dumps(manifest)})
+    interruptible(lambda: frame.write_parquet(buffer, metadata={"pifolab": json.dumps(manifest)}))
     path.write_bytes(buffer.getbuffer())
 
 

@@ -117,6 +117,76 @@ def test_ctrl_c_in_the_first_moment_is_one_line(tmp_path: Path, module: str):
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "pifolab: interrupted\n")
 
 
+SEEDS = """
+duration_ms = 1
+[topology]
+kind = "single-switch"
+hosts = 4
+rate_gbps = 1
+delay_us = 1
+[workload.flows]
+arrivals = "poisson"
+load = 0.8
+sizes = "fixed"
+size_bytes = 30_000
+pairs = "uniform"
+[transport]
+name = "pfabric"
+[record]
+packet_log = ["all"]
+[[scheduler]]
+name = "fifo"
+[[scheduler]]
+name = "pifo"
+"""
+
+
+def interrupts(seed: int) -> type[pifolab.PythonObserver]:
+    """Return an observer that presses Ctrl-C in the run of the `seed`-th seed, which is too short to be stopped."""
+    made = []
+
+    class Interrupts(pifolab.PythonObserver):
+        def __init__(self) -> None:
+            made.append(self)
+            self.left = 3 if len(made) == 2 * seed - 1 else -1
+
+        def on_dequeue(self, port: int, packet: object, queue: int, now_ns: int) -> None:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    return Interrupts
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_ctrl_c_between_two_seeds_is_not_lost(seed: int):
+    run = pifolab.run_text(SEEDS, seeds=[5, 6, 7], observers={"interrupts": interrupts(seed)})
+    assert run.interrupted
+    assert run.seeds == [5, 6, 7][:seed]
+    # In the last one nothing may have been left to do.
+    assert run.partial or seed == 3
+
+
+def test_an_interrupted_run_keeps_the_first_rows_of_all_seeds(monkeypatch: pytest.MonkeyPatch):
+    whole = pifolab.run_text(SEEDS, seeds=[5, 6])
+    monkeypatch.setattr("pifolab.runs.INTERRUPTED_ROWS", 400)
+    part = pifolab.run_text(SEEDS, seeds=[5, 6, 7], observers={"interrupts": interrupts(2)})
+    assert part.interrupted
+    assert whole.tables["packet_log"].height > 4000 == 10 * part.tables["packet_log"].height
+    for seed, runs in zip([5, 6], part.manifest["runs"], strict=True):
+        for one in runs["schedulers"]:
+            both = [run.tables["packet_log"].filter(seed=seed, scheduler=one["scheduler"]) for run in (whole, part)]
+            assert both[0].head(100).equals(both[1])
+            said = (
+                f"seed {seed}: {one['scheduler']}: interrupted: packet_log has the first 100 of {both[0].height} rows"
+            )
+            assert part.warnings.count(said) == 1
+            assert one["rows_left_out"]["packet_log"] == both[0].height - 100
+    assert len([said for said in part.warnings if "packet_log" in said]) == 4
+    # Small tables are whole.
+    assert part.tables["ports"].height == 2 * 2 * 8
+
+
 def test_the_demo_shows_no_table_of_a_part(tmp_path: Path):
     with Running("demo", cwd=tmp_path) as running:
         # The motivating example has been told, the runs have begun.

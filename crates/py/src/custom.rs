@@ -15,7 +15,7 @@ pub use controller::{PyAck, PyWindow};
 use controller::PythonController;
 use observer::{PythonObserver, PythonObservers};
 use pifolab_scenario::registry::{BoxedRankFn, BoxedScheduler};
-use pifolab_scenario::{BoxedObserver, Extras};
+use pifolab_scenario::{BoxedObserver, Extras, INTERRUPTED_ROWS};
 use pifolab_sched::params::Value;
 use pifolab_sim::network::Controllers;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -71,6 +71,8 @@ pub struct PythonExtras {
     watched: Mutex<Vec<(String, String, Py<PyAny>)>>,
     slot: Slot,
     threads: Threads,
+    /// The most rows of each table if the run is interrupted.
+    interrupted_rows: usize,
 }
 
 fn read_makers(makers: Option<&Bound<'_, PyDict>>) -> PyResult<Makers> {
@@ -113,7 +115,13 @@ impl PythonExtras {
             watched: Mutex::default(),
             slot,
             threads: Threads::default(),
+            interrupted_rows: INTERRUPTED_ROWS,
         })
+    }
+
+    /// With another limit of the rows of a run that is interrupted.
+    pub fn with_interrupted_rows(self, interrupted_rows: usize) -> Self {
+        Self { interrupted_rows, ..self }
     }
 
     /// What `maker` makes; Ctrl-C meanwhile is kept as what it is.
@@ -183,6 +191,10 @@ impl Extras for PythonExtras {
 
     fn interrupted(&self) -> bool {
         Python::attach(|py| py.check_signals().map_err(|error| self.slot.keep(error)).is_err())
+    }
+
+    fn interrupted_rows(&self) -> usize {
+        self.interrupted_rows
     }
 
     fn interrupt(&self) {

@@ -75,6 +75,7 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::keep_panics_quiet();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("__revision__", env!("PIFOLAB_REVISION"))?;
+    module.add("INTERRUPTED_ROWS", pifolab_scenario::INTERRUPTED_ROWS)?;
     module.add_class::<scheduler::PyScheduler>()?;
     module.add_class::<packets::PyPacket>()?;
     module.add_class::<packets::Admitted>()?;

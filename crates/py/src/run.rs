@@ -4,7 +4,7 @@ use crate::custom::{PythonExtras, Slot};
 use crate::errors::{Fault, guard, interruptible};
 use pifolab_metrics::{Column, Table};
 use pifolab_scenario::{
-    Error, FlowFormat, Input, Memory, NetworkProgress, Place, Progress, Report, SpecError, read_text,
+    Error, FlowFormat, INTERRUPTED_ROWS, Input, Memory, NetworkProgress, Place, Progress, Report, SpecError, read_text,
 };
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -19,10 +19,11 @@ use std::path::PathBuf;
 /// (simulated_s, duration_s, events, flows_done, flows). Ctrl-C ends the run with what is complete. The file `flows`, if
 /// there is one, replaces the flows of a network. `schedulers`, `ranks`, `controllers` and `observers` map names to what
 /// makes one that is written in Python. `inputs` maps roles to the digests that the files must have, if they are known.
+/// `interrupted_rows` are the most rows of each table of a run that was interrupted.
 #[pyfunction]
 #[pyo3(signature = (
     text, file, overrides, *, seed=None, workers=1, flows=None, schedulers=None, ranks=None, controllers=None,
-    observers=None, progress=None, inputs=None
+    observers=None, progress=None, inputs=None, interrupted_rows=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
 pub fn run_scenario<'py>(
@@ -39,9 +40,11 @@ pub fn run_scenario<'py>(
     observers: Option<&Bound<'py, PyDict>>,
     progress: Option<Py<PyAny>>,
     inputs: Option<BTreeMap<String, String>>,
+    interrupted_rows: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let slot = Slot::default();
-    let extras = PythonExtras::read(schedulers, ranks, controllers, observers, slot.clone())?;
+    let extras = PythonExtras::read(schedulers, ranks, controllers, observers, slot.clone())?
+        .with_interrupted_rows(interrupted_rows.unwrap_or(INTERRUPTED_ROWS));
     let watch = |state: Progress| {
         let seen = Python::attach(|py| {
             py.check_signals()?;
@@ -70,14 +73,16 @@ pub fn run_scenario<'py>(
             Err(error) => Err(error.into()),
         }
     });
-    let report = match (slot.take(), result) {
-        (None, Ok(Some(report))) => report,
-        // What was complete when Ctrl-C came is a result; the manifest says that it is partial.
-        (Some(error), Ok(Some(report))) if error.is_instance_of::<PyKeyboardInterrupt>(py) => report,
+    let (interrupted, report) = match (slot.take(), result) {
+        (None, Ok(Some(report))) => (false, report),
+        // What was complete when Ctrl-C came is a result; the manifest says whether it is partial: it may have come at the
+        // end, when nothing was left to do.
+        (Some(error), Ok(Some(report))) if error.is_instance_of::<PyKeyboardInterrupt>(py) => (true, report),
         (Some(error), _) | (None, Err(error)) => return Err(error),
         (None, Ok(None)) => return Err(PyKeyboardInterrupt::new_err(())),
     };
-    let shown = show_report(py, report)?;
+    let (shown, late) = show_report(py, report)?;
+    shown.set_item("interrupted", interrupted || late)?;
     shown.set_item("observers", extras.into_watched())?;
     Ok(shown)
 }
@@ -157,7 +162,10 @@ pub fn scenario_tables<'py>(
     });
     match slot.take() {
         Some(error) => Err(error),
-        None => show_tables(py, tables?),
+        None => match show_tables(py, tables?)? {
+            (shown, false) => Ok(shown),
+            (_, true) => Err(PyKeyboardInterrupt::new_err(())),
+        },
     }
 }
 
@@ -222,26 +230,31 @@ pub fn scenario_schema() -> String {
     pifolab_scenario::schema::schema().to_string()
 }
 
-/// Each column is freed once it is shown: a log may take most of the memory. Ctrl-C ends it: a log may take seconds.
-fn show_tables<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<Bound<'py, PyDict>> {
-    let shown = PyDict::new(py);
+/// The tables, and whether Ctrl-C came. Each column is freed once it is shown: a log may take most of the memory.
+fn show_tables<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<(Bound<'py, PyDict>, bool)> {
+    let (shown, mut interrupted) = (PyDict::new(py), false);
     for table in tables {
         let columns = PyDict::new(py);
         for (name, column) in table.columns {
-            py.check_signals()?;
+            match py.check_signals() {
+                Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => interrupted = true,
+                checked => checked?,
+            }
             columns.set_item(name, show_column(py, &column)?)?;
         }
         shown.set_item(table.name, columns)?;
     }
-    Ok(shown)
+    Ok((shown, interrupted))
 }
 
-fn show_report<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> {
+/// What Python gets of the report, and whether Ctrl-C came meanwhile.
+fn show_report<'py>(py: Python<'py>, report: Report) -> PyResult<(Bound<'py, PyDict>, bool)> {
     let result = PyDict::new(py);
     result.set_item("manifest", report.manifest.to_string())?;
     result.set_item("summary", report.summary.to_string())?;
-    result.set_item("tables", show_tables(py, report.tables)?)?;
-    Ok(result)
+    let (tables, interrupted) = show_tables(py, report.tables)?;
+    result.set_item("tables", tables)?;
+    Ok((result, interrupted))
 }
 
 /// A column as (kind, values), all in native bytes: 64-bit numbers; numbers and for each of them a byte that says whether it is

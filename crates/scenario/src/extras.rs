@@ -9,6 +9,9 @@ use pifolab_sim::observer::Observer;
 /// An observer that a caller brings along.
 pub type BoxedObserver = Box<dyn Observer + Send>;
 
+/// The most rows of each table, all schedulers together, of a run that was interrupted.
+pub const INTERRUPTED_ROWS: usize = if cfg!(test) { 1_000 } else { 250_000 };
+
 /// What a name that is not in the registry stands for. Each run asks for a fresh one, so that no state is carried over.
 ///
 /// An answer of `None` says that the name is unknown; an `Err` says in one line why the arguments do not fit.
@@ -46,8 +49,8 @@ pub trait Extras: Sync {
         work();
     }
 
-    /// Whether to give up what takes long before the run itself: reading a trace, drawing flows. Asked some ten times a
-    /// second at most, on the thread that reads the scenario.
+    /// Whether to give up what takes long before the run itself, reading a trace or drawing flows, or after it, the tables of
+    /// long records. Asked often, on the thread that reads the scenario; true once is enough.
     fn interrupted(&self) -> bool {
         false
     }
@@ -55,6 +58,12 @@ pub trait Extras: Sync {
     /// The run was cancelled: whatever the extras do on their threads should end. Called about ten times a second from
     /// then on until it has.
     fn interrupt(&self) {}
+
+    /// The most rows of each table, all schedulers together, of a run that was interrupted: whoever interrupts it waits
+    /// for its tables.
+    fn interrupted_rows(&self) -> usize {
+        INTERRUPTED_ROWS
+    }
 
     /// The names of congestion controllers it knows, for "did you mean".
     fn controller_names(&self) -> Vec<String> {

@@ -33,7 +33,7 @@ mod text;
 mod valid;
 
 pub use error::{Error, SpecError};
-pub use extras::{BoxedObserver, Extras};
+pub use extras::{BoxedObserver, Extras, INTERRUPTED_ROWS};
 pub use inputs::Input;
 pub use memory::Memory;
 pub use pifolab_params::Place;

@@ -3,6 +3,7 @@
 use super::*;
 use pifolab_metrics::Column;
 use serde_json::json;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const TAIL: &str = r#"
 [transport]
@@ -213,6 +214,50 @@ fn an_interrupted_run_keeps_the_first_rows_of_its_records_and_says_so() {
     let said = format!("fifo: interrupted: packet_log has the first 1000 of {} rows", log + 1_000);
     let warnings = report.manifest["warnings"].as_array().unwrap();
     assert!(warnings.iter().any(|warning| *warning == said.as_str()), "{warnings:?}");
+}
+
+/// Ctrl-C comes when `Extras::interrupted` was asked so often.
+struct Interrupts(AtomicU32);
+impl Extras for Interrupts {
+    fn interrupted(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::Relaxed) == 1
+    }
+}
+
+#[test]
+fn a_run_that_is_interrupted_while_its_tables_are_made_keeps_the_first_rows_and_is_whole() {
+    let overrides = [("duration_ms", "20"), ("workload.flows.max_flows", "2000")];
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let text = format!("{}\n[record]\npacket_log = [\"all\"]\n", with(SINGLE));
+    let run = |asked: u32| {
+        let extras = Interrupts(asked.into());
+        let report = run_text(&text, "net.toml", &overrides, None, 1, &extras, &mut |_| true).unwrap();
+        assert!(!report.partial);
+        let left_out = report.manifest["runs"][0]["rows_left_out"]["packet_log"].as_u64().unwrap();
+        (report.table("packet_log").unwrap().clone(), left_out, report.manifest["warnings"].clone())
+    };
+    let (whole, left_out, warnings) = run(u32::MAX);
+    assert_eq!((left_out, &warnings), (0, &json!([])));
+    assert!(whole.rows() > 2_000);
+    let first = |column: &Column| match column {
+        Column::Integers(values) => Column::Integers(values[..1_000].to_vec()),
+        Column::Optional(values) => Column::Optional(values[..1_000].to_vec()),
+        Column::Reals(values) => Column::Reals(values[..1_000].to_vec()),
+        Column::Texts(values) => Column::Texts(values.iter().take(1_000).collect()),
+    };
+    // Before the table of the log was begun, with some of its rows, and when it was longer than it may be then.
+    for asked in [1, 2, 3, 8, 18] {
+        let (log, left_out, warnings) = run(asked);
+        assert_eq!((log.rows(), left_out), (1_000, whole.rows() as u64 - 1_000), "{asked}");
+        let said = format!("fifo: interrupted: packet_log has the first 1000 of {} rows", whole.rows());
+        // The table of flows has been made before.
+        assert_eq!(warnings.as_array().unwrap().len(), if asked == 1 { 2 } else { 1 }, "{warnings}");
+        assert_eq!(warnings[0], said.as_str());
+        if asked > 2 {
+            let kept = whole.columns.iter().map(|(name, column)| (*name, first(column))).collect::<Vec<_>>();
+            assert_eq!(log.columns, kept, "{asked}");
+        }
+    }
 }
 
 #[test]

@@ -179,16 +179,17 @@ def run_and_save(
             raise
         return say_whose_fault(error)
     # Whoever has pressed Ctrl-C does not want to wait for figures and captures.
-    whole = not result.partial
-    figures = whole and not arguments.no_figures
-    result.save(out, figures=figures, captures=whole, report=True, force=arguments.force, choice=choice)
+    waits = not result.interrupted
+    figures = waits and not arguments.no_figures
+    result.save(out, figures=figures, captures=waits, report=True, force=arguments.force, choice=choice)
     print_table(result)
     for note in result.notes:
         print(f"pifolab: note: {shown(note)}", file=sys.stderr)
     for warning in result.warnings:
         print(f"pifolab: warning: {shown(warning)}", file=sys.stderr)
-    if result.partial:
-        print(f"pifolab: interrupted; {out} has what was complete, marked partial, without figures", file=sys.stderr)
+    if result.interrupted:
+        kept = "what was complete, marked partial" if result.partial else "all that was run"
+        print(f"pifolab: interrupted; {out} has {kept}, without figures", file=sys.stderr)
         return INTERRUPTED
     print(f"\nreport: {out / 'report.html'}")
     return 0

@@ -1,5 +1,6 @@
 //! Cells, columns and tables that runs of both kinds have.
 
+use crate::extras::Extras;
 use pifolab_metrics::{Column, QueueShare, Samples, Table, Texts, whole};
 use pifolab_sched::DropReason;
 use serde_json::{Value as Json, json};
@@ -59,12 +60,28 @@ pub(crate) fn integers<T>(rows: &[T], of: impl Fn(&T) -> i64) -> Column {
     Column::Integers(rows.iter().map(of).collect())
 }
 
-/// Rows of each record of a run that was interrupted, of all schedulers together: whoever interrupts it waits for its tables.
-const INTERRUPTED_ROWS: usize = if cfg!(test) { 1_000 } else { 1_000_000 };
+/// How many rows of a record are in the tables: fewer once the run is interrupted, which may be while they are made.
+pub(crate) struct Limit<'a> {
+    interrupted: std::cell::Cell<bool>,
+    schedulers: usize,
+    extras: &'a dyn Extras,
+}
 
-/// The most rows that a record of one of so many schedulers has in the tables.
-pub(crate) fn most_rows(interrupted: bool, schedulers: usize) -> usize {
-    if interrupted { INTERRUPTED_ROWS / schedulers } else { usize::MAX }
+impl<'a> Limit<'a> {
+    pub(crate) fn new(interrupted: bool, schedulers: usize, extras: &'a dyn Extras) -> Self {
+        Self { interrupted: interrupted.into(), schedulers, extras }
+    }
+
+    /// The most rows that a record of one scheduler has in the tables, as far as is known now.
+    pub(crate) fn rows(&self) -> usize {
+        self.interrupted.set(self.interrupted.get() || self.extras.interrupted());
+        if self.interrupted.get() { self.extras.interrupted_rows() / self.schedulers } else { usize::MAX }
+    }
+
+    /// The first of `rows`, as many as there may be.
+    pub(crate) fn first<'r, T>(&self, rows: &'r [T]) -> &'r [T] {
+        &rows[..rows.len().min(self.rows())]
+    }
 }
 
 /// What is said of a record of which only the first rows are in the tables.

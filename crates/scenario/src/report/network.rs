@@ -2,9 +2,10 @@
 
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
-use super::columns::{Cell, DROPPED, cut_short, most_rows, queue_columns};
+use super::columns::{Cell, DROPPED, Limit, cut_short, queue_columns};
 use super::nothing;
 use super::record::{self, Recorders};
+use crate::extras::Extras;
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
     Bin, Column, MeasuredTime, PortWatch, QueueShare, RankCount, SizeClass, Table, WatchedPort, size_classes, slowdown,
@@ -30,10 +31,16 @@ pub(crate) struct NetworkRun {
 }
 
 /// Builds the report of the schedulers that ran, at least one.
-pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Option<NetworkRun>]) -> Report {
+pub(crate) fn report(
+    spec: &NetworkSpec,
+    seed: u64,
+    flows: &[Flow],
+    runs: &[Option<NetworkRun>],
+    extras: &dyn Extras,
+) -> Report {
     let mut report = Builder::default();
     let partial = runs.iter().any(|run| run.as_ref().is_none_or(|run| run.interrupted));
-    let most = most_rows(partial, runs.len());
+    let limit = Limit::new(partial, runs.len(), extras);
     for (scheduler, run) in spec.schedulers.iter().zip(runs) {
         let Some(run) = run else { continue };
         let NetworkRun { result, ideal, watch, recorded, .. } = run;
@@ -44,14 +51,14 @@ pub(crate) fn report(spec: &NetworkSpec, seed: u64, flows: &[Flow], runs: &[Opti
         if let Some(warning) = (!run.interrupted).then(|| nothing::on_a_network(spec, flows, result)).flatten() {
             report.warn(format!("{}: {warning}", scheduler.label));
         }
-        let rows = started.min(most);
+        let rows = started.min(limit.rows());
         let of_flows = flow_table(&flows[..rows], ideal, &result.flows[..rows]);
         let mut tables = vec![fct(&classes), of_flows, ports(spec, result, watch.as_ref())];
         if let Some(watch) = watch {
             tables.extend([port_queues(watch, result.end), port_ranks(watch)]);
         }
         if let Some(recorded) = recorded {
-            tables.extend(record::tables(recorded, flows, spec.segment_bytes(), most));
+            tables.extend(record::tables(recorded, flows, spec.segment_bytes(), &limit));
         }
         let mut left_out = Map::new();
         let started = (rows < started).then_some(("flows", started, 0));

@@ -2,8 +2,9 @@
 
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
-use super::columns::{Cell, DROPPED, cut_short, most_rows, queue_columns, sample_tables};
+use super::columns::{Cell, DROPPED, Limit, cut_short, queue_columns, sample_tables};
 use super::nothing;
+use crate::extras::Extras;
 use crate::spec::one_link::OneLinkSpec;
 use crate::spec::workload::Workload;
 use pifolab_metrics::{
@@ -31,11 +32,11 @@ pub(crate) struct Measured {
 }
 
 /// Builds the report of the schedulers that are done.
-pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>]) -> Report {
+pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>], extras: &dyn Extras) -> Report {
     let reference = spec.metrics.delta_to.and_then(|place| measured[place].as_ref());
     let mut report = Builder::default();
     let partial = measured.iter().any(Option::is_none);
-    let most = most_rows(partial, measured.len());
+    let limit = Limit::new(partial, measured.len(), extras);
     for (scheduler, measured) in spec.schedulers.iter().zip(measured) {
         let Some(measured) = measured else { continue };
         if spec.link.end == End::Drain && !measured.totals.is_drained() {
@@ -56,7 +57,7 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
             report.warn(format!("{}: {warning}", scheduler.label));
         }
         let mut tables = vec![ranks(measured), queues(measured), flows(measured, &spec.workload)];
-        let sampled = sample_tables(["samples", "queue_samples"], [(0, &measured.samples)], true, most);
+        let sampled = sample_tables(["samples", "queue_samples"], [(0, &measured.samples)], true, limit.rows());
         let (shown, samples) = (sampled[0].rows(), measured.samples.iter().len());
         if shown < samples {
             report.warn(cut_short(&scheduler.label, "samples", shown, samples));

@@ -1,6 +1,6 @@
 //! What a run on a network records over time, and its tables.
 
-use super::columns::{integers, sample_tables};
+use super::columns::{Limit, integers, sample_tables};
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
     ArrivalOrder, Column, DataArrival, Delivered, DeliveryOrder, LoggedPacket, PacketEvent, PacketLog, PortSamples,
@@ -8,6 +8,9 @@ use pifolab_metrics::{
 };
 use pifolab_sim::network::Flow;
 use pifolab_sim::observer::Flags;
+
+/// Rows of a log after which its table looks whether the run is interrupted.
+const LOOK_AFTER_ROWS: usize = if cfg!(test) { 100 } else { 100_000 };
 
 /// The observers that record.
 pub(crate) type Recorders =
@@ -46,27 +49,23 @@ pub(crate) fn recorded((samples, log, order, delivered, _): &Recorders) -> Vec<(
     ]
 }
 
-/// The tables of what was recorded, of each record the first `most` rows. Segments of flows carry `mss` bytes each.
+/// The tables of what was recorded, of each record the first rows up to `limit`. Segments of flows carry `mss` bytes each.
 pub(crate) fn tables(
     (samples, log, order, delivered, reordering): &Recorders,
     flows: &[Flow],
     mss: u32,
-    most: usize,
+    limit: &Limit<'_>,
 ) -> Vec<Table> {
     let mut tables = Vec::new();
     if let Some(samples) = samples {
-        tables.extend(sample_tables(["port_samples", "port_queue_samples"], samples.ports(), false, most));
+        tables.extend(sample_tables(["port_samples", "port_queue_samples"], samples.ports(), false, limit.rows()));
     }
-    tables.extend(log.as_ref().map(|log| packet_log(first(log.rows(), most), flows, mss)));
-    tables.extend(order.as_ref().map(|order| arrival_order(first(order.rows(), most), flows, mss)));
+    tables.extend(log.as_ref().map(|log| packet_log(log.rows(), flows, mss, limit)));
+    tables.extend(order.as_ref().map(|order| arrival_order(limit.first(order.rows()), flows, mss)));
     let id = |flow| flow_id(flows, flow);
-    tables.extend(delivered.as_ref().map(|delivered| throughput_table(first(delivered.rows(), most), id)));
-    tables.extend(reordering.as_ref().map(|order| reordering_table(order, flows, most)));
+    tables.extend(delivered.as_ref().map(|delivered| throughput_table(limit.first(delivered.rows()), id)));
+    tables.extend(reordering.as_ref().map(|order| reordering_table(order, flows, limit.rows())));
     tables
-}
-
-fn first<T>(rows: &[T], most: usize) -> &[T] {
-    &rows[..rows.len().min(most)]
 }
 
 /// Ids of flow lists may use all 64 bits; a column holds 63.
@@ -74,10 +73,23 @@ fn flow_id(flows: &[Flow], flow: u32) -> i64 {
     flows[flow as usize].id as i64
 }
 
-fn packet_log(log: &[LoggedPacket], flows: &[Flow], mss: u32) -> Table {
-    let mut rows: Vec<_> = log.iter().collect();
+fn packet_log(log: &[LoggedPacket], flows: &[Flow], mss: u32, limit: &Limit<'_>) -> Table {
+    let mut rows: Vec<_> = limit.first(log).iter().collect();
     // Ports decide one by one; those of one port are in order already.
     rows.sort_by_key(|row| row.time);
+    let mut table = packet_log_rows(&[], flows, mss);
+    // All of them may take seconds.
+    for some in rows.chunks(LOOK_AFTER_ROWS) {
+        table.append(packet_log_rows(some, flows, mss));
+        let most = limit.rows();
+        if table.rows() > most {
+            return packet_log_rows(&rows[..most], flows, mss);
+        }
+    }
+    table
+}
+
+fn packet_log_rows(rows: &[&LoggedPacket], flows: &[Flow], mss: u32) -> Table {
     let event = |event| match event {
         PacketEvent::Enqueue(_) => "enqueue",
         PacketEvent::Dequeue(_) => "dequeue",
@@ -106,20 +118,20 @@ fn packet_log(log: &[LoggedPacket], flows: &[Flow], mss: u32) -> Table {
     Table::new(
         "packet_log",
         vec![
-            ("time_ns", integers(&rows, |row| whole(row.time.as_ns()))),
-            ("port", integers(&rows, |row| row.port.into())),
+            ("time_ns", integers(rows, |row| whole(row.time.as_ns()))),
+            ("port", integers(rows, |row| row.port.into())),
             ("event", texts(&|row| event(row.event))),
             ("reason", texts(&|row| reason(row.event))),
             ("queue", Column::Optional(rows.iter().map(|row| queue(row.event)).collect())),
-            ("flow", integers(&rows, |row| flow_id(flows, row.flow))),
+            ("flow", integers(rows, |row| flow_id(flows, row.flow))),
             ("kind", texts(&|row| kind(row.payload_bytes, row.flags))),
-            ("reverse", integers(&rows, |row| row.flags.has(Flags::REVERSE).into())),
-            ("seq_bytes", integers(&rows, |row| bytes(row.seq))),
-            ("ack_bytes", integers(&rows, |row| bytes(row.ack).min(size(row.flow)))),
-            ("payload_bytes", integers(&rows, |row| row.payload_bytes.into())),
-            ("size_bytes", integers(&rows, |row| row.size.into())),
-            ("rank", integers(&rows, |row| whole(row.rank.get()))),
-            ("ece", integers(&rows, |row| row.flags.has(Flags::ECE).into())),
+            ("reverse", integers(rows, |row| row.flags.has(Flags::REVERSE).into())),
+            ("seq_bytes", integers(rows, |row| bytes(row.seq))),
+            ("ack_bytes", integers(rows, |row| bytes(row.ack).min(size(row.flow)))),
+            ("payload_bytes", integers(rows, |row| row.payload_bytes.into())),
+            ("size_bytes", integers(rows, |row| row.size.into())),
+            ("rank", integers(rows, |row| whole(row.rank.get()))),
+            ("ece", integers(rows, |row| row.flags.has(Flags::ECE).into())),
         ],
     )
 }

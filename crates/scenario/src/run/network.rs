@@ -115,7 +115,7 @@ impl NetworkSpec {
                 run.ideal = self.ideal_of_guests(scheduler, seed, extras, &flows, &run.result)?;
             }
         }
-        Ok(tables::report(self, seed, &flows, &runs))
+        Ok(tables::report(self, seed, &flows, &runs, extras))
     }
 
     /// The report of a run of the first scheduler that ends before any flow starts.
@@ -130,7 +130,7 @@ impl NetworkSpec {
         let result = simulation.finish().map_err(|error| self.failed(error))?;
         let (began, ended, ideal) = (None, None, Vec::new());
         let run = NetworkRun { result, began, ended, ideal, watch, recorded, interrupted: false };
-        Ok(tables::report(self, seed, &[], &[Some(run)]))
+        Ok(tables::report(self, seed, &[], &[Some(run)], extras))
     }
 
     fn simulate(

@@ -60,7 +60,7 @@ impl OneLinkSpec {
         if measured.iter().all(Option::is_none) {
             return Err(Error::Cancelled);
         }
-        Ok(tables::report(self, seed, &measured))
+        Ok(tables::report(self, seed, &measured, extras))
     }
 
     /// The report of a run that ends before any packet comes.
@@ -73,7 +73,7 @@ impl OneLinkSpec {
             let feed = Feed::new(self, seed, &shared).without_arrivals();
             Ok(Some(self.measure(feed, &mut scheduler, None)))
         });
-        Ok(tables::report(self, seed, &measured.collect::<Result<Vec<_>, Error>>()?))
+        Ok(tables::report(self, seed, &measured.collect::<Result<Vec<_>, Error>>()?, extras))
     }
 
     fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler, mut own: Option<BoxedObserver>) -> Measured {
