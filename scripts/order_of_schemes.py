@@ -101,8 +101,8 @@ FIGURES = (
         "holds one packet fewer",
         why="The reason why AIFO differs from the others, measured with `experiments/rifo/fig6.toml` over 0.003 s with "
         "two seeds at load 0.7: its mean is 0.0200 ms; with every packet in its window instead of one in 15 it is "
-        "0.0182, and with 80 packets of buffer in addition, as PIFO and SP-PIFO have, 0.0133. PIFO's mean rises most with the "
-        "load, as the text says.",
+        "0.0182, and with 80 packets of buffer in addition, as PIFO and SP-PIFO have, 0.0133. PIFO's mean rises most "
+        "with the load, as the text says.",
     ),
     Figure(
         "ex-fig5",
