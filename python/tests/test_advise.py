@@ -280,8 +280,9 @@ def test_ones_own_scheduler_is_tuned_and_ranked_with_the_others(uniform, tmp_pat
     assert own["inversions_share"] == 0
     assert own["registers"] is None
     assert "shortest" in (out / "report.html").read_text()
-    assert main(["advise", "--trace", str(uniform), "--out", str(out), "--force"]) == 0
+    assert main(["advise", "--trace", str(uniform), "--rate-mbps", "2500", "--out", str(out), "--force"]) == 0
     assert "shortest" not in (out / "report.html").read_text()
+    assert json.loads((out / "advice.json").read_text())["rate_bps"] == 2_500_000_000
 
 
 @pytest.mark.parametrize(
@@ -292,6 +293,8 @@ def test_ones_own_scheduler_is_tuned_and_ranked_with_the_others(uniform, tmp_pat
         (["--duration-s", "1e99"], "--duration-s: 1e99: expected a time"),
         (["--queues", "7"], "--buffer-packets 80: expected a multiple of the 7 queues"),
         (["--rate-gbps", "1e11"], "--rate-gbps: rate_bps = 100000000000000000000: expected a rate"),
+        (["--rate-mbps", "9e11"], "--rate-mbps: rate_bps = 900000000000000000: expected a rate"),
+        (["--rate-mbps", "0"], "--rate-mbps 0: expected a number above 0"),
         (["--buffer-packets", "800000000"], "--buffer-packets: capacity_packets = 800000000: expected"),
     ],
 )

@@ -93,6 +93,10 @@ def test_buffers_in_bytes_and_rates_in_megabits_are_the_same_as_in_packets_and_g
         (("--buffer-bytes", "100"), "--buffer-bytes 100: expected a multiple of the 8 queues"),
         (("--buffer-bytes", "80", "--schedulers", "fq-codel"), "--buffer-bytes 80: fq-codel has no capacity_bytes"),
         (("--queues", "100000"), "--queues 100000: expected an integer from 1 to 1024"),
+        (
+            ("--schedulers", "pifo,lifo"),
+            '--schedulers pifo,lifo: unknown scheduler "lifo"; did you mean pifo?; one of your own needs --python',
+        ),
         (("--schedulers", "pifo,pifo"), "--schedulers pifo,pifo: pifo occurs twice"),
         (("--set", "link.rate_gbps=0"), "--set: link.rate_gbps = 0: expected a rate"),
         (("--arrivals", "what"), '--arrivals "what": expected one of constant'),

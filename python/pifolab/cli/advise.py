@@ -47,7 +47,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="NAME",
         help="a rank function, or column, dscp or payload for ranks that the trace carries (default: by objective)",
     )
-    parser.add_argument("--rate-gbps", metavar="R", help="the link (default: the trace loads it by 110 %%)")
+    rate = parser.add_mutually_exclusive_group()
+    rate.add_argument("--rate-gbps", metavar="R", help="the link (default: the trace loads it by 110 %%)")
+    rate.add_argument("--rate-mbps", metavar="R", help="the same in Mb/s")
     add_trace_options(parser)
     parser.add_argument(
         "--set",
@@ -85,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out or Path("out/advise")
     check_absent(out, force=arguments.force)
     rate = None if arguments.rate_gbps is None else _positive("--rate-gbps", arguments.rate_gbps)
+    if arguments.rate_mbps is not None:
+        rate = _positive("--rate-mbps", arguments.rate_mbps) / 1000
     delay = DELAY_US if arguments.delay_us is None else _positive("--delay-us", arguments.delay_us)
     own = load_plugins(arguments.python).schedulers
     say_slow([*own])
@@ -102,7 +106,10 @@ def run(arguments: argparse.Namespace) -> int:
             duration_s=None if arguments.duration_s is None else number("--duration-s", arguments.duration_s),
         )
     except InputError as error:
-        raise flagged(error) from None
+        named = flagged(error)
+        if arguments.rate_mbps is None:
+            raise named from None
+        raise InputError(str(named).replace("--rate-gbps", "--rate-mbps")) from None
     found.save(out, force=arguments.force)
     for note in found.notes:
         print(f"pifolab: note: {shown(note)}", file=sys.stderr)

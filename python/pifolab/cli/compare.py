@@ -101,6 +101,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 def _chosen(listed: str | None, plugins: Plugins) -> list[Any]:
     """Return the schedulers that are asked for, those written in Python as their classes."""
+    from pifolab.info import scheduler
+
     if listed is None:
         return [*PAPERS, *plugins.schedulers.values()]
     names = [name.strip() for name in listed.split(",")]
@@ -109,4 +111,10 @@ def _chosen(listed: str | None, plugins: Plugins) -> list[Any]:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"--schedulers {listed}: {name} occurs twice")
+        if name not in plugins.schedulers:
+            try:
+                scheduler(name)
+            except InputError as error:
+                hint = "" if plugins.schedulers else "; one of your own needs --python FILE.py"
+                raise InputError(f"--schedulers {listed}: {error}{hint}") from None
     return [plugins.schedulers.get(name, name) for name in names]
