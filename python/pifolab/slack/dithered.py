@@ -100,36 +100,39 @@ def page(pairs: Sequence[tuple[float, float]], seeds: int, packets: int) -> str:
 
 _PAGE = """# Dithered quantiles: sixteen registers against the bar
 
-[slack.md](slack.md) has the bar; [slack-variants.md](slack-variants.md) has variants that miss it, since their
-registers tell quantiles with a bias. Here is why they do, and a cure. [slack-bar.md](slack-bar.md) has what it comes
-to, cell by cell. Written by `python -m pifolab.slack.bar docs`.
+[slack.md](slack.md) defines the bar. The variants in [slack-variants.md](slack-variants.md) miss it, since the
+quantiles of their registers have a bias. This page explains the bias and removes it. [slack-bar.md](slack-bar.md) has
+the result, cell by cell. Written by `python -m pifolab.slack.bar docs`.
 
 With {seeds} seeds of {packets:,} packets **{met} of {cells} cells are met** ({fewer} have fewer inversions than PACKS
 with a window of 1000, {like} no more misdrops); inversions are {worst:.2f} times its where they are worst.
 
 ## Why
 
-- **A register beside whole ranks tells little.** It rises while the share of ranks below it is less than q, and falls
-  while it is more; of whole ranks one has less below it and the next one more, so that the register rests between the
-  two whatever q is within that step. Read between registers, quantiles err by up to the share of a rank: by 0.022 in
-  the highest sixteenth of inverse exponential ranks, which is nearly two places of a buffer of 80.
-- **A fraction in [0, 1) added to the rank before it is compared** makes the share below a register a line between
-  whole ranks; it rests where that line is q, and the share below a rank is read off without a bias (0.001 for the
-  same ranks). The fraction needs no randomness: a counter of packets that turns by the golden section is spread
-  evenly. The register that it takes also tells how long the scheduler runs, so that steps can be large at first.
-- **Registers at 1 - 3/(4 B), 1 - 6/(4 B), ..** tell admission where it is decided, the last places of the buffer,
-  also where the tail of ranks is thin.
-- [slack-limits.md](slack-limits.md): what exact quantiles would do.
+- **A register that is compared with whole ranks says little.** It rises while the share of ranks below it is less
+  than q, and falls while it is more. With whole ranks, one rank has less below it and the next one more. The register
+  therefore settles between the two, for every q within that step. Between registers, quantiles are wrong by up to the
+  share of a rank: by 0.022 in the highest sixteenth of inverse exponential ranks, which is nearly two places of a
+  buffer of 80.
+- **A fraction in [0, 1) is added to the rank before it is compared.** The share below a register is then linear
+  between whole ranks. The register settles where this line reaches q, and the share below a rank can be read without
+  a bias (0.001 for the same ranks). The fraction needs no random numbers: a counter of packets times the golden
+  section is spread evenly. The register for this counter also tells how long the scheduler has run, so that steps can
+  be large at first.
+- **Registers at 1 - 3/(4 B), 1 - 6/(4 B), ..** tell admission what it needs for the last places of the buffer, also
+  if the tail of the ranks is thin.
+- [slack-limits.md](slack-limits.md) shows what exact quantiles would achieve.
 
 ## What does not hold
 
-- Weights, admission and step were tuned on uniform and inverse exponential ranks, with another program and other seeds.
-  The form (dither, registers at high quantiles, large steps at first) was compared on other seeds of all five, so that
-  none is wholly untouched here but for its seeds.
-- **What it is held against errs, too.** PACKS's window of 1000 ranks tells a quantile q with a standard error of the
-  root of q (1 - q) / 1000, up to 0.016: more than one place of a buffer of 80. It is an error of the yardstick, which
-  can go either way: [slack-bar.md](slack-bar.md) has PACKS with a window of 10000 beside it, and
-  [slack-limits.md](slack-limits.md) what exact quantiles do.
-- It is a prototype in Python, in floating point, with neither an oracle nor an eBPF program. All 16 registers take
-  one stateful operation each; the interpolation between two of them is a division, which a switch would look up.
+- Weights, admission and step were tuned on uniform and inverse exponential ranks, with another program and other
+  seeds. The design (dither, registers at high quantiles, large steps at first) was compared on other seeds of all
+  five distributions. So no distribution is entirely new here; only the seeds are.
+- **The yardstick is not exact either.** PACKS's window of 1000 ranks estimates a quantile q with a standard error of
+  the root of q (1 - q) / 1000, up to 0.016: more than one place of a buffer of 80. This error can help or harm PACKS.
+  [slack-bar.md](slack-bar.md) shows PACKS with a window of 10000 as well, and [slack-limits.md](slack-limits.md)
+  exact quantiles.
+- This is a prototype in Python, with floating point. It has neither an oracle nor an eBPF program. Each of the 16
+  registers takes one stateful operation. The interpolation between two of them is a division, for which a switch
+  would use a table.
 """

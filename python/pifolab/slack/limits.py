@@ -142,13 +142,14 @@ def traces() -> list[str]:
     return lines
 
 
-_HEAD = """# Why the bar is missed: what registers could not mend
+_HEAD = """# Why the bar is missed: what more registers would not change
 
-[slack-variants.md](slack-variants.md) and [slack-dithered.md](slack-dithered.md) have variants with 16 registers, which
-miss the bar. Either what the registers know of the ranks is wrong, or what is done with it. Here the registers are
-taken away: the same shares of room are given the exact distribution of ranks, as from any number of registers without
-noise, and PACKS's own admission. What fails now fails however much state there is. {seeds} seeds of {packets:,}
-packets, all five distributions and five arrival processes. Written by `python -m pifolab.slack.limits docs`.
+The variants with 16 registers in [slack-variants.md](slack-variants.md) and [slack-dithered.md](slack-dithered.md)
+miss the bar. Either the registers know the ranks too inaccurately, or this knowledge is used badly. This page
+separates the two: the same shares of room get the exact distribution of ranks, as if from any number of registers
+without noise, and PACKS's own admission. What still fails does not depend on the amount of state. {seeds} seeds of
+{packets:,} packets, all five distributions and five arrival processes. Written by `python -m pifolab.slack.limits
+docs`.
 
 Cells met of all, and the largest ratio of inversions to PACKS's; w = 1 is PACKS's map:
 
@@ -163,22 +164,23 @@ The largest gap over all traces, and the fewest packets that keep it:
 _TAIL = """
 ## What follows
 
-- **Most of what is missed is the registers' error and one weight for all cells.** Exact quantiles meet many cells that
-  the registers of [slack-dithered.md](slack-dithered.md) miss, if the weight is picked for each cell after the fact; no
-  one of these weights meets nine tenths. [slack-bar.md](slack-bar.md) has every cell, with w = 0.97 too.
-- **PACKS's own map on exact quantiles (w = 1) has at most a tenth more inversions than PACKS**: a window of 1000 is
-  little worse than knowing the distribution, and errs. The standard error of a quantile q, the root of
-  q (1 - q) / 1000, is up to 0.016: more than one place of a buffer of 80.
-- **In bursts equal shares, PACKS's map, are best on average.** Of N packets that come in random order before any
-  leaves, a queue that takes m has m (m - 1) / 4 inverted pairs on average, and the sum over queues is least for equal
-  m. That is an average over orders: a fifth of the cells are bursts, and a map by shares of the quantiles meets one
-  only by what PACKS's window errs or by dropping up to 5 % more.
-- **Under Poisson arrivals shrinking shares are below PACKS on average**, at about the same drops, but for a load of 0.8
-  with 32 queues, where the share of one rank is wider than a queue's. **Under constant arrivals they win by most**, as
-  the derivation in slack.md says: this is the setting that it was made for.
-- The bound is one for this family of schedulers (quantiles to queues by shares, PACKS's admission), measured and not
-  proven, not for every scheduler with 16 registers. A scheduler that looks at what waits in the queues (*move up* in
-  slack-variants.md) is not in it.
+- **Most missed cells are due to the error of the registers and to using one weight for all cells.** With exact
+  quantiles, many cells that the registers of [slack-dithered.md](slack-dithered.md) miss are met if the weight is
+  chosen for each cell afterwards. No single one of these weights meets nine tenths. [slack-bar.md](slack-bar.md) has
+  every cell, also with w = 0.97.
+- **PACKS's own map with exact quantiles (w = 1) has at most a tenth more inversions than PACKS.** A window of 1000 is
+  thus about as good as knowing the distribution, and is not exact either: the standard error of a quantile q, the
+  root of q (1 - q) / 1000, is up to 0.016, which is more than one place of a buffer of 80.
+- **In bursts equal shares, which are PACKS's map, are best on average.** If N packets come in random order before any
+  leaves, a queue that takes m of them has m (m - 1) / 4 inverted pairs on average, and the sum over the queues is
+  smallest for equal m. This is an average over orders. A fifth of the cells are bursts, and a map by shares of the
+  quantiles meets one only through the error of PACKS's window, or by dropping up to 5 % more.
+- **Under Poisson arrivals shrinking shares have fewer inversions than PACKS on average**, with about the same drops.
+  The exception is a load of 0.8 with 32 queues, where the share of one rank is wider than a queue's. **Under constant
+  arrivals they gain most**, as the derivation in slack.md predicts: it was made for this setting.
+- This bound applies to one family of schedulers (quantiles to queues by shares, PACKS's admission), and not to every
+  scheduler with 16 registers. It was measured, not proven. A scheduler that looks at the packets in the queues (*move
+  up* in slack-variants.md) is not in this family.
 """
 
 

@@ -283,26 +283,28 @@ def _draw_low_load(folder: Path) -> None:
 
 _SLACK_HEAD = """# Slack that shrinks geometrically
 
-Where should the bounds of strict-priority queues stand? This page derives an answer, makes a scheduler of it
-([slack-sp](schedulers/slack-sp.md)) and a map for PACKS ([packs](schedulers/packs.md), `map = geometric`), and holds
-both against SP-PIFO, PACKS and [Spring](schedulers/spring.md) on identical packets, also where they lose.
+Where should the bounds of strict-priority queues be? This page derives an answer. A scheduler
+([slack-sp](schedulers/slack-sp.md)) and a map for PACKS ([packs](schedulers/packs.md), `map = geometric`) use it.
+Both are compared with SP-PIFO, PACKS and [Spring](schedulers/spring.md) on identical packets, and the page also shows
+where they lose.
 
-Everything below is written by `make slack`, which also has the seeds.
+`make slack` writes everything below, and contains the seeds.
 
 ## The derivation
 
-n strict-priority queues share a link. Let sigma_k be the load, as a share of the link, of the ranks that queues 1 to
-k take, and x_k = 1 - sigma_k the slack behind them. The mean wait in queue k of a non-preemptive priority system is R
-/ (x_{k-1} x_k), where R is what is left of the packet in service. A pair is inverted inside queue k if both wait
-there at once and the higher rank came first: the number of such pairs grows as the arrivals to the queue times those
-that wait,
+n strict-priority queues share a link. Let sigma_k be the load of the ranks in queues 1 to k, as a share of the link,
+and x_k = 1 - sigma_k the slack that remains for the queues behind them. In a non-preemptive priority system the mean
+wait in queue k is R / (x_{k-1} x_k), where R is the remaining time of the packet in service. A pair is inverted
+inside queue k if both packets wait there at the same time and the one with the higher rank came first. The number of
+such pairs is proportional to the arrivals to the queue times the packets that wait there,
 
     (x_{k-1} - x_k)^2 / (x_{k-1} x_k),
 
-which depends on the ratio x_k / x_{k-1} alone. The sum over queues, with the product of all ratios given, is least
-when they are equal: **the slack shrinks geometrically, x_k = g^k**. Queues for good ranks are wide, since they are
-nearly always empty; those near the rank at which the link saturates are narrow. Below saturation g = (1 - rho)^(1/n);
-under overload the last queue takes what the link cannot send, and g = eps^(1/(n-1)) with an eps of 0.02 to 0.1.
+which depends only on the ratio x_k / x_{k-1}. For a given product of all ratios, the sum over the queues is smallest
+if the ratios are equal: **the slack shrinks geometrically, x_k = g^k**. Queues for low ranks are wide, since they are
+nearly always empty. Queues for ranks near the one at which the link saturates are narrow. Below saturation g = (1 -
+rho)^(1/n). Under overload the last queue takes what the link cannot send, and g = eps^(1/(n-1)) with an eps of 0.02
+to 0.1.
 
 ## The algorithm
 
@@ -314,21 +316,22 @@ under overload the last queue takes what the link cannot send, and g = eps^(1/(n
             else:                  b_k -= (1 - q_k) D
         the first queue from i on that has room takes the packet; if none has, it is dropped
 
-Each bound is a register that is compared once and changed once per packet, by one of two constants. n - 1 registers
-are the whole state; PACKS has as many as its window, and the quantile is a count over all of them.
+Each bound is a register. Each packet compares it once and changes it once, by one of two constants. These n - 1
+registers are the whole state. PACKS needs as many registers as its window has ranks, and counts over all of them to
+get a quantile.
 
 ## Constant arrivals at 1.1 times the link
 
-600,000 packets of 1500 bytes, eight queues of ten packets (PIFO: 80), means of seeds 1 to 3. Rank streams are those
-of the papers; shifting ranks are uniform, and move up by 100 or back after every 50,000 packets. eps is 0.1
-(geometric map: 0.02), D half a rank. An inversion is a packet sent while a lower rank waits; misdrops are the sum
-over ranks of the drops beyond PIFO's.
+600,000 packets of 1500 bytes, eight queues of ten packets (PIFO: 80), means of seeds 1 to 3. The streams of ranks are
+those of the papers; shifting ranks are uniform, and move up by 100, or back, after every 50,000 packets. eps is 0.1
+(geometric map: 0.02), and D is half a rank. An inversion is a packet that is sent while a lower rank waits. Misdrops
+are the drops beyond PIFO's, summed over the ranks.
 """
 
 _ARRIVALS = """
 Uniform ranks, 600,000 packets, eight queues of ten, means of seeds 1 to 3. Bursts are 64 packets at four times the
-link, with a mean load of 0.9. Schedulers that drop less have more to put in order: inversions compare only beside the
-drops.
+rate of the link, with a mean load of 0.9. A scheduler that drops less has more packets to sort: compare inversions
+only together with drops.
 """
 
 _WORST = """
@@ -337,49 +340,49 @@ The largest gap to a PIFO of the same buffer over all batches of eight packets w
 """
 
 _BAR = """
-To be better than PACKS with a window of 1000 a scheduler should make fewer inversions at no more misdrops (5 %) in at
-least 90 % of the cells of five distributions, five arrival processes and four numbers of queues, and nowhere more
-than 1.25 times as many. Each cell below has the ratios to PACKS of inversions and of misdrops, means of {seeds} seeds
-of {packets:,} packets; bold where both are met.
+We call a scheduler better than PACKS with a window of 1000 if it has fewer inversions with at most 5 % more misdrops
+in at least 90 % of the cells, and nowhere more than 1.25 times as many inversions. The cells are all combinations of
+five distributions, five arrival processes and four numbers of queues. Each cell below has the ratios to PACKS of
+inversions and of misdrops, means of {seeds} seeds of {packets:,} packets; it is bold where both conditions hold.
 """
 
 _SLACK_TAIL = """## What does not hold
 
-- Without admission Slack-SP drops for want of room in a packet's queue and those behind it, whatever its rank. Under
-  constant arrivals its misdrops are 1.0 to 1.5 times PACKS's for uniform, exponential and Poisson ranks, and 2.7
-  times for inverse exponential and convex ones.
+- Without admission Slack-SP drops a packet, whatever its rank, if its queue and those behind it are full. Under
+  constant arrivals it has 1.0 to 1.5 times PACKS's misdrops for uniform, exponential and Poisson ranks, and 2.7 times
+  for inverse exponential and convex ones.
 - Under Poisson arrivals and bursts PACKS with k = 0 has fewer inversions than Slack-SP. It also drops packets that
-  PIFO keeps ([low-load.md](low-load.md)): at a load of 0.95 four times as many as Slack-SP, under the bursts more
-  than a fifth of all packets where PIFO drops none. A buffer that is emptier has less to put in order, so that
-  neither count alone is a verdict.
-- The geometric map is made for overload: its shares are divided by a load of 1.1 and leave 2 % for the last queue.
-  Below saturation it has more inversions than PACKS's own map. An eps and a load that follow the measured utilisation
-  were not tried.
-- The map and admission of the geometric variant are apart: it drops exactly what PACKS drops, so that the drops of k
-  = 0 stay.
-- The ranks that share a queue lie further apart (unpifoness) than PACKS's on most distributions, since the queues for
-  good ranks are wide.
-- With 32 queues of ten PACKS's inversions depend on the seed (16.5 k to 24.4 k for window 1000): it has more than one
-  state that it stays in for long.
-- Variants of Slack-SP with 16 registers, one of them a prototype that estimates quantiles and shares the room
-  geometrically, are on [slack-variants.md](slack-variants.md): tuned on one half, judged on the other. Their quantiles
-  have a bias, which [slack-dithered.md](slack-dithered.md) cures; [slack-limits.md](slack-limits.md) says what exact
-  quantiles would do.
-- Completion times beside the five are on [slack-flows.md](slack-flows.md). Against PIFO the worst case of Slack-SP is
-  never above that of PACKS, Spring's is above it in WD ([worst-cases.md](worst-cases.md)).
+  PIFO keeps ([low-load.md](low-load.md)): at a load of 0.95 four times as many as Slack-SP, and under bursts more
+  than a fifth of all packets, where PIFO drops none. A buffer that holds less has less to sort, so neither number
+  alone is a verdict.
+- The geometric map is designed for overload: its shares are divided by a load of 1.1 and leave 2 % for the last
+  queue. Below saturation it has more inversions than PACKS's own map. Values of eps and load that follow the measured
+  utilisation were not tried.
+- The geometric variant changes the map and not the admission: it drops exactly what PACKS drops, including the drops
+  of k = 0.
+- On most distributions the ranks that share a queue are further apart (unpifoness) than in PACKS, since the queues
+  for low ranks are wide.
+- With 32 queues of ten, PACKS's inversions depend on the seed (16.5 k to 24.4 k for window 1000): it has more than
+  one state in which it stays for long.
+- [slack-variants.md](slack-variants.md) has variants of Slack-SP with 16 registers, tuned on one half of the traffic
+  and judged on the other. One of them is a prototype that estimates quantiles and divides the room geometrically.
+  Their quantiles have a bias, which [slack-dithered.md](slack-dithered.md) removes;
+  [slack-limits.md](slack-limits.md) shows what exact quantiles would achieve.
+- [slack-flows.md](slack-flows.md) compares completion times with the five schedulers. Against PIFO the worst case of
+  Slack-SP is never above that of PACKS; Spring's is above it in WD ([worst-cases.md](worst-cases.md)).
 - Not measured: reordering under TCP, bytes for packets, shared buffers, other values of D and eps in networks.
 """
 
 _LOW_HEAD = """# What constant arrivals at 110 % hide: drops at low load
 
-AIFO and PACKS are published with open-loop arrivals that are constant and above the link's rate. With Poisson
-arrivals below it two things show. Everything on this page is written by `make slack`.
+AIFO and PACKS were published with constant open-loop arrivals above the link's rate. With Poisson arrivals below this
+rate two effects appear. `make slack` writes everything on this page.
 
-**With k = 0 they drop packets from a link that is not full.** A packet of quantile q is refused as soon as q > free /
-B: a single waiting packet among 80 refuses the highest 1/80 of the ranks, although the buffer has 79 free places. **k
-scales admission and mapping together**: k = 0.5 ends these drops, and since the same factor widens every queue's
-share, more ranks go to the first queues and inversions multiply. A map that does not depend on k, such as `map =
-geometric`, takes the two apart.
+**With k = 0 they drop packets although the link is not full.** A packet of quantile q is refused as soon as q > free
+/ B. With a buffer of 80 packets a single waiting packet is enough to refuse the highest 1/80 of the ranks, although
+79 places are free. **k scales admission and mapping together.** k = 0.5 ends these drops, but the same factor widens
+the share of every queue: more ranks go to the first queues, and inversions multiply. A map that does not depend on k,
+such as `map = geometric`, separates the two.
 
 Uniform ranks, 600,000 packets, eight queues of ten (or a buffer of 80), window 1000, means of seeds 1 to 3.
 """
