@@ -5,8 +5,10 @@ The program needs Linux, and clang and libelf to be built; nothing else of pifol
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,12 +53,19 @@ def find_program() -> Path:
     )
 
 
-def run_program(arguments: Sequence[str]) -> int:
+def _die_with_parent() -> None:
+    parent_death = 1  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(parent_death, signal.SIGKILL)
+
+
+def run_program(arguments: Sequence[str], *, dies_with_this: bool = False) -> int:
     """Run the program with `arguments` on this terminal and return its exit status.
 
-    A Ctrl-C reaches the program, which ends in order.
+    A Ctrl-C reaches the program, which ends in order. With `dies_with_this` the kernel kills it if this process is
+    killed, for experiments: their namespaces end with the program.
     """
-    with subprocess.Popen([find_program(), *arguments]) as process:
+    before = _die_with_parent if dies_with_this else None
+    with subprocess.Popen([find_program(), *arguments], preexec_fn=before) as process:
         while True:
             try:
                 status = process.wait()

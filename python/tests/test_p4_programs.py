@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -22,6 +23,7 @@ from pifolab.p4.frames import READ_FRAME, TestFrame
 from pifolab.p4.parameters import IN_TREE
 from pifolab.p4.resources import TARGETS, digest, fits, measure, read_stored
 from pifolab.p4.switch import Switch
+from pifolab.p4.testbed import plan, run
 from pifolab.p4.tools import P4C_TOFINO, compile_bmv2
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -258,6 +260,18 @@ def test_more_frames_than_the_program_remembers_do_not_crash_the_switch(tmp_path
             switch.send(TestFrame(READ_FRAME, id=1023).pack())
             read = TestFrame.unpack(switch.receive())
         assert (read.flags & 3, read.flags & 4) == (OTHER, 0)
+
+
+@bmv2
+def test_no_packet_of_a_flow_is_delivered_before_the_flow_begins(tmp_path: Path):
+    experiment = plan("udp-four-flows", 1, 0.5)
+    run(experiment, ("sp-pifo",), 1, tmp_path)
+    rows = [line.split(",") for line in (tmp_path / "sp-pifo-p4-0.csv").read_text().splitlines()[1:]]
+    first = {flow: min(float(time) for time, of, _, _, got in rows if of == flow and int(got)) for flow in "0123"}
+    starts = {str(flow): flow * experiment.phase_s for flow in range(4)}
+    assert all(starts[flow] <= first[flow] for flow in starts), first
+    [found] = json.loads((tmp_path / "summary.json").read_text())["runs"]
+    assert [phase["share"][3] for phase in found["phases"][:3]] == [0, 0, 0]
 
 
 @bmv2

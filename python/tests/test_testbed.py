@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import Running, wait_until
 
 import pifolab
 from pifolab import testbed, twin
@@ -526,8 +527,9 @@ def test_the_command_reports_on_what_the_program_left(
     four(tmp_path)
     seen: list[list[str]] = []
 
-    def program(arguments: list[str]) -> int:
+    def program(arguments: list[str], *, dies_with_this: bool) -> int:
         seen.append(list(arguments))
+        assert dies_with_this
         return 0
 
     monkeypatch.setattr(command, "run_program", program)
@@ -547,6 +549,24 @@ def test_the_command_reports_nothing_when_the_experiment_could_not_run(
     from pifolab.cli import testbed as command
 
     four(tmp_path)
-    monkeypatch.setattr(command, "run_program", lambda _: status)
+    monkeypatch.setattr(command, "run_program", lambda _, **_more: status)
     assert command.run_testbed(["udp-four-flows", "--out", str(tmp_path)]) == status
     assert not (tmp_path / "report.md").exists()
+
+
+@pytest.mark.parametrize("planes", ["switch", "p4,switch"])
+def test_the_program_ends_when_the_command_is_killed(tmp_path: Path, planes: str) -> None:
+    program, started = tmp_path / "program", tmp_path / "started"
+    program.write_text(f"#!/bin/sh\necho $$ > {started}.new && mv {started}.new {started}\nexec sleep 600\n")
+    program.chmod(0o755)
+    # Of P4 nothing is run: the Linux data plane comes first.
+    tools = dict.fromkeys(("PIFOLAB_DATAPLANE", "PIFOLAB_P4C", "PIFOLAB_BMV2"), str(program))
+    arguments = ("testbed", "udp-four-flows", "--data-plane", planes, "--scheduler", "fifo", "--out", tmp_path / "out")
+    with Running(*arguments, cwd=tmp_path, environment=tools) as command:
+        command.reaches(started.exists, "the program runs")
+        process = Path("/proc") / started.read_text().strip()
+        assert process.is_dir()
+        command.process.kill()
+        command.process.wait()
+        # A process that nobody has waited for yet is still there by its name alone.
+        wait_until(lambda: not (process / "exe").exists(), "the program ends with the command")

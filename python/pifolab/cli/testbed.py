@@ -27,7 +27,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 def run_testbed(arguments: Sequence[str]) -> int:
     """Run the experiment; with `--out` report on what it left, also when it was interrupted."""
     p4 = is_p4(arguments)
-    status = run_p4_testbed(arguments) if p4 else run_program(["testbed", *(arguments or ["--help"])])
+    given = ["testbed", *(arguments or ["--help"])]
+    status = run_p4_testbed(arguments) if p4 else run_program(given, dies_with_this=True)
     folder = _out(arguments)
     # 2 and 3: wrong arguments, or a machine that cannot; a folder there is may be that of an earlier run.
     if folder is None or status not in (0, 1):

@@ -66,7 +66,7 @@ def run_p4_testbed(arguments: Sequence[str]) -> int:
         from pifolab.dataplane import run_program
 
         more = ["--data-plane", ",".join(planes), "--repeat", str(read.repeat), "--out", str(read.out)]
-        status = run_program(["testbed", *linux_arguments(experiment, schedulers), *more])
+        status = run_program(["testbed", *linux_arguments(experiment, schedulers), *more], dies_with_this=True)
         if status != 0:
             return status
         beside = json.loads((read.out / "summary.json").read_text(encoding="utf-8"))

@@ -184,8 +184,8 @@ def _serve(experiment: Experiment, program: Path, behind: int, repeat: int) -> t
                 switch.send(*batch)
                 switch.settle()
             flow_served = _flow_of(switch.receive())
-            # What is received now was served when this many slots were still to come.
-            served = (slot - behind) * experiment.slot_s
+            # What is received now was chosen so many slots ago, among all that had come by that slot's end.
+            served = (slot + 1 - behind) * experiment.slot_s
             if flow_served is None:
                 send_one_by_one(switch, [filler])
             elif served >= 0:
