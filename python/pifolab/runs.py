@@ -231,6 +231,12 @@ class Run:
             raise InputError(_pifolab.unknown_name("figure", name, list(figures)))
         return figures[name or next(iter(figures))]
 
+    def __repr__(self) -> str:
+        """Return one line: what was run, and which tables there are."""
+        schedulers = ", ".join(dict.fromkeys(self.tables["schedulers"]["scheduler"]))
+        seeds = ", ".join(map(str, self.seeds))
+        return f"Run({self.title!r}: {schedulers}; seeds {seeds}; tables {', '.join(self.tables)})"
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: title, main numbers, notes and warnings."""
         from pifolab.report import html

@@ -52,6 +52,8 @@ def test_a_run_shows_its_numbers_and_its_figures():
     assert "<table>" in page
     for name in ("pifo", "fifo", "inversions"):
         assert name in page
+    assert repr(run).startswith(f"Run({run.title!r}: pifo, fifo; seeds 1; tables schedulers, ranks, ")
+    assert "\n" not in repr(run)
     assert run.plot().axes
     figure = run.plot("inversions-per-rank", size=(5, 2))
     assert tuple(figure.get_size_inches()) == (5, 2)
