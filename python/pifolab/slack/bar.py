@@ -268,17 +268,20 @@ picked for each cell after the fact; the first {exact} of the seeds. The columns
 _TAIL = """
 ## What follows
 
-- **Of registers and map, the registers miss most.** A scheduler that knew the distribution and picked w for each cell
-  would stand at the bar's edge; one w for all cells is far from it, and so are 16 registers with one w.
-- **Bursts want w = 1, everything else w below 1.** With w = 0.97 or 0.93 exact quantiles meet no cell of bursts, which
-  are a fifth of all: no fixed shrinking map can meet nine tenths. [slack-limits.md](slack-limits.md) says why equal
-  shares are best there; against them PACKS is level, so that what w = 1 meets in bursts is met by 4 % or less.
+- **Most cells are missed because of the registers, and few because of the map.** A scheduler that knew the
+  distribution and picked w for each cell would almost meet the bar. One w for all cells is far from it, and so are 16
+  registers with one w.
+- **Bursts need w = 1, all other arrivals w below 1.** With w = 0.97 or 0.93 exact quantiles meet no cell of bursts,
+  which are a fifth of all cells: no fixed shrinking map can meet nine tenths. [slack-limits.md](slack-limits.md)
+  explains why equal shares are best there. With equal shares PACKS is level, so that the cells of bursts that w = 1
+  meets are met by 4 % or less.
 
 ## What does not hold
 
-- Slack-SP has n - 1 registers, so that 31 for 32 queues are more than the bar allows.
-- Picking w for each cell after the fact is no scheduler: it bounds what one weight that follows the arrivals could do.
-  Cells that exact quantiles meet by a percent, as most of those of bursts, are ties with PACKS and hang on the seeds.
+- Slack-SP has n - 1 registers: with 32 queues these are 31, more than the bar allows.
+- Picking w for each cell after the fact is not a scheduler. It is an upper bound for a weight that follows the
+  arrivals. Cells that exact quantiles meet by one percent, such as most cells of bursts, are ties with PACKS and
+  depend on the seeds.
 - Exact quantiles have {exact} seeds, the others all; runs are short, and registers start untrained in each.
 - Weights of the dithered variant were tuned on uniform and inverse exponential ranks.
 """
