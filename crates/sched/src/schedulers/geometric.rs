@@ -30,17 +30,23 @@ pub(super) fn shares(owner: &str, row: &Param, eps: Ratio, queues: usize) -> Res
     }
     let Some(parts) = queues.checked_sub(1).filter(|parts| *parts > 0) else { return Ok(Vec::new()) };
     let eps = ((u128::from(eps.numerator()) << 62) / u128::from(eps.denominator())) as u64;
-    // The largest factor whose power is not above eps, bit by bit.
-    let mut factor = 0;
-    for bit in (0..62).rev() {
-        if power(factor | 1 << bit, parts) <= eps {
-            factor |= 1 << bit;
-        }
-    }
+    let factor = root(eps, parts);
     Ok((1..=parts).map(|part| ONE - power(factor, part)).collect())
 }
 
-fn power(factor: u64, exponent: usize) -> u64 {
+/// The largest factor whose power is not above `value`, bit by bit.
+pub(super) fn root(value: u64, exponent: usize) -> u64 {
+    let mut factor = 0;
+    for bit in (0..=62).rev() {
+        let tried = factor | 1 << bit;
+        if tried <= ONE && power(tried, exponent) <= value {
+            factor = tried;
+        }
+    }
+    factor
+}
+
+pub(super) fn power(factor: u64, exponent: usize) -> u64 {
     (0..exponent).fold(ONE, |product, _| ((u128::from(product) * u128::from(factor)) >> 62) as u64)
 }
 

@@ -44,7 +44,7 @@ pub use pieo::{Pieo, PieoParams};
 pub use pifo::{Pifo, PifoParams, Ties};
 pub use rifo::{ResetCounter, RifoMode, RifoParams};
 pub use scrr::{Scrr, ScrrParams};
-pub use slack_sp::{SlackAdmission, SlackSpParams, StepScale};
+pub use slack_sp::{SlackAdmission, SlackShares, SlackSpParams, StepScale};
 pub use sp_pifo::{Clamp, OnFull, Order, PushDown, SpPifoParams};
 pub use sp_pifo_greedy::{SpPifoGreedyParams, Steps};
 pub use sp_pifo_optimal::{Combine, QueueCost, SpPifoOptimalParams, most_weights, optimal_bounds};
@@ -143,6 +143,12 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
     SchedulerEntry {
         advice: Some(&[("eps", &["1/50", "1/10"])]),
         cost: Some(|settings| {
+            if settings.is("map", "shares") {
+                let registers: u64 = settings.integer("registers").unwrap_or_default();
+                let what = "registers of quantiles, the counter of packets and the share of crowded arrivals";
+                // A comparison and a move for each; the division of the interpolation; a comparison for each queue.
+                return counted(registers + 2, 0.0, what).doing(2 * registers + 3 + settings.queues);
+            }
             let bounds = settings.queues - 1;
             match settings.lacks(&["admission_gain"]) {
                 true => {

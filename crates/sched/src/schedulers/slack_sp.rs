@@ -11,7 +11,9 @@
 //! - b_1..b_{n-1}, the bounds to start with; or R, over which they are spread (default 100);
 //! - fall-through: whether a packet whose queue is full tries the next ones (default yes);
 //! - admission: a register T in place of tail drop; ranks above T are refused, and T follows the room that is left
-//!   (`admission_gain` c in ranks per packet, `target_packets`; default none).
+//!   (`admission_gain` c in ranks per packet, `target_packets`; default none);
+//! - map: `bounds` (default, all of the above), or `shares`: PACKS's admission and shares of the room by quantiles that
+//!   `registers` tell, in place of bounds at fixed quantiles (`shares.rs`, docs/slack-shares.md).
 //!
 //! Cost: n - 1 comparisons and additions per enqueue, O(1) per dequeue. A switch needs a register for each bound, and does one
 //! thing with it for a packet: compare, then add one of two constants. With admission two registers more: T, and the highest
@@ -24,8 +26,10 @@
 //! Every arrival moves the bounds, also one that is dropped. A bound that moves in proportion moves by 2^-20 ranks at least.
 
 mod admission;
+mod shares;
 
 pub use admission::SlackAdmission;
+pub use shares::SlackShares;
 
 use super::geometric::{self, ONE};
 use super::packs::FALL_THROUGH;
@@ -35,6 +39,15 @@ use admission::Limit;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
+use shares::Shares;
+
+choices! {
+    /// What decides where a packet goes.
+    enum Map {
+        Bounds = "bounds": "a bound before each queue but the first, at a fixed quantile of the ranks",
+        Shares = "shares": "the quantile of the rank, of which queues take shares that follow their free places; refuses by rank",
+    }
+}
 
 choices! {
     /// What a step is measured in.
@@ -65,19 +78,26 @@ pub struct SlackSpParams {
     pub fall_through: bool,
     /// Admission by rank, if any.
     pub admission: Option<SlackAdmission>,
+    /// Shares of the room in place of all of the above but the capacities.
+    pub shares: Option<SlackShares>,
 }
 
 impl SlackSpParams {
     /// With the default options on `queues` queues of `packets` packets each, for ranks from 0 to 99.
     pub fn uniform(queues: usize, packets: u32) -> Self {
+        Self::with_capacities(alloc::vec![Capacity::Packets(packets); queues])
+    }
+
+    fn with_capacities(capacities: Vec<Capacity>) -> Self {
         Self {
-            capacities: alloc::vec![Capacity::Packets(packets); queues],
             eps: Ratio::new(1, 10).expect("a tenth"),
             steps: StepScale::default(),
             step: StepScale::default().usual_step(),
-            initial_bounds: spread(queues, DEFAULT_RANKS),
+            initial_bounds: spread(capacities.len(), DEFAULT_RANKS),
+            capacities,
             fall_through: true,
             admission: None,
+            shares: None,
         }
     }
 }
@@ -134,11 +154,13 @@ pub struct SlackSp {
     steps: StepScale,
     fall_through: bool,
     limit: Option<Box<Limit>>,
+    /// In place of the bounds.
+    shares: Option<Box<Shares>>,
     /// The queue that the last packet was meant for, if it was not refused before.
     meant: Option<u32>,
 }
 
-clone_by_field!(SlackSp { bounds, steps, fall_through, limit, meant });
+clone_by_field!(SlackSp { bounds, steps, fall_through, limit, shares, meant });
 
 impl FromParams for SlackSp {
     type Params = SlackSpParams;
@@ -146,6 +168,12 @@ impl FromParams for SlackSp {
     fn from_params(params: SlackSpParams) -> Result<(Self, Vec<Capacity>), ParamError> {
         let name = SlackSpParams::INFO.name;
         params::check_queue_capacities(name, &params.capacities)?;
+        let (steps, fall_through) = (params.steps, params.fall_through);
+        if let Some(shares) = params.shares {
+            let shares = Some(Box::new(Shares::new(name, shares, &params.capacities)?));
+            let decider = Self { bounds: Vec::new(), steps, fall_through, limit: None, shares, meant: None };
+            return Ok((decider, params.capacities));
+        }
         let shares = geometric::shares(name, &EPS, params.eps, params.capacities.len())?;
         if params.initial_bounds.len() != shares.len() {
             let shown = alloc::format!("a list of {}", params.initial_bounds.len());
@@ -174,8 +202,7 @@ impl FromParams for SlackSp {
             let gain = rounded(ONE, admission.gain, FRACTION);
             Box::new(Limit::new(gain, admission.target_packets))
         });
-        let (steps, fall_through) = (params.steps, params.fall_through);
-        Ok((Self { bounds, steps, fall_through, limit, meant: None }, params.capacities))
+        Ok((Self { bounds, steps, fall_through, limit, shares: None, meant: None }, params.capacities))
     }
 }
 
@@ -189,6 +216,9 @@ fn rounded(share: u64, step: Ratio, bits: u32) -> i64 {
 impl Decider for SlackSp {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+        if let Some(shares) = &mut self.shares {
+            return shares.decide(packet, queues);
+        }
         let rank = fixed(packet.rank);
         let mut queue = 0;
         for bound in &mut self.bounds {
@@ -215,8 +245,19 @@ impl Decider for SlackSp {
         Decision::queue(queue)
     }
 
+    #[inline(always)]
+    fn serve(&mut self, first: usize, _queues: &[Room]) -> usize {
+        if let Some(shares) = &mut self.shares {
+            shares.note_departure();
+        }
+        first
+    }
+
     /// The queue takes ranks that reach so many bounds as there are queues before it: bounds may have crossed.
-    fn ranks_of(&self, queue: usize, _queues: &[Room]) -> RankInterval {
+    fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
+        if let Some(shares) = &self.shares {
+            return shares.ranks_of(queue, queues);
+        }
         let place = |number: usize| {
             let below = |(other, bound): (usize, &Bound)| (bound.at, other) < (self.bounds[number].at, number);
             self.bounds.iter().enumerate().filter(|other| below(*other)).count()
@@ -230,8 +271,11 @@ impl Decider for SlackSp {
         self.meant.map(|queue| queue as usize)
     }
 
-    /// The bounds; with admission the limit and the highest rank seen.
+    /// The bounds; with admission the limit and the highest rank seen; with `map = shares` its registers.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
+        if let Some(shares) = &self.shares {
+            return shares.visit_state(visit);
+        }
         self.bounds.iter().for_each(|bound| visit(bound.at));
         if let Some(limit) = &self.limit {
             visit(limit.at);
@@ -241,6 +285,9 @@ impl Decider for SlackSp {
 
     /// Registers stay while there are as many of them. With other queues each bound follows another quantile: all start anew.
     fn resume(&mut self, _window: &[Rank], state: &[i64]) {
+        if let Some(shares) = &mut self.shares {
+            return shares.resume(state);
+        }
         let (bounds, limit) = state.split_at(self.bounds.len().min(state.len()));
         if bounds.len() + limit.len() != self.bounds.len() + if self.limit.is_some() { 2 } else { 0 } {
             return;
@@ -292,10 +339,14 @@ const INITIAL_BOUNDS: Param = Param::integers("initial_bounds", 0, params::MAX_R
     .means("k R / n, where R = ranks")
     .doc("b_1 to b_(n-1), the lowest ranks of queues 1 to n-1 to start with; one fewer than there are queues.");
 
+const MAP: Param = Param::choice::<Map>("map")
+    .or_word(Map::Bounds.word())
+    .doc("What decides where a packet goes, and whether it is refused.");
+
 const RANKS: Param = Param::integer("ranks", 1, params::MAX_RANK)
     .unit("ranks")
     .means("100, unless initial_bounds are given")
-    .doc("R: the initial bounds are spread evenly over ranks 0 to R-1.");
+    .doc("R: the initial bounds (or registers) are spread over ranks 0 to R-1.");
 
 impl FromArgs for SlackSpParams {
     const INFO: Info = Info {
@@ -305,7 +356,7 @@ impl FromArgs for SlackSpParams {
         paper: "none; docs/slack.md",
         effect: "Ranks that share a queue leave in arrival order; a packet is dropped when its queue and those behind \
                     it are full, whatever its rank (or, with admission, when its rank is above the limit).",
-        state: "one register for each bound, one fewer than queues; with admission two more",
+        state: "one register for each bound, one fewer than queues; with admission two more; with map = shares 16",
         cost: "O(queues) per enqueue, O(1) per dequeue",
         params: &[
             params::QUEUES,
@@ -319,11 +370,21 @@ impl FromArgs for SlackSpParams {
             FALL_THROUGH,
             admission::GAIN,
             admission::TARGET,
+            MAP,
+            shares::REGISTERS,
+            shares::TOP_REGISTERS,
+            shares::GAIN,
+            shares::LAST_WEIGHT,
         ],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
         let capacities = params::read_queue_capacities(args)?;
+        if args.given::<Map>(&MAP)? == Map::Shares {
+            // What the bounds are made with stays unread: it has no effect.
+            let shares = Some(SlackShares::read(args)?);
+            return Ok(Self { shares, ..Self::with_capacities(capacities) });
+        }
         let steps: StepScale = args.given(&STEPS)?;
         // `ranks` stays unread beside bounds, and `target_packets` without a gain: they have no effect there.
         let initial_bounds = match super::strict_priority::read_bounds(args, &INITIAL_BOUNDS)? {
@@ -339,113 +400,10 @@ impl FromArgs for SlackSpParams {
             steps,
             initial_bounds,
             admission,
+            shares: None,
         })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schedulers::SlackSp as Joined;
-    use crate::{Dequeued, Inspect, Packet, Scheduler};
-    use alloc::string::ToString;
-    use pifolab_units::Time;
-
-    fn packet(rank: u64) -> Packet {
-        Packet { id: 0, flow: 0, size: 1500, rank: Rank::saturating(rank), arrival: Time::ZERO }
-    }
-
-    /// Offers ranks 0 to 99 in a scattered order, over and over, each of which leaves at once.
-    fn settle(scheduler: &mut Joined, scale: u64) {
-        for turn in 0..20_000 {
-            let _ = scheduler.enqueue(packet(turn * 37 % 100 * scale), Time::ZERO);
-            let _ = scheduler.dequeue(Time::ZERO);
-        }
-    }
-
-    #[test]
-    fn each_bound_settles_where_its_share_of_ranks_lies_below() {
-        let mut scheduler: Joined = Joined::new(SlackSpParams::uniform(8, 10)).unwrap();
-        settle(&mut scheduler, 1);
-        for (queue, quantile) in [(1, 28), (2, 48), (3, 63), (4, 73), (5, 81), (6, 86), (7, 90)] {
-            let bound = scheduler.queue_bound(queue).unwrap();
-            assert!((bound - quantile).abs() <= 2, "queue {queue}: {bound}, not {quantile}");
-        }
-    }
-
-    #[test]
-    fn proportional_steps_find_bounds_a_million_times_higher() {
-        let params = SlackSpParams {
-            steps: StepScale::Proportional,
-            step: StepScale::Proportional.usual_step(),
-            ..SlackSpParams::uniform(4, 10)
-        };
-        let mut scheduler: Joined = Joined::new(params).unwrap();
-        settle(&mut scheduler, 1_000_000);
-        for (queue, quantile) in [(1, 54), (2, 78), (3, 90)] {
-            let bound = scheduler.queue_bound(queue).unwrap() / 1_000_000;
-            assert!((bound - quantile).abs() <= 3, "queue {queue}: {bound}, not {quantile}");
-        }
-    }
-
-    #[test]
-    fn a_full_queue_passes_packets_on_to_those_behind_it_unless_it_may_not() {
-        for (fall_through, held) in [(true, 6), (false, 2)] {
-            let params = SlackSpParams { fall_through, ..SlackSpParams::uniform(3, 2) };
-            let mut scheduler: Joined = Joined::new(params).unwrap();
-            (0..9).for_each(|_| drop(scheduler.enqueue(packet(0), Time::ZERO)));
-            assert_eq!(scheduler.len(), held);
-        }
-    }
-
-    #[test]
-    fn admission_refuses_high_ranks_before_the_buffer_is_full_and_none_once_it_is_empty() {
-        let admission = SlackAdmission { gain: Ratio::ONE, target_packets: 2 };
-        let params = SlackSpParams { admission: Some(admission), ..SlackSpParams::uniform(2, 10) };
-        let mut scheduler: Joined = Joined::new(params).unwrap();
-        let mut admits = |rank| scheduler.enqueue(packet(rank), Time::ZERO).is_admitted();
-        (0..60).for_each(|turn| _ = admits(turn * 7 % 50));
-        assert!(!admits(49) && admits(0));
-        while matches!(scheduler.dequeue(Time::ZERO), Dequeued::Packet { .. }) {}
-        // The limit rises by the two packets that are missing, at each arrival.
-        for rank in core::iter::repeat_n(0, 40).chain([49, 60, 1000]) {
-            assert!(scheduler.enqueue(packet(rank), Time::ZERO).is_admitted(), "{rank}");
-            let _ = scheduler.dequeue(Time::ZERO);
-        }
-    }
-
-    #[test]
-    fn it_goes_on_with_the_bounds_of_another_one_that_has_as_many_queues() {
-        let mut before: Joined = Joined::new(SlackSpParams::uniform(4, 10)).unwrap();
-        settle(&mut before, 1);
-        let mut state = Vec::new();
-        before.visit_state(&mut |number| state.push(number));
-        for queues in [2, 4, 5] {
-            let mut after: Joined = Joined::new(SlackSpParams::uniform(queues, 10)).unwrap();
-            let fresh = after.queue_bound(1);
-            after.resume(&[], &state);
-            let expected = if queues == 4 { before.queue_bound(1) } else { fresh };
-            assert_eq!(after.queue_bound(1), expected, "{queues} queues");
-        }
-    }
-
-    #[test]
-    fn what_cannot_work_is_refused() {
-        let said = |change: &dyn Fn(&mut SlackSpParams)| {
-            let mut params = SlackSpParams::uniform(4, 10);
-            change(&mut params);
-            Joined::<Packet>::new(params).unwrap_err().to_string()
-        };
-        let bounds = said(&|params| params.initial_bounds.truncate(2));
-        assert!(bounds.ends_with("expected 3 bounds, one fewer than there are queues"), "{bounds}");
-        let eps = said(&|params| params.eps = Ratio::ZERO);
-        assert!(eps.ends_with("expected a fraction above 0 and below 1, such as 0.1 or 1/10"), "{eps}");
-        let step = said(&|params| params.step = Ratio::new(1, 1 << 30).unwrap());
-        assert!(step.ends_with("expected a number of ranks, 1/524288 or more"), "{step}");
-        let share = said(&|params| {
-            params.steps = StepScale::Proportional;
-            params.step = Ratio::ONE;
-        });
-        assert!(share.ends_with("expected a share of the bound below 1 and not below 2^-31"), "{share}");
-    }
-}
+mod tests;

@@ -1,11 +1,15 @@
 //! Slack-SP, from the formulas of docs/slack.md: quantiles in floating point, registers in whole multiples.
 
+#[path = "slack_sp/shares.rs"]
+mod shares;
+
 use crate::draw::{THREE, THREE_BYTES, draw_from, draw_queues};
 use crate::line::{PRIORITIES, Suite, Vectors, line};
 use crate::oracle::{Buffer, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
 use pifolab_sched::{DropReason, schedulers};
+use shares::Shares;
 
 pub(super) fn number(fraction: &BigRational) -> f64 {
     let part = |part: &num_bigint::BigInt| i64::try_from(part).expect("it has small parts") as f64;
@@ -21,7 +25,40 @@ pub(super) fn quantile(eps: &BigRational, k: usize, queues: usize) -> f64 {
 const PART: f64 = (1 << 20) as f64;
 
 /// Slack-SP.
-pub struct SlackSp {
+pub enum SlackSp {
+    /// As the page of the scheduler has it.
+    Bounds(Bounds),
+    /// With `map = shares`.
+    Shares(Shares),
+}
+
+impl From<Settings> for SlackSp {
+    fn from(settings: Settings) -> Self {
+        match settings.get_word("map", "bounds") {
+            "bounds" => Self::Bounds(settings.into()),
+            _ => Self::Shares(settings.into()),
+        }
+    }
+}
+
+impl Oracle for SlackSp {
+    fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
+        match self {
+            Self::Bounds(bounds) => bounds.enqueue(offer),
+            Self::Shares(shares) => shares.enqueue(offer),
+        }
+    }
+
+    fn dequeue(&mut self, _: u64) -> Answer {
+        match self {
+            Self::Bounds(bounds) => serve_first(&mut bounds.queues),
+            Self::Shares(shares) => shares.dequeue(),
+        }
+    }
+}
+
+/// A bound before each queue but the first.
+pub struct Bounds {
     queues: Vec<Buffer>,
     bounds: Vec<i128>,
     /// T and the highest rank seen.
@@ -30,7 +67,7 @@ pub struct SlackSp {
     settings: Settings,
 }
 
-impl From<Settings> for SlackSp {
+impl From<Settings> for Bounds {
     fn from(settings: Settings) -> Self {
         let queues = Buffer::all(&settings.capacities());
         let (n, ranks) = (queues.len() as i128, settings.get("ranks", 100));
@@ -41,7 +78,7 @@ impl From<Settings> for SlackSp {
     }
 }
 
-impl SlackSp {
+impl Bounds {
     fn move_bound(&mut self, k: usize, above: bool) {
         let q = quantile(&self.settings.get_fraction("eps", (1, 10)), k + 1, self.queues.len());
         let proportional = self.settings.get_word("steps", "constant") == "proportional";
@@ -73,8 +110,8 @@ impl SlackSp {
     }
 }
 
-impl Oracle for SlackSp {
-    fn enqueue(&mut self, offer: Offer, _: u64) -> Answer {
+impl Bounds {
+    fn enqueue(&mut self, offer: Offer) -> Answer {
         let rank = i128::from(offer.rank).min(1 << 42) << 20;
         let reached: Vec<bool> = self.bounds.iter().map(|bound| rank >= *bound).collect();
         let queue = reached.iter().filter(|reached| **reached).count();
@@ -90,10 +127,6 @@ impl Oracle for SlackSp {
             None => Answer::Dropped(DropReason::Full),
         }
     }
-
-    fn dequeue(&mut self, _: u64) -> Answer {
-        serve_first(&mut self.queues)
-    }
 }
 
 /// How the suite holds the library's to it.
@@ -101,6 +134,9 @@ pub(crate) const SUITE: Suite = Suite { lines: &[line::<schedulers::SlackSp, Sla
 
 fn slack_sp(source: &mut Source<'_>) -> Settings {
     let mut settings = Settings::default();
+    if source.once_in(3) {
+        return slack_shares(source, settings);
+    }
     let queues = draw_queues(source, &mut settings);
     draw_from(source, &mut settings, "eps", &[[1, 50], [1, 3], [1, 4], [9, 10]]);
     settings.draw_word(source, "steps", &["constant", "proportional"]);
@@ -119,6 +155,21 @@ fn slack_sp(source: &mut Source<'_>) -> Settings {
     if source.once_in(3) {
         settings.list("admission_gain", source.pick(&[[1u64, 1], [1, 10], [25, 2]]));
         settings.integer("target_packets", source.below(20));
+    }
+    settings
+}
+
+fn slack_shares(source: &mut Source<'_>, mut settings: Settings) -> Settings {
+    settings.word("map", "shares");
+    let queues = 1 + source.below(5);
+    settings.list("queue_capacity_packets", (0..queues).map(|_| 1 + source.below(6)).collect::<Vec<_>>());
+    let registers = 2 + source.below(14);
+    settings.integer("registers", registers);
+    settings.integer("top_registers", 1 + source.below(registers - 1));
+    draw_from(source, &mut settings, "gain", &[[1, 1], [1, 8], [7, 3], [30, 1]]);
+    draw_from(source, &mut settings, "last_weight", &[[1, 1], [1, 10], [2, 3]]);
+    if source.once_in(2) {
+        settings.integer("ranks", source.pick(&[1u64, 10, 1 << 45]));
     }
     settings
 }
@@ -144,5 +195,18 @@ fn vectors(add: &mut Vectors) {
         s.list("queue_capacity_packets", THREE);
         s.list("admission_gain", [2, 1]);
         s.integer("target_packets", 4);
+    });
+    add.vector("shares", Ranks::Hundred, &|s| {
+        s.word("map", "shares");
+        s.list("queue_capacity_packets", THREE);
+    });
+    add.vector("shares_any_rank", Ranks::Any, &|s| {
+        s.word("map", "shares");
+        s.list("queue_capacity_packets", THREE);
+        s.integer("registers", 5);
+        s.integer("top_registers", 1);
+        s.list("gain", [1, 3]);
+        s.list("last_weight", [1, 4]);
+        s.integer("ranks", 1i128 << 40);
     });
 }

@@ -59,6 +59,9 @@ impl Program for SlackSp {
     /// The library computes the powers of eps.
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let params: SlackSpParams = reader.all()?;
+        if params.shares.is_some() {
+            return Err(reader.unsupported("map = shares: its quantiles are divisions of more than 64 bits"));
+        }
         let queues = reader.with(params.capacities.clone())?;
         let (steps, fall_through) = (params.steps, params.fall_through);
         let library: Library = Library::new(params).map_err(wrong)?;

@@ -1,0 +1,144 @@
+//! Slack-SP with `map = shares`, from docs/slack-shares.md: weights and quantiles in floating point, registers in whole multiples.
+
+use super::number;
+use crate::oracle::{Buffer, serve_first, store};
+use crate::{Answer, Offer, Settings};
+use pifolab_sched::DropReason;
+
+const WHOLE: i128 = 1 << 32;
+
+/// Shares of the room.
+pub struct Shares {
+    queues: Vec<Buffer>,
+    /// By register: where it stands, in 2^-20 ranks, and its quantile, in 2^-32.
+    registers: Vec<(i128, i128)>,
+    range: i128,
+    gain: i128,
+    last_weight: f64,
+    arrivals: i128,
+    crowded: i128,
+    departed: bool,
+}
+
+impl From<Settings> for Shares {
+    fn from(settings: Settings) -> Self {
+        let queues = Buffer::all(&settings.capacities());
+        let m = settings.get("registers", 14);
+        let top = settings.get("top_registers", (m / 2).min(6));
+        let range = settings.get("ranks", 100).min(1 << 42) << 20;
+        let places: u64 = queues.iter().map(Buffer::total).sum();
+        // The last place of the buffer, and the first of the highest quantiles, seen from 1.
+        let nearest = (0.75 / places as f64).min(0.15);
+        let farthest: f64 = if top == 1 { nearest } else { 0.3 };
+        let quantile = |k: i128| {
+            let even = (m - top) as f64;
+            if k < m - top {
+                return 0.05 + (1.0 - farthest - 0.05) * k as f64 / even;
+            }
+            let steps = (top - 1).max(1) as f64;
+            1.0 - farthest * (nearest / farthest).powf((k - (m - top)) as f64 / steps)
+        };
+        let register = |k| {
+            let quantile = (quantile(k) * WHOLE as f64).floor() as i128;
+            ((range * quantile) >> 32, quantile)
+        };
+        Self {
+            queues,
+            registers: (0..m).map(register).collect(),
+            range,
+            gain: (number(&settings.get_fraction("gain", (2, 1))) * 65536.0).floor() as i128,
+            last_weight: number(&settings.get_fraction("last_weight", (3, 5))),
+            arrivals: 0,
+            crowded: 0,
+            departed: false,
+        }
+    }
+}
+
+impl Shares {
+    /// Interpolates between the registers around the rank.
+    fn quantile(&self, rank: i128) -> i128 {
+        let m = self.registers.len();
+        let line = |(x0, y0): (i128, i128), x1: i128, y1: i128| y0 + (y1 - y0) * (rank - x0) / (x1 - x0);
+        let reached: Vec<i128> = self.registers.iter().map(|(at, _)| *at).filter(|at| *at <= rank).collect();
+        let others = self.registers.iter().map(|(at, _)| *at).filter(|at| *at > rank);
+        // No nearer than 2^-10 ranks.
+        let apart = |a: usize, b: usize| (self.registers[b].0 - self.registers[a].0).max(1 << 10);
+        let found = match reached.len() {
+            0 => {
+                let ((at, y0), (_, y1)) = (self.registers[0], self.registers[1]);
+                y0 - (y1 - y0) * (at - rank) / apart(0, 1)
+            }
+            all if all == m => {
+                let ((_, y0), (at, y1)) = (self.registers[m - 2], self.registers[m - 1]);
+                y1 + (y1 - y0) * (rank - at) / apart(m - 2, m - 1)
+            }
+            k => {
+                let low = *reached.iter().max().expect("at least one");
+                line((low, self.registers[k - 1].1), others.min().expect("at least one"), self.registers[k].1)
+            }
+        };
+        found.clamp(0, WHOLE)
+    }
+
+    /// Every register moves by a share of what its quantile is worth in ranks there.
+    fn learn(&mut self, rank: i128) {
+        self.arrivals += 1;
+        let dithered = rank + (self.arrivals * 40503 % 65536) * 16;
+        let share = (WHOLE / (self.arrivals + 20)).max(WHOLE / 4096) * self.gain / 65536;
+        let old = self.registers.clone();
+        let last = old.len() - 1;
+        for (k, (at, quantile)) in self.registers.iter_mut().enumerate() {
+            let (before, after) = (old[k.max(1) - 1], old[(k + 1).min(last)]);
+            let far = if k == last { 2 } else { 1 };
+            // Per unit of quantile, in which 2^-16 is the finest.
+            let width = ((after.0 - before.0) * far * ((1 << 48) / (after.1 - before.1))) >> 16;
+            let step = (width.max((self.range / 25).max(1)) * share >> 32).min((self.range / 10).max(1));
+            let up = step * *quantile >> 32;
+            *at += if dithered >= *at { up } else { up - step };
+        }
+    }
+
+    /// Offers a packet.
+    pub fn enqueue(&mut self, offer: Offer) -> Answer {
+        let rank = i128::from(offer.rank).min(1 << 42) << 20;
+        let quantile = self.quantile(rank);
+        self.learn(rank);
+        let target = if self.departed { 0 } else { WHOLE };
+        self.departed = false;
+        self.crowded += (target - self.crowded).div_euclid(16);
+        let burst = self.crowded > 13 * (WHOLE / 20);
+        let free: Vec<i128> = self.queues.iter().map(|queue| i128::from(queue.total() - queue.used())).collect();
+        let places: i128 = self.queues.iter().map(|queue| i128::from(queue.total())).sum();
+        let margin = 2 * WHOLE / 5;
+        let limit = free.iter().sum::<i128>() * WHOLE + if burst { -margin } else { margin };
+        if quantile * places > limit {
+            return Answer::Dropped(DropReason::Admission);
+        }
+        let n = self.queues.len();
+        let weight = |i: usize| match n {
+            1 => 1.0,
+            _ if burst => 1.0,
+            _ => self.last_weight.powf(i as f64 / (n - 1) as f64),
+        };
+        let all: f64 = (0..n).map(weight).sum();
+        let mut end = 0.0;
+        let mut chosen = n - 1;
+        for i in (0..n).filter(|i| free[*i] > 0) {
+            chosen = i;
+            end += weight(i) / all * free[i] as f64 / self.queues[i].total() as f64;
+            // A sum that is 1 but for its rounding is below 1, as sums of parts that were rounded down are.
+            if quantile as f64 <= ((end - 1e-15) * WHOLE as f64).floor() {
+                break;
+            }
+        }
+        store(&mut self.queues, chosen, offer)
+    }
+
+    /// Asks for a packet.
+    pub fn dequeue(&mut self) -> Answer {
+        let answer = serve_first(&mut self.queues);
+        self.departed |= matches!(answer, Answer::Sent(_));
+        answer
+    }
+}
