@@ -232,25 +232,27 @@ def _gap(answer: Answer) -> str:
 
 
 _OTHERS = (
-    "Other readings that could make a difference. With `update = after` the oldest rank of a full window still counts, "
-    "so that there are eleven times as many windows; Fig. 20 and 21 are then not proven within minutes and left out. "
-    "`pifolab.adversary.figures.worst` searches any of them."
+    "Other readings that could make a difference. With `update = after` the oldest rank of a full window still "
+    "counts, so that there are eleven times as many windows. Fig. 20 and 21 are then not proven within minutes "
+    "and are left out. `pifolab.adversary.figures.worst` searches any of the readings."
 )
 
 _DESCRIBED = (
-    "Are the paper's own traces worst ones? It draws them, and says of six of them what the next table has. No trace "
-    "of which that is true has a larger gap than the table shows (proven). Where that is below the optimum, the "
-    "paper's trace is not a worst one under this reading. Of Fig. 16 the optimal trace above has all that the paper "
-    "says, and what it says of Fig. 17 (approximately sorted) excludes nothing. Where the paper counts, the bound "
-    "comes from a search for the sum of two metrics, such as `WI-3*inversions`."
+    "Are the paper's own traces worst ones? The paper draws them, and states the properties in the next table for "
+    "six of them. It is proven that no trace with such a property has a larger gap than the table shows. If this "
+    "gap is below the optimum, the paper's trace is not a worst one under this reading. For Fig. 16, the optimal "
+    "trace above has all the properties that the paper states; for Fig. 17 the stated property (approximately "
+    "sorted) excludes nothing. Where the paper states a count, the bound comes from a search for the sum of two "
+    "metrics, such as `WI-3*inversions`."
 )
 
 _ABOUT = (
-    "Fifteen packets of ranks 1 to 11 arrive, then all leave; buffer 12, window 4, k = 0, three queues of four "
-    "against one of twelve; Fig. 20 and 21 with queues of 15 and no drops. The first table reads start windows "
-    "oldest first, lets a rank enter the window before its quantile is taken (`update = before`), and has SP-PIFO "
-    "push all bounds down first and keep them when it drops (`on_full = keep`). Gaps are proven unless marked "
-    "with `*`. Several traces may have the same gap; this is the one that the search returns."
+    "Fifteen packets of ranks 1 to 11 arrive, then all leave. The buffer holds 12 packets (three queues of four, "
+    "or one of twelve), the window has 4 ranks, and k = 0; Fig. 20 and 21 have queues of 15 and no drops. In the "
+    "first table start windows are listed oldest first, a rank enters the window before its quantile is taken "
+    "(`update = before`), and SP-PIFO pushes all bounds down first and keeps them when it drops (`on_full = "
+    "keep`). Gaps are proven unless marked with `*`. Several traces may have the same gap; the table shows the "
+    "one that the search returns."
 )
 
 

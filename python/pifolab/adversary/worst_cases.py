@@ -157,12 +157,12 @@ def write_witnesses(folder: Path) -> None:
 def _about() -> str:
     lengths = f"{', '.join(map(str, PACKETS[:-1]))} and {PACKETS[-1]}"
     return (
-        "How much worse than another scheduler can a scheduler do? Each cell is the largest gap metric(row) - "
-        f"metric(column) over all traces of {lengths} packets with ranks {RANKS[0]} to {RANKS[1]} that all arrive "
-        "before the first one leaves. A cell that is marked with `*` is the largest found; all others are proven. "
+        "How much worse than another scheduler can a scheduler be? Each cell is the largest gap metric(row) - "
+        f"metric(column) over all traces of {lengths} packets with ranks {RANKS[0]} to {RANKS[1]} in which all packets "
+        "arrive before the first one leaves. A cell marked with `*` is the largest gap found; all others are proven. "
         "Buffers hold 6 packets: two queues of 3, or one of 6. Windows have 4 ranks and start empty; k = 0; RIFO "
         "tracks 4 packets; Exp-PIFO adapts every 4 packets; the strict-priority bounds are 0 and 3. "
-        "[attack.md](attack.md) defines the metrics. AFQ and PIEO are left out: they need flows or times."
+        "[attack.md](attack.md) defines the metrics. AFQ and PIEO are not included: they need flows or times."
     )
 
 
@@ -172,7 +172,7 @@ def _cell(a: str, b: str, metric: str) -> str:
 
 
 _ABOUT_BEYOND = (
-    "Slack-SP and Spring on the same terms. In the rows `against` the papers' scheduler is the worse one: the gap is "
+    "Slack-SP and Spring under the same conditions. In the rows `against` the roles are exchanged: the gap is "
     "metric(column) - metric(row). The initial bound of Slack-SP is 2."
 )
 
