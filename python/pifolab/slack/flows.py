@@ -173,9 +173,9 @@ Settings of published figures: {figures}.
 the five at that load with its 95 % interval, paired by seed; it is bold unless the whole interval is worse than
 allowed. Flows that complete within the run count. Written by `python -m pifolab.slack.flows`.
 
-Slack-SP was not tuned here: eps 0.1; for ranks in bytes the bounds move by 1/128 of themselves and start spread over 1
-MB; for start tags (STFQ) by one packet of 1500 bytes. Nor was Spring: its speed is 10 kB, or one packet. RIFO tracks
-1000 packets, Exp-PIFO adapts every 5000.
+Slack-SP was not tuned here: eps is 0.1. For ranks in bytes the bounds move by 1/128 of themselves and start spread
+over 1 MB; for start tags (STFQ) they move by one packet of 1500 bytes. Spring was not tuned either: its speed is 10
+kB, or one packet. RIFO tracks 1000 packets, and Exp-PIFO adapts every 5000.
 
 """
 

@@ -333,12 +333,12 @@ arrival processes each, runs of {packets:,} packets, ratios of means over seeds.
 pifolab.slack.variants docs`.
 
 **Variants.** Those called slack-sp are parameters of [slack-sp](schedulers/slack-sp.md). *Shares of room*
-(`pifolab.slack.variants.SharesOfRoom`, a prototype in Python) keeps 15 registers at evenly spaced quantiles and one for
-the highest rank, estimates a rank's quantile between them, refuses what lies above `admit` times the share of the
-buffer that is free, and gives queue i a share of the quantiles that is its weight w^i times the share of its places
-that are free. *Equal* is w = 1: PACKS without its window. *Move up* takes n of the registers for the highest rank that
-each queue has had since it was empty: a packet that would wait behind a higher rank goes up a queue if it is not lower
-than what that one has had.
+(`pifolab.slack.variants.SharesOfRoom`, a prototype in Python) keeps 15 registers at evenly spaced quantiles and one
+for the highest rank, and interpolates the quantile of a rank between them. It refuses a packet whose quantile is
+above `admit` times the free share of the buffer. Queue i gets a share of the quantiles: its weight w^i times the free
+share of its places. *Equal* is w = 1, which is PACKS without its window. *Move up* uses n of the registers for the
+highest rank that each queue has had since it was empty: a packet that would wait behind a higher rank goes up one
+queue, unless it is lower than the highest rank of that queue.
 """
 
 
@@ -362,31 +362,33 @@ _TAIL = """
   downwards: by more than the 1/80 of one place of the buffer for Poisson ranks. At a load of 0.8 the prototype then
   has at most a third of PACKS's misdrops on these, and more to order. Registers closer at high quantiles (*dense*)
   drop too much instead. PACKS's window has neither error, which is what its thousand registers are for.
-- **Where the quantile is right, 16 registers order as PACKS does with a window of 1000**: equal shares with up to 16
-  queues, on the ranks that were tuned on. With 32 queues the share of one rank is wider than a queue's.
+- **Where the quantile is right, 16 registers sort as well as PACKS with a window of 1000**: equal shares with up to
+  16 queues, on the ranks that were tuned on. With 32 queues the share of one rank is wider than a queue's.
 - **Shrinking shares help where packets come one by one** ([slack.md](slack.md) has the derivation), and multiply
   inversions if they shrink too fast for the number of queues: weights are w^i, so that the last of 32 queues has
   0.93^31, a tenth of the first, and the last of 4 queues 0.8 of it.
-- **They cannot help in a burst.** If N packets come in random order before any leaves, a queue that takes m of them has
-  m (m - 1) / 4 inverted pairs on average. The sum over queues is least for equal m, which PACKS's map aims at: w = 0.85
-  and 8 queues have 1.13 times as many. Fixed shares of the quantiles cannot be below equal ones there.
-- **Moving up helps most below saturation**, where the queue before is empty; it saves a packet from waiting behind a
-  higher rank, and costs the quantiles as many registers as there are queues, which is seen in misdrops. Above
-  saturation, where all queues hold packets, it is worth little, and with 4 queues it does harm: what has moved up
-  stands before ranks that should have been first in that queue.
+- **They cannot help in a burst.** If N packets come in random order before any leaves, a queue that takes m of them
+  has m (m - 1) / 4 inverted pairs on average. The sum over the queues is smallest for equal m, which PACKS's map aims
+  at: w = 0.85 and 8 queues have 1.13 times as many. No fixed shares of the quantiles can have fewer than equal ones.
+- **Moving up helps most below saturation**, when the queue in front is empty. It saves a packet from waiting behind a
+  higher rank, but the quantiles lose as many registers as there are queues, which costs misdrops. Above saturation,
+  when all queues hold packets, it gains little, and with 4 queues it does harm: a packet that has moved up is then
+  ahead of lower ranks that arrive later in that queue.
 - **Registers are noisy**, which costs misdrops on inverse exponential ranks under constant arrivals. A register that
   moves by D keeps a variance of about D q (1 - q) / (2 f), where f is the share of arrivals at a rank beside it. With
   D = 1/8 and f = 0.04 at the highest of inverse exponential ranks that is 0.3 ranks, or 0.012 of the quantile: one
   place of a buffer of 80. Smaller steps are quieter, and slower from a wrong start, which short runs count as well.
-- **Less admission is fewer inversions**: whoever drops more has less to order. `admit` was set so that misdrops come
-  out alike; without it the registers that stand closer at high quantiles (*dense*) drop more and win by that alone.
+- **Stricter admission means fewer inversions**: a scheduler that drops more has less to sort. `admit` was set so that
+  misdrops are about equal. Without it the denser registers at high quantiles (*dense*) drop more, and only for that
+  reason have fewer inversions.
 
 ## What does not hold
 
-- The prototype computes in floating point and sorts its registers; it is in Python, with neither an oracle nor a
-  program for a switch. An interpolation is a division, which a switch would look up in a table.
-- With *move up* a register is read before it is known whether it is written: not one stateful operation per packet.
-- Runs are short beside those of [slack.md](slack.md), and start with registers that stand evenly over ranks 0 to 99.
+- The prototype uses floating point and sorts its registers. It is in Python, with neither an oracle nor a program for
+  a switch. The interpolation is a division, for which a switch would use a table.
+- With *move up* a register is read before it is known whether it will be written: this is more than one stateful
+  operation per packet.
+- Runs are shorter than those of [slack.md](slack.md), and start with registers spread evenly over ranks 0 to 99.
 - Completion times and worst cases of these variants were not measured.
 """
 
