@@ -53,7 +53,19 @@ def test_the_best_of_the_five_is_what_the_others_are_held_against() -> None:
     assert rows[0][5].startswith("**0.95")
     large = next(line for line in lines if line.startswith("| large flows"))
     assert "**1.04 [1.04, 1.04]**" in large
-    assert "slack-sp meets 1 of 3 rows and spring meets 3 of 3 rows" in " ".join(lines)
+    assert "In all, slack-sp meets 1 of 3 rows, misses 2, and 0 are inconclusive." in lines
+    assert "In all, spring meets 3 of 3 rows, misses 0, and 0 are inconclusive." in lines
+
+
+def test_an_interval_that_holds_what_is_allowed_is_inconclusive() -> None:
+    found = times(table(MEANS))
+    of = found["small flows, mean"][0.5]["slack-sp"]
+    for seed, factor in enumerate((0.9, 0.9, 1.1, 1.1)):
+        of[seed] = factor * found["small flows, mean"][0.5]["packs"][seed]
+    lines = page({"packs-12": found}, 4, 0.1).splitlines()
+    [row] = [line for line in lines if line.startswith("| small flows, mean")]
+    assert row.split("|")[5].strip() == "*1.00 [0.90, 1.10]*"
+    assert "In all, slack-sp meets 1 of 3 rows, misses 1, and 1 are inconclusive." in lines
 
 
 @pytest.mark.parametrize("name", list(FIGURES))
