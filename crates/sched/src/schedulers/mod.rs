@@ -41,7 +41,7 @@ pub use geometric::GeometricMap;
 pub use headroom::{Headroom, ShelteredPower};
 pub use packs::{Occupancy, PacksParams};
 pub use pieo::{Pieo, PieoParams};
-pub use pifo::{Pifo, PifoParams, Ties};
+pub use pifo::{HandlePifo, Pifo, PifoParams, Ties};
 pub use rifo::{ResetCounter, RifoMode, RifoParams};
 pub use scrr::{Scrr, ScrrParams};
 pub use slack_sp::{SlackAdmission, SlackShares, SlackSpParams, StepScale};

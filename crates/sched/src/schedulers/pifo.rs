@@ -27,8 +27,12 @@
 //! Deviations: a capacity of C packets holds C packets (the papers' simulator holds C - 1: give it that capacity).
 //! `heap` counts packets only, as that simulator does.
 
+mod handle_pifo;
+
+pub use handle_pifo::HandlePifo;
+
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::store::{ArrayHeap, FlowOrder, RankBuckets, Short, Sorted};
+use crate::store::{ArrayHeap, FlowOrder, RankBuckets, Sorted};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
 use pifolab_units::{Bytes, Rank, Time};
 
@@ -86,20 +90,13 @@ clone_by_field!(<T> Pifo { order, room });
 
 #[derive(Debug)]
 enum Order<T> {
-    /// Small items, as long as they are few.
-    Short(Short<T>),
     Sorted(Sorted<T>),
     Buckets(RankBuckets<T>),
     Heap(ArrayHeap<T>),
     Flows(FlowOrder<T>),
 }
 
-clone_by_variant!(<T> Order { Short, Sorted, Buckets, Heap, Flows });
-
-/// Items of up to this many bytes are small,
-const SMALL: usize = 8;
-/// and few up to this many: beyond, a shift through flat memory costs more than a look at sorted blocks.
-const FEW: usize = 512;
+clone_by_variant!(<T> Order { Sorted, Buckets, Heap, Flows });
 
 /// Containers are allocated up front up to this many packets; larger ones grow once.
 const PREALLOCATED_PACKETS: u32 = 1024;
@@ -132,7 +129,6 @@ impl<T: Item> Pifo<T> {
             };
         }
         let order = match (params.ties, params.ranks, params.capacity) {
-            (Ties::Fifo, None, _) if size_of::<T>() <= SMALL => Order::Short(Short::default()),
             (Ties::Fifo, None, _) => Order::Sorted(Sorted::with_capacity(packets)),
             (Ties::Fifo, Some(ranks), _) => Order::Buckets(RankBuckets::new(ranks as usize, packets)),
             (Ties::Heap, Some(_), _) => {
@@ -152,7 +148,7 @@ impl<T: Item> Pifo<T> {
     /// The parameters that it was made from.
     pub fn params(&self) -> PifoParams {
         let (ranks, ties) = match &self.order {
-            Order::Short(_) | Order::Sorted(_) | Order::Flows(_) => (None, Ties::Fifo),
+            Order::Sorted(_) | Order::Flows(_) => (None, Ties::Fifo),
             Order::Buckets(order) => (Some(order.buckets() as u32), Ties::Fifo),
             Order::Heap(_) => (None, Ties::Heap),
         };
@@ -165,13 +161,6 @@ impl<T: Item> Pifo<T> {
     pub fn offer(&mut self, rank: Rank, item: T) -> Enqueued<T> {
         let Self { order, room } = self;
         match order {
-            // Large items pay nothing for the row.
-            Order::Short(_) if size_of::<T>() > SMALL => unreachable!("only small items stand in a row"),
-            Order::Short(short) if short.len() >= FEW => {
-                self.lengthen();
-                self.offer(rank, item)
-            }
-            Order::Short(order) => enqueue(order, room, rank, item),
             Order::Sorted(order) => enqueue(order, room, rank, item),
             Order::Buckets(order) => {
                 if rank.get() >= order.buckets() as u64 {
@@ -181,17 +170,6 @@ impl<T: Item> Pifo<T> {
             }
             Order::Heap(order) => enqueue_in_heap(order, room, rank, item),
             Order::Flows(order) => enqueue(order, room, rank, item),
-        }
-    }
-
-    /// Goes over from the row to blocks, for good.
-    #[cold]
-    #[inline(never)]
-    fn lengthen(&mut self) {
-        if let Order::Short(short) = &mut self.order {
-            let mut sorted = Sorted::with_capacity(2 * FEW);
-            short.drain().for_each(|(rank, item)| sorted.insert(rank, item));
-            self.order = Order::Sorted(sorted);
         }
     }
 
@@ -209,8 +187,6 @@ impl<T: Item> Pifo<T> {
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         let item = match &mut self.order {
-            Order::Short(_) if size_of::<T>() > SMALL => unreachable!("only small items stand in a row"),
-            Order::Short(order) => order.pop_lowest(),
             Order::Sorted(order) => order.pop_lowest(),
             Order::Buckets(order) => order.pop_lowest(),
             Order::Heap(order) => order.pop_first(),
@@ -224,7 +200,6 @@ impl<T: Item> Pifo<T> {
     /// stand in the heap's array; with starvation prevention from the latest to the earliest. Two PIFOs of the same parameters for which the items are the same go on alike.
     pub fn visit_items(&self, visit: &mut dyn FnMut(&T)) {
         match &self.order {
-            Order::Short(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Sorted(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Buckets(order) => order.iter_from_highest().for_each(|(_, item)| visit(item)),
             Order::Heap(order) => order.iter().for_each(|(_, item)| visit(item)),
@@ -294,35 +269,6 @@ impl<T: Item> DoubleEnded<T> for FlowOrder<T> {
     }
     fn frees(&self, rank: Rank, needed: u64) -> bool {
         reaches(self.iter_from_highest().filter(|(held, _)| *held > rank), needed)
-    }
-}
-
-impl<T: Item> DoubleEnded<T> for Short<T> {
-    #[inline(always)]
-    fn insert(&mut self, rank: Rank, packet: T) {
-        Short::insert(self, rank, packet);
-    }
-    #[inline(always)]
-    fn highest_rank(&self) -> Option<Rank> {
-        self.last_rank()
-    }
-    #[inline(always)]
-    fn pop_lowest(&mut self) -> Option<T> {
-        self.pop_first()
-    }
-    #[inline(always)]
-    fn pop_highest(&mut self) -> Option<T> {
-        self.pop_last()
-    }
-    #[inline(always)]
-    fn replace_highest(&mut self, rank: Rank, packet: T) -> Option<T> {
-        self.replace_last(rank, packet)
-    }
-    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
-    where
-        T: 'a,
-    {
-        self.iter_from_last()
     }
 }
 

@@ -279,7 +279,7 @@ impl<'a, O: Observer> Net<'a, O> {
         let Some(next) = self.events.peek() else { return };
         let (port, packet) = next.numbers();
         let port = self.ports.as_ptr().wrapping_add(port as usize).cast::<i8>();
-        // Its account and what it is served by: five lines, up to the places of a queue.
+        // Its account and what it is served by.
         for line in 0..5 {
             prefetch(port.wrapping_add(64 * line));
         }

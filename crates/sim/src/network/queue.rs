@@ -3,7 +3,7 @@
 use super::config::{Discipline, PortConfig, PortInfo};
 use super::error::ConfigError;
 use crate::port::{IdlePort, Order};
-use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo};
+use pifolab_sched::schedulers::{Fifo, FifoParams, HandlePifo};
 use pifolab_sched::{
     Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, Packet,
     Parts as PortScheduler, Queued, RankFn, Ranked, Scheduler,
@@ -14,7 +14,7 @@ use pifolab_units::Time;
 pub(super) enum Queue {
     /// Drop-tail.
     Fifo(Fifo<Handle>),
-    Pifo(Pifo<Handle>),
+    Pifo(HandlePifo),
     Decided(Box<dyn HandleQueues>),
     Ranked(Box<Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>>),
     Other(Box<dyn Scheduler>),
@@ -38,7 +38,7 @@ impl Queue {
             made if watched => whole(made),
             PortScheduler::Decider(decider, capacities) => Self::Decided(decider.join_handles(&capacities)),
             PortScheduler::Pifo(pifo) if pifo.is_empty() => {
-                Self::Pifo(Pifo::new(pifo.params()).expect("the same was made before"))
+                Self::Pifo(HandlePifo::new(pifo.params()).expect("the same was made before"))
             }
             made => whole(made),
         })

@@ -1,0 +1,196 @@
+//! A PIFO of handles, for who has many of them side by side and keeps the packets elsewhere.
+
+use super::{DoubleEnded, Pifo, PifoParams, Ties, enqueue};
+use crate::params::ParamError;
+use crate::store::Short;
+use crate::{Capacity, Enqueued, Handle, Inspect, Item, Room};
+use alloc::boxed::Box;
+use pifolab_units::{Bytes, Rank};
+
+/// Up to this many stand in a row: beyond, a shift through flat memory costs more than a look at sorted blocks.
+const FEW: usize = 512;
+
+/// A [`Pifo`] of handles, which decides as that does. As long as they are few they stand in one sorted row, so that of many
+/// such queues little memory is touched; two cache lines hold all but the row.
+#[derive(Debug)]
+pub enum HandlePifo {
+    /// A few handles of any rank, ties first-in first-out.
+    Row(Short<Handle>, Room),
+    /// Many, once and for all; or what a row does not do.
+    Whole(Box<Pifo<Handle>>),
+}
+
+impl HandlePifo {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// As [`Pifo::new`].
+    pub fn new(params: PifoParams) -> Result<Self, ParamError> {
+        let whole = Pifo::new(params)?;
+        Ok(match params {
+            PifoParams { ranks: None, ties: Ties::Fifo, starvation_prevention: false, capacity } => {
+                Self::Row(Short::default(), Room::new(capacity))
+            }
+            _ => Self::Whole(Box::new(whole)),
+        })
+    }
+
+    /// As [`Pifo::offer`].
+    #[inline(always)]
+    pub fn offer(&mut self, rank: Rank, handle: Handle) -> Enqueued<Handle> {
+        match self {
+            Self::Row(row, room) if row.len() < FEW => enqueue(row, room, rank, handle),
+            _ => self.offer_to_many(rank, handle),
+        }
+    }
+
+    #[inline(never)]
+    fn offer_to_many(&mut self, rank: Rank, handle: Handle) -> Enqueued<Handle> {
+        if let Self::Row(row, room) = self {
+            let params = PifoParams { capacity: room.capacity(), ..PifoParams::packets(1) };
+            let mut whole = Pifo::new(params).expect("the same was made before");
+            for (rank, handle) in row.drain() {
+                let _ = whole.offer(rank, handle); // It fitted here, so it fits there.
+            }
+            *self = Self::Whole(Box::new(whole));
+        }
+        match self {
+            Self::Row(row, room) => enqueue(row, room, rank, handle),
+            Self::Whole(whole) => whole.offer(rank, handle),
+        }
+    }
+
+    /// As [`Pifo::pop`].
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<Handle> {
+        match self {
+            Self::Row(row, room) => {
+                let handle = row.pop_first()?;
+                room.release(handle.size());
+                Some(handle)
+            }
+            Self::Whole(whole) => whole.pop(),
+        }
+    }
+
+    /// As [`Pifo::passes_below`].
+    pub fn passes_below(&self) -> u64 {
+        match self {
+            Self::Row(_, room) => match room.capacity() {
+                Capacity::Bytes(bytes) => bytes.saturating_add(1),
+                Capacity::Packets(_) | Capacity::Unlimited => u64::MAX,
+            },
+            Self::Whole(whole) => whole.passes_below(),
+        }
+    }
+}
+
+impl<T: Item> DoubleEnded<T> for Short<T> {
+    #[inline(always)]
+    fn insert(&mut self, rank: Rank, packet: T) {
+        Short::insert(self, rank, packet);
+    }
+    #[inline(always)]
+    fn highest_rank(&self) -> Option<Rank> {
+        self.last_rank()
+    }
+    #[inline(always)]
+    fn pop_lowest(&mut self) -> Option<T> {
+        self.pop_first()
+    }
+    #[inline(always)]
+    fn pop_highest(&mut self) -> Option<T> {
+        self.pop_last()
+    }
+    #[inline(always)]
+    fn replace_highest(&mut self, rank: Rank, packet: T) -> Option<T> {
+        self.replace_last(rank, packet)
+    }
+    fn iter_from_highest<'a>(&'a self) -> impl Iterator<Item = (Rank, &'a T)>
+    where
+        T: 'a,
+    {
+        self.iter_from_last()
+    }
+}
+
+impl Inspect for HandlePifo {
+    fn len(&self) -> usize {
+        match self {
+            Self::Row(_, room) => room.packets(),
+            Self::Whole(whole) => whole.len(),
+        }
+    }
+
+    fn backlog(&self) -> Bytes {
+        match self {
+            Self::Row(_, room) => room.bytes(),
+            Self::Whole(whole) => whole.backlog(),
+        }
+    }
+
+    fn capacity(&self) -> Capacity {
+        match self {
+            Self::Row(_, room) => room.capacity(),
+            Self::Whole(whole) => whole.capacity(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(pifolab_testkit::cases(60))]
+
+        /// Beyond 512 handles, too, which is where the row ends.
+        #[test]
+        fn decides_as_a_pifo_does(
+            seed in any::<u64>(), kind in 0..6, few in any::<bool>(), ranks in 1u32..2000, stores in 4u64..8,
+        ) {
+            let capacity = match (kind % 3, few) {
+                (0, true) => Capacity::Packets(7),
+                (0, false) => Capacity::Packets(700),
+                (1, true) => Capacity::Bytes(9_000),
+                (1, false) => Capacity::Bytes(600_000),
+                _ => Capacity::Unlimited,
+            };
+            let params = match kind {
+                3 => PifoParams { ranks: Some(1000), capacity, ..PifoParams::packets(1) },
+                4 => PifoParams { ties: Ties::Heap, capacity: Capacity::Packets(600), ..PifoParams::packets(1) },
+                _ => PifoParams { capacity, ..PifoParams::packets(1) },
+            };
+            let mut row = HandlePifo::new(params).unwrap();
+            let mut pifo: Pifo<Handle> = Pifo::new(params).unwrap();
+            prop_assert_eq!(row.passes_below(), pifo.passes_below());
+            let mut state = seed | 1;
+            for number in 0..2_000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let draw = state >> 33;
+                if draw % 8 < stores {
+                    let handle = Handle { number, size: 64 + (draw >> 8) as u32 % 1437 };
+                    let rank = Rank::from((draw >> 4) as u32 % ranks);
+                    prop_assert_eq!(row.offer(rank, handle), pifo.offer(rank, handle));
+                } else {
+                    prop_assert_eq!(row.pop(), pifo.pop());
+                }
+                let (row, pifo): (&dyn Inspect, &dyn Inspect) = (&row, &pifo);
+                prop_assert_eq!(
+                    (row.len(), row.backlog(), row.capacity()),
+                    (pifo.len(), pifo.backlog(), pifo.capacity())
+                );
+            }
+            while let Some(handle) = pifo.pop() {
+                prop_assert_eq!(row.pop(), Some(handle));
+            }
+            prop_assert!(row.is_empty() && row.pop().is_none());
+        }
+    }
+
+    #[test]
+    fn takes_two_cache_lines() {
+        assert_eq!(size_of::<HandlePifo>(), 128);
+    }
+}
