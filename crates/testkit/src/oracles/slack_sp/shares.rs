@@ -93,8 +93,8 @@ impl Shares {
             let far = if k == last { 2 } else { 1 };
             // Per unit of quantile, in which 2^-16 is the finest.
             let width = ((after.0 - before.0) * far * ((1 << 48) / (after.1 - before.1))) >> 16;
-            let step = (width.max((self.range / 25).max(1)) * share >> 32).min((self.range / 10).max(1));
-            let up = step * *quantile >> 32;
+            let step = ((width.max((self.range / 25).max(1)) * share) >> 32).min((self.range / 10).max(1));
+            let up = (step * *quantile) >> 32;
             *at += if dithered >= *at { up } else { up - step };
         }
     }
