@@ -220,6 +220,7 @@ slack: build
 	$(BIN)/python -m pifolab.slack docs
 	$(BIN)/python -m pifolab.slack.variants docs
 	$(BIN)/python -m pifolab.slack.bar docs
+	$(BIN)/python -m pifolab.slack.shares docs
 	$(BIN)/python -m pifolab.slack.limits docs
 	$(BIN)/python -m pifolab.slack.flows --out docs/slack-flows.md
 

@@ -246,6 +246,8 @@ misdrops (5 %), and nowhere more than 1.25 times its inversions. Here is every c
 packets, on identical packets, for Slack-SP as it is in the library and for the variant that meets most cells
 ([slack-dithered.md](slack-dithered.md), a prototype); and for each cell that is missed, why.
 
+[slack-shares.md](slack-shares.md) has the option of slack-sp that follows from what is found here, and meets the bar.
+
 Counts of every seed lie in docs/slack-bar, measured at revision {revision}. `python -m pifolab.slack.bar docs` writes
 this page from them, and measures what is not there.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from pifolab.custom import PythonScheduler
 
-__all__ = ["ARRIVALS", "DEPTHS", "DISTRIBUTIONS", "SCHEDULERS", "at_load", "judge"]
+__all__ = ["ARRIVALS", "DEPTHS", "DISTRIBUTIONS", "OTHER_DISTRIBUTIONS", "SCHEDULERS", "at_load", "judge"]
 
 LINK_GBPS = 10
 SIZE_BYTES = 1500
@@ -27,6 +28,28 @@ DISTRIBUTIONS: Mapping[str, str] = {
     "Poisson": '{ distribution = "poisson" }',
     "convex": '{ distribution = "convex" }',
     "shifting": '{ distribution = "uniform" }',
+}
+
+
+def _histogram(weights: Mapping[int, int]) -> str:
+    shown = ", ".join(map(str, weights)), ", ".join(map(str, weights.values()))
+    return f'{{ distribution = "histogram", values = [{shown[0]}], weights = [{shown[1]}] }}'
+
+
+#: More of them, which no scheduler was tuned on: two humps, a long tail, six ranks of which two are frequent, and ranks
+#: that move.
+OTHER_DISTRIBUTIONS: Mapping[str, str] = {
+    "bimodal": _histogram(
+        {
+            rank: round(1000 * max(exp(-((rank - 20) ** 2) / 50), exp(-((rank - 75) ** 2) / 128) / 2)) + 1
+            for rank in range(100)
+        }
+    ),
+    "lognormal": _histogram(
+        {rank: round(100_000 / (rank + 1) * exp(-((log(rank + 1) - 2.5) ** 2) / 2)) + 1 for rank in range(100)}
+    ),
+    "heavy ties": _histogram({5: 10, 10: 30, 20: 5, 50: 40, 51: 10, 90: 5}),
+    "shifting": DISTRIBUTIONS["shifting"],
 }
 #: All ranks move up by 100 when so many packets have come, and back when as many more have.
 SHIFT_PACKETS = 50_000
@@ -108,7 +131,10 @@ def judge(
     >>> frame["scheduler"].to_list()
     ['PIFO', 'Slack-SP']
     """
-    for what, name, known in (("distribution", distribution, DISTRIBUTIONS), ("arrivals", arrivals, ARRIVALS)):
+    for what, name, known in (
+        ("distribution", distribution, {**DISTRIBUTIONS, **OTHER_DISTRIBUTIONS}),
+        ("arrivals", arrivals, ARRIVALS),
+    ):
         if name not in known:
             raise InputError(_pifolab.unknown_name(what, name, list(known)))
     load, keys = ARRIVALS[arrivals]
@@ -183,7 +209,7 @@ def _scenario(
         "[workload]",
         arrivals,
         f"size_bytes = {SIZE_BYTES}",
-        f"ranks = {DISTRIBUTIONS[distribution]}",
+        f"ranks = {({**DISTRIBUTIONS, **OTHER_DISTRIBUTIONS})[distribution]}",
         "flows = 20",
         'flow_order = "random"',
     ]

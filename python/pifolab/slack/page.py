@@ -368,6 +368,8 @@ _SLACK_TAIL = """## What does not hold
   and judged on the other. One of them is a prototype that estimates quantiles and divides the room geometrically.
   Their quantiles have a bias, which [slack-dithered.md](slack-dithered.md) removes;
   [slack-limits.md](slack-limits.md) shows what exact quantiles would achieve.
+- [slack-shares.md](slack-shares.md) has the option `map = shares` of slack-sp, with 16 registers for any number of
+  queues, and every cell of the bar for it.
 - [slack-flows.md](slack-flows.md) compares completion times with the five schedulers. Against PIFO the worst case of
   Slack-SP is never above that of PACKS; Spring's is above it in WD ([worst-cases.md](worst-cases.md)).
 - Not measured: reordering under TCP, bytes for packets, shared buffers, other values of D and eps in networks.
