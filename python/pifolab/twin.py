@@ -298,6 +298,6 @@ def simulate(summary: Mapping[str, Any]) -> Twin:
     InputError
         The experiment has no twin.
     """
-    from pifolab.runs import run_text
+    from pifolab.runs import complete, run_text
 
-    return Twin(summary, run_text(scenario(summary), f"{summary['experiment']}.toml"))
+    return Twin(summary, complete(run_text(scenario(summary), f"{summary['experiment']}.toml")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -10,6 +11,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -185,6 +187,32 @@ def test_an_interrupted_run_keeps_the_first_rows_of_all_seeds(monkeypatch: pytes
     assert len([said for said in part.warnings if "packet_log" in said]) == 4
     # Small tables are whole.
     assert part.tables["ports"].height == 2 * 2 * 8
+
+
+def test_ctrl_c_does_not_wait_for_a_table_that_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    run = pifolab.run_text(SEEDS, seeds=[5])
+    begun, go_on = threading.Event(), threading.Event()
+
+    def write(*given: object, **options: object) -> None:
+        """As compiled code, it does not look for signals."""
+        begun.set()
+        while not go_on.is_set():
+            with contextlib.suppress(KeyboardInterrupt):
+                go_on.wait(HANGS_S)
+                go_on.set()
+
+    def press() -> None:
+        begun.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("polars.DataFrame.write_parquet", write)
+    presses = threading.Thread(target=press)
+    presses.start()
+    with pytest.raises(KeyboardInterrupt):
+        run.save(tmp_path / "run", figures=False)
+    go_on.set()
+    presses.join()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_demo_shows_no_table_of_a_part(tmp_path: Path):

@@ -234,6 +234,16 @@ def test_installed_packages_are_no_part_of_the_key(plugin, tmp_path: Path):
     assert keys_of(sweep) == keys_of(sweep)
 
 
+def test_a_run_that_is_interrupted_at_its_end_is_not_taken_for_a_result(two_files: Sweep):
+    plan = make_plan(two_files)
+
+    def press(share: float | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(plan.job(plan.runs()[0]), press)
+
+
 def test_a_plug_in_that_changes_after_the_plan_is_refused(plugin, tmp_path: Path):
     sweep = plugin("import helper", value="helper.RANK", helper="RANK = 1\n")
     plan = make_plan(sweep)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
 from pifolab.errors import InputError
-from pifolab.runs import run_text
+from pifolab.runs import complete, run_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -175,7 +175,8 @@ def _measured(
             raise InputError(f"queues = {queues}: expected one of {', '.join(map(str, DEPTHS))}, or a depth")
         depth = DEPTHS[queues]
     text = _scenario(distribution, load, arrivals, schedulers, queues, depth, packets, makers or {})
-    run = run_text(text, f"{distribution} ranks at load {load}", seeds=seeds, workers=workers, schedulers=makers)
+    name = f"{distribution} ranks at load {load}"
+    run = complete(run_text(text, name, seeds=seeds, workers=workers, schedulers=makers))
     return run.tables["schedulers"].select(
         "scheduler",
         "seed",

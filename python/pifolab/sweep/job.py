@@ -61,7 +61,7 @@ def execute(
     OverTimeError
         It took longer than ``time_limit_s`` of the job.
     """
-    from pifolab.runs import run_text
+    from pifolab.runs import complete, run_text
     from pifolab.sweep.custom import check_files, load_all
     from pifolab.sweep.reading import check_reads, noted_reads
 
@@ -78,15 +78,17 @@ def execute(
     try:
         check_files(job["python_files"])
         with noted_reads(job["python_files"]):
-            result = run_text(
-                job["text"],
-                job["file"],
-                seeds=[job["seed"]],
-                overrides=dict(job["overrides"]),
-                **load_all(job["python"]),
-                workers=1,
-                progress=watch,
-                inputs=job["inputs"],
+            result = complete(
+                run_text(
+                    job["text"],
+                    job["file"],
+                    seeds=[job["seed"]],
+                    overrides=dict(job["overrides"]),
+                    **load_all(job["python"]),
+                    workers=1,
+                    progress=watch,
+                    inputs=job["inputs"],
+                )
             )
         # What is imported in the middle of a run is read only then.
         check_files(job["python_files"])
