@@ -53,7 +53,9 @@ def name(path: Path) -> str:
 def test_every_decision_is_the_librarys_and_packets_leave_bmv2s_queues_in_its_order(path: Path):
     for replayed in replay(str(path), *(WAYS if path in VECTORS else WAYS[:1])):
         if replayed.skipped is not None:
-            assert path.stem.startswith(tuple(SKIPPED)), replayed.skipped
+            # The second witness of a pair is PIFO's, whatever its name begins with.
+            scheduler = json.loads(path.read_text())["scheduler"]
+            assert scheduler in SKIPPED or path.stem.startswith(tuple(SKIPPED)), replayed.skipped
             pytest.skip(replayed.skipped)
         assert replayed.mismatches == 0, replayed.first
 
