@@ -26,6 +26,7 @@
 //! Every arrival moves the bounds, also one that is dropped. A bound that moves in proportion moves by 2^-20 ranks at least.
 
 mod admission;
+mod range;
 mod shares;
 
 pub use admission::SlackAdmission;
@@ -39,6 +40,7 @@ use admission::Limit;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
+use range::{DEFAULT_RANKS, FRACTION, RANKS, fixed};
 use shares::Shares;
 
 choices! {
@@ -126,16 +128,7 @@ struct Bound {
     down: i64,
 }
 
-const FRACTION: u32 = 20;
 const SHARE: u32 = 32;
-/// Ranks from here on count as equal.
-const MOST: u64 = 1 << 42;
-
-/// The rank as a bound is written.
-#[inline(always)]
-fn fixed(rank: Rank) -> i64 {
-    (rank.get().min(MOST) << FRACTION) as i64
-}
 
 /// Slack-SP.
 ///
@@ -321,8 +314,6 @@ fn share_of(bound: i64, share: i64) -> i64 {
     (((i128::from(bound) * i128::from(share)) >> SHARE) as i64).max(1)
 }
 
-const DEFAULT_RANKS: u64 = 100;
-
 const EPS: Param = geometric::EPS.or(Literal::Fraction(1, 10));
 
 const STEPS: Param = Param::choice::<StepScale>("steps").or_word(StepScale::Constant.word()).doc(
@@ -342,11 +333,6 @@ const INITIAL_BOUNDS: Param = Param::integers("initial_bounds", 0, params::MAX_R
 const MAP: Param = Param::choice::<Map>("map")
     .or_word(Map::Bounds.word())
     .doc("What decides where a packet goes, and whether it is refused.");
-
-const RANKS: Param = Param::integer("ranks", 1, params::MAX_RANK)
-    .unit("ranks")
-    .means("100, unless initial_bounds are given")
-    .doc("R: the initial bounds (or registers) are spread over ranks 0 to R-1.");
 
 impl FromArgs for SlackSpParams {
     const INFO: Info = Info {

@@ -14,7 +14,7 @@
 //! equal, which is best when packets come in any order before one leaves, and 2/5 of a place are missing instead of more. A burst
 //! is told by the share of the last arrivals, about sixteen, before which no packet had left since the arrival before.
 
-use super::{FRACTION, MOST, fixed};
+use super::range::{DEFAULT_RANKS, FRACTION, MOST, RANKS, fixed};
 use crate::params::{self, Args, Kind, Literal, Param, ParamError};
 use crate::schedulers::geometric::{self, ONE};
 use crate::{Arriving, Capacity, Decision, DropReason, RankInterval, Room};
@@ -307,8 +307,6 @@ pub(super) const LAST_WEIGHT: Param = Param::new("last_weight", Kind::Positive).
      quantiles a free place takes; 1 is PACKS's map. With map = shares only.",
 );
 
-pub(super) const RANKS: Param = super::RANKS;
-
 impl SlackShares {
     pub(super) fn read(args: &mut Args) -> Result<Self, ParamError> {
         let registers: u32 = args.given(&REGISTERS)?;
@@ -317,7 +315,7 @@ impl SlackShares {
             top_registers: args.get(&TOP_REGISTERS)?.unwrap_or((registers / 2).min(6)),
             gain: args.given(&GAIN)?,
             last_weight: args.given(&LAST_WEIGHT)?,
-            ranks: args.get(&RANKS)?.unwrap_or(super::DEFAULT_RANKS),
+            ranks: args.get(&RANKS)?.unwrap_or(DEFAULT_RANKS),
         })
     }
 }
