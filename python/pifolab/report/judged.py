@@ -101,10 +101,16 @@ def _cost(written: Mapping[str, Any]) -> Cost | None:
         return None
     known = {param.name: param for param in info.scheduler(name).params}
     # A default may be one that has no effect beside the other keys, which only a user's key must not be.
-    settings = {key: _value(value) for key, value in written.items() if key in known and value != known[key].default}
+    given = {key: value for key, value in written.items() if key in known and _text(value) != known[key].default}
+    settings = {key: _value(value) for key, value in given.items()}
     if "queues" in known and "queue_capacity_packets" not in settings and "queue_capacity_bytes" not in settings:
         settings["queues"] = written["built"]["queues"]
     return cost(name, settings)
+
+
+def _text(written: Any) -> str:
+    """Return a value of the manifest as the tables of parameters write it."""
+    return written if isinstance(written, str) else json.dumps(written)
 
 
 def _value(written: Any) -> Any:
