@@ -34,7 +34,9 @@ def interruptible(work: Callable[[], _T]) -> _T:
     # Nothing waits for a daemon when the process ends.
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join()
+    # A signal that comes just before a wait does not end it.
+    while thread.is_alive():
+        thread.join(0.05)
     if errors:
         raise errors[0]
     return results[0]
