@@ -17,6 +17,7 @@ html_show_sourcelink = False
 html_permalinks_icon = "#"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_favicon = "static/icon.svg"
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4

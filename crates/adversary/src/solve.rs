@@ -68,10 +68,12 @@ pub fn attack(
         Method::Enumerate => try_all(problem, limits),
         Method::Guided => guide(problem, guidance, limits, progress),
         Method::Auto => match solve(problem, initial, limits, progress) {
-            Ok(answer) if !answer.proven && !is_sum(problem) => go_on(problem, guidance, limits, progress, answer),
+            Ok(answer) if !answer.proven => go_on(problem, guidance, limits, progress, answer),
             Err(Error::Unsuited(_)) if has_few_traces(problem) => try_all(problem, limits),
             Err(Error::Limits(bound)) if !limits.is_over() => {
-                guide(problem, guidance, limits, progress).map(|answer| bounded(problem, answer, bound))
+                let few = has_few_traces(problem);
+                let found = if few { try_all(problem, limits) } else { guide(problem, guidance, limits, progress) };
+                found.map(|answer| if answer.proven { answer } else { bounded(problem, answer, bound) })
             }
             Err(Error::Unsuited(_)) if !limits.is_over() => {
                 let found = guide(problem, guidance, limits, progress);
@@ -112,9 +114,20 @@ fn bounded(problem: &Problem<'_>, answer: Answer, bound: Option<Amount>) -> Answ
     Answer { bound: Some(bound), proven: bound == answer.gap, ..answer }
 }
 
-/// Whether they are few enough to be tried one by one.
+/// Whether the traces that the constraints allow are few enough to be tried one by one.
 fn has_few_traces(problem: &Problem<'_>) -> bool {
-    (problem.alphabet().len() as f64).powi(problem.packets as i32) <= FEW_TRACES
+    let own = problem.packets - problem.constraint.benign.len();
+    let orders = match &problem.constraint.multiset {
+        // The binomial coefficients of each rank's places among those that are left.
+        Some(multiset) => multiset.iter().fold((own, 1.0), |(left, orders), count| {
+            let count = *count as usize;
+            (left - count, (0..count).fold(orders, |orders, one| orders * (left - one) as f64 / (one + 1) as f64))
+        }),
+        None => (own, (problem.alphabet().len() as f64).powi(own as i32)),
+    };
+    let windows = [Some(problem.a), problem.b].into_iter().flatten().find_map(|subject| subject.window());
+    let window = windows.filter(|_| problem.free_window).unwrap_or(0);
+    orders.1 * (problem.alphabet().len() as f64).powi(window as i32) <= FEW_TRACES
 }
 
 /// Whether the gap is a sum of prices, or in proportion to one.
@@ -122,7 +135,7 @@ fn is_sum(problem: &Problem<'_>) -> bool {
     problem.metric.is_additive() || (problem.no_drops && problem.metric.is_priced())
 }
 
-/// Another search from an answer whose bound the exact search cannot reach.
+/// Another search from the answer of an exact one that ended, for lack of memory or for the metric's sake, before its bound.
 fn go_on(
     problem: &Problem<'_>,
     guidance: &Guidance,

@@ -1,8 +1,8 @@
 //! What a search answers when its memory, its time or the user's patience ends first.
 
 use pifolab_adversary::{
-    Answer, Constraint, End, Error, Guidance, Initial, Limits, METRICS, Method, Problem, Ranks, Strategy, Subject,
-    attack, find_metric, gap_of, library, solve,
+    Amount, Answer, Constraint, End, Error, Guidance, Initial, Limits, METRICS, Method, Problem, Ranks, Strategy,
+    Subject, attack, find_metric, gap_of, library, solve,
 };
 use pifolab_sched::params::{Args, Value};
 use std::sync::atomic::Ordering;
@@ -93,6 +93,39 @@ fn little_memory_yields_the_best_answer_and_a_bound() {
             );
         });
     }
+}
+
+#[test]
+fn out_of_memory_the_search_goes_on_without_a_proof_alike_on_any_number_of_workers() {
+    const MEMORY: usize = 1 << 25;
+    let by = |method, workers| {
+        with_problem("WI", 18, |problem| {
+            let answer =
+                attack(problem, method, &guidance(), &Limits::new(None, MEMORY, workers), &mut |_, _| {}).unwrap();
+            is_sound(problem, &answer);
+            answer
+        })
+    };
+    let (exact, goes_on) = (by(Method::Exact, 1), by(Method::Auto, 1));
+    assert!(!goes_on.proven && goes_on.gap >= exact.gap && goes_on.bound <= exact.bound, "{exact:?} {goes_on:?}");
+    assert!(goes_on.evaluations >= exact.evaluations + guidance().evaluations, "{goes_on:?}");
+    let again = by(Method::Auto, 2);
+    assert_eq!((again.gap, &again.trace, again.bound), (goes_on.gap, &goes_on.trace, goes_on.bound));
+}
+
+#[test]
+fn few_orders_of_given_ranks_are_tried_one_by_one_where_memory_does_not_suffice() {
+    // 9! / (2! 5!) orders.
+    let multiset = Some(vec![2, 1, 1, 0, 0, 0, 5]);
+    with_problem("WI", 9, |problem| {
+        let constraint = Constraint { multiset: multiset.clone(), ..Constraint::default() };
+        let problem = Problem { constraint, ..*problem };
+        let by = |memory| attack(&problem, Method::Auto, &guidance(), &Limits::new(None, memory, 1), &mut |_, _| {});
+        let (little, enough) = (by(0).unwrap(), by(1 << 28).unwrap());
+        assert!(little.proven && enough.proven, "{little:?} {enough:?}");
+        assert!(little.gap > Amount::from(0));
+        assert_eq!((little.gap, little.evaluations), (enough.gap, 1512), "{little:?}");
+    });
 }
 
 #[test]
