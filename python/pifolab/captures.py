@@ -45,8 +45,8 @@ class TraceSummary:
         From the first packet to the last, in seconds.
     mean_bps : float or None
         Bits per second over the span; None if all packets arrive at once.
-    peak_bps : float
-        The most bits per second in an interval of `peak_interval_s` seconds.
+    peak_bps : float or None
+        The most bits per second in an interval of `peak_interval_s` seconds; None if the trace is not longer than that.
     largest : tuple of (str, int, float)
         The five largest flows: name, bytes, share of all bytes.
     notes : tuple of str
@@ -60,7 +60,7 @@ class TraceSummary:
     flows: int
     span_s: float
     mean_bps: float | None
-    peak_bps: float
+    peak_bps: float | None
     peak_interval_s: float
     largest: tuple[tuple[str, int, float], ...]
     notes: tuple[str, ...]
@@ -107,7 +107,7 @@ def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> Tra
         flows=int(contents["flows"]),
         span_s=span_ns / 1e9,
         mean_bps=8e9 * total / span_ns if span_ns else None,
-        peak_bps=8e3 * peak / interval_ms,
+        peak_bps=8e3 * peak / interval_ms if span_ns > interval_ms * 1e6 else None,
         peak_interval_s=interval_ms / 1e3,
         largest=tuple(
             (str(names.get(flow, flow)), int(size), size / total)

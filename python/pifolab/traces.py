@@ -13,7 +13,7 @@ __all__ = ["idle_notes", "trace_notes"]
 
 #: Why packets could not be told apart, by the key of the manifest.
 _REASONS = {
-    "not_ip_packets": "not IP, or with invalid headers: all of them are one flow",
+    "not_ip_packets": "not IP or have invalid headers: all of them are one flow",
     "unread_tunnel_packets": "in tunnels whose inside could not be read: their flow is that of the tunnel's end points",
     "fragment_packets": "later fragments without ports: their flow is that of the addresses",
     "unranked_packets": "without the payload bytes of the rank: their rank is 0",
@@ -32,7 +32,7 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
     --------
     >>> contents = {"packets": 1000, "not_ip_packets": 15, "left_out": None}
     >>> trace_notes({"workload": {"trace": "/data/x.pcap", "trace_contents": contents}})
-    ['x.pcap: 1.5 % of the packets (15 of 1,000) are not IP, or with invalid headers: all of them are one flow']
+    ['x.pcap: 1.5 % of the packets (15 of 1,000) are not IP or have invalid headers: all of them are one flow']
     >>> trace_notes({"workload": {"arrivals": "constant"}})
     []
     """
@@ -48,7 +48,7 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
             share = f"{max(100 * count / packets, 0.1):.3g} %"
             notes.append(f"{name}: {share} of the packets ({count:,} of {packets:,}) are {reason}")
     if contents.get("left_out"):
-        notes.append(str(contents["left_out"]))
+        notes.append(f"{name}: {str(contents['left_out']).removeprefix(str(workload['trace']) + ': ')}")
     return notes
 
 

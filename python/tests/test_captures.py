@@ -79,6 +79,12 @@ def test_a_last_packet_that_is_not_whole_is_left_out_with_a_line(tmp_path, capsy
         shown.err
     )
     assert shown.out.splitlines()[3].split()[:2] == ["pifo", "2"]
+    # The summary names the file as the user did, and measures no peak over more than the trace's length.
+    assert main(["trace", str(trace)]) == 0
+    said = capsys.readouterr().out
+    assert "- cut.pcap: packet 3 at byte 140" in said
+    assert str(tmp_path) not in said
+    assert "peak rate  not measured: the trace is not longer than 1 ms" in said
 
 
 def test_the_error_that_asks_for_sorting_names_the_flag_and_the_flag_sorts(tmp_path, capsys):

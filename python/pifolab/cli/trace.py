@@ -42,13 +42,16 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     mean = "all packets at once" if found.mean_bps is None else rate_text(round(found.mean_bps))
     interval = time_text(found.peak_interval_s * 1e9)
+    peak = f"not measured: the trace is not longer than {interval}"
+    if found.peak_bps is not None:
+        peak = f"{rate_text(round(found.peak_bps))} (over {interval})"
     facts = [
         ("format", found.format),
         ("packets", f"{found.packets:,} ({size_text(found.bytes)})"),
         ("span", time_text(found.span_s * 1e9)),
         ("flows", f"{found.flows:,}"),
         ("mean rate", mean),
-        ("peak rate", f"{rate_text(round(found.peak_bps))} (over {interval})"),
+        ("peak rate", peak),
         ("mean size", size_text(found.bytes / max(found.packets, 1))),
     ]
     for name, text in facts:
