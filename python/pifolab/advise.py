@@ -432,6 +432,10 @@ def _read(
             shown = text.replace("duration_s = ", "duration_s: ", 1)
             key = "duration_s" if text.startswith("duration_s") else "options"
             raise InputError(shown if key == "duration_s" else f"options: {text}", key=key) from None
+        # The scenario has the whole path of the trace; its user's words are better.
+        shown = str(trace) + str(error).removeprefix(str(trace.absolute()))
+        if error.file == str(trace.absolute()):
+            raise InputError(shown, str(trace), error.line, error.key, error.problem) from None
         raise
     except _TooLongError:
         raise InputError(

@@ -235,6 +235,14 @@ def test_a_trace_that_does_not_fit_into_memory_is_refused_while_it_is_read(unifo
     )
 
 
+def test_an_error_about_the_trace_names_it_as_the_user_did(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("empty.csv").write_text("time_ns,size_bytes,rank\n")
+    for name, problem in [("absent.pcap", "cannot be opened: No such file"), ("empty.csv", "has no packets")]:
+        assert main(["advise", "--trace", name, "--rank", "las"]) == 2
+        assert capsys.readouterr().err.startswith(f"pifolab: {name}: {problem}")
+
+
 def test_traces_that_say_nothing_are_refused(tmp_path, capsys):
     with pytest.raises(InputError, match="has 10 packets; expected at least 1000"):
         advise(written(tmp_path / "short.csv", [1] * 10))
