@@ -369,7 +369,7 @@ def test_the_readings_of_a_figure_are_those_that_may_differ():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--packets", "0"], "packets = 0: expected an integer >= 1"),
+        (["--packets", "0"], "--packets 0: expected an integer >= 1"),
         (["--metric", "WX"], 'unknown metric "WX"'),
         (["--metric", "WI+2*delay"], "metric WI+2*delay: delay is not a sum of prices"),
         (["--metric", "99*WI+2*WD"], "metric 99*WI+2*WD: the factors are 101 together: expected at most 100"),
@@ -386,16 +386,16 @@ def test_the_readings_of_a_figure_are_those_that_may_differ():
         (["--benign", "2:9"], "and a rank from 1 to 4"),
         (["--flows", "1", "--benign", "0:1", "--multiset", "1:5", "--no-drops"], "no trace satisfies the constraints"),
         (["--falling"], "falling has no effect without flows"),
-        (["--flows", "0"], "flows = 0: expected an integer >= 1"),
-        (["--load", "0"], "load = 0"),
-        (["--load", "fast"], "load = fast: expected a positive number"),
-        (["--burst", "3"], "burst = 3 has no effect without load"),
+        (["--flows", "0"], "--flows 0: expected an integer >= 1"),
+        (["--load", "0"], "--load 0"),
+        (["--load", "fast"], "--load fast: expected a positive number"),
+        (["--burst", "3"], "--burst 3 has no effect without load"),
         (["--start-window", "1,1,1"], "expected at most 2 ranks"),
         (["--load", "1", "--method", "exact"], "the exact search does not apply: packets leave between arrivals"),
         (["--metric", "delay", "--method", "exact"], "the exact search does not apply: delay is not a sum of prices"),
         (["--draw", "worst.gif"], "expected a file name that ends in .png, .svg, .pdf, .html"),
         (["--resume", "missing.json"], "missing.json"),
-        (["--memory-mib", "1"], "memory_mib = 1: expected an integer >= 16"),
+        (["--memory-mib", "1"], "--memory-mib 1: expected an integer >= 16"),
     ],
 )
 def test_what_cannot_be_searched_is_one_line(arguments, message, capsys):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.cli.parser import Parser, positive_integer
-from pifolab.cli.run import add_python_option, say_slow, say_whose_fault
+from pifolab.cli.run import add_python_option, flagged, say_slow, say_whose_fault
 from pifolab.errors import InputError
 from pifolab.text import read_text
 
@@ -114,6 +114,10 @@ def run_attack(arguments: argparse.Namespace) -> int:
     )
     try:
         return _attack(arguments, own)
+    except InputError as error:
+        # `memory_mib = 1: expected ...`: the parameter stands at the beginning.
+        name = str(error).partition(" = ")[0]
+        raise flagged(InputError(str(error), key=name) if name in vars(arguments) else error) from None
     except Exception as error:
         if not hasattr(error, "simulated_time_ns"):
             raise
