@@ -218,7 +218,9 @@ pub(super) struct Row(pub(super) [i64; 8]);
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Lanes, Row};
+    #[cfg(not(miri))]
+    use super::Lanes;
+    use super::Row;
     #[cfg(not(miri))]
     use core::arch::asm;
     use core::arch::x86_64::*;
