@@ -569,7 +569,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
     fn packets_that_can_carry_a_mark_are_marked_and_the_others_dropped() {
         let us = Span::from_us;
         let codel = CodelPolicy::new(us(5_000), us(100_000), 1_514);

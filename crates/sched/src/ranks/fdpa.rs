@@ -232,11 +232,8 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(pifolab_testkit::cases(256))]
-
         /// Regular packets: the estimate settles at their rate, from below.
         #[test]
-        #[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
         fn regular_packets_settle_at_their_rate(size in 40_u32..9001, gap_ns in 2_u64..100_000) {
             let tau = Span::from_us(1_000);
             let mut fdpa = Fdpa::new(FdpaParams { time_constant: tau, bands: Vec::new() }).unwrap();

@@ -370,7 +370,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
     fn the_largest_weights_and_ranks_do_not_overflow() {
         let found = bounds(&alloc::vec![u32::MAX.into(); MAX_RANKS], 2, QueueCost::Difference);
         assert_eq!(found, [0, MAX_RANKS as u64 / 2]);

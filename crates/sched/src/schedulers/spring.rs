@@ -284,7 +284,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
     fn equal_shares_of_packets_are_where_bounds_come_to_rest() {
         let mut scheduler: Joined = Joined::new(SpringParams::uniform(4, 10)).unwrap();
         for turn in 0..60_000 {

@@ -100,7 +100,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
     fn a_remainder_is_carried_where_it_cannot() {
         let primes = [ratio(257, 1), ratio(263, 1), ratio(269, 1)];
         let mut costs = Costs::new(Ratio::ONE, &primes, 1 << 16);

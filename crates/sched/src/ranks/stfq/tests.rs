@@ -174,8 +174,6 @@ fn relative_ranks_say_how_far_a_flow_is_ahead_of_the_port() {
 }
 
 proptest! {
-    #![proptest_config(pifolab_testkit::cases(256))]
-
     /// Under a scheduler that reads no ranks the relative rank is the absolute one less the virtual time, at each arrival.
     #[test]
     fn relative_ranks_are_start_tags_less_the_virtual_time(

@@ -110,7 +110,6 @@ fn shares(queues: usize, packets: u32) -> SlackSpParams {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
 fn with_shares_an_empty_buffer_gives_each_queue_its_share_of_the_ranks() {
     let mut scheduler: Joined = Joined::new(shares(4, 20)).unwrap();
     settle(&mut scheduler, 1);
@@ -122,7 +121,6 @@ fn with_shares_an_empty_buffer_gives_each_queue_its_share_of_the_ranks() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
 fn with_shares_registers_find_ranks_that_are_a_million_times_higher() {
     let mut params = shares(4, 20);
     params.shares.as_mut().unwrap().ranks = 200_000_000;
@@ -135,7 +133,6 @@ fn with_shares_registers_find_ranks_that_are_a_million_times_higher() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
 fn with_shares_what_waits_refuses_the_highest_ranks_first() {
     let mut scheduler: Joined = Joined::new(shares(2, 10)).unwrap();
     settle(&mut scheduler, 1);
@@ -147,7 +144,6 @@ fn with_shares_what_waits_refuses_the_highest_ranks_first() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
 fn with_shares_a_burst_makes_the_shares_of_the_queues_equal() {
     let mut scheduler: Joined = Joined::new(shares(2, 400)).unwrap();
     settle(&mut scheduler, 1);
@@ -164,7 +160,6 @@ fn with_shares_a_burst_makes_the_shares_of_the_queues_equal() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "long: arithmetic and statistics, on calls that shorter tests make under Miri, too")]
 fn with_shares_it_goes_on_where_another_one_stopped() {
     let mut before: Joined = Joined::new(shares(4, 10)).unwrap();
     settle(&mut before, 1);
