@@ -21,6 +21,9 @@ pub struct ParamError {
     pub expected: String,
 }
 
+/// Characters of a value that errors show: a text may be as long as a book.
+const LONGEST: usize = 160;
+
 impl fmt::Display for ParamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} {}", self.owner, self.key, self.problem())
@@ -33,7 +36,10 @@ impl ParamError {
     /// What is wrong, without owner and key: `= 3: expected ...` or `is missing: expected ...`.
     pub fn problem(&self) -> String {
         match &self.value {
-            Some(value) => format!("= {value}: {}", self.expected),
+            Some(value) => match value.char_indices().nth(LONGEST) {
+                Some((end, _)) => format!("= {}...: {}", &value[..end], self.expected),
+                None => format!("= {value}: {}", self.expected),
+            },
             None => format!("is missing: {}", self.expected),
         }
     }
@@ -153,7 +159,13 @@ impl Args {
     pub fn components(&mut self, param: &Param) -> Result<Vec<Component>, ParamError> {
         match self.value(param)? {
             None => Ok(Vec::new()),
-            Some(Value::Tables(tables)) => tables.into_iter().map(|table| self.named(param, table)).collect(),
+            Some(Value::Tables(tables)) => {
+                let at = |(position, table)| {
+                    self.named(param, table)
+                        .map_err(|error| ParamError { owner: format!("{}.{position}", error.owner), ..error })
+                };
+                tables.into_iter().enumerate().map(at).collect()
+            }
             Some(other) => Err(self.fault(param, Some(&other), param.expected())),
         }
     }
@@ -286,6 +298,9 @@ mod tests {
         let mut args = Args::new("tree");
         args.set("child", Value::Tables([Table::new("child", Place::File)].into()));
         let error = args.components(&CHILD).unwrap_err();
-        assert_eq!(error.to_string(), "tree.child: name is missing: expected the name of what to use");
+        assert_eq!(error.to_string(), "tree.child.0: name is missing: expected the name of what to use");
+
+        let error = CHILD.error("tree", "a".repeat(1_000));
+        assert_eq!(error.to_string(), format!("tree: child = {}...: {}", "a".repeat(LONGEST), CHILD.expected()));
     }
 }

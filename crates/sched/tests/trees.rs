@@ -770,11 +770,11 @@ fn a_tree_that_cannot_be_built_is_refused_with_the_path() {
     );
     assert_eq!(
         error(strict().child(leaf(3)).child(Node::fifo().takes([0..=2, 3..=4]))),
-        "tree.1: takes = 3: expected each flow in one leaf, but tree.0 takes it as well"
+        "tree.1: takes = 3: expected each flow in one leaf, but leaf 0 takes it as well"
     );
     assert_eq!(
         error(strict().child(Node::fifo().takes_the_rest()).child(Node::fifo().takes_the_rest())),
-        "tree.1: takes = \"rest\": expected one such leaf, but tree.0 takes the rest as well"
+        "tree.1: takes = \"rest\": expected one such leaf, but leaf 0 takes the rest as well"
     );
 }
 

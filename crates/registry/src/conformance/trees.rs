@@ -77,27 +77,10 @@ impl Decimal {
     }
 }
 
-/// The grid of time on which a vector is replayed: units of 10^-places, in each of which ranks count `ticks`.
+/// The grid of time on which a vector is replayed: units of 10^-places, in each of which ranks count at most `ticks`.
 struct Grid {
     places: u32,
     ticks: u32,
-}
-
-/// The least common multiple of the weights' numerators at the fair node that needs the finest unit.
-fn finest(policy: &Policy) -> u128 {
-    let own = match policy {
-        Policy::WeightedFair(children) => {
-            children.iter().filter_map(|(_, weight)| weight.ratio()).fold(1u128, |common, weight| {
-                let (mut a, mut b) = (common, u128::from(weight.numerator()));
-                while b != 0 {
-                    (a, b) = (b, a % b);
-                }
-                (common / a).saturating_mul(weight.numerator().into())
-            })
-        }
-        _ => 1,
-    };
-    policy.children().into_iter().map(finest).fold(own, u128::max)
 }
 
 /// The smallest weight of a policy, or 1.
@@ -112,7 +95,9 @@ fn smallest(policy: &Policy) -> f64 {
 }
 
 impl Grid {
-    /// As fine as the times are written and the weights need, as far as all finish times then fit in a rank.
+    /// As fine as the times are written, and then as fine as fits, so that all finish times fit in a rank. A node whose weights need
+    /// no more ticks is exact. Of another one a rank is the exact one rounded down: equal ones stay equal, and others the finer the
+    /// grid the sooner stay apart.
     fn new(policy: &Policy, ops: &[Op]) -> Self {
         let pushes = || {
             ops.iter().filter_map(|op| match op {
@@ -124,11 +109,10 @@ impl Grid {
         let bytes: f64 = pushes().map(|(bytes, _)| f64::from(bytes)).sum();
         let horizon = (latest + bytes / smallest(policy)).max(1.0);
         let room = (1u64 << 62) as f64 / horizon;
-        let finest = finest(policy) as f64;
         let written = pushes().map(|(_, time)| time.places).max().unwrap_or(0);
-        let fits = |places: &u32| 10f64.powi(*places as i32) * finest <= room;
+        let fits = |places: &u32| 10f64.powi(*places as i32) <= room;
         let places = (0..=written).rev().find(fits).unwrap_or(0);
-        let ticks = (room / 10f64.powi(places as i32)).clamp(1.0, finest.min(f64::from(u32::MAX)));
+        let ticks = (room / 10f64.powi(places as i32)).clamp(1.0, f64::from(u32::MAX));
         Self { places, ticks: ticks as u32 }
     }
 
@@ -315,6 +299,25 @@ mod tests {
         assert_eq!(first("wfq[(fifo[a], 9973), (fifo[b], 9967)]", ops, "0, 1"), None);
         let ops = r#"["P", 0, "a", 1, 3.0000000000000004], ["P", 1, "b", 1, 1e15], ["D"], ["D"]"#;
         assert_eq!(first("wfq[(fifo[a], 0.001), (fifo[b], 3)]", ops, "0, 1"), None);
+    }
+
+    #[test]
+    fn times_keep_their_digits_whatever_weights_need() {
+        // No grid of 64 bits has whole units for all these weights. The finish time of b's first packet, 15.5 + 64/553, is before 15.9.
+        let others = "(fifo[c], 549), (fifo[d], 7), (fifo[e], 274), (fifo[f], 543), (fifo[g], 170), (fifo[h], 997), (fifo[i], 991)";
+        let pushes =
+            r#"["P", 0, "b", 64, 15.5], ["P", 1, "b", 64, 15.5], ["P", 2, "a", 64, 15.9], ["P", 3, "c", 1500, 90000]"#;
+        let ops = format!(r#"{pushes}, ["D"], ["D"], ["D"], ["D"]"#);
+        assert_eq!(first(&format!("wfq[(fifo[a], 701), (fifo[b], 553), {others}]"), &ops, "0, 1, 2, 3"), None);
+        // Finish times that are equal, 549 / 549 and 553 / 553 after the same time, leave in the order of arrival.
+        for (one, other) in [("a", "c"), ("c", "a")] {
+            let push = |id: u32, class: &str, bytes: u32| format!(r#"["P", {id}, "{class}", {bytes}, 0.125]"#);
+            let bytes = |class: &str| if class == "a" { 2 * 701 } else { 2 * 549 };
+            let pushes = [(0, one, bytes(one)), (1, other, bytes(other)), (2, one, 1), (3, other, 1)];
+            let ops: Vec<_> = pushes.iter().map(|(id, class, bytes)| push(*id, class, *bytes)).collect();
+            let ops = format!("{}, [\"D\"], [\"D\"], [\"D\"], [\"D\"]", ops.join(", "));
+            assert_eq!(first(&format!("wfq[(fifo[a], 701), (fifo[b], 553), {others}]"), &ops, "0, 1, 2, 3"), None);
+        }
     }
 
     #[test]

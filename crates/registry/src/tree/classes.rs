@@ -20,26 +20,28 @@ pub(super) enum Taken {
 pub(super) struct Classes {
     /// Its name, its values, and whether a leaf takes it.
     named: Vec<(String, Values, bool)>,
+    /// Whether values may be addresses.
+    hosts: bool,
 }
 
 impl Classes {
     /// Reads the names among the arguments of a tree.
-    pub(super) fn read(args: &mut Args) -> Result<Self, ParamError> {
+    pub(super) fn read(args: &mut Args, hosts: bool) -> Result<Self, ParamError> {
         let mut named: Vec<(String, Values, bool)> = Vec::new();
         for text in args.get::<Vec<String>>(&CLASSES)?.unwrap_or_default() {
             let wrong = |expected: &str| CLASSES.error_because(args.owner(), format!("{text:?}"), expected);
             let (name, values) = text
                 .split_once('=')
                 .map(|(name, values)| (name.trim(), values.trim()))
-                .filter(|(name, _)| !name.is_empty() && *name != REST && values_of(name).is_none())
+                .filter(|(name, _)| !name.is_empty() && *name != REST && values_of(name, true).is_none())
                 .ok_or_else(|| wrong("expected a name and its values, such as \"voice = 46\" or \"web = 10-19\""))?;
-            let values = values_of(values).ok_or_else(|| wrong(VALUES))?;
+            let values = values_of(values, hosts).ok_or_else(|| wrong(&format!("expected {}", what(hosts))))?;
             if named.iter().any(|(known, ..)| known == name) {
                 return Err(wrong("duplicate class; expected each name once"));
             }
             named.push((name.to_owned(), values, false));
         }
-        Ok(Self { named })
+        Ok(Self { named, hosts })
     }
 
     /// The values that `text` stands for.
@@ -49,7 +51,7 @@ impl Classes {
             *taken = true;
             values.clone()
         });
-        values.or_else(|| values_of(text)).map(|values| vec![values])
+        values.or_else(|| values_of(text, self.hosts)).map(|values| vec![values])
     }
 
     /// The first class that no leaf takes.
@@ -60,7 +62,7 @@ impl Classes {
     /// What is right, in words.
     pub(super) fn expected(&self) -> String {
         match self.named.as_slice() {
-            [] => VALUES.trim_start_matches("expected ").to_owned(),
+            [] => what(self.hosts).to_owned(),
             named => {
                 let names: Vec<_> = named.iter().map(|(name, ..)| name.as_str()).collect();
                 format!("a value, a range of values such as 10-19, or one of the classes: {}", names.join(", "))
@@ -93,15 +95,21 @@ impl Classes {
     }
 }
 
-const VALUES: &str =
-    "expected an integer from 0 to 2^63 - 1, a range of them such as 10-19, or an IPv4 address or prefix";
+/// What values are, in words.
+const fn what(hosts: bool) -> &'static str {
+    if hosts {
+        "an integer, a range of them such as 10-19, or an IPv4 address or prefix"
+    } else {
+        "an integer from 0 to 2^63 - 1, or a range of them such as 10-19"
+    }
+}
 
 fn one(value: i128) -> Option<Values> {
     u64::try_from(value).ok().filter(|value| *value <= params::MAX_RANK).map(|value| value..=value)
 }
 
-/// A number, a range of numbers, an IPv4 address or a prefix of addresses.
-fn values_of(text: &str) -> Option<Values> {
+/// A number, a range of numbers, and of `hosts` an IPv4 address or a prefix of addresses.
+fn values_of(text: &str, hosts: bool) -> Option<Values> {
     let number = |text: &str| text.trim().parse::<u64>().ok().filter(|value| *value <= params::MAX_RANK);
     if let Some(value) = number(text) {
         return Some(value..=value);
@@ -109,6 +117,9 @@ fn values_of(text: &str) -> Option<Values> {
     if let Some((first, last)) = text.split_once('-') {
         let (first, last) = (number(first)?, number(last)?);
         return (first <= last).then_some(first..=last);
+    }
+    if !hosts {
+        return None;
     }
     let (address, length) = text.split_once('/').unwrap_or((text, "32"));
     let address = u32::from(address.trim().parse::<Ipv4Addr>().ok()?);
@@ -123,13 +134,15 @@ mod tests {
 
     #[test]
     fn values_are_numbers_ranges_addresses_and_prefixes() {
-        assert_eq!(values_of("7"), Some(7..=7));
-        assert_eq!(values_of("10-19"), Some(10..=19));
-        assert_eq!(values_of("10.0.0.1"), Some(0x0a00_0001..=0x0a00_0001));
-        assert_eq!(values_of("10.0.0.0/8"), Some(0x0a00_0000..=0x0aff_ffff));
-        assert_eq!(values_of("0.0.0.0/0"), Some(0..=0xffff_ffff));
+        assert_eq!(values_of("7", true), Some(7..=7));
+        assert_eq!(values_of("10-19", true), Some(10..=19));
+        assert_eq!(values_of("10.0.0.1", true), Some(0x0a00_0001..=0x0a00_0001));
+        assert_eq!(values_of("10.0.0.0/8", true), Some(0x0a00_0000..=0x0aff_ffff));
+        assert_eq!(values_of("0.0.0.0/0", true), Some(0..=0xffff_ffff));
         for text in ["", "x", "-1", "19-10", "10.0.0.1/8", "10.0.0.0/33", "9223372036854775808", "1-2-3"] {
-            assert_eq!(values_of(text), None, "{text}");
+            assert_eq!(values_of(text, true), None, "{text}");
         }
+        assert_eq!(values_of("10-19", false), Some(10..=19));
+        assert_eq!((values_of("10.0.0.1", false), values_of("10.0.0.0/8", false)), (None, None), "not a host");
     }
 }

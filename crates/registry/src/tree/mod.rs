@@ -24,13 +24,13 @@ pub(crate) use rows::{INFO, LOOK, TRAITS};
 /// Builds a tree.
 pub(crate) fn build(mut args: Args, library: Library) -> Result<Tree, ParamError> {
     let field: Field = args.given(&CLASSIFY)?;
-    let (node, owner) = read(args, library)?;
+    let (node, owner) = read(args, library, Some(field))?;
     node.build_by(field).map_err(|error| owned(error, &owner))
 }
 
 /// Builds a tree in which `classify` names the leaf of each packet.
 pub(crate) fn build_with(args: Args, classify: Box<Classify>, library: Library) -> Result<Tree, ParamError> {
-    let (node, owner) = read(args, library)?;
+    let (node, owner) = read(args, library, None)?;
     node.build_with(classify).map_err(|error| owned(error, &owner))
 }
 
@@ -43,14 +43,16 @@ fn owned(error: ParamError, owner: &str) -> ParamError {
 /// What the reading of every node needs.
 struct Reading {
     classes: Classes,
+    /// Whether a function sorts packets, so that no leaf says what it takes.
+    by_function: bool,
     library: Library,
 }
 
-/// The nodes, and what errors call the tree.
-fn read(mut args: Args, library: Library) -> Result<(Node, String), ParamError> {
+/// The nodes, and what errors call the tree. Without a field a function sorts packets.
+fn read(mut args: Args, library: Library, field: Option<Field>) -> Result<(Node, String), ParamError> {
     let owner = args.owner().to_owned();
-    let classes = Classes::read(&mut args)?;
-    let mut reading = Reading { classes, library };
+    let classes = Classes::read(&mut args, field.is_some_and(Field::is_host))?;
+    let mut reading = Reading { classes, by_function: field.is_none(), library };
     let node = match args.get::<String>(&POLICY)? {
         Some(policy) => of_policy(&policy, &mut args, &mut reading.classes)?,
         None => match args.get::<String>(&HIERARCHY)? {
@@ -117,7 +119,8 @@ fn wall_clock_rate(args: &mut Args) -> Result<Ratio, ParamError> {
 
 /// An inner node from its keys.
 fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
-    let discipline = match args.get::<Rule>(&DISCIPLINE)?.unwrap_or(Rule::Strict) {
+    let rule = args.get::<Rule>(&DISCIPLINE)?.unwrap_or(Rule::Strict);
+    let discipline = match rule {
         Rule::Strict => Discipline::Strict,
         Rule::RoundRobin => Discipline::RoundRobin,
         Rule::Stfq => Discipline::Stfq,
@@ -152,7 +155,7 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
         return Err(missing(args, &CHILD, expected));
     }
     for (position, component) in children.into_iter().enumerate() {
-        node = node.child(child(component, position, args.owner(), reading)?);
+        node = node.child(child(component, position, args.owner(), rule, reading)?);
     }
     Ok(node)
 }
@@ -178,7 +181,13 @@ fn ordered(node: Node, Component { name, args }: Component, reading: &Reading) -
     }
 }
 
-fn child(component: Component, position: usize, parent: &str, reading: &mut Reading) -> Result<Node, ParamError> {
+fn child(
+    component: Component,
+    position: usize,
+    parent: &str,
+    rule: Rule,
+    reading: &mut Reading,
+) -> Result<Node, ParamError> {
     let Component { name, mut args } = component;
     let label: Option<String> = args.get(&LABEL)?;
     if let Some(label) = label.as_deref().filter(|label| label.is_empty() || label.contains(['.', '/'])) {
@@ -188,6 +197,14 @@ fn child(component: Component, position: usize, parent: &str, reading: &mut Read
     args = args.owned_by(join(parent, label.as_deref().unwrap_or(&position.to_string())));
     let weight: Ratio = args.given(&WEIGHT)?;
     let priority: i64 = args.given(&PRIORITY)?;
+    let weighs = matches!(rule, Rule::Stfq | Rule::Drr | Rule::WallClock);
+    for (param, counts) in [(&WEIGHT, weighs), (&PRIORITY, matches!(rule, Rule::Strict))] {
+        if !counts && args.contains(param) {
+            let value = args.value(param)?.map(|value| value.to_string()).unwrap_or_default();
+            let expected = format!("this key has no effect below a node of discipline {}: remove it", rule.word());
+            return Err(param.error_because(args.owner(), value, expected));
+        }
+    }
     let bucket = match params::read_gbps(&mut args, &SHAPE)? {
         Some(rate) => Some(TokenBucket { rate, burst: Bytes(args.given(&SHAPE_BURST)?) }),
         None => None,
@@ -207,6 +224,10 @@ fn child(component: Component, position: usize, parent: &str, reading: &mut Read
 fn leaf(name: &str, mut args: Args, reading: &mut Reading) -> Result<Node, ParamError> {
     let path = args.owner().to_owned();
     let part = (reading.library.scheduler)(name).map_err(|problem| unknown_name(&path, name, problem))?;
+    if let Some(value) = args.value(&TAKES)?.filter(|_| reading.by_function) {
+        let expected = "this key has no effect, since a function sorts packets into leaves: remove it";
+        return Err(TAKES.error_because(&path, value, expected));
+    }
     let takes = args.value(&TAKES)?.map(|value| reading.classes.taken(&path, &value)).transpose()?;
     let rank = rank_function(&mut args, &LEAF_RANK, reading)?;
     args.refuse_unknown(&[part.params, CHILD_KEYS])?;

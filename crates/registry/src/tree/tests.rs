@@ -58,6 +58,9 @@ fn nested_children_become_a_tree() {
 fn a_policy_is_a_tree_in_one_line() {
     let policy = args(&[("policy", text("strict[(fifo[7], 1), (rr[fifo[0], fifo[1-3]], 2)]"))]);
     assert_eq!(order(policy, &[(0, 0), (0, 0), (2, 0), (7, 0), (3, 0)]), [7, 0, 2, 0, 3]);
+    // A class may be called as a node beside it is by its position.
+    let numbers = || args(&[("policy", text("strict[(rr[fifo[1], fifo[2]], 1), (fifo[0], 2)]"))]);
+    assert_eq!(order(numbers(), &[(0, 0), (1, 0), (1, 0), (2, 0)]), [1, 2, 1, 0]);
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
     );
     assert_eq!(
         error(&[("policy", text("fifo[web]"))]),
-        "tree: policy = \"fifo[web]\": fifo[web]: expected an integer from 0 to 2^63 - 1, a range of them such as 10-19, or an IPv4 address or prefix"
+        "tree: policy = \"fifo[web]\": fifo[web]: expected an integer from 0 to 2^63 - 1, or a range of them such as 10-19"
     );
     let both = [("policy", text("fifo[1]")), ("discipline", text("rr"))];
     assert_eq!(error(&both), "tree: discipline = \"rr\": this key has no effect beside the others: remove it");
@@ -136,5 +139,46 @@ fn a_node_orders_its_children_with_a_decider_and_a_leaf_ranks_its_packets() {
             .as_deref()
             .is_some_and(|error| error.starts_with("tree.order: name = \"pieo\": expected a scheduler that decides")),
         "{error:?}"
+    );
+}
+
+#[test]
+fn a_value_that_no_packet_has_and_a_key_without_effect_are_refused() {
+    let error = |keys: &[(&str, Value)]| match (find_scheduler("tree").unwrap().build)(args(keys)) {
+        Ok(_) => panic!("it was built"),
+        Err(error) => error.to_string(),
+    };
+    let takes = |field: &str, value: Value| {
+        let children = vec![table("fifo", &[("takes", value)]), table("fifo", &[("takes", text("rest"))])];
+        error(&[("classify", text(field)), ("child", Value::Tables(children))])
+    };
+    assert_eq!(takes("dscp", Value::Integer(64)), "tree.0: takes = 64: expected a dscp from 0 to 63");
+    assert_eq!(
+        takes("source-port", text("443-70000")),
+        "tree.0: takes = 70000: expected a source-port from 0 to 65535"
+    );
+    assert!(takes("flow", Value::Integer(1 << 32)).ends_with("expected a flow from 0 to 4294967295"));
+    assert!(takes("source-host", Value::Integer(1 << 32)).ends_with("expected a source-host from 0 to 4294967295"));
+    assert!(
+        takes("flow", text("10.0.0.0/8")).starts_with("tree.0: takes = \"10.0.0.0/8\": expected an integer from 0")
+    );
+
+    let below = |discipline: &str, key: &str| {
+        let children = vec![table("fifo", &[("takes", Value::Integer(0)), (key, Value::Integer(2))])];
+        error(&[("discipline", text(discipline)), ("child", Value::Tables(children))])
+    };
+    assert_eq!(
+        below("strict", "weight"),
+        "tree.0: weight = 2: this key has no effect below a node of discipline strict: remove it"
+    );
+    assert!(below("rr", "weight").ends_with("below a node of discipline rr: remove it"));
+    assert!(below("stfq", "priority").ends_with("below a node of discipline stfq: remove it"));
+
+    let children = vec![table("fifo", &[("takes", Value::Integer(0))])];
+    let by_function =
+        crate::build_tree_with(args(&[("child", Value::Tables(children))]), Box::new(|_, _| Some(0))).map(|_| ());
+    assert_eq!(
+        by_function.unwrap_err().to_string(),
+        "tree.0: takes = 0: this key has no effect, since a function sorts packets into leaves: remove it"
     );
 }

@@ -34,6 +34,21 @@ choices! {
 }
 
 impl Field {
+    /// The largest value that a packet can have.
+    pub const fn largest(self) -> u64 {
+        match self {
+            Self::Rank => Rank::MAX.get(),
+            Self::Dscp => 63,
+            Self::SourcePort | Self::DestinationPort => u16::MAX as u64,
+            Self::Flow | Self::Size | Self::Class | Self::SourceHost | Self::DestinationHost => u32::MAX as u64,
+        }
+    }
+
+    /// Whether values may be written as IPv4 addresses.
+    pub const fn is_host(self) -> bool {
+        matches!(self, Self::SourceHost | Self::DestinationHost)
+    }
+
     /// What must be known of every packet.
     pub const fn needs(self) -> Facts {
         match self {

@@ -1,13 +1,14 @@
 //! What a tree is built from.
 
 use super::classifier::Takes;
-use super::policy::{Number, Policy};
+use super::policy::Policy;
 use super::rule::Discipline;
 use super::shaper::TokenBucket;
 use crate::schedulers::{Fifo, FifoParams, Pifo};
 use crate::{Capacity, Decider, Item, Packet, Scheduler};
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use pifolab_units::Ratio;
@@ -212,25 +213,35 @@ impl<T: Item> Node<T> {
     }
 
     fn of(policy: &Policy, leaves: &mut u64, wall_clock: &dyn Fn() -> Discipline) -> Self {
-        match policy {
+        let weights = match policy {
+            Policy::WeightedFair(children) => children.iter().map(|(_, weight)| weight.ratio()).collect(),
+            _ => Vec::new(),
+        };
+        let mut node = match policy {
             Policy::Fifo(class) => {
                 let leaf = *leaves;
                 *leaves += 1;
                 Self::fifo().label(class.clone()).takes([leaf..=leaf])
             }
-            Policy::RoundRobin(children) => children.iter().fold(Self::inner(Discipline::RoundRobin), |node, child| {
-                node.child(Self::of(child, leaves, wall_clock))
-            }),
+            Policy::RoundRobin(_) => Self::inner(Discipline::RoundRobin),
             // Their order is normal: positions are priorities.
-            Policy::Strict(children) => children.iter().fold(Self::inner(Discipline::Strict), |node, (child, _)| {
-                node.child(Self::of(child, leaves, wall_clock))
-            }),
-            Policy::WeightedFair(children) => {
-                let weight = |number: &Number| number.ratio().expect("the parser checks weights");
-                children.iter().fold(Self::inner(wall_clock()), |node, (child, number)| {
-                    node.child(Self::of(child, leaves, wall_clock).weight_of(weight(number)))
-                })
+            Policy::Strict(_) => Self::inner(Discipline::Strict),
+            Policy::WeightedFair(_) => Self::inner(wall_clock()),
+        };
+        let children = policy.children();
+        for (position, below) in children.iter().enumerate() {
+            let mut child = Self::of(below, leaves, wall_clock);
+            // A node is called by its position. Where a class beside it is called so, too, it gets a name that no class has.
+            let position_is_taken =
+                |sibling: &&Policy| matches!(sibling, Policy::Fifo(class) if *class == position.to_string());
+            if !matches!(below, Policy::Fifo(_)) && children.iter().any(position_is_taken) {
+                child = child.label(format!("({position})"));
             }
+            if let Some(weight) = weights.get(position) {
+                child = child.weight_of(weight.expect("the parser checks weights"));
+            }
+            node = node.child(child);
         }
+        node
     }
 }

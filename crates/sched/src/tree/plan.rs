@@ -16,6 +16,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 use pifolab_units::{Rank, Ratio};
 
 /// Nodes that may be inside one another.
@@ -42,15 +43,20 @@ impl<T: Item> Node<T> {
             return Ok(plan.finish(Classifier::Only));
         }
         for (leaf, takes) in plan.takes.iter().enumerate() {
-            if *takes == Takes::Values(Vec::new()) {
+            let Takes::Values(values) = takes else { continue };
+            if values.is_empty() {
                 let expected = format!("expected values of {} that this leaf takes, or the rest", field.word());
                 return Err(fault(&plan.path_of(leaf), "takes", None, expected));
+            }
+            if let Some(value) = values.iter().map(RangeInclusive::end).find(|value| **value > field.largest()) {
+                let expected = format!("expected a {} from 0 to {}", field.word(), field.largest());
+                return Err(fault(&plan.path_of(leaf), "takes", Some(value.to_string()), expected));
             }
         }
         let rests = |leaf: &usize| plan.takes[*leaf] == Takes::Rest;
         let mut rests = (0..plan.takes.len()).filter(rests);
         if let (Some(first), Some(second)) = (rests.next(), rests.next()) {
-            let expected = format!("expected one such leaf, but {} takes the rest as well", plan.path_of(first));
+            let expected = format!("expected one such leaf, but {} takes the rest as well", plan.leaf_of(first));
             return Err(fault(&plan.path_of(second), "takes", Some("\"rest\"".to_owned()), expected));
         }
         match Classifier::by_field(field, &plan.takes) {
@@ -59,7 +65,7 @@ impl<T: Item> Node<T> {
                 let expected = format!(
                     "expected each {} in one leaf, but {} takes it as well",
                     field.word(),
-                    plan.path_of(one as usize)
+                    plan.leaf_of(one as usize)
                 );
                 Err(fault(&plan.path_of(other as usize), "takes", Some(value.to_string()), expected))
             }
@@ -235,6 +241,12 @@ impl<T: Item> Plan<T> {
     /// The path to `leaf`.
     fn path_of(&self, leaf: usize) -> String {
         self.paths[leaf].clone()
+    }
+
+    /// What messages call `leaf` beside another one: the path to it inside the tree, which may itself be called otherwise.
+    fn leaf_of(&self, leaf: usize) -> String {
+        let path = &self.paths[leaf];
+        format!("leaf {}", path.split_once('.').map_or(path.as_str(), |(_, inside)| inside))
     }
 
     /// What [`Tree::is_plain`] says, where a tree is simple.
