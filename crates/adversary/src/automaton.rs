@@ -34,6 +34,13 @@ pub(crate) struct Layer {
     pub out: Vec<u16>,
 }
 
+impl Layer {
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.next.len() * 4 + self.out.len() * 2
+    }
+}
+
 /// A scheduler on traces of a given length over a given alphabet.
 #[derive(Debug)]
 pub(crate) struct Automaton {
@@ -61,6 +68,11 @@ pub(crate) enum Failure {
 }
 
 impl Automaton {
+    /// The memory that it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.layers.iter().map(Layer::bytes).sum()
+    }
+
     /// Runs `subject` from `starts` (one start for each given window) through every trace of the problem's length.
     pub(crate) fn build(
         subject: &dyn Subject,

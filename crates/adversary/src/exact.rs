@@ -34,12 +34,13 @@ const COMPARED: usize = 48;
 const FIRST_WIDTH: usize = 1_000;
 const WIDER: usize = 8;
 
-/// Searches `graph` in ever wider passes, of at most `most` nodes, until the result is proven or the limits are reached. A
-/// trace that is `known` stands until a better one is found.
+/// Searches `graph` in ever wider passes, of at most `most` nodes and about `memory` bytes, until the result is proven or the
+/// limits are reached. A trace that is `known` stands until a better one is found.
 pub(crate) fn search(
     graph: &dyn Graph,
     pairs: &Pairs,
     limits: &Limits,
+    memory: usize,
     most: usize,
     known: Option<(i64, Vec<u8>, usize)>,
     told: &mut dyn FnMut(i64, u64),
@@ -53,7 +54,7 @@ pub(crate) fn search(
     let stride = if pairs.matter() { graph.packets() } else { 0 };
     // A node's child takes its own size, its kinds, and about as much again while it is sorted.
     let child = size_of::<Child>() * 2 + stride * 4;
-    let widest = (limits.memory / 3 / child / graph.symbols().max(1)).max(FIRST_WIDTH).min(most);
+    let widest = (memory / child / graph.symbols().max(1)).max(FIRST_WIDTH).min(most);
     let mut width = FIRST_WIDTH;
     loop {
         let mut pass = Pass { graph, pairs, limits, stride, width, maps: Maps::default(), steps: 0, cut: i64::MIN };

@@ -164,6 +164,14 @@ struct Tables {
 }
 
 impl Product {
+    /// The memory that it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let states: usize = self.tables.iter().map(|tables| tables.open.len()).sum();
+        let steps: usize = self.layers.iter().map(Layer::bytes).sum();
+        // Besides the rows of kinds and places: two words of eight bytes, and a byte.
+        steps + states * (17 + self.kinds * 4 + self.places)
+    }
+
     /// `None` if there are too many joint states for the memory.
     pub(crate) fn build(a: &Automaton, b: &Automaton, pairs: &Pairs, limits: &Limits) -> Option<Self> {
         let symbols = a.symbols;

@@ -224,15 +224,21 @@ pub fn solve(
         let prices: Vec<i64> = alphabet.iter().map(|rank| problem.metric.drop_price(*rank, &problem.ranks)).collect();
         Apart::new(&a, &b, &pairs, &prices)
     };
+    // The automata and what both can do together take no more than the other shares.
+    let share = limits.memory / 3;
     // Where only drops have a price, the automata apart often prove soon what would take a large product.
     let mut found = None;
     if !pairs.matter() {
-        let soon = exact::search(&apart(), &pairs, limits, SOON, known.clone(), &mut told);
+        let soon = exact::search(&apart(), &pairs, limits, share, SOON, known.clone(), &mut told);
         found = Some(soon).filter(|found| found.best.as_ref().is_none_or(|best| best.0 == found.bound));
     }
     let found = found.unwrap_or_else(|| match Product::build(&a, &b, &pairs, limits) {
-        Some(product) => exact::search(&product, &pairs, limits, usize::MAX, known, &mut told),
-        None => exact::search(&apart(), &pairs, limits, usize::MAX, known, &mut told),
+        Some(product) => {
+            // What is left, but for what nobody counts.
+            let left = limits.memory.saturating_sub(a.bytes() + b.bytes() + product.bytes()) / 3 * 2;
+            exact::search(&product, &pairs, limits, left.max(share), usize::MAX, known, &mut told)
+        }
+        None => exact::search(&apart(), &pairs, limits, share, usize::MAX, known, &mut told),
     });
     let Some((gap, symbols, start)) = found.best else {
         return Err(match found.bound {
