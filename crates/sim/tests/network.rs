@@ -1,10 +1,12 @@
 //! The network against theory, by hand, and against itself; every error message seen.
 
+use pifolab_sched::params::{Args, FromArgs, Value};
 use pifolab_sched::ranks::{Stfq, StfqParams};
-use pifolab_sched::schedulers::{Fifo, FifoParams, Pifo, PifoParams};
+use pifolab_sched::schedulers::{Fifo, FifoParams, FqCodel, Pifo, PifoParams};
 use pifolab_sched::tree::{Discipline, Node};
 use pifolab_sched::{
-    Capacity, CodelPolicy, DropReason, DualPi2, DualPi2Params, Inspect, LowLatency, Managed, Ranked, Scheduler,
+    Capacity, CodelPolicy, DropReason, DualPi2, DualPi2Params, Inspect, LowLatency, Managed, Ranked, RedParams,
+    RedPolicy, Scheduler,
 };
 use pifolab_sim::network::{
     Config, Controllers, EqualTimes, Flow, IdlePort, Ingredient, LeafSpine, NetbenchTransport, Network, PortConfig,
@@ -14,7 +16,7 @@ use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_transport::dctcp::{Dctcp, DctcpParams};
 use pifolab_transport::udp::UdpParams;
 use pifolab_transport::{AckRank, RankRule, TransportParams};
-use pifolab_units::{Rate, Span, Time};
+use pifolab_units::{Rate, Ratio, Span, Time};
 use pifolab_workload::flows::{FlowArrivals, FlowSizes, FlowSource, Interpolation, Pairs};
 use pifolab_workload::{Distribution, Stream};
 use std::collections::BTreeMap;
@@ -128,6 +130,17 @@ fn codel_with_marks() -> PortConfig {
     })
 }
 
+/// Ports with FQ-CoDel and marks.
+fn fq_codel_with_marks() -> PortConfig {
+    PortConfig::scheduler(|_| {
+        let mut args = Args::new("fq-codel");
+        args.set("ecn", Value::Flag(true));
+        args.set("target_ns", Value::Integer(100_000));
+        args.set("interval_ns", Value::Integer(1_000_000));
+        PortScheduler::from(Box::new(<FqCodel>::build(args).unwrap()))
+    })
+}
+
 #[test]
 fn a_policy_marks_the_data_of_ecn_capable_senders_and_they_slow_down() {
     let hop = Span::from_us(20);
@@ -153,6 +166,47 @@ fn a_policy_marks_the_data_of_ecn_capable_senders_and_they_slow_down() {
     assert!(port(&new_reno).marked_packets == 0 && port(&new_reno).dropped() > 1, "{:?}", port(&new_reno));
     // Acknowledgements are not marked, though the port that they come from would.
     assert_eq!(dctcp.ports[1].marked_packets, 0);
+}
+
+#[test]
+fn with_ecn_new_reno_and_cubic_answer_to_marks_and_lose_nothing() {
+    let ecn = |mut transport: TransportParams, ecn: bool| {
+        transport.tcp.ecn = ecn;
+        over_a_link(transport, codel_with_marks())
+    };
+    let red = |mut transport: TransportParams| {
+        transport.tcp.ecn = true;
+        let port = PortConfig::scheduler(|_| {
+            let fifo = <Fifo>::new(FifoParams { capacity: Capacity::Packets(10_000) }).unwrap();
+            let red = RedPolicy::new(RedParams {
+                min_bytes: 15_000,
+                max_bytes: 3_000_000,
+                max_probability: Ratio::new(1, 2).unwrap(),
+                weight_log: 5,
+                idle_packet: Span::from_us(12),
+            });
+            PortScheduler::from(Box::new(Managed::new(red.unwrap(), fifo).with_ecn()))
+        });
+        over_a_link(transport, port)
+    };
+    for transport in [TransportParams::new_reno(), TransportParams::cubic()] {
+        let mut with_ecn = transport;
+        with_ecn.tcp.ecn = true;
+        for (policy, outcome) in [
+            ("codel", ecn(transport, true)),
+            ("red", red(transport)),
+            ("fq-codel", over_a_link(with_ecn, fq_codel_with_marks())),
+        ] {
+            let (port, retransmitted) = outcome;
+            assert!(port.marked_packets > 3, "{policy}: {port:?}");
+            assert_eq!((port.dropped(), retransmitted), (0, 0), "{policy}: {port:?}");
+        }
+        let (port, retransmitted) = ecn(transport, false);
+        assert!(port.marked_packets == 0 && port.dropped() > 0 && retransmitted > 0, "{port:?}");
+        // A sender that answers keeps the queue short.
+        let (unmanaged, _) = over_a_link(transport, unlimited());
+        assert!(ecn(transport, true).0.most_waiting < unmanaged.most_waiting / 2, "{unmanaged:?}");
+    }
 }
 
 /// A flow of 20 MB across a link of 1 Gb/s whose ports are these: what the first port saw, and the flow's retransmissions.

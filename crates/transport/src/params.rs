@@ -69,6 +69,8 @@ pub struct TcpParams {
     /// After a timeout, losses of what was outstanding do not start a fast recovery (RFC 6582, 4). Default true; false
     /// in the Netbench forks.
     pub timeout_sets_recover: bool,
+    /// NewReno and CUBIC: data can carry marks (RFC 3168), and a mark cuts the window as a loss does, once per window. Default false.
+    pub ecn: bool,
 }
 
 impl Default for TcpParams {
@@ -87,6 +89,7 @@ impl Default for TcpParams {
             accept_data_in_handshake: true,
             restart_timer_on_send: false,
             timeout_sets_recover: true,
+            ecn: false,
         }
     }
 }
@@ -124,7 +127,12 @@ impl TransportParams {
 
     /// Whether its senders answer to marks, so that their data can carry them (RFC 3168: ECT).
     pub const fn is_ecn_capable(&self) -> bool {
-        matches!(self.congestion, Congestion::Dctcp(_))
+        matches!(self.congestion, Congestion::Dctcp(_)) || self.has_classic_ecn()
+    }
+
+    /// Whether marks are echoed until the sender says that it has answered, and answered once per window (RFC 3168, section 6.1).
+    pub const fn has_classic_ecn(&self) -> bool {
+        self.tcp.ecn && matches!(self.congestion, Congestion::Plain(_))
     }
 
     /// Checks every field.

@@ -30,6 +30,9 @@ pub struct Receiver {
     deadline: Option<Time>,
     arms: u32,
     timeouts: u32,
+    /// Echoes a mark in every acknowledgement until the sender says that it has cut its window (RFC 3168, section 6.1.3).
+    latches_marks: bool,
+    echoes: bool,
 }
 
 impl Receiver {
@@ -53,6 +56,8 @@ impl Receiver {
             deadline: None,
             arms: 0,
             timeouts: 0,
+            latches_marks: params.params().has_classic_ecn(),
+            echoes: false,
         }
     }
 
@@ -82,6 +87,11 @@ impl Receiver {
         }
         if segment.payload_bytes == 0 {
             return None;
+        }
+        if self.latches_marks {
+            // A mark counts after what the sender says, which is of an earlier one.
+            self.echoes &= !segment.flags.has(Flags::CWR);
+            self.echoes |= segment.flags.has(Flags::CE);
         }
         self.take_data(segment.seq, log);
         (!self.datagrams).then(|| self.acknowledge(segment, log))
@@ -133,7 +143,7 @@ impl Receiver {
 
     fn acknowledge(&self, segment: &Segment, log: &SackLog) -> Segment {
         let mut flags = Flags::ACK.with(Flags::REVERSE);
-        if segment.flags.has(Flags::CE) {
+        if if self.latches_marks { self.echoes } else { segment.flags.has(Flags::CE) } {
             flags = flags.with(Flags::ECE);
         }
         Segment {

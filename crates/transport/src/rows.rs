@@ -73,6 +73,12 @@ pub const TIMEOUT_SETS_RECOVER: Param = Param::flag("timeout_sets_recover")
     .means("true; false in the profiles")
     .doc("After a timeout, losses of what was outstanding do not start a fast recovery (RFC 6582).");
 
+/// `ecn`
+pub const ECN: Param = Param::flag("ecn").means("false").doc(
+    "For newreno and cubic: data can carry marks (RFC 3168), and a mark cuts the window as a loss does, once per window. DCTCP always \
+     answers to marks.",
+);
+
 /// `rank`
 pub const RANK: Param = Param::choice::<RankRule>("rank")
     .means("zero; for pfabric remaining-size, in the profiles remaining-by-sequence")

@@ -17,6 +17,10 @@ impl Flags {
     pub const REVERSE: Self = Self(8);
     /// The network met congestion on the way (set by a queue, not by an end point).
     pub const CE: Self = Self(16);
+    /// The sender has cut its window (RFC 3168: CWR).
+    pub const CWR: Self = Self(32);
+    /// Data that must not be marked: sent again, with ECN of RFC 3168 (section 6.1.5).
+    pub const NOT_ECT: Self = Self(64);
 
     /// All bits as a number.
     pub const fn bits(self) -> u8 {

@@ -3,6 +3,7 @@
 //! Papers: RFC 9293 (TCP), RFC 5681 and 6582 (fast retransmit, NewReno recovery), RFC 3042 (limited transmit),
 //! RFC 2018 (selective acknowledgement), RFC 6298 (timer), RFC 7323 (a time stamp in every segment, so that every
 //! acknowledgement is a round-trip sample and retransmissions are no exception).
+//! ECN (RFC 3168, if it is on): the handshake does not negotiate it, and a window of one segment is not delayed further.
 //! Deviations: selective acknowledgement says everything that has arrived and costs no header bytes; segments that it
 //! covers are not sent again, but the pace of recovery is NewReno's (one retransmission per partial acknowledgement).
 //! Nagle-like: only full segments or a flow's last one are sent.
@@ -10,8 +11,8 @@
 use crate::control::BoxedController;
 use crate::controllers::AnyController;
 use crate::{
-    Ack, Congestion, Controller, Flags, RankRule, RttEstimator, SackLog, Segment, SegmentSet, TcpParams, ValidParams,
-    Window,
+    Ack, Congestion, Controller, Flags, RankRule, RttEstimator, SackLog, Segment, SegmentSet, TransportParams,
+    ValidParams, Window,
 };
 use pifolab_units::{Rank, Span, Time};
 
@@ -43,22 +44,26 @@ pub struct Counts {
     pub timeouts: u32,
 }
 
-/// What of [`TcpParams`] matters once a connection is set up; kept short, since every connection has one.
+/// What of [`TransportParams`] matters once a connection is set up; kept short, since every connection has one.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     duplicate_threshold: u32,
     limited_transmit: bool,
     restart_timer_on_send: bool,
     timeout_sets_recover: bool,
+    /// ECN of RFC 3168.
+    ecn: bool,
 }
 
-impl From<&TcpParams> for Options {
-    fn from(tcp: &TcpParams) -> Self {
+impl From<&TransportParams> for Options {
+    fn from(params: &TransportParams) -> Self {
+        let tcp = &params.tcp;
         Self {
             duplicate_threshold: tcp.duplicate_threshold,
             limited_transmit: tcp.limited_transmit,
             restart_timer_on_send: tcp.restart_timer_on_send,
             timeout_sets_recover: tcp.timeout_sets_recover,
+            ecn: params.has_classic_ecn(),
         }
     }
 }
@@ -88,6 +93,10 @@ pub struct Sender {
     arms: u32,
     counts: Counts,
     options: Options,
+    /// With ECN: one past the highest segment sent when the window was last cut. Within it no mark and no loss cuts it again.
+    reduced_until: Option<u32>,
+    /// Whether the next new data says that the window was cut.
+    tells_reduction: bool,
     rank: RankRule,
     /// Set for UDP: the time between datagrams.
     interval: Option<Span>,
@@ -124,7 +133,9 @@ impl Sender {
             deadline: None,
             arms: 0,
             counts: Counts::default(),
-            options: Options::from(tcp),
+            options: Options::from(params.params()),
+            reduced_until: None,
+            tells_reduction: false,
             rank: params.params().rank,
             interval,
         }
@@ -196,6 +207,9 @@ impl Sender {
             marked: segment.flags.has(Flags::ECE),
             rtt_s: self.rtt.smoothed_s(),
         };
+        if self.options.ecn && ack.marked {
+            self.heed_mark(segment.ack, now);
+        }
         let mut is_new = false;
         if Some(segment.ack) == self.repeated {
             self.duplicates += 1;
@@ -242,15 +256,44 @@ impl Sender {
             self.window.cwnd = self.window.ssthresh.min(flight + self.window.mss);
             self.in_recovery = false;
         }
-        self.controller.on_new_ack(&mut self.window, ack);
+        // While marks are echoed the window does not grow (RFC 3168, section 6.1.2).
+        if !(self.options.ecn && ack.marked) {
+            self.controller.on_new_ack(&mut self.window, ack);
+        }
+    }
+
+    /// A mark cuts the window as a loss does, once per window of data; nothing is sent again.
+    fn heed_mark(&mut self, upto: u32, now: Time) {
+        if self.in_recovery || self.was_reduced(upto) {
+            return;
+        }
+        let flight = self.bytes_before(self.nxt) - self.bytes_before(self.una);
+        self.controller.on_loss(&mut self.window, flight, now);
+        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        self.note_reduction();
+    }
+
+    /// Whether the window was cut after what is acknowledged up to here was sent.
+    fn was_reduced(&self, upto: u32) -> bool {
+        self.reduced_until.is_some_and(|until| upto <= until)
+    }
+
+    fn note_reduction(&mut self) {
+        if self.options.ecn {
+            self.reduced_until = Some(self.highest);
+            self.tells_reduction = true;
+        }
     }
 
     fn on_duplicate(&mut self, upto: u32, now: Time, send: &mut impl FnMut(Segment)) {
         let threshold = self.options.duplicate_threshold;
         let beyond = self.recover.is_none_or(|recover| upto > recover);
         if self.duplicates == threshold && !self.in_recovery && beyond {
-            let flight = self.bytes_before(self.nxt) - self.bytes_before(self.una);
-            self.controller.on_loss(&mut self.window, flight, now);
+            if !self.was_reduced(upto) {
+                let flight = self.bytes_before(self.nxt) - self.bytes_before(self.una);
+                self.controller.on_loss(&mut self.window, flight, now);
+                self.note_reduction();
+            }
             self.window.cwnd = self.window.ssthresh + f64::from(threshold) * self.window.mss;
             self.recover = Some(self.highest);
             self.in_recovery = true;
@@ -307,6 +350,7 @@ impl Sender {
         let flight = if syn { 0 } else { self.bytes_before(self.nxt) - self.bytes_before(self.una) };
         self.controller.on_timeout(&mut self.window, flight as f64, now);
         self.in_recovery = false;
+        self.note_reduction();
         if syn {
             self.send_syn(now, send);
             return Progress::Going;
@@ -354,6 +398,11 @@ impl Sender {
 
     fn send_data(&mut self, number: u32, now: Time, send: &mut impl FnMut(Segment)) {
         self.counts.retransmissions += u32::from(number < self.highest);
+        let flags = match number < self.highest {
+            true if self.options.ecn => Flags::NOT_ECT,
+            false if core::mem::take(&mut self.tells_reduction) => Flags::CWR,
+            _ => Flags::default(),
+        };
         send(Segment {
             stamp: now,
             rank: self.rank_of(number),
@@ -361,7 +410,7 @@ impl Sender {
             payload_bytes: (self.bytes_before(number + 1) - self.bytes_before(number)) as u16,
             ack: 0,
             sack: 0,
-            flags: Flags::default(),
+            flags,
         });
         if self.interval.is_none() && (self.options.restart_timer_on_send || self.deadline.is_none()) {
             self.arm(now);

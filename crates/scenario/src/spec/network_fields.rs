@@ -75,6 +75,7 @@ pub(crate) const TRANSPORT: &[Param] = &[
     rows::ACCEPT_DATA_IN_HANDSHAKE,
     rows::RESTART_TIMER_ON_SEND,
     rows::TIMEOUT_SETS_RECOVER,
+    rows::ECN,
     rows::RANK,
     rows::ACK_RANK,
     Param::new("packet_ranks", Kind::Distribution)

@@ -58,6 +58,10 @@ pub(crate) fn read_transport(
     if !udp {
         read_tcp(&mut reader, &mut params.tcp)?;
     }
+    // The others leave the key unread, and so say that it has no effect.
+    if matches!(params.congestion, Congestion::Plain(_)) {
+        params.tcp.ecn = reader.optional_flag("ecn")?.unwrap_or(params.tcp.ecn);
+    }
     if let Congestion::Dctcp(dctcp) = &mut params.congestion {
         read_dctcp(&mut reader, dctcp)?;
     }
@@ -88,6 +92,9 @@ pub(crate) fn read_transport(
     });
     if !udp {
         show_tcp(&params.tcp, &mut resolved);
+    }
+    if matches!(params.congestion, Congestion::Plain(_)) {
+        resolved.insert("ecn".to_owned(), params.tcp.ecn.into());
     }
     if let Congestion::Dctcp(dctcp) = &params.congestion {
         resolved.insert("gain".to_owned(), dctcp.gain.into());

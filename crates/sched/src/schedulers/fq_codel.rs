@@ -6,22 +6,25 @@
 //! - capacity (packets, default 10,240);
 //! - quantum (bytes, default 1514), buckets (default 1024; a flow is the bucket flow mod buckets);
 //! - target (5 ms) and interval (100 ms) of CoDel;
-//! - drop batch: the most packets that leave at once when the capacity is exceeded (default 64).
+//! - drop batch: the most packets that leave at once when the capacity is exceeded (default 64);
+//! - ECN: packets that can carry a mark are marked where CoDel would give them up (default off; RFC 8290, section 4.2.2).
 //!
 //! Cost: O(1) per operation; O(buckets) when the capacity is exceeded. A switch needs two lists of flows and, for each flow, a
 //! deficit, CoDel's registers and a queue with arrival times.
 //!
 //! Departure from PIFO: ranks are ignored. A full buffer drops from the head of the queue of the most bytes, half of it but at most
 //! a batch ("pushed-out"; the arriving packet itself may be among them: then "full"). Packets that CoDel gives up are dropped at
-//! dequeue ("admission").
+//! dequeue ("admission"), or with ECN marked and sent. A full buffer always drops.
 //!
-//! Deviations: packets are dropped, not marked. Flows are dense numbers and not hashed. CoDel leaves a queue alone whose backlog
+//! Deviations: flows are dense numbers and not hashed. CoDel leaves a queue alone whose backlog
 //! is at most 1514 bytes, where the RFC says one maximum packet.
 
 use crate::managed::codel::{Codel, CodelTarget};
 use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
 use crate::store::FlowLists;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
+use crate::{
+    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, Room, Scheduler, Victims,
+};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use pifolab_units::{Bytes, Span, Time};
@@ -41,6 +44,8 @@ pub struct FqCodelParams {
     pub interval: Span,
     /// The most packets that leave at once when the capacity is exceeded.
     pub drop_batch: u32,
+    /// Whether CoDel marks packets that can carry a mark (RFC 3168) in the place of giving them up.
+    pub ecn: bool,
 }
 
 /// FQ-CoDel.
@@ -70,12 +75,24 @@ pub struct FqCodel<T = Packet> {
     quantum: i64,
     set: CodelTarget,
     drop_batch: usize,
+    ecn: bool,
+    /// The packet that is about to arrive, if it can carry a mark.
+    capable: Option<u64>,
+    mark: bool,
+}
+
+/// A packet that waits.
+#[derive(Clone, Debug)]
+struct Held<T> {
+    packet: T,
+    arrival: Time,
+    /// Whether it can carry a mark.
+    capable: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Flow<T> {
-    /// Packets with the times of their arrival.
-    waiting: VecDeque<(T, Time)>,
+    waiting: VecDeque<Held<T>>,
     bytes: u64,
     deficit: i64,
     listed: bool,
@@ -107,16 +124,19 @@ impl<T: Item> FqCodel<T> {
             quantum: params.quantum_bytes.into(),
             set: CodelTarget { target: params.target, interval: params.interval, most_bytes: MOST_BYTES },
             drop_batch: params.drop_batch as usize,
+            ecn: params.ecn,
+            capable: None,
+            mark: false,
         })
     }
 
     /// Takes the packet at the head of `bucket`.
-    fn pop(&mut self, bucket: usize) -> Option<(T, Time)> {
+    fn pop(&mut self, bucket: usize) -> Option<Held<T>> {
         let flow = &mut self.flows[bucket];
-        let (packet, arrival) = flow.waiting.pop_front()?;
-        flow.bytes -= u64::from(packet.size());
-        self.room.release(packet.size());
-        Some((packet, arrival))
+        let held = flow.waiting.pop_front()?;
+        flow.bytes -= u64::from(held.packet.size());
+        self.room.release(held.packet.size());
+        Some(held)
     }
 
     /// The bucket of the most bytes; of equal ones the first.
@@ -130,6 +150,7 @@ impl<T: Item> Scheduler<T> for FqCodel<T> {
     fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T> {
         let (size, rank) = (packet.size(), packet.rank());
         let bucket = packet.flow() as usize % self.flows.len();
+        let capable = self.capable.take() == Some(packet.id());
         let flow = &mut self.flows[bucket];
         if !flow.listed {
             flow.listed = true;
@@ -137,21 +158,21 @@ impl<T: Item> Scheduler<T> for FqCodel<T> {
             self.lists.add_new(bucket as u32);
         }
         flow.bytes += u64::from(size);
-        flow.waiting.push_back((packet, now));
+        flow.waiting.push_back(Held { packet, arrival: now, capable });
         self.room.take(size);
         if self.room.packets() <= self.capacity as usize {
             return Enqueued::Admitted { queue: 0, rank };
         }
         let fattest = self.fattest();
         let most = self.flows[fattest].waiting.len().div_ceil(2).min(self.drop_batch);
-        let (first, _) = self.pop(fattest).expect("the queue of the most bytes holds a packet");
+        let Held { packet: first, .. } = self.pop(fattest).expect("the queue of the most bytes holds a packet");
         if fattest == bucket && self.flows[bucket].waiting.is_empty() {
             return Enqueued::Dropped { packet: first, reason: DropReason::Full };
         }
         let mut victims = Victims::one(first);
         for _ in 1..most {
-            if let Some((packet, _)) = self.pop(fattest) {
-                victims.push(packet);
+            if let Some(held) = self.pop(fattest) {
+                victims.push(held.packet);
             }
         }
         Enqueued::Evicted { queue: 0, rank, victims }
@@ -166,7 +187,7 @@ impl<T: Item> Scheduler<T> for FqCodel<T> {
                 self.lists.first_to_old();
                 continue;
             }
-            let Some((packet, arrival)) = self.pop(bucket as usize) else {
+            let Some(Held { packet, arrival, capable }) = self.pop(bucket as usize) else {
                 let flow = &mut self.flows[bucket as usize];
                 flow.codel.ran_empty();
                 if is_new {
@@ -179,12 +200,31 @@ impl<T: Item> Scheduler<T> for FqCodel<T> {
                 continue;
             };
             let flow = &mut self.flows[bucket as usize];
-            if flow.codel.gives_up(&self.set, now.since(arrival), flow.bytes, now, false) {
-                return Dequeued::Dropped { packet, reason: DropReason::Admission };
+            if flow.codel.gives_up(&self.set, now.since(arrival), flow.bytes, now, capable) {
+                if !capable {
+                    return Dequeued::Dropped { packet, reason: DropReason::Admission };
+                }
+                self.mark = true;
             }
             flow.deficit -= i64::from(packet.size());
             return Dequeued::Packet { packet, queue: 0 };
         }
+    }
+
+    fn hint(&mut self, id: u64, hints: &Hints) {
+        self.capable = (self.ecn && hints.labels.ecn != 0).then_some(id);
+    }
+
+    fn wants_hints(&self) -> bool {
+        self.ecn
+    }
+
+    fn needs(&self) -> Facts {
+        if self.ecn { Facts::one(Fact::Ecn) } else { Facts::NONE }
+    }
+
+    fn take_mark(&mut self) -> bool {
+        core::mem::take(&mut self.mark)
     }
 }
 
@@ -224,6 +264,10 @@ const DROP_BATCH: Param = Param::integer("drop_batch", 1, params::MAX_PACKETS)
     .or_integer(64)
     .doc("The most packets that leave at once when the capacity is exceeded. The default is that of RFC 8290.");
 
+const ECN: Param = Param::flag("ecn").or_flag(false).doc(
+    "Packets that can carry a mark (RFC 3168) are marked where CoDel would give them up, as Linux's fq_codel does.",
+);
+
 impl<T: Item> FromArgs for FqCodel<T> {
     const INFO: Info = FqCodelParams::INFO;
 
@@ -240,7 +284,7 @@ impl FromArgs for FqCodelParams {
         effect: "Ranks are ignored. A full buffer drops from the longest queue; CoDel gives packets up at dequeue.",
         state: "two lists of flows, and for each flow a deficit, CoDel's registers and a queue with arrival times",
         cost: "O(1) per operation, O(buckets) when the capacity is exceeded",
-        params: &[CAPACITY_PACKETS, QUANTUM, BUCKETS, TARGET, INTERVAL, DROP_BATCH],
+        params: &[CAPACITY_PACKETS, QUANTUM, BUCKETS, TARGET, INTERVAL, DROP_BATCH, ECN],
     };
 
     fn from_args(args: &mut Args) -> Result<Self, ParamError> {
@@ -251,6 +295,7 @@ impl FromArgs for FqCodelParams {
             target: Span::from_ns(args.given(&TARGET)?),
             interval: Span::from_ns(args.given(&INTERVAL)?),
             drop_batch: args.given(&DROP_BATCH)?,
+            ecn: args.given(&ECN)?,
         })
     }
 }
@@ -284,6 +329,50 @@ mod tests {
         };
         assert_eq!(victims.iter().map(|packet| packet.id).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(fair.len(), 4);
+    }
+
+    #[test]
+    fn a_packet_that_can_carry_a_mark_is_marked_where_it_would_be_given_up() {
+        let settings = [("target_ns", 100), ("interval_ns", 400), ("quantum_bytes", 100_000)];
+        let run = |ecn: bool, codepoint: u8| {
+            let mut args = Args::new("fq-codel");
+            for (name, value) in settings {
+                args.set(name, params::Value::Integer(value));
+            }
+            args.set("ecn", params::Value::Flag(ecn));
+            let mut fair = <FqCodel>::build(args).unwrap();
+            assert_eq!(fair.needs().contains(Fact::Ecn), ecn);
+            for id in 0..40 {
+                let labels = crate::Labels { ecn: codepoint, ..Default::default() };
+                fair.hint(id, &Hints { labels, ..Default::default() });
+                assert!(fair.enqueue(packet(id, 0, 1_000), Time::ZERO).is_admitted());
+            }
+            let (mut dropped, mut marked, mut sent) = (Vec::new(), Vec::new(), 0);
+            for ns in 0..400 {
+                let now = Time::from_ns(1_000 + ns * 100);
+                match fair.dequeue(now) {
+                    Dequeued::Packet { packet, .. } => {
+                        sent += 1;
+                        marked.extend(fair.take_mark().then_some(packet.id));
+                    }
+                    Dequeued::Dropped { packet, .. } => {
+                        assert!(!fair.take_mark());
+                        dropped.push(packet.id);
+                    }
+                    _ => {}
+                }
+            }
+            (dropped, marked, sent)
+        };
+        let (dropped, marked, sent) = run(true, 0);
+        assert!(dropped.len() > 2 && marked.is_empty() && sent + dropped.len() == 40, "{dropped:?}");
+        assert_eq!(run(false, 2), (dropped.clone(), marked, sent), "without the option codepoints play no part");
+        for codepoint in [1, 2, 3] {
+            let (dropped, marked, sent) = run(true, codepoint);
+            assert!(dropped.is_empty() && marked.len() > 2 && sent == 40, "{marked:?}");
+        }
+        // The first packet is marked when and where it would have been given up.
+        assert_eq!(run(true, 2).1[0], dropped[0]);
     }
 
     #[test]

@@ -661,7 +661,7 @@ impl<'a, O: Observer> Net<'a, O> {
         const MARKED: u8 = 3;
         match segment.flags.has(Flags::CE) {
             true => MARKED,
-            false if self.ecn_capable && segment.payload_bytes > 0 => ECT_0,
+            false if self.ecn_capable && segment.payload_bytes > 0 && !segment.flags.has(Flags::NOT_ECT) => ECT_0,
             false => 0,
         }
     }

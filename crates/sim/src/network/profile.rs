@@ -79,6 +79,7 @@ impl Profile {
             accept_data_in_handshake: false,
             restart_timer_on_send: true,
             timeout_sets_recover: false,
+            ecn: false,
         };
         let dctcp = DctcpParams { gain: 1.0 / 16.0, initial_alpha: 0.0, cut: Cut::EveryMark };
         TransportParams {
