@@ -54,12 +54,16 @@ impl Reader {
 
     /// Refuses another value of `name` than `only`, which is a number, a flag or a word as it is written.
     pub fn require(&mut self, name: &str, only: &str) -> Result<(), Refusal> {
-        let row = self.row(name);
-        let given = self.args.value(row)?.map(|value| value.to_string().trim_matches('"').to_owned());
-        match given {
+        match self.text(name)? {
             Some(given) if given != only => Err(self.unsupported(format!("{name} = {given}: expected {only}"))),
             _ => Ok(()),
         }
+    }
+
+    /// The value of `name` as users write it: the given one or the default.
+    pub fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+        let row = self.row(name);
+        Ok(self.args.value(row)?.map(|value| value.to_string().trim_matches('"').to_owned()))
     }
 
     /// How stale the lengths are is decided where the program runs, not by a parameter.

@@ -46,7 +46,7 @@ fn what_the_target_has_not_is_refused_in_one_line() {
     let wide = refusal("aifo", &[("window", Value::Integer(257))], Target::Bmv2);
     assert_eq!(wide, "aifo on BMv2: window = 257: expected at most 256");
     let wide = refusal("packs", &[("window", Value::Integer(17))], Target::Tofino);
-    assert_eq!(wide, "packs on Tofino: expected queues = 4");
+    assert_eq!(wide, "packs on Tofino: queues = 8: expected 4");
     let float = refusal("aifo", &[("arithmetic", Value::Text("netbench".into()))], Target::Bmv2);
     assert!(float.contains("arithmetic = exact"), "{float}");
     let map =
@@ -56,6 +56,16 @@ fn what_the_target_has_not_is_refused_in_one_line() {
     assert_eq!(headroom, "aifo on BMv2: headroom = false: expected true");
     let foreign = refusal("pieo", &[], Target::Bmv2);
     assert!(foreign.starts_with("there is no P4 program of pieo"), "{foreign}");
+}
+
+#[test]
+fn refusals_for_tofino_name_the_value_that_is_refused_and_the_one_that_is_expected() {
+    let keep = refusal("sp-pifo", &[], Target::Tofino);
+    assert_eq!(keep, "sp-pifo on Tofino: on_full = keep: expected update");
+    let exact = refusal("rifo", &[], Target::Tofino2);
+    assert_eq!(exact, "rifo on Tofino 2: mode = alg1: expected pow2");
+    let four = refusal("aifo", &[("window", Value::Integer(4))], Target::Tofino);
+    assert_eq!(four, "aifo on Tofino: expected start_window = [0, 0, 0, 0], as registers start");
 }
 
 #[test]

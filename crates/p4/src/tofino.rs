@@ -58,24 +58,28 @@ pub fn strict_priority(file: &mut File, reader: &mut Reader, scheduler: &dyn Sch
 pub fn sp_pifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
     let (in_bytes, capacities) = read_capacities(reader, false)?;
     depths(file, reader, in_bytes, &capacities)?;
-    require(reader, "push_down", PushDown::Cost, "push_down = cost")?;
-    require(reader, "order", Order::ScanFirst, "order = scan-first")?;
+    require(reader, "push_down", PushDown::Cost, "cost")?;
+    require(reader, "order", Order::ScanFirst, "scan-first")?;
     // The traffic manager drops what its queue has no room for: too late for the bounds.
-    require(reader, "on_full", OnFull::Update, "on_full = update")?;
+    require(reader, "on_full", OnFull::Update, "update")?;
     let clamp: Option<i64> = reader.get("clamp")?;
     expect(reader, clamp.is_none(), "no clamp")?;
     file.each("EACH_BOUND_FROM_LAST", (1..capacities.len()).rev().map(|queue| queue.to_string()));
     Ok(())
 }
 
+/// Refuses another value of `name` than `wanted`, which is written as `expected`.
 fn require<T: pifolab_params::FromValue + PartialEq>(
     reader: &mut Reader,
     name: &str,
     wanted: T,
     expected: &str,
 ) -> Written {
-    let given: T = reader.given(name)?;
-    expect(reader, given == wanted, expected)
+    let given = reader.text(name)?.unwrap_or_default();
+    if reader.given::<T>(name)? == wanted {
+        return Ok(());
+    }
+    Err(reader.unsupported(format!("{name} = {given}: expected {expected}")))
 }
 
 /// The window is full from the start, of ranks 0: what registers hold before anything is written to them.
@@ -88,9 +92,9 @@ fn window(file: &mut File, reader: &mut Reader) -> Result<u64, Refusal> {
     }
     let start: Vec<u64> = reader.get("start_window")?.unwrap_or_default();
     let zeros = start.len() as u64 == window && start.iter().all(|&rank| rank == 0);
-    expect(reader, zeros, "start_window = one 0 for each slot, as registers start")?;
-    require(reader, "quantile", Quantile::Lower, "quantile = lt")?;
-    require(reader, "update", Update::Before, "update = before")?;
+    expect(reader, zeros, &format!("start_window = [{}], as registers start", vec!["0"; window as usize].join(", ")))?;
+    require(reader, "quantile", Quantile::Lower, "lt")?;
+    require(reader, "update", Update::Before, "before")?;
     file.define("WINDOW", window);
     file.each("EACH_SLOT", 0..window);
     // How many of at most eight answers are yes: looked up.
@@ -103,8 +107,8 @@ fn window(file: &mut File, reader: &mut Reader) -> Result<u64, Refusal> {
 
 /// AIFO's test, solved for the occupancy: the largest that each count of lower ranks admits.
 pub fn aifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
-    require(reader, "arithmetic", Arithmetic::Exact, "arithmetic = exact")?;
-    require(reader, "sample", 1u64, "sample = 1")?;
+    require(reader, "arithmetic", Arithmetic::Exact, "exact")?;
+    require(reader, "sample", 1u64, "1")?;
     reader.require("headroom", "true")?;
     let (in_bytes, capacities) = read_capacities(reader, true)?;
     depths(file, reader, in_bytes, &capacities)?;
@@ -131,10 +135,12 @@ pub fn packs(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written
     }
     let (in_bytes, capacities) = read_capacities(reader, false)?;
     depths(file, reader, in_bytes, &capacities)?;
-    expect(reader, capacities.len() == 4, "queues = 4")?;
-    require(reader, "occupancy", Occupancy::PerQueue, "occupancy = per-queue")?;
-    require(reader, "fall_through", true, "fall_through = true")?;
-    require(reader, "shift", 0i64, "shift = 0")?;
+    if capacities.len() != 4 {
+        return Err(reader.unsupported(format!("queues = {}: expected 4", capacities.len())));
+    }
+    require(reader, "occupancy", Occupancy::PerQueue, "per-queue")?;
+    require(reader, "fall_through", true, "true")?;
+    require(reader, "shift", 0i64, "0")?;
     let k: Ratio = reader.given("k")?;
     let window = window(file, reader)?;
     let headroom = Headroom::new(k, capacities.iter().sum());
@@ -166,8 +172,8 @@ fn choices(queues: usize) -> Vec<(String, String)> {
 pub fn rifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written {
     let (in_bytes, capacities) = read_capacities(reader, true)?;
     depths(file, reader, in_bytes, &capacities)?;
-    require(reader, "mode", RifoMode::Pow2, "mode = pow2")?;
-    require(reader, "reset_counter", 1u64, "reset_counter = 1")?;
+    require(reader, "mode", RifoMode::Pow2, "pow2")?;
+    require(reader, "reset_counter", 1u64, "1")?;
     rifo::thresholds(file, reader, capacities[0])?;
     let rows = (0..16u32).rev().map(|exponent| {
         let highest = 1u64 << exponent;
@@ -180,8 +186,8 @@ pub fn rifo(file: &mut File, reader: &mut Reader, _: &dyn Scheduler) -> Written 
 pub fn exp_pifo(file: &mut File, reader: &mut Reader, scheduler: &dyn Scheduler) -> Written {
     let (in_bytes, capacities) = read_capacities(reader, false)?;
     depths(file, reader, in_bytes, &capacities)?;
-    require(reader, "beta", BetaRounding::Floor, "beta = floor")?;
-    require(reader, "mapping", MappingKind::Comment, "mapping = comment")?;
+    require(reader, "beta", BetaRounding::Floor, "floor")?;
+    require(reader, "mapping", MappingKind::Comment, "comment")?;
     let beyond = reader.given::<Reset>("reset")? == Reset::Gt;
     let last = reader.given::<u64>("window_packets")? + u64::from(beyond) - 1;
     expect(reader, last <= MAX_RANK, "a window of less than 2^32 packets")?;
