@@ -54,7 +54,9 @@ fn the_logarithm_is_exact_for_any_r_min() {
 fn the_two_mappings_differ_for_25_of_127_ranks() {
     let queues = |mapping| {
         (1..=127u64).map(move |rank| {
-            let mut scheduler = build(|params| params.mapping = mapping);
+            // Short queues: 254 schedulers are made.
+            let params = ExpPifoParams { mapping, ..ExpPifoParams::uniform(3, 2) };
+            let mut scheduler = ExpPifo::new(params).unwrap();
             assert!(offer(&mut scheduler, 127).is_some(), "sets beta to 6");
             offer(&mut scheduler, rank)
         })
