@@ -78,7 +78,8 @@ msrv:
 	rustup run $(MSRV) cargo check --locked --quiet --workspace --target-dir target/msrv
 
 ## All unit tests of the scheduler library and of its vector code (that of every x86-64, then AVX2; Miri does not know the
-## instructions of AVX-512) under Miri, which sees every undefined behaviour. Needs nightly Rust with its component miri
+## instructions of AVX-512) under Miri, which sees every undefined behaviour, but those of means over many packets. Needs
+## nightly Rust with its component miri
 MIRI      = PROPTEST_MAX_SHRINK_ITERS=0 MIRIFLAGS=-Zmiri-disable-isolation $(1) cargo +nightly miri test --locked
 MIRI_AVX2 = $(call MIRI,RUSTFLAGS=-Ctarget-feature=+avx2$(comma)+popcnt) --target-dir target/miri-avx2
 comma     = ,

@@ -2,7 +2,8 @@
 
 Every scheduler gets the same buffer. The first half of the packets is replayed under every setting of a small grid, and
 the best setting of each scheduler is kept; these few are replayed on the second half, in five pieces one after the
-other, so that each score comes with an interval. PIFO, which no switch has, is shown as the mark to reach.
+other, so that each score comes with an interval, and as a whole, for what is lost: of a short piece a buffer that was
+empty at its start takes a large share. PIFO, which no switch has, is shown as the mark to reach.
 
 A scheduler that loses packets has fewer left to serve badly. So what is lost is part of every score, as the worst that
 can become of a packet, and whoever loses clearly more than FIFO is ranked behind those who do not, whatever its score.
@@ -55,7 +56,7 @@ TIMEOUT_US = 1000.0
 LOST_INVERSIONS = 2.0
 
 #: A scheduler that loses this much more of the packets than FIFO is not called best. What fits into the buffer is
-#: allowed beside it: at the end of a piece, one scheduler may hold what another has lost.
+#: allowed beside it: at the end of the trace, one scheduler may hold what another has lost.
 MOST_EXTRA_LOSS = 0.05
 
 #: The base delay (round-trip time) that a buffer is compared with, unless it is given: that of a data centre.
@@ -94,7 +95,7 @@ class Ranked:
     table_bytes: float | None
     #: Comparisons, look-ups and changes of registers for each packet.
     operations: int | None = None
-    #: The score on each piece of the second half.
+    #: The score on each piece of the second half. All shares are of the second half as a whole.
     pieces: tuple[float, ...] = ()
     #: Drops beyond those of PIFO, rank by rank, per packet that arrived.
     misdropped_share: float = 0.0
@@ -303,9 +304,7 @@ def advise(
         rest = packets[half:]
         size = -(-len(rest) // PIECES)
         pieces = [scene.scores(rest[at : at + size], chosen) for at in range(0, len(rest), size)]
-
-    def mean(label: str, what: str) -> float:
-        return math.fsum(piece[label][what] for piece in pieces) / len(pieces)
+        whole = scene.scores(rest, chosen)
 
     ranking = []
     for name, label in best.items():
@@ -318,16 +317,16 @@ def advise(
                 settings,
                 tuned[label]["score"],
                 mean_interval(scores),
-                mean(label, "inversions"),
-                mean(label, "dropped"),
-                mean(label, "dropped") - mean(fifo, "dropped") > MOST_EXTRA_LOSS + buffer_packets / size,
+                whole[label]["inversions"],
+                whole[label]["dropped"],
+                whole[label]["dropped"] - whole[fifo]["dropped"] > MOST_EXTRA_LOSS + buffer_packets / len(rest),
                 cost.registers if cost else None,
                 cost.table_bytes if cost else None,
                 cost.operations if cost else None,
                 tuple(scores),
-                mean(label, "misdropped"),
-                mean(label, "pairs"),
-                mean(label, "magnitude"),
+                whole[label]["misdropped"],
+                whole[label]["pairs"],
+                whole[label]["magnitude"],
                 round(cost.total_bits) if cost else None,
             )
         )
@@ -347,7 +346,7 @@ def advise(
         tried=len(candidates),
         ranking=_in_order(ranking),
         ideal=mean_interval([piece[ideal]["score"] for piece in pieces]),
-        ideal_dropped_share=mean(ideal, "dropped"),
+        ideal_dropped_share=whole[ideal]["dropped"],
         notes=(*notes, *_buffer_notes(buffer_packets, mean_bytes, rate_bps, delay_us)),
     )
     lost = "; ".join(
@@ -355,7 +354,7 @@ def advise(
     )
     if not lost:
         return advice
-    fifos = mean(fifo, "dropped")
+    fifos = whole[fifo]["dropped"]
     note = f"{lost}; FIFO loses {fifos:.1%}: that is over {MOST_EXTRA_LOSS:.0%} of the packets more, so ranked last"
     return replace(advice, notes=(*advice.notes, note))
 

@@ -138,6 +138,20 @@ def test_whoever_loses_clearly_more_than_fifo_is_not_called_best(objective, trai
     assert "FIFO loses 0.0%: that is over 5% of the packets more, so ranked last" in found.notes[-1]
 
 
+def test_on_a_short_trace_the_loss_is_that_of_its_half_and_not_of_empty_buffers(tmp_path):
+    """3000 packets at 140 % of the link: of a piece of 300 of them a buffer of 80 holds nearly all that is too much."""
+    draw = random.Random(9)
+    lines = ["time_ns,size_bytes,flow,rank", *(f"{at * 1000},1000,{at % 7},{draw.randrange(90)}" for at in range(3000))]
+    path = tmp_path / "short.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = advise(path, rate_gbps=8 / 1.4, buffer_packets=80, workers=2)
+    fifo = next(one for one in found.ranking if one.scheduler == "fifo")
+    # Of 1500 packets, 1071 are sent and 80 wait.
+    assert fifo.dropped_share == pytest.approx(349 / 1500, abs=0.003)
+    assert found.ideal_dropped_share == pytest.approx(349 / 1500, abs=0.003)
+    assert all(abs(one.dropped_share - fifo.dropped_share) < 0.06 for one in found.ranking if not one.loses_more)
+
+
 def test_a_lost_packet_counts_as_the_worst_that_can_become_of_it():
     import polars as pl
 

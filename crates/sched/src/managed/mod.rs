@@ -474,6 +474,7 @@ mod tests {
     impl QueuePolicy for Idle {}
 
     #[test]
+    #[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
     fn without_a_policy_the_queue_of_an_overloaded_link_only_grows() {
         let (dropped, mean) = overloaded(Idle, 10_000);
         assert_eq!(dropped, 0);
@@ -481,6 +482,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
     fn pie_holds_the_sojourn_time_at_its_target() {
         let params =
             PieParams { target: Span::from_us(15_000), update: Span::from_us(15_000), burst: Span::from_us(150_000) };
@@ -490,6 +492,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
     fn codel_gives_packets_up_at_dequeue() {
         let (dropped, mean) = overloaded(CodelPolicy::new(Span::from_us(5_000), Span::from_us(100_000), 1_514), 40_000);
         assert!(dropped > 5_000 && mean < 1_000_000, "{dropped} dropped, {mean} us");
@@ -588,7 +591,10 @@ mod tests {
         for (name, policy) in policies {
             // CoDel and PIE look at the packets that leave: none of them may overtake those that wait too long.
             let ranks = if name == "red" { 7 } else { 1 };
-            let [incapable, capable] = signalled(policy, 40_000, ranks);
+            let [incapable, capable] = signalled(policy, pifolab_testkit::steps(40_000, 300), ranks);
+            if cfg!(miri) {
+                continue;
+            }
             assert!(incapable[0] > 50 && incapable[1] == 0, "{name}: {incapable:?}");
             assert!(capable[0] == 0 && capable[1] > 50, "{name}: {capable:?}");
         }

@@ -103,7 +103,7 @@ mod tests {
     fn a_remainder_is_carried_where_it_cannot() {
         let primes = [ratio(257, 1), ratio(263, 1), ratio(269, 1)];
         let mut costs = Costs::new(Ratio::ONE, &primes, 1 << 16);
-        let packets = 1_000_000u64;
+        let packets = pifolab_testkit::steps(1_000_000, 2_000);
         for (child, weight) in primes.iter().enumerate() {
             let total: u64 = (0..packets).map(|_| costs.per_byte[child].charge(1, false)).sum();
             let exact = packets * (1 << 16) / weight.numerator();

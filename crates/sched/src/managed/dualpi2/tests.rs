@@ -170,7 +170,7 @@ fn it_decides_as_its_rules_in_real_numbers_with_one_list_of_packets() {
         let (mut dual, mut oracle) = (DualPi2::new(set, fifo()), Oracle::new(set));
         let mut numbers = Numbers(case as u64 + 1);
         let (mut now, mut seen) = (0, [0; 4]);
-        for id in 0..8_000 {
+        for id in 0..pifolab_testkit::steps(8_000, 300) {
             // Load and rest in turn, and now and then a long silence.
             now += numbers.below(if id / 3_000 % 2 == 0 { 100_000 } else { 180_000 });
             now += if numbers.below(4_000) == 0 { 50_000_000 } else { 0 };
@@ -197,6 +197,9 @@ fn it_decides_as_its_rules_in_real_numbers_with_one_list_of_packets() {
                 }
             }
             assert_eq!((dual.len(), dual.backlog().0), (oracle.held.len(), oracle.bytes()));
+        }
+        if cfg!(miri) {
+            continue;
         }
         assert!(seen[..3].iter().all(|count| *count > 20), "case {case}: {seen:?}");
         assert_eq!(seen[3] > 0, set.limit_packets == 40, "case {case}: {seen:?}");
@@ -226,17 +229,19 @@ fn codepoints_choose_the_queue() {
 fn classic_packets_get_their_share_of_a_link_that_low_latency_packets_would_fill() {
     let set = DualPi2Params { alpha: 0, beta: 0, ..DualPi2Params::default() };
     let mut dual = DualPi2::new(set, fifo());
-    for id in 0..4_000 {
+    let sent = pifolab_testkit::steps(2_000, 100);
+    for id in 0..2 * sent {
         assert!(offer(&mut dual, id, 1_000, if id % 2 == 0 { ECT_1 } else { NOT_ECT }, Time::ZERO).is_admitted());
     }
-    let classic = (0..2_000).filter(|_| {
+    let classic = (0..sent).filter(|_| {
         let Dequeued::Packet { packet, .. } = dual.dequeue(Time::ZERO) else { panic!("nothing is dropped") };
         packet.id % 2 == 1
     });
-    assert!((199..=201).contains(&classic.count()), "a tenth");
+    assert!(classic.count().abs_diff(sent as usize / 10) <= 1, "a tenth");
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
 fn low_latency_packets_are_marked_k_times_as_often_as_the_root_of_what_classic_ones_lose() {
     let set = DualPi2Params { step: Span::from_us(1 << 40), ..DualPi2Params::default() };
     let mut dual = DualPi2::new(set, fifo());
@@ -262,6 +267,7 @@ fn low_latency_packets_are_marked_k_times_as_often_as_the_root_of_what_classic_o
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
 fn the_controller_holds_the_delay_of_unresponsive_classic_packets_at_its_target() {
     // A packet a millisecond leaves, and one comes every 950 us.
     let mut dual = DualPi2::new(DualPi2Params::default(), fifo());

@@ -174,10 +174,12 @@ fn relative_ranks_say_how_far_a_flow_is_ahead_of_the_port() {
 }
 
 proptest! {
+    #![proptest_config(pifolab_testkit::cases(256))]
+
     /// Under a scheduler that reads no ranks the relative rank is the absolute one less the virtual time, at each arrival.
     #[test]
     fn relative_ranks_are_start_tags_less_the_virtual_time(
-        steps in proptest::collection::vec((0_u32..4, 1_u32..2000, 0_usize..3), 1..200),
+        steps in proptest::collection::vec((0_u32..4, 1_u32..2000, 0_usize..3), 1..pifolab_testkit::steps(200, 60) as usize),
         follow in any::<bool>(),
     ) {
         let virtual_time = if follow { VirtualTime::Follow } else { VirtualTime::Monotone };
@@ -211,7 +213,7 @@ proptest! {
     #[test]
     fn backlogged_flows_share_by_weight_within_one_packet_of_each(
         exponents in proptest::array::uniform3(0u32..4),
-        steps in proptest::collection::vec((40u32..=1500, 40u32..=1500, proptest::option::of(40u32..=1500)), 1..400),
+        steps in proptest::collection::vec((40u32..=1500, 40u32..=1500, proptest::option::of(40u32..=1500)), 1..pifolab_testkit::steps(400, 60) as usize),
     ) {
         let weights: Vec<u32> = exponents.iter().map(|exponent| 1 << exponent).collect();
         let stfq = Stfq::new(StfqParams { weights: weights.clone(), ..StfqParams::default() }).unwrap();

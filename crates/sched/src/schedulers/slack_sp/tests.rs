@@ -10,13 +10,14 @@ fn packet(rank: u64) -> Packet {
 
 /// Offers ranks 0 to 99 in a scattered order, over and over, each of which leaves at once.
 fn settle(scheduler: &mut Joined, scale: u64) {
-    for turn in 0..20_000 {
+    for turn in 0..pifolab_testkit::steps(20_000, 300) {
         let _ = scheduler.enqueue(packet(turn * 37 % 100 * scale), Time::ZERO);
         let _ = scheduler.dequeue(Time::ZERO);
     }
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
 fn each_bound_settles_where_its_share_of_ranks_lies_below() {
     let mut scheduler: Joined = Joined::new(SlackSpParams::uniform(8, 10)).unwrap();
     settle(&mut scheduler, 1);
@@ -27,6 +28,7 @@ fn each_bound_settles_where_its_share_of_ranks_lies_below() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
 fn proportional_steps_find_bounds_a_million_times_higher() {
     let params = SlackSpParams {
         steps: StepScale::Proportional,
@@ -110,6 +112,7 @@ fn shares(queues: usize, packets: u32) -> SlackSpParams {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
 fn with_shares_an_empty_buffer_gives_each_queue_its_share_of_the_ranks() {
     let mut scheduler: Joined = Joined::new(shares(4, 20)).unwrap();
     settle(&mut scheduler, 1);
@@ -121,6 +124,7 @@ fn with_shares_an_empty_buffer_gives_each_queue_its_share_of_the_ranks() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
 fn with_shares_registers_find_ranks_that_are_a_million_times_higher() {
     let mut params = shares(4, 20);
     params.shares.as_mut().unwrap().ranks = 200_000_000;
@@ -133,6 +137,7 @@ fn with_shares_registers_find_ranks_that_are_a_million_times_higher() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
 fn with_shares_what_waits_refuses_the_highest_ranks_first() {
     let mut scheduler: Joined = Joined::new(shares(2, 10)).unwrap();
     settle(&mut scheduler, 1);
@@ -144,6 +149,7 @@ fn with_shares_what_waits_refuses_the_highest_ranks_first() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a mean over many packets: minutes under Miri, which sees nothing new in it")]
 fn with_shares_a_burst_makes_the_shares_of_the_queues_equal() {
     let mut scheduler: Joined = Joined::new(shares(2, 400)).unwrap();
     settle(&mut scheduler, 1);
