@@ -405,6 +405,15 @@ def test_the_memory_that_an_estimate_tells_is_about_what_is_used(folder: Path):
     assert 0.5 < estimated / used < 2
 
 
+def test_a_small_run_is_told_with_its_process_once_for_each_worker_that_has_a_run(folder: Path):
+    sweep = Sweep.from_dict({"scenario": "base.toml", "seeds": [1]}, file="s.toml")
+    estimated = estimate(make_plan(sweep), None, [0], workers=6).memory_bytes
+    store = run_sweep(sweep, Store("store"), workers=1).store
+    used = store.record(store.keys()[0])["peak_memory_bytes"]
+    assert estimated is not None
+    assert 0.5 < estimated / used < 2
+
+
 def test_events_tell_everything_in_order(folder: Path, capsys: pytest.CaptureFixture[str]):
     import json
 

@@ -32,8 +32,9 @@ _LONGEST_S = 30.0
 #: What a run costs beside itself (tables, files), and what starting the workers costs; measured, see docs/sweeps.md.
 _OVERHEAD_S, _START_S = 0.02, 1.0
 
-#: What a worker takes before its first run: the interpreter, polars, the compiled module.
-_PROCESS_BYTES = 160 * 2**20
+#: What a worker takes for a run of a few packets: the interpreter, polars, the compiled module. Measured: 88 MiB, with
+#: polars on two processors; each further one adds the stacks of a thread.
+_PROCESS_BYTES = 100 * 2**20
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Estimated:
     run_s: tuple[float | None, ...]
     #: Of all runs that are missing, with the given number of workers; None if nothing tells.
     wall_s: float | None
-    #: Most memory that a run needed, times the workers; None if nothing tells.
+    #: Most memory that a run needed, with its process, times the workers that have a run; None if nothing tells.
     memory_bytes: int | None
     #: Where the numbers come from.
     source: str
@@ -106,7 +107,8 @@ def estimate(plan: Plan, store: Store | None, missing: list[int], workers: int) 
     source = f"{finished} combinations measured before, {sampled} sampled for {each_s:.1f} s" + "".join(failed.values())
     # A run that was cut short has not shown all that it needs, and one with other settings may need more.
     peak = max([*peaks, _PROCESS_BYTES + round(needed)]) if peaks or needed else None
-    return Estimated(times, wall, peak * workers if peak else None, source)
+    busy = max(min(workers, len(missing)), 1)
+    return Estimated(times, wall, peak * busy if peak else None, source)
 
 
 def _needed(plan: Plan, place: int) -> float:

@@ -441,7 +441,8 @@ mod tests {
     #[test]
     fn a_large_flow_number_costs_a_page_not_an_array() {
         let mut afq = afq(1000, Horizon::Ge, Counters::Exact);
-        assert_eq!(offer(&mut afq, u32::MAX, 500), Ok(0));
-        assert_eq!(offer(&mut afq, u32::MAX, 500), Ok(1));
+        let flow = pifolab_testkit::steps(u32::MAX.into(), 1 << 20) as u32;
+        assert_eq!(offer(&mut afq, flow, 500), Ok(0));
+        assert_eq!(offer(&mut afq, flow, 500), Ok(1));
     }
 }
