@@ -261,6 +261,35 @@ fn a_run_that_is_interrupted_while_its_tables_are_made_keeps_the_first_rows_and_
 }
 
 #[test]
+fn tables_of_samples_look_for_an_interruption_while_they_are_made() {
+    let record = "[record]\nsample_interval_us = 1\nsample_ports = [\"all\"]\n";
+    let overrides = [("duration_ms", "20"), ("workload.flows.max_flows", "2000")];
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let run = |asked: u32| {
+        let extras = Interrupts(asked.into());
+        let text = format!("{}\n{record}", with(SINGLE));
+        let report = run_text(&text, "net.toml", &overrides, None, 1, &extras, &mut |_| true).unwrap();
+        let columns = |table: &str| report.table(table).unwrap().columns.clone();
+        (columns("port_samples"), columns("port_queue_samples"), report.manifest["warnings"].clone())
+    };
+    let rows = |columns: &[(&str, Column)]| columns[0].1.len();
+    let whole = run(u32::MAX);
+    assert_eq!((rows(&whole.0) > 2_000, &whole.2), (true, &json!([])));
+    // Asked first for the table of flows, then before the samples, and after each hundred rows of them.
+    for asked in [2, 3, 5, 11] {
+        let (samples, queues, warnings) = run(asked);
+        assert_eq!((rows(&samples), rows(&queues)), (1_000, 1_000), "{asked}");
+        let said = format!("fifo: interrupted: port_samples has the first 1000 of {} rows", rows(&whole.0));
+        assert!(warnings.as_array().unwrap().contains(&json!(said)), "{warnings}");
+        let times = |columns: &[(&str, Column)]| match columns.iter().find(|(name, _)| *name == "time_ns") {
+            Some((_, Column::Integers(times))) => times[..1_000].to_vec(),
+            _ => panic!("no times"),
+        };
+        assert_eq!(times(&samples), times(&whole.0), "{asked}");
+    }
+}
+
+#[test]
 fn a_network_on_which_no_flow_got_anywhere_says_so() {
     let warnings = |text: &str, overrides: &[(&str, &str)]| run(text, overrides).unwrap().manifest["warnings"].clone();
     let slow = with(&SINGLE.replace("rate_gbps = 1", "rate_bps = 1000"));

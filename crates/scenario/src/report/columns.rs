@@ -1,8 +1,9 @@
 //! Cells, columns and tables that runs of both kinds have.
 
 use crate::extras::Extras;
-use pifolab_metrics::{Column, QueueShare, Samples, Table, Texts, whole};
+use pifolab_metrics::{Column, QueueSample, QueueShare, Sample, Samples, Table, Texts, whole};
 use pifolab_sched::DropReason;
+use pifolab_units::Time;
 use serde_json::{Value as Json, json};
 
 /// One number of a scheduler.
@@ -89,33 +90,69 @@ pub(crate) fn cut_short(scheduler: &str, record: &str, rows: usize, of: usize) -
     format!("{scheduler}: interrupted: {record} has the first {rows} of {of} rows")
 }
 
-/// The first `most` samples of each port as a whole and of each of its queues, under these names. On one link there is one port,
-/// which is not named, and its samples have the range of the window.
-pub(crate) fn sample_tables<'a>(
+/// So many rows of a table are made before Ctrl-C is looked for again. Few in tests, so that they come to it.
+pub(crate) const LOOK_AFTER_ROWS: usize = if cfg!(test) { 100 } else { 100_000 };
+
+/// The first samples, up to `limit`, of each port as a whole and of each of its queues, under these names. On one link there
+/// is one port, which is not named, and its samples have the range of the window.
+pub(crate) fn sample_tables(
     names: [&'static str; 2],
-    ports: impl IntoIterator<Item = (u32, &'a Samples)>,
+    ports: &[(u32, &Samples)],
     one_link: bool,
-    most: usize,
+    limit: &Limit<'_>,
 ) -> [Table; 2] {
-    let (mut whole_port, mut by_queue) = (Vec::new(), Vec::new());
-    'all: for (port, samples) in ports {
-        for (sample, queues) in samples.iter() {
-            if whole_port.len().max(by_queue.len() + queues.len()) > most {
-                break 'all;
+    loop {
+        let most = limit.rows();
+        let mut tables = some_samples(names, &[], &[], one_link);
+        let (mut whole_port, mut by_queue) = (Vec::new(), Vec::new());
+        let add = |whole_port: &mut Vec<_>, by_queue: &mut Vec<_>, tables: &mut [Table; 2]| {
+            for (table, more) in tables.iter_mut().zip(some_samples(names, whole_port, by_queue, one_link)) {
+                table.append(more);
             }
-            whole_port.push((port, sample));
-            by_queue.extend((0i64..).zip(queues).map(|(number, queue)| (port, sample.time, number, *queue)));
+            whole_port.clear();
+            by_queue.clear();
+        };
+        let mut interrupted = false;
+        'all: for (port, samples) in ports {
+            for (sample, queues) in samples.iter() {
+                let rows = [tables[0].rows() + whole_port.len(), tables[1].rows() + by_queue.len() + queues.len()];
+                if rows[0].max(rows[1]) > most {
+                    break 'all;
+                }
+                whole_port.push((*port, sample));
+                by_queue.extend((0i64..).zip(queues).map(|(number, queue)| (*port, sample.time, number, *queue)));
+                if whole_port.len().max(by_queue.len()) >= LOOK_AFTER_ROWS {
+                    add(&mut whole_port, &mut by_queue, &mut tables);
+                    // All of them may take seconds. Fewer are made again: only whole samples are shown.
+                    interrupted = limit.rows() < most;
+                    if interrupted {
+                        break 'all;
+                    }
+                }
+            }
+        }
+        if !interrupted {
+            add(&mut whole_port, &mut by_queue, &mut tables);
+            return tables;
         }
     }
-    let mut samples = vec![("time_ns", integers(&whole_port, |row| whole(row.1.time.as_ns())))];
-    let mut queues = vec![("time_ns", integers(&by_queue, |row| whole(row.1.as_ns())))];
+}
+
+fn some_samples(
+    names: [&'static str; 2],
+    whole_port: &[(u32, Sample)],
+    by_queue: &[(u32, Time, i64, QueueSample)],
+    one_link: bool,
+) -> [Table; 2] {
+    let mut samples = vec![("time_ns", integers(whole_port, |row| whole(row.1.time.as_ns())))];
+    let mut queues = vec![("time_ns", integers(by_queue, |row| whole(row.1.as_ns())))];
     if !one_link {
-        samples.push(("port", integers(&whole_port, |row| row.0.into())));
-        queues.push(("port", integers(&by_queue, |row| row.0.into())));
+        samples.push(("port", integers(whole_port, |row| row.0.into())));
+        queues.push(("port", integers(by_queue, |row| row.0.into())));
     }
     samples.extend([
-        ("packets", integers(&whole_port, |row| row.1.packets.into())),
-        ("backlog_bytes", integers(&whole_port, |row| whole(row.1.bytes))),
+        ("packets", integers(whole_port, |row| row.1.packets.into())),
+        ("backlog_bytes", integers(whole_port, |row| whole(row.1.bytes))),
     ]);
     if one_link {
         let windows: Vec<_> = whole_port.iter().map(|(_, sample)| sample.window).collect();
@@ -125,8 +162,8 @@ pub(crate) fn sample_tables<'a>(
         samples.push(("window_max", Column::Optional(highest.collect())));
     }
     queues.extend([
-        ("queue", integers(&by_queue, |row| row.2)),
-        ("packets", integers(&by_queue, |row| row.3.packets.into())),
+        ("queue", integers(by_queue, |row| row.2)),
+        ("packets", integers(by_queue, |row| row.3.packets.into())),
         ("bound", Column::Optional(by_queue.iter().map(|row| row.3.bound).collect())),
     ]);
     [Table::new(names[0], samples), Table::new(names[1], queues)]

@@ -57,7 +57,7 @@ pub(crate) fn report(spec: &OneLinkSpec, seed: u64, measured: &[Option<Measured>
             report.warn(format!("{}: {warning}", scheduler.label));
         }
         let mut tables = vec![ranks(measured), queues(measured), flows(measured, &spec.workload)];
-        let sampled = sample_tables(["samples", "queue_samples"], [(0, &measured.samples)], true, limit.rows());
+        let sampled = sample_tables(["samples", "queue_samples"], &[(0, &measured.samples)], true, &limit);
         let (shown, samples) = (sampled[0].rows(), measured.samples.iter().len());
         if shown < samples {
             report.warn(cut_short(&scheduler.label, "samples", shown, samples));

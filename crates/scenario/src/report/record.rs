@@ -1,6 +1,6 @@
 //! What a run on a network records over time, and its tables.
 
-use super::columns::{Limit, integers, sample_tables};
+use super::columns::{LOOK_AFTER_ROWS, Limit, integers, sample_tables};
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
     ArrivalOrder, Column, DataArrival, Delivered, DeliveryOrder, LoggedPacket, PacketEvent, PacketLog, PortSamples,
@@ -8,9 +8,6 @@ use pifolab_metrics::{
 };
 use pifolab_sim::network::Flow;
 use pifolab_sim::observer::Flags;
-
-/// Rows of a log after which its table looks whether the run is interrupted.
-const LOOK_AFTER_ROWS: usize = if cfg!(test) { 100 } else { 100_000 };
 
 /// The observers that record.
 pub(crate) type Recorders =
@@ -58,7 +55,8 @@ pub(crate) fn tables(
 ) -> Vec<Table> {
     let mut tables = Vec::new();
     if let Some(samples) = samples {
-        tables.extend(sample_tables(["port_samples", "port_queue_samples"], samples.ports(), false, limit.rows()));
+        let ports: Vec<_> = samples.ports().collect();
+        tables.extend(sample_tables(["port_samples", "port_queue_samples"], &ports, false, limit));
     }
     tables.extend(log.as_ref().map(|log| packet_log(log.rows(), flows, mss, limit)));
     tables.extend(order.as_ref().map(|order| arrival_order(limit.first(order.rows()), flows, mss)));
