@@ -197,6 +197,17 @@ def test_bench_measures_every_scheduler(pifolab_command: Run):
     rows = result["measurements"]
     assert {info.name for info in pifolab.schedulers()} <= {row["name"].partition(",")[0] for row in rows}
     assert all(0 < row["min_ns_per_packet"] <= row["ns_per_packet"] for row in rows)
+    # Trees are compared with flat PIFOs in the rows themselves.
+    trees = [row for row in rows if row["name"].startswith("tree, ") and row["load"] == "steady"]
+    assert len(trees) == 12
+    growing = {
+        row["occupancy"]: row for row in rows if row["name"] == "pifo, growing ranks" and row["load"] == "steady"
+    }
+    for row in trees:
+        assert row["aim"] == int(row["name"].split()[2].rstrip(",")) + 1
+        assert set(row["times_pifo"]) == {"stfq", "growing", "uniform"}
+        ratio = row["ns_per_packet"] / growing[row["occupancy"]]["ns_per_packet"]
+        assert row["times_pifo"]["growing"] == pytest.approx(ratio)
 
 
 def test_bench_sim_measures_the_network(pifolab_command: Run):

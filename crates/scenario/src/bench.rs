@@ -112,6 +112,8 @@ const CASES: &[Case] = &[
         name: "pifo, heap ties",
         make: |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[("ties", Value::Text("heap".to_owned()))]),
     },
+    // Ranks that cost nothing and stay among those that wait, as all ranks do that grow with time.
+    Case { name: "pifo, growing ranks", make: |n, load| growing(n, load) },
     // What a fair node has to do, in one PIFO for all flows.
     Case { name: "pifo, stfq ranks", make: |n, load| fair(n, load) },
     Case { name: "strict-priority", make: |n, load| queued::<schedulers::StrictPriority>(n, load, 100, &[]) },
@@ -154,6 +156,8 @@ const CASES: &[Case] = &[
 const WIDE: u32 = 1 << 16;
 /// Packets belong to this many flows in turn.
 const FLOWS: u64 = 64;
+/// What a packet adds to growing ranks.
+const STEP: u64 = 16;
 /// Bytes of every packet.
 const BYTES: u32 = 1500;
 /// As many ranks are drawn beforehand; more than branch predictors can learn by heart.
@@ -228,6 +232,13 @@ fn fair(occupancy: u32, load: Load) -> Box<dyn Run> {
     fill(Ranked::new(rank, pifo.expect("a capacity above 0")), occupancy, load, WIDE)
 }
 
+/// Deadlines in a PIFO: time, of which each packet takes [`STEP`], and uniform slack of up to twice the time that a packet waits in
+/// the mean.
+fn growing(occupancy: u32, load: Load) -> Box<dyn Run> {
+    let pifo = <schedulers::Pifo>::new(schedulers::PifoParams::packets(capacity(occupancy, load)));
+    fill_by::<_, true>(pifo.expect("a capacity above 0"), occupancy, load, 2 * occupancy * STEP as u32)
+}
+
 /// CoDel over a first-in first-out queue.
 fn managed(occupancy: u32, load: Load) -> Box<dyn Run> {
     let entry = find_scheduler("managed").expect("it is in the registry");
@@ -253,13 +264,23 @@ fn node(first: u32, leaves: u32, depth: u32) -> Node {
 
 /// A scheduler at its occupancy.
 fn fill<S: Scheduler + 'static>(scheduler: S, occupancy: u32, load: Load, ranks: u32) -> Box<dyn Run> {
-    let mut loaded = Loaded { scheduler, ranks: draw(ranks), load, offered: 0 };
+    fill_by::<S, false>(scheduler, occupancy, load, ranks)
+}
+
+/// The same, with ranks that may grow with time.
+fn fill_by<S: Scheduler + 'static, const GROWS: bool>(
+    scheduler: S,
+    occupancy: u32,
+    load: Load,
+    ranks: u32,
+) -> Box<dyn Run> {
+    let mut loaded = Loaded::<S, GROWS> { scheduler, ranks: draw(ranks), load, offered: 0 };
     // Under overload an admission test may keep the buffer below its capacity: then this is its equilibrium.
     for _ in 0..20 * u64::from(occupancy) {
         if loaded.scheduler.len() >= occupancy as usize {
             break;
         }
-        offer(&mut loaded.scheduler, &loaded.ranks, loaded.offered);
+        offer::<S, GROWS>(&mut loaded.scheduler, &loaded.ranks, loaded.offered);
         loaded.offered += 1;
     }
     Box::new(loaded)
@@ -278,7 +299,7 @@ fn draw(ranks: u32) -> Box<[Rank; DRAWN]> {
     drawn.try_into().expect("as many were drawn")
 }
 
-struct Loaded<S> {
+struct Loaded<S, const GROWS: bool> {
     scheduler: S,
     ranks: Box<[Rank; DRAWN]>,
     load: Load,
@@ -287,9 +308,10 @@ struct Loaded<S> {
 
 /// Offers the packet number `id`. Returns whether it was stored, and a number that depends on the outcome.
 #[inline(always)]
-fn offer<S: Scheduler>(scheduler: &mut S, ranks: &[Rank; DRAWN], id: u64) -> (bool, u64) {
+fn offer<S: Scheduler, const GROWS: bool>(scheduler: &mut S, ranks: &[Rank; DRAWN], id: u64) -> (bool, u64) {
     let flow = (id % FLOWS) as u32;
     let rank = ranks[id as usize % DRAWN];
+    let rank = if GROWS { Rank::saturating(rank.get() + id * STEP) } else { rank };
     match scheduler.enqueue(Packet { id, flow, size: BYTES, rank, arrival: Time::ZERO }, Time::ZERO) {
         Enqueued::Admitted { queue, .. } => (true, u64::from(queue)),
         Enqueued::Evicted { victims, .. } => (true, victims.iter().map(|victim| victim.id).sum()),
@@ -306,7 +328,7 @@ fn send<S: Scheduler>(scheduler: &mut S) -> u64 {
     }
 }
 
-impl<S: Scheduler> Run for Loaded<S> {
+impl<S: Scheduler, const GROWS: bool> Run for Loaded<S, GROWS> {
     fn run(&mut self, packets: u64) -> u64 {
         let Self { scheduler, ranks, load, offered } = self;
         let (mut sum, first) = (0u64, *offered);
@@ -314,7 +336,7 @@ impl<S: Scheduler> Run for Loaded<S> {
         match load {
             Load::Steady => {
                 for id in first..first + packets {
-                    let (stored, outcome) = offer(scheduler, ranks, id);
+                    let (stored, outcome) = offer::<S, GROWS>(scheduler, ranks, id);
                     sum = sum.wrapping_add(outcome);
                     if stored {
                         sum = sum.wrapping_add(send(scheduler));
@@ -324,7 +346,8 @@ impl<S: Scheduler> Run for Loaded<S> {
             Load::Overload => {
                 for pair in 0..packets / 2 {
                     let id = first + 2 * pair;
-                    let (one, two) = (offer(scheduler, ranks, id).1, offer(scheduler, ranks, id + 1).1);
+                    let (one, two) =
+                        (offer::<S, GROWS>(scheduler, ranks, id).1, offer::<S, GROWS>(scheduler, ranks, id + 1).1);
                     sum = sum.wrapping_add(one).wrapping_add(two).wrapping_add(send(scheduler));
                 }
             }

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,10 @@ from pifolab import _pifolab
 from pifolab.cli.parser import Parser, positive_integer
 from pifolab.errors import InputError
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "with_ratios"]
+
+PIFOS = {"stfq": "pifo, stfq ranks", "growing": "pifo, growing ranks", "uniform": "pifo"}
+"""Flat PIFOs that trees are compared with: ranks of their own nodes, ranks that grow with time, and uniform ones."""
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -47,7 +51,7 @@ def run_sched(arguments: argparse.Namespace) -> int:
     """Measure the schedulers and print what they take."""
     if not arguments.json:
         print("measuring, please wait ...", file=sys.stderr)
-    rows = _pifolab.bench_schedulers()
+    rows = with_ratios(_pifolab.bench_schedulers())
     if arguments.json:
         return _print_json(rows)
     print(f"{_processor()}; nanoseconds per packet, median (fastest) of the samples\n")
@@ -57,7 +61,26 @@ def run_sched(arguments: argparse.Namespace) -> int:
         load = row["load"] or "window"
         fastest = f"({row['min_ns_per_packet']:.1f})"
         print(f"{row['name']:{width}}  {row['occupancy']:6}  {load:8}  {row['ns_per_packet']:7.1f}  {fastest:>9}")
+    print("\nTrees, steady: times what a flat PIFO with as many packets takes, by its ranks. The aim is depth + 1.\n")
+    print(f"{'':{width}}  {'held':>6}  {'aim':>4}" + "".join(f"  {ranks:>8}" for ranks in PIFOS))
+    for row in rows:
+        if "times_pifo" in row:
+            ratios = "".join(f"  {row['times_pifo'][ranks]:8.1f}" for ranks in PIFOS)
+            print(f"{row['name']:{width}}  {row['occupancy']:6}  {row['aim']:4}{ratios}")
     return 0
+
+
+def with_ratios(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Say in the rows of trees under a steady load what they cost beside flat PIFOs."""
+    flat = {(row["name"], row["occupancy"], row["load"]): row["ns_per_packet"] for row in rows}
+    told = [dict(row) for row in rows]
+    for row in told:
+        depth = re.fullmatch(r"tree, depth (\d+), \d+ leaves", row["name"])
+        if depth and row["load"] == "steady":
+            ns = {ranks: flat[name, row["occupancy"], "steady"] for ranks, name in PIFOS.items()}
+            row["aim"] = int(depth[1]) + 1
+            row["times_pifo"] = {ranks: row["ns_per_packet"] / one for ranks, one in ns.items()}
+    return told
 
 
 def run_sim(arguments: argparse.Namespace) -> int:
