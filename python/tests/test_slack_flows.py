@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from pifolab.errors import InputError
+from pifolab.slack import flows
 from pifolab.slack.flows import FIGURES, FIVE, best_of_five, main, page, sweep, times
 
 
@@ -43,7 +44,7 @@ MEANS = {
 def test_the_best_of_the_five_is_what_the_others_are_held_against() -> None:
     found = times(table(MEANS))
     assert best_of_five(found["small flows, mean"][0.5]) == "packs"
-    lines = page({"packs-12": found}, 4, 0.1).splitlines()
+    lines = page({"packs-12": (found, 4, 0.1)}).splitlines()
     rows = [
         [cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| small flows, mean")
     ]
@@ -53,8 +54,10 @@ def test_the_best_of_the_five_is_what_the_others_are_held_against() -> None:
     assert rows[0][5].startswith("**0.95")
     large = next(line for line in lines if line.startswith("| large flows"))
     assert "**1.04 [1.04, 1.04]**" in large
-    assert "In all, slack-sp meets 1 of 3 rows, misses 2, and 0 are inconclusive." in lines
-    assert "In all, spring meets 3 of 3 rows, misses 0, and 0 are inconclusive." in lines
+    assert "## PACKS Fig. 12, 4 seeds of 0.1 s" in lines
+    assert "In all, slack-sp meets 1 of 3 rows, misses 2, and 0 are inconclusive:" in lines
+    assert "- PACKS Fig. 12: meets 1 of 3 rows, misses 2, and 0 are inconclusive." in lines
+    assert "In all, spring meets 3 of 3 rows, misses 0, and 0 are inconclusive:" in lines
 
 
 def test_an_interval_that_holds_what_is_allowed_is_inconclusive() -> None:
@@ -62,10 +65,10 @@ def test_an_interval_that_holds_what_is_allowed_is_inconclusive() -> None:
     of = found["small flows, mean"][0.5]["slack-sp"]
     for seed, factor in enumerate((0.9, 0.9, 1.1, 1.1)):
         of[seed] = factor * found["small flows, mean"][0.5]["packs"][seed]
-    lines = page({"packs-12": found}, 4, 0.1).splitlines()
+    lines = page({"packs-12": (found, 4, 0.1)}).splitlines()
     [row] = [line for line in lines if line.startswith("| small flows, mean")]
     assert row.split("|")[5].strip() == "*1.00 [0.90, 1.10]*"
-    assert "In all, slack-sp meets 1 of 3 rows, misses 1, and 1 are inconclusive." in lines
+    assert "In all, slack-sp meets 1 of 3 rows, misses 1, and 1 are inconclusive:" in lines
 
 
 @pytest.mark.parametrize("name", list(FIGURES))
@@ -80,3 +83,22 @@ def test_every_figure_is_a_scenario_that_all_schedulers_can_run(name: str) -> No
 def test_one_seed_has_no_interval(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--seeds: expected at least 2"):
         main(["--seeds", "1", "--store", str(tmp_path)])
+
+
+def test_the_page_is_what_the_program_writes_around_its_tables() -> None:
+    """The runs take an hour: here only the text is written anew, from the rows that the page has."""
+    path = Path(__file__).parents[2] / "docs" / "slack-flows.md"
+    written = path.read_text(encoding="utf-8")
+    of = {figure.title: figure for figure in FIGURES.values()}
+    verdicts: dict[str, dict[str, list[str]]] = {"slack-sp": {}, "spring": {}}
+    headings = []
+    for line in written.splitlines():
+        if line.startswith("## ") and line.split(",")[0][3:] in of:
+            headings.append(line)
+        if line.startswith(("| small", "| large")):
+            for name, cell in zip(verdicts, line.split(" | ")[4:], strict=True):
+                title = headings[-1].split(",")[0][3:]
+                verdicts[name].setdefault(title, []).append(cell.removesuffix(" |"))
+    assert headings == [f"## {one.title}, {one.seeds} seeds of {one.duration_s:g} s" for one in FIGURES.values()]
+    assert written.startswith(flows._HEAD.format(figures=", ".join(of)))
+    assert written.endswith("## What it says\n\n" + "\n".join(flows._says(verdicts)))
