@@ -14,7 +14,7 @@ from sweeping import sweep_of
 import pifolab
 from pifolab.cli import main
 from pifolab.figures.one_link import per_rank
-from pifolab.figures.style import readable_log, subplots
+from pifolab.figures.style import figure_style, readable_log, subplots
 from pifolab.report.conclusion import conclusion_lines
 from pifolab.report.run import fct_rows, summary_rows
 from pifolab.report.setup import setup_lines
@@ -159,6 +159,21 @@ def test_the_labels_of_a_logarithmic_axis_can_be_read(which, from_zero, spread):
     assert all(before[1] < after[0] for before, after in pairwise(ends))
     # As people write numbers: no powers of ten, no "1e+06".
     assert all(re.fullmatch(r"\d+(\.\d+)?[kMGT]?", label.get_text()) for label in shown), [*map(str, shown)]
+
+
+@pytest.mark.parametrize(("low", "high"), [(268_716, 287_928), (8_100, 10_400), (1_234_000, 1_300_000)])
+def test_the_labels_of_ranks_that_are_large_and_nearly_the_same_do_not_meet(low, high):
+    ranks = [low, *range(low + 50, high, (high - low) // 7), high]
+    frame = pl.DataFrame({"scheduler": ["fifo"] * len(ranks), "rank": ranks, "dropped": ranks})
+    figure = per_rank(frame, "dropped", "Drops (packets)", sizes=True)
+    with figure_style():
+        figure.canvas.draw()
+        (axes,) = figure.axes
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+    ends = sorted((box.x0, box.x1) for box in boxes)
+    assert len(ends) > 1
+    # A gap of half of a digit's height: numbers that touch are read as one.
+    assert all(after[0] - before[1] > boxes[0].height / 2 for before, after in pairwise(ends))
 
 
 JUDGED = """

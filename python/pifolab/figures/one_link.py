@@ -79,6 +79,9 @@ def per_rank(
         axes.set_xlim(centres[0], centres[-1] if len(centres) > 1 else centres[0] + 1)
         if log:
             readable_log(axes, "x", from_zero=present[0] == 0)
+        elif centres[-1] >= 10_000:
+            # Labels of five digits and more, such as sizes of flows that are nearly the same, would meet one another.
+            axes.locator_params(axis="x", nbins=4)
         _legend(axes, len(names))
         return figure
 
