@@ -212,7 +212,8 @@ _TAIL = """
   0.8. SP-PIFO Fig. 8 (web search): small flows 1.16, 1.03, 1.01 in the mean and 1.60, 1.24, 1.14 at the 99th
   percentile, all missed; large flows 0.98, 0.95, 0.98, all met. SP-PIFO Fig. 7 (data mining): small flows 1.11, 1.04,
   1.06 and 1.37, 1.08, 1.13, of which those at 0.2 are missed and the others inconclusive; large flows 1.05, 1.05, 1.03,
-  of which only the last is met. PACKS Fig. 12 and 13 were not measured.
+  of which only the last is met. PACKS Fig. 13 (start tags): small flows 2.82, 4.49, 4.53 and 8.64, 9.44,
+  9.20; large flows 1.18, 1.27, 1.29: all missed. PACKS Fig. 12 was not measured.
 - **One cause is where registers start.** In SP-PIFO Fig. 8 at a load of 0.2, `ranks` of 50 kB in place of 1 MB gives
   small flows a mean of 0.38 ms in place of 0.44 (best of the five 0.38) and a 99th percentile of 1.5 ms in place of
   2.0 (1.2). But large flows then take 30 ms in place of 19. No start served both, of the two that were tried.
