@@ -25,6 +25,8 @@ pub struct Answer {
 pub enum Error {
     /// No trace satisfies the constraints.
     Impossible,
+    /// None that satisfies them was found among so many that were tried; what no trace exceeds, if it is known.
+    NoneFound(u64, Option<Amount>),
     /// The exact search cannot take this problem; the reason as a clause.
     Unsuited(String),
     /// The limits were reached before any trace was complete; what no trace exceeds, if it is known.

@@ -62,6 +62,8 @@ pub struct Initial {
 const ISLANDS: usize = 6;
 /// Packets that an island runs through each scheduler in one round, about.
 const ROUND: u64 = 1 << 20;
+/// Packets that are run through each scheduler at least until a first trace satisfies the constraints, about.
+const FIRST: u64 = 1 << 24;
 const POPULATION: usize = 24;
 const BEAM: usize = 8;
 
@@ -82,7 +84,7 @@ pub fn guide(
         .map(|number| {
             let strategy = guidance.strategies[number % guidance.strategies.len()];
             let stream = Stream::named(guidance.seed, &format!("adversary island {number}{resumed}"));
-            Mutex::new(Island { strategy, stream, population: Vec::new(), grown: false })
+            Mutex::new(Island { strategy, stream, population: Vec::new(), nearest: None, grown: false })
         })
         .collect();
     let mut best: Option<Candidate> = None;
@@ -93,6 +95,7 @@ pub fn guide(
         best = gap.map(|gap| Candidate { own, window: window.clone(), gap });
     }
     let (mut evaluations, mut told) = (0, None);
+    let first = (FIRST / problem.packets.max(1) as u64).clamp(64, 1 << 16);
     loop {
         let share = (guidance.evaluations / ISLANDS as u64).saturating_add(1);
         let quota = (ROUND / problem.packets.max(1) as u64).clamp(64, 1 << 16).min(share);
@@ -124,11 +127,15 @@ pub fn guide(
             progress(best.gap, begun + evaluations);
             told = Some(best.gap);
         }
-        if limits.is_over() || evaluations >= guidance.evaluations || (told.is_none() && evaluations > 1 << 22) {
+        // As long as there is none to tell, the search goes on for a while.
+        let most = if told.is_some() { guidance.evaluations } else { guidance.evaluations.clamp(first, 1 << 22) };
+        if limits.is_over() || evaluations >= most {
             break;
         }
     }
-    let Some(best) = best else { return Err(if limits.is_over() { Error::Limits(None) } else { Error::Impossible }) };
+    let Some(best) = best else {
+        return Err(if limits.is_over() { Error::Limits(None) } else { Error::NoneFound(begun + evaluations, None) });
+    };
     Ok(Answer {
         gap: best.gap,
         bound: None,
@@ -144,6 +151,8 @@ struct Island {
     stream: Stream,
     /// The best first.
     population: Vec<Candidate>,
+    /// While there is no trace without drops: one with few, its start window, and how far it is from having none.
+    nearest: Option<(Vec<u64>, Option<Vec<u64>>, u64)>,
     /// Whether a beam has been grown.
     grown: bool,
 }
@@ -164,8 +173,13 @@ impl Island {
             self.add(shared.clone());
         }
         while self.population.len() < self.size() && judge.evaluations < end && !limits.is_over() {
-            let (own, window) = variation.random(&mut self.stream);
-            self.judge(variation, judge, own, window);
+            let (own, window) = self.next(variation);
+            if !self.judge(variation, judge, own.clone(), window.clone()) {
+                let least = self.nearest.as_ref().map_or(u64::MAX, |(_, _, least)| *least);
+                if judge.excess <= least {
+                    self.nearest = Some((own, window, judge.excess));
+                }
+            }
         }
         match self.strategy {
             Strategy::Beam if !self.grown => {
@@ -201,10 +215,30 @@ impl Island {
         self.population[place].clone()
     }
 
-    fn judge(&mut self, variation: &Variation<'_>, judge: &mut Judge<'_>, own: Vec<u64>, window: Option<Vec<u64>>) {
-        if let Some(gap) = judge.gap(&variation.trace(&own), window.as_deref()) {
-            self.add(Candidate { own, window, gap });
+    /// A random trace, or one that may have fewer drops than the nearest so far.
+    fn next(&mut self, variation: &Variation<'_>) -> (Vec<u64>, Option<Vec<u64>>) {
+        // Now and then it begins at another place: this one may be a dead end.
+        if self.nearest.is_some() && self.stream.below(1024) == 0 {
+            self.nearest = None;
         }
+        let Some((own, window, _)) = &self.nearest else { return variation.random(&mut self.stream) };
+        let (mut own, mut window) = (own.clone(), window.clone());
+        variation.change(&mut own, &mut window, &mut self.stream);
+        (own, window)
+    }
+
+    /// Adds a trace, unless a packet is dropped that must not be.
+    fn judge(
+        &mut self,
+        variation: &Variation<'_>,
+        judge: &mut Judge<'_>,
+        own: Vec<u64>,
+        window: Option<Vec<u64>>,
+    ) -> bool {
+        let Some(gap) = judge.gap(&variation.trace(&own), window.as_deref()) else { return false };
+        self.nearest = None;
+        self.add(Candidate { own, window, gap });
+        true
     }
 
     fn add(&mut self, candidate: Candidate) {

@@ -93,6 +93,9 @@ pub struct Judge<'a> {
     pub(crate) b: Option<Runner>,
     window: Option<Vec<u64>>,
     pub(crate) evaluations: u64,
+    /// How far the last trace without a gap was from one, if no packet may be dropped: the drops of the second scheduler, or more
+    /// if the first drops some.
+    pub(crate) excess: u64,
 }
 
 impl<'a> Judge<'a> {
@@ -105,6 +108,7 @@ impl<'a> Judge<'a> {
             b: problem.b.map(|b| Runner::new(b, None)),
             window: None,
             evaluations: 0,
+            excess: 0,
         }
     }
 
@@ -123,10 +127,16 @@ impl<'a> Judge<'a> {
         let (metric, ranks, tariff) = (self.problem.metric, &self.problem.ranks, self.tariff.as_ref());
         let (a, dropped) = self.a.cost(trace, metric, ranks, tariff);
         if self.problem.no_drops && dropped > 0 {
+            // The second does not run: it drops no more than all packets.
+            self.excess = self.problem.packets as u64 + dropped;
             return None;
         }
         let Some(second) = &mut self.b else { return Some(a) };
         let (b, dropped) = second.cost(trace, metric, ranks, tariff);
-        if self.problem.no_drops && dropped > 0 { None } else { Some(a - b) }
+        if self.problem.no_drops && dropped > 0 {
+            self.excess = dropped;
+            return None;
+        }
+        Some(a - b)
     }
 }

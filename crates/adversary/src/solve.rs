@@ -73,7 +73,10 @@ pub fn attack(
             Err(Error::Limits(bound)) if !limits.is_over() => {
                 let few = has_few_traces(problem);
                 let found = if few { try_all(problem, limits) } else { guide(problem, guidance, limits, progress) };
-                found.map(|answer| if answer.proven { answer } else { bounded(problem, answer, bound) })
+                match found {
+                    Err(Error::NoneFound(tried, _)) => Err(Error::NoneFound(tried, bound)),
+                    found => found.map(|answer| if answer.proven { answer } else { bounded(problem, answer, bound) }),
+                }
             }
             Err(Error::Unsuited(_)) if !limits.is_over() => {
                 let found = guide(problem, guidance, limits, progress);
@@ -101,7 +104,10 @@ fn make_do(problem: &Problem<'_>, guidance: &Guidance, bound: Option<Amount>) ->
     let evaluations = (PACKETS / problem.packets).clamp(8, 512) as u64;
     let guidance = Guidance { evaluations, ..guidance.clone() };
     let limits = Limits::new(None, 0, 1);
-    let answer = guide(problem, &guidance, &limits, &mut |_, _| {}).map_err(|_| Error::Limits(bound))?;
+    let answer = guide(problem, &guidance, &limits, &mut |_, _| {}).map_err(|error| match error {
+        Error::NoneFound(tried, _) => Error::NoneFound(tried, bound),
+        _ => Error::Limits(bound),
+    })?;
     Ok(bounded(problem, answer, bound))
 }
 
@@ -116,18 +122,32 @@ fn bounded(problem: &Problem<'_>, answer: Answer, bound: Option<Amount>) -> Answ
 
 /// Whether the traces that the constraints allow are few enough to be tried one by one.
 fn has_few_traces(problem: &Problem<'_>) -> bool {
-    let own = problem.packets - problem.constraint.benign.len();
-    let orders = match &problem.constraint.multiset {
-        // The binomial coefficients of each rank's places among those that are left.
-        Some(multiset) => multiset.iter().fold((own, 1.0), |(left, orders), count| {
-            let count = *count as usize;
-            (left - count, (0..count).fold(orders, |orders, one| orders * (left - one) as f64 / (one + 1) as f64))
-        }),
-        None => (own, (problem.alphabet().len() as f64).powi(own as i32)),
+    let (constraint, ranks) = (&problem.constraint, problem.alphabet().len());
+    let own = problem.packets - constraint.benign.len();
+    let traces = match (&constraint.multiset, constraint.flows) {
+        // Each rank has its places among those that are left.
+        (Some(multiset), _) => {
+            let places = |(left, orders): (usize, f64), count: &u32| {
+                let count = *count as usize;
+                (left - count, orders * binomial(left, count))
+            };
+            multiset.iter().fold((own, 1.0), places).1
+        }
+        // What counts of a flow is how often it has each rank.
+        (None, Some((flows, _))) => {
+            let packets = |flow: usize| own.saturating_sub(flow).div_ceil(flows);
+            (0..flows.min(own)).map(|flow| binomial(packets(flow) + ranks - 1, ranks - 1)).product()
+        }
+        (None, None) => (ranks as f64).powi(own as i32),
     };
-    let windows = [Some(problem.a), problem.b].into_iter().flatten().find_map(|subject| subject.window());
-    let window = windows.filter(|_| problem.free_window).unwrap_or(0);
-    orders.1 * (problem.alphabet().len() as f64).powi(window as i32) <= FEW_TRACES
+    let size = [Some(problem.a), problem.b].into_iter().flatten().find_map(|subject| subject.window());
+    let window = size.filter(|_| problem.free_window).unwrap_or(0);
+    traces * (ranks as f64).powi(window as i32) <= FEW_TRACES
+}
+
+/// In how many ways `some` of `all` can be chosen.
+fn binomial(all: usize, some: usize) -> f64 {
+    (0..some).fold(1.0, |ways, one| ways * (all - one) as f64 / (one + 1) as f64)
 }
 
 /// Whether the gap is a sum of prices, or in proportion to one.

@@ -2,7 +2,7 @@
 
 use pifolab_adversary::{
     Amount, Answer, Constraint, End, Error, Guidance, Initial, Limits, METRICS, Method, Problem, Ranks, Strategy,
-    Subject, attack, find_metric, gap_of, library, solve,
+    Subject, Trend, attack, find_metric, gap_of, library, solve,
 };
 use pifolab_sched::params::{Args, Value};
 use std::sync::atomic::Ordering;
@@ -111,6 +111,51 @@ fn out_of_memory_the_search_goes_on_without_a_proof_alike_on_any_number_of_worke
     assert!(goes_on.evaluations >= exact.evaluations + guidance().evaluations, "{goes_on:?}");
     let again = by(Method::Auto, 2);
     assert_eq!((again.gap, &again.trace, again.bound), (goes_on.gap, &goes_on.trace, goes_on.bound));
+}
+
+#[test]
+fn a_trace_without_drops_is_found_where_they_are_rare_and_one_that_is_not_found_is_not_called_impossible() {
+    let queues = [("queues", 3), ("queue_capacity_packets", 5)];
+    let a = subject("sp-pifo", &queues);
+    let b = subject("packs", &[queues.as_slice(), &[("window", 4)]].concat());
+    let problem = |packets| Problem {
+        a: &*a,
+        b: Some(&*b),
+        metric: find_metric("WI").unwrap(),
+        ranks: Ranks { lowest: 1, highest: 11, counted: 1 },
+        packets,
+        no_drops: true,
+        free_window: false,
+        constraint: Constraint::default(),
+    };
+    // All places are taken in the end: hardly one trace in a million.
+    let full = problem(15);
+    let mut gaps = Vec::new();
+    for (method, memory) in [(Method::Guided, 0), (Method::Auto, 0), (Method::Auto, 1 << 24)] {
+        let answer = attack(&full, method, &guidance(), &Limits::new(None, memory, 2), &mut |_, _| {}).unwrap();
+        assert_eq!(gap_of(&full, &answer.trace, None), answer.gap);
+        assert!(method == Method::Guided || answer.bound.unwrap() >= answer.gap, "{answer:?}");
+        gaps.push(answer.gap);
+    }
+    assert!(gaps.iter().all(|gap| *gap > Amount::from(100)), "{gaps:?}");
+    // No time at all: the best of a few traces.
+    let late = Limits::new(Some(Duration::ZERO), 1 << 24, 1);
+    is_sound(&full, &attack(&full, Method::Auto, &guidance(), &late, &mut |_, _| {}).unwrap());
+    let more = attack(&problem(16), Method::Guided, &guidance(), &Limits::new(None, 0, 1), &mut |_, _| {});
+    assert!(matches!(more, Err(Error::NoneFound(tried, None)) if tried >= 50_000), "{more:?}");
+}
+
+#[test]
+fn few_traces_whose_ranks_rise_are_tried_one_by_one_where_memory_does_not_suffice() {
+    with_problem("WI", 13, |problem| {
+        let constraint = Constraint { flows: Some((1, Trend::Rising)), ..Constraint::default() };
+        let problem = Problem { constraint, ..*problem };
+        let by = |memory| attack(&problem, Method::Auto, &guidance(), &Limits::new(None, memory, 1), &mut |_, _| {});
+        let (little, enough) = (by(0).unwrap(), by(1 << 28).unwrap());
+        assert!(little.proven && enough.proven, "{little:?} {enough:?}");
+        // 19! / (13! 6!)
+        assert_eq!((little.gap, little.evaluations), (enough.gap, 27_132), "{little:?}");
+    });
 }
 
 #[test]

@@ -204,6 +204,13 @@ pub fn attack<'py>(
             }
             (Ok(Err(error)), interrupted) => Err(Fault::Input(match error {
                 Error::Impossible => "no trace satisfies the constraints".to_owned(),
+                Error::NoneFound(tried, bound) => {
+                    let most = bound
+                        .map_or_else(String::new, |bound| format!("; no trace has a gap above {}", bound.to_f64()));
+                    format!(
+                        "none of the {tried} traces that were tried satisfies the constraints, though one may exist{most}"
+                    )
+                }
                 Error::Unsuited(reason) => format!("the exact search does not apply: {reason}"),
                 Error::Limits(_) if interrupted => "interrupted before any trace was complete".to_owned(),
                 Error::Limits(_) => "no trace was complete within the time and the memory; give more".to_owned(),
