@@ -27,7 +27,7 @@ from pifolab.errors import InputError
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
 from pifolab.runs import complete, run_text
-from pifolab.scenario import own_buffer, without_place
+from pifolab.scenario import of_file_as_given, own_buffer, without_place
 from pifolab.statistics import Estimate, mean_interval
 from pifolab.traces import trace_notes
 
@@ -431,11 +431,7 @@ def _read(
             shown = text.replace("duration_s = ", "duration_s: ", 1)
             key = "duration_s" if text.startswith("duration_s") else "options"
             raise InputError(shown if key == "duration_s" else f"options: {text}", key=key) from None
-        # The scenario has the whole path of the trace; its user's words are better.
-        shown = str(trace) + str(error).removeprefix(str(trace.absolute()))
-        if error.file == str(trace.absolute()):
-            raise InputError(shown, str(trace), error.line, error.key, error.problem) from None
-        raise
+        raise of_file_as_given(error, str(trace.absolute()), str(trace)) from None
     except _TooLongError:
         raise InputError(
             f"{trace}: has over {MOST_PACKETS:,} packets: expected at most so many, or a duration_s after which "

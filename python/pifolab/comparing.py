@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import info
 from pifolab.errors import InputError
-from pifolab.scenario import own_buffer, scenario_toml, without_place
+from pifolab.scenario import of_file_as_given, own_buffer, scenario_toml, without_place
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -206,10 +206,8 @@ def compare(
         )
     except InputError as error:
         found = _of_parameter(error)
-        if trace is not None and str(found).startswith(workload["trace"]):
-            # The name that was given, and not the one that the file has from the root.
-            text = os.fspath(trace) + str(found).removeprefix(workload["trace"])
-            raise InputError(text, os.fspath(trace), found.line, found.key, found.problem) from None
+        if trace is not None:
+            found = of_file_as_given(found, workload["trace"], os.fspath(trace))
         raise found from None
 
 

@@ -14,7 +14,7 @@ from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.plugins import component_name
 
-__all__ = ["inline_toml", "own_buffer", "scenario_toml", "without_place"]
+__all__ = ["inline_toml", "of_file_as_given", "own_buffer", "scenario_toml", "without_place"]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -104,6 +104,19 @@ def without_place(error: InputError) -> str:
         return text
     place = error.file if error.line is None else f"{error.file}:{error.line}"
     return text.removeprefix(f"{place}: ")
+
+
+def of_file_as_given(error: InputError, written: str, given: str) -> InputError:
+    """Return `error` with the name that a user gave a file, if it is about the file that a scenario has as `written`.
+
+    Examples
+    --------
+    >>> print(of_file_as_given(InputError("/home/me/x.csv: is empty", "/home/me/x.csv"), "/home/me/x.csv", "x.csv"))
+    x.csv: is empty
+    """
+    if not str(error).startswith(written):
+        return error
+    return InputError(given + str(error).removeprefix(written), given, error.line, error.key, error.problem)
 
 
 def inline_toml(value: Any, place: str = "") -> str:

@@ -73,10 +73,8 @@ pub fn attack(
             Err(Error::Limits(bound)) if !limits.is_over() => {
                 let few = has_few_traces(problem);
                 let found = if few { try_all(problem, limits) } else { guide(problem, guidance, limits, progress) };
-                match found {
-                    Err(Error::NoneFound(tried, _)) => Err(Error::NoneFound(tried, bound)),
-                    found => found.map(|answer| if answer.proven { answer } else { bounded(problem, answer, bound) }),
-                }
+                let found = found.map_err(|error| with_bound(error, bound));
+                found.map(|answer| if answer.proven { answer } else { bounded(problem, answer, bound) })
             }
             Err(Error::Unsuited(_)) if !limits.is_over() => {
                 let found = guide(problem, guidance, limits, progress);
@@ -104,11 +102,17 @@ fn make_do(problem: &Problem<'_>, guidance: &Guidance, bound: Option<Amount>) ->
     let evaluations = (PACKETS / problem.packets).clamp(8, 512) as u64;
     let guidance = Guidance { evaluations, ..guidance.clone() };
     let limits = Limits::new(None, 0, 1);
-    let answer = guide(problem, &guidance, &limits, &mut |_, _| {}).map_err(|error| match error {
-        Error::NoneFound(tried, _) => Error::NoneFound(tried, bound),
-        _ => Error::Limits(bound),
-    })?;
+    let answer = guide(problem, &guidance, &limits, &mut |_, _| {}).map_err(|error| with_bound(error, bound))?;
     Ok(bounded(problem, answer, bound))
+}
+
+/// Why another search has no answer, with the bound that the exact one had reached.
+fn with_bound(error: Error, bound: Option<Amount>) -> Error {
+    match error {
+        Error::NoneFound(tried, _) => Error::NoneFound(tried, bound),
+        Error::Limits(_) => Error::Limits(bound),
+        error => error,
+    }
 }
 
 /// The answer of another search, with the bound that the exact one had reached, or the one that follows from the prices.

@@ -143,7 +143,8 @@ impl Receiver {
 
     fn acknowledge(&self, segment: &Segment, log: &SackLog) -> Segment {
         let mut flags = Flags::ACK.with(Flags::REVERSE);
-        if if self.latches_marks { self.echoes } else { segment.flags.has(Flags::CE) } {
+        let echoes = if self.latches_marks { self.echoes } else { segment.flags.has(Flags::CE) };
+        if echoes {
             flags = flags.with(Flags::ECE);
         }
         Segment {
