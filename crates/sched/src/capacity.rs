@@ -34,35 +34,49 @@ impl fmt::Display for Capacity {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Room {
-    /// What came and what went are counted apart: `take` then never waits for what `release` has just written.
-    taken: Account,
-    released: Account,
-    /// The capacity as two limits, of which one holds; the other is out of reach.
-    packet_limit: u64,
-    byte_limit: u64,
+    /// What came and what went are counted apart: `take` then never waits for what `release` has just written. All
+    /// counts wrap; at most 2^31 packets wait in one queue, so that their differences do not.
+    taken_bytes: u64,
+    released_bytes: u64,
+    /// The capacity, in its unit; the largest number if there is none.
+    limit: u64,
+    taken_packets: u32,
+    released_packets: u32,
+    unit: Unit,
+    /// Where the packets are, if they wait among those of other queues: the first of the places and, since those are a power of
+    /// two, their number less one. Beside the counts they come with one cache miss.
+    first_place: u32,
+    places_mask: u32,
 }
 
-/// The packet limit that marks a capacity in bytes.
-const BYTES_COUNT: u64 = u64::MAX;
-/// The packet limit that marks no bound.
-const NOTHING_COUNTS: u64 = u64::MAX - 1;
+const _: () = assert!(size_of::<Room>() == 64);
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Account {
-    packets: u64,
-    bytes: u64,
+/// What a capacity counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Packets,
+    Bytes,
+    Nothing,
 }
 
 impl Room {
     /// An empty buffer.
     pub const fn new(capacity: Capacity) -> Self {
-        let (packet_limit, byte_limit) = match capacity {
-            Capacity::Packets(limit) => (limit as u64, u64::MAX),
-            Capacity::Bytes(limit) => (BYTES_COUNT, limit),
-            Capacity::Unlimited => (NOTHING_COUNTS, u64::MAX),
+        let (unit, limit) = match capacity {
+            Capacity::Packets(limit) => (Unit::Packets, limit as u64),
+            Capacity::Bytes(limit) => (Unit::Bytes, limit),
+            Capacity::Unlimited => (Unit::Nothing, u64::MAX),
         };
-        let nothing = Account { packets: 0, bytes: 0 };
-        Self { taken: nothing, released: nothing, packet_limit, byte_limit }
+        Self {
+            taken_bytes: 0,
+            released_bytes: 0,
+            limit,
+            taken_packets: 0,
+            released_packets: 0,
+            unit,
+            first_place: 0,
+            places_mask: 0,
+        }
     }
 
     /// Whether a packet of `size` bytes fits now.
@@ -70,9 +84,9 @@ impl Room {
     pub const fn fits(&self, size: u32) -> bool {
         // One unit is asked about, the other never: a branch that is always foreseen.
         if self.counts_bytes() {
-            self.held_bytes() + size as u64 <= self.byte_limit
+            self.held_bytes() + size as u64 <= self.limit
         } else {
-            self.held_packets() < self.packet_limit
+            (self.held_packets() as u64) < self.limit
         }
     }
 
@@ -80,56 +94,69 @@ impl Room {
     #[inline(always)]
     pub fn take(&mut self, size: u32) {
         debug_assert!(self.fits(size), "a packet was stored beyond the capacity");
-        self.taken.packets = self.taken.packets.wrapping_add(1);
-        self.taken.bytes = self.taken.bytes.wrapping_add(u64::from(size));
+        self.taken_packets = self.taken_packets.wrapping_add(1);
+        self.taken_bytes = self.taken_bytes.wrapping_add(u64::from(size));
     }
 
     /// Books a packet of `size` bytes if `stored`, without a branch: whether it is stored may be anybody's guess.
     #[inline(always)]
     pub(crate) fn take_if(&mut self, stored: bool, size: u32) {
         debug_assert!(!stored || self.fits(size), "a packet was stored beyond the capacity");
-        self.taken.packets = self.taken.packets.wrapping_add(u64::from(stored));
-        self.taken.bytes = self.taken.bytes.wrapping_add(select_unpredictable(stored, u64::from(size), 0));
+        self.taken_packets = self.taken_packets.wrapping_add(u32::from(stored));
+        self.taken_bytes = self.taken_bytes.wrapping_add(select_unpredictable(stored, u64::from(size), 0));
     }
 
     /// Gives back what a packet of `size` bytes had booked.
     #[inline(always)]
     pub fn release(&mut self, size: u32) {
         debug_assert!(self.held_packets() > 0 && self.held_bytes() >= u64::from(size), "a packet left twice");
-        self.released.packets = self.released.packets.wrapping_add(1);
-        self.released.bytes = self.released.bytes.wrapping_add(u64::from(size));
+        self.released_packets = self.released_packets.wrapping_add(1);
+        self.released_bytes = self.released_bytes.wrapping_add(u64::from(size));
     }
 
     /// The capacity.
     #[inline]
     pub const fn capacity(&self) -> Capacity {
-        match self.packet_limit {
-            BYTES_COUNT => Capacity::Bytes(self.byte_limit),
-            NOTHING_COUNTS => Capacity::Unlimited,
-            packets => Capacity::Packets(packets as u32),
+        match self.unit {
+            Unit::Packets => Capacity::Packets(self.limit as u32),
+            Unit::Bytes => Capacity::Bytes(self.limit),
+            Unit::Nothing => Capacity::Unlimited,
         }
     }
 
     /// Packets that ever came; their running numbers end below this. Wraps.
     #[inline]
-    pub(crate) const fn taken_packets(&self) -> u64 {
-        self.taken.packets
+    pub(crate) const fn taken_packets(&self) -> u32 {
+        self.taken_packets
     }
 
     /// Packets that ever went: where packets leave in order of arrival, the running number of the next. Wraps.
     #[inline]
-    pub(crate) const fn released_packets(&self) -> u64 {
-        self.released.packets
+    pub(crate) const fn released_packets(&self) -> u32 {
+        self.released_packets
+    }
+
+    /// The first of the places of this queue, and their number less one.
+    #[inline(always)]
+    pub(crate) const fn places(&self) -> (usize, u32) {
+        (self.first_place as usize, self.places_mask)
+    }
+
+    /// The packets are in as many `places`, a power of two, from `first` on.
+    pub(crate) fn set_places(&mut self, first: usize, places: usize) {
+        debug_assert!(places.is_power_of_two());
+        self.first_place = u32::try_from(first).expect("less than 2^32 packets wait");
+        self.places_mask = u32::try_from(places - 1).expect("less than 2^32 packets wait");
     }
 
     #[inline]
-    const fn held_packets(&self) -> u64 {
-        self.taken.packets.wrapping_sub(self.released.packets)
+    const fn held_packets(&self) -> u32 {
+        self.taken_packets.wrapping_sub(self.released_packets)
     }
 
     #[inline]
     const fn held_bytes(&self) -> u64 {
-        self.taken.bytes.wrapping_sub(self.released.bytes)
+        self.taken_bytes.wrapping_sub(self.released_bytes)
     }
 
     /// Packets held.
@@ -147,20 +174,19 @@ impl Room {
     /// What is used, in the unit of the capacity (packets if unlimited).
     #[inline]
     pub const fn used(&self) -> u64 {
-        if self.counts_bytes() { self.held_bytes() } else { self.held_packets() }
+        if self.counts_bytes() { self.held_bytes() } else { self.held_packets() as u64 }
     }
 
     /// The whole capacity, in its unit; `u64::MAX` if unlimited.
     #[inline]
     pub const fn total(&self) -> u64 {
-        // Of the two limits one is out of reach; without a bound the bytes' is `u64::MAX`.
-        if self.packet_limit < NOTHING_COUNTS { self.packet_limit } else { self.byte_limit }
+        self.limit
     }
 
     /// Whether the unit of the capacity is the byte.
     #[inline]
     pub const fn counts_bytes(&self) -> bool {
-        self.packet_limit == BYTES_COUNT
+        matches!(self.unit, Unit::Bytes)
     }
 
     /// What a packet of `size` bytes takes, in the unit of the capacity.

@@ -28,7 +28,7 @@ impl Arriving {
 /// The queue of an arriving packet, or why it is refused. No branch need depend on which of the two: [`queue_if`](Self::queue_if).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    queue: u32,
+    queue: usize,
     /// Whether it goes to the queue if that has room, or not even then.
     wanted: bool,
     /// Whether it is refused without a look at the queue.
@@ -43,7 +43,7 @@ impl Decision {
     /// The packet shall be stored in this queue.
     #[inline(always)]
     pub const fn queue(queue: usize) -> Self {
-        Self { queue: queue as u32, wanted: true, refused: false, refusal: DropReason::Full, has_room: false }
+        Self { queue, wanted: true, refused: false, refusal: DropReason::Full, has_room: false }
     }
 
     /// As [`queue`](Self::queue), by a decider that has seen that the queue has room: nobody looks again.
@@ -61,7 +61,7 @@ impl Decision {
     /// The packet shall be stored in this queue if it passes a test whose outcome nothing could foresee.
     #[inline(always)]
     pub fn queue_if(passes: bool, queue: usize, reason: DropReason) -> Self {
-        Self { queue: queue as u32, wanted: unforeseen(passes), refused: false, refusal: reason, has_room: false }
+        Self { queue, wanted: unforeseen(passes), refused: false, refusal: reason, has_room: false }
     }
 
     /// Whether the packet is refused by a branch.
@@ -79,7 +79,7 @@ impl Decision {
     /// Otherwise, whether it shall be stored, and in which queue.
     #[inline(always)]
     pub(crate) const fn parts(self) -> (bool, usize) {
-        (self.wanted, self.queue as usize)
+        (self.wanted, self.queue)
     }
 
     /// Why the packet is not stored, if it is not: unless it was refused the queue had no room for it.
@@ -94,7 +94,7 @@ impl Decision {
     /// Why the packet is refused.
     #[inline(always)]
     pub const fn get(self) -> Result<usize, DropReason> {
-        if self.wanted { Ok(self.queue as usize) } else { Err(self.refusal) }
+        if self.wanted { Ok(self.queue) } else { Err(self.refusal) }
     }
 }
 
@@ -104,12 +104,12 @@ impl Decision {
 pub(crate) fn unforeseen(truth: bool) -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
-        let mut known = u32::from(truth);
-        // SAFETY: there is no instruction in it.
+        let mut known = u8::from(truth);
+        // SAFETY: there is no instruction in it, so that 0 stays 0 and 1 stays 1.
         unsafe {
-            core::arch::asm!("/* {0:e} */", inout(reg) known, options(pure, nomem, nostack, preserves_flags));
+            core::arch::asm!("/* {0} */", inout(reg_byte) known, options(pure, nomem, nostack, preserves_flags));
+            core::mem::transmute::<u8, bool>(known)
         }
-        known != 0
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     truth

@@ -136,8 +136,8 @@ pub struct Packs {
     netbench: Option<NetbenchTest>,
     /// The lengths that the tests see, if not those of now.
     delayed: Option<Box<Delayed>>,
-    /// For the test of Algorithm 1 as printed: at most eight queues that count packets, each for itself, and a full one is
-    /// passed over.
+    /// For Algorithm 1 as printed: every rank enters the window first, and of at most eight queues, which count packets, each
+    /// for itself, a full one is passed over.
     plain: Option<Plain>,
     /// The highest rank seen: queue bounds are looked for up to there.
     highest: Rank,
@@ -222,6 +222,7 @@ impl FromParams for Packs {
             .then(|| NetbenchTest { scale: admission::netbench_scale(params.k), below: params.below });
         let plain = netbench.is_none()
             && params.sample == 1
+            && params.update == Update::Before
             && params.occupancy_delay == 0
             && params.occupancy == Occupancy::PerQueue
             && params.fall_through
@@ -258,18 +259,9 @@ impl Decider for Packs {
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let rank = packet.rank;
         self.highest = self.highest.max(rank);
-        let quantile = match self.update {
-            _ if !self.sampling.takes_next() => self.estimate.quantile(rank),
-            Update::Before => self.estimate.push_and_quantile(rank),
-            Update::After => {
-                let quantile = self.estimate.quantile(rank);
-                self.estimate.push(rank);
-                quantile
-            }
-        };
         let (queue, passed) = match &mut self.plain {
-            Some(plain) => plain.take(&self.admission, quantile),
-            None => self.scan_with_options(quantile, packet.size, queues),
+            Some(plain) => plain.take(&self.admission, self.estimate.push_and_quantile(rank)),
+            None => self.scan_with_options(packet, queues),
         };
         if queue < queues.len() {
             return Decision::queue(queue);
@@ -342,10 +334,19 @@ impl Packs {
         self.delayed.as_ref().map_or(queues, |delayed| delayed.seen())
     }
 
-    /// [`scan`](Self::scan) over the accounts that this arrival sees.
+    /// Takes note of the rank, then [`scan`](Self::scan)s the accounts that this arrival sees.
     #[inline(never)]
-    fn scan_with_options(&mut self, quantile: (u64, u64), size: u32, queues: &[Room]) -> (usize, bool) {
-        let found = self.scan(quantile, size, self.seen(queues));
+    fn scan_with_options(&mut self, packet: Arriving, queues: &[Room]) -> (usize, bool) {
+        let quantile = match self.update {
+            _ if !self.sampling.takes_next() => self.estimate.quantile(packet.rank),
+            Update::Before => self.estimate.push_and_quantile(packet.rank),
+            Update::After => {
+                let quantile = self.estimate.quantile(packet.rank);
+                self.estimate.push(packet.rank);
+                quantile
+            }
+        };
+        let found = self.scan(quantile, packet.size, self.seen(queues));
         if let Some(delayed) = &mut self.delayed {
             delayed.record(queues);
         }

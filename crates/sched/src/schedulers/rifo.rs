@@ -109,8 +109,6 @@ impl RifoParams {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rifo {
-    /// In the mode of the published simulation all that decides; what follows stays unused.
-    published: Option<PublishedTest>,
     /// Smallest and largest rank of the tracking range; `min > max` before the first packet.
     min: u64,
     max: u64,
@@ -118,6 +116,14 @@ pub struct Rifo {
     tracking_range: u64,
     restart: u64,
     test: Test,
+    /// What departs from Algorithm 1, if anything does.
+    options: Option<Box<Options>>,
+}
+
+#[derive(Clone, Debug)]
+struct Options {
+    /// In the mode of the published simulation all that decides; the registers above stay unused.
+    published: Option<PublishedTest>,
     /// The lengths that the test sees, if not those of now.
     delayed: Option<Box<Delayed>>,
 }
@@ -146,9 +152,10 @@ impl FromParams for Rifo {
         TRACKING_RANGE.check(name, params.tracking_range)?;
         K.check_fraction(name, params.k)?;
         let total = Room::new(params.capacity).total();
+        let published =
+            (params.mode == RifoMode::Netbench).then(|| PublishedTest::new(params.tracking_range, params.k, total));
+        let delayed = Delayed::new(name, params.occupancy_delay, &[params.capacity])?;
         let decider = Self {
-            published: (params.mode == RifoMode::Netbench)
-                .then(|| PublishedTest::new(params.tracking_range, params.k, total)),
             test: Test::new(params.mode, params.k, total),
             min: u64::MAX,
             max: 0,
@@ -158,7 +165,7 @@ impl FromParams for Rifo {
                 ResetCounter::One => 1,
                 ResetCounter::Zero => 0,
             },
-            delayed: Delayed::new(name, params.occupancy_delay, &[params.capacity])?,
+            options: (published.is_some() || delayed.is_some()).then(|| Box::new(Options { published, delayed })),
         };
         Ok((decider, alloc::vec![params.capacity]))
     }
@@ -168,7 +175,7 @@ impl Decider for Rifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let (rank, queue) = (packet.rank.get(), &queues[0]);
-        let passes = if self.published.is_none() & self.delayed.is_none() {
+        let passes = if self.options.is_none() {
             self.track(rank);
             self.admits(rank, queue.used(), queue.total())
         } else {
@@ -192,12 +199,12 @@ impl Decider for Rifo {
 
     /// Min and Max (-1 and 0 before the first packet), then the counter, then the lengths that the next arrivals see.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        let registers = match self.published {
-            Some(PublishedTest { min, max, counter, .. }) => [min.into(), max.into(), counter as i64],
+        let registers = match self.published() {
+            Some(&PublishedTest { min, max, counter, .. }) => [min.into(), max.into(), counter as i64],
             None => [self.min as i64, self.max as i64, self.counter as i64],
         };
         registers.into_iter().for_each(&mut *visit);
-        if let Some(delayed) = &self.delayed {
+        if let Some(delayed) = self.options.as_ref().and_then(|options| options.delayed.as_ref()) {
             delayed.visit_state(visit);
         }
     }
@@ -206,7 +213,7 @@ impl Decider for Rifo {
     fn resume(&mut self, _window: &[Rank], state: &[i64]) {
         let [min, max, counter, ..] = *state else { return };
         let counter = (counter as u64).min(self.tracking_range);
-        if let Some(published) = &mut self.published {
+        if let Some(published) = self.options.as_mut().and_then(|options| options.published.as_mut()) {
             (published.min, published.max, published.counter) =
                 (min as i32, max as i32, counter.min(published.tracking_range - 1));
         } else {
@@ -219,7 +226,7 @@ impl Rifo {
     /// Min and Max of the tracking range; `None` before the first packet.
     pub fn range(&self) -> Option<(Rank, Rank)> {
         let rank = Rank::saturating;
-        if let Some(published) = &self.published {
+        if let Some(published) = self.published() {
             return published.range().map(|(min, max)| (rank(min), rank(max)));
         }
         (self.min <= self.max).then(|| (rank(self.min), rank(self.max)))
@@ -240,7 +247,7 @@ impl Rifo {
     /// Shows the registers an arriving rank, and says whether the admission test lets it pass, for whatever options.
     #[inline(never)]
     fn passes_with_options(&mut self, rank: u64, queue: &Room) -> bool {
-        let used = match &mut self.delayed {
+        let used = match self.options.as_mut().and_then(|options| options.delayed.as_mut()) {
             None => queue.used(),
             Some(delayed) => {
                 let used = delayed.seen()[0].used();
@@ -248,13 +255,17 @@ impl Rifo {
                 used
             }
         };
-        match &mut self.published {
+        match self.options.as_mut().and_then(|options| options.published.as_mut()) {
             Some(published) => published.passes(rank, used),
             None => {
                 self.track(rank);
                 self.admits(rank, used, queue.total())
             }
         }
+    }
+
+    fn published(&self) -> Option<&PublishedTest> {
+        self.options.as_ref()?.published.as_ref()
     }
 
     /// Whether a rank within the tracked range may enter.

@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn predicted_changes_of_the_risk_are_the_changes() {
-        let ranks: Vec<u64> = (0..200u64).map(|i| (i * i * 31 + i * 17) % 40).collect();
+        let ranks: Vec<u64> = (0..pifolab_testkit::steps(200, 40)).map(|i| (i * i * 31 + i * 17) % 40).collect();
         let mut scheduler = greedy(&[0, 9, 20, 33], 1000, Steps::One);
         scheduler.decider.sample.ranks = ranks.clone();
         scheduler.decider.sample.sort();

@@ -1,6 +1,7 @@
 //! A binary heap in one array, whose order among equal ranks is that of the array: what Java's `PriorityQueue` does.
 
 use super::slab::Slab;
+use crate::Item;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
@@ -19,7 +20,7 @@ pub struct ArrayHeap<T> {
 
 clone_by_field!(<T> ArrayHeap { heap, slab });
 
-impl<T: Default> ArrayHeap<T> {
+impl<T: Item> ArrayHeap<T> {
     /// Holds nothing; has room for `capacity` items without growing.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { heap: Vec::with_capacity(capacity), slab: Slab::with_capacity(capacity) }
@@ -59,7 +60,7 @@ impl<T: Default> ArrayHeap<T> {
                 slot
             }
         };
-        Some(self.slab.take(slot))
+        Some(self.slab.take_by(slot, T::duplicate))
     }
 
     /// Takes the item that stands last in the array among those of the highest rank, and tells the slot that it had.
@@ -72,7 +73,7 @@ impl<T: Default> ArrayHeap<T> {
         if at < self.heap.len() && self.sift_down(at, moved) == at {
             self.sift_up(at, moved);
         }
-        Some((slot, self.slab.take(slot)))
+        Some((slot, self.slab.take_by(slot, T::duplicate)))
     }
 
     /// Ranks and items in the order of the array.
@@ -119,28 +120,51 @@ impl<T: Default> ArrayHeap<T> {
 mod tests {
     use super::*;
 
-    fn heap_of(items: &[(u32, char)]) -> ArrayHeap<char> {
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    struct Named(char);
+
+    impl Item for Named {
+        fn size(&self) -> u32 {
+            1
+        }
+        fn rank(&self) -> Rank {
+            Rank::ZERO
+        }
+        fn set_rank(&mut self, _rank: Rank) {}
+        fn duplicate(&self) -> Self {
+            *self
+        }
+    }
+
+    fn heap_of(items: &[(u32, char)]) -> ArrayHeap<Named> {
         let mut heap = ArrayHeap::with_capacity(0);
-        for (rank, item) in items {
-            heap.push(Rank::from(*rank), *item);
+        for (rank, name) in items {
+            heap.push(Rank::from(*rank), Named(*name));
         }
         heap
+    }
+
+    fn names_from_the_top(heap: &mut ArrayHeap<Named>) -> Vec<char> {
+        core::iter::from_fn(|| heap.pop_first()).map(|item| item.0).collect()
+    }
+
+    fn pop_last(heap: &mut ArrayHeap<Named>) -> Option<char> {
+        heap.pop_last().map(|(_, item)| item.0)
     }
 
     #[test]
     fn equal_ranks_leave_in_heap_order() {
         // After a leaves, the last entry d takes the top and stays there, since b is not smaller; then c, then b.
         let mut heap = heap_of(&[(0, 'a'), (0, 'b'), (0, 'c'), (0, 'd')]);
-        let order: Vec<char> = core::iter::from_fn(|| heap.pop_first()).collect();
-        assert_eq!(order, ['a', 'd', 'c', 'b']);
+        assert_eq!(names_from_the_top(&mut heap), ['a', 'd', 'c', 'b']);
     }
 
     #[test]
     fn the_last_of_the_largest_in_the_array_is_the_victim() {
         // The array is a1 b3 c3 d9 e9 f3: e stands behind d; f takes e's place.
         let mut heap = heap_of(&[(1, 'a'), (3, 'b'), (3, 'c'), (9, 'd'), (9, 'e'), (3, 'f')]);
-        assert_eq!(heap.pop_last().map(|(_, item)| item), Some('e'));
-        assert_eq!(heap.pop_last().map(|(_, item)| item), Some('d'));
+        assert_eq!(pop_last(&mut heap), Some('e'));
+        assert_eq!(pop_last(&mut heap), Some('d'));
         assert_eq!(heap.len(), 4);
     }
 
@@ -148,9 +172,8 @@ mod tests {
     fn an_entry_that_cannot_sink_rises() {
         // 0 | 8 1 | 9 9 2 3: removing a 9 moves the 3 below the 8, where it must rise.
         let mut heap = heap_of(&[(0, 'a'), (8, 'b'), (1, 'c'), (9, 'd'), (9, 'e'), (2, 'f'), (3, 'g')]);
-        assert_eq!(heap.pop_last().map(|(_, item)| item), Some('e'));
-        let order: Vec<char> = core::iter::from_fn(|| heap.pop_first()).collect();
-        assert_eq!(order, ['a', 'c', 'f', 'g', 'b', 'd']);
+        assert_eq!(pop_last(&mut heap), Some('e'));
+        assert_eq!(names_from_the_top(&mut heap), ['a', 'c', 'f', 'g', 'b', 'd']);
     }
 
     #[test]
@@ -158,10 +181,10 @@ mod tests {
         let mut heap = ArrayHeap::with_capacity(8);
         for step in 0..500u32 {
             let rank = step * 7919 % 101;
-            heap.push(Rank::from(rank), rank);
+            heap.push(Rank::from(rank), Named(char::from_u32(rank).expect("a small number")));
         }
-        let order: Vec<u32> = core::iter::from_fn(|| heap.pop_first()).collect();
+        let order = names_from_the_top(&mut heap);
         assert!(order.is_sorted());
-        assert_eq!(heap.pop_last(), None);
+        assert_eq!(pop_last(&mut heap), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Strict-priority queues, each first-in first-out: what real devices have.
 
-use super::ring::Ring;
+use super::ring::Rings;
 use crate::{Capacity, Item, Packet, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -46,7 +46,8 @@ pub trait Queues<T> {
 #[derive(Debug)]
 pub struct PriorityQueues<T = Packet> {
     rooms: Box<[Room]>,
-    rings: Box<[Ring<T>]>,
+    /// Made for these accounts.
+    rings: Rings<T>,
     /// Which of the first 64 queues hold items.
     occupied: u64,
     /// The same for the others, 64 in a word.
@@ -65,13 +66,9 @@ impl<T: Clone> Clone for PriorityQueues<T> {
 
     /// Allocates nothing if both have as many queues and places.
     fn clone_from(&mut self, source: &Self) {
-        if self.rooms.len() != source.rooms.len() {
-            // As a whole: should the clone of an item panic, there are still as many rings as accounts.
-            *self = source.clone();
-            return;
-        }
-        self.rooms.clone_from(&source.rooms);
+        // In this order: should the clone of an item panic, there are still places for all that the accounts count.
         self.rings.clone_from(&source.rings);
+        self.rooms.clone_from(&source.rooms);
         self.occupied = source.occupied;
         self.beyond.clone_from(&source.beyond);
     }
@@ -80,9 +77,10 @@ impl<T: Clone> Clone for PriorityQueues<T> {
 impl<T: Item> PriorityQueues<T> {
     /// Empty queues with these capacities, highest priority first.
     pub fn new(capacities: &[Capacity]) -> Self {
+        let mut rooms: Box<[Room]> = capacities.iter().map(|capacity| Room::new(*capacity)).collect();
         Self {
-            rooms: capacities.iter().map(|capacity| Room::new(*capacity)).collect(),
-            rings: capacities.iter().map(|capacity| Ring::new(*capacity)).collect(),
+            rings: Rings::new(&mut rooms),
+            rooms,
             occupied: 0,
             beyond: alloc::vec![0; capacities.len().saturating_sub(1) / 64],
         }
@@ -92,13 +90,6 @@ impl<T: Item> PriorityQueues<T> {
     #[inline]
     pub fn count(&self) -> usize {
         self.rooms.len()
-    }
-
-    #[inline(always)]
-    fn at(&mut self, queue: usize) -> (&mut Ring<T>, &mut Room) {
-        let room = &mut self.rooms[queue];
-        // SAFETY: there are as many rings as accounts, and there is an account.
-        (unsafe { self.rings.get_unchecked_mut(queue) }, room)
     }
 
     #[inline(always)]
@@ -121,12 +112,12 @@ impl<T: Item> PriorityQueues<T> {
         }
     }
 
-    /// The first queue that holds an item, while the first 64 hold none.
+    /// The first queue that holds an item, while the first 64 hold none; beyond all queues if none does.
     #[cold]
     #[inline(never)]
-    fn first_beyond(&self) -> Option<usize> {
-        let (word, bits) = self.beyond.iter().enumerate().find(|(_, bits)| **bits != 0)?;
-        Some((word + 1) * 64 + bits.trailing_zeros() as usize)
+    fn first_beyond(&self) -> usize {
+        let occupied = self.beyond.iter().enumerate().find(|(_, bits)| **bits != 0);
+        occupied.map_or(usize::MAX, |(word, bits)| (word + 1) * 64 + bits.trailing_zeros() as usize)
     }
 }
 
@@ -143,17 +134,17 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
     #[inline(always)]
     fn push_if(&mut self, wanted: bool, queue: usize, copy: T) -> bool {
         // Which queue it is no branch could foresee, hence not whether that one has room, nor whether its bit is set.
-        let (ring, room) = self.at(queue);
-        let stored = ring.put_if(wanted, room, copy);
+        // SAFETY: the places were made for these accounts.
+        let stored = unsafe { self.rings.put_if(wanted, &mut self.rooms[queue], copy) };
         self.occupy_if(stored, queue);
         stored
     }
 
     #[inline(always)]
     fn push_fitting(&mut self, queue: usize, item: T) {
-        let (ring, room) = self.at(queue);
-        let size = item.size();
-        ring.put(room, item);
+        let (room, size) = (&mut self.rooms[queue], item.size());
+        // SAFETY: the places were made for these accounts.
+        unsafe { self.rings.put(room, item) };
         room.take(size);
         self.occupy_if(true, queue);
     }
@@ -171,13 +162,16 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
 
     #[inline(always)]
     fn first(&self) -> Option<usize> {
-        if self.occupied != 0 { Some(self.occupied.trailing_zeros() as usize) } else { self.first_beyond() }
+        let first = if self.occupied != 0 { self.occupied.trailing_zeros() as usize } else { self.first_beyond() };
+        // The comparison that the account of that queue takes anyway: nothing waits if there is no such queue.
+        (first < self.rooms.len()).then_some(first)
     }
 
     #[inline(always)]
     fn pop_from(&mut self, queue: usize) -> Option<T> {
-        let (ring, room) = self.at(queue);
-        let item = ring.pop(room)?;
+        let room = &mut self.rooms[queue];
+        // SAFETY: the places were made for these accounts.
+        let item = unsafe { self.rings.pop(room) }?;
         let emptied = room.packets() == 0;
         self.vacate_if(emptied, queue);
         Some(item)
@@ -187,6 +181,6 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
     where
         T: 'a,
     {
-        self.rings.iter().zip(&self.rooms).skip(queue).take(1).flat_map(|(ring, room)| ring.iter(room))
+        self.rooms.get(queue).into_iter().flat_map(|room| self.rings.iter(room))
     }
 }

@@ -38,26 +38,27 @@ impl<T: Default> Slab<T> {
     /// Stores an item that knows its slot, and names it.
     #[inline(always)]
     pub(super) fn insert_with(&mut self, item: impl FnOnce(u32) -> T) -> u32 {
-        if self.used >= self.slots.len() {
-            self.grow();
-        }
-        let slot = self.slots[self.used];
+        let slot = match self.slots.get(self.used) {
+            Some(slot) => *slot,
+            None => self.grow(),
+        };
         self.used += 1;
         self.items[slot as usize] = item(slot);
         slot
     }
 
-    /// Moves to twice as many slots.
+    /// Moves to twice as many slots, and names the first new one.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
+    fn grow(&mut self) -> u32 {
         let old = self.slots.len();
         let new = (2 * old).max(4);
         let count = u32::try_from(new).expect("a slab holds fewer than 2^32 items");
         let mut items = vacant(new);
         items[..old].swap_with_slice(&mut self.items);
         // All slots are in use, so what their numbers say matters no more.
-        (self.items, self.slots) = (items, (0..count).collect());
+        (self.items, self.slots, self.used) = (items, (0..count).collect(), old);
+        old as u32
     }
 
     /// Takes the item in `slot`, which [`insert`](Self::insert) named and which has not been taken since.
