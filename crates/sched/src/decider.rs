@@ -106,6 +106,7 @@ pub(crate) fn unforeseen(truth: bool) -> bool {
     {
         let mut known = u8::from(truth);
         // SAFETY: there is no instruction in it, so that 0 stays 0 and 1 stays 1.
+        #[expect(clippy::transmute_int_to_bool, reason = "a comparison would cost two instructions")]
         unsafe {
             core::arch::asm!("/* {0} */", inout(reg_byte) known, options(pure, nomem, nostack, preserves_flags));
             core::mem::transmute::<u8, bool>(known)
