@@ -45,6 +45,9 @@ _COMPARE: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
 #: An exact power beyond this is a slip, and would take for ever.
 _LARGEST_POWER = 64
 
+#: An exact number whose parts have more bits than this is a slip: powers of powers would soon fill the memory.
+_MOST_BITS = 4096
+
 
 class Formula:
     """An expression, checked when it is made.
@@ -217,7 +220,10 @@ class _Evaluation:
         exact = isinstance(right, Fraction)
         if isinstance(op, ast.Pow) and exact and (abs(right) > _LARGEST_POWER or right.denominator != 1):
             raise InputError(f"{self._place}: a power must be an integer of at most {_LARGEST_POWER}")
-        return _BINARY[type(op)](left, right)
+        value = _BINARY[type(op)](left, right)
+        if isinstance(value, Fraction) and _bits(value) > _MOST_BITS:
+            raise InputError(f"{self._place}: a number on the way is too large or too small: over {_MOST_BITS} bits")
+        return value
 
     def _loops(self, loops: list[ast.comprehension], names: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if not loops:
@@ -229,3 +235,8 @@ class _Evaluation:
             inner = {**names, loop.target.id: value}
             if all(self.of(condition, inner) for condition in loop.ifs):
                 yield from self._loops(rest, inner)
+
+
+def _bits(value: Fraction) -> int:
+    """Return how many bits the larger part of a fraction has."""
+    return max(value.numerator.bit_length(), value.denominator.bit_length())

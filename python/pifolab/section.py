@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
@@ -10,7 +11,7 @@ from typing import Any
 from pifolab import _pifolab
 from pifolab.errors import InputError
 
-__all__ = ["Section", "below"]
+__all__ = ["Section", "as_written", "below"]
 
 
 def below(place: str, joint: str = ".") -> Callable[..., str]:
@@ -22,6 +23,23 @@ def below(place: str, joint: str = ".") -> Callable[..., str]:
     ('s.toml: compare[0].metric', 's.toml: compare[0]')
     """
     return lambda *path: joint.join((place, *path))
+
+
+def as_written(value: Any) -> str:
+    """Return a value as whoever wrote it would recognise it; of numbers and dates the digits alone.
+
+    Examples
+    --------
+    >>> as_written(Decimal("NaN")), as_written([Decimal("1.5"), "a"]), as_written(datetime.date(1979, 5, 27))
+    ('nan', "[1.5, 'a']", '1979-05-27')
+    """
+    if isinstance(value, Decimal):
+        return str(value) if value.is_finite() else str(float(value))
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, list):
+        return f"[{', '.join(map(as_written, value))}]"
+    return repr(value)
 
 
 class Section:
@@ -75,7 +93,7 @@ class Section:
 
     def fault(self, key: str, expected: str) -> InputError:
         """Return the error that says what was expected as the value of `key`."""
-        return InputError(f"{self.at(key)} = {self.table.get(key)!r}: {expected}")
+        return InputError(f"{self.at(key)} = {as_written(self.table.get(key))}: {expected}")
 
     def required(self, *keys: str) -> None:
         """Refuse a table that lacks one of `keys`."""
@@ -101,13 +119,15 @@ class Section:
         return tuple(value)
 
     def number(self, key: str, default: float | None = None) -> float:
-        """Return a number."""
+        """Return a finite number."""
         if key not in self.table and default is not None:
             return default
         self.required(key)
         value = self.table[key]
-        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or math.isnan(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             raise self.fault(key, "expected a number")
+        if not math.isfinite(value):
+            raise self.fault(key, "expected a finite number")
         return float(value)
 
     def count(self, key: str, default: int | None = None, least: int = 1) -> int:

@@ -30,6 +30,9 @@ def read_bytes(path: Path) -> bytes:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError:
+        # No system has such a name; Python refuses it before it asks.
+        raise InputError(f"{path}: cannot be read: the name has a null character") from None
     if len(data) > MOST_BYTES:
         raise InputError(f"{path}: has over 64 MiB: expected a text of at most that size")
     return data

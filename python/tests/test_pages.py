@@ -176,6 +176,16 @@ def test_every_file_that_contributing_names_exists():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:crates|docs|fuzz|python|scripts|conformance)/[\w./-]+)`", text))
     named |= {f"crates/sched/src/schedulers/{name}" for name in re.findall(r"start from `(\w+\.rs)`", text)}
-    added = [name for name in named if re.search(r"lifo|my_|my-|PAPER", name)]
+    added = [name for name in named if re.search(r"lcfs|my_|my-|PAPER", name)]
     assert added
     assert sorted(name for name in named if name not in added and not (ROOT / name).exists()) == []
+
+
+def test_the_name_that_contributing_gives_a_new_scheduler_is_free():
+    """Whoever follows it word by word must not take a name that pages or tests use for a scheduler of their own."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (name,) = re.findall(r"Say it is called `(\w+)`", text)
+    tests = [file for file in (ROOT / "python/tests").glob("*.py") if file != Path(__file__)]
+    others = [page for page in pages() if page.name != "CONTRIBUTING.md"] + tests
+    used = re.compile(rf"\b{name}\b", re.IGNORECASE)
+    assert [str(file) for file in others if used.search(file.read_text(encoding="utf-8"))] == []

@@ -77,6 +77,21 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         (BASE + "axis = 3", "s.toml:2: axis: expected tables [axis.NAME]"),
         (axis("key = ''\nvalues = [1]"), 's.toml:3: axis.a.key = "": the axis has no effect: no derived parameter uses it'),
         (axis("key='b'\nvalues=[1]\n[axis.b]\nvalues=[2]"), "s.toml:5: axis.b.key = 'b': axis a sets it already"),
+        # Two parts of the file that set the same key, or one the table around the other's: only one would have an effect.
+        (axis("key='link.rate_gbps'\nvalues=[9]\n[set]\n'link.rate_gbps'=5"), "s.toml:3: axis.a.key: sets link.rate_gbps, and set.link.rate_gbps sets link.rate_gbps: only one of them could have an effect; remove the other"),
+        (axis("key='link.rate_gbps'\nvalues=[9]\n[derived]\n'link.rate_gbps'='a + 1'"), "s.toml:6: derived.link.rate_gbps: sets link.rate_gbps, and axis.a sets link.rate_gbps: only one of them could have an effect; remove the other"),
+        (axis("key='link.rate_gbps'\nvalues=[9]\n[axis.b]\nkey='link'\nvalues=[{rate_gbps=3}]\nlabels=['x']"), "s.toml:6: axis.b.key: sets link, and axis.a sets link.rate_gbps: only one of them could have an effect; remove the other"),
+        # Numbers without end, and those whose exact form would fill the memory.
+        (axis("key = 'link.rate_gbps'\nrange = { from = 1, to = inf, step = 1 }"), "s.toml:4: axis.a.range.to = inf: expected a finite number"),
+        (axis("key = ''\nvalues = [1, nan]\n[derived]\n'link.rate_gbps' = 'a'"), "s.toml:4: axis.a.values[1] = nan: expected a finite number"),
+        (axis("key = ''\nvalues = [1e99999999]\n[derived]\n'link.rate_gbps' = 'a'"), "s.toml:4: axis.a.values[0] = 1E+99999999: expected 0, or a number from 1e-150 to 1e150"),
+        (axis("key = ''\nvalues = [1]\n[derived]\n'link.rate_gbps' = 'a * 1e999'"), "s.toml:6: derived.link.rate_gbps = 'a * 1e999': inf is not a finite number"),
+        (axis("key = ''\nvalues = [9]\n[derived]\n'link.rate_gbps' = '((a ** 64) ** 64) ** 64'"), "derived.link.rate_gbps = '((a ** 64) ** 64) ** 64': a number on the way is too large or too small: over 4096 bits"),
+        (BASE + "time_limit_s = nan", "s.toml:2: time_limit_s = nan: expected a finite number"),
+        (BASE + "seeds = [" + "9" * 5000 + "]", "s.toml: invalid TOML: an integer has too many digits"),
+        (BASE + "[set]\n'link.rate_gbps' = 1979-05-27", "s.toml:3: set.link.rate_gbps = 1979-05-27: expected a number, a text, a truth value, a list or a table"),
+        ("scenario = 'base.toml\\u0000'".replace("'", '"'), "cannot be read: the name has a null character"),
+        (BASE + "[axis]\nscheduler = ['pifo', 'narrow']\n[[compare]]\nmetric = 'inversions'\nof = { scheduler = 'narrow' }\nto = { scheduler = 'pifo' }\nstated_low = inf", "compare[0].stated_low = inf: expected a finite number"),
         # Unknown axes, and keys that the scenario does not know.
         (axis("values = [1]\nwhere = { b = [1] }"), 's.toml:4: axis.a.where: unknown axis "b"; there is none before it'),
         (axis("values = [1]\n[axis.c]\nvalues = [2]\nwhere = { a = [9] }"), "axis.c.where.a: 9 is none of its values (1)"),
@@ -303,6 +318,36 @@ def test_what_no_run_will_have_is_refused_before_the_first(folder: Path, keys: d
     assert str(caught.value).startswith(message)
     assert len(str(caught.value)) < 250
     assert Store("store").keys() == []
+
+
+def test_a_hundred_thousand_seeds_and_values_are_checked_at_once(folder: Path):
+    """Each was looked for among all before it, which took minutes."""
+    values = {"key": "link.rate_gbps", "range": {"from": 1, "to": 90_000, "step": 1}}
+    sweep = Sweep.from_dict(
+        {"scenario": "base.toml", "seeds": {"first": 0, "count": 900_000}, "axis": {"a": values}},
+        file=str(folder / "s.toml"),
+    )
+    assert (len(sweep.seeds), len(sweep.axes[0].points)) == (900_000, 90_000)
+
+
+def test_an_axis_with_a_where_may_replace_what_is_set_for_all(folder: Path):
+    window = {"key": "scheduler.window", "values": [10, 20], "where": {"scheduler": ["narrow"]}}
+    keys: dict[str, Any] = {"axis": {"scheduler": ["narrow"], "window": window}, "set": {"scheduler.window": 30}}
+    assert len(make_plan(Sweep.from_dict({"scenario": "base.toml", **keys}, file=str(folder / "s.toml"))).settings) == 2
+
+
+def test_a_metric_without_a_value_in_any_run_is_said(folder: Path, capsys: pytest.CaptureFixture[str]):
+    metrics = 'metrics = ["inversions", { name = "none", value = "inversions / 0" }, { name = "some", value = "1 / inversions" }]\n'
+    (folder / "s.toml").write_text(metrics + GOOD)
+    assert main(["sweep", "s.toml", "--store", "store", "--workers", "1"]) == 0
+    line = "none: no run has a value (what it counts did not happen, or it divides by 0)\n"
+    assert line in capsys.readouterr().out
+    assert main(["results", "store", "--statistics"]) == 0
+    said = capsys.readouterr().out
+    assert line in said
+    # A PIFO has no inversion to divide by.
+    assert "some: mean" in said
+    assert "some: no run" not in said
 
 
 def test_the_table_of_an_observer_can_be_a_metric(folder: Path):

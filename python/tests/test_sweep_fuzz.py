@@ -6,6 +6,7 @@ From a seed, so that a failure can be repeated.
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -55,10 +56,17 @@ PIECES = [
 ]  # fmt: skip
 
 
+#: What takes the place of a number: where one is read, all of them must be.
+NUMBERS = [
+    "nan", "inf", "-inf", "1e999", "1e99999999", "-1e-99999999", "0", "-0.0", "1e-300", "1e300", "9" * 40, "9" * 5000,
+    "true", "1979-05-27", "07:32:00", "'1'", "[]", "{}", "x ** 64 ** 64", "((load ** 64) ** 64) ** 64", "load / 0",
+]  # fmt: skip
+
+
 def mutated(text: str, draw: random.Random) -> str:
-    """Cut, repeat, swap and put in at random places, some times over."""
+    """Cut, repeat, swap and put in at random places, some times over; some numbers become others."""
     for _ in range(draw.randint(1, 4)):
-        kind, at = draw.randrange(5), draw.randrange(len(text) + 1)
+        kind, at = draw.randrange(6), draw.randrange(len(text) + 1)
         end = min(len(text), at + draw.choice((1, 2, 5, 20, 80)))
         if kind == 0:
             text = text[:at] + text[end:]
@@ -68,6 +76,10 @@ def mutated(text: str, draw: random.Random) -> str:
             text = text[:at] + draw.choice(PIECES) + text[at:]
         elif kind == 3:
             text = text[:at] + draw.choice(PIECES) + text[end:]
+        elif kind == 4:
+            number = draw.choice([*re.finditer(r"(?<![\w.])\d[\d.]*", text), None])
+            if number:
+                text = text[: number.start()] + draw.choice(NUMBERS) + text[number.end() :]
         else:
             lines = text.split("\n")
             draw.shuffle(lines)

@@ -17,6 +17,7 @@ from pifolab.text import shown
 if TYPE_CHECKING:
     import polars as pl
 
+    from pifolab.statistics import Metric
     from pifolab.store import Store
     from pifolab.sweep.results import Compared, Group
 
@@ -241,7 +242,7 @@ def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: a
         write_statistics(found, arguments.export, labels(arguments.label))
         print(f"{arguments.export}: {len(found)} means")
         return 0
-    print_statistics(found, sys.stdout)
+    print_statistics(found, [metric.name for metric in _metrics(store, name, arguments)], sys.stdout)
     if arguments.metric is None and arguments.schedulers is None:
         print_comparisons(_ratios(store, _named(store, name), runs), sys.stdout)
     print_warnings(found, _WIDE, sys.stdout, _MOST_WARNINGS)
@@ -328,9 +329,9 @@ def _ratios(store: Store, name: str, runs: pl.DataFrame) -> list[Compared]:
     return [one for ratio in stored_comparisons(store, name) for one in compared(store, index, ratio)]
 
 
-def _groups(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> list[Group]:
+def _metrics(store: Store, name: str | None, arguments: argparse.Namespace) -> list[Metric]:
+    """Return the metrics that are asked for: those of --metric, or those of the sweep."""
     from pifolab.statistics import Metric
-    from pifolab.sweep.results import groups
     from pifolab.sweep.stored import stored_metrics
 
     known = stored_metrics(store, _named(store, name))
@@ -339,7 +340,13 @@ def _groups(store: Store, name: str | None, runs: pl.DataFrame, arguments: argpa
         known = [by_name.get(metric) or Metric.read(metric, f"--metric {metric}") for metric in arguments.metric]
     if not known:
         raise InputError(f"sweep {name}: names no metrics; say which with --metric")
-    found = groups(store, _index(runs), known)
+    return known
+
+
+def _groups(store: Store, name: str | None, runs: pl.DataFrame, arguments: argparse.Namespace) -> list[Group]:
+    from pifolab.sweep.results import groups
+
+    found = groups(store, _index(runs), _metrics(store, name, arguments))
     if arguments.schedulers is None:
         return found
     names = chosen_schedulers(arguments.schedulers, list(dict.fromkeys(str(group.scheduler) for group in found)))

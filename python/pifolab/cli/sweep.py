@@ -155,7 +155,7 @@ def show_result(result: SweepResult, out: Any) -> None:
 
     if result.runs.height > len(result.failures):
         if result.sweep.metrics:
-            print_statistics(result.groups, out, _MOST_LINES)
+            print_statistics(result.groups, [metric.name for metric in result.sweep.metrics], out, _MOST_LINES)
         print_comparisons(result.compared, out)
         print_warnings(result.groups, _WIDE, out, _MOST_WARNINGS)
     print_left_out(result.left_out, result.runs.height, out)

@@ -76,6 +76,9 @@ def judge(
         raise InputError("stated_low, stated_high: expected at least one of them")
     if tolerance < 0 or not math.isfinite(tolerance):
         raise InputError(f"tolerance = {tolerance}: expected a share from 0")
+    for key, stated in (("stated_low", stated_low), ("stated_high", stated_high)):
+        if stated is not None and not math.isfinite(stated):
+            raise InputError(f"{key} = {stated}: expected a finite number")
     low = -math.inf if stated_low is None else stated_low - abs(stated_low) * tolerance
     high = math.inf if stated_high is None else stated_high + abs(stated_high) * tolerance
     if stated_low is not None and stated_high is not None and stated_low > stated_high:

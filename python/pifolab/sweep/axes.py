@@ -115,9 +115,11 @@ def _labels(values: Sequence[Any], labels: Any, place: Callable[..., str]) -> li
             found = [label if isinstance(label, bool) else float(label) for label in found]
     if len({type(label) for label in found}) > 1:
         raise InputError(f"{place('values')}: mixes numbers and texts; give labels")
-    for at, label in enumerate(found):
-        if label in found[:at]:
+    seen = set()
+    for label in found:
+        if label in seen:
             raise InputError(f"{place('values')}: duplicate label {label!r}; give labels that differ, or remove one")
+        seen.add(label)
     return found
 
 

@@ -81,7 +81,7 @@ class Expression:
         """
         numbers = {name: self._number(name, axes[name]) for name in self.names}
         try:
-            return Fraction(self._formula.value(numbers, _call, lambda literal: Fraction(str(literal))))
+            return Fraction(self._formula.value(numbers, _call, lambda literal: self._exact(str(literal), literal)))
         except ZeroDivisionError:
             raise InputError(f"{self._place}: division by 0 for {_shown(axes, self.names)}") from None
         except TypeError:
@@ -90,6 +90,11 @@ class Expression:
     def _number(self, name: str, value: Any) -> Fraction:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
             raise InputError(f"{self._place}: {name} = {value!r} is not a number")
+        return self._exact(name, value)
+
+    def _exact(self, name: str, value: int | float | Decimal | Fraction) -> Fraction:
+        if isinstance(value, (float, Decimal)) and not math.isfinite(value):
+            raise InputError(f"{self._place}: {name} is not a finite number")
         return Fraction(str(value))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TextIO
 
 from pifolab.statistics.intervals import ENOUGH_SEEDS
@@ -11,8 +12,8 @@ from pifolab.text import shown
 __all__ = ["print_comparisons", "print_left_out", "print_statistics", "print_warnings"]
 
 
-def print_statistics(groups: list[Group], out: TextIO, most: int | None = None) -> None:
-    """Print mean, interval and seeds of each metric; at most `most` lines for each."""
+def print_statistics(groups: list[Group], metrics: Sequence[str], out: TextIO, most: int | None = None) -> None:
+    """Print mean, interval and seeds of each metric, at most `most` lines for each, and what of `metrics` has none."""
     for metric in dict.fromkeys(group.metric for group in groups):
         these = [group for group in groups if group.metric == metric]
         random = any(group.random for group in these)
@@ -32,6 +33,9 @@ def print_statistics(groups: list[Group], out: TextIO, most: int | None = None) 
         if most is not None and len(these) > most:
             print(f"  and {len(these) - most} more: pifolab results STORE --statistics", file=out)
         print(file=out)
+    for name in metrics:
+        if all(group.metric != name for group in groups):
+            print(f"{name}: no run has a value (what it counts did not happen, or it divides by 0)\n", file=out)
 
 
 def print_left_out(left: list[LeftOut], runs: int, out: TextIO, most: int = 10) -> None:

@@ -488,7 +488,7 @@ _GroupKey = tuple[tuple[tuple[str, Any], ...], "str | None"]
 def _by_group(store: Store, runs: pl.DataFrame, metric: Metric) -> dict[_GroupKey, dict[int, float | None]]:
     """Return the values of `metric` by seed, for each combination and scheduler, in the order of the sweep.
 
-    What does not exist (the lowest dropped rank of a run without drops) is None.
+    What does not exist (the lowest dropped rank of a run without drops, a quotient by 0) is None.
     """
     done = set(store.keys())
     finished = runs.filter(runs["run"].is_in(list(done)))
@@ -503,5 +503,7 @@ def _by_group(store: Store, runs: pl.DataFrame, metric: Metric) -> dict[_GroupKe
     for run in finished.iter_rows(named=True):
         axes = tuple((axis, label) for axis, label in run.items() if axis not in ("run", "seed"))
         for row in by_run.get(run["run"], []):
-            found.setdefault((axes, row.get("scheduler")), {})[run["seed"]] = row["value"]
+            value = row["value"]
+            exists = value is not None and math.isfinite(value)
+            found.setdefault((axes, row.get("scheduler")), {})[run["seed"]] = value if exists else None
     return found

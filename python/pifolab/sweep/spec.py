@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import os
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.section import Section, below
+from pifolab.section import Section, as_written, below
 from pifolab.statistics.metrics import Metric
 from pifolab.sweep.axes import SCHEDULER, Axis
 from pifolab.sweep.comparison import Comparison
@@ -236,6 +237,7 @@ class _Reader:
 
     def read(self, make: type[Sweep]) -> Sweep:
         self.section = Section(self.place, self.written, _KEYS)
+        self._check_values(self.written)
         scenario = self._scenario()
         scenario_text = read_text(scenario)
         base = parse_toml(scenario_text, str(scenario))
@@ -243,6 +245,8 @@ class _Reader:
         zips = self._zips(axes)
         derived = self._derived(axes)
         self._check_effect(axes, derived)
+        fixed = self._fixed()
+        self._check_keys(fixed, axes, derived)
         title = self._text("title")
         metrics = self._metrics(base)
         return make(
@@ -254,7 +258,7 @@ class _Reader:
             axes=axes,
             zips=zips,
             seeds=self._seeds(base),
-            fixed=self._fixed(),
+            fixed=fixed,
             derived=derived,
             metrics=metrics,
             comparisons=self._comparisons(axes, metrics),
@@ -263,6 +267,51 @@ class _Reader:
             custom=self._custom(),
             _text=self.text,
         )
+
+    def _check_values(self, value: Any, path: tuple[str, ...] = (), member: str = "") -> None:
+        """Refuse what no scenario takes, such as numbers whose exact form would fill the memory (1e99999999)."""
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                # Where a line is known it is that of the table around a member of a list.
+                self._check_values(inner, path if member else (*path, str(key)), f"{member}.{key}" if member else "")
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            for at, inner in enumerate(value):
+                self._check_values(inner, path, f"{member}[{at}]")
+        else:
+            expected = _unfit(value)
+            if expected:
+                raise InputError(f"{self.place(*path)}{member} = {as_written(value)}: expected {expected}")
+
+    def _check_keys(
+        self,
+        fixed: tuple[tuple[str, str], ...],
+        axes: tuple[Axis, ...],
+        derived: tuple[tuple[str, Expression], ...],
+    ) -> None:
+        """Refuse what replaces a value that another part of the file has set: its column would be of no effect.
+
+        An axis with a where may replace what `set` says of all runs, in those where it applies.
+        """
+        by_name = {axis.name: axis for axis in axes}
+        # Who sets which key, in the order of their effect, and the axes without which each says nothing.
+        writers: list[tuple[tuple[str, ...], str, list[Axis]]] = [(("set", key), key, []) for key, _ in fixed]
+        writers += [(("axis", axis.name, "key"), axis.key, [axis]) for axis in axes if axis.key]
+        writers += [
+            (("derived", key), key, [by_name[name] for name in sorted(expression.names)]) for key, expression in derived
+        ]
+        for at, (path, key, needs) in enumerate(writers):
+            for earlier_path, earlier, others in writers[:at]:
+                # The scheduler is set first of all, then its parameters.
+                inside = key != SCHEDULER and earlier.startswith(f"{key}.")
+                if not inside and earlier != key:
+                    continue
+                if not others and any(axis.where for axis in needs):
+                    continue
+                if not any(_never_together(b, a) or _never_together(a, b) for a in others for b in needs):
+                    raise InputError(
+                        f"{self.place(*path)}: sets {key}, and {'.'.join(earlier_path[:2])} sets {earlier}: "
+                        "only one of them could have an effect; remove the other"
+                    )
 
     def _name(self) -> str:
         stem = Path(self.file).stem
@@ -411,7 +460,7 @@ class _Reader:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not 0 < value < 10**9:
-            raise InputError(f"{self.place('time_limit_s')} = {value}: expected a number above 0")
+            raise InputError(f"{self.place('time_limit_s')} = {as_written(value)}: expected a number above 0")
         return float(value)
 
     def _custom(self) -> Custom:
@@ -422,6 +471,19 @@ class _Reader:
 def _place(file: str, text: str, path: Sequence[str]) -> str:
     line = line_of(text, path) if text else None
     return f"{file}:{line}: {'.'.join(path)}" if line else f"{file}: {'.'.join(path)}"
+
+
+def _unfit(value: Any) -> str | None:
+    """Return what was expected instead of `value`, None if it may stand in a scenario."""
+    if isinstance(value, (datetime.date, datetime.time)):
+        return "a number, a text, a truth value, a list or a table"
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return None
+    exact = Decimal(value)
+    if not exact.is_finite():
+        return "a finite number"
+    # The quotient of any two of them is a float.
+    return None if not value or -150 <= exact.adjusted() < 150 else "0, or a number from 1e-150 to 1e150"
 
 
 def _never_together(one: Axis, other: Axis) -> bool:
@@ -447,7 +509,9 @@ def _checked_seeds(written: Any, place: str) -> tuple[int, ...]:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
             shown = to_toml(seed) if not isinstance(seed, (int, bool)) else str(seed)
             raise InputError(f"{place}[{at}] = {shown}: expected an integer from 0 to 2^63 - 1")
-    for at, seed in enumerate(written):
-        if seed in set(written[:at]):
+    seen = set()
+    for seed in written:
+        if seed in seen:
             raise InputError(f"{place}: duplicate seed {seed}")
+        seen.add(seed)
     return tuple(written)

@@ -31,6 +31,9 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
         if place:
             raise InputError(f"{file}:{place.group(2)}: invalid TOML: {place.group(1)}") from None
         raise InputError(f"{file}: invalid TOML: {error}") from None
+    except ValueError:
+        # Python reads no integer of over 4300 digits.
+        raise InputError(f"{file}: invalid TOML: an integer has too many digits") from None
 
 
 def to_toml(value: Any) -> str:
