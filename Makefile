@@ -212,7 +212,7 @@ docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude pifolab-py
 
 ## docs/worst-cases.md: the worst case of every scheduler against every other one and the worst cases of PACKS's appendix B, under
-## other readings, too; and their witnesses as conformance vectors (half an hour)
+## other readings, too; and their witnesses as conformance vectors (more than half an hour)
 worst-cases: build
 	$(BIN)/python -m pifolab.adversary.worst_cases docs/worst-cases.md conformance/worst-cases
 
