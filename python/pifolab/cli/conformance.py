@@ -70,6 +70,7 @@ def _replay_p4(through: str, files: Sequence[str]) -> int:
     """Replay every file through BMv2; what its programs cannot do is skipped, and said."""
     from pifolab.p4.conformance import replay
     from pifolab.p4.tools import BMV2, P4C, MissingToolError
+    from pifolab.p4.workspace import workspace
 
     try:
         for tool in (P4C, BMV2):
@@ -80,23 +81,24 @@ def _replay_p4(through: str, files: Sequence[str]) -> int:
     way = "queues" if through == "p4" else "decisions"
     vectors = operations = mismatches = skipped = broken = 0
     first = None
-    for file in files:
-        try:
-            [replayed] = replay(file, way)
-        except InputError as error:
-            broken += 1
-            print(f"pifolab conformance: {shown(str(error))}", file=sys.stderr)
-            continue
-        if replayed.skipped is not None:
-            skipped += 1
-            print(f"skipped {shown(file)}: {replayed.skipped}")
-            continue
-        vectors += 1
-        operations += replayed.operations
-        mismatches += replayed.mismatches
-        if replayed.mismatches:
-            print(f"{shown(file)}: {replayed.mismatches} of {replayed.operations} operations differ")
-        first = first or replayed.first
+    with workspace() as compiled:
+        for file in files:
+            try:
+                [replayed] = replay(file, way, compiled=compiled)
+            except InputError as error:
+                broken += 1
+                print(f"pifolab conformance: {shown(str(error))}", file=sys.stderr)
+                continue
+            if replayed.skipped is not None:
+                skipped += 1
+                print(f"skipped {shown(file)}: {replayed.skipped}")
+                continue
+            vectors += 1
+            operations += replayed.operations
+            mismatches += replayed.mismatches
+            if replayed.mismatches:
+                print(f"{shown(file)}: {replayed.mismatches} of {replayed.operations} operations differ")
+            first = first or replayed.first
     print(f"{through}: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} skipped")
     if first is not None:
         print(f"first mismatch: {first}")

@@ -7,8 +7,10 @@ program counts them itself, and the order in which they leave is the switch's.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import deque
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,7 +127,18 @@ def _drive(vector: _Vector, program: Path, way: str) -> Replayed:
     return _compare(vector, drive(vector, program))
 
 
-def replay(file: str, *ways: str, defines: tuple[str, ...] = ()) -> list[Replayed]:
+def _compiled(folder: Path, program: str, text: str, defines: tuple[str, ...]) -> Path:
+    """Return what the compiler makes of a program: it runs once for all vectors of a program and its parameters."""
+    key = hashlib.sha256(json.dumps([program, text, defines]).encode()).hexdigest()
+    place, new = folder / key, folder / f"{key}.new"
+    if not place.is_dir():
+        new.mkdir(exist_ok=True)
+        compile_bmv2(new, program, text, defines)
+        new.rename(place)
+    return place / f"{program}.json"
+
+
+def replay(file: str, *ways: str, defines: tuple[str, ...] = (), compiled: Path | None = None) -> list[Replayed]:
     """Replay the vector `file` through its program, which is compiled once, in each of `ways`.
 
     Parameters
@@ -137,6 +150,8 @@ def replay(file: str, *ways: str, defines: tuple[str, ...] = ()) -> list[Replaye
         through the priority queues of ``simple_switch``.
     defines : tuple of str
         What the program is compiled with besides.
+    compiled : Path, optional
+        A folder for compiled programs, of which those that are there already are used; default: a temporary one.
 
     Returns
     -------
@@ -153,8 +168,8 @@ def replay(file: str, *ways: str, defines: tuple[str, ...] = ()) -> list[Replaye
     if isinstance(vector, str) or (vector.in_bytes and "PF_OCCUPANCY_GHOST" in defines):
         skipped = skipped or "BMv2 tells depths in packets, and the capacities are in bytes"
         return [Replayed(skipped=skipped) for _ in ways]
-    with workspace() as folder:
-        program = compile_bmv2(folder, vector.program, vector.text, ("PF_HARNESS", *defines))
+    with workspace() if compiled is None else nullcontext(compiled) as folder:
+        program = _compiled(folder, vector.program, vector.text, ("PF_HARNESS", *defines))
         return [_drive(vector, program, way) for way in ways]
 
 
@@ -222,18 +237,28 @@ def _drive_queues(vector: _Vector, program: Path) -> list[Answer]:
         behind = fill(switch, 7)
         send_one_by_one(switch, [TestFrame(FILLER, queue=0, id=_FILLER_ID)] * behind)
         left: list[int] = []
+        # Packets that arrive while none leaves are decided in their order, and those that leave while none arrives
+        # leave in the order of the queues: the switch need come to rest only in between.
+        leaving = False
         for index, (operation, expected) in enumerate(vector.steps):
             if operation[0] == "enq":
+                if leaving:
+                    switch.settle()
+                    leaving = False
                 frame = TestFrame(ENQUEUE, id=index, rank=operation[2], size_bytes=vector.size(operation))
-                send_one_by_one(switch, [frame])
+                switch.send(frame.pack(FRAME_BYTES))
                 decided.append(index)
                 continue
+            if not leaving:
+                switch.settle()
+                leaving = True
             if expected == ["deq", None]:
                 # Something has to leave, or the next packet would leave at once: behind all others, so that it leaves
                 # only if nothing else does.
+                switch.settle()
                 send_one_by_one(switch, [TestFrame(FILLER, queue=last, id=_FILLER_ID)])
             left.append(TestFrame.unpack(switch.receive()).id)
-            switch.settle()
+        switch.settle()
         while switch.waiting():
             left.append(TestFrame.unpack(switch.receive()).id)
             switch.settle()
