@@ -220,7 +220,7 @@ mod tests {
 
         #[test]
         fn agrees_with_a_sorted_list(
-            buckets in prop_oneof![1usize..5, 60usize..70, 4090usize..4100, Just(300_000)],
+            buckets in prop_oneof![1usize..5, 60usize..70, 4090usize..4100, Just(pifolab_testkit::steps(300_000, 5_000) as usize)],
             ops in proptest::collection::vec((0u8..4, any::<u32>()), 0..400),
         ) {
             let mut queue = RankBuckets::new(buckets, 0);
