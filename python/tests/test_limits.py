@@ -564,6 +564,12 @@ PATHS: dict[str, Callable[[], str]] = {
         NETWORK.replace("STARTS", "2_000_000")
         + '[[scheduler]]\nname = "sp-pifo"\nqueues = 1024\nqueue_capacity_packets = 80\n'
     ),
+    "a window at each of thousands of ports": lambda: (
+        NETWORK.replace('"leaf-spine", leaves = 4, spines = 4, hosts_per_leaf = 16', '"fat-tree", k = 12')
+        .replace("duration_ms = 20", "duration_ms = 2")
+        .replace("STARTS", "1_000_000")
+        + '[[scheduler]]\nname = "packs"\n'
+    ),
     "a window and a long queue on one link": lambda: (
         LINK.replace("duration_ms = 1", "duration_s = 2").replace("rate_gbps = 11", "rate_gbps = 30")
         + 'scheduler = [{ name = "aifo", window = 3_000_000, capacity_packets = 2_000_000, k = 0.9 }]\n'

@@ -288,6 +288,16 @@ def test_a_store_with_several_sweeps_exports_all_of_its_runs(store: Store, tmp_p
     capsys.readouterr()
 
 
+def test_an_export_says_how_many_runs_have_no_such_table(store: Store, tmp_path: Path, capsys):
+    """Another sweep on the same runs may have kept it for some of them."""
+    sweep = sweep_of(tmp_path / "base.toml", axis=AXIS, seeds=[2, 3], tables=["queues"])
+    run_sweep(dataclasses.replace(sweep, name="other"), store, workers=1)
+    assert main(["results", "store", "--sweep", "other", "--table", "ranks", "--export", "ranks.csv"]) == 0
+    assert "2 of 4 runs are left out: their sweeps did not keep the table ranks\n" in capsys.readouterr().out
+    assert main(["results", "store", "--sweep", "other", "--table", "queues", "--export", "queues.csv"]) == 0
+    assert "left out" not in capsys.readouterr().out
+
+
 def test_statistics_say_which_runs_are_left_out_and_why(store: Store, tmp_path: Path, capsys):
     damaged, removed = store.keys()[:2]
     (store.run_folder(damaged) / "ranks.parquet").unlink()

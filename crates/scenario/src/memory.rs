@@ -15,6 +15,7 @@ use crate::spec::written::Spec;
 use pifolab_metrics::ORDER_KEPT;
 use pifolab_metrics::Sampling;
 use pifolab_sched::Capacity;
+use pifolab_simd::RankWindow;
 use pifolab_units::Span;
 
 /// Bytes for a flow: in the list, with its ideal time.
@@ -92,7 +93,7 @@ impl Memory {
         let passed = 12.0 * segments;
         let at_ports = |scheduler: &SchedulerSpec| {
             let windows = (switch_ports * window_of(scheduler)).min(passed) * WINDOW_RANK;
-            switch_ports * (state_of(scheduler) + flow_state_of(scheduler, flows)) + windows
+            switch_ports * (state_of(scheduler) + index_of(scheduler) + flow_state_of(scheduler, flows)) + windows
         };
         let state =
             schedulers * (ports * PORT_RUN + hosts * HOST + routes) + spec.schedulers.iter().map(at_ports).sum::<f64>();
@@ -155,7 +156,7 @@ impl Memory {
                 Some(Capacity::Packets(places)) => left.min(f64::from(places)),
                 _ => left,
             };
-            let window = window_of(scheduler).min(most) * WINDOW_RANK;
+            let window = index_of(scheduler) + window_of(scheduler).min(most) * WINDOW_RANK;
             state_of(scheduler) + flow_state_of(scheduler, flows) + waiting * WAITING + window
         });
         Self { input, state: state.sum(), records }
@@ -195,6 +196,11 @@ fn state_of(scheduler: &SchedulerSpec) -> f64 {
 /// The ranks that its window holds when it is full.
 fn window_of(scheduler: &SchedulerSpec) -> f64 {
     scheduler.resolved["window"].as_f64().unwrap_or(0.0)
+}
+
+/// Bytes of what its window counts with, however few ranks it has seen.
+fn index_of(scheduler: &SchedulerSpec) -> f64 {
+    RankWindow::bytes_of_index(window_of(scheduler) as usize) as f64
 }
 
 /// Bytes of what one scheduler knows of so many flows.
@@ -264,6 +270,18 @@ mod tests {
         let [wide, few] = [&wide, &few].map(|keys| Memory::of_network(&network(keys)).state);
         // Four ports of the switch; a queue for ten packets has sixteen places.
         assert_eq!(wide - few, 4.0 * 1016.0 * (QUEUE + 16.0 * PLACE));
+    }
+
+    #[test]
+    fn the_index_of_the_window_at_each_port_is_counted_however_few_packets_come() {
+        let state = |window: &str| {
+            let packs = format!("[{{ name = \"packs\", window = {window} }}]");
+            Memory::of_network(&network(&[("scheduler", &packs), ("workload.flows.max_flows", "1")])).state
+        };
+        // Four ports of the switch, each with counters of 16 bits for 2^16 ranks and for what is above them.
+        assert_eq!(state("257") - state("256"), 4.0 * 16.0 * 2.0 * (4096.0 + 256.0 + 16.0 + 1.0));
+        assert_eq!(state("65535"), state("257"));
+        assert_eq!(state("65536"), state("256"));
     }
 
     #[test]

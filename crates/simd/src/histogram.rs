@@ -21,7 +21,7 @@ const END: i64 = lane(Rank::saturating(1 << 16));
 ///
 /// A rank is four digits of base 16, the root counts first digits, its children second digits, and so on. A count adds
 /// up, on the way down, what the lower digits of each node hold: four nodes, whatever the rank and however many ranks
-/// are held. The memory is 140 KB, of which few ranks use little.
+/// are held. The memory is 140 KB, of which few ranks touch little.
 ///
 /// Nodes are read and written as whole vectors: reading one soon after a part of it was written would stall.
 #[derive(Debug)]
@@ -94,6 +94,9 @@ const fn locate(rank: u16, level: usize) -> (usize, usize) {
 }
 
 impl Histogram {
+    /// The memory that it takes, however few ranks it holds.
+    pub(super) const BYTES: usize = size_of::<[Node; NODES]>();
+
     /// The most ranks that it holds.
     pub(super) const MOST: usize = u16::MAX as usize;
 

@@ -106,6 +106,11 @@ impl RankWindow {
         Self { held, len: 0, size, raise: 0, lower: 0, lanes: Lanes::detect() }
     }
 
+    /// The bytes of what a window of `size` ranks counts with, which it takes before the first rank; ranks come on top.
+    pub const fn bytes_of_index(size: usize) -> usize {
+        if ALL_COMPARED < size && size <= Histogram::MOST { Histogram::BYTES } else { 0 }
+    }
+
     /// The window with `shift` added to every rank that it holds.
     #[must_use]
     pub const fn shifted_by(mut self, shift: i64) -> Self {

@@ -219,14 +219,18 @@ def _export(store: Store, runs: pl.DataFrame, arguments: argparse.Namespace) -> 
         raise InputError(f"{store.path}: no run to export")
     record_columns = [column for column in ("name", "code", "started", "elapsed_s", "host", "bytes") if column in runs]
     keyed = runs.drop(record_columns)
-    table = joined_table(store, arguments.table or "schedulers", keyed)
+    name = arguments.table or "schedulers"
+    table = joined_table(store, name, keyed)
+    without = [key for key in keyed["run"] if name not in store.tables(key)]
     if arguments.schedulers is not None:
         if "scheduler" not in table.columns:
-            raise InputError(f"--schedulers: the table {arguments.table} has no column scheduler")
+            raise InputError(f"--schedulers: the table {name} has no column scheduler")
         known = table["scheduler"].unique(maintain_order=True).to_list()
         table = table.filter(pl.col("scheduler").is_in(chosen_schedulers(arguments.schedulers, known)))
     write_table(table, file)
     print(f"{file}: {table.height} rows of {table.width} columns")
+    if without:
+        print(f"{len(without)} of {keyed.height} runs are left out: their sweeps did not keep the table {name}")
     return 0
 
 

@@ -72,7 +72,7 @@ def print_warnings(groups: list[Group], wide: float, out: TextIO, most: int | No
     if few:
         # One line for all of them: with few seeds there are few for every combination.
         seeds = str(min(few)) if min(few) == max(few) else f"{min(few)} to {max(few)}"
-        what = f"{len(few)} of {len(groups)} intervals come from {seeds} seeds and are too narrow"
+        what = f"{len(few)} of {len(groups)} intervals come from {seeds} seed{'s' * (seeds != '1')} and are too narrow"
         print(f"warning: {what}; run at least {ENOUGH_SEEDS}, better 10", file=out)
     warned = [group for group in groups if group.estimate.seeds > 1 and group.estimate.relative_half_width > wide]
     warned.sort(key=lambda group: -group.estimate.relative_half_width)
