@@ -221,9 +221,10 @@ slack: build
 	$(BIN)/python -m pifolab.slack docs
 	$(BIN)/python -m pifolab.slack.variants docs
 	$(BIN)/python -m pifolab.slack.bar docs
-	$(BIN)/python -m pifolab.slack.shares docs
 	$(BIN)/python -m pifolab.slack.limits docs
-	$(BIN)/python -m pifolab.slack.flows --out docs/slack-flows.md
+	$(BIN)/python -m pifolab.slack.flows docs
+	$(BIN)/python -m pifolab.slack.shares docs
+	$(BIN)/python -m pifolab.slack.few docs
 
 ## The scheduler library for C in PREFIX, below DESTDIR: static, shared, header and pkg-config file
 PREFIX ?= /usr/local

@@ -8,8 +8,23 @@ import polars as pl
 import pytest
 
 from pifolab.errors import InputError
-from pifolab.slack import flows
-from pifolab.slack.flows import FIGURES, FIVE, best_of_five, main, page, sweep, times
+from pifolab.slack.flows import (
+    FIGURES,
+    FIVE,
+    MEASURES,
+    SHARES,
+    Measured,
+    best_of_five,
+    load,
+    main,
+    page,
+    store,
+    sweep,
+    times,
+)
+
+NONE = "It meets no figure as a whole."
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def table(means: dict[str, float], seeds: int = 4) -> pl.DataFrame:
@@ -37,6 +52,7 @@ MEANS = {
     "rifo": 5.0,
     "exp-pifo": 6.0,
     "slack-sp": 2.08,
+    SHARES: 2.5,
     "spring": 1.9,
 }
 
@@ -44,20 +60,26 @@ MEANS = {
 def test_the_best_of_the_five_is_what_the_others_are_held_against() -> None:
     found = times(table(MEANS))
     assert best_of_five(found["small flows, mean"][0.5]) == "packs"
-    lines = page({"packs-12": (found, 4, 0.1)}).splitlines()
+    lines = page({"packs-12": Measured(found, 4, 0.1, "a")}).splitlines()
     rows = [
         [cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| small flows, mean")
     ]
     assert [row[3].split()[0] for row in rows] == ["packs"]
     # 4 % more is too much for small flows, and not for large ones.
     assert rows[0][4] == "1.04 [1.04, 1.04]"
-    assert rows[0][5].startswith("**0.95")
+    assert rows[0][5] == "1.25 [1.25, 1.25]"
+    assert rows[0][6].startswith("**0.95")
     large = next(line for line in lines if line.startswith("| large flows"))
     assert "**1.04 [1.04, 1.04]**" in large
     assert "## PACKS Fig. 12, 4 seeds of 0.1 s" in lines
-    assert "In all, slack-sp meets 1 of 3 rows, misses 2, and 0 are inconclusive:" in lines
+    assert f"In all, `slack-sp` meets 1 of 3 rows, misses 2, and 0 are inconclusive. {NONE}" in lines
     assert "- PACKS Fig. 12: meets 1 of 3 rows, misses 2, and 0 are inconclusive." in lines
-    assert "In all, spring meets 3 of 3 rows, misses 0, and 0 are inconclusive:" in lines
+    whole = "It meets PACKS Fig. 12 as a whole."
+    assert f"In all, `spring` meets 3 of 3 rows, misses 0, and 0 are inconclusive. {whole}" in lines
+    assert f"In all, `{SHARES}` meets 0 of 3 rows, misses 3, and 0 are inconclusive. {NONE}" in lines
+    ratios = (f"{label}: 1.25 to 1.25" for label, *_ in MEASURES)
+    between = ";\n  "
+    assert f"  Ratios of {between.join(ratios)}." in "\n".join(lines)
 
 
 def test_an_interval_that_holds_what_is_allowed_is_inconclusive() -> None:
@@ -65,40 +87,43 @@ def test_an_interval_that_holds_what_is_allowed_is_inconclusive() -> None:
     of = found["small flows, mean"][0.5]["slack-sp"]
     for seed, factor in enumerate((0.9, 0.9, 1.1, 1.1)):
         of[seed] = factor * found["small flows, mean"][0.5]["packs"][seed]
-    lines = page({"packs-12": (found, 4, 0.1)}).splitlines()
+    lines = page({"packs-12": Measured(found, 4, 0.1, "a")}).splitlines()
     [row] = [line for line in lines if line.startswith("| small flows, mean")]
     assert row.split("|")[5].strip() == "*1.00 [0.90, 1.10]*"
-    assert "In all, slack-sp meets 1 of 3 rows, misses 1, and 1 are inconclusive:" in lines
+    assert f"In all, `slack-sp` meets 1 of 3 rows, misses 1, and 1 are inconclusive. {NONE}" in lines
 
 
 @pytest.mark.parametrize("name", list(FIGURES))
 def test_every_figure_is_a_scenario_that_all_schedulers_can_run(name: str) -> None:
     planned = sweep(name, (0.5,), (1, 2), 0.001)
-    scheduler = {one["name"] for one in FIGURES[name].schedulers()}
-    assert {*FIVE, "pifo", "slack-sp", "spring"} == scheduler
+    scheduler = {one.get("label", one["name"]) for one in FIGURES[name].schedulers()}
+    assert {*FIVE, "pifo", "slack-sp", SHARES, "spring"} == scheduler
     assert planned.seeds == (1, 2)
     assert len(planned.settings()) == 1
 
 
 def test_one_seed_has_no_interval(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--seeds: expected at least 2"):
-        main(["--seeds", "1", "--store", str(tmp_path)])
+        main([str(tmp_path), "--seeds", "1", "--store", str(tmp_path)])
 
 
-def test_the_page_is_what_the_program_writes_around_its_tables() -> None:
-    """The runs take an hour: here only the text is written anew, from the rows that the page has."""
-    path = Path(__file__).parents[2] / "docs" / "slack-flows.md"
-    written = path.read_text(encoding="utf-8")
-    of = {figure.title: figure for figure in FIGURES.values()}
-    verdicts: dict[str, dict[str, list[str]]] = {"slack-sp": {}, "spring": {}}
-    headings = []
-    for line in written.splitlines():
-        if line.startswith("## ") and line.split(",")[0][3:] in of:
-            headings.append(line)
-        if line.startswith(("| small", "| large")):
-            for name, cell in zip(verdicts, line.split(" | ")[4:], strict=True):
-                title = headings[-1].split(",")[0][3:]
-                verdicts[name].setdefault(title, []).append(cell.removesuffix(" |"))
-    assert headings == [f"## {one.title}, {one.seeds} seeds of {one.duration_s:g} s" for one in FIGURES.values()]
-    assert written.startswith(flows._HEAD.format(figures=", ".join(of)))
-    assert written.endswith("## What it says\n\n" + "\n".join(flows._says(verdicts)))
+def test_a_variation_does_not_count_in_the_totals() -> None:
+    measured = Measured(times(table(MEANS)), 4, 0.1, "a")
+    text = page({"sp-pifo-8": measured, "sp-pifo-8-near": measured})
+    assert "In all, `slack-sp` meets 1 of 3 rows, misses 2, and 0 are inconclusive." in text
+
+
+def test_times_are_stored_with_what_they_were_measured_from(tmp_path: Path) -> None:
+    measured = Measured(times(table(MEANS)), 4, 0.1, "abc")
+    store(tmp_path / "packs-12.json", measured)
+    assert load(tmp_path) == {"packs-12": measured}
+    (tmp_path / "packs-13.json").write_text('{"seeds": 3}')
+    with pytest.raises(InputError, match=r"packs-13\.json: expected times of flows"):
+        load(tmp_path)
+
+
+def test_the_page_is_what_the_stored_times_say(tmp_path: Path) -> None:
+    (tmp_path / "slack-flows").symlink_to(DOCS / "slack-flows")
+    assert set(load(DOCS / "slack-flows")) == set(FIGURES)
+    assert main([str(tmp_path)]) == 0
+    assert (tmp_path / "slack-flows.md").read_text() == (DOCS / "slack-flows.md").read_text()

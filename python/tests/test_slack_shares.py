@@ -17,6 +17,7 @@ def test_sixteen_registers_order_better_than_a_window_of_a_thousand() -> None:
 
 
 def test_the_page_of_shares_is_what_the_stored_counts_say(tmp_path: Path) -> None:
-    (tmp_path / "slack-bar").symlink_to(DOCS / "slack-bar")
+    for data in ("slack-bar", "slack-flows"):
+        (tmp_path / data).symlink_to(DOCS / data)
     assert main([str(tmp_path)]) == 0
     assert (tmp_path / "slack-shares.md").read_text() == (DOCS / "slack-shares.md").read_text()

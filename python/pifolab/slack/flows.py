@@ -1,12 +1,14 @@
 """Completion times of flows: Slack-SP and Spring beside the five of the papers, in the settings of four figures.
 
-``python -m pifolab.slack.flows --out docs/slack-flows.md`` runs PACKS Fig. 12 and 13 and SP-PIFO Fig. 7 and 8. What is
-finished lies in the store and is not run again.
+``python -m pifolab.slack.flows docs`` runs PACKS Fig. 12 and 13 and SP-PIFO Fig. 7 and 8 as far as docs/slack-flows
+does not hold their times yet, and writes docs/slack-flows.md from these files. What is finished of a figure lies in the
+store and is not run again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,15 +20,35 @@ import polars as pl
 from pifolab.errors import InputError
 from pifolab.folder import replaced_file
 from pifolab.reproduce.execute import experiments_folder
+from pifolab.slack.measure import SHARES_SETTINGS
 from pifolab.statistics import ratio_interval
 from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
+from pifolab.text import read_text
 
-__all__ = ["FIGURES", "FIVE", "LOADS", "Figure", "Times", "best_of_five", "page", "sweep", "times"]
+__all__ = [
+    "FIGURES",
+    "FIVE",
+    "LOADS",
+    "MEASURES",
+    "SHARES",
+    "Figure",
+    "Measured",
+    "Times",
+    "best_of_five",
+    "load",
+    "page",
+    "says",
+    "store",
+    "sweep",
+    "times",
+]
 
 LOADS = (0.2, 0.5, 0.8)
 FIVE = ("sp-pifo", "packs", "aifo", "rifo", "exp-pifo")
-BEYOND = ("slack-sp", "spring")
+#: slack-sp with map = shares.
+SHARES = "slack-sp, shares"
+BEYOND = ("slack-sp", SHARES, "spring")
 #: What is compared: the papers' classes of sizes, the column of the table, and by how much it may be larger.
 MEASURES = (
     ("small flows, mean", "< 100 KB", "mean_ns", 1.0),
@@ -56,6 +78,12 @@ class Figure:
     #: How many seeds, from 1 on, and how much simulated time the page has.
     seeds: int = 2
     duration_s: float = 0.1
+    #: Another start of a figure's registers: it has a table of its own, and does not count in the totals.
+    is_variation: bool = False
+
+    def shares(self) -> dict[str, Any]:
+        """Return the options with shares: those of the bar, and registers that start where Slack-SP's bounds do."""
+        return {"map": "shares", **SHARES_SETTINGS[self.queues], "ranks": self.slack["ranks"]}
 
     def schedulers(self) -> list[dict[str, Any]]:
         """Return the table of schedulers of a scenario."""
@@ -70,6 +98,7 @@ class Figure:
             {"name": "rifo", **whole, "tracking_range_packets": 1000, "k": self.k},
             {"name": "exp-pifo", **queues, "window_packets": 5000, "r_min": 1500},
             {"name": "slack-sp", **queues, **self.slack},
+            {"name": "slack-sp", "label": SHARES, **queues, **self.shares()},
             {"name": "spring", **queues, **self.spring},
         ]
 
@@ -81,9 +110,22 @@ _TAGS = ({"step": 1500 * 1024, "ranks": 100 * 1500 * 1024}, {"speed": 1500 * 102
 
 FIGURES: Mapping[str, Figure] = {
     "packs-12": Figure("PACKS Fig. 12", "packs/fig12.toml", 4, 10, 20, "0.1", *_BYTES, "web-search", 5, 0.15),
-    "packs-13": Figure("PACKS Fig. 13", "packs/fig13.toml", 32, 10, 10, "0.2", *_TAGS, "web-search"),
-    "sp-pifo-7": Figure("SP-PIFO Fig. 7", "sp-pifo/fig7.toml", 8, 10, 20, "0.1", *_BYTES, "data-mining"),
-    "sp-pifo-8": Figure("SP-PIFO Fig. 8", "sp-pifo/fig7.toml", 8, 10, 20, "0.1", *_BYTES, "web-search"),
+    "packs-13": Figure("PACKS Fig. 13", "packs/fig13.toml", 32, 10, 10, "0.2", *_TAGS, "web-search", 5),
+    "sp-pifo-7": Figure("SP-PIFO Fig. 7", "sp-pifo/fig7.toml", 8, 10, 20, "0.1", *_BYTES, "data-mining", 5),
+    "sp-pifo-8": Figure("SP-PIFO Fig. 8", "sp-pifo/fig7.toml", 8, 10, 20, "0.1", *_BYTES, "web-search", 5),
+    "sp-pifo-8-near": Figure(
+        "SP-PIFO Fig. 8 (registers start below 50 kB)",
+        "sp-pifo/fig7.toml",
+        8,
+        10,
+        20,
+        "0.1",
+        {**_BYTES[0], "ranks": 50_000},
+        _BYTES[1],
+        "web-search",
+        5,
+        is_variation=True,
+    ),
 }
 
 
@@ -151,41 +193,103 @@ def _counts(rows: Sequence[str]) -> str:
     )
 
 
-def page(found: Mapping[str, tuple[Times, int, float]]) -> str:
-    """Return docs/slack-flows.md; of every figure the completion times, the number of seeds and the simulated time."""
-    titles = ", ".join(FIGURES[name].title for name in found)
+@dataclass(frozen=True)
+class Measured:
+    """The times of a figure, and from what."""
+
+    times: Times
+    seeds: int
+    duration_s: float
+    revision: str
+
+
+def store(path: Path, measured: Measured) -> None:
+    """Write the times of a figure, each seed's, with what they were measured from."""
+    rows = [
+        [label, load, scheduler, seed, value]
+        for label, loads in measured.times.items()
+        for load, of_load in sorted(loads.items())
+        for scheduler, seeds in of_load.items()
+        for seed, value in sorted(seeds.items())
+    ]
+    about = {"revision": measured.revision, "seeds": measured.seeds, "duration_s": measured.duration_s}
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    with replaced_file(path) as file:
+        file.write_text(f'{json.dumps(about)[:-1]}, "milliseconds": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def load(folder: Path) -> dict[str, Measured]:
+    """Return by figure what lies in the folder.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or is not such a file.
+    """
+    found = {}
+    for name in FIGURES:
+        path = folder / f"{name}.json"
+        if not path.exists():
+            continue
+        try:
+            written = json.loads(read_text(path))
+            of_figure: Times = {}
+            for label, load_, scheduler, seed, value in written["milliseconds"]:
+                of_figure.setdefault(label, {}).setdefault(load_, {}).setdefault(scheduler, {})[seed] = value
+            found[name] = Measured(of_figure, written["seeds"], written["duration_s"], written["revision"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}: expected times of flows, as this command stores them: {error}") from None
+    return found
+
+
+def page(found: Mapping[str, Measured]) -> str:
+    """Return docs/slack-flows.md from what was measured, by figure."""
+    ran = ", ".join(FIGURES[name].title for name in found if not FIGURES[name].is_variation)
     if absent := [figure.title for name, figure in FIGURES.items() if name not in found]:
-        titles += f" (not run: {', '.join(absent)})"
-    lines = [_HEAD.format(figures=titles)]
-    verdicts: dict[str, dict[str, list[str]]] = {name: {} for name in BEYOND}
-    for name, (of_figure, seeds, duration_s) in found.items():
+        ran += f" (not run: {', '.join(absent)})"
+    revisions = ", ".join(dict.fromkeys(measured.revision for measured in found.values()))
+    lines = [_HEAD.format(figures=ran, revisions=revisions)]
+    for name, measured in found.items():
         figure = FIGURES[name]
-        about = (
-            f"{figure.queues} queues of {figure.depth}, {figure.sizes}; PACKS and AIFO with a window of {figure.window}"
-        )
-        heading = f"## {figure.title}, {seeds} seeds of {duration_s:g} s"
-        lines += [heading, "", f"{about}, k = {figure.k}.", ""]
-        lines += ["| | load | PIFO (ms) | best of the five (ms) | slack-sp | spring |", "|---|---|---|---|---|---|"]
+        lines += [f"## {figure.title}, {measured.seeds} seeds of {measured.duration_s:g} s", ""]
+        lines += [f"{figure.queues} queues of {figure.depth}, {figure.sizes};"]
+        lines += [f"PACKS and AIFO with a window of {figure.window}, k = {figure.k}.", ""]
+        lines += [f"| | load | PIFO (ms) | best of the five (ms) | {' | '.join(BEYOND)} |"]
+        lines += ["|---" * (4 + len(BEYOND)) + "|"]
         for label, _, _, allowed in MEASURES:
-            for load, of_load in sorted(of_figure.get(label, {}).items()):
+            for at, of_load in sorted(measured.times.get(label, {}).items()):
                 best = best_of_five(of_load)
                 row = [f"{_mean(of_load['pifo'].values()):.3g}", f"{best} {_mean(of_load[best].values()):.3g}"]
-                for beyond in BEYOND:
-                    row.append(_verdict(of_load[beyond], of_load[best], allowed))
-                    verdicts[beyond].setdefault(figure.title, []).append(row[-1])
-                lines.append(f"| {label} | {load:g} | {' | '.join(row)} |")
+                row += [_verdict(of_load[beyond], of_load[best], allowed) for beyond in BEYOND]
+                lines.append(f"| {label} | {at:g} | {' | '.join(row)} |")
         lines.append("")
-    return "\n".join([*lines, "## What it says", "", *_says(verdicts)])
+    lines += ["## What it says", ""]
+    for beyond in BEYOND:
+        lines += [*says(found, beyond), ""]
+    return "\n".join(lines) + "\n" + _TAIL
 
 
-def _says(verdicts: Mapping[str, Mapping[str, Sequence[str]]]) -> list[str]:
-    """Return the last section: what is met, by figure and in all, and why Slack-SP misses what it misses."""
-    lines = []
-    for name, figures in verdicts.items():
-        lines += [f"In all, {name} {_counts([row for rows in figures.values() for row in rows])}:", ""]
-        lines += [f"- {title}: {_counts(rows)}." for title, rows in figures.items()]
-        lines.append("")
-    return [*lines, _WHY]
+def says(found: Mapping[str, Measured], scheduler: str) -> list[str]:
+    """Return what is met by a scheduler, by figure and in all, and between which values the ratios are."""
+    lines: list[str] = []
+    counted: list[str] = []
+    met: list[str] = []
+    between = ";\n  "
+    for name, measured in found.items():
+        verdicts, ranges = [], []
+        for label, _, _, allowed in MEASURES:
+            loads = measured.times.get(label, {}).values()
+            pairs = [(of_load[scheduler], of_load[best_of_five(of_load)]) for of_load in loads]
+            verdicts += [_verdict(*pair, allowed) for pair in pairs]
+            ratios = sorted(_mean(of.values()) / _mean(best.values()) for of, best in pairs)
+            if ratios:
+                ranges.append(f"{label}: {ratios[0]:.2f} to {ratios[-1]:.2f}")
+        lines += [f"- {FIGURES[name].title}: {_counts(verdicts)}.", f"  Ratios of {between.join(ranges)}."]
+        if all(verdict.startswith("**") for verdict in verdicts):
+            met.append(FIGURES[name].title)
+        counted += [] if FIGURES[name].is_variation else verdicts
+    whole = f"It meets {', '.join(met)} as a whole." if met else "It meets no figure as a whole."
+    return [f"In all, `{scheduler}` {_counts(counted)}. {whole}", "", *lines]
 
 
 _HEAD = """# Completion times of flows: beyond the five
@@ -193,63 +297,63 @@ _HEAD = """# Completion times of flows: beyond the five
 The bar of [slack.md](slack.md) has a second part, about the completion times of flows. Small flows (below 100 KB) must
 complete no later than with the best of the five (SP-PIFO, PACKS, AIFO, RIFO, Exp-PIFO), in the mean and at the 99th
 percentile. Large flows (1 MB and more) may take 5 % longer. The settings are those of published figures:
-{figures}. The seeds are 1 to N, and the simulated time is a fraction of the papers'; each heading names both.
+{figures}.
+The seeds are 1 to N, and the simulated time is a fraction of the papers'; each heading names both.
 
 Each cell is the ratio to the best of the five at that load with its 95 % interval, paired by seed. It is bold if the
-whole interval is allowed (met), plain if none of it is (missed), and in italics else (inconclusive). Intervals of two
-seeds are too narrow: what they say is an indication. Only flows that complete within the run count.
+whole interval is allowed (met), plain if none of it is (missed), and in italics else (inconclusive). Only flows that
+complete within the run count. A row of the bar is a measure at a load. With five seeds intervals are an indication.
 
-Written by `python -m pifolab.slack.flows --out docs/slack-flows.md`. `--only FIGURE`, `--seeds N` and `--duration-s S`
-choose one figure, more seeds, or more time.
+`python -m pifolab.slack.flows docs` writes this page from the times in docs/slack-flows (measured at revision
+{revisions}), and runs what is not there. `--only FIGURE` runs a figure anew; `--seeds N` and `--duration-s S` choose
+more seeds or more time for it.
 
-Slack-SP (with bounds; not `map = shares`) was not tuned here: eps is 0.1. For ranks in bytes the bounds move by 1/128
-of themselves and start spread over 1 MB. For start tags (STFQ) they move by one packet of 1500 bytes. Spring was not
-tuned either: its speed is 10 kB, or one packet. RIFO tracks 1000 packets, and Exp-PIFO adapts every 5000.
+- `slack-sp` has bounds, and was not tuned here: eps is 0.1. For ranks in bytes the bounds move by 1/128 of themselves
+  and start spread over 1 MB. For start tags (STFQ) they move by one packet of 1500 bytes, and start spread over 100.
+- `slack-sp, shares` is `map = shares` with the settings of [slack-shares.md](slack-shares.md). Its registers start
+  spread over the same ranks as the bounds of slack-sp.
+- `spring` was not tuned either: its speed is 10 kB, or one packet.
+- RIFO tracks 1000 packets, and Exp-PIFO adapts every 5000.
+
+The last table is a variation: SP-PIFO Fig. 8 with bounds and registers that start spread over 50 kB, to see what their
+start does. It does not count in the totals.
 
 """
 
-#: Read from the tables by hand: to be read again when they change.
-_WHY = """Slack-SP meets no figure as a whole.
-
-- Ranks of remaining bytes, SP-PIFO Fig. 7 and 8: at loads of 0.5 and 0.8 small flows take 3 to 6 % less time in the
-  mean than with the best of the five. At 0.2 they take 2 to 5 % more.
-- Ranks of remaining bytes, PACKS Fig. 12: small flows take 3 to 6 % more time in the mean, and 5 to 22 % more at the
-  99th percentile.
-- Large flows: with web search the ratios are 1.00 to 1.06, with data mining 1.06 to 1.09.
-- Ranks that are start tags, PACKS Fig. 13: small flows take 18 to 26 % more time in the mean, and 25 to 55 % more at
-  the 99th percentile. Start tags grow for ever, so that bounds of fixed quantiles must follow them. That they follow
-  too late would explain it, but was not measured.
+_TAIL = """Start tags (PACKS Fig. 13) grow for ever, so that bounds and registers of fixed quantiles must follow them.
+That they follow too late would explain what is missed there, but was not measured.
 """
 
 
 def main(argv: Sequence[str]) -> int:
     """Run what is missing and write the page."""
     parser = argparse.ArgumentParser(prog="python -m pifolab.slack.flows", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where slack-flows.md and the folder slack-flows are")
     parser.add_argument(
-        "--only", action="append", metavar="FIGURE", choices=list(FIGURES), help="one figure; may repeat"
+        "--only", action="append", metavar="FIGURE", choices=list(FIGURES), help="run this figure anew; may repeat"
     )
     parser.add_argument("--seeds", type=int, help="seeds 1 to N; default: as on the page")
     parser.add_argument("--duration-s", type=float, help="simulated seconds; default: as on the page")
     parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
     parser.add_argument("--store", type=Path, default=Path("out/slack-flows"), help="finished runs lie here")
-    parser.add_argument("--out", type=Path, help="the page to write; none without it")
+    parser.add_argument("--revision", default="not given", help="of the sources; stored beside the times")
     arguments = parser.parse_args(argv)
     if arguments.seeds is not None and arguments.seeds < 2:
         raise InputError("--seeds: expected at least 2")
-    if arguments.duration_s is not None and arguments.duration_s <= 0:
+    if arguments.duration_s is not None and not 0 < arguments.duration_s < float("inf"):
         raise InputError("--duration-s: expected a number above 0")
-    found = {}
-    for name in arguments.only or FIGURES:
+    data = arguments.folder / "slack-flows"
+    data.mkdir(parents=True, exist_ok=True)
+    for name in arguments.only or [name for name in FIGURES if not (data / f"{name}.json").exists()]:
         seeds = arguments.seeds or FIGURES[name].seeds
         duration_s = arguments.duration_s or FIGURES[name].duration_s
         planned = sweep(name, LOADS, range(1, seeds + 1), duration_s)
         result = run_sweep(planned, Store(arguments.store), arguments.workers)
         for failure in result.failures:
             raise InputError(f"{failure.name}: {failure.reason}")
-        found[name] = (times(result.table("fct")), seeds, duration_s)
-    if arguments.out:
-        with replaced_file(arguments.out) as file:
-            file.write_text(page(found), encoding="utf-8")
+        store(data / f"{name}.json", Measured(times(result.table("fct")), seeds, duration_s, arguments.revision))
+    with replaced_file(arguments.folder / "slack-flows.md") as file:
+        file.write_text(page(load(data)), encoding="utf-8")
     return 0
 
 

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 
     from pifolab.custom import PythonScheduler
 
-__all__ = ["ARRIVALS", "DEPTHS", "DISTRIBUTIONS", "OTHER_DISTRIBUTIONS", "SCHEDULERS", "at_load", "judge"]
+__all__ = [
+    "ARRIVALS",
+    "DEPTHS",
+    "DISTRIBUTIONS",
+    "OTHER_DISTRIBUTIONS",
+    "SCHEDULERS",
+    "SHARES_SETTINGS",
+    "at_load",
+    "judge",
+]
 
 LINK_GBPS = 10
 SIZE_BYTES = 1500
@@ -66,6 +75,15 @@ ARRIVALS: Mapping[str, tuple[float, str]] = {
 
 #: Packets in each queue, by the number of queues.
 DEPTHS: Mapping[int, int] = {4: 20, 8: 10, 16: 5, 32: 10}
+
+#: Of `map = shares` what is not the default, by the number of queues: tuned on uniform and inverse exponential ranks,
+#: with other seeds than those of the pages.
+SHARES_SETTINGS: Mapping[int, Mapping[str, Any]] = {
+    4: {},
+    8: {},
+    16: {},
+    32: {"top_registers": 5, "gain": "1/2"},
+}
 
 #: What is compared, by label: the scheduler's name and its parameters but the queues.
 SCHEDULERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {

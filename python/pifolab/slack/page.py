@@ -370,6 +370,8 @@ _SLACK_TAIL = """## What does not hold
   [slack-limits.md](slack-limits.md) shows what exact quantiles would achieve.
 - [slack-shares.md](slack-shares.md) has the option `map = shares` of slack-sp, with 16 registers for any number of
   queues, and every cell of the bar for it.
+- With four flows of four ranks, each at the rate of the link, Slack-SP keeps a part of the link from the newest flow,
+  while SP-PIFO and PACKS give it nearly all: [slack-few-ranks.md](slack-few-ranks.md) has the numbers and the cause.
 - [slack-flows.md](slack-flows.md) compares completion times with the five schedulers. Against PIFO the worst case of
   Slack-SP is never above that of PACKS; Spring's is above it in WD ([worst-cases.md](worst-cases.md)).
 - Not measured: reordering under TCP, bytes for packets, shared buffers, other values of D and eps in networks.

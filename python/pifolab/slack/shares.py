@@ -12,22 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.folder import replaced_file
+from pifolab.slack import flows
 from pifolab.slack.bar import BASE, Cell, load, store
-from pifolab.slack.measure import ARRIVALS, DEPTHS, OTHER_DISTRIBUTIONS, judge
+from pifolab.slack.measure import ARRIVALS, DEPTHS, OTHER_DISTRIBUTIONS, SHARES_SETTINGS, judge
 from pifolab.slack.page import FIVE, is_met
 
-__all__ = ["PACKETS", "SEEDS", "SETTINGS", "SHARES", "measure", "page"]
+__all__ = ["PACKETS", "SEEDS", "SHARES", "measure", "page"]
 
 PACKETS = 100_000
 SEEDS = tuple(range(31, 41))
 SHARES = "slack-sp, map = shares"
-#: What is not the default, by the number of queues: tuned on uniform and inverse exponential ranks with other seeds.
-SETTINGS: Mapping[int, Mapping[str, Any]] = {
-    4: {},
-    8: {},
-    16: {},
-    32: {"top_registers": 5, "gain": "1/2"},
-}
 
 
 def measure(
@@ -36,7 +30,7 @@ def measure(
     """Run PACKS and the scheduler on the same packets."""
     schedulers: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         BASE: ("packs", {"window": 1000}),
-        SHARES: ("slack-sp", {"map": "shares", **SETTINGS[queues]}),
+        SHARES: ("slack-sp", {"map": "shares", **SHARES_SETTINGS[queues]}),
     }
     frame = judge(distribution, arrivals, schedulers=schedulers, queues=queues, packets=packets, seeds=seeds)
     found: dict[str, dict[str, list[int]]] = {"inversions": {}, "misdrops": {}}
@@ -64,8 +58,14 @@ def main(argv: Sequence[str]) -> int:
                 store(path, cells, SEEDS, PACKETS, arguments.revision)
             files[what, queues] = load(path)
     with replaced_file(arguments.folder / "slack-shares.md") as file:
-        file.write_text(page(files), encoding="utf-8")
+        file.write_text(page(files, _flows(arguments.folder / "slack-flows")), encoding="utf-8")
     return 0
+
+
+def _flows(data: Path) -> str:
+    """Return what the stored completion times say, in a sentence."""
+    found = flows.load(data)
+    return flows.says(found, flows.SHARES)[0] if found else "They were not measured."
 
 
 def _tables(cells: Sequence[Cell]) -> list[str]:
@@ -101,8 +101,11 @@ class _Named:
         self.pair = cell.pair
 
 
-def page(files: Mapping[tuple[str, int], tuple[Sequence[Cell], Mapping[str, Any]]]) -> str:
-    """Return docs/slack-shares.md from what was stored, by ``shares`` or ``others`` and the number of queues."""
+def page(files: Mapping[tuple[str, int], tuple[Sequence[Cell], Mapping[str, Any]]], said_of_flows: str) -> str:
+    """Return docs/slack-shares.md from what was stored, by ``shares`` or ``others`` and the number of queues.
+
+    `said_of_flows` is what is said of completion times.
+    """
     _, about = next(iter(files.values()))
     five, others = ([cell for (of, _), (cells, _) in files.items() if of == what for cell in cells] for what in _KINDS)
     seeds = about["seeds"]
@@ -110,7 +113,7 @@ def page(files: Mapping[tuple[str, int], tuple[Sequence[Cell], Mapping[str, Any]
         seeds=f"{seeds[0]} to {seeds[-1]}", packets=about["packets"], revision=about["revision"], verdict=_verdict(five)
     )
     lines = [head, *_tables(five), _OTHERS.format(verdict=_verdict(others)), *_tables(others)]
-    return "\n".join(lines) + _TAIL
+    return "\n".join(lines) + _TAIL.replace("{flows}", said_of_flows)
 
 
 _KINDS = ("shares", "others")
@@ -196,7 +199,8 @@ _TAIL = """
   much. With these parameters, but a gain of 3/2 for 32 queues, 87 cells were met (23, 25, 23 and 16 with 4, 8, 16 and
   32 queues), and the worst had 2.0 times the inversions.
 - **Hardware.** The step reads the neighbours of a register. Software reads all of them; a switch would need them from
-  earlier stages. Departures write to the register that detects bursts. There is neither an eBPF nor a P4 program.
+  earlier stages. Departures write to the register that detects bursts. There is neither an eBPF nor a P4 program:
+  [schedulers/slack-sp.md](schedulers/slack-sp.md) has a note on what a switch would need.
 - **The worst case is worse than that of PACKS in one of two measures.** Over all traces of eight packets with ranks 1
   to 4, two queues of three, and PACKS with a window of 4, `pifolab attack` proves gaps to PIFO of 28 in inversions
   (PACKS 33) and of 7 in drops (PACKS 6; ranks 1 4 3 1 2 2 2 2). The bounds of Slack-SP have 24 and 6. The decision
@@ -207,16 +211,9 @@ _TAIL = """
 - **That worst case depends on where registers start.** They start evenly spread over `ranks`, which is 5 there. With 8
   or 16 the proven gaps are those of PACKS, 33 and 6. Whether the bar above holds with `ranks` that much larger than the
   ranks in use was not measured.
-- **Completion times are worse for small flows.** Ratios to the best of the five as on [slack-flows.md](slack-flows.md)
-  (same settings, two seeds of 0.1 s, `ranks` of 1 MB; intervals of two seeds are too narrow), at loads of 0.2, 0.5 and
-  0.8. SP-PIFO Fig. 8 (web search): small flows 1.16, 1.03, 1.01 in the mean and 1.60, 1.24, 1.14 at the 99th
-  percentile, all missed; large flows 0.98, 0.95, 0.98, all met. SP-PIFO Fig. 7 (data mining): small flows 1.11, 1.04,
-  1.06 and 1.37, 1.08, 1.13, of which those at 0.2 are missed and the others inconclusive; large flows 1.05, 1.05, 1.03,
-  of which only the last is met. PACKS Fig. 13 (start tags): small flows 2.82, 4.49, 4.53 and 8.64, 9.44,
-  9.20; large flows 1.18, 1.27, 1.29: all missed. PACKS Fig. 12 was not measured.
-- **One cause is where registers start.** In SP-PIFO Fig. 8 at a load of 0.2, `ranks` of 50 kB in place of 1 MB gives
-  small flows a mean of 0.38 ms in place of 0.44 (best of the five 0.38) and a 99th percentile of 1.5 ms in place of
-  2.0 (1.2). But large flows then take 30 ms in place of 19. No start served both, of the two that were tried.
+- **Completion times.** [slack-flows.md](slack-flows.md) has them in the settings of four figures, with seeds and
+  simulated time, and a variation in which the registers start elsewhere.
+  {flows}
 - **The range of ranks must be known roughly.** Registers start evenly spread over `ranks`, and are slow to go far
   beyond it.
 """
