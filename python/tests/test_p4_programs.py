@@ -340,7 +340,7 @@ def test_ctrl_c_and_kill_followed_by_down_leave_neither_switch_nor_file(
     assert "Traceback" not in said
     wait_until(lambda: not Path(f"/proc/{switch}").is_dir(), "simple_switch ends with the command")
     if sent == signal.SIGKILL:
-        left = [str(folder) for folder in temporary.iterdir()]
+        left = sorted(str(folder) for folder in temporary.iterdir())
         down = subprocess.run(
             [COMMAND, "dataplane", "p4", "down"],
             env=os.environ | {"TMPDIR": str(temporary)},
