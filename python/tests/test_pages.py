@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from page_commands import ROOT, Command, File, hidden, pages, steps
 
+import pifolab
+
 #: What is never run, and why. Whoever adds to the pages a command that cannot be run adds it here as well.
 _OTHER_TESTS = "the tests of dataplane/linux do the same between interfaces of their own"
 _SWITCH = (
@@ -111,6 +113,74 @@ def test_the_quick_commands_of_a_page_run(name, tmp_path, report):
 @pytest.mark.parametrize("name", with_commands(slow=True))
 def test_all_commands_of_a_page_run(name, tmp_path, report):
     run_page(name, tmp_path, report, slow=True)
+
+
+#: Pages whose blocks of Python another test runs.
+PYTHON_ELSEWHERE = {
+    "README.md": "test_readme.py",
+    "docs/python.md": "test_own_components.py",
+    "docs/results.md": "test_results.py",
+    "docs/watching.md": "test_figures.py",
+}
+
+
+def python_blocks() -> dict[str, list[str]]:
+    """Return the blocks of Python of each page that are not files, which commands use."""
+    found = {}
+    for page in pages():
+        blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        files = [step.text for step in steps(page) if isinstance(step, File)]
+        programs = [block for block in blocks if block not in files]
+        if programs:
+            found[page.relative_to(ROOT).as_posix()] = programs
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name in python_blocks() if name not in PYTHON_ELSEWHERE])
+def test_the_python_of_a_page_runs(name, tmp_path):
+    """One after the other, in a folder that looks like the source tree; the sweep of 650 runs is made short."""
+    sandbox(tmp_path)
+    sweep = "experiments/packs/fig10-sweep.toml"
+    text = (ROOT / sweep).read_text(encoding="utf-8").replace("fig10.toml", "experiments/packs/fig10.toml")
+    short = text.replace("count = 10", "count = 1") + "\n[set]\nduration_s = 0.002\n"
+    (tmp_path / "short.toml").write_text(short, encoding="utf-8")
+    for shown in python_blocks()[name]:
+        program = shown.replace(sweep, "short.toml")
+        ended = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S
+        )
+        assert ended.returncode == 0, f"{name}:\n{program}\n{ended.stderr[-2000:]}"
+
+
+def test_what_another_test_runs_of_python_it_reads():
+    for page, test in PYTHON_ELSEWHERE.items():
+        assert Path(page).name in (ROOT / "python/tests" / test).read_text(encoding="utf-8")
+
+
+#: What the schedulers that a page shows stand in: DualPI2 reads the codepoints that only transports of a network set.
+AROUND = {
+    "docs/trees.md": f"""
+link = {{ rate_mbps = 100 }}
+workload = {{ trace = "{ROOT / "python/pifolab/data/tcp-mix.pcap.gz"}", trace_rank = "dscp" }}
+""",
+    "docs/schedulers/managed.md": """
+duration_ms = 5
+topology = { kind = "single-switch", hosts = 4, rate_gbps = 1, delay_us = 1 }
+transport = { name = "dctcp" }
+workload.flows = { arrivals = "poisson", starts_per_s = 2000, sizes = "fixed", size_bytes = 9000, pairs = "uniform" }
+""",
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_the_schedulers_that_a_page_shows_run(name):
+    page = (ROOT / name).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```toml\n(\[\[scheduler\]\].*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        run = pifolab.run_text(AROUND[name] + block)
+        table, column = ("flows", "size_bytes") if "topology" in AROUND[name] else ("schedulers", "sent_packets")
+        assert run.tables[table][column].sum() > 0, block
 
 
 def test_what_is_not_run_is_pinned_with_its_reason(report):
