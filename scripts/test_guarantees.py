@@ -169,7 +169,17 @@ def _run_rust(group: str, names: list[str]) -> dict[str, str]:
 def _run_python(tests: list[Test]) -> dict[tuple[str, str], str]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        _run([sys.executable, "-m", "pytest", f"--junit-xml={report}", *sorted({str(test) for test in tests})])
+        _run(
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-o",
+                "junit_family=xunit1",
+                f"--junit-xml={report}",
+                *sorted({str(test) for test in tests}),
+            ]
+        )
         return results_of_pytest(report) if report.exists() else {}
 
 

@@ -312,7 +312,7 @@ impl fmt::Display for QdiscSnapshot {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, bpf_qdisc))]
 mod tests {
     use super::*;
     use pifolab_sched::params;
@@ -329,7 +329,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(bpf_qdisc)]
     fn what_a_qdisc_cannot_do_is_refused_with_what_it_can() {
         assert!(refused("aifo", "", 0, RankSource::Dscp).contains("pifo and sp-pifo"));
         assert!(refused("pifo", "", 0, RankSource::Las).contains("dscp, payload"));
