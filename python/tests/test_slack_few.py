@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pifolab.slack.few import expected, main, shares
+from pifolab.slack.few import BOUNDED, expected, main, shares
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -19,8 +19,8 @@ def test_the_page_of_few_ranks_is_what_is_measured(tmp_path: Path) -> None:
 
 def test_the_first_bound_takes_from_the_newest_flow_what_its_quantile_says() -> None:
     found = shares(seeds=(7, 8))
-    for label, eps in (("slack-sp", "1/10"), ("slack-sp, eps = 1/50", "1/50")):
-        of_four = expected(Fraction(eps))
+    for label in ("slack-sp", "slack-sp, eps = 1/50"):
+        of_four = expected(*BOUNDED[label])
         assert of_four is not None
         assert found[label][2] == pytest.approx(of_four, abs=0.03)
     assert min(found["slack-sp, map = shares"]) > 0.98

@@ -20,7 +20,7 @@ from pifolab.reproduce.execute import experiments_folder
 from pifolab.runs import complete, run_text
 from pifolab.slack.measure import _toml
 
-__all__ = ["SCHEDULERS", "SEEDS", "expected", "page", "shares"]
+__all__ = ["BOUNDED", "SCHEDULERS", "SEEDS", "expected", "page", "shares"]
 
 SEEDS = (1, 2, 3)
 PHASE_NS = 2_000_000_000
@@ -38,6 +38,12 @@ SCHEDULERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "slack-sp, eps = 1/50": ("slack-sp", {"eps": "1/50"}),
     "slack-sp, 32 queues of 3": ("slack-sp", {"queues": 32, "queue_capacity_packets": 3}),
     "slack-sp, map = shares": ("slack-sp", {"map": "shares"}),
+}
+
+#: The labels above whose first bound follows a quantile of the ranks, with its eps and its number of queues.
+BOUNDED: Mapping[str, tuple[Fraction, int]] = {
+    label: (Fraction(SCHEDULERS[label][1].get("eps", "1/10")), SCHEDULERS[label][1].get("queues", 8))
+    for label in ("slack-sp", "slack-sp, step = 1/8", "slack-sp, eps = 1/50", "slack-sp, 32 queues of 3")
 }
 
 
@@ -59,7 +65,7 @@ def shares(seeds: Sequence[int] = SEEDS) -> dict[str, list[float]]:
     return {label: [found[label, phase] for phase in (1, 2, 3)] for label in SCHEDULERS}
 
 
-def expected(eps: Fraction, queues: int = 8) -> float | None:
+def expected(eps: Fraction, queues: int) -> float | None:
     """Return the share that the newest of four flows should get, or none where the first bound rests below its rank.
 
     The first bound follows the quantile q. A quarter of the packets is below the second flow's rank, and half below the
@@ -78,10 +84,7 @@ def page(found: Mapping[str, Sequence[float]], seeds: Sequence[int] = SEEDS) -> 
     ]
     lines.append("|---|---|---|---|---|")
     for label, newest in found.items():
-        name, parameters = SCHEDULERS[label]
-        of_four = None
-        if name == "slack-sp" and parameters.get("map") is None:
-            of_four = expected(Fraction(parameters.get("eps", "1/10")), parameters.get("queues", 8))
+        of_four = expected(*BOUNDED[label]) if label in BOUNDED else None
         told = "" if of_four is None else f"{of_four:.3f}"
         lines.append(f"| {label} | {' | '.join(f'{share:.3f}' for share in newest)} | {told} |")
     quantile = 1 - 0.1 ** (1 / 7)
