@@ -63,11 +63,13 @@ impl Key {
         self.arrival == u64::MAX
     }
 
-    /// Whether it leaves before `other`: all ones or all zeroes. Ranks have 63 bits, so that no difference overflows. Of a truth
-    /// value the compiler makes branches, however it is put, and which child wins no branch can foresee.
+    /// Which of both leaves first. Ranks have 63 bits, so that no difference overflows. Of a comparison the compiler makes a
+    /// branch, however it is put, and which child wins no branch can foresee.
     #[inline(always)]
-    const fn before(self, other: Self) -> u64 {
-        ((self.wide() - other.wide()) >> 127) as u64
+    const fn first(self, other: Self) -> Self {
+        let ahead = other.wide() - self.wide();
+        let first = self.wide() + (ahead & (ahead >> 127));
+        Self { rank: (first >> 64) as u64, arrival: first as u64 }
     }
 
     #[inline(always)]
@@ -201,9 +203,7 @@ impl ExactOrders {
                 at /= 2;
                 (other, firsts.get_unchecked_mut(at))
             };
-            let loses = other.before(winner);
-            winner.rank ^= (winner.rank ^ other.rank) & loses;
-            winner.arrival ^= (winner.arrival ^ other.arrival) & loses;
+            winner = winner.first(other);
             *up = winner;
         }
         self.place_of(order, winner)
