@@ -106,21 +106,23 @@ pub fn run(args: Args) -> Result<()> {
         let parameters = parameters.kept_by(scheduler)?;
         // Found out before anything runs.
         drop(switch::choice::build_scheduler(scheduler, &parameters)?);
-        let best = [DataPlane::best_for(scheduler, link.delay_us)];
+        let (scheduler, rank) = (scheduler.clone(), experiment.rank.clone());
+        let mut bottleneck = Bottleneck { plane: DataPlane::Switch, scheduler, parameters, rank, link, linux: None };
+        let best = [bottleneck.best_plane()];
         for plane in if args.data_plane.is_empty() { &best[..] } else { &args.data_plane } {
-            let (plane, scheduler, rank) = (*plane, scheduler.clone(), experiment.rank.clone());
-            let linux = match plane {
-                DataPlane::Linux => match LinuxQdisc::new(&scheduler, &parameters, &experiment) {
+            bottleneck.plane = *plane;
+            bottleneck.linux = match plane {
+                DataPlane::Linux => match LinuxQdisc::new(&bottleneck.scheduler, &bottleneck.parameters, &experiment) {
                     Ok(qdisc) => Some(qdisc),
                     Err(reason) => {
+                        let scheduler = bottleneck.scheduler.clone();
                         skipped.push(Skipped { scheduler, data_plane: plane.as_str(), reason });
                         continue;
                     }
                 },
                 _ => None,
             };
-            let parameters = parameters.clone();
-            bottlenecks.push(Bottleneck { plane, scheduler, parameters, rank, link, linux });
+            bottlenecks.push(bottleneck.clone());
         }
     }
     for bottleneck in &bottlenecks {

@@ -30,11 +30,6 @@ pub enum DataPlane {
 }
 
 impl DataPlane {
-    /// The kernel's, if this user may load programs, it has the scheduler, and no delay is asked of it; else the switch.
-    pub fn best_for(scheduler: &str, delay_us: u64) -> Self {
-        if delay_us == 0 && kernel_runs(scheduler) { Self::Ebpf } else { Self::Switch }
-    }
-
     /// The name as it is written.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,17 +39,6 @@ impl DataPlane {
             Self::Linux => "linux",
         }
     }
-}
-
-#[cfg(feature = "ebpf")]
-fn kernel_runs(scheduler: &str) -> bool {
-    let may_load = || libbpf_rs::ProgramType::SchedCls.is_supported().unwrap_or(false);
-    crate::ebpf::programs::find_filter(scheduler).is_ok() && may_load()
-}
-
-#[cfg(not(feature = "ebpf"))]
-const fn kernel_runs(_: &str) -> bool {
-    false
 }
 
 #[cfg(feature = "ebpf")]
@@ -115,9 +99,27 @@ impl Bottleneck {
                 switch::choice::join_rank(scheduler, &self.rank).map(drop)
             }
             #[cfg(feature = "ebpf")]
-            DataPlane::Ebpf | DataPlane::Qdisc => self.rank_source().map(drop),
+            DataPlane::Ebpf => self.settings().map(drop),
+            #[cfg(feature = "ebpf")]
+            DataPlane::Qdisc => self.rank_source().map(drop),
             _ => Ok(()),
         }
+    }
+
+    /// The kernel's, if this user may load programs, it has the scheduler with these parameters, and no delay is asked of
+    /// it; else the switch.
+    pub fn best_plane(&self) -> DataPlane {
+        if self.link.delay_us == 0 && self.kernel_runs_it() { DataPlane::Ebpf } else { DataPlane::Switch }
+    }
+
+    #[cfg(feature = "ebpf")]
+    fn kernel_runs_it(&self) -> bool {
+        self.settings().is_ok() && libbpf_rs::ProgramType::SchedCls.is_supported().unwrap_or(false)
+    }
+
+    #[cfg(not(feature = "ebpf"))]
+    const fn kernel_runs_it(&self) -> bool {
+        false
     }
 
     /// Runs `work` while the data plane carries packets between the lab's sender and receiver; returns the data plane's
@@ -190,14 +192,19 @@ impl Bottleneck {
 
     #[cfg(feature = "ebpf")]
     fn put_up(&self) -> Result<Plane> {
-        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
-        let parameters = switch::choice::params(info, self.parameters.written());
         Plane::up(PlaneConfig {
             interface: "r1".to_owned(),
             rate_bps: (self.link.rate_mbps * 1e6).round() as u64,
-            settings: Settings::new(&self.scheduler, parameters, self.rank_source()?, best_occupancy())?,
+            settings: self.settings()?,
             force: false,
         })
+    }
+
+    #[cfg(feature = "ebpf")]
+    fn settings(&self) -> Result<Settings> {
+        let info = find_scheduler(&self.scheduler).map_err(Error::Usage)?.info;
+        let parameters = switch::choice::params(info, self.parameters.written());
+        Settings::new(&self.scheduler, parameters, self.rank_source()?, best_occupancy())
     }
 
     #[cfg(feature = "ebpf")]
@@ -258,5 +265,35 @@ impl Bottleneck {
         Err(Error::Unsupported(
             "this program was built without the eBPF data plane; use --data-plane switch".to_owned(),
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bottleneck(scheduler: &str, parameters: &[(&str, &str)], delay_us: u64) -> Bottleneck {
+        let mut options = SchedulerOptions::default();
+        for (name, value) in parameters {
+            options.set(name, value);
+        }
+        let link = LinkArgs { rate_mbps: 20.0, delay_us, overhead_bytes: 0 };
+        let (scheduler, rank) = (scheduler.to_owned(), "dscp".to_owned());
+        Bottleneck { plane: DataPlane::Ebpf, scheduler, parameters: options, rank, link, linux: None }
+    }
+
+    #[test]
+    fn the_switch_is_best_for_what_no_program_of_the_kernel_can_do() {
+        assert_eq!(bottleneck("slack-sp", &[("map", "shares")], 0).best_plane(), DataPlane::Switch);
+        assert_eq!(bottleneck("drr", &[], 0).best_plane(), DataPlane::Switch);
+        assert_eq!(bottleneck("slack-sp", &[], 1000).best_plane(), DataPlane::Switch);
+    }
+
+    #[cfg(feature = "ebpf")]
+    #[test]
+    fn a_program_that_refuses_a_parameter_is_told_of_before_anything_runs() {
+        assert!(bottleneck("slack-sp", &[], 0).check().is_ok());
+        let refused = bottleneck("slack-sp", &[("map", "shares")], 0).check().unwrap_err().to_string();
+        assert!(refused.contains("map") && refused.contains("shares"), "{refused}");
     }
 }
