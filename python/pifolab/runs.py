@@ -485,6 +485,8 @@ def run_text(
         )
 
     if seeds is not None:
+        if "seeds" in (overrides or {}):
+            raise InputError("seeds: conflicts with overrides, which has seeds: give one of the two", key="seeds")
         if not seeds:
             raise InputError("seeds = []: expected at least one seed")
         parts.append(one(_checked_seed(seeds[0]), 0, len(seeds)))

@@ -111,6 +111,20 @@ def test_overrides_reach_the_scenario():
     assert result.manifest["overrides"] == ["link.rate_gbps=20", "scheduler.packs.window=20"]
 
 
+def test_one_key_is_set_once_whatever_it_is_called():
+    for overrides, message in (
+        (
+            {"scheduler.packs.window": 5, "scheduler.2.window": 6},
+            "scheduler.2.window: is the same key as scheduler.pac",
+        ),
+        ({"link.rate_gbps": 5, "link": {"rate_gbps": 6}}, "link: replaces link.rate_gbps, which is set already"),
+    ):
+        with pytest.raises(pifolab.InputError, match=re.escape(message)):
+            pifolab.run_text(SCENARIO, overrides=overrides)
+    with pytest.raises(pifolab.InputError, match="seeds: conflicts with overrides, which has seeds"):
+        pifolab.run_text(SCENARIO, seeds=[1], overrides={"seeds": [2]})
+
+
 def test_progress_is_told():
     seen: list[pifolab.Progress] = []
     text = SCENARIO.replace("0.005", "0.5")
@@ -157,6 +171,17 @@ def test_a_wrong_scenario_is_one_line_with_the_place(
         (("--set", "link"), ("--set link", "KEY=VALUE")),
         (("--set", "link.rte_gbps=3"), ("--set", "link.rte_gbps", "did you mean rate_gbps?")),
         (("--sed", "1"), ("--sed", "did you mean --seed?")),
+        (("--set", "link.rate_gbps=3", "--set", "link.rate_gbps=4"), ("link.rate_gbps=4: duplicate",)),
+        (
+            ("--set", "scheduler.packs.window=3", "--set", "scheduler.2.window=4"),
+            ("scheduler.2.window: is the same key as scheduler.packs.window, which is set already",),
+        ),
+        (
+            ("--set", "link.rate_gbps=3", "--set", "link={rate_gbps = 4}"),
+            ("link: replaces link.rate_gbps, which is set already",),
+        ),
+        (("--set", "link.rate_mbps=3"), ("link.rate_mbps: conflicts with rate_gbps",)),
+        (("--set", "seeds=[1]", "--seed", "2"), ("--set seeds: conflicts with --seed",)),
     ],
 )
 def test_a_wrong_flag_is_one_line(

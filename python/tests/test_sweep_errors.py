@@ -333,7 +333,19 @@ def test_a_hundred_thousand_seeds_and_values_are_checked_at_once(folder: Path):
 def test_an_axis_with_a_where_may_replace_what_is_set_for_all(folder: Path):
     window = {"key": "scheduler.window", "values": [10, 20], "where": {"scheduler": ["narrow"]}}
     keys: dict[str, Any] = {"axis": {"scheduler": ["narrow"], "window": window}, "set": {"scheduler.window": 30}}
-    assert len(make_plan(Sweep.from_dict({"scenario": "base.toml", **keys}, file=str(folder / "s.toml"))).settings) == 2
+    plan = make_plan(Sweep.from_dict({"scenario": "base.toml", **keys}, file=str(folder / "s.toml")))
+    assert [setting.overrides[1:] for setting in plan.settings] == [
+        (("scheduler.window", "10"),),
+        (("scheduler.window", "20"),),
+    ]
+
+
+def test_axes_that_set_one_key_under_two_names_are_refused(folder: Path):
+    axis = {"a": {"key": "scheduler.narrow.window", "values": [10]}, "b": {"key": "scheduler.1.window", "values": [20]}}
+    sweep = Sweep.from_dict({"scenario": "base.toml", "axis": axis}, file=str(folder / "s.toml"))
+    message = "scheduler.1.window: is the same key as scheduler.narrow.window, which is set already"
+    with pytest.raises(InputError, match=message):
+        make_plan(sweep)
 
 
 def test_a_metric_without_a_value_in_any_run_is_said(folder: Path, capsys: pytest.CaptureFixture[str]):

@@ -19,10 +19,28 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Table, SpecError> {
     section(table.get_ref(), String::new(), Place::File, &lines, 0)
 }
 
+/// What a flag of the command line has written.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    /// As errors call it.
+    pub(crate) path: String,
+    /// The key with all tables around it; members of lists by their numbers.
+    pub(crate) way: Vec<String>,
+}
+
 /// Applies `path = value` of the command line: a dotted path, where a member of a list of tables is called by its
 /// number from 0, its label or its name. The value is read as TOML, and as text if it is none.
-pub(crate) fn set(root: &mut Table, path: &str, value: &str, file: &str) -> Result<(), SpecError> {
+///
+/// `earlier` has what was set before, and gets this one: what would replace one of them is refused.
+pub(crate) fn set(
+    root: &mut Table,
+    path: &str,
+    value: &str,
+    file: &str,
+    earlier: &mut Vec<Written>,
+) -> Result<(), SpecError> {
     let fault = |problem: String| SpecError { file: file.to_owned(), place: Place::SET, key: path.to_owned(), problem };
+    let mut way = Vec::new();
     let mut names = path.split('.').collect::<Vec<_>>();
     let last = names.pop().filter(|name| !name.is_empty()).ok_or_else(|| fault("names no key".to_owned()))?;
     if names.len() > DEEPEST {
@@ -32,6 +50,7 @@ pub(crate) fn set(root: &mut Table, path: &str, value: &str, file: &str) -> Resu
     let mut names = names.into_iter().peekable();
     while let Some(name) = names.next() {
         let inner = join(&at.path, name);
+        way.push(name.to_owned());
         if !at.contains(name) {
             at.put(name, Place::SET, Value::Table(Table::new(inner.clone(), Place::SET)));
         }
@@ -53,11 +72,24 @@ pub(crate) fn set(root: &mut Table, path: &str, value: &str, file: &str) -> Resu
                         fault(format!("{inner} has several members: say which of {}", called.join(", ")))
                     })?
                 };
+                way.push(index.to_string());
                 &mut members[index]
             }
             _ => return Err(fault(format!("{inner} is a value: expected a table"))),
         };
     }
+    way.push(last.to_owned());
+    if let Some(one) = earlier.iter().find(|one| one.way.starts_with(&way)) {
+        let problem = if one.path == path {
+            "is set twice: remove one of the two".to_owned()
+        } else if one.way == way {
+            format!("is the same key as {}, which is set already: remove one of the two", one.path)
+        } else {
+            format!("replaces {}, which is set already: remove one of the two", one.path)
+        };
+        return Err(fault(problem));
+    }
+    earlier.push(Written { path: path.to_owned(), way });
     let lines = Lines { text: "", file };
     let parsed = match DeValue::parse(value) {
         Ok(parsed) => node(parsed.get_ref(), &join(&at.path, last), Place::SET, &lines, 0)?,
@@ -200,6 +232,55 @@ mod tests {
         assert_eq!((unused.key.as_str(), unused.place), ("seeds", Place::Line(1)));
     }
 
+    fn set(root: &mut Table, path: &str, value: &str, file: &str) -> Result<(), SpecError> {
+        super::set(root, path, value, file, &mut Vec::new())
+    }
+
+    #[test]
+    fn what_would_replace_something_that_was_set_is_refused_whatever_its_name() {
+        let conflict = |first: &str, second: &str| {
+            let (mut root, mut earlier) = (parsed(), Vec::new());
+            super::set(&mut root, first, "1", "f.toml", &mut earlier).unwrap();
+            super::set(&mut root, second, "2", "f.toml", &mut earlier).map_err(|error| error.to_string())
+        };
+        let same = |path: &str, other: &str| {
+            Err(format!(
+                "f.toml: --set: {path}: is the same key as {other}, which is set already: remove one of the two"
+            ))
+        };
+        for (first, second) in [("wide", "1"), ("1", "wide"), ("packs", "0"), ("0", "packs")] {
+            let [first, second] = [first, second].map(|member| format!("scheduler.{member}.window"));
+            assert_eq!(conflict(&first, &second), same(&second, &first));
+        }
+        assert_eq!(
+            conflict("link.rate_gbps", "link.rate_gbps"),
+            Err("f.toml: --set: link.rate_gbps: is set twice: remove one of the two".to_owned())
+        );
+        assert_eq!(
+            conflict("scheduler.wide.window", "scheduler"),
+            Err("f.toml: --set: scheduler: replaces scheduler.wide.window, which is set already: \
+                 remove one of the two"
+                .to_owned())
+        );
+        for (first, second) in [
+            ("scheduler.packs.window", "scheduler.wide.window"),
+            ("scheduler.packs.window", "scheduler.packs.windows"),
+            ("link.rate_gbps", "link.rate"),
+        ] {
+            assert_eq!(conflict(first, second), Ok(()), "{first} {second}");
+        }
+
+        // Of a single member number and name may be left out.
+        let (mut root, mut earlier) = (parsed(), Vec::new());
+        let mut set = |path: &str, value: &str| super::set(&mut root, path, value, "f.toml", &mut earlier);
+        set("scheduler", "[{ name = \"packs\", window = 3 }]").unwrap();
+        set("scheduler.window", "4").unwrap();
+        for path in ["scheduler.packs.window", "scheduler.0.window"] {
+            let error = set(path, "5").unwrap_err().to_string();
+            assert_eq!(Err::<(), _>(error), same(path, "scheduler.window"));
+        }
+    }
+
     #[test]
     fn overrides_reach_tables_members_and_new_keys() {
         let mut root = parsed();
@@ -247,7 +328,7 @@ mod tests {
         assert_eq!(error("a = [1, {b = 2}]"), "f.toml:1: a: mixes tables and values in one list");
         let deep = format!("a = {}1{}", "[".repeat(20), "]".repeat(20));
         assert_eq!(error(&deep), "f.toml:1: a: lies in more tables than there can be");
-        let set = |path| super::set(&mut parsed(), path, "1", "f.toml").unwrap_err().to_string();
+        let set = |path| set(&mut parsed(), path, "1", "f.toml").unwrap_err().to_string();
         assert_eq!(set("seeds.x"), "f.toml: --set: seeds.x: seeds is a value: expected a table");
         assert_eq!(
             set("scheduler.k"),

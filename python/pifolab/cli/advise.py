@@ -135,6 +135,9 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         table, _, name = key.partition(".")
         if table != "workload" or not name or name in ("trace", "trace_rank"):
             raise InputError(f"--set {text}: expected a key of the trace, such as workload.payload_offset_bytes")
+        if name in options:
+            flags = {"speed_up": "--speed-up", "out_of_order": "--sort"}
+            raise InputError(f"--set {text}: duplicate: {key} is set already, by {flags.get(name, '--set')}")
         options[name] = int(value) if value.isdecimal() else value.strip("\"'")
     return options
 

@@ -43,7 +43,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run_flows(arguments: argparse.Namespace) -> int:
     """Write the list."""
-    from pifolab.cli.run import _seed, override
+    from pifolab.cli.run import _seed, overrides_of
     from pifolab.folder import check_absent, whole_file
     from pifolab.text import read_text
 
@@ -54,7 +54,7 @@ def run_flows(arguments: argparse.Namespace) -> int:
     path: Path = arguments.scenario
     text = read_text(path)
     seed = None if arguments.seed is None else _seed(arguments.seed)
-    overrides = list(map(override, arguments.overrides))
+    overrides = list(overrides_of(arguments.overrides).items())
     check_absent(out)
     listed = _pifolab.scenario_flows(text, str(path), overrides, seed=seed, hpcc=out.suffix == ".txt")
     with whole_file(out) as file:

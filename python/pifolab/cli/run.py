@@ -166,7 +166,9 @@ def run_and_save(
     from pifolab.folder import check_absent
 
     check_absent(out, force=arguments.force)
-    overrides = dict(map(override, arguments.overrides))
+    overrides = overrides_of(arguments.overrides)
+    if arguments.seed is not None and "seeds" in overrides:
+        raise InputError("--set seeds: conflicts with --seed: give one of the two")
     choice = figure_choice(arguments, lambda: known(overrides))
     keywords: dict[str, Any] = {"overrides": overrides}
     if arguments.seed is not None:
@@ -216,6 +218,25 @@ def override(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
+def overrides_of(texts: Sequence[str]) -> dict[str, str]:
+    """Return what each `--set` says; a key stands once.
+
+    Examples
+    --------
+    >>> overrides_of(["link.rate_gbps=1", "link.rate_gbps=2"])
+    Traceback (most recent call last):
+        ...
+    pifolab.errors.InputError: --set link.rate_gbps=2: duplicate: link.rate_gbps is set already
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        key, value = override(text)
+        if key in found:
+            raise InputError(f"--set {text}: duplicate: {key} is set already")
+        found[key] = value
+    return found
+
+
 def _seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**63:
         raise InputError(f"--seed {text}: expected an integer from 0 to 2^63 - 1")
@@ -247,6 +268,8 @@ _FLAGS = {"overrides": "--set", "options": "--set", "seeds": "--seed"}
 
 def _other_flag(found: re.Match[str]) -> str:
     word, name = found.groups()
+    if name in _FLAGS:
+        return f"{word} {_FLAGS[name]}"
     named = "_" in name or (word in ("needs", "without") and name in ("rank", "trace"))
     return f"{word} --{name.replace('_', '-')}" if named else found[0]
 

@@ -162,14 +162,22 @@ class Sweep:
         """
         settings = []
         for labels, values in self._combinations():
-            overrides = list(self.fixed)
+            changes = []
             for axis in self.axes:
                 if axis.key and axis.name in values:
-                    overrides += self._overrides(axis, values[axis.name], labels[axis.name])
+                    changes += self._overrides(axis, values[axis.name], labels[axis.name])
             for key, expression in self.derived:
                 # What depends on an axis that does not apply does not apply either.
                 if all(name in values for name in expression.names):
-                    overrides.append((key, to_toml(expression.value(values))))
+                    changes.append((key, to_toml(expression.value(values))))
+            # Where an axis with a where applies, it takes the place of what is set of all runs. Whether anything else
+            # is set twice was checked; under two names the scenario refuses it.
+            replaced = [key for key, _ in changes if key != SCHEDULER]
+            kept = [
+                pair for pair in self.fixed
+                if not any(pair[0] == key or pair[0].startswith(f"{key}.") for key in replaced)
+            ]  # fmt: skip
+            overrides = kept + changes
             # A scheduler's own parameters can be set only when it is known which one it is.
             overrides.sort(key=lambda pair: pair[0] != SCHEDULER)
             settings.append(Setting(labels, tuple(overrides)))

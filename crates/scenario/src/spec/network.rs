@@ -105,7 +105,7 @@ struct Engine {
 
 impl NetworkSpec {
     pub(crate) fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
-        let Spec { root, file, text, overrides } = spec;
+        let Spec { root, file, text, overrides, .. } = spec;
         let mut top = Reader::new(root, &file, NETWORK)?;
         top.get::<String>("title")?;
         top.get::<String>("description")?;

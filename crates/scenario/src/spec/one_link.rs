@@ -46,7 +46,7 @@ pub(crate) struct Metrics {
 
 impl OneLinkSpec {
     pub(crate) fn new(spec: Spec, extras: &dyn Extras) -> Result<Self, Error> {
-        let Spec { root, file, text, overrides } = spec;
+        let Spec { root, file, text, overrides, .. } = spec;
         let mut top = Reader::new(root, &file, TOP)?;
         top.get::<String>("title")?;
         top.get::<String>("description")?;

@@ -13,6 +13,8 @@ pub struct Spec {
     pub(crate) file: String,
     pub(crate) text: String,
     pub(crate) overrides: Vec<(String, String)>,
+    /// What flags have written so far.
+    set: Vec<text::Written>,
 }
 
 impl Spec {
@@ -22,16 +24,16 @@ impl Spec {
     /// The text is invalid TOML; the error names the line.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         let root = text::parse(text, file)?;
-        Ok(Self { root, file: file.to_owned(), text: text.to_owned(), overrides: Vec::new() })
+        Ok(Self { root, file: file.to_owned(), text: text.to_owned(), overrides: Vec::new(), set: Vec::new() })
     }
 
     /// Overrides one key: a dotted path such as `link.rate_gbps` or `scheduler.packs.window` (a scheduler by label,
     /// name, or number from 0), and a value as TOML would have it, or a plain text.
     ///
     /// # Errors
-    /// The path leads nowhere. Whether the key exists is checked by [`ValidSpec::new`](crate::ValidSpec::new).
+    /// The path leads nowhere, or to what was set before, under this name or another. Whether the key exists is checked by [`ValidSpec::new`](crate::ValidSpec::new).
     pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
-        text::set(&mut self.root, path, value, &self.file)?;
+        text::set(&mut self.root, path, value, &self.file, &mut self.set)?;
         self.overrides.push((path.to_owned(), value.to_owned()));
         Ok(())
     }
@@ -56,6 +58,8 @@ impl Spec {
         };
         let flag = Place::Flag("--flows");
         text::replace(&mut self.root, "workload", "flows", "list", Value::Text(path.to_owned()), flag);
+        let way = ["workload", "flows", "list"].map(str::to_owned).to_vec();
+        self.set.push(text::Written { path: "--flows".to_owned(), way });
         // As --set would say it; a path that is a TOML text is one in JSON as well.
         self.overrides.push(("workload".to_owned(), format!("{{ flows = {{ list = {} }} }}", Json::from(path))));
         Ok(())
