@@ -183,7 +183,7 @@ def compare(
         raise parameter_error("buffer_bytes", " conflicts with buffer_packets: give one of the two")
     if not schedulers:
         raise parameter_error("schedulers", ": expected at least one")
-    given = {
+    keywords = {
         "rate_gbps": rate_gbps, "rate_mbps": rate_mbps, "trace": trace, "rank": rank, "ranks": ranks,
         "duration_s": duration_s, "arrivals": arrivals, "size_bytes": size_bytes, "speed_up": speed_up, **arrival,
     }  # fmt: skip
@@ -191,7 +191,7 @@ def compare(
         name = _PARAMETERS.get(key, key if key in ("rank", "ranks") else "")
         if key == "workload.out_of_order" and sort:
             name = "sort"
-        elif given.get(name) is None:
+        elif keywords.get(name) is None:
             continue
         raise parameter_error(name, f" conflicts with overrides, which has {key}: give one of the two")
     scenario = {

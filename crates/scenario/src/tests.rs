@@ -283,6 +283,29 @@ fn every_fault_names_its_place_and_what_would_be_right() {
 }
 
 #[test]
+fn a_fault_of_a_flag_says_which_of_several_schedulers_it_is_about() {
+    for (path, value, expected) in [
+        ("scheduler.1.queues", "0", "scheduler.sp-pifo.queues = 0: expected an integer from 1 to 1024 (queues)"),
+        ("scheduler.sp-pifo.qeues", "2", "scheduler.sp-pifo.qeues = 2: unknown key; did you mean queues?"),
+        ("scheduler.0.label", "3", "scheduler.pifo.label: expected a text that is not empty"),
+        (
+            "scheduler.1.label",
+            "pifo",
+            "scheduler.1.label: duplicate label \"pifo\": give each [[scheduler]] a label of its own",
+        ),
+    ] {
+        assert_eq!(message(PACKS, &[(path, value)]), format!("test.toml: --set: {expected}"));
+    }
+    assert_eq!(
+        message(PACKS, &[("scheduler", "[{ name = \"fifo\" }, { name = \"packs\", window = 0 }]")]),
+        "test.toml: --set: scheduler.packs.window = 0: expected an integer from 1 to 16777216 (ranks)"
+    );
+    // Of one scheduler the shorter name will do.
+    let alone = message(PACKS, &[("scheduler", "[{ name = \"sp-pifo\", queues = 0 }]")]);
+    assert_eq!(alone, "test.toml: --set: scheduler.queues = 0: expected an integer from 1 to 1024 (queues)");
+}
+
+#[test]
 fn a_cancelled_run_reports_what_is_done_or_says_that_nothing_is() {
     let mut calls = 0;
     let text = PACKS.replace("duration_ms = 10", "duration_ms = 400");

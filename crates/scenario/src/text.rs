@@ -67,9 +67,7 @@ pub(crate) fn set(
                     let found = members.iter().position(|member| title(member) == Some(wanted));
                     let found = found.or_else(|| wanted.parse().ok().filter(|index| *index < members.len()));
                     found.ok_or_else(|| {
-                        let called: Vec<_> =
-                            members.iter().enumerate().map(|(index, member)| called(member, index)).collect();
-                        fault(format!("{inner} has several members: say which of {}", called.join(", ")))
+                        fault(format!("{inner} has several members: say which of {}", names_of(members).join(", ")))
                     })?
                 };
                 way.push(index.to_string());
@@ -114,8 +112,13 @@ fn title(table: &Table) -> Option<&str> {
     })
 }
 
-fn called(table: &Table, index: usize) -> String {
-    title(table).map_or_else(|| index.to_string(), str::to_owned)
+/// What [`set`] calls each member of a list: its label or name if that leads to no other, else its number.
+pub(crate) fn names_of(members: &[Table]) -> Vec<String> {
+    let name = |(index, member): (usize, &Table)| {
+        let own = title(member).filter(|own| members.iter().filter(|other| title(other) == Some(*own)).count() == 1);
+        own.map_or_else(|| index.to_string(), str::to_owned)
+    };
+    members.iter().enumerate().map(name).collect()
 }
 
 /// Turns byte offsets into lines.

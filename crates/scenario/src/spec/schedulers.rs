@@ -4,6 +4,7 @@ use crate::error::SpecError;
 use crate::extras::Extras;
 use crate::fields::{Reader, json_of};
 use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHEDULERS, Settings, Traits, unknown};
+use crate::text;
 use pifolab_params::{Absent, Place, Table, Value, join};
 use pifolab_sched::params::{Args, Info, ParamError};
 use pifolab_sched::{Capacity, Fact, Facts, Inspect, RankFn, Ranked, Scheduler};
@@ -191,25 +192,44 @@ pub(crate) fn read_schedulers(
     known: Facts,
 ) -> Result<Vec<SchedulerSpec>, SpecError> {
     let mut schedulers: Vec<SchedulerSpec> = Vec::with_capacity(sections.len());
-    for mut section in sections {
-        let label = read_text(&mut section, file, "label")?;
-        let (chosen, place) = read_chosen(section, file)?;
-        let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
-        let wants_hints = built.wants_hints();
-        check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
-        let label = label.unwrap_or_else(|| chosen.name.clone());
-        if schedulers.iter().any(|other| other.label == label) {
-            let problem = format!("duplicate label {label:?}: give each [[scheduler]] a label of its own");
-            return Err(place.fault(file, (Some("label".to_owned()), problem)));
-        }
-        let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
-        resolved.insert("label".to_owned(), label.clone().into());
-        resolved.extend(chosen.resolved());
-        resolved
-            .insert("built".to_owned(), json!({"capacity": built.capacity().to_string(), "queues": built.queues()}));
-        schedulers.push(SchedulerSpec { label, chosen, wants_hints, resolved: resolved.into() });
+    let names = text::names_of(&sections);
+    for (section, name) in sections.into_iter().zip(&names) {
+        let read = read_one(section, file, extras, known, &schedulers);
+        schedulers.push(read.map_err(|error| if names.len() > 1 { saying_which(error, name) } else { error })?);
     }
     Ok(schedulers)
+}
+
+/// An error about one of several schedulers: a line says which one, a flag does not.
+fn saying_which(error: SpecError, name: &str) -> SpecError {
+    match (error.place, error.key.strip_prefix("scheduler")) {
+        (Place::Flag(_), Some(rest)) => SpecError { key: format!("scheduler.{name}{rest}"), ..error },
+        _ => error,
+    }
+}
+
+fn read_one(
+    mut section: Table,
+    file: &str,
+    extras: &dyn Extras,
+    known: Facts,
+    others: &[SchedulerSpec],
+) -> Result<SchedulerSpec, SpecError> {
+    let label = read_text(&mut section, file, "label")?;
+    let (chosen, place) = read_chosen(section, file)?;
+    let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
+    let wants_hints = built.wants_hints();
+    check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
+    let label = label.unwrap_or_else(|| chosen.name.clone());
+    if others.iter().any(|other| other.label == label) {
+        let problem = format!("duplicate label {label:?}: give each [[scheduler]] a label of its own");
+        return Err(place.fault(file, (Some("label".to_owned()), problem)));
+    }
+    let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
+    resolved.insert("label".to_owned(), label.clone().into());
+    resolved.extend(chosen.resolved());
+    resolved.insert("built".to_owned(), json!({"capacity": built.capacity().to_string(), "queues": built.queues()}));
+    Ok(SchedulerSpec { label, chosen, wants_hints, resolved: resolved.into() })
 }
 
 /// Refuses a scheduler that must be told what nobody knows.
