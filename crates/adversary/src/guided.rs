@@ -184,7 +184,7 @@ impl Island {
         match self.strategy {
             Strategy::Beam if !self.grown => {
                 self.grown = true;
-                for own in variation.beam(judge, BEAM, &mut self.stream, limits) {
+                for own in variation.beam(judge, BEAM, &mut self.stream, &|| limits.is_over()) {
                     self.judge(variation, judge, own, None);
                 }
                 self.local(variation, judge, end, limits);
@@ -285,5 +285,53 @@ impl Island {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraint::Constraint;
+    use crate::library::library;
+    use crate::metric::{Ranks, find_metric};
+    use pifolab_sched::params::Args;
+    use pifolab_units::Ratio;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_beam_that_is_cut_short_gives_whole_traces_that_go_on_as_they_began() {
+        let subject = |name: &str| library(name, &Args::new(name)).unwrap().unwrap();
+        let (a, b) = (subject("sp-pifo"), subject("pifo"));
+        let problem = Problem {
+            a: &*a,
+            b: Some(&*b),
+            metric: find_metric("WI").unwrap(),
+            ranks: Ranks { lowest: 1, highest: 9, counted: 1 },
+            packets: 400,
+            no_drops: false,
+            free_window: false,
+            constraint: Constraint { load: Ratio::new(11, 10), ..Constraint::default() },
+        };
+        let (variation, mut judge) = (Variation::new(&problem), Judge::new(&problem));
+        // What is grown at most, and the best gap.
+        let mut grow = |places: usize| {
+            let looked = Cell::new(0);
+            let is_over = || looked.replace(looked.get() + 1) >= places;
+            let traces = variation.beam(&mut judge, BEAM, &mut Stream::named(1, "beam"), &is_over);
+            assert!(traces.iter().all(|own| own.len() == problem.packets), "{places}");
+            let gaps = traces.iter().filter_map(|own| judge.gap(&variation.trace(own), None));
+            (traces[0][..places.min(problem.packets)].to_vec(), gaps.max().expect("no constraint forbids it"))
+        };
+        for places in [0, 1, 399] {
+            grow(places);
+        }
+        let (half, gap) = grow(200);
+        assert_eq!(grow(200).0, half);
+        // By chance traces of this length are not half as bad.
+        let mut stream = Stream::named(1, "random");
+        let random =
+            (0..32).filter_map(|_| Judge::new(&problem).gap(&variation.trace(&variation.random(&mut stream).0), None));
+        let by_chance = random.max().unwrap();
+        assert!(gap > by_chance, "{} {}", gap.to_f64(), by_chance.to_f64());
     }
 }

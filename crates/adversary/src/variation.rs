@@ -167,13 +167,14 @@ impl<'a> Variation<'a> {
     }
 
     /// Grows traces packet by packet, and keeps those that would have the largest gaps if they ended here. Ties are broken at
-    /// random, for most first packets do not tell.
+    /// random, for most first packets do not tell. If it `is_over` before they are whole, the best ones are continued by
+    /// what they have so far, again and again.
     pub(crate) fn beam(
         &self,
         judge: &mut Judge<'_>,
         width: usize,
         stream: &mut Stream,
-        limits: &Limits,
+        is_over: &dyn Fn() -> bool,
     ) -> Vec<Vec<u64>> {
         let constraint = &self.problem.constraint;
         let (Some(tariff), None, None) = (judge.tariff(), &constraint.multiset, constraint.flows) else {
@@ -193,8 +194,10 @@ impl<'a> Variation<'a> {
         let mut nodes = vec![node()];
         let (mut a, mut b) = start();
         for place in 0..self.problem.packets {
-            if limits.is_over() {
-                return Vec::new();
+            if is_over() {
+                // Whoever waits wants few of them: to judge a long trace takes time, too.
+                nodes.truncate(FEW);
+                break;
             }
             let fixed = constraint.fixed(place);
             let departures = self.template.departures_after(place);
@@ -239,9 +242,23 @@ impl<'a> Variation<'a> {
                 })
                 .collect();
         }
-        nodes.into_iter().map(|node| node.own).collect()
+        let whole = |node: Node| {
+            let mut own = node.own;
+            if own.is_empty() && !self.own.is_empty() {
+                return self.random(stream).0;
+            }
+            let grown = own.len();
+            while own.len() < self.own.len() {
+                own.push(own[own.len() - grown]);
+            }
+            own
+        };
+        nodes.into_iter().map(whole).collect()
     }
 }
+
+/// So many traces of a beam that is cut short are continued.
+const FEW: usize = 2;
 
 /// Every trace that the constraints allow, one by one, if there are at most `most`.
 pub(crate) fn enumerate(
