@@ -198,3 +198,19 @@ fn a_search_goes_on_from_an_earlier_answer() {
         assert_eq!((best.gap, best.proven, &best.trace), (exact.gap, true, &exact.trace));
     });
 }
+
+#[test]
+fn the_page_names_every_metric_method_and_strategy() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/attack.md")).unwrap();
+    for name in METRICS.iter().map(|metric| metric.name()) {
+        assert!(page.contains(&format!("\n| `{name}` |")), "metric {name}");
+    }
+    for method in Method::ALL {
+        assert!(page.contains(&format!("\n| `{}` |", method.as_str())), "method {}", method.as_str());
+    }
+    let guided = page.lines().find(|line| line.starts_with("| `guided` |")).unwrap();
+    let words = guided.split(|c: char| !c.is_alphanumeric()).collect::<Vec<_>>();
+    for strategy in Strategy::ALL {
+        assert!(words.contains(&strategy.as_str()), "strategy {}", strategy.as_str());
+    }
+}

@@ -187,3 +187,47 @@ fn every_scheduler_and_rank_function_has_a_page() {
         assert!(text.contains("**At a glance.** "), "{}: expected a line At a glance", page.display());
     }
 }
+
+/// The part of a page that begins with `start`, up to the next empty line; of a table of tables only the row.
+fn part(page: &str, start: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let at = text.find(start).unwrap_or_else(|| panic!("{page}: expected a part that begins with {start}"));
+    // Of a table whose every row is about another word all of it.
+    let end = if start.starts_with("| `[") { "\n" } else { "\n\n" };
+    text[at..].split(end).next().unwrap_or_default().to_owned()
+}
+
+/// What the schema allows at `pointer`: words, or the constants of its cases.
+fn words(pointer: &str) -> Vec<String> {
+    let schema = pifolab_scenario::schema::schema();
+    let (object, key) = pointer.rsplit_once('/').expect("the way to a key");
+    let object = schema.pointer(object).unwrap_or_else(|| panic!("the schema has no {object}"));
+    let texts = |all: &serde_json::Value| -> Vec<String> {
+        all.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    };
+    let cases = object["anyOf"].as_array().into_iter().flatten();
+    let consts = cases.filter_map(|case| case["properties"][key]["const"].as_str().map(str::to_owned));
+    [texts(&object["properties"][key]["enum"]), consts.collect()].concat()
+}
+
+#[test]
+fn lists_of_words_on_pages_are_complete() {
+    let flows = "/then/properties/workload/properties/flows/anyOf/0";
+    for (page, start, pointer) in [
+        ("network.md", "| `[topology]` |", "/then/properties/topology/kind"),
+        ("network-scenarios.md", "| `kind` |", "/then/properties/topology/kind"),
+        ("network.md", "| `[transport]` |", "/then/properties/transport/name"),
+        ("network.md", "| `[host_port]` |", "/then/properties/host_port/queue"),
+        ("network-scenarios.md", "**Arrivals** ", &format!("{flows}/arrivals")),
+        ("network-scenarios.md", "**Sizes** ", &format!("{flows}/sizes")),
+        ("network-scenarios.md", "**Sizes** ", &format!("{flows}/interpolation")),
+        ("network-scenarios.md", "**Pairs** ", &format!("{flows}/pairs")),
+    ] {
+        let (known, text) = (words(pointer), part(page, start));
+        assert!(!known.is_empty(), "the schema has no words at {pointer}");
+        for word in known {
+            assert!(text.contains(&format!("`{word}`")), "{page}: {start}: expected `{word}` as well");
+        }
+    }
+}
