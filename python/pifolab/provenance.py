@@ -21,12 +21,15 @@ from pifolab.errors import InputError
 from pifolab.text import read_bytes
 
 __all__ = [
-    "DATA_FILES", "code_version", "file_digest", "importable", "is_installed", "module_digest", "only_sources",
-    "own_files",
+    "DATA_FILES", "code_version", "environment_reads", "file_digest", "importable", "is_installed", "module_digest",
+    "only_sources", "own_files",
 ]  # fmt: skip
 
 #: The constant of a user's module that lists the data files which it reads.
 DATA_FILES = "FILES"
+
+#: What of the module `os` gives environment variables.
+_ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
 
 #: Calls that import what their first argument names.
 _IMPORTERS = ("import_module", "__import__")
@@ -124,6 +127,24 @@ def own_files(file: Path) -> dict[str, Path]:
                 inside = spec.name if spec.submodule_search_locations is not None else spec.name.rpartition(".")[0]
                 waiting.append((spec.name, origin, inside))
     return dict(sorted(found.items()))
+
+
+def environment_reads(file: Path) -> list[str]:
+    """Return where a Python file, or what it imports of the user's, names environment variables, as ``file:line``.
+
+    That is read from the source: another name for `os.environ`, or a program that is started, is not seen.
+    """
+    found = []
+    for source in dict.fromkeys(own_files(file).values()):
+        if source.suffix != ".py":
+            continue
+        for node in ast.walk(_tree(source)):
+            named = isinstance(node, ast.Attribute) and node.attr in _ENVIRONMENT
+            if isinstance(node, ast.ImportFrom):
+                named = node.module == "os" and any(alias.name in _ENVIRONMENT for alias in node.names)
+            if named and isinstance(node, (ast.Attribute, ast.ImportFrom)):
+                found.append((str(source), node.lineno))
+    return [f"{source}:{line}" for source, line in sorted(set(found))]
 
 
 def _tree(source: Path) -> ast.Module:

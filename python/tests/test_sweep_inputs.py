@@ -13,6 +13,7 @@ import pytest
 from sweeping import SCENARIO, sweep_of
 
 import pifolab
+from pifolab.cli import main
 from pifolab.errors import InputError
 from pifolab.provenance import own_files
 from pifolab.store import Store
@@ -220,6 +221,32 @@ def test_what_a_plug_in_reads_is_listed_and_part_of_the_key_or_the_run_is_refuse
     again = run_sweep(make(2, listed=True), store, workers=1)
     assert again.reused == 0
     assert again.table("ranks")["rank"].unique().to_list() == [2]
+
+
+@pytest.mark.parametrize(
+    ("imports", "value"),
+    [
+        ("import os", 'int(os.environ.get("PIFOLAB_TEST_RANK", "1"))'),
+        ("from os import getenv", 'int(getenv("PIFOLAB_TEST_RANK", "1"))'),
+        ("import helper", "helper.rank()"),
+    ],
+)
+def test_a_plug_in_that_reads_the_environment_is_warned_of_with_its_line(
+    plugin, tmp_path: Path, imports: str, value: str, capsys: pytest.CaptureFixture[str]
+):
+    inside = "import os\ndef rank():\n    return 1 if 'X' in os.environ else 2\n"
+    sweep = plugin(imports, value=value, helper=inside if "helper" in imports else "")
+    places = sweep.custom.environment_reads()
+    assert len(places) == 1
+    file, _, line = places[0].rpartition(":")
+    assert re.search("environ|getenv", Path(file).read_text().splitlines()[int(line) - 1])
+    assert plugin("import os", value="len(os.sep)").custom.environment_reads() == []
+    (tmp_path / "s.toml").write_text('scenario = "base.toml"\n[ranks]\nmine = "mine.py:Mine"\n')
+    plugin(imports, value=value)
+    assert main(["sweep", str(tmp_path / "s.toml"), "--store", str(tmp_path / "store"), "--workers", "1"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert len(told) == 1
+    assert f"{places[0]}: reads environment variables, which no key of a run covers" in told[0]
 
 
 def test_a_list_of_files_that_is_none_is_told_with_its_line(plugin, tmp_path: Path):

@@ -98,6 +98,9 @@ def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) 
 
     # Whatever is wrong with the sweep shall leave no empty store behind.
     make_plan(sweep)
+    for place in sweep.custom.environment_reads():
+        text = "reads environment variables, which no key of a run covers: a change of them does not repeat a run"
+        print(f"pifolab: warning: {shown(place)}: {text}", file=sys.stderr)
     log = JsonLines(arguments.log_json) if arguments.log_json else None
     try:
         with Watcher() as watcher:

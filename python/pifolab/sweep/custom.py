@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.provenance import file_digest, importable, only_sources, own_files
+from pifolab.provenance import environment_reads, file_digest, importable, only_sources, own_files
 from pifolab.text import read_bytes
 
 __all__ = ["KINDS", "Custom", "check_files", "load", "load_all"]
@@ -68,6 +68,11 @@ class Custom:
             for file, _ in named.values()
             for path in own_files(Path(file)).values()
         }
+
+    def environment_reads(self) -> list[str]:
+        """Return where these files name environment variables, as ``file:line``: they are no part of a key."""
+        files = dict.fromkeys(file for named in self.named.values() for file, _ in named.values())
+        return list(dict.fromkeys(place for file in files for place in environment_reads(Path(file))))
 
     def contents(self) -> list[list[Any]]:
         """Return what is behind the names: kind, name, class, and the digest of each module; paths decide nothing."""
