@@ -599,3 +599,27 @@ def test_the_estimate_of_memory_holds_for_every_path(path: str):
     assert found > 60e6, "there would be nothing to measure"
     # Right to a factor of about two; where it errs it says too much rather than too little.
     assert found / 2.0 < estimated < found * 3.0, f"{path}: {estimated / 1e6:.0f} MB told, {found / 1e6:.0f} MB used"
+
+
+LOADED = """
+import sys
+from pifolab import _pifolab
+from pifolab.cli import main
+
+def run_scenario(*rest, progress, **more):
+    progress(1, None, 0, 1, None)
+    before = set(sys.modules)
+    import pifolab.report.run, polars
+    print(sorted(name for name in set(sys.modules) - before if name.startswith(("pifolab", "polars"))))
+    raise KeyboardInterrupt
+
+_pifolab.run_scenario = run_scenario
+sys.exit(main(["run", "long.toml", "--out", "out"]))
+"""
+
+
+def test_what_an_interrupted_run_needs_to_be_kept_is_loaded_while_it_runs(tmp_path: Path):
+    (tmp_path / "long.toml").write_text(SEEDS)
+    command = [sys.executable, "-c", LOADED]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (130, "[]\n"), ended.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import re
 import sys
@@ -19,7 +20,7 @@ from pifolab.errors import InputError
 from pifolab.text import read_text, shown
 
 if TYPE_CHECKING:
-    from pifolab.runs import Run
+    from pifolab.runs import Progress, Run
 
 __all__ = [
     "add_common",
@@ -175,7 +176,14 @@ def run_and_save(
         keywords["seeds"] = [_seed(arguments.seed)]
     try:
         with ProgressBar() as bar:
-            result = run(progress=bar.update, **keywords)
+
+            def update(state: Progress) -> None:
+                # While the run is busy on its own threads: who presses Ctrl-C does not want to wait for modules.
+                importlib.import_module("pifolab.report.run")
+                importlib.import_module("polars")
+                bar.update(state)
+
+            result = run(progress=update, **keywords)
     except Exception as error:
         if not hasattr(error, "simulated_time_ns"):
             raise
