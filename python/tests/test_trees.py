@@ -118,6 +118,29 @@ def test_python_builds_trees_of_schedulers():
     assert isinstance(tree.enqueue(flow=9), pifolab.Dropped)
 
 
+def test_packets_come_back_from_below_a_node_with_one_child():
+    for only in ("rr[fifo[1]]", "rr[rr[fifo[1]]]"):
+        tree = pifolab.Tree(policy=f"strict[(fifo[0], 1), ({only}, 2)]")
+        for flow in (1, 1, 0):
+            assert isinstance(tree.enqueue(flow=flow), pifolab.Admitted)
+        assert departures(tree) == [0, 1, 1]
+
+
+def test_a_hierarchy_in_python_may_be_as_deep_as_it_has_nodes():
+    nodes = 10_000
+    lines = [f"{name} SP {{{name}, false, 1}} {{{name + 1}, true, 2}}" for name in range(nodes - 1)]
+    tree = pifolab.Tree(hierarchy="\n".join([*lines, f"{nodes - 1} SP {{{nodes - 1}, false, 1}}"]))
+    for flow in (nodes - 1, 5_000):
+        assert isinstance(tree.enqueue(flow=flow), pifolab.Admitted)
+    assert departures(tree) == [5_000, nodes - 1]
+
+
+def test_a_tree_that_is_told_no_label_says_so():
+    tree = pifolab.Tree(classify="dscp", child=[child(pifolab.Fifo(), takes=46), child(pifolab.Fifo(), takes="rest")])
+    with pytest.raises(InputError, match="labels such as dscp"):
+        tree.enqueue(flow=0)
+
+
 def test_an_error_in_python_has_the_path():
     inner = pifolab.Tree(child=[child(pifolab.Fifo(), label="web", takes=1)])
     broken = child(inner, label="tenants")

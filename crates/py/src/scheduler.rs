@@ -387,8 +387,8 @@ impl Facts {
                 return Err(Fault::Input(message.to_owned()));
             }
             (false, true) => {
-                let message = "the rank function needs facts about the packet: give flow_size_bytes, \
-                               remaining_bytes, unacknowledged_bytes, deadline_ns, ... as it asks for";
+                let message = "the scheduler or its rank function needs facts about the packet: give \
+                               flow_size_bytes, remaining_bytes, ..., or labels such as dscp, as it asks for";
                 return Err(Fault::Input(message.to_owned()));
             }
             (true, true) => {}

@@ -238,7 +238,12 @@ fn nodes_with_one_child_change_paths_and_nothing_else() {
         }
         for id in 0..3_000 {
             if draws.below(2) == 0 {
-                let offer = |tree: &mut Tree, flow, size| tree.enqueue(packet(id, flow, size, id), Time::from_ps(id));
+                // Without a time at which it may leave, or with one that has passed: both are the same.
+                let timed = draws.below(2) == 0;
+                let offer = |tree: &mut Tree, flow, size| {
+                    let (packet, now) = (packet(id, flow, size, id), Time::from_ps(id));
+                    if timed { tree.enqueue_eligible(packet, Time::ZERO, now) } else { tree.enqueue(packet, now) }
+                };
                 let (flow, size) = (draws.below(leaves as u64) as u32, 40 + draws.below(1_461) as u32);
                 assert_eq!(offer(&mut long, flow, size), offer(&mut bounded, flow, size));
             } else {

@@ -117,8 +117,15 @@ fn wall_clock_rate(args: &mut Args) -> Result<Ratio, ParamError> {
     })
 }
 
+/// Nodes that may be written inside one another. Those of a hierarchy, which is not nested, may be deeper.
+const DEPTH: usize = 256;
+
 /// An inner node from its keys.
 fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
+    // Neither names nor labels have points.
+    if args.owner().matches('.').count() >= DEPTH {
+        return Err(missing(args, &CHILD, &format!("expected at most {DEPTH} nodes inside one another")));
+    }
     let rule = args.get::<Rule>(&DISCIPLINE)?.unwrap_or(Rule::Strict);
     let discipline = match rule {
         Rule::Strict => Discipline::Strict,
@@ -189,12 +196,14 @@ fn child(
     reading: &mut Reading,
 ) -> Result<Node, ParamError> {
     let Component { name, mut args } = component;
+    args = args.owned_by(join(parent, &position.to_string()));
     let label: Option<String> = args.get(&LABEL)?;
     if let Some(label) = label.as_deref().filter(|label| label.is_empty() || label.contains(['.', '/'])) {
-        let owner = join(parent, &position.to_string());
-        return Err(LABEL.error_because(&owner, format!("{label:?}"), "expected a text without '.' and '/'"));
+        return Err(LABEL.error_because(args.owner(), format!("{label:?}"), "expected a text without '.' and '/'"));
     }
-    args = args.owned_by(join(parent, label.as_deref().unwrap_or(&position.to_string())));
+    if let Some(label) = &label {
+        args = args.owned_by(join(parent, label));
+    }
     let weight: Ratio = args.given(&WEIGHT)?;
     let priority: i64 = args.given(&PRIORITY)?;
     let weighs = matches!(rule, Rule::Stfq | Rule::Drr | Rule::WallClock);

@@ -76,6 +76,15 @@ fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
         child("pfio", &[("label", text("web"))]),
         "tree.web: name = \"pfio\": unknown scheduler \"pfio\"; did you mean pifo?"
     );
+    assert_eq!(child("fifo", &[("label", Value::Integer(3))]), "tree.0: label = 3: expected a text");
+    let shaped = table("fifo", &[("takes", Value::Integer(0)), ("shape_gbps", Value::Integer(1))]);
+    let order = Value::Table(table("sp-pifo", &[]));
+    assert_eq!(
+        error(&[("order", order), ("child", Value::Tables(vec![shaped]))]),
+        "tree: order = { ... }: expected an exact order above a shaped node: a decider may refuse what was admitted already"
+    );
+    let deep = (0..300).fold(table("fifo", &[]), |inside, _| table("tree", &[("child", Value::Tables(vec![inside]))]));
+    assert!(error(&[("child", Value::Tables(vec![deep]))]).ends_with("expected at most 256 nodes inside one another"));
     assert_eq!(child("tree", &[("label", text("web"))]), "tree.web: child is missing: expected at least one child");
     assert!(child("fifo", &[("shape_gbps", Value::Integer(0))]).starts_with("tree.0: shape_gbps = 0: expected a rate"));
     assert!(child("fifo", &[("capacity_packets", Value::Integer(0))]).starts_with("tree.0: capacity_packets = 0: "));

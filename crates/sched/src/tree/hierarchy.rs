@@ -61,9 +61,6 @@ impl fmt::Display for HierarchyError {
 
 impl core::error::Error for HierarchyError {}
 
-/// Nodes that may be inside one another.
-const DEPTH: usize = 250;
-
 impl Hierarchy {
     /// Reads a hierarchy, in O(n log n).
     ///
@@ -125,15 +122,11 @@ impl Hierarchy {
         }
         let root = *root;
         let mut reached = BTreeSet::from([root]);
-        let mut open = alloc::vec![(root, 0)];
-        while let Some((name, depth)) = open.pop() {
-            let entry = &nodes[&name];
-            if depth > DEPTH {
-                return Err(fault(entry.line, format!("expected at most {DEPTH} nodes inside one another")));
-            }
-            for child in entry.children.iter().filter(|child| child.is_node) {
+        let mut open = alloc::vec![root];
+        while let Some(name) = open.pop() {
+            for child in nodes[&name].children.iter().filter(|child| child.is_node) {
                 reached.insert(child.name);
-                open.push((child.name, depth + 1));
+                open.push(child.name);
             }
         }
         match nodes.iter().find(|(name, _)| !reached.contains(name)) {
@@ -184,10 +177,23 @@ impl Hierarchy {
     /// # Panics
     /// Never: what was read is a tree.
     pub fn node<T: Item>(&self) -> Node<T> {
-        self.node_of(self.root)
+        // Not by recursion: a hierarchy may be as deep as it has nodes. Parents come before their children here.
+        let mut order = alloc::vec![self.root];
+        let mut next = 0;
+        while let Some(name) = order.get(next) {
+            order.extend(self.nodes[name].children.iter().filter(|child| child.is_node).map(|child| child.name));
+            next += 1;
+        }
+        let mut built = BTreeMap::new();
+        for name in order.iter().rev() {
+            let node = self.node_of(*name, &mut built);
+            built.insert(*name, node);
+        }
+        built.remove(&self.root).expect("the root is built last")
     }
 
-    fn node_of<T: Item>(&self, name: u64) -> Node<T> {
+    /// The node of this name, whose inner children are built already.
+    fn node_of<T: Item>(&self, name: u64, built: &mut BTreeMap<u64, Node<T>>) -> Node<T> {
         let Entry { policy, children, .. } = &self.nodes[&name];
         let node = match policy {
             Word::PFabric => {
@@ -202,7 +208,7 @@ impl Hierarchy {
         };
         children.iter().fold(node.label(name.to_string()), |node, child| {
             let below = if child.is_node {
-                self.node_of(child.name)
+                built.remove(&child.name).expect("children are built before their parents")
             } else {
                 Node::fifo().label(format!("flow {}", child.name)).takes([child.name..=child.name])
             };
@@ -306,6 +312,36 @@ mod tests {
             served.insert(packet.flow);
         }
         assert_eq!(served.len() as u64, nodes);
+    }
+
+    #[test]
+    fn a_hierarchy_may_be_as_deep_as_it_has_nodes() {
+        let nodes = pifolab_testkit::steps(10_000, 300);
+        let mut text = String::new();
+        for name in 0..nodes {
+            let policy = if name % 2 == 0 { "WFQ" } else { "SP" };
+            write!(text, "{name} {policy} {{{name}, false, 1}}").unwrap();
+            if name + 1 < nodes {
+                write!(text, " {{{}, true, 2}}", name + 1).unwrap();
+            }
+            text.push('\n');
+        }
+        let hierarchy = Hierarchy::parse(&text).unwrap();
+        // What is not built is given up without recursion as well.
+        drop(hierarchy.node::<Packet>());
+        let mut tree = hierarchy.node::<Packet>().build().unwrap();
+        let deepest = nodes as usize - 1;
+        assert_eq!(tree.leaf_path(deepest).split('/').count(), nodes as usize);
+        for flow in [nodes as u32 - 1, 0] {
+            let packet = Packet { id: flow.into(), flow, size: 100, rank: Rank::ZERO, arrival: Time::ZERO };
+            assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
+        }
+        let Dequeued::Packet { packet, .. } = tree.dequeue(Time::ZERO) else { panic!("two packets wait") };
+        assert_eq!(packet.flow, nodes as u32 - 1, "both have the same rank at the root, and this one came first");
+        // One child each: the nodes are left out, from below.
+        let mut text: String = (1..nodes).map(|name| format!("{name} SP {{{}, true, 1}}\n", name + 1)).collect();
+        write!(text, "{nodes} SP {{7, false, 1}} {{8, false, 2}}").unwrap();
+        assert_eq!(Hierarchy::parse(&text).unwrap().node::<Packet>().build().unwrap().leaves(), 2);
     }
 
     #[test]

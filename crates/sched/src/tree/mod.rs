@@ -291,6 +291,10 @@ impl<T: Item> Tree<T> {
     /// Adds the indices of a packet that `leaf` has stored.
     #[inline(always)]
     fn push(&mut self, leaf: usize, packet: &Packet, now: Time) {
+        if self.is_plain {
+            // Whoever offers a packet with a time comes this way. Nodes with one child are left out here as well.
+            return self.push_plain(leaf, packet.size, now);
+        }
         self.packets += 1;
         self.bytes += u64::from(packet.size);
         if self.asks {

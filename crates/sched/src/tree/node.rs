@@ -38,7 +38,27 @@ pub struct Node<T: Item = Packet> {
 
 pub(super) enum Kind<T: Item> {
     Leaf(LeafScheduler<T>),
-    Inner { discipline: Discipline, order: Ordering, children: Vec<Node<T>> },
+    Inner { discipline: Discipline, order: Ordering, children: Children<T> },
+}
+
+/// The children of a node, which are not dropped by recursion: nodes may be as deep as there are many.
+pub(super) struct Children<T: Item>(Vec<Node<T>>);
+
+impl<T: Item> Children<T> {
+    pub(super) fn take(&mut self) -> Vec<Node<T>> {
+        core::mem::take(&mut self.0)
+    }
+}
+
+impl<T: Item> Drop for Children<T> {
+    fn drop(&mut self) {
+        let mut open = self.take();
+        while let Some(mut node) = open.pop() {
+            if let Kind::Inner { children, .. } = &mut node.kind {
+                open.append(&mut children.0);
+            }
+        }
+    }
 }
 
 /// How an inner node keeps the indices of its children in order.
@@ -107,14 +127,14 @@ impl<T: Item> Node<T> {
 
     /// An inner node without children yet, which keeps their indices in an exact PIFO.
     pub fn inner(discipline: Discipline) -> Self {
-        Self::new(Kind::Inner { discipline, order: Ordering::Exact, children: Vec::new() })
+        Self::new(Kind::Inner { discipline, order: Ordering::Exact, children: Children(Vec::new()) })
     }
 
     /// Adds a child. Of a leaf nothing comes of it but an error when the tree is built.
     #[must_use]
     pub fn child(mut self, child: Self) -> Self {
         match &mut self.kind {
-            Kind::Inner { children, .. } => children.push(child),
+            Kind::Inner { children, .. } => children.0.push(child),
             Kind::Leaf(_) => panic!("a leaf has no children"),
         }
         self
@@ -196,7 +216,7 @@ impl<T: Item> Node<T> {
         match &mut self.kind {
             Kind::Leaf(_) => return change(self),
             Kind::Inner { children, .. } => {
-                *children = core::mem::take(children).into_iter().map(|child| child.each_leaf(change)).collect();
+                children.0 = children.take().into_iter().map(|child| child.each_leaf(change)).collect();
             }
         }
         self

@@ -19,9 +19,6 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use pifolab_units::{Rank, Ratio};
 
-/// Nodes that may be inside one another.
-const DEPTH: usize = 256;
-
 impl<T: Item> Node<T> {
     /// The tree, which sorts packets into leaves by their flows.
     ///
@@ -97,7 +94,6 @@ struct Plan<T: Item> {
     spots: Vec<Spot>,
     labels: Labels,
     takes: Vec<Takes>,
-    paths: Vec<String>,
     shapers: Shapers,
     shaped: Vec<(u32, u32)>,
     queues: u32,
@@ -117,7 +113,6 @@ impl<T: Item> Plan<T> {
             spots: Vec::new(),
             labels: Labels::default(),
             takes: Vec::new(),
-            paths: Vec::new(),
             shapers: Shapers::default(),
             shaped: Vec::new(),
             queues: 0,
@@ -127,57 +122,70 @@ impl<T: Item> Plan<T> {
         };
         // A shaper stands before a parent, also that of a whole tree.
         let root = if root.shaper.is_some() { Node::inner(Discipline::Strict).child(root) } else { root };
-        plan.add(root, NONE, 0, "tree", 0)?;
+        // Not by recursion: a hierarchy may be as deep as it has nodes.
+        let mut open = alloc::vec![(root, NONE, 0)];
+        while let Some((node, parent, child)) = open.pop() {
+            plan.add(node, parent, child, &mut open)?;
+        }
         Ok(plan)
     }
 
+    /// Adds a node, and puts its children on top of `open`, the first one last.
     fn add(
         &mut self,
         node: Node<T>,
         parent: u32,
         child: u32,
-        path: &str,
-        depth: usize,
-    ) -> Result<(Link, bool), ParamError> {
+        open: &mut Vec<(Node<T>, u32, u32)>,
+    ) -> Result<(), ParamError> {
         let Node { label, shaper, capacity, alpha, takes, kind, .. } = node;
-        let bucket = shaper;
-        let shaper = bucket.map_or(NONE, |bucket| {
-            self.shaped.push((parent, child));
-            self.shapers.add(bucket)
-        });
+        let label = Label { text: label, parent, child };
+        let shaper = match shaper {
+            Some(bucket) => {
+                self.refuse_decider_above(parent)?;
+                self.shaped.push((parent, child));
+                self.shapers.add(bucket)
+            }
+            None => NONE,
+        };
         let place = Place { parent, child, shaper };
+        let mut link_to = |link: Link| {
+            let Some(parent) = self.inner.get(parent as usize) else { return };
+            let place = parent.order.place(child);
+            self.links.resize(self.links.len().max(place + 1), Link::NONE);
+            self.links[place] = link;
+        };
         let (discipline, order, children) = match kind {
             Kind::Leaf(mut scheduler) => {
                 if capacity != Capacity::Unlimited {
                     let expected = "expected the capacity of a leaf among the parameters of its scheduler";
-                    return Err(fault(path, "capacity", Some(capacity.to_string()), expected));
+                    return Err(fault(&self.labels.path(&label), "capacity", Some(capacity.to_string()), expected));
                 }
+                link_to(Link::leaf(self.leaves.len()));
                 let (queues, hints, needs) = look_at(&mut scheduler);
                 self.wants_hints |= hints;
                 self.needs = self.needs | needs;
                 self.leaves.push(scheduler);
                 self.spots.push(Spot { place, first_queue: self.queues, asleep: false });
-                self.labels.leaves.push(Label { text: label, parent, child });
+                self.labels.leaves.push(label);
                 self.queues += queues as u32;
                 self.takes.push(takes);
-                self.paths.push(path.to_owned());
-                return Ok((Link::leaf(self.leaves.len() - 1), bucket.is_some()));
+                return Ok(());
             }
-            Kind::Inner { discipline, order, children } => (discipline, order, children),
+            Kind::Inner { discipline, order, mut children } => (discipline, order, children.take()),
         };
+        link_to(Link::inner(self.inner.len()));
+        let refused = |key, value, expected: &str| Err(fault(&self.labels.path(&label), key, value, expected));
         if takes != Takes::Values(Vec::new()) {
-            return Err(fault(path, "takes", None, "only a leaf takes packets"));
+            return refused("takes", None, "only a leaf takes packets");
         }
         if children.is_empty() {
-            return Err(fault(path, "child", None, "expected at least one child"));
-        }
-        if depth == DEPTH {
-            return Err(fault(path, "child", None, format!("expected at most {DEPTH} nodes inside one another")));
+            return refused("child", None, "expected at least one child");
         }
         let weights: Vec<Ratio> = children.iter().map(|child| child.weight).collect();
         let priorities: Vec<i64> = children.iter().map(|child| child.priority).collect();
         let names: Vec<String> = children.iter().enumerate().map(|(at, child)| child.name(at)).collect();
-        let path_of = |at: usize| format!("{path}.{}", names[at]);
+        let path_of = |at: usize| format!("{}.{}", self.labels.path(&label), names[at]);
         if let Some(at) = weights.iter().position(|weight| *weight == Ratio::ZERO) {
             return Err(fault(&path_of(at), "weight", Some("0".to_owned()), "expected a weight above 0"));
         }
@@ -194,17 +202,16 @@ impl<T: Item> Plan<T> {
         let approximate = match order {
             Ordering::Exact => None,
             Ordering::Approximate(_, capacities) if capacities.is_empty() => {
-                return Err(fault(path, "order", None, "expected at least one queue"));
+                return refused("order", None, "expected at least one queue");
             }
             Ordering::Approximate(decider, capacities) => {
                 self.asks = true;
                 Some(Box::new(ApproximateOrder::new(decider, &capacities, children.len())))
             }
         };
-        let exact = approximate.is_none();
         let bounded = capacity != Capacity::Unlimited;
         if let Some(alpha) = alpha {
-            let wrong = |expected| Err(fault(path, "alpha", Some(alpha.to_string()), expected));
+            let wrong = |expected| refused("alpha", Some(alpha.to_string()), expected);
             if alpha == Ratio::ZERO {
                 return wrong("expected a number above 0");
             }
@@ -213,7 +220,7 @@ impl<T: Item> Plan<T> {
             }
         }
         self.asks |= bounded;
-        let at = self.inner.len();
+        let at = self.inner.len() as u32;
         let order = self.orders.add(children.len());
         let (rule, shares) = Rule::new(discipline, &priorities, &weights);
         for (child, share) in (0..).zip(shares) {
@@ -221,31 +228,35 @@ impl<T: Item> Plan<T> {
         }
         let buffer = bounded.then(|| Box::new(Buffer::new(capacity, alpha, children.len())));
         self.inner.push(Inner { place, next: Link::NONE, order, rule, approximate, buffer });
-        self.labels.inner.push(Label { text: label, parent, child });
-        let mut below_shaped = false;
-        for (position, child) in children.into_iter().enumerate() {
-            let (link, shaped) = self.add(child, at as u32, position as u32, &path_of(position), depth + 1)?;
-            if shaped && !exact {
+        self.labels.inner.push(label);
+        let first = open.len();
+        open.extend((0..).zip(children).map(|(position, child)| (child, at, position)));
+        open[first..].reverse();
+        Ok(())
+    }
+
+    /// Refuses a shaped node whose indices would come to a decider.
+    fn refuse_decider_above(&self, mut at: u32) -> Result<(), ParamError> {
+        while let Some(node) = self.inner.get(at as usize) {
+            if node.approximate.is_some() {
+                let path = self.labels.path(&self.labels.inner[at as usize]);
                 let expected =
                     "expected an exact order above a shaped node: a decider may refuse what was admitted already";
-                return Err(fault(path, "order", None, expected));
+                return Err(fault(&path, "order", Some("{ ... }".to_owned()), expected));
             }
-            let place = order.place(position as u32);
-            self.links.resize(self.links.len().max(place + 1), Link::NONE);
-            self.links[place] = link;
-            below_shaped |= shaped;
+            at = node.place.parent;
         }
-        Ok((Link::inner(at), bucket.is_some() || below_shaped))
+        Ok(())
     }
 
     /// The path to `leaf`.
     fn path_of(&self, leaf: usize) -> String {
-        self.paths[leaf].clone()
+        self.labels.path(&self.labels.leaves[leaf])
     }
 
     /// What messages call `leaf` beside another one: the path to it inside the tree, which may itself be called otherwise.
     fn leaf_of(&self, leaf: usize) -> String {
-        let path = &self.paths[leaf];
+        let path = self.path_of(leaf);
         format!("leaf {}", path.split_once('.').map_or(path.as_str(), |(_, inside)| inside))
     }
 
@@ -273,32 +284,27 @@ impl<T: Item> Plan<T> {
             let place = self.spots[leaf].place;
             self.spots[leaf].place = self.past(place, &children);
         }
+        // From below, so that each node is passed once however deep the tree is.
+        let mut downs: Vec<Link> = (0..self.inner.len()).map(Link::inner).collect();
         let mut ways = self.links.clone();
-        for node in 0..self.inner.len() {
+        let down = |downs: &[Link], link: Link| link.get().map_or_else(|node| downs[node], |_| link);
+        for node in (0..self.inner.len()).rev() {
             let order = self.inner[node].order;
             for child in 0..children[node] {
                 let place = order.place(child);
-                ways[place] = self.down(self.links[place], &children);
+                ways[place] = down(&downs, self.links[place]);
+            }
+            if children[node] == 1 {
+                downs[node] = ways[order.place(0)];
             }
         }
-        let root = self.down(root, &children);
         self.ways = ways;
-        root
+        down(&downs, root)
     }
 
     /// The place of a node's only child is that of the node.
     fn past(&self, place: Place, children: &[u32]) -> Place {
         if children.get(place.parent as usize) == Some(&1) { self.inner[place.parent as usize].place } else { place }
-    }
-
-    /// The first on the way down that has more than one child, or is a leaf.
-    fn down(&self, mut link: Link, children: &[u32]) -> Link {
-        while let Err(node) = link.get()
-            && children[node] == 1
-        {
-            link = self.links[self.inner[node].order.place(0)];
-        }
-        link
     }
 
     fn finish(mut self, classifier: Classifier) -> Tree<T> {
@@ -335,6 +341,20 @@ impl<T: Item> Plan<T> {
             may_mark: needs.contains(Fact::Ecn),
             mark: false,
         }
+    }
+}
+
+impl Labels {
+    /// The path to a node: `tree.tenants.1`.
+    fn path<'a>(&'a self, mut label: &'a Label) -> String {
+        let mut names = Vec::new();
+        while let Some(parent) = self.inner.get(label.parent as usize) {
+            names.push(label.text.clone().unwrap_or_else(|| label.child.to_string()));
+            label = parent;
+        }
+        names.push("tree".to_owned());
+        names.reverse();
+        names.join(".")
     }
 }
 
