@@ -1,7 +1,7 @@
 //! Trees against a second form of their rules, and against properties that follow from them.
 
 use pifolab_sched::schedulers::{
-    Fifo, FifoParams, Packs, PacksParams, Pieo, PieoParams, Pifo, PifoParams, SpPifo, SpPifoParams,
+    Fifo, FifoParams, Packs, PacksParams, Pieo, PieoParams, Pifo, PifoParams, Scrr, ScrrParams, SpPifo, SpPifoParams,
 };
 use pifolab_sched::tree::{Discipline, Field, Node, Policy, TokenBucket, Tree};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
@@ -258,12 +258,17 @@ fn nodes_with_one_child_change_paths_and_nothing_else() {
 #[test]
 fn a_tree_of_one_leaf_decides_as_its_leaf() {
     type Make = fn() -> Box<dyn Scheduler + Send>;
-    let makes: [Make; 5] = [
+    let makes: [Make; 6] = [
         || Box::new(<Fifo>::new(FifoParams { capacity: Capacity::Bytes(20_000) }).unwrap()),
         || Box::new(<Pifo>::new(PifoParams::packets(20)).unwrap()),
         || Box::new(<SpPifo>::new(SpPifoParams::uniform(4, 5)).unwrap()),
         || Box::new(<Packs>::new(PacksParams::uniform(4, 5, 20)).unwrap()),
         || Box::new(<Pieo>::new(PieoParams { capacity: Capacity::Packets(20) }).unwrap()),
+        // What it does depends on whether it was asked while it was empty.
+        || {
+            let capacity = Capacity::Packets(20);
+            Box::new(<Scrr>::new(ScrrParams { capacity, flow_packets: 10, buckets: 8 }).unwrap())
+        },
     ];
     for (index, make) in makes.into_iter().enumerate() {
         // As the tree itself, and as the only child of an only child.
@@ -278,7 +283,8 @@ fn a_tree_of_one_leaf_decides_as_its_leaf() {
                 let now = Time::from_ps(step);
                 if draws.below(20) < 11 {
                     let (size, rank, hold) = (40 + draws.below(1_460) as u32, draws.below(60) as u32, draws.below(40));
-                    let offer = || Packet { id: step, flow: 3, size, rank: Rank::from(rank), arrival: now };
+                    let flow = (step % 3) as u32;
+                    let offer = || Packet { id: step, flow, size, rank: Rank::from(rank), arrival: now };
                     let eligible = Time::from_ps(step + hold);
                     let outcome = leaf.enqueue_eligible(offer(), eligible, now);
                     refused += usize::from(!matches!(outcome, Enqueued::Admitted { .. }));

@@ -554,7 +554,13 @@ impl<T: Item> Tree<T> {
             self.advance(now);
         }
         loop {
-            let Some(leaf) = self.next_leaf() else { return self.nothing() };
+            let Some(leaf) = self.next_leaf() else {
+                // A fair queue may move on when it is found empty: one leaf alone is asked as it would be without a tree.
+                if let ([only], 0) = (&mut *self.leaves, self.packets) {
+                    scheduler!(*only, scheduler => drop(scheduler.dequeue(now)));
+                }
+                return self.nothing();
+            };
             let outcome = scheduler!(self.leaves[leaf], scheduler => scheduler.dequeue(now));
             if self.may_mark {
                 self.note_mark(leaf);
