@@ -66,6 +66,8 @@ pub fn attack(
     let found = match method {
         Method::Exact => solve(problem, initial, limits, progress),
         Method::Enumerate => try_all(problem, limits),
+        // Nothing was searched: a few traces, as where no other method has one.
+        Method::Guided if limits.is_over() => Err(Error::Limits(None)),
         Method::Guided => guide(problem, guidance, limits, progress),
         Method::Auto => match solve(problem, initial, limits, progress) {
             Ok(answer) if !answer.proven => go_on(problem, guidance, limits, progress, answer),
