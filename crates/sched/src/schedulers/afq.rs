@@ -90,9 +90,13 @@ pub struct Afq {
     count: usize,
     bids: Bids,
     bytes_per_round: u64,
+    /// 2^64 / `bytes_per_round`, rounded up; 0 where that is no divisor for [`Self::rounds`].
+    reciprocal: u64,
     /// Packets this many rounds ahead, and more, are refused.
     horizon: u64,
     round: u64,
+    /// `round * bytes_per_round`: the least bid of the round being served.
+    start: u64,
     /// `round` modulo the number of queues: the queue being served.
     current: usize,
 }
@@ -112,11 +116,16 @@ impl FromParams for Afq {
                 Counters::Sketch => Bids::Sketch(Sketch::new()),
             },
             bytes_per_round: params.bytes_per_round,
+            reciprocal: match params.bytes_per_round {
+                2..=MOST_BYTES => u64::MAX / params.bytes_per_round + 1,
+                _ => 0,
+            },
             horizon: match params.horizon {
                 Horizon::Ge => count as u64,
                 Horizon::Gt => count as u64 + 1,
             },
             round: 0,
+            start: 0,
             current: 0,
         };
         Ok((decider, params.capacities))
@@ -144,6 +153,7 @@ impl Decider for Afq {
         while queues.get(self.current).is_none_or(|queue| queue.packets() == 0) && steps > 0 {
             steps -= 1;
             self.round += 1;
+            self.start = self.start.saturating_add(self.bytes_per_round);
             self.current += 1;
             if self.current == self.count {
                 self.current = 0;
@@ -164,11 +174,10 @@ impl Decider for Afq {
     /// and by how many bytes.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         visit(self.current as i64);
-        let start = self.round.saturating_mul(self.bytes_per_round);
         self.bids.visit(&mut |number, bid| {
-            if bid > start {
+            if bid > self.start {
                 visit(number as i64);
-                visit((bid - start) as i64);
+                visit((bid - self.start) as i64);
             }
         });
     }
@@ -183,15 +192,13 @@ impl Afq {
     /// The bid of a packet of `size` bytes.
     #[inline(always)]
     fn bid(&self, flow: u32, size: u32) -> u64 {
-        let start = self.round.saturating_mul(self.bytes_per_round).max(self.bids.last(flow));
-        start.saturating_add(u64::from(size))
+        self.start.max(self.bids.last(flow)).saturating_add(u64::from(size))
     }
 
     /// The queue of a bid; `None` beyond the horizon.
     #[inline(always)]
     fn queue_of(&self, bid: u64) -> Option<usize> {
-        // No bid lies before the current round: it is at least round * BpR.
-        let ahead = bid / self.bytes_per_round - self.round;
+        let ahead = self.rounds(bid - self.start);
         if ahead >= self.horizon {
             return None;
         }
@@ -199,7 +206,22 @@ impl Afq {
         let place = self.current + ahead as usize;
         Some(if place >= count { place - count } else { place })
     }
+
+    /// `bytes / bytes_per_round`.
+    #[inline(always)]
+    fn rounds(&self, bytes: u64) -> u64 {
+        if bytes <= MOST_BYTES && self.reciprocal > 0 {
+            // The reciprocal is too large by less than 1, so the quotient by less than 2^-32: too little to reach the next
+            // whole number, from which an exact one is at least 1 / bytes_per_round > 2^-32 away.
+            (u128::from(bytes) * u128::from(self.reciprocal) >> 64) as u64
+        } else {
+            bytes / self.bytes_per_round
+        }
+    }
 }
+
+/// Up to here a division is a multiplication with the reciprocal.
+const MOST_BYTES: u64 = u32::MAX as u64;
 
 /// The last bid of each flow, in bytes.
 #[derive(Clone, Debug)]
@@ -411,6 +433,22 @@ mod tests {
         assert_eq!(serve(&mut afq), None);
         assert_eq!(afq.decider().round(), 2);
         assert_eq!(offer(&mut afq, 1, 100), Ok(2), "a new flow bids from the current round on");
+    }
+
+    #[test]
+    fn rounds_are_quotients_for_all_bytes_and_lengths_of_a_round() {
+        let edges = [1, 2, 3, 7, 80, 320, 1499, 1500, 1 << 16, MOST_BYTES / 2, MOST_BYTES - 1, MOST_BYTES];
+        let lengths = edges.into_iter().chain([MOST_BYTES + 1, 1 << 40]);
+        for length in lengths {
+            let afq = afq(length, Horizon::Ge, Counters::Exact);
+            let near = |multiple: u64| [multiple.saturating_sub(1), multiple, multiple.saturating_add(1)];
+            let most = [1, 2, 3, MOST_BYTES / length, u64::MAX / length];
+            for bytes in
+                most.into_iter().map(|times| times * length).chain([0, MOST_BYTES, u64::MAX - 1]).flat_map(near)
+            {
+                assert_eq!(afq.decider().rounds(bytes), bytes / length, "{bytes} / {length}");
+            }
+        }
     }
 
     #[test]
