@@ -213,7 +213,7 @@ impl Afq {
         if bytes <= MOST_BYTES && self.reciprocal > 0 {
             // The reciprocal is too large by less than 1, so the quotient by less than 2^-32: too little to reach the next
             // whole number, from which an exact one is at least 1 / bytes_per_round > 2^-32 away.
-            (u128::from(bytes) * u128::from(self.reciprocal) >> 64) as u64
+            ((u128::from(bytes) * u128::from(self.reciprocal)) >> 64) as u64
         } else {
             bytes / self.bytes_per_round
         }
