@@ -225,6 +225,7 @@ slack: build
 	$(BIN)/python -m pifolab.slack.flows docs
 	$(BIN)/python -m pifolab.slack.shares docs
 	$(BIN)/python -m pifolab.slack.few docs
+	$(BIN)/python -m pifolab.slack.reordering docs
 
 ## The scheduler library for C in PREFIX, below DESTDIR: static, shared, header and pkg-config file
 PREFIX ?= /usr/local

@@ -129,8 +129,15 @@ FIGURES: Mapping[str, Figure] = {
 }
 
 
-def sweep(name: str, loads: Sequence[float], seeds: Sequence[int], duration_s: float) -> Sweep:
-    """Return the runs of one figure."""
+def sweep(
+    name: str,
+    loads: Sequence[float],
+    seeds: Sequence[int],
+    duration_s: float,
+    tables: Sequence[str] = ("fct",),
+    settings: Mapping[str, Any] | None = None,
+) -> Sweep:
+    """Return the runs of one figure, with further settings of the scenario if any are given."""
     figure = FIGURES[name]
     written = {
         "scenario": str((experiments_folder() / figure.scenario).absolute()),
@@ -141,8 +148,9 @@ def sweep(name: str, loads: Sequence[float], seeds: Sequence[int], duration_s: f
             "duration_s": duration_s,
             "workload.flows.sizes": figure.sizes,
             "scheduler": figure.schedulers(),
+            **(settings or {}),
         },
-        "tables": ["fct"],
+        "tables": list(tables),
         "metrics": [],
     }
     return Sweep.from_dict(written, file=name)
