@@ -14,7 +14,7 @@ import pytest
 
 from pifolab import _pifolab, testbed
 from pifolab.cli import main
-from pifolab.p4 import conformance
+from pifolab.p4 import conformance, tools
 from pifolab.p4.frames import DECIDE, TestFrame
 from pifolab.p4.parameters import IN_TREE, stale_files
 from pifolab.p4.resources import TARGETS, digest, doubled_registers, measure, page, read_stored, with_figures
@@ -139,6 +139,22 @@ def test_a_tool_is_found_where_its_variable_says_or_on_the_path(
         monkeypatch.setenv(tool.variable, str(elsewhere))
         with pytest.raises(Exception, match=f"{tool.variable}={elsewhere}: no program is there"):
             tool.find()
+
+
+def test_a_compiler_that_does_not_end_is_stopped_in_one_line(
+    no_tools: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    script = tmp_path / "p4c-barefoot"
+    script.write_text("#!/bin/sh\nif [ $1 = --version ]; then echo 1.2.3; exit; fi\nread never < $0.pipe\n")
+    script.chmod(0o755)
+    os.mkfifo(f"{script}.pipe")
+    monkeypatch.setattr(tools, "_COMPILE_SECONDS", 0.2)
+    assert main(["dataplane", "p4", "resources", "--only", "fifo"]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        f"pifolab dataplane p4 resources: fifo for {target}: p4c-barefoot: not ready after 0.2 s, and stopped"
+        for target in TARGETS
+    ]
 
 
 def test_doctor_reports_the_tools(no_tools: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):

@@ -145,21 +145,25 @@ def run_compiler(command: Sequence[str | Path], what: str) -> str:
     Raises
     ------
     InputError
-        It did not end with status 0: its first error.
+        It did not end with status 0: its first error. Or it did not end.
     """
-    done = subprocess.run(
-        [str(part) for part in command],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_COMPILE_SECONDS,
-        check=False,
-    )
+    compiler = shown(Path(command[0]).name)
+    try:
+        done = subprocess.run(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_COMPILE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{what}: {compiler}: not ready after {_COMPILE_SECONDS:g} s, and stopped") from None
     said = done.stdout + done.stderr
     if done.returncode != 0:
         wrong = [line for line in said.splitlines() if "error" in line.lower()]
         reason = (wrong or said.splitlines() or [f"exit status {done.returncode}"])[0]
-        raise InputError(f"{what}: {shown(Path(command[0]).name)}: {shown(reason.strip())}")
+        raise InputError(f"{what}: {compiler}: {shown(reason.strip())}")
     return said
 
 
