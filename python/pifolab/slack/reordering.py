@@ -23,8 +23,8 @@ __all__ = ["COLUMNS", "DURATION_S", "ORDERED", "SEEDS", "page", "reordering"]
 
 #: The figures with queues for ranks of bytes, and with those of start tags.
 ORDERED = ("packs-12", "packs-13")
-SEEDS = (1, 2, 3)
-DURATION_S = 0.05
+SEEDS = (1, 2, 3, 4, 5)
+DURATION_S = 0.1
 
 #: The columns that :func:`reordering` makes of a run, with what stands above them.
 COLUMNS = {
@@ -53,7 +53,7 @@ def reordering(table: pl.DataFrame) -> pl.DataFrame:
 
 def page(found: Mapping[str, pl.DataFrame], seeds: Sequence[int] = SEEDS, duration_s: float = DURATION_S) -> str:
     """Return docs/slack-reordering.md from the rows of :func:`reordering`, by figure."""
-    lines = [_HEAD.format(seeds=", ".join(map(str, seeds)), duration_s=duration_s)]
+    lines = [_HEAD.format(seeds=f"{seeds[0]} to {seeds[-1]}", duration_s=duration_s)]
     for name, rows in found.items():
         figure = FIGURES[name]
         loads = sorted(rows["load"].unique())
@@ -67,9 +67,15 @@ def page(found: Mapping[str, pl.DataFrame], seeds: Sequence[int] = SEEDS, durati
             for row in figure.schedulers():
                 label = row.get("label", row["name"])
                 cells = [values.get((load, label)) for load in loads]
-                lines.append(f"| {label} | {' | '.join('-' if cell is None else f'{cell:.3g}' for cell in cells)} |")
+                lines.append(f"| {label} | {' | '.join(map(_shown, cells))} |")
             lines.append("")
     return "\n".join(lines)
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 _HEAD = """# Reordering inside flows
@@ -77,8 +83,13 @@ _HEAD = """# Reordering inside flows
 A scheduler by ranks may send a packet before one of the same flow that came earlier, and TCP may take this for a loss.
 Ranks of bytes that are left fall along a flow, so that even PIFO lets later packets overtake earlier ones. The tables
 count in the settings of [slack-flows.md](slack-flows.md), over {duration_s:g} s of simulated time, in the mean of seeds
-{seeds}: the data packets that reach their receiver after one of their flow that was sent later, and how far (RFC 4737).
-A packet that is sent again counts as sent anew. The mean extent is over reordered packets alone.
+{seeds}: the data packets that reach their receiver after one of their flow that was sent later, and how far
+(RFC 4737). A packet that is sent again counts as sent anew. The mean extent is over reordered packets alone. Extents above 1024
+packets are lower bounds.
+
+AIFO and RIFO have one first-in first-out queue and reorder nothing. In PACKS Fig. 13 ranks are start tags, which grow
+along a flow: what is reordered there is the error of a scheduler, since PIFO reorders nothing.
+
 `python -m pifolab.slack.reordering docs` writes this page.
 """
 
