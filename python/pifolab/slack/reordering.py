@@ -82,10 +82,10 @@ _HEAD = """# Reordering inside flows
 
 A scheduler by ranks may send a packet before one of the same flow that came earlier, and TCP may take this for a loss.
 Ranks of bytes that are left fall along a flow, so that even PIFO lets later packets overtake earlier ones. The tables
-count in the settings of [slack-flows.md](slack-flows.md), over {duration_s:g} s of simulated time, in the mean of seeds
-{seeds}: the data packets that reach their receiver after one of their flow that was sent later, and how far
-(RFC 4737). A packet that is sent again counts as sent anew. The mean extent is over reordered packets alone. Extents above 1024
-packets are lower bounds.
+count the data packets that reach their receiver after one of their flow that was sent later, and how far (RFC 4737).
+The settings are those of [slack-flows.md](slack-flows.md), over {duration_s:g} s of simulated time, in the mean of
+seeds {seeds}. A packet that is sent again counts as sent anew. The mean extent is over reordered packets alone. Extents
+above 1024 packets are lower bounds.
 
 AIFO and RIFO have one first-in first-out queue and reorder nothing. In PACKS Fig. 13 ranks are start tags, which grow
 along a flow: what is reordered there is the error of a scheduler, since PIFO reorders nothing.
