@@ -222,6 +222,7 @@ slack: build
 	$(BIN)/python -m pifolab.slack.variants docs
 	$(BIN)/python -m pifolab.slack.bar docs
 	$(BIN)/python -m pifolab.slack.limits docs
+	$(BIN)/python -m pifolab.slack.tuning docs
 	$(BIN)/python -m pifolab.slack.flows docs
 	$(BIN)/python -m pifolab.slack.shares docs
 	$(BIN)/python -m pifolab.slack.few docs

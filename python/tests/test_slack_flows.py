@@ -13,6 +13,7 @@ from pifolab.slack.flows import (
     FIVE,
     MEASURES,
     SHARES,
+    TUNED,
     Measured,
     best_of_five,
     load,
@@ -52,6 +53,7 @@ MEANS = {
     "rifo": 5.0,
     "exp-pifo": 6.0,
     "slack-sp": 2.08,
+    TUNED: 2.2,
     SHARES: 2.5,
     "spring": 1.9,
 }
@@ -97,7 +99,7 @@ def test_an_interval_that_holds_what_is_allowed_is_inconclusive() -> None:
 def test_every_figure_is_a_scenario_that_all_schedulers_can_run(name: str) -> None:
     planned = sweep(name, (0.5,), (1, 2), 0.001)
     scheduler = {one.get("label", one["name"]) for one in FIGURES[name].schedulers()}
-    assert {*FIVE, "pifo", "slack-sp", SHARES, "spring"} == scheduler
+    assert {*FIVE, "pifo", "slack-sp", TUNED, SHARES, "spring"} == scheduler
     assert planned.seeds == (1, 2)
     assert len(planned.settings()) == 1
 

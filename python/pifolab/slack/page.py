@@ -375,7 +375,7 @@ _SLACK_TAIL = """## What does not hold
 - [slack-flows.md](slack-flows.md) compares completion times with the five schedulers. Against PIFO the worst case of
   Slack-SP is never above that of PACKS; Spring's is above it in WD ([worst-cases.md](worst-cases.md)).
 - [slack-reordering.md](slack-reordering.md) counts reordered packets of TCP flows in two networks.
-- Not measured: bytes for packets, shared buffers, other values of D and eps in networks.
+- Not measured: bytes for packets, shared buffers.
 """
 
 _LOW_HEAD = """# What constant arrivals at 110 % hide: drops at low load
