@@ -69,8 +69,8 @@ def test_the_best_of_the_five_is_what_the_others_are_held_against() -> None:
     assert [row[3].split()[0] for row in rows] == ["packs"]
     # 4 % more is too much for small flows, and not for large ones.
     assert rows[0][4] == "1.04 [1.04, 1.04]"
-    assert rows[0][5] == "1.25 [1.25, 1.25]"
-    assert rows[0][6].startswith("**0.95")
+    assert rows[0][5:7] == ["1.10 [1.10, 1.10]", "1.25 [1.25, 1.25]"]
+    assert rows[0][7].startswith("**0.95")
     large = next(line for line in lines if line.startswith("| large flows"))
     assert "**1.04 [1.04, 1.04]**" in large
     assert "## PACKS Fig. 12, 4 seeds of 0.1 s" in lines
@@ -121,6 +121,13 @@ def test_times_are_stored_with_what_they_were_measured_from(tmp_path: Path) -> N
     assert load(tmp_path) == {"packs-12": measured}
     (tmp_path / "packs-13.json").write_text('{"seeds": 3}')
     with pytest.raises(InputError, match=r"packs-13\.json: expected times of flows"):
+        load(tmp_path)
+
+
+def test_a_file_that_lacks_a_scheduler_of_the_figure_is_refused(tmp_path: Path) -> None:
+    found = times(table({scheduler: mean for scheduler, mean in MEANS.items() if scheduler != TUNED}))
+    store(tmp_path / "packs-12.json", Measured(found, 4, 0.1, "a"))
+    with pytest.raises(InputError, match=f"packs-12.json: .*nothing about {TUNED}; --only packs-12 runs the figure"):
         load(tmp_path)
 
 

@@ -223,6 +223,11 @@ class Measured:
     duration_s: float
     revision: str
 
+    def lacks(self, figure: Figure) -> list[str]:
+        """Return the schedulers of the figure of which there are no times."""
+        stored = {scheduler for loads in self.times.values() for of_load in loads.values() for scheduler in of_load}
+        return sorted({row.get("label", row["name"]) for row in figure.schedulers()} - stored)
+
 
 def store(path: Path, measured: Measured) -> None:
     """Write the times of a figure, each seed's, with what they were measured from."""
@@ -258,9 +263,8 @@ def load(folder: Path) -> dict[str, Measured]:
             for label, load_, scheduler, seed, value in written["milliseconds"]:
                 of_figure.setdefault(label, {}).setdefault(load_, {}).setdefault(scheduler, {})[seed] = value
             found[name] = Measured(of_figure, written["seeds"], written["duration_s"], written["revision"])
-            stored = {scheduler for loads in of_figure.values() for of_load in loads.values() for scheduler in of_load}
-            if absent := {row.get("label", row["name"]) for row in FIGURES[name].schedulers()} - stored:
-                raise ValueError(f"nothing about {', '.join(sorted(absent))}; --only {name} runs the figure anew")
+            if absent := found[name].lacks(FIGURES[name]):
+                raise ValueError(f"nothing about {', '.join(absent)}; --only {name} runs the figure anew")
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}: expected times of flows, as this command stores them: {error}") from None
     return found
