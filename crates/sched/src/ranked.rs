@@ -171,6 +171,10 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
         outcome
     }
 
+    fn not_before(&mut self) -> Time {
+        self.scheduler.not_before()
+    }
+
     fn hint(&mut self, id: u64, hints: &Hints) {
         self.rank_fn.hint(id, hints);
         self.scheduler.hint(id, hints);

@@ -22,6 +22,13 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
     /// Asks for the next packet to send at time `now`.
     fn dequeue(&mut self, now: Time) -> Dequeued<T>;
 
+    /// The earliest instant at which [`dequeue`](Self::dequeue) hands out a packet if none arrives before; one that has passed, if
+    /// a packet may leave at once. To be asked only while it holds packets, by trees, which have to know when a leaf may send that
+    /// they need not ask yet. Without this a leaf that holds packets back is asked once more than necessary.
+    fn not_before(&mut self) -> Time {
+        Time::ZERO
+    }
+
     /// Offers a packet that may not leave before `eligible`. Only PIEO looks at it; others enqueue as usual.
     fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
         let _ = eligible;
@@ -78,6 +85,9 @@ impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
     }
     fn dequeue(&mut self, now: Time) -> Dequeued<T> {
         (**self).dequeue(now)
+    }
+    fn not_before(&mut self) -> Time {
+        (**self).not_before()
     }
     fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
         (**self).enqueue_eligible(packet, eligible, now)

@@ -1,6 +1,7 @@
 //! Schedulers that let packets wait, or give them up when they should leave: the same at the port of one link and at ports of
 //! a network, in each order of equal times.
 
+use pifolab_sched::tree::{Discipline, Node, TokenBucket, Tree};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
 use pifolab_sim::network::{Config, EqualTimes, Flow, Network, PortConfig, RunResult, Topology};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
@@ -176,4 +177,52 @@ fn packets_may_be_given_up_when_they_should_leave_for_any_reason() {
     assert_eq!((losses.refused, &losses.given_up[..]), (0, &expected[..]));
     assert_eq!((totals.dropped.packets, totals.dropped.bytes, totals.sent.packets), (5, 5_000, 5));
     assert_eq!((totals.waiting.packets, totals.busy), (0, Span::from_us(10)));
+}
+
+/// Counts the times at which nothing could leave.
+struct Asked(Tree, u64);
+
+impl Scheduler for Asked {
+    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
+        self.0.enqueue(packet, now)
+    }
+    fn dequeue(&mut self, now: Time) -> Dequeued {
+        let answer = self.0.dequeue(now);
+        self.1 += u64::from(matches!(answer, Dequeued::NotBefore(_)));
+        answer
+    }
+}
+
+impl Inspect for Asked {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    fn backlog(&self) -> Bytes {
+        self.0.backlog()
+    }
+    fn capacity(&self) -> Capacity {
+        self.0.capacity()
+    }
+}
+
+#[test]
+fn a_port_of_shapers_inside_shapers_wakes_once_for_each_packet() {
+    let bucket = |mbps: u64| TokenBucket { rate: Rate::from_bps(mbps * 1_000_000).unwrap(), burst: Bytes(1_500) };
+    let user = |flow: u64, mbps| Node::fifo().takes([flow..=flow]).shaped(bucket(mbps));
+    let tenant = Node::inner(Discipline::RoundRobin).child(user(0, 300)).child(user(1, 200)).shaped(bucket(230));
+    let tree = Node::inner(Discipline::Strict).child(tenant).build().unwrap();
+    let link = OneLink {
+        rate: Rate::from_gbps(1),
+        rounding: Rounding::UpToPicosecond,
+        tie: Tie::DepartureFirst,
+        end: End::Drain,
+    };
+    let arrivals = (0..500).map(|n| Arrival { time: Time::ZERO, bytes: 700 + n, rank: Rank::ZERO, flow: n % 2 });
+    let mut scheduler = Asked(tree, 0);
+    let totals = link.run(arrivals, &mut scheduler, &mut ());
+    assert_eq!(totals.sent.packets, 500);
+    // After each answer that nothing may leave, one packet leaves. Events are arrivals, ends of packets, and wakes.
+    let Asked(_, held_back) = scheduler;
+    assert!((490..500).contains(&held_back), "{held_back}");
+    assert_eq!(totals.events, 500 + 500 + held_back);
 }

@@ -320,6 +320,10 @@ impl<S: Scheduler> Scheduler for DualPi2<S> {
         }
     }
 
+    fn not_before(&mut self) -> Time {
+        if self.waiting.is_empty() { self.classic.not_before() } else { Time::ZERO }
+    }
+
     fn hint(&mut self, id: u64, hints: &Hints) {
         let ecn = hints.labels.ecn;
         self.arriving = Some((id, ecn));

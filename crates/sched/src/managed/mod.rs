@@ -149,6 +149,10 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
         }
     }
 
+    fn not_before(&mut self) -> Time {
+        self.scheduler.not_before()
+    }
+
     fn hint(&mut self, id: u64, hints: &Hints) {
         let capable = self.ecn && hints.labels.ecn != 0;
         self.capable = capable.then_some(id);

@@ -189,6 +189,11 @@ impl<T: Item> Scheduler<T> for Pieo<T> {
             },
         }
     }
+
+    fn not_before(&mut self) -> Time {
+        let waiting = self.waiting.peek().filter(|_| self.eligible.is_empty());
+        waiting.map_or(Time::ZERO, |(time, _)| *time)
+    }
 }
 
 impl<T: Item> Inspect for Pieo<T> {

@@ -42,6 +42,16 @@ impl<K: Copy + Ord> SlotHeap<K> {
         self.heap.first().map(|(key, _)| key)
     }
 
+    /// All slots with their keys, the smallest first and then in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, u32)> {
+        self.heap.iter().copied()
+    }
+
+    /// The key of a slot that is there.
+    pub(crate) fn key(&self, slot: u32) -> K {
+        self.heap[self.places[slot as usize] as usize].0
+    }
+
     /// Takes the slot with the smallest key.
     pub(crate) fn pop(&mut self) -> Option<(K, u32)> {
         (!self.heap.is_empty()).then(|| self.remove_at(0))

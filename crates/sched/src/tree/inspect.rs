@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank};
 
 impl<T: Item> LeafScheduler<T> {
-    fn look(&self) -> &dyn Inspect {
+    pub(super) fn look(&self) -> &dyn Inspect {
         match self {
             Self::Fifo(fifo) => fifo,
             Self::Pifo(pifo) => &**pifo,

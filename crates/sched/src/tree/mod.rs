@@ -27,12 +27,24 @@
 //!
 //! References: `docs/trees.md`.
 
+/// Calls the scheduler of a leaf.
+macro_rules! scheduler {
+    ($leaf:expr, $scheduler:ident => $call:expr) => {
+        match &mut $leaf {
+            $crate::tree::LeafScheduler::Fifo($scheduler) => $call,
+            $crate::tree::LeafScheduler::Pifo($scheduler) => $call,
+            $crate::tree::LeafScheduler::Other($scheduler) => $call,
+        }
+    };
+}
+
 mod approximate;
 mod buffer;
 mod classifier;
 mod compare;
 mod compile;
 mod cost;
+mod forecast;
 mod hierarchy;
 mod inspect;
 mod node;
@@ -60,6 +72,7 @@ use alloc::vec::Vec;
 use approximate::ApproximateOrder;
 use buffer::Buffer;
 use classifier::Classifier;
+use forecast::Forecast;
 use order::{ExactOrder, ExactOrders};
 use pifolab_units::Time;
 use rule::Rule;
@@ -119,6 +132,7 @@ pub struct Tree<T: Item = Packet> {
     /// Whether a leaf may mark packets, and whether one has just done so.
     may_mark: bool,
     mark: bool,
+    forecast: Forecast,
 }
 
 /// Where a node or a leaf is. In a [plain](Tree::is_plain) tree a node with one child is left out: what is next there is no
@@ -197,17 +211,6 @@ struct Label {
     /// The inner node above; [`NONE`] at the root.
     parent: u32,
     child: u32,
-}
-
-/// Calls the scheduler of a leaf.
-macro_rules! scheduler {
-    ($leaf:expr, $scheduler:ident => $call:expr) => {
-        match &mut $leaf {
-            LeafScheduler::Fifo($scheduler) => $call,
-            LeafScheduler::Pifo($scheduler) => $call,
-            LeafScheduler::Other($scheduler) => $call,
-        }
-    };
 }
 
 impl<T: Item> Tree<T> {
@@ -523,6 +526,17 @@ impl<T: Item> Tree<T> {
         }
     }
 
+    /// Passes over no more what an index leads to that has just been released to the node `at` for its child `child`. A leaf that sleeps
+    /// goes on sleeping, since its packets may leave no sooner.
+    fn rouse_released(&mut self, mut at: u32, mut child: u32) {
+        let node = &self.inner[at as usize];
+        let link = self.links[node.order.place(child)];
+        if link.get().is_ok_and(|leaf| self.spots[leaf].asleep) {
+            Place { parent: at, child, .. } = node.place;
+        }
+        self.rouse(at, child);
+    }
+
     /// Wakes and releases whatever has waited until `now`.
     #[inline(never)]
     fn advance(&mut self, now: Time) {
@@ -533,17 +547,8 @@ impl<T: Item> Tree<T> {
             let (at, child) = self.shaped[shaper as usize];
             self.push_from(at, child, &packet, time);
             if self.sleepers > 0 {
-                self.rouse(at, child);
+                self.rouse_released(at, child);
             }
-        }
-    }
-
-    /// What there is to say when no leaf is next.
-    fn nothing(&self) -> Dequeued<T> {
-        let awake = self.asleep.peek().map(|(time, _)| *time);
-        match [awake, self.shapers.next()].into_iter().flatten().min() {
-            Some(time) if time < Time::MAX => Dequeued::NotBefore(time),
-            _ => Dequeued::Empty,
         }
     }
 
@@ -639,6 +644,11 @@ impl<T: Item> Scheduler<T> for Tree<T> {
             return Dequeued::Packet { packet, queue: self.spots[leaf].first_queue };
         }
         self.dequeue_any(now)
+    }
+
+    fn not_before(&mut self) -> Time {
+        let may_wait = self.waits() || self.leaves.iter().any(|leaf| matches!(leaf, LeafScheduler::Other(_)));
+        if may_wait { self.time_of_first_packet() } else { Time::ZERO }
     }
 
     fn hint(&mut self, id: u64, hints: &Hints) {

@@ -3,6 +3,7 @@
 use super::approximate::ApproximateOrder;
 use super::buffer::Buffer;
 use super::classifier::{Classifier, Classify, Field, Overlap, Takes};
+use super::forecast::Forecast;
 use super::node::{Kind, LeafScheduler, Node, Ordering};
 use super::order::ExactOrders;
 use super::rule::{Discipline, Rule};
@@ -340,6 +341,7 @@ impl<T: Item> Plan<T> {
             hinted: None,
             may_mark: needs.contains(Fact::Ecn),
             mark: false,
+            forecast: Forecast::default(),
         }
     }
 }

@@ -113,9 +113,32 @@ impl Shapers {
         Some((shaper, released.packet, release))
     }
 
-    /// When the next index is released.
-    pub(super) fn next(&self) -> Option<Time> {
-        self.first.peek().map(|(release, _)| *release)
+    /// When the next index is released, by which shaper, and the size of its packet.
+    pub(super) fn next(&self) -> Option<(Time, u32, u32)> {
+        let (key, shaper) = self.first.iter().next()?;
+        Some((key.0, shaper, self.first_at(shaper)?.packet.size))
+    }
+
+    /// The first index that waits at each shaper, in any order: when it is released, the number of its arrival, the shaper, and the
+    /// size of its packet.
+    pub(super) fn firsts(&self) -> impl Iterator<Item = (Time, u64, u32, u32)> {
+        let size = |shaper| Some(self.first_at(shaper)?.packet.size);
+        self.first.iter().filter_map(move |((time, arrival), shaper)| Some((time, arrival, shaper, size(shaper)?)))
+    }
+
+    fn first_at(&self, shaper: u32) -> Option<&Held> {
+        self.shapers[shaper as usize].1.front()
+    }
+
+    /// How many indices have waited so far.
+    pub(super) const fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
+    /// When an index of a packet of this size would be released that came to `shaper` at `time`, before any other.
+    pub(super) fn foresee(&self, shaper: u32, size: u32, time: Time) -> Time {
+        let mut bucket = self.shapers[shaper as usize].0;
+        bucket.release(size, time)
     }
 
     /// Takes the index that would be released last, if one waits at `shaper`; says whether one did.

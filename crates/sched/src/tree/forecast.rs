@@ -1,0 +1,153 @@
+//! When the first packet can leave, while time alone holds packets back.
+//!
+//! A packet can leave once every node on the path to its leaf has an index for it and the leaf may send it: the latest of
+//! these instants along the path, and the earliest of all leaves. When an index comes out of a shaper is known while it
+//! waits there. If shapers stand above one another, when it comes out of the upper ones depends on what else comes
+//! there before, so that the releases are gone through in their order, on copies of the buckets.
+
+use super::{Link, NONE, Place, Tree};
+use crate::{Dequeued, Item, Scheduler};
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use pifolab_units::Time;
+
+/// Room to work in, kept so that nothing is allocated for a packet.
+#[derive(Debug, Default)]
+pub(super) struct Forecast {
+    /// When each child has an index in the node above, by its place there.
+    links: Vec<Time>,
+    /// When each inner node is reached from the root.
+    nodes: Vec<Time>,
+    releases: BinaryHeap<Reverse<Release>>,
+    /// Whether the first index that comes to a shaper is among them, or was.
+    followed: Vec<bool>,
+}
+
+/// The first index that comes out of a shaper. In the order of release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Release {
+    time: Time,
+    arrival: u64,
+    shaper: u32,
+    size: u32,
+}
+
+impl<T: Item> Tree<T> {
+    /// What there is to say when no leaf is next.
+    pub(super) fn nothing(&mut self) -> Dequeued<T> {
+        let time = if self.shapers.is_waiting() {
+            self.time_of_first_release().unwrap_or_else(|| self.time_of_first_packet())
+        } else {
+            // Every leaf that holds packets has been asked.
+            self.asleep.peek().map_or(Time::MAX, |(time, _)| *time)
+        };
+        if time < Time::MAX { Dequeued::NotBefore(time) } else { Dequeued::Empty }
+    }
+
+    /// When the next index is released, if nothing happens before and a packet can leave then for certain: the usual case, in
+    /// which one path is looked at.
+    fn time_of_first_release(&mut self) -> Option<Time> {
+        let (time, shaper, size) = self.shapers.next()?;
+        if self.asleep.peek().is_some_and(|(wakes, _)| *wakes < time) {
+            return None;
+        }
+        let (parent, child) = self.shaped[shaper as usize];
+        let mut at = parent;
+        while let Some(node) = self.inner.get(at as usize) {
+            if node.place.shaper != NONE && self.shapers.foresee(node.place.shaper, size, time) > time {
+                return None;
+            }
+            at = node.place.parent;
+        }
+        let mut link = self.links[self.inner[parent as usize].order.place(child)];
+        let leaf = loop {
+            match link.get() {
+                Ok(leaf) if link != Link::NONE => break leaf,
+                Ok(_) => return None,
+                Err(node) if self.inner[node].approximate.is_some() => return None,
+                Err(node) => link = self.inner[node].next,
+            }
+        };
+        let is_ready =
+            !self.spots[leaf].asleep && scheduler!(self.leaves[leaf], leaf => Scheduler::<T>::not_before(leaf)) <= time;
+        is_ready.then_some(time)
+    }
+
+    /// The earliest instant at which a packet can leave if none arrives before, whatever holds packets back.
+    #[inline(never)]
+    pub(super) fn time_of_first_packet(&mut self) -> Time {
+        let mut forecast = core::mem::take(&mut self.forecast);
+        self.follow_releases(&mut forecast);
+        let Forecast { links, nodes, .. } = &mut forecast;
+        let reached = |nodes: &[Time], Place { parent, child, .. }: Place| match self.inner.get(parent as usize) {
+            Some(node) => nodes[parent as usize].max(links[node.order.place(child)]),
+            None => Time::ZERO,
+        };
+        // Parents come before their children.
+        nodes.clear();
+        for node in &self.inner {
+            nodes.push(reached(nodes, node.place));
+        }
+        let mut first = Time::MAX;
+        for (number, (spot, leaf)) in self.spots.iter().zip(&mut self.leaves).enumerate() {
+            let time = reached(nodes, spot.place);
+            // A leaf that holds nothing is not reached, unless it is the whole tree.
+            if time < first && leaf.look().len() > 0 {
+                let ready = match spot.asleep {
+                    true => self.asleep.key(number as u32).0,
+                    false => scheduler!(*leaf, leaf => Scheduler::<T>::not_before(leaf)),
+                };
+                first = first.min(time.max(ready));
+            }
+        }
+        self.forecast = forecast;
+        first
+    }
+
+    /// Works out when each child has an index in the node above.
+    fn follow_releases(&self, Forecast { links, releases, followed, .. }: &mut Forecast) {
+        links.clear();
+        links.resize(self.links.len(), Time::MAX);
+        let places = self.inner.iter().map(|node| node.place).chain(self.spots.iter().map(|spot| spot.place));
+        for Place { parent, child, .. } in places {
+            let Some(node) = self.inner.get(parent as usize) else { continue };
+            let holds = match &node.approximate {
+                None => self.orders.holds(node.order, child),
+                Some(order) => order.waiting(child) > 0,
+            };
+            if holds {
+                links[node.order.place(child)] = Time::ZERO;
+            }
+        }
+        followed.clear();
+        followed.resize(self.shaped.len(), false);
+        releases.clear();
+        for (time, arrival, shaper, size) in self.shapers.firsts() {
+            followed[shaper as usize] = true;
+            releases.push(Reverse(Release { time, arrival, shaper, size }));
+        }
+        let mut arrivals = self.shapers.arrivals();
+        while let Some(Reverse(Release { time, shaper, size, .. })) = releases.pop() {
+            let (mut at, mut child) = self.shaped[shaper as usize];
+            while let Some(node) = self.inner.get(at as usize) {
+                let link = &mut links[node.order.place(child)];
+                *link = time.min(*link);
+                let shaper = node.place.shaper;
+                if shaper != NONE {
+                    // Of those that come to a shaper the first one leaves it first, and no other matters.
+                    if core::mem::replace(&mut followed[shaper as usize], true) {
+                        break;
+                    }
+                    let later = self.shapers.foresee(shaper, size, time);
+                    if later > time {
+                        arrivals += 1;
+                        releases.push(Reverse(Release { time: later, arrival: arrivals, shaper, size }));
+                        break;
+                    }
+                }
+                Place { parent: at, child, .. } = node.place;
+            }
+        }
+    }
+}
