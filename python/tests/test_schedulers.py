@@ -118,7 +118,7 @@ def offer(**keywords: Any) -> Any:
         ({"packet": 2**63}, "rank = 9223372036854775808: expected an integer from 0 to 2^63 - 1"),
         ({"flow": 2**24}, "flow = 16777216: expected an integer from 0 to 16777215"),
         ({"size_bytes": 2**32}, "size_bytes = 4294967296: expected"),
-        ({"id": -1}, "id = -1: expected an integer from 0 to 18446744073709551615"),
+        ({"id": -1}, "id = -1: expected an integer from 0 to 9223372036854775807"),
         ({"now_ns": 10**20}, "now_ns = 100000000000000000000: expected"),
         ({"packet": pifolab.Packet(1), "flow": 3}, "flow, size_bytes and id are part of the packet"),
         ({"packet": 1, "deadline_ns": 3}, "no rank function reads them"),

@@ -483,3 +483,71 @@ def test_a_run_draws_what_the_leaves_get():
     [legend] = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["high", "low"]
     assert "throughput-by-path" in captions(run)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [(-1, InputError), (2**70, InputError), (2**32, InputError), ("voice", TypeError), (1.5, TypeError)],
+)
+def test_a_function_that_names_no_leaf_is_told_what_would_be_right(answer: Any, error: type[Exception]):
+    tree = pifolab.Tree(classify=lambda _: answer, child=[child(pifolab.Fifo()), child(pifolab.Fifo())])
+    with pytest.raises(error) as raised:
+        tree.enqueue(1)
+    expected = "expected the number of a leaf, 0 for the first one, or None for no leaf"
+    assert str(raised.value) == f"tree: classify returned {answer!r}: {expected}"
+    assert len(tree) == 0
+
+
+@pytest.mark.parametrize(
+    "call", [lambda tree: tree.enqueue(1), lambda tree: tree.dequeue(), len, lambda tree: tree.queue_lengths]
+)
+def test_a_function_that_calls_its_own_tree_is_told_so(call: Callable[[Any], Any]):
+    trees: list[Any] = []
+    trees.append(pifolab.Tree(classify=lambda _: call(trees[0]), child=[child(pifolab.Fifo())]))
+    with pytest.raises(RuntimeError, match="in the middle of a call: expected its function classify to look at the"):
+        trees[0].enqueue(1)
+    assert len(trees[0]) == 0
+
+
+@pytest.mark.parametrize("weight", [1e300, 2**40, 0.12345678901])
+def test_a_weight_that_is_too_large_or_too_fine_is_told_its_range(weight: float):
+    with pytest.raises(ParameterError, match=r"tree\.a: weight = .*a fraction of integers up to 4294967295"):
+        pifolab.Tree(discipline="stfq", child=[child(pifolab.Fifo(), label="a", takes="rest", weight=weight)])
+
+
+def test_packets_carry_codepoints_and_marks_in_python():
+    # Nothing leaves for 100 ms; then a packet every millisecond, far above the target.
+    dual = pifolab.Managed(policy="dualpi2", scheduler=pifolab.Fifo(capacity_packets=400))
+    codepoints = [0, 1, 2, 3]
+    for number in range(400):
+        stored = dual.enqueue(number, labels={"ecn": codepoints[number % 4]}, now_ns=0)
+        assert isinstance(stored, pifolab.Admitted)
+        assert stored.queue == (0 if number % 2 else 1), "ECT(1) and CE are of low latency"
+        assert not dual.marked
+    marked = [0] * 4
+    for now_ms in range(100, 400):
+        packet = dual.dequeue(now_ns=now_ms * 1_000_000)
+        if isinstance(packet, pifolab.Packet):
+            marked[packet.rank % 4] += dual.marked
+    assert marked[0] == 0
+    assert marked[1] > 50
+    assert marked[3] > 50
+
+    codel = pifolab.Managed(policy="codel", ecn=True, scheduler=pifolab.Fifo(capacity_packets=400))
+    for number in range(400):
+        codel.enqueue(number, labels={"ecn": 2}, now_ns=0)
+    seen = [(codel.dequeue(now_ns=now_ms * 1_000_000), codel.marked) for now_ms in range(100, 500)]
+    assert all(isinstance(packet, pifolab.Packet) for packet, _ in seen)
+    assert sum(mark for _, mark in seen) > 5
+    with pytest.raises(InputError, match="ecn = 4: expected an integer from 0 to 3"):
+        codel.enqueue(1, labels={"ecn": 4})
+
+
+def test_the_largest_name_of_a_packet_comes_back_from_a_policy():
+    managed = pifolab.Managed(policy="codel", scheduler=pifolab.Fifo())
+    managed.enqueue(1, id=2**63 - 1)
+    packet = managed.dequeue()
+    assert isinstance(packet, pifolab.Packet)
+    assert packet.id == 2**63 - 1
+    with pytest.raises(InputError, match="id = 9223372036854775808: expected an integer from 0 to"):
+        managed.enqueue(1, id=2**63)

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
 
 use crate::errors::{Fault, guard};
+use crate::scheduler::MAX_ID;
 
 /// A packet, as a scheduler sees it.
 #[pyclass(name = "Packet", module = "pifolab", frozen, get_all, eq, hash, from_py_object)]
@@ -39,7 +40,7 @@ impl PyPacket {
         guard(py, || {
             Ok(Self {
                 rank: rank.rank()?.get(),
-                id: id.map_or(Ok(0), |id| id.up_to("id", u64::MAX))?,
+                id: id.map_or(Ok(0), |id| id.up_to("id", MAX_ID))?,
                 flow: flow.map_or(Ok(0), |flow| flow.flow())?,
                 size_bytes: size_bytes.map_or(Ok(DEFAULT_SIZE), |size| size.size())?,
                 arrival_ns: arrival_ns.map_or(Ok(Time::ZERO), |time| time.time("arrival_ns"))?.as_ns(),

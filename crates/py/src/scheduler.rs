@@ -2,15 +2,16 @@
 
 use pifolab_scenario::registry::{self, BoxedScheduler};
 use pifolab_sched::tree::Classify;
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Labels, Packet, Ranked, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Fact, Hints, Labels, Packet, Ranked, Scheduler};
 use pifolab_units::{Bytes, Rank, Span, Time};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::errors::{Fault, guard};
-use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, NotBefore, PyPacket, Whole};
+use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, NotBefore, PyPacket, Whole, integer};
 use crate::values::read_args;
 
 /// What every scheduler does. Construct one of the classes derived from it, such as `Pifo`.
@@ -25,6 +26,9 @@ pub struct PyScheduler {
     next_id: u64,
     /// What a classifier in Python raised.
     failed: Arc<Mutex<Option<PyErr>>>,
+    /// Whether it may mark packets, and whether it has marked that of the last call.
+    may_mark: bool,
+    marked: bool,
 }
 
 #[pymethods]
@@ -53,7 +57,8 @@ impl PyScheduler {
             let rank_fn = (registry::find_rank(args.owner()).map_err(Fault::Input)?.build)(args)?;
             Ok(Box::new(Ranked::new(rank_fn, scheduler)) as BoxedScheduler)
         })?;
-        Ok(Self { inner: Mutex::new(inner), now: Time::ZERO, next_id: 0, failed })
+        let may_mark = inner.needs().contains(Fact::Ecn);
+        Ok(Self { inner: Mutex::new(inner), now: Time::ZERO, next_id: 0, failed, may_mark, marked: false })
     }
 
     /// Offer a packet.
@@ -78,7 +83,8 @@ impl PyScheduler {
     ///     Facts for the rank functions ``edf``, ``lstf`` and ``fifo-plus``.
     /// labels : mapping of str to int, optional
     ///     What a `Tree` may sort packets by: ``class``, ``dscp``, ``source_host``, ``destination_host``, ``source_port``,
-    ///     ``destination_port``. Default 0 each.
+    ///     ``destination_port``; and ``ecn``, the codepoint of RFC 3168, for schedulers that mark (`DualPi2`, `Managed` with
+    ///     ``ecn=True``): 0 cannot carry a mark, 1 ECT(1), 2 ECT(0), 3 marked already. Default 0 each.
     ///
     /// Returns
     /// -------
@@ -109,8 +115,7 @@ impl PyScheduler {
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are Python keywords")]
     fn enqueue<'py>(
-        &mut self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         packet: Option<Offered<'py>>,
         flow: Option<Whole<'py>>,
         size_bytes: Option<Whole<'py>>,
@@ -126,8 +131,10 @@ impl PyScheduler {
         mean_delay_so_far_ns: Option<Whole<'py>>,
         labels: Option<BTreeMap<String, Whole<'py>>>,
     ) -> PyResult<Py<PyAny>> {
+        let (py, mut this) = (slf.py(), held_alone(slf)?);
+        let this = &mut *this;
         let outcome = guard(py, || {
-            let now = self.advance(now_ns)?;
+            let now = this.advance(now_ns)?;
             let packet = match packet {
                 Some(Offered::Packet(packet)) => {
                     if flow.is_some() || size_bytes.is_some() || id.is_some() {
@@ -138,8 +145,8 @@ impl PyScheduler {
                 }
                 bare => Packet {
                     id: match id {
-                        Some(id) => id.up_to("id", u64::MAX)?,
-                        None => self.next_id,
+                        Some(id) => id.up_to("id", MAX_ID)?,
+                        None => this.next_id,
                     },
                     flow: flow.map_or(Ok(0), |flow| flow.flow())?,
                     size: size_bytes.map_or(Ok(DEFAULT_SIZE), |size| size.size())?,
@@ -150,7 +157,7 @@ impl PyScheduler {
                     arrival: now,
                 },
             };
-            self.next_id = self.next_id.max(packet.id.saturating_add(1));
+            this.next_id = this.next_id.max(packet.id.saturating_add(1)).min(MAX_ID);
             let bytes = |key, value: Option<Whole<'py>>| value.map(|value| value.up_to(key, u64::MAX).map(Bytes));
             let time = |key, value: Option<Whole<'py>>| value.map(|value| value.time(key));
             let facts = Facts {
@@ -164,11 +171,13 @@ impl PyScheduler {
                 labels: labels.map(read_labels).transpose()?,
             };
             let eligible = eligible_ns.map_or(Ok(Time::ZERO), |time| time.time("eligible_ns"))?;
-            let scheduler = self.scheduler();
+            let scheduler = this.scheduler();
             facts.tell(scheduler, packet.id)?;
-            Ok(scheduler.enqueue_eligible(packet, eligible, now))
+            let outcome = scheduler.enqueue_eligible(packet, eligible, now);
+            this.note_mark();
+            Ok(outcome)
         })?;
-        if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(error) = this.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);
         }
         Ok(match outcome {
@@ -205,10 +214,14 @@ impl PyScheduler {
     /// >>> scheduler.dequeue().rank, scheduler.dequeue().rank, scheduler.dequeue()
     /// (4, 8, None)
     #[pyo3(signature = (*, now_ns=None))]
-    fn dequeue<'py>(&mut self, py: Python<'py>, now_ns: Option<Whole<'py>>) -> PyResult<Option<Py<PyAny>>> {
+    fn dequeue<'py>(slf: &Bound<'py, Self>, now_ns: Option<Whole<'py>>) -> PyResult<Option<Py<PyAny>>> {
+        let (py, mut this) = (slf.py(), held_alone(slf)?);
+        let this = &mut *this;
         let outcome = guard(py, || {
-            let now = self.advance(now_ns)?;
-            Ok(self.scheduler().dequeue(now))
+            let now = this.advance(now_ns)?;
+            let outcome = this.scheduler().dequeue(now);
+            this.note_mark();
+            Ok(outcome)
         })?;
         Ok(match outcome {
             Dequeued::Packet { packet, .. } => Some(Py::new(py, PyPacket::from(&packet))?.into_any()),
@@ -222,70 +235,83 @@ impl PyScheduler {
         })
     }
 
-    fn __len__(&self) -> usize {
-        self.shared().len()
+    fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        Ok(held(slf)?.shared().len())
     }
 
     /// An empty scheduler is not a false one.
-    fn __bool__(&self) -> bool {
+    fn __bool__(_slf: &Bound<'_, Self>) -> bool {
         true
     }
 
     /// Bytes held.
     #[getter]
-    fn backlog_bytes(&self) -> u64 {
-        self.shared().backlog().0
+    fn backlog_bytes(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        Ok(held(slf)?.shared().backlog().0)
     }
 
     /// The most packets that it holds, over all queues; None if its capacity is not in packets.
     #[getter]
-    fn capacity_packets(&self) -> Option<u32> {
-        match self.shared().capacity() {
+    fn capacity_packets(slf: &Bound<'_, Self>) -> PyResult<Option<u32>> {
+        Ok(match held(slf)?.shared().capacity() {
             Capacity::Packets(packets) => Some(packets),
             Capacity::Bytes(_) | Capacity::Unlimited => None,
-        }
+        })
     }
 
     /// The most bytes that it holds, over all queues; None if its capacity is not in bytes.
     #[getter]
-    fn capacity_bytes(&self) -> Option<u64> {
-        match self.shared().capacity() {
+    fn capacity_bytes(slf: &Bound<'_, Self>) -> PyResult<Option<u64>> {
+        Ok(match held(slf)?.shared().capacity() {
             Capacity::Bytes(bytes) => Some(bytes),
             Capacity::Packets(_) | Capacity::Unlimited => None,
-        }
+        })
     }
 
     /// Packets held in each queue, highest priority first.
     #[getter]
-    fn queue_lengths(&self) -> Vec<usize> {
-        let scheduler = self.shared();
-        (0..scheduler.queues()).map(|queue| scheduler.queue_len(queue)).collect()
+    fn queue_lengths(slf: &Bound<'_, Self>) -> PyResult<Vec<usize>> {
+        let this = held(slf)?;
+        let scheduler = this.shared();
+        Ok((0..scheduler.queues()).map(|queue| scheduler.queue_len(queue)).collect())
     }
 
     /// The bound of each queue, highest priority first: the smallest rank that it accepts (SP-PIFO) or the largest
     /// (PACKS, eq. 11); None where there is none.
     #[getter]
-    fn bounds(&self) -> Vec<Option<i64>> {
-        let scheduler = self.shared();
-        (0..scheduler.queues()).map(|queue| scheduler.queue_bound(queue)).collect()
+    fn bounds(slf: &Bound<'_, Self>) -> PyResult<Vec<Option<i64>>> {
+        let this = held(slf)?;
+        let scheduler = this.shared();
+        Ok((0..scheduler.queues()).map(|queue| scheduler.queue_bound(queue)).collect())
     }
 
     /// The ranks in the sliding window, oldest first; empty where there is no window.
     #[getter]
-    fn window(&self) -> Vec<u64> {
+    fn window(slf: &Bound<'_, Self>) -> PyResult<Vec<u64>> {
         let mut ranks = Vec::new();
-        self.shared().visit_window(&mut |rank| ranks.push(rank.get()));
-        ranks
+        held(slf)?.shared().visit_window(&mut |rank| ranks.push(rank.get()));
+        Ok(ranks)
     }
 
     /// The time of the last call, in nanoseconds.
     #[getter]
-    fn now_ns(&self) -> u64 {
-        self.now.as_ns()
+    fn now_ns(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        Ok(held(slf)?.now.as_ns())
+    }
+
+    /// Whether the packet that the last call stored or handed out is to be marked (congestion experienced, RFC 3168): by a scheduler that
+    /// marks, if the label ``ecn`` said that the packet can carry a mark.
+    #[getter]
+    fn marked(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(held(slf)?.marked)
     }
 }
 
 impl PyScheduler {
+    fn note_mark(&mut self) {
+        self.marked = self.may_mark && self.scheduler().take_mark();
+    }
+
     fn scheduler(&mut self) -> &mut BoxedScheduler {
         self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -308,17 +334,50 @@ impl PyScheduler {
     }
 }
 
+/// The most that a packet may be called: queue policies keep a bit of it for themselves.
+pub const MAX_ID: u64 = u64::MAX >> 1;
+
+/// The scheduler, for a call that changes it.
+fn held_alone<'py>(slf: &Bound<'py, PyScheduler>) -> PyResult<PyRefMut<'py, PyScheduler>> {
+    slf.try_borrow_mut().map_err(|_| busy())
+}
+
+/// The scheduler, for a call that only looks.
+fn held<'py>(slf: &Bound<'py, PyScheduler>) -> PyResult<PyRef<'py, PyScheduler>> {
+    slf.try_borrow().map_err(|_| busy())
+}
+
+/// Why a scheduler cannot be called while it runs a function of Python.
+fn busy() -> PyErr {
+    PyRuntimeError::new_err(
+        "the scheduler is in the middle of a call: expected its function classify to look at the packet only, and other \
+         threads to wait until the call returns",
+    )
+}
+
 /// A classifier of trees that asks a function in Python for the number of the leaf. If it raises, the packet goes to no leaf, and the
 /// exception is kept.
 fn classify_by(function: Py<PyAny>, failed: Arc<Mutex<Option<PyErr>>>) -> Box<Classify> {
     Box::new(move |packet, _| {
-        Python::attach(|py| match function.call1(py, (PyPacket::from(packet),)).and_then(|leaf| leaf.extract(py)) {
-            Ok(leaf) => leaf,
-            Err(error) => {
+        Python::attach(|py| {
+            let answer = function.bind(py).call1((PyPacket::from(packet),)).and_then(|leaf| read_leaf(&leaf));
+            answer.unwrap_or_else(|error| {
                 *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 None
-            }
+            })
         })
+    })
+}
+
+/// The leaf that a classifier names, if it names one.
+fn read_leaf(answer: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+    answer.extract().or_else(|_| {
+        let shown = answer.repr().map_or_else(|_| "something".to_owned(), |shown| shown.to_string());
+        let message = format!(
+            "tree: classify returned {shown}: expected the number of a leaf, 0 for the first one, or None for no leaf"
+        );
+        let fault = if integer(answer).is_some() { Fault::Input(message) } else { Fault::Kind(message) };
+        guard(answer.py(), || Err(fault))
     })
 }
 
@@ -350,9 +409,10 @@ fn read_labels(written: BTreeMap<String, Whole<'_>>) -> Result<Labels, Fault> {
             "source_host" => labels.source = up_to(u32::MAX.into())? as u32,
             "destination_host" => labels.destination = up_to(u32::MAX.into())? as u32,
             "source_port" => labels.source_port = up_to(u16::MAX.into())? as u16,
+            "ecn" => labels.ecn = up_to(3)? as u8,
             "destination_port" => labels.destination_port = up_to(u16::MAX.into())? as u16,
             _ => {
-                let known = "class, dscp, source_host, destination_host, source_port, destination_port";
+                let known = "class, dscp, ecn, source_host, destination_host, source_port, destination_port";
                 return Err(Fault::Input(format!("labels: unknown name {name:?}; the names are {known}")));
             }
         }
@@ -388,7 +448,7 @@ impl Facts {
             }
             (false, true) => {
                 let message = "the scheduler or its rank function needs facts about the packet: give \
-                               flow_size_bytes, remaining_bytes, ..., or labels such as dscp, as it asks for";
+                               flow_size_bytes, remaining_bytes, ..., or labels such as dscp or ecn, as it asks for";
                 return Err(Fault::Input(message.to_owned()));
             }
             (true, true) => {}

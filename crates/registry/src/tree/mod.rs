@@ -152,7 +152,7 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
         node = node.capacity(Capacity::Packets(packets));
     }
     if args.contains(&CAPACITY_BYTES) || args.contains(&CAPACITY_PACKETS) {
-        node = args.get::<Ratio>(&ALPHA)?.into_iter().fold(node, Node::alpha);
+        node = ratio(args, &ALPHA)?.into_iter().fold(node, Node::alpha);
     }
     let children = args.components(&CHILD)?;
     if children.is_empty() {
@@ -166,6 +166,16 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
     }
     Ok(node)
 }
+
+/// A number above 0. Of one that is too large or has too many digits the message says so.
+fn ratio(args: &mut Args, param: &Param) -> Result<Option<Ratio>, ParamError> {
+    args.get::<Ratio>(param).map_err(|error| match args.get::<f64>(param) {
+        Ok(Some(_)) => ParamError { expected: format!("{}, {PARTS}", error.expected), ..error },
+        _ => error,
+    })
+}
+
+const PARTS: &str = "which is a fraction of integers up to 4294967295, such as 3, 0.25 or \"2/3\"";
 
 /// The rank function that `param` names.
 fn rank_function(args: &mut Args, param: &Param, reading: &Reading) -> Result<Option<BoxedRankFn>, ParamError> {
@@ -204,7 +214,7 @@ fn child(
     if let Some(label) = &label {
         args = args.owned_by(join(parent, label));
     }
-    let weight: Ratio = args.given(&WEIGHT)?;
+    let weight = ratio(&mut args, &WEIGHT)?.unwrap_or(Ratio::ONE);
     let priority: i64 = args.given(&PRIORITY)?;
     let weighs = matches!(rule, Rule::Stfq | Rule::Drr | Rule::WallClock);
     for (param, counts) in [(&WEIGHT, weighs), (&PRIORITY, matches!(rule, Rule::Strict))] {

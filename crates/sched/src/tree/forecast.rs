@@ -93,7 +93,7 @@ impl<T: Item> Tree<T> {
         for (number, (spot, leaf)) in self.spots.iter().zip(&mut self.leaves).enumerate() {
             let time = reached(nodes, spot.place);
             // A leaf that holds nothing is not reached, unless it is the whole tree.
-            if time < first && leaf.look().len() > 0 {
+            if time < first && !leaf.look().is_empty() {
                 let ready = match spot.asleep {
                     true => self.asleep.key(number as u32).0,
                     false => scheduler!(*leaf, leaf => Scheduler::<T>::not_before(leaf)),
