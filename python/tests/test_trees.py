@@ -530,15 +530,15 @@ def test_packets_carry_codepoints_and_marks_in_python():
         if isinstance(packet, pifolab.Packet):
             marked[packet.rank % 4] += dual.marked
     assert marked[0] == 0
-    assert marked[1] > 50
-    assert marked[3] > 50
+    assert marked[1] > 10
+    assert marked[3] > 10
 
     codel = pifolab.Managed(policy="codel", ecn=True, scheduler=pifolab.Fifo(capacity_packets=400))
     for number in range(400):
         codel.enqueue(number, labels={"ecn": 2}, now_ns=0)
     seen = [(codel.dequeue(now_ns=now_ms * 1_000_000), codel.marked) for now_ms in range(100, 500)]
     assert all(isinstance(packet, pifolab.Packet) for packet, _ in seen)
-    assert sum(mark for _, mark in seen) > 5
+    assert sum(mark for _, mark in seen) > 1
     with pytest.raises(InputError, match="ecn = 4: expected an integer from 0 to 3"):
         codel.enqueue(1, labels={"ecn": 4})
 
