@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
 
 use crate::errors::{Fault, guard};
-use crate::scheduler::MAX_ID;
+
+/// The most that a packet may be called: queue policies keep a bit of it for themselves.
+pub const MAX_ID: u64 = u64::MAX >> 1;
 
 /// A packet, as a scheduler sees it.
 #[pyclass(name = "Packet", module = "pifolab", frozen, get_all, eq, hash, from_py_object)]

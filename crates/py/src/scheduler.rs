@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::errors::{Fault, guard};
-use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, NotBefore, PyPacket, Whole, integer};
+use crate::packets::{Admitted, DEFAULT_SIZE, Dropped, Evicted, MAX_ID, NotBefore, PyPacket, Whole, integer};
 use crate::values::read_args;
 
 /// What every scheduler does. Construct one of the classes derived from it, such as `Pifo`.
@@ -333,9 +333,6 @@ impl PyScheduler {
         Ok(self.now)
     }
 }
-
-/// The most that a packet may be called: queue policies keep a bit of it for themselves.
-pub const MAX_ID: u64 = u64::MAX >> 1;
 
 /// The scheduler, for a call that changes it.
 fn held_alone<'py>(slf: &Bound<'py, PyScheduler>) -> PyResult<PyRefMut<'py, PyScheduler>> {
