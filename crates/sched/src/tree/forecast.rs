@@ -5,33 +5,11 @@
 //! waits there. If shapers stand above one another, when it comes out of the upper ones depends on what else comes
 //! there before, so that the releases are gone through in their order, on copies of the buckets.
 
+use super::releases::{Forecast, Release};
 use super::{Link, NONE, Place, Tree};
 use crate::{Dequeued, Item, Scheduler};
-use alloc::collections::BinaryHeap;
-use alloc::vec::Vec;
 use core::cmp::Reverse;
 use pifolab_units::Time;
-
-/// Room to work in, kept so that nothing is allocated for a packet.
-#[derive(Debug, Default)]
-pub(super) struct Forecast {
-    /// When each child has an index in the node above, by its place there.
-    links: Vec<Time>,
-    /// When each inner node is reached from the root.
-    nodes: Vec<Time>,
-    releases: BinaryHeap<Reverse<Release>>,
-    /// Whether the first index that comes to a shaper is among them, or was.
-    followed: Vec<bool>,
-}
-
-/// The first index that comes out of a shaper. In the order of release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Release {
-    time: Time,
-    arrival: u64,
-    shaper: u32,
-    size: u32,
-}
 
 impl<T: Item> Tree<T> {
     /// What there is to say when no leaf is next.

@@ -51,6 +51,7 @@ mod node;
 mod order;
 mod plan;
 mod policy;
+mod releases;
 mod rule;
 mod shaper;
 mod share;
@@ -72,9 +73,9 @@ use alloc::vec::Vec;
 use approximate::ApproximateOrder;
 use buffer::Buffer;
 use classifier::Classifier;
-use forecast::Forecast;
 use order::{ExactOrder, ExactOrders};
 use pifolab_units::Time;
+use releases::Forecast;
 use rule::Rule;
 use shaper::Shapers;
 
