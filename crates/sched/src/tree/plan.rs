@@ -3,9 +3,9 @@
 use super::approximate::ApproximateOrder;
 use super::buffer::Buffer;
 use super::classifier::{Classifier, Classify, Field, Overlap, Takes};
-use super::forecast::Forecast;
 use super::node::{Kind, LeafScheduler, Node, Ordering};
 use super::order::ExactOrders;
+use super::releases::Forecast;
 use super::rule::{Discipline, Rule};
 use super::shaper::Shapers;
 use super::{Inner, Label, Labels, Link, NONE, Place, Spot, Tree};
