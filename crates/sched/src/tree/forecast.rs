@@ -5,8 +5,8 @@
 //! waits there. If shapers stand above one another, when it comes out of the upper ones depends on what else comes
 //! there before, so that the releases are gone through in their order, on copies of the buckets.
 
+use super::parts::{Link, NONE, Place, Tree};
 use super::releases::{Forecast, Release};
-use super::{Link, NONE, Place, Tree};
 use crate::{Dequeued, Item, Scheduler};
 use core::cmp::Reverse;
 use pifolab_units::Time;

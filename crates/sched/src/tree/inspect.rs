@@ -1,6 +1,7 @@
 //! Looking inside a tree: its leaves' queues one after the other, and the paths to them.
 
-use super::{Inner, LeafScheduler, Link, Tree};
+use super::node::LeafScheduler;
+use super::parts::{Inner, Link, Tree};
 use crate::{Capacity, Inspect, Item, RankInterval};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -49,6 +49,7 @@ mod hierarchy;
 mod inspect;
 mod node;
 mod order;
+mod parts;
 mod plan;
 mod policy;
 mod releases;
@@ -60,159 +61,17 @@ pub use classifier::{Classify, Field, Takes};
 pub use compile::{Compiled, Shape};
 pub use hierarchy::{Hierarchy, HierarchyError};
 pub use node::{LeafScheduler, Node};
+pub use parts::Tree;
 pub use policy::{Number, Policy, PolicyError};
 pub use rule::Discipline;
 pub(crate) use shaper::Bucket;
 pub use shaper::TokenBucket;
 
-use crate::store::SlotHeap;
 use crate::{Arriving, Dequeued, DropReason, Enqueued, Facts, Hints, Item, Packet, Scheduler};
-use alloc::boxed::Box;
-use alloc::string::String;
-use alloc::vec::Vec;
-use approximate::ApproximateOrder;
 use buffer::Buffer;
-use classifier::Classifier;
-use order::{ExactOrder, ExactOrders};
+use parts::{Inner, Link, NONE, Place};
 use pifolab_units::Time;
-use releases::Forecast;
 use rule::Rule;
-use shaper::Shapers;
-
-/// A tree of schedulers, which is a scheduler.
-///
-/// ```
-/// use pifolab_sched::tree::{Discipline, Node};
-/// use pifolab_sched::{Dequeued, Packet, Scheduler};
-/// use pifolab_units::{Rank, Time};
-///
-/// let leaf = |flow: u64| Node::fifo().takes([flow..=flow]);
-/// let mut tree = Node::inner(Discipline::RoundRobin).child(leaf(0)).child(leaf(1)).build().unwrap();
-/// for (id, flow) in [(0, 0), (1, 0), (2, 1)] {
-///     let packet = Packet { id, flow, size: 1500, rank: Rank::ZERO, arrival: Time::ZERO };
-///     assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
-/// }
-/// let sent = core::iter::from_fn(|| match tree.dequeue(Time::ZERO) {
-///     Dequeued::Packet { packet, .. } => Some(packet.id),
-///     _ => None,
-/// });
-/// assert_eq!(sent.collect::<Vec<_>>(), [0, 2, 1]);
-/// ```
-pub struct Tree<T: Item = Packet> {
-    /// Inner nodes, a parent before its children. The root is the first, or there is none and one leaf.
-    inner: Box<[Inner]>,
-    /// The exact orders of all nodes with what disciplines know of the children, and in the same places the children.
-    orders: ExactOrders,
-    links: Box<[Link]>,
-    /// Of a plain tree: the children, past those nodes that have one child only.
-    ways: Box<[Link]>,
-    /// Where packets are looked for first.
-    root: Link,
-    leaves: Box<[LeafScheduler<T>]>,
-    spots: Box<[Spot]>,
-    labels: Labels,
-    classifier: Classifier,
-    shapers: Shapers,
-    /// The parent of each shaper's node, and the position of that node.
-    shaped: Box<[(u32, u32)]>,
-    /// Leaves that are passed over, and until when.
-    asleep: SlotHeap<(Time, u32)>,
-    sleepers: usize,
-    packets: usize,
-    bytes: u64,
-    /// Whether an inner node may refuse a packet.
-    asks: bool,
-    /// Whether none does, and a packet is sorted by its descriptor alone.
-    is_simple: bool,
-    /// Whether moreover all leaves are first-in first-out, all orders exact, all ranks those of [`OwnRule`], and no node shaped:
-    /// nothing is ever refused but by a leaf, held back, pushed out or passed over.
-    is_plain: bool,
-    wants_hints: bool,
-    needs: Facts,
-    hinted: Option<(u64, Hints)>,
-    /// Whether a leaf may mark packets, and whether one has just done so.
-    may_mark: bool,
-    mark: bool,
-    forecast: Forecast,
-}
-
-/// Where a node or a leaf is. In a [plain](Tree::is_plain) tree a node with one child is left out: what is next there is no
-/// question.
-#[derive(Clone, Copy)]
-struct Place {
-    /// The inner node above; [`NONE`] at the root.
-    parent: u32,
-    /// Its position among the children of that node.
-    child: u32,
-    /// The shaper before its parent; [`NONE`] if there is none.
-    shaper: u32,
-}
-
-const NONE: u32 = u32::MAX;
-
-/// One cache line: a packet touches that of every node on its path twice.
-#[repr(align(64))]
-struct Inner {
-    place: Place,
-    /// The child that is next in the exact order, among those that are awake.
-    next: Link,
-    order: ExactOrder,
-    rule: Rule,
-    /// What stands in the place of the exact order.
-    approximate: Option<Box<ApproximateOrder>>,
-    /// What is held below, if that has a bound.
-    buffer: Option<Box<Buffer>>,
-}
-
-const _: () = assert!(size_of::<Inner>() == 64);
-
-/// A child, by its number among inner nodes or leaves.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Link(u32);
-
-impl Link {
-    /// No child.
-    const NONE: Self = Self(NONE);
-    /// Added to the number of a leaf.
-    const LEAVES: u32 = 1 << 31;
-
-    const fn inner(node: usize) -> Self {
-        Self(node as u32)
-    }
-
-    const fn leaf(leaf: usize) -> Self {
-        Self(leaf as u32 | Self::LEAVES)
-    }
-
-    /// The number of the leaf, or else of the inner node.
-    #[inline(always)]
-    const fn get(self) -> Result<usize, usize> {
-        if self.0 < Self::LEAVES { Err(self.0 as usize) } else { Ok((self.0 & !Self::LEAVES) as usize) }
-    }
-}
-
-/// What a leaf is to the tree.
-#[derive(Clone, Copy)]
-struct Spot {
-    place: Place,
-    /// The number of its first queue among those of all leaves.
-    first_queue: u32,
-    asleep: bool,
-}
-
-/// What nodes are called, and where they are.
-#[derive(Default)]
-struct Labels {
-    inner: Vec<Label>,
-    leaves: Vec<Label>,
-}
-
-struct Label {
-    text: Option<String>,
-    /// The inner node above; [`NONE`] at the root.
-    parent: u32,
-    child: u32,
-}
 
 impl<T: Item> Tree<T> {
     /// Asks every node above `leaf` whether it accepts `packet`. Changes nothing but what deciders note of arrivals.
