@@ -109,7 +109,7 @@ def test_the_second_reading_may_have_fewer_seeds(known):
     [
         ("sp1", "sp-fig5", "sp-pifo", "sp-pifo-greedy", None, 1.2, 1.29),
         ("sp5", "sp-fig5d", "sp-pifo", "sp-pifo-greedy", (0.8,), 1.26, 1.26),
-        ("sp9", "sp-fig7", "sp-pifo", "pifo", None, 1.004, 1.11),
+        ("sp10", "sp-fig7", "sp-pifo", "pifo", None, 1.096, 1.266),
         ("ri7", "ri-table3", "rifo-50", None, (0.2,), 5000, 5000),
         ("pk2", "pk-fig3", "sp-pifo", None, None, 20, 20),
         ("sp16", "sp-fig9c", "sp-pifo", "pifo", (10000, 20000, 30000, 50000, 80000, 200000, 1000000), 1.1, 1.3),

@@ -2,7 +2,7 @@
 
 Most numbers of the papers are ratios: "A is 20 to 29 % above B". On a figure with the curves of A and B that is a range
 for A, taken from the B that was measured. Nothing is marked for a metric of another form, such as the largest ratio
-over all loads: it has no place on an axis.
+over all loads or the size of a difference of either sign: it has no place on an axis.
 """
 
 from __future__ import annotations
