@@ -24,13 +24,12 @@ pub struct RankWindow {
     held: Held,
     len: usize,
     size: usize,
-    /// The shift, split so that bounds can be moved without overflow: one of the two is 0.
-    raise: u64,
-    lower: u64,
+    /// What every rank held counts as moved by.
+    shift: i64,
     lanes: Lanes,
 }
 
-clone_by_field!(RankWindow { held, len, size, raise, lower, lanes });
+clone_by_field!(RankWindow { held, len, size, shift, lanes });
 
 #[derive(Debug)]
 enum Held {
@@ -81,10 +80,10 @@ clone_by_variant!(Index { Small, Any });
 /// One above the largest rank: the largest bound.
 const END: u64 = 1 << 63;
 
-/// A bound, as [`lane`] turns ranks, for wide vectors.
+/// A bound, as [`lane`] turns ranks, for wide vectors. Whatever lies beyond all ranks is as good as one above the largest.
 #[inline(always)]
-const fn bound_lane(bound: u64) -> i64 {
-    (bound ^ END) as i64
+fn bound_lane(bound: u64) -> i64 {
+    (bound.min(END) ^ END) as i64
 }
 
 impl RankWindow {
@@ -103,7 +102,7 @@ impl RankWindow {
             let index = if small { Index::Small(Histogram::new()) } else { Index::Any(Leaves::new(size)) };
             Held::Indexed(Indexed { ring: Vec::with_capacity(size), next: 0, index })
         };
-        Self { held, len: 0, size, raise: 0, lower: 0, lanes: Lanes::detect() }
+        Self { held, len: 0, size, shift: 0, lanes: Lanes::detect() }
     }
 
     /// The bytes of what a window of `size` ranks counts with, which it takes before the first rank; ranks come on top.
@@ -114,15 +113,14 @@ impl RankWindow {
     /// The window with `shift` added to every rank that it holds.
     #[must_use]
     pub const fn shifted_by(mut self, shift: i64) -> Self {
-        self.raise = if shift > 0 { shift.unsigned_abs() } else { 0 };
-        self.lower = if shift < 0 { shift.unsigned_abs() } else { 0 };
+        self.shift = shift;
         self
     }
 
     /// An empty window of the same size and shift.
     #[must_use]
     pub fn emptied(&self) -> Self {
-        Self { raise: self.raise, lower: self.lower, ..Self::new(self.size) }
+        Self { shift: self.shift, ..Self::new(self.size) }
     }
 
     /// Ranks held.
@@ -150,16 +148,14 @@ impl RankWindow {
         rows
     }
 
-    /// A bound for the unshifted ranks: the shift is taken off the bound instead of added to every rank. At most 2^63,
-    /// like the bound itself.
+    /// A bound for the unshifted ranks: the shift is taken off the bound instead of added to every rank.
     #[inline(always)]
     fn shifted(&self, bound: u64) -> u64 {
-        let bound = bound.min(END);
-        if self.raise | self.lower == 0 {
-            return bound;
+        match self.shift {
+            0 => bound,
+            raise @ 1.. => bound.saturating_sub(raise.unsigned_abs()),
+            lower => bound.saturating_add(lower.unsigned_abs()),
         }
-        // The sum is at most 2^64 - 1; whatever lies beyond all ranks is as good as one above the largest.
-        (bound + self.lower).saturating_sub(self.raise).min(END)
     }
 
     /// The ranks held, unshifted, oldest first.
@@ -193,7 +189,7 @@ impl RankWindow {
             return None;
         }
         let (_, place, _) = ranks.select_nth_unstable(count);
-        Some(i128::from(rank_of(*place).get()) + i128::from(self.raise) - i128::from(self.lower))
+        Some(i128::from(rank_of(*place).get()) + i128::from(self.shift))
     }
 }
 

@@ -134,7 +134,8 @@ impl Estimate {
     #[inline(always)]
     pub(super) fn push_and_quantile(&mut self, rank: Rank) -> (u64, u64) {
         let count = self.window.push_and_count_below(rank, self.bound(rank));
-        (count as u64, self.held())
+        // It holds at least this one.
+        (count as u64, self.window.len() as u64)
     }
 
     /// The quantile of `rank` as a fraction: the ranks that count, and the ranks held. An empty window gives 0/1.

@@ -228,9 +228,9 @@ impl Aifo {
     /// Shows the window an arriving rank, and says whether the admission test lets it pass.
     #[inline(always)]
     fn passes(&mut self, rank: Rank, queue: &Room) -> bool {
-        let Some((headroom, admission)) = self.plain else { return self.passes_with_options(rank, queue) };
+        let Some((headroom, admission)) = &self.plain else { return self.passes_with_options(rank, queue) };
         let used = queue.used();
-        if used <= headroom {
+        if used <= *headroom {
             self.estimate.push(rank);
             return true;
         }
