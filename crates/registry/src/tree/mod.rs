@@ -7,7 +7,7 @@ mod tests;
 
 use crate::library::{Library, inside, unknown_name};
 use classes::{Classes, Taken};
-use pifolab_params::{Component, join};
+use pifolab_params::{Component, Value, join};
 use pifolab_sched::entry::BoxedRankFn;
 use pifolab_sched::params::{self, Args, Param, ParamError};
 use pifolab_sched::tree::{Classify, Discipline, Field, Hierarchy, LeafScheduler, Node, Policy, TokenBucket, Tree};
@@ -53,6 +53,10 @@ fn read(mut args: Args, library: Library, field: Option<Field>) -> Result<(Node,
     let owner = args.owner().to_owned();
     let classes = Classes::read(&mut args, field.is_some_and(Field::is_host))?;
     let mut reading = Reading { classes, by_function: field.is_none(), library };
+    let of_root = |param: &Param| INFO.params.iter().any(|own| own.name == param.name);
+    for param in CHILD_KEYS.iter().filter(|param| !of_root(param)) {
+        refuse_given(&mut args, param, "this key belongs to a child: the root has no parent")?;
+    }
     let node = match args.get::<String>(&POLICY)? {
         Some(policy) => of_policy(&policy, &mut args, &mut reading.classes)?,
         None => match args.get::<String>(&HIERARCHY)? {
@@ -77,6 +81,15 @@ fn missing(args: &Args, param: &Param, expected: &str) -> ParamError {
         value: None,
         expected: expected.to_owned(),
     }
+}
+
+/// Refuses a key that somebody set where nothing reads it.
+fn refuse_given(args: &mut Args, param: &Param, problem: &str) -> Result<(), ParamError> {
+    if !args.contains(param) {
+        return Ok(());
+    }
+    let value = args.value(param)?.map(|value| value.to_string()).unwrap_or_default();
+    Err(param.error_because(args.owner(), value, problem))
 }
 
 fn of_policy(text: &str, args: &mut Args, classes: &mut Classes) -> Result<Node, ParamError> {
@@ -154,7 +167,8 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
     if args.contains(&CAPACITY_BYTES) || args.contains(&CAPACITY_PACKETS) {
         node = ratio(args, &ALPHA)?.into_iter().fold(node, Node::alpha);
     }
-    let children = args.components(&CHILD)?;
+    let emptied = matches!(args.value(&CHILD)?, Some(Value::List(values)) if values.is_empty());
+    let children = if emptied { Vec::new() } else { args.components(&CHILD)? };
     if children.is_empty() {
         let is_root = !args.owner().contains('.');
         let expected =
@@ -218,15 +232,17 @@ fn child(
     let priority: i64 = args.given(&PRIORITY)?;
     let weighs = matches!(rule, Rule::Stfq | Rule::Drr | Rule::WallClock);
     for (param, counts) in [(&WEIGHT, weighs), (&PRIORITY, matches!(rule, Rule::Strict))] {
-        if !counts && args.contains(param) {
-            let value = args.value(param)?.map(|value| value.to_string()).unwrap_or_default();
-            let expected = format!("this key has no effect below a node of discipline {}: remove it", rule.word());
-            return Err(param.error_because(args.owner(), value, expected));
+        if !counts {
+            let problem = format!("this key has no effect below a node of discipline {}: remove it", rule.word());
+            refuse_given(&mut args, param, &problem)?;
         }
     }
     let bucket = match params::read_gbps(&mut args, &SHAPE)? {
         Some(rate) => Some(TokenBucket { rate, burst: Bytes(args.given(&SHAPE_BURST)?) }),
-        None => None,
+        None => {
+            refuse_given(&mut args, &SHAPE_BURST, "this key has no effect without shape_gbps: remove it")?;
+            None
+        }
     };
     let mut node = if name == INFO.name {
         let node = inner(&mut args, reading)?;

@@ -183,6 +183,22 @@ fn a_value_that_no_packet_has_and_a_key_without_effect_are_refused() {
     assert!(below("rr", "weight").ends_with("below a node of discipline rr: remove it"));
     assert!(below("stfq", "priority").ends_with("below a node of discipline stfq: remove it"));
 
+    let alone = |name: &str| {
+        let children = vec![table(name, &[("takes", Value::Integer(0)), ("shape_burst_bytes", Value::Integer(9))])];
+        error(&[("child", Value::Tables(children))])
+    };
+    let burst = "tree.0: shape_burst_bytes = 9: this key has no effect without shape_gbps: remove it";
+    assert_eq!((alone("fifo").as_str(), alone("tree").as_str()), (burst, burst));
+    for key in ["shape_gbps", "shape_burst_bytes", "weight", "priority", "takes"] {
+        let children = Value::Tables(vec![table("fifo", &[])]);
+        let expected = format!("tree: {key} = 2: this key belongs to a child: the root has no parent");
+        assert_eq!(error(&[(key, Value::Integer(2)), ("child", children)]), expected);
+    }
+    assert_eq!(
+        error(&[("child", Value::List(Vec::new()))]),
+        "tree: child is missing: expected at least one child, policy or hierarchy"
+    );
+
     let children = vec![table("fifo", &[("takes", Value::Integer(0))])];
     let by_function =
         crate::build_tree_with(args(&[("child", Value::Tables(children))]), Box::new(|_, _| Some(0))).map(|_| ());
