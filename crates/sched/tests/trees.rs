@@ -574,6 +574,134 @@ fn siblings_that_are_backlogged_get_fair_shares_over_every_interval() {
     }
 }
 
+/// A child of a fair node as the test sees it: sizes in the order of arrival are what its indices were charged with.
+#[derive(Default)]
+struct Account {
+    weight: i128,
+    waiting: VecDeque<u32>,
+    charged: i128,
+    sent: i128,
+}
+
+/// Fair nodes to this depth. Each leaf takes the flow that is its number in `leaves`, which has their paths.
+fn random_fair(
+    draws: &mut Draws,
+    depth: u32,
+    path: &[usize],
+    leaves: &mut Vec<Vec<usize>>,
+    accounts: &mut BTreeMap<Vec<usize>, Account>,
+) -> Node {
+    if depth == 0 || (path.len() > 1 && draws.below(5) == 0) {
+        leaves.push(path.to_vec());
+        let flow = leaves.len() as u64 - 1;
+        return Node::fifo().takes([flow..=flow]);
+    }
+    (0..2 + draws.below(3) as usize).fold(Node::inner(Discipline::Stfq), |node, child| {
+        let weights = if draws.below(2) == 0 { 9 } else { 1_000 };
+        let weight = 1 + draws.below(weights) as u32;
+        let below = [path, &[child]].concat();
+        accounts.insert(below.clone(), Account { weight: weight.into(), ..Account::default() });
+        node.child(random_fair(draws, depth - 1, &below, leaves, accounts).weight(weight))
+    })
+}
+
+#[test]
+fn siblings_at_every_depth_get_fair_shares_of_the_bytes_that_arrived_for_them() {
+    const LARGEST: u32 = 1_500;
+    for seed in 0..if cfg!(miri) { 1 } else { 10 } {
+        let (mut draws, mut leaves, mut accounts) = (Draws(seed), Vec::new(), BTreeMap::new());
+        let of_one_size = seed % 2 == 0;
+        let mut tree = random_fair(&mut draws, 1 + seed as u32 / 2, &[], &mut leaves, &mut accounts).build().unwrap();
+        // For two siblings the least and the most that one was ahead of the other, while neither was without a packet.
+        let mut ahead: BTreeMap<(Vec<usize>, Vec<usize>), (i128, i128)> = BTreeMap::new();
+        let pairs: Vec<(Vec<usize>, Vec<usize>)> = accounts
+            .keys()
+            .flat_map(|one| accounts.keys().map(move |other| (one.clone(), other.clone())))
+            .filter(|(one, other)| one < other && one.len() == other.len())
+            .filter(|(one, other)| one[..one.len() - 1] == other[..one.len() - 1])
+            .collect();
+        let (mut silent, mut id, mut measured) = (0, 0, 0);
+        for _ in 0..400 {
+            // Now and then another leaf falls silent, so that queues run empty.
+            silent = if draws.below(20) == 0 { draws.below(leaves.len() as u64) as usize } else { silent };
+            for _ in 0..draws.below(5) {
+                let flow = draws.below(leaves.len() as u64) as usize;
+                // Flows with small packets and others with large ones are the worst.
+                let size = if of_one_size || flow % 2 == 0 { LARGEST } else { 40 + draws.below(400) as u32 };
+                if flow == silent {
+                    continue;
+                }
+                assert!(tree.enqueue(packet(id, flow as u32, size, 0), Time::ZERO).is_admitted());
+                id += 1;
+                for depth in 1..=leaves[flow].len() {
+                    accounts.get_mut(&leaves[flow][..depth]).unwrap().waiting.push_back(size);
+                }
+            }
+            for _ in 0..draws.below(5) {
+                let backlogged: Vec<bool> = pairs
+                    .iter()
+                    .map(|(one, other)| !accounts[one].waiting.is_empty() && !accounts[other].waiting.is_empty())
+                    .collect();
+                for (pair, backlogged) in pairs.iter().zip(&backlogged) {
+                    let gap = gap(&accounts, pair);
+                    if *backlogged {
+                        ahead.entry(pair.clone()).or_insert((gap, gap));
+                    } else {
+                        ahead.remove(pair);
+                    }
+                }
+                let Some(packet) = pop(&mut tree, 0) else { continue };
+                let leaf = &leaves[packet.flow as usize];
+                for depth in 1..=leaf.len() {
+                    let account = accounts.get_mut(&leaf[..depth]).unwrap();
+                    account.charged += i128::from(account.waiting.pop_front().unwrap());
+                    account.sent += i128::from(packet.size);
+                    // What arrived is what is sent where all are of one size, and at a leaf, which is first-in first-out.
+                    assert!(account.charged == account.sent || !of_one_size && depth < leaf.len());
+                }
+                for (pair, (least, most)) in &mut ahead {
+                    let gap = gap(&accounts, pair);
+                    (*least, *most) = (gap.min(*least), gap.max(*most));
+                    let bound = i128::from(LARGEST) * (accounts[&pair.0].weight + accounts[&pair.1].weight);
+                    assert!(*most - *least <= bound, "seed {seed}, {pair:?}: {} > {bound}", *most - *least);
+                    measured += 1;
+                }
+            }
+        }
+        assert!(measured > 300, "seed {seed}: {measured} gaps");
+    }
+}
+
+/// How far the first of two siblings is ahead of the second, times both weights.
+fn gap(accounts: &BTreeMap<Vec<usize>, Account>, (one, other): &(Vec<usize>, Vec<usize>)) -> i128 {
+    let (one, other) = (&accounts[one], &accounts[other]);
+    one.charged * other.weight - other.charged * one.weight
+}
+
+#[test]
+fn a_fair_child_that_sends_small_packets_first_pays_for_the_large_ones_that_came_first() {
+    // The known limit: a rank is given as a packet arrives, and of which packet an index turns out to be nobody knows then.
+    let first = Node::inner(Discipline::Strict)
+        .child(Node::fifo().takes([0..=0]))
+        .child(Node::fifo().takes([1..=1]).priority(1));
+    let mut tree = Node::inner(Discipline::Stfq).child(first).child(Node::fifo().takes([2..=2])).build().unwrap();
+    for (id, (flow, size)) in (0..).zip([(1, 1_500); 20].into_iter().chain([(0, 100); 20]).chain([(2, 1_500); 40])) {
+        assert!(tree.enqueue(packet(id, flow, size, 0), Time::ZERO).is_admitted());
+    }
+    let mut sent = [0u64; 3];
+    for _ in 0..40 {
+        let packet = pop(&mut tree, 0).unwrap();
+        sent[packet.flow as usize] += u64::from(packet.size);
+    }
+    assert_eq!(sent, [20 * 100, 0, 20 * 1_500], "twenty of each, as if all had 1500 bytes");
+    // What it has paid comes back: it is charged small packets as it sends the large ones.
+    for _ in 0..22 {
+        let packet = pop(&mut tree, 0).unwrap();
+        sent[packet.flow as usize] += u64::from(packet.size);
+    }
+    assert_eq!(sent, [20 * 100, 20 * 1_500, 22 * 1_500]);
+}
+
 #[test]
 fn deficit_round_robin_shares_by_bytes() {
     let leaf = |flow: u64| Node::fifo().takes([flow..=flow]);

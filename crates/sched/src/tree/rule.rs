@@ -34,7 +34,8 @@ pub enum Discipline {
     },
     /// Start-time fair queueing, with a virtual time for the node: rank = max(V, finish_i), finish_i = rank + bytes /
     /// weight_i; V is the largest rank popped. Over any interval in which two children are backlogged, |W_i / w_i - W_j / w_j| is at
-    /// most L / w_i + L / w_j, where W are the bytes sent and L the largest packet.
+    /// most L / w_i + L / w_j, where L is the largest packet and W are the bytes that the indices were pushed with: those sent,
+    /// if a child sends in the order of arrival, or if all packets are of one size.
     Stfq,
     /// Deficit round robin: in each round a child may send quantum x weight bytes, and what it leaves over in the next.
     ///
