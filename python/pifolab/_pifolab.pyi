@@ -126,6 +126,8 @@ class ScenarioResult(TypedDict):
     tables: dict[str, dict[str, tuple[str, Any]]]
     observers: list[tuple[str, str, Any]]
     interrupted: bool
+    #: What is left of tables that were cut, by their name: (scheduler, rows that are there, rows that there were).
+    cut: dict[str, list[tuple[str, int, int]]]
 
 def run_scenario(
     text: str,

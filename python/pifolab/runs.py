@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -476,13 +477,17 @@ def run_text(
             inputs=None if inputs is None else dict(inputs),
             interrupted_rows=INTERRUPTED_ROWS // (done + 1),
         )
-        return _Part(
+        part = _Part(
             json.loads(result["manifest"]),
             json.loads(result["summary"]),
             result["tables"],
             result["observers"],
             result["interrupted"],
         )
+        for table, cut in result["cut"].items():
+            for label, most, of in cut:
+                part.says_cut(table, label, most, of)
+        return part
 
     if seeds is not None:
         if "seeds" in (overrides or {}):
@@ -523,6 +528,13 @@ class _Part:
     def arrived(self) -> int:
         return sum(row["arrived_packets"] for row in self.summary["schedulers"])
 
+    def says_cut(self, table: str, label: str, most: int, of: int) -> None:
+        """Note in the manifest that a table has `most` of `of` rows of the scheduler `label`."""
+        self.manifest["warnings"].append(f"{label}: interrupted: {table} has the first {most} of {of} rows")
+        (run,) = (run for run in self.manifest["runs"] if run["scheduler"] == label)
+        left_out = run.setdefault("rows_left_out", {})
+        left_out[table] = left_out.get(table, 0) + of - most
+
 
 def complete(result: Run) -> Run:
     """Return `result`, for whoever can do nothing with a part of it.
@@ -540,14 +552,15 @@ def complete(result: Run) -> Run:
 def _joined(parts: list[_Part], wanted: int, *, interrupted: bool) -> Run:
     import polars as pl
 
-    frames: dict[str, list[pl.DataFrame]] = {}
-    # Whoever interrupts a run waits for its tables. The compiled part cuts what it has not made yet when Ctrl-C comes.
-    runs = sum(len(part.manifest["runs"]) for part in parts)
-    for part in parts:
-        for name, columns in part.tables.items():
-            frame = _first_rows(part, name, columns, INTERRUPTED_ROWS // runs) if interrupted else frame_of(columns)
-            frames.setdefault(name, []).append(frame.insert_column(0, _constant("seed", part.manifest["seed"], frame)))
-    tables = {name: pl.concat(several) for name, several in frames.items()}
+    tables: dict[str, pl.DataFrame] = {}
+    if not interrupted:
+        try:
+            # Of a log with many rows each column takes a moment, and Ctrl-C waits for none of them.
+            tables = interruptible(lambda: _tables(parts, cut=False))
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        tables = _tables(parts, cut=True)
     partial = len(parts) < wanted or any(part.manifest["partial"] for part in parts)
     manifest = {key: value for key, value in parts[0].manifest.items() if key not in ("seed", "runs", "trace_hash")}
     manifest["revision"], manifest["module_sha256"] = _pifolab.__revision__, module_digest()
@@ -580,6 +593,20 @@ def _joined(parts: list[_Part], wanted: int, *, interrupted: bool) -> Run:
     return Run(manifest, summary, tables, observers, interrupted)
 
 
+def _tables(parts: list[_Part], *, cut: bool) -> dict[str, pl.DataFrame]:
+    """Return the tables of all seeds; if they are cut, the first rows of them."""
+    import polars as pl
+
+    frames: dict[str, list[pl.DataFrame]] = {}
+    # Whoever interrupts a run waits for its tables. The compiled part cuts what it has not made yet when Ctrl-C comes.
+    runs = sum(len(part.manifest["runs"]) for part in parts)
+    for part in parts:
+        for name, columns in part.tables.items():
+            frame = _first_rows(part, name, columns, INTERRUPTED_ROWS // runs) if cut else frame_of(columns)
+            frames.setdefault(name, []).append(frame.insert_column(0, _constant("seed", part.manifest["seed"], frame)))
+    return {name: pl.concat(several) for name, several in frames.items()}
+
+
 def _first_rows(part: _Part, table: str, columns: Mapping[str, tuple[str, Any]], most: int) -> pl.DataFrame:
     """Return the first `most` rows of each scheduler, and note in the part's manifest what is left out."""
     import numpy as np
@@ -595,11 +622,7 @@ def _first_rows(part: _Part, table: str, columns: Mapping[str, tuple[str, Any]],
     for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
         frames.append(frame_of(columns, slice(start, min(start + most, end))))
         if end - start > most:
-            label, of = names[codes[start]], end - start
-            part.manifest["warnings"].append(f"{label}: interrupted: {table} has the first {most} of {of} rows")
-            (run,) = (run for run in part.manifest["runs"] if run["scheduler"] == label)
-            left_out = run.setdefault("rows_left_out", {})
-            left_out[table] = left_out.get(table, 0) + of - most
+            part.says_cut(table, names[codes[start]], most, end - start)
     return pl.concat(frames)
 
 
@@ -681,6 +704,12 @@ def frame_of(columns: Mapping[str, tuple[str, Any]], rows: slice = slice(None)) 
             names, codes = values
             series.append(pl.Series(name, names, dtype=pl.String).gather(np.frombuffer(codes, dtype=np.uint32)[rows]))
     return pl.DataFrame(series)
+
+
+@cache
+def load_frames() -> None:
+    """Load all that frames are made with: the first one loads modules on its way."""
+    frame_of({"time_ns": ("i64", b""), "scheduler": ("text", ([], b""))})
 
 
 def _checked_seed(seed: int) -> int:

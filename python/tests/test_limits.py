@@ -219,6 +219,109 @@ def test_ctrl_c_does_not_wait_for_a_table_that_is_being_written(tmp_path: Path, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ctrl_c_while_tables_are_copied_leaves_the_first_rows_of_each_scheduler():
+    """Ctrl-C at any look of the compiled part: it copies no more rows than it was asked for."""
+    text = LINK + 'metrics.sample_every_packets = 1\nscheduler = [{ name = "fifo" }, { name = "sp-pifo" }]\n'
+    looks = {"seen": 0, "press": -1}
+
+    def look(*_: object) -> None:
+        looks["seen"] += 1
+        if looks["seen"] == looks["press"]:
+            raise KeyboardInterrupt
+
+    def run(press: int) -> tuple[bool, dict[str, dict[str, tuple[str, bytes]]], dict[str, list[tuple[str, int, int]]]]:
+        looks.update(seen=0, press=press)
+        signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+        try:
+            of = _pifolab.run_scenario(
+                text, "x.toml", [("duration_ms", "40")], seed=1, workers=1, interrupted_rows=1000
+            )
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return of["interrupted"], of["tables"], of["cut"]
+
+    def times(tables: dict[str, dict[str, tuple[str, bytes]]], table: str) -> list[int]:
+        return memoryview(tables[table]["time_ns"][1]).cast("q").tolist()
+
+    before = signal.signal(signal.SIGALRM, look)
+    try:
+        _, whole, cut = run(-1)
+        assert not cut
+        # The looks before these are those of the simulation.
+        for press in range(looks["seen"], 0, -1):
+            with contextlib.suppress(KeyboardInterrupt):
+                interrupted, some, cut = run(press)
+                if "queue_samples" in cut:
+                    break
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted
+    everything = times(whole, "queue_samples")
+    assert {(shown, of > shown) for _, shown, of in cut["queue_samples"]} == {(500, True)}
+    first = cut["queue_samples"][0][2]
+    assert times(some, "queue_samples") == everything[:500] + everything[first : first + 500]
+    assert {kind for kind, _ in some["queue_samples"].values()} == {"i64", "optional", "text"}
+    assert [len(some["queue_samples"]["bound"][1][part]) for part in (0, 1)] == [8000, 1000]
+    assert len(some["queue_samples"]["scheduler"][1][1]) == 4000
+
+
+def pressing(work: Callable[..., object], go_on: threading.Event) -> Callable[..., object]:
+    """Return `work` with Ctrl-C at its beginning, which waits for it if it is not on a thread of its own."""
+    pressed = threading.Event()
+
+    def wrapped(*given: object, **options: object) -> object:
+        if not pressed.is_set():
+            pressed.set()
+            assert threading.current_thread() is not threading.main_thread()
+            os.kill(os.getpid(), signal.SIGINT)
+            assert go_on.wait(HANGS_S)
+        return work(*given, **options)
+
+    return wrapped
+
+
+def test_ctrl_c_does_not_wait_for_frames_that_are_being_made(monkeypatch: pytest.MonkeyPatch):
+    from pifolab import runs
+
+    go_on = threading.Event()
+    monkeypatch.setattr(runs, "INTERRUPTED_ROWS", 400)
+    monkeypatch.setattr(runs, "frame_of", pressing(runs.frame_of, go_on))
+    run = pifolab.run_text(SEEDS, seeds=[5])
+    go_on.set()
+    assert run.interrupted
+    assert run.tables["packet_log"].height == 400
+    assert [said for said in run.warnings if "packet_log has the first 200 of" in said] == run.warnings[-2:]
+
+
+def test_ctrl_c_does_not_wait_for_what_a_figure_shows(monkeypatch: pytest.MonkeyPatch):
+    from pifolab.figures import run as figures
+
+    run = pifolab.run_text(LINK + 'metrics.sample_every_packets = 1\n[[scheduler]]\nname = "fifo"\n')
+    go_on = threading.Event()
+    monkeypatch.setattr(figures, "_thinned", pressing(figures._thinned, go_on))
+    with pytest.raises(KeyboardInterrupt):
+        figures.draw_run(run)
+    go_on.set()
+
+
+def test_what_is_in_memory_is_not_taken_apart_after_ctrl_c(tmp_path: Path):
+    (tmp_path / "mine.py").write_text(
+        "import atexit, pathlib\nimport pifolab\n\n"
+        "class Large:\n    def __del__(self, touch=pathlib.Path('apart').touch): touch()\n\n"
+        "large = Large()\natexit.register(pathlib.Path('done').touch)\n\n"
+        "class Mine(pifolab.PythonScheduler):\n"
+        "    def enqueue(self, packet, now_ns):\n        pathlib.Path('begun').touch()\n        while True: pass\n"
+        "    def dequeue(self, now_ns): return None\n"
+    )
+    (tmp_path / "x.toml").write_text(LINK + '[[scheduler]]\nname = "mine"\n')
+    with Running("run", "x.toml", "--python", "mine.py", cwd=tmp_path) as running:
+        running.reaches((tmp_path / "begun").exists, "the plug-in loops")
+        assert (running.interrupt(), running.messages.splitlines()[-1]) == (130, "pifolab: interrupted")
+    # What somebody wants to do at the end is done.
+    assert (tmp_path / "done").exists()
+    assert not (tmp_path / "apart").exists()
+
+
 def test_the_demo_shows_no_table_of_a_part(tmp_path: Path):
     with Running("demo", cwd=tmp_path) as running:
         # The motivating example has been told, the runs have begun.
@@ -609,8 +712,10 @@ from pifolab.cli import main
 def run_scenario(*rest, progress, **more):
     progress(1, None, 0, 1, None)
     before = set(sys.modules)
-    import pifolab.report.run, polars
-    print(sorted(name for name in set(sys.modules) - before if name.startswith(("pifolab", "polars"))))
+    import pifolab.report.run
+    from pifolab.runs import frame_of
+    frame_of({"time_ns": ("i64", bytes(8)), "scheduler": ("text", (["fifo"], bytes(4)))})
+    print(sorted(name for name in set(sys.modules) - before if name.startswith(("pifolab", "polars", "numpy"))))
     raise KeyboardInterrupt
 
 _pifolab.run_scenario = run_scenario

@@ -10,8 +10,9 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
+use std::slice;
 
 /// Runs the scenario `text`, which errors call `file`, with `overrides` of (dotted path, value).
 ///
@@ -42,9 +43,10 @@ pub fn run_scenario<'py>(
     inputs: Option<BTreeMap<String, String>>,
     interrupted_rows: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let most = interrupted_rows.unwrap_or(INTERRUPTED_ROWS);
     let slot = Slot::default();
-    let extras = PythonExtras::read(schedulers, ranks, controllers, observers, slot.clone())?
-        .with_interrupted_rows(interrupted_rows.unwrap_or(INTERRUPTED_ROWS));
+    let extras =
+        PythonExtras::read(schedulers, ranks, controllers, observers, slot.clone())?.with_interrupted_rows(most);
     let watch = |state: Progress| {
         let seen = Python::attach(|py| {
             py.check_signals()?;
@@ -81,7 +83,7 @@ pub fn run_scenario<'py>(
         (Some(error), _) | (None, Err(error)) => return Err(error),
         (None, Ok(None)) => return Err(PyKeyboardInterrupt::new_err(())),
     };
-    let (shown, late) = show_report(py, report)?;
+    let (shown, late) = show_report(py, report, most)?;
     shown.set_item("interrupted", interrupted || late)?;
     shown.set_item("observers", extras.into_watched())?;
     Ok(shown)
@@ -162,10 +164,11 @@ pub fn scenario_tables<'py>(
     });
     match slot.take() {
         Some(error) => Err(error),
-        None => match show_tables(py, tables?)? {
-            (shown, false) => Ok(shown),
-            (_, true) => Err(PyKeyboardInterrupt::new_err(())),
-        },
+        None => {
+            let mut look = Look::default();
+            let (shown, _) = show_tables(py, tables?, 0, &mut look)?;
+            if look.interrupted { Err(PyKeyboardInterrupt::new_err(())) } else { Ok(shown) }
+        }
     }
 }
 
@@ -230,62 +233,180 @@ pub fn scenario_schema() -> String {
     pifolab_scenario::schema::schema().to_string()
 }
 
-/// The tables, and whether Ctrl-C came. Each column is freed once it is shown: a log may take most of the memory.
-fn show_tables<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<(Bound<'py, PyDict>, bool)> {
-    let (shown, mut interrupted) = (PyDict::new(py), false);
-    for table in tables {
-        let columns = PyDict::new(py);
-        for (name, column) in table.columns {
-            match py.check_signals() {
-                Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => interrupted = true,
-                checked => checked?,
-            }
-            columns.set_item(name, show_column(py, &column)?)?;
+/// Whether Ctrl-C came, which is looked for again and again while tables are copied.
+#[derive(Default)]
+struct Look {
+    interrupted: bool,
+}
+
+impl Look {
+    fn again(&mut self, py: Python<'_>) -> PyResult<bool> {
+        match py.check_signals() {
+            Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => self.interrupted = true,
+            checked => checked?,
         }
-        shown.set_item(table.name, columns)?;
+        Ok(self.interrupted)
     }
-    Ok((shown, interrupted))
+}
+
+/// The rows of one scheduler, which stand together: its name, and where they are.
+type Block = (String, Range<usize>);
+
+/// The tables, and for each that is cut what is left of it: (scheduler, rows shown, rows there were). Each column is freed
+/// once it is shown: a log may take most of the memory. As soon as Ctrl-C came, only the first rows of each scheduler are
+/// shown, `most` of all of them together: who presses it does not wait for gigabytes that are copied.
+fn show_tables<'py>(
+    py: Python<'py>,
+    tables: Vec<Table>,
+    most: usize,
+    look: &mut Look,
+) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let (shown, cut) = (PyDict::new(py), PyDict::new(py));
+    for table in tables {
+        let blocks = blocks(&table);
+        let rows = table.rows();
+        let most = most / blocks.len().max(1);
+        let first: Vec<_> = blocks.iter().map(|(_, block)| block.start..block.end.min(block.start + most)).collect();
+        let mut columns = Vec::new();
+        for (name, column) in table.columns {
+            let mut shown = None;
+            if !look.again(py)? {
+                shown = show_column(py, &column, slice::from_ref(&(0..rows)), Some(look))?;
+            }
+            // What was begun is forgotten.
+            let shown = match shown {
+                Some(shown) => shown,
+                None => show_column(py, &column, &first, None)?.expect("nobody looks"),
+            };
+            columns.push((name, shown));
+        }
+        if look.interrupted {
+            let left_out = blocks.iter().zip(&first).filter(|((_, block), first)| first.len() < block.len());
+            let left_out: Vec<_> = left_out.map(|((name, block), first)| (name, first.len(), block.len())).collect();
+            if !left_out.is_empty() {
+                cut.set_item(table.name, left_out)?;
+            }
+        }
+        let of = PyDict::new(py);
+        for (name, column) in columns {
+            let column = if look.interrupted { column.first(py, rows, &first)? } else { column };
+            of.set_item(name, column.into_python(py)?)?;
+        }
+        shown.set_item(table.name, of)?;
+    }
+    Ok((shown, cut))
+}
+
+/// The rows of each scheduler; all rows, without a name, where a table has no such column.
+fn blocks(table: &Table) -> Vec<Block> {
+    let Some(Column::Texts(texts)) = table.column("scheduler") else {
+        return vec![(String::new(), 0..table.rows())];
+    };
+    let mut end = 0;
+    let block = |codes: &[u32]| {
+        let start = end;
+        end += codes.len();
+        (texts.names()[codes[0] as usize].clone(), start..end)
+    };
+    texts.codes().chunk_by(|one, next| one == next).map(block).collect()
 }
 
 /// What Python gets of the report, and whether Ctrl-C came meanwhile.
-fn show_report<'py>(py: Python<'py>, report: Report) -> PyResult<(Bound<'py, PyDict>, bool)> {
+fn show_report<'py>(py: Python<'py>, report: Report, most: usize) -> PyResult<(Bound<'py, PyDict>, bool)> {
     let result = PyDict::new(py);
     result.set_item("manifest", report.manifest.to_string())?;
     result.set_item("summary", report.summary.to_string())?;
-    let (tables, interrupted) = show_tables(py, report.tables)?;
+    let mut look = Look::default();
+    let (tables, cut) = show_tables(py, report.tables, most, &mut look)?;
     result.set_item("tables", tables)?;
-    Ok((result, interrupted))
+    result.set_item("cut", cut)?;
+    Ok((result, look.interrupted))
 }
 
-/// A column as (kind, values), all in native bytes: 64-bit numbers; numbers and for each of them a byte that says whether it is
-/// there; or the different texts and the 32-bit code of that in each row.
-fn show_column<'py>(py: Python<'py>, column: &Column) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
-    Ok(match column {
-        Column::Integers(values) => ("i64", packed(py, values, |value| value.to_ne_bytes())?.into_any()),
-        Column::Reals(values) => ("f64", packed(py, values, |value| value.to_ne_bytes())?.into_any()),
+/// A column as Python gets it, all in native bytes: 64-bit numbers; numbers and for each of them a byte that says whether
+/// it is there; or the different texts and the 32-bit code of that in each row.
+struct Shown<'py> {
+    kind: &'static str,
+    names: Option<Bound<'py, PyList>>,
+    /// With the bytes that each value takes.
+    values: Vec<(Bound<'py, PyBytes>, usize)>,
+}
+
+impl<'py> Shown<'py> {
+    /// The values of these rows, if there are those of all `rows`; else they are these already.
+    fn first(mut self, py: Python<'py>, rows: usize, first: &[Range<usize>]) -> PyResult<Self> {
+        for (values, size) in &mut self.values {
+            if values.as_bytes().len() == rows * *size {
+                let bytes = values.as_bytes();
+                let kept = first.iter().flat_map(|rows| &bytes[rows.start * *size..rows.end * *size]);
+                *values = PyBytes::new(py, &kept.copied().collect::<Vec<_>>());
+            }
+        }
+        Ok(self)
+    }
+
+    /// As (kind, values).
+    fn into_python(self, py: Python<'py>) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
+        let mut values = self.values.into_iter().map(|(bytes, _)| bytes.into_any());
+        let one = values.next().expect("each column has values");
+        let shown = match (self.names, values.next()) {
+            (Some(names), _) => (names, one).into_pyobject(py)?.into_any(),
+            (None, Some(known)) => (one, known).into_pyobject(py)?.into_any(),
+            (None, None) => one,
+        };
+        Ok((self.kind, shown))
+    }
+}
+
+/// These rows of a column; `None` if somebody looks for Ctrl-C, and it came.
+fn show_column<'py>(
+    py: Python<'py>,
+    column: &Column,
+    rows: &[Range<usize>],
+    mut look: Option<&mut Look>,
+) -> PyResult<Option<Shown<'py>>> {
+    let mut names = None;
+    let (kind, values) = match column {
+        Column::Integers(values) => ("i64", vec![packed(py, values, |value| value.to_ne_bytes(), rows, &mut look)?]),
+        Column::Reals(values) => ("f64", vec![packed(py, values, |value| value.to_ne_bytes(), rows, &mut look)?]),
         Column::Optional(values) => {
-            let numbers = packed(py, values, |value| value.unwrap_or(0).to_ne_bytes())?;
-            let known = packed(py, values, |value| [u8::from(value.is_some())])?;
-            ("optional", (numbers, known).into_pyobject(py)?.into_any())
+            let numbers = packed(py, values, |value| value.unwrap_or(0).to_ne_bytes(), rows, &mut look)?;
+            ("optional", vec![numbers, packed(py, values, |value| [u8::from(value.is_some())], rows, &mut look)?])
         }
         Column::Texts(texts) => {
-            let names = PyList::new(py, texts.names())?;
-            let codes = packed(py, texts.codes(), |code| code.to_ne_bytes())?;
-            ("text", (names, codes).into_pyobject(py)?.into_any())
+            names = Some(PyList::new(py, texts.names())?);
+            ("text", vec![packed(py, texts.codes(), |code| code.to_ne_bytes(), rows, &mut look)?])
         }
-    })
+    };
+    Ok(look.is_none_or(|look| !look.interrupted).then_some(Shown { kind, names, values }))
 }
 
-/// The `bytes` of all values one after the other.
+/// The `bytes` of the values of these rows one after the other, with their size; some of them if Ctrl-C comes.
 fn packed<'py, T, const N: usize>(
     py: Python<'py>,
     values: &[T],
     bytes: fn(&T) -> [u8; N],
-) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, N * values.len(), |all| {
-        for (place, value) in all.chunks_exact_mut(N).zip(values) {
-            place.copy_from_slice(&bytes(value));
+    rows: &[Range<usize>],
+    look: &mut Option<&mut Look>,
+) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+    let count: usize = rows.iter().map(ExactSizeIterator::len).sum();
+    let all = PyBytes::new_with(py, N * count, |mut left| {
+        for chunk in rows.iter().flat_map(|rows| values[rows.clone()].chunks(LOOK_AFTER_ROWS)) {
+            if let Some(look) = look
+                && (look.interrupted || look.again(py)?)
+            {
+                break;
+            }
+            let (here, after) = left.split_at_mut(N * chunk.len());
+            for (place, value) in here.chunks_exact_mut(N).zip(chunk) {
+                place.copy_from_slice(&bytes(value));
+            }
+            left = after;
         }
         Ok(())
-    })
+    })?;
+    Ok((all, N))
 }
+
+/// So many values are copied before Ctrl-C is looked for again: some milliseconds.
+const LOOK_AFTER_ROWS: usize = 1_000_000;

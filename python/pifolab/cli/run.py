@@ -165,6 +165,7 @@ def run_and_save(
     """
     from pifolab.cli.progress import ProgressBar
     from pifolab.folder import check_absent
+    from pifolab.runs import load_frames
 
     check_absent(out, force=arguments.force)
     overrides = overrides_of(arguments.overrides)
@@ -180,7 +181,7 @@ def run_and_save(
             def update(state: Progress) -> None:
                 # While the run is busy on its own threads: who presses Ctrl-C does not want to wait for modules.
                 importlib.import_module("pifolab.report.run")
-                importlib.import_module("polars")
+                load_frames()
                 bar.update(state)
 
             result = run(progress=update, **keywords)

@@ -23,6 +23,7 @@ from pifolab.figures.over_time import (
     throughput_over_time,
 )
 from pifolab.figures.paths import by_path, leaves_of
+from pifolab.interruption import interruptible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -221,11 +222,12 @@ def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, 
     figures: dict[str, Figure] = {}
     queues = run.tables.get(samples)
     if queues is not None and queues.height:
-        first = queues.filter(seed=run.seeds[0])
-        bounds = _bounds(first)
+        # Millions of samples take seconds, in compiled code that does not look for Ctrl-C.
+        first = interruptible(lambda: queues.filter(seed=run.seeds[0]))
+        bounds = interruptible(lambda: _bounds(first))
         if bounds.height:
             figures["bounds-over-time"] = bounds_over_time(bounds)
-        figures["occupancy-over-time"] = occupancy_over_time(_thinned(first))
+        figures["occupancy-over-time"] = occupancy_over_time(interruptible(lambda: _thinned(first)))
     throughput = run.tables.get("throughput")
     if throughput is not None and throughput.height:
         interval_ns = _interval_ns(run)
