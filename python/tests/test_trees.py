@@ -2,6 +2,8 @@
 
 import subprocess
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -133,6 +135,14 @@ def test_a_hierarchy_in_python_may_be_as_deep_as_it_has_nodes():
     for flow in (nodes - 1, 5_000):
         assert isinstance(tree.enqueue(flow=flow), pifolab.Admitted)
     assert departures(tree) == [5_000, nodes - 1]
+
+
+def test_a_rate_and_a_weight_may_be_fractions():
+    for rate in (1.6, "1.6", "8/5", Decimal("1.6"), Fraction(8, 5)):
+        leaf = child(pifolab.Fifo(), takes="rest", weight=Fraction(2, 3), shape_gbps=rate, shape_burst_bytes=1)
+        tree = pifolab.Tree(discipline="stfq", child=[leaf])
+        tree.enqueue(size_bytes=1001, now_ns=0)
+        assert tree.dequeue(now_ns=0) == pifolab.NotBefore(5000), "a byte is there, a thousand take 5 ns each"
 
 
 def test_a_tree_that_is_told_no_label_says_so():

@@ -189,7 +189,7 @@ pub fn read_gbps(args: &mut Args, param: &Param) -> Result<Option<Rate>, ParamEr
     let Some(value) = args.value(param)? else { return Ok(None) };
     let bps = match &value {
         Value::Integer(integer) => u64::try_from(*integer).ok().and_then(|gbps| gbps.checked_mul(1_000_000_000)),
-        Value::Decimal(text) | Value::Text(text) => pifolab_params::exact(text, 9),
+        Value::Decimal(text) | Value::Text(text) => pifolab_params::exact(text, 9).or_else(|| bps_of_fraction(text)),
         _ => None,
     };
     match bps.and_then(Rate::from_bps).filter(|rate| *rate <= Rate::FASTEST_LINK) {
@@ -199,6 +199,15 @@ pub fn read_gbps(args: &mut Args, param: &Param) -> Result<Option<Rate>, ParamEr
             Err(param.error_because(args.owner(), value, expected))
         }
     }
+}
+
+/// What "8/5" is in bits per second, if that is a whole number of them: Python's fractions arrive in this form.
+fn bps_of_fraction(gbps: &str) -> Option<u64> {
+    let (numerator, denominator) = gbps.split_once('/')?;
+    let (numerator, denominator): (u64, u64) = (numerator.trim().parse().ok()?, denominator.trim().parse().ok()?);
+    let bits = u128::from(numerator) * 1_000_000_000;
+    let whole = bits.checked_rem(denominator.into())? == 0;
+    u64::try_from(bits / u128::from(denominator)).ok().filter(|_| whole)
 }
 
 /// What can be built from text: a scheduler or a rank function.

@@ -35,6 +35,22 @@ fn errors_name_key_value_and_range() {
 }
 
 #[test]
+fn a_rate_may_be_a_fraction_if_it_is_whole_in_bits_per_second() {
+    const RATE: Param = Param::new("rate_gbps", Kind::Positive);
+    let read = |text: &str| read_gbps(&mut args(&[("rate_gbps", Value::Text(text.into()))]), &RATE);
+    for (text, bps) in [("8/5", 1_600_000_000), ("1.6", 1_600_000_000), ("1/1000000000", 1), ("16/2", 8_000_000_000)] {
+        assert_eq!(read(text).unwrap().map(pifolab_units::Rate::as_bps), Some(bps), "{text}");
+    }
+    for text in ["1/3000", "0/5", "1/0", "1/", "/2", "-1/2", "8001/1", "18446744073709551615/1"] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&alloc::format!("test: rate_gbps = \"{text}\": expected a rate in whole bits")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn unknown_and_unused_keys_are_errors() {
     let error = args(&[("queue", Value::Integer(8))]).finish(&[QUEUES]).unwrap_err();
     assert_eq!(error.to_string(), "test: queue = 8: unknown key; did you mean queues?");
