@@ -489,8 +489,13 @@ def test_flows_are_found_by_the_leaves_that_take_them():
 
 def test_a_run_draws_what_the_leaves_get():
     run = pifolab.run(EXPERIMENTS / "limit.toml")
-    figure = draw_run(run)["throughput-by-path"]
-    [legend] = figure.legends
+    figures = draw_run(run)
+    # No queue of a tree goes before all others, and the whole run is drawn, not the first thousandth packet alone.
+    assert figures["packets-by-queue"].axes[0].get_xlabel() == "Queue (of a tree: leaf by leaf)"
+    waiting = figures["occupancy-over-time"]
+    assert waiting.axes[-1].get_ylabel() == "Queue (of a tree: leaf by leaf)"
+    assert waiting.axes[0].get_xlim()[1] > 19
+    [legend] = figures["throughput-by-path"].legends
     assert [text.get_text() for text in legend.get_texts()] == ["high", "low"]
     assert "throughput-by-path" in captions(run)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "QUEUES",
     "against",
     "by_queue",
     "cdf",
@@ -34,6 +35,9 @@ __all__ = [
 
 #: More points than this cannot be told apart in one column's width.
 CDF_POINTS = 400
+
+#: What the numbers of queues are, where they are served in this order.
+QUEUES = "Queue (0 leaves first)"
 
 #: Up to this many values each have their tick.
 _FEW_TICKS = 8
@@ -261,7 +265,15 @@ def has_sizes(flows: pl.DataFrame) -> bool:
     return classes.len().filter(pl.col("len") >= _FEWEST_FLOWS)["_decade"].n_unique() > 1
 
 
-def by_queue(frame: pl.DataFrame, value: str, label: str, *, low: str | None = None, high: str | None = None) -> Figure:
+def by_queue(
+    frame: pl.DataFrame,
+    value: str,
+    label: str,
+    *,
+    low: str | None = None,
+    high: str | None = None,
+    queue_label: str = QUEUES,
+) -> Figure:
     """Return bars of `value` for each queue, side by side for the schedulers.
 
     Parameters
@@ -276,6 +288,8 @@ def by_queue(frame: pl.DataFrame, value: str, label: str, *, low: str | None = N
         The label of the vertical axis, with its unit.
     low, high : str, optional
         The columns with the limits of the interval, drawn as whiskers. Default: smallest and largest of the seeds.
+    queue_label : str, optional
+        The label of the horizontal axis. The default is for queues of which the first goes before all others.
     """
     _need(frame, "scheduler", "queue", value, *[column for column in (low, high) if column is not None])
     names = schedulers_of(frame)
@@ -305,7 +319,7 @@ def by_queue(frame: pl.DataFrame, value: str, label: str, *, low: str | None = N
                 ]
                 axes.errorbar(at, heights, whiskers, fmt="none", ecolor=INK, elinewidth=0.6)
         axes.set_xticks(range(len(queues)), ["none" if queue is None else str(queue) for queue in queues])
-        axes.set_xlabel("Queue (0 leaves first)")
+        axes.set_xlabel(queue_label)
         axes.set_ylabel(label)
         # Matplotlib would write a power of ten where the legend is.
         axes.yaxis.set_major_formatter(lambda value, _: quantity(value))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pifolab.figures.curves import legend_above, schedulers_of
+from pifolab.figures.curves import QUEUES, legend_above, schedulers_of
 from pifolab.figures.palette import INK, flow_colours, look
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots, time_axis
 from pifolab.text import drawn
@@ -138,7 +138,7 @@ def fairness_over_time(throughput: pl.DataFrame, interval_ns: int) -> Figure:
         return figure
 
 
-def occupancy_over_time(samples: pl.DataFrame, port: int | None = None) -> Figure:
+def occupancy_over_time(samples: pl.DataFrame, port: int | None = None, *, queue_label: str = QUEUES) -> Figure:
     """Return a panel for each scheduler: the packets that wait, queue upon queue.
 
     Parameters
@@ -148,6 +148,8 @@ def occupancy_over_time(samples: pl.DataFrame, port: int | None = None) -> Figur
         there are several.
     port : int, optional
         The port to draw. Default: the one that held the most packets.
+    queue_label : str, optional
+        What the colours are. The default is for queues of which the first goes before all others.
     """
     samples, title = _of_port(samples, port)
     schedulers = schedulers_of(samples)
@@ -172,7 +174,7 @@ def occupancy_over_time(samples: pl.DataFrame, port: int | None = None) -> Figur
         if len(queues) > 1:
             scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, max(queues)), "viridis")
             bar = figure.colorbar(scale, ax=list(panels), fraction=0.05, pad=0.02, aspect=30)
-            bar.set_label("Queue (0 leaves first)")
+            bar.set_label(queue_label)
             bar.ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
         return figure
 

@@ -12,7 +12,7 @@ import polars as pl
 from pifolab import _pifolab
 from pifolab.errors import InputError
 from pifolab.figures.choice import FigureChoice, with_labels
-from pifolab.figures.curves import by_queue, fct_by_size, has_sizes
+from pifolab.figures.curves import QUEUES, by_queue, fct_by_size, has_sizes
 from pifolab.figures.network import drops_by_port, fct_cdf
 from pifolab.figures.one_link import bounds_over_time, comparison, per_rank
 from pifolab.figures.over_time import (
@@ -150,7 +150,7 @@ def _draw(run: Run, beyond: pl.DataFrame | None) -> dict[str, Figure]:
         figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order, **of_rank)
         if beyond is not None and beyond.height and beyond["misdrops"].sum():
             figures["misdrops-per-rank"] = per_rank(beyond, "misdrops", "Misdrops (packets)", order, **of_rank)
-    figures.update(_by_queue(run.tables["queues"]))
+    figures.update(_by_queue(run, run.tables["queues"]))
     figures.update(_over_time(run, "queue_samples", None))
     figures.update(_by_path(run))
     return figures
@@ -199,7 +199,7 @@ def _draw_network(run: Run) -> dict[str, Figure]:
         # Hosts have queues of their own kind.
         switches = run.tables["ports"].filter(pl.col("kind") != "host").select("seed", "scheduler", "port")
         queues = queues.join(switches, on=["seed", "scheduler", "port"], how="semi", maintain_order="left")
-        figures.update(_by_queue(queues))
+        figures.update(_by_queue(run, queues))
     order = run.tables.get("arrival_order")
     if order is not None and order.height:
         figures["arrival-order"] = arrival_order(order.filter(seed=run.seeds[0]))
@@ -207,14 +207,25 @@ def _draw_network(run: Run) -> dict[str, Figure]:
     return figures
 
 
-def _by_queue(queues: pl.DataFrame) -> dict[str, Figure]:
+def _by_queue(run: Run, queues: pl.DataFrame) -> dict[str, Figure]:
     """Return what queues sent and lost, if some scheduler has several."""
     if int(queues["queue"].max() or 0) == 0:  # type: ignore[arg-type]
         return {}
-    figures = {"packets-by-queue": by_queue(queues.drop_nulls("queue"), "sent_packets", "Sent (packets)")}
+    label = _queue_label(run)
+    sent = queues.drop_nulls("queue")
+    figures = {"packets-by-queue": by_queue(sent, "sent_packets", "Sent (packets)", queue_label=label)}
     if queues["dropped_packets"].sum():
-        figures["drops-by-queue"] = by_queue(queues, "dropped_packets", "Drops (packets)")
+        figures["drops-by-queue"] = by_queue(queues, "dropped_packets", "Drops (packets)", queue_label=label)
     return figures
+
+
+def _queue_label(run: Run) -> str:
+    """Return what the numbers of queues mean. In a tree the disciplines say which leaf is next, not the numbers."""
+    schedulers = run.manifest["spec"]["scheduler"]
+    # A managed scheduler has a policy as well, and says what it manages.
+    if any({"child", "hierarchy"} & set(one) or ("policy" in one and "scheduler" not in one) for one in schedulers):
+        return "Queue (of a tree: leaf by leaf)"
+    return QUEUES
 
 
 def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, Figure]:
@@ -227,7 +238,9 @@ def _over_time(run: Run, samples: str, flows: pl.DataFrame | None) -> dict[str, 
         bounds = interruptible(lambda: _bounds(first))
         if bounds.height:
             figures["bounds-over-time"] = bounds_over_time(bounds)
-        figures["occupancy-over-time"] = occupancy_over_time(interruptible(lambda: _thinned(first)))
+        figures["occupancy-over-time"] = occupancy_over_time(
+            interruptible(lambda: _thinned(first)), queue_label=_queue_label(run)
+        )
     throughput = run.tables.get("throughput")
     if throughput is not None and throughput.height:
         interval_ns = _interval_ns(run)
