@@ -627,7 +627,7 @@ fn siblings_at_every_depth_get_fair_shares_of_the_bytes_that_arrived_for_them() 
             for _ in 0..draws.below(5) {
                 let flow = draws.below(leaves.len() as u64) as usize;
                 // Flows with small packets and others with large ones are the worst.
-                let size = if of_one_size || flow % 2 == 0 { LARGEST } else { 40 + draws.below(400) as u32 };
+                let size = if of_one_size || flow.is_multiple_of(2) { LARGEST } else { 40 + draws.below(400) as u32 };
                 if flow == silent {
                     continue;
                 }
