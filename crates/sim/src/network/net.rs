@@ -279,8 +279,8 @@ impl<'a, O: Observer> Net<'a, O> {
         let Some(next) = self.events.peek() else { return };
         let (port, packet) = next.numbers();
         let port = self.ports.as_ptr().wrapping_add(port as usize).cast::<i8>();
-        // Its account and what it is served by.
-        for line in 0..5 {
+        // Its account, not its queue: many packets pass it by, and asking for two or three lines more cost 1 to 4 % of a run.
+        for line in 0..2 {
             prefetch(port.wrapping_add(64 * line));
         }
         prefetch(self.packets.as_ptr().wrapping_add(packet as usize).cast());
