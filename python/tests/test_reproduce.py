@@ -20,7 +20,7 @@ from pifolab.reproduce.execute import Measured, check_metrics, experiments_folde
 from pifolab.reproduce.expression import Expression, Results
 from pifolab.reproduce.figures import draw_experiment
 from pifolab.reproduce.marks import marks_of
-from pifolab.reproduce.measures import MissingValueError
+from pifolab.reproduce.measures import MEASURES, MissingValueError
 from pifolab.reproduce.studies import STUDIES
 from pifolab.reproduce.verdict import as_json, judge_claim, judge_part
 from pifolab.sweep import Together, make_plan
@@ -435,6 +435,8 @@ def test_the_mean_must_lie_in_the_range_not_only_the_interval_reach_into_it(know
         ("ri5", 0, 1.286, "reproduced"),
         ("ri7", 2, 0.005743, "reproduced"),
         ("ri8", 17, 9.154, "reproduced"),
+        ("ri14", 0, 0.9655, "not reproduced"),
+        ("pk13", 0, 0.9923, "reproduced"),
     ],
 )
 def test_what_the_authors_published_is_judged_by_the_same_rules(known, claim, place, value, verdict):
@@ -442,6 +444,22 @@ def test_what_the_authors_published_is_judged_by_the_same_rules(known, claim, pl
     one = judge_claim(known.by_id[claim], {}, published).authors_parts[place]
     assert one.value == pytest.approx(value, rel=1e-3)
     assert one.verdict == verdict
+
+
+def test_throughput_is_the_authors_mean_over_flows_or_what_they_published_of_it():
+    ours = {
+        "scheduler": ["rifo"] * 4,
+        "size_bytes": [1000, 2_000_000, 4_000_000, 9],
+        "fct_ns": [8000, 4000, 16000, None],
+    }
+    results = Results({"flows": pl.DataFrame(ours)})
+    # 1, 4000 and 2000 Gb/s.
+    assert MEASURES["mean_throughput_bps"](results, "rifo", "all") == pytest.approx(6001e9 / 3)
+    assert MEASURES["mean_throughput_bps"](results, "rifo", "large") == pytest.approx(3000e9)
+    with pytest.raises(MissingValueError, match="no flow of at least 0 bytes completed under aifo"):
+        MEASURES["mean_throughput_bps"](results, "aifo", "all")
+    theirs = pl.DataFrame({"scheduler": ["rifo"], "size": ["all"], "mean_bps": [7]})
+    assert MEASURES["mean_throughput_bps"](Results({"throughput": theirs}), "rifo", "all") == 7
 
 
 def test_a_mean_over_the_loads_of_exact_numbers_is_judged_at_every_load(known):
@@ -483,9 +501,10 @@ def test_an_artefact_is_of_the_papers_own_public_code_only(known):
 
 
 def test_every_figure_of_packs_and_rifo_that_has_published_numbers_has_an_artefact_to_hold_against_them(known):
-    for name in known.published:
+    for name, published in known.published.items():
         experiment = known.experiments[name]
-        if experiment.paper in ("packs", "rifo"):
+        # A testbed has no settings that a simulator could take over.
+        if experiment.paper in ("packs", "rifo") and "tofino" not in published.source:
             assert "artefact" in {variant.name for variant in experiment.variants}, name
 
 
@@ -493,9 +512,13 @@ def test_every_figure_of_packs_and_rifo_that_has_published_numbers_has_an_artefa
     ("old", "new", "problem"),
     [
         ('experiment = "pk-fig12"', 'experiment = "pk-fig99"', "experiment = 'pk-fig99': unknown experiment"),
-        ('source = "packs"', 'source = "pack"', "source = 'pack': expected one of aifo, packs, rifo, sp-pifo"),
+        (
+            'source = "packs"',
+            'source = "pack"',
+            "source = 'pack': expected one of aifo, packs, packs-testbed, rifo, sp-pifo",
+        ),
         ('experiment = "pk-fig13"', 'experiment = "pk-fig12"', "duplicate experiment"),
-        ('experiment = "pk-fig12"', 'experiment = "pk-fig14"', "published/pk-fig14.*.csv: no such file"),
+        ('experiment = "pk-fig12"', 'experiment = "pk-fig15"', "published/pk-fig15.*.csv: no such file"),
         ('tables_of = "ri-fig7"', 'tables_of = "ri-fig99"', "published/ri-fig99.*.csv: no such file"),
         ('file = "udp', 'folder = "udp', 'folder: unknown key "folder"'),
     ],

@@ -151,6 +151,22 @@ def large_throughput_bps(results: Results, scheduler: str, from_bytes: float, **
     return float(rows["size_bytes"].sum()) * 8e9 / float(rows["fct_ns"].sum())
 
 
+def mean_throughput_bps(results: Results, scheduler: str, size: str, **where: Any) -> float:
+    """Return the mean over completed flows, all or large ones, of size over completion time, in bit/s."""
+    import polars as pl
+
+    table = results.frames.get("throughput")
+    if table is not None and "mean_bps" in table.columns:
+        return results.cell("throughput", "mean_bps", scheduler=scheduler, size=size, **where)
+    least = {"all": 0, "large": 1_000_000}[size]
+    rows = results.rows("flows", {"scheduler": scheduler, **where}).filter(
+        pl.col("size_bytes") >= least, pl.col("fct_ns").is_not_null()
+    )
+    if rows.height == 0:
+        raise MissingValueError(f"no flow of at least {least} bytes completed under {scheduler}")
+    return float(rows.select((pl.col("size_bytes") * 8e9 / pl.col("fct_ns")).mean()).item())
+
+
 def size_fct_ns(results: Results, scheduler: str, size: float, **where: Any) -> float:
     """Return the mean completion time of the flows of exactly one size."""
     if "by_size" in results.frames:
@@ -235,6 +251,7 @@ MEASURES: Mapping[str, Callable[..., float]] = {
         uniform_distance,
         bandwidth_share,
         large_throughput_bps,
+        mean_throughput_bps,
         size_fct_ns,
         size_p99_ns,
         bound_mean,
