@@ -21,6 +21,7 @@ from pifolab.reproduce.expression import Expression, Results
 from pifolab.reproduce.figures import draw_experiment
 from pifolab.reproduce.marks import marks_of
 from pifolab.reproduce.measures import MEASURES, MissingValueError
+from pifolab.reproduce.report import second_column
 from pifolab.reproduce.studies import STUDIES
 from pifolab.reproduce.verdict import as_json, judge_claim, judge_part
 from pifolab.sweep import Together, make_plan
@@ -498,6 +499,13 @@ def test_an_artefact_is_of_the_papers_own_public_code_only(known):
                 assert all(name.startswith(f"netbench/{experiment.paper}-") for name in variant.scenarios), (
                     experiment.id
                 )
+
+
+def test_the_last_column_is_an_artefact_only_where_a_paper_has_public_code(known):
+    samples = {"scheduler": ["aifo"], "time_ns": [300_000_000], "packets": [280]}
+    results = {("ai-theorem", "reading"): {1: Results({"samples": pl.DataFrame(samples)})}}
+    assert second_column(judge_claim(known.by_id["ai10"], results)) == "another reading"
+    assert second_column(judge_claim(known.by_id["pk7"], {})) == "artefact"
 
 
 def test_every_figure_of_packs_and_rifo_that_has_published_numbers_has_an_artefact_to_hold_against_them(known):

@@ -48,7 +48,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "common": (
         "complete under all",
         "Flows that every scheduler completed: means over them compare the same flows, means over the flows that each "
-        "completed itself favour who leaves the slow ones unfinished.",
+        "completed itself favour schedulers that leave slow flows unfinished.",
     ),
     "registers": (
         "registers",
@@ -56,7 +56,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "operations": (
         "operations",
-        "Comparisons with registers, look-ups and changes of registers for one packet, in the dearest case.",
+        "Comparisons with registers, look-ups and changes of registers for one packet, in the most expensive case.",
     ),
     "worst": (
         "worst-case gap",
@@ -70,14 +70,14 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "interval_pieces": (
         "interval",
-        "How far the mean of the five pieces of the second half may be off, were there more pieces like them.",
+        "How far the mean of the five pieces of the second half may be from the mean over many such pieces.",
     ),
     "ratio": (
         "ratio",
         "One scheduler's number over another's, seed by seed, and the mean of these, with its interval.",
     ),
     "verdict_ratio": (
-        "holds, does not hold, undecided",
+        "holds, does not hold, inconclusive",
         "All of the interval lies within what was stated, outside of it, or across its border.",
     ),
     "score": ("score", "What the objective counts, on the second half of the trace; less is better."),
@@ -87,7 +87,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "The mean lies within what the paper states and its tolerance; or the direction holds and the effect is of the "
         "same order (within a factor of four); or neither.",
     ),
-    "inconclusive": ("inconclusive", "The interval crosses the border: more seeds would decide."),
+    "inconclusive": (
+        "inconclusive",
+        "The interval is wider than the accepted range and reaches into it: more seeds would decide.",
+    ),
     "artefact": (
         "artefact",
         "The same claim, measured with the settings of the paper's public code instead of those of its text.",

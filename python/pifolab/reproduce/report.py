@@ -19,7 +19,7 @@ from pifolab.reproduce.figures import draw_claim, write_figures
 from pifolab.reproduce.run import Reproduction
 from pifolab.reproduce.verdict import REPRODUCED, ClaimVerdict, PartVerdict, as_json
 
-__all__ = ["VERDICTS", "command_for", "markdown", "of_authors", "summary_rows", "write_report"]
+__all__ = ["VERDICTS", "command_for", "markdown", "of_authors", "second_column", "summary_rows", "write_report"]
 
 #: In the order of the summary.
 VERDICTS = ("reproduced", "partly", "inconclusive", "not reproduced", "not yet measured", "pending", "not applicable")
@@ -226,7 +226,10 @@ def markdown(result: Reproduction) -> str:
         for one in of_paper:
             lines += ["", f"### {one.claim.id}: {one.shown}", ""]
             if one.parts:
-                lines += ["| | paper | authors' data | measured | verdict | artefact |", "|---|---|---|---|---|---|"]
+                lines += [
+                    f"| | paper | authors' data | measured | verdict | {second_column(one)} |",
+                    "|---|---|---|---|---|---|",
+                ]
                 lines += [
                     f"| {_cell(part.part.what)} | {_stated(part)} | {_published(theirs)} | {_found(part)} | "
                     f"{part.verdict} | {_artefact(other)} |"
@@ -288,6 +291,11 @@ def _artefact(part: PartVerdict | None) -> str:
     return f"{part.reason}: {part.verdict}"
 
 
+def second_column(one: ClaimVerdict) -> str:
+    """Return what the last column of a claim's table has: only a paper with public code has an artefact."""
+    return "another reading" if one.artefact and one.second == "reading" else "artefact"
+
+
 def _second(one: ClaimVerdict) -> str:
     return f"another reading: {one.artefact}" if one.artefact and one.second == "reading" else one.artefact
 
@@ -308,7 +316,7 @@ def _made_by(result: Reproduction, revision: str) -> str:
 def _made(result: Reproduction, one: ClaimVerdict) -> str:
     """Return which numbers of a claim are of an earlier revision; empty where all are of this run."""
     said = []
-    for name, parts in (("text", one.parts), ("artefact", one.artefact_parts)):
+    for name, parts in (("text", one.parts), (second_column(one), one.artefact_parts)):
         made = sorted({part.taken.revision for part in parts if part.taken is not None})
         if made:
             said.append(f"{name} measured earlier, {', '.join(made)}")
@@ -446,7 +454,7 @@ def _claim_parts(result: Reproduction, one: ClaimVerdict, folder: Path) -> list[
             ]
             for part, other, theirs in _rows(one)
         ]
-        parts.append(html.table(["", "paper", "authors' data", "measured", "verdict", "artefact"], rows))
+        parts.append(html.table(["", "paper", "authors' data", "measured", "verdict", second_column(one)], rows))
         image = folder / "figures" / f"claim-{claim.id}.png"
         if image.exists():
             caption = "Measured (black, with its interval) beside what the paper states (red, with the tolerance)."
