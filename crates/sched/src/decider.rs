@@ -46,7 +46,7 @@ impl Decision {
         Self { queue, wanted: true, refused: false, refusal: DropReason::Full, has_room: false }
     }
 
-    /// As [`queue`](Self::queue), by a decider that has seen that the queue has room: nobody looks again.
+    /// As [`queue`](Self::queue), by a decider that has seen that the queue has room: it is not checked again.
     #[inline(always)]
     pub(crate) const fn queue_with_room(queue: usize) -> Self {
         Self { has_room: true, ..Self::queue(queue) }
@@ -174,6 +174,11 @@ pub trait Decider {
         self.uses_flows()
     }
 
+    /// Goes on by the accounts of the queues alone, if its own only save time. For queues whose packets do not all go from
+    /// [`decide`](Self::decide) to [`serve`](Self::serve): the node of a tree asks before a leaf below may refuse the packet, and
+    /// an index may leave from the middle of a queue.
+    fn drop_accounts(&mut self) {}
+
     /// The ranks that `queue` accepts now, as far as the algorithm has a bound for it.
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         let _ = (queue, queues);
@@ -226,6 +231,9 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
     }
     fn keeps_accounts(&self) -> bool {
         (**self).keeps_accounts()
+    }
+    fn drop_accounts(&mut self) {
+        (**self).drop_accounts();
     }
     fn ranks_of(&self, queue: usize, queues: &[Room]) -> RankInterval {
         (**self).ranks_of(queue, queues)

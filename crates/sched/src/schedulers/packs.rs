@@ -283,6 +283,10 @@ impl Decider for Packs {
         self.plain.is_some()
     }
 
+    fn drop_accounts(&mut self) {
+        self.plain = None;
+    }
+
     /// With the geometric map the largest rank, up to the highest seen, whose quantile belongs to `queue` or one before it; else
     /// equation 11 with the window and the occupancy of now: the largest rank, up to the highest seen, whose quantile
     /// passes the test of `queue`; -1 if none does.

@@ -1,5 +1,6 @@
 //! The order of a node's children where a decider approximates PIFO: child indices in first-in first-out queues.
 
+use super::share::Share;
 use crate::{Arriving, Capacity, Decider, DropReason, Room};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -16,8 +17,15 @@ pub(super) struct ApproximateOrder {
     /// Indices of each child, and whether it is passed over.
     children: Box<[(usize, bool)]>,
     sleepers: usize,
-    /// The queue for the index that is about to be pushed, and its rank.
-    asked: Option<(usize, u64)>,
+    /// What was worked out for the index that is about to be pushed.
+    asked: Option<Asked>,
+}
+
+/// The queue for an index, its rank, and what the discipline will know of its child.
+struct Asked {
+    queue: usize,
+    rank: u64,
+    share: Share,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +36,8 @@ struct Reference {
 }
 
 impl ApproximateOrder {
-    pub(super) fn new(decider: Box<dyn Decider + Send>, capacities: &[Capacity], children: usize) -> Self {
+    pub(super) fn new(mut decider: Box<dyn Decider + Send>, capacities: &[Capacity], children: usize) -> Self {
+        decider.drop_accounts();
         Self {
             decider,
             rooms: capacities.iter().map(|capacity| Room::new(*capacity)).collect(),
@@ -39,8 +48,9 @@ impl ApproximateOrder {
         }
     }
 
-    /// Asks the decider for the queue of an index, and remembers the answer.
-    pub(super) fn ask(&mut self, child: u32, rank: u64, size: u32) -> Result<(), DropReason> {
+    /// Asks the decider for the queue of an index, and remembers the answer. `share` is what the discipline knows of the child if
+    /// the index is pushed.
+    pub(super) fn ask(&mut self, child: u32, rank: u64, size: u32, share: Share) -> Result<(), DropReason> {
         let arriving = Arriving { size, rank: Rank::saturating(rank), flow: child };
         let decision = self.decider.decide(arriving, &self.rooms);
         let (wanted, queue) = decision.parts();
@@ -48,17 +58,18 @@ impl ApproximateOrder {
         if decision.is_refused() || !wanted || !fits {
             return Err(decision.reason());
         }
-        self.asked = Some((queue, rank));
+        self.asked = Some(Asked { queue, rank, share });
         Ok(())
     }
 
-    /// Adds an index to the queue that [`ask`](Self::ask) named.
+    /// Adds an index to the queue that [`ask`](Self::ask) named. Tells what the discipline knows of its child from now on.
     #[inline(never)]
-    pub(super) fn push(&mut self, child: u32, size: u32) {
-        let (queue, rank) = self.asked.take().expect("the decider was asked about this index");
+    pub(super) fn push(&mut self, child: u32, size: u32) -> Share {
+        let Asked { queue, rank, share } = self.asked.take().expect("the decider was asked about this index");
         self.rooms[queue].take(size);
         self.queues[queue].push_back(Reference { child, size, rank });
         self.children[child as usize].0 += 1;
+        share
     }
 
     /// The child that is next, among those that are awake.

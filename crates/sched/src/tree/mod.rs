@@ -74,7 +74,8 @@ use pifolab_units::Time;
 use rule::Rule;
 
 impl<T: Item> Tree<T> {
-    /// Asks every node above `leaf` whether it accepts `packet`. Changes nothing but what deciders note of arrivals.
+    /// Asks every node above `leaf` whether it accepts `packet`. Changes nothing but what deciders, and rank functions in front of
+    /// them, note of arrivals.
     #[inline(never)]
     fn ask(&mut self, leaf: usize, packet: &Packet, now: Time) -> Result<(), DropReason> {
         let mut place = &self.spots[leaf].place;
@@ -87,10 +88,10 @@ impl<T: Item> Tree<T> {
         let Place { parent: mut at, mut child, .. } = self.spots[leaf].place;
         while let Some(node) = self.inner.get_mut(at as usize) {
             if let Some(order) = &mut node.approximate {
-                let share = self.orders.share(node.order, child);
+                let mut share = *self.orders.share(node.order, child);
                 let idle = order.waiting(child) == 0;
-                let rank = node.rule.rank_of(share, child, idle, packet, now);
-                order.ask(child, rank, packet.size)?;
+                let rank = node.rule.rank_of(&mut share, child, idle, packet, now);
+                order.ask(child, rank, packet.size, share)?;
             }
             Place { parent: at, child, .. } = node.place;
         }
@@ -140,7 +141,7 @@ impl<T: Item> Tree<T> {
         while let Some(node) = inner.get_mut(at as usize) {
             let Inner { place, order, rule, .. } = node;
             if let Some(approximate) = &mut node.approximate {
-                approximate.push(child, packet.size);
+                *orders.share(*order, child) = approximate.push(child, packet.size);
             } else if let Some(first) = rule.push(orders, *order, child, arrival, packet, now) {
                 node.next = links[first];
             }
