@@ -84,7 +84,8 @@ fn sets_below(children: &[Shape], places: &[Shape]) -> Option<Vec<bool>> {
 
 /// A policy compiled to a complete tree of some degree.
 ///
-/// Subtrees of the smallest height are merged, up to `degree` at a time, until the children of a node fit (Theorem 6.1). Where one edge of
+/// Subtrees of the smallest height are merged, up to `degree` at a time, until the children of a node fit (Theorem 6.1): no complete
+/// tree of that degree in which the policy's tree embeds is lower. Where one edge of
 /// the policy's tree becomes several, the rank that the policy's node gives is repeated on each of them. Leaves are first-in first-out.
 ///
 /// ```
@@ -191,7 +192,14 @@ impl Compiled {
         let top = |members: &[(usize, Member)]| members.iter().map(|(height, _)| height + 1).max().unwrap_or(0);
         while open.len() > degree {
             open.sort_by_key(|(height, _)| *height);
-            let rest = open.split_off(degree.min(open.len() - degree + 1));
+            let (lowest, _) = open[0];
+            let alike = open.iter().take_while(|(height, _)| *height == lowest).count();
+            if alike == 1 {
+                // It takes up as much room as the next higher one.
+                open[0].0 = open[1].0;
+                continue;
+            }
+            let rest = open.split_off(degree.min(alike).min(open.len() - degree + 1));
             let group = (top(&open), Member::Group(open.into_iter().map(|(_, member)| member).collect()));
             open = rest;
             open.push(group);
@@ -283,6 +291,8 @@ impl Compiled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
+    use alloc::string::String;
 
     const POLICIES: [&str; 6] = [
         "fifo[a]",
@@ -333,6 +343,46 @@ mod tests {
         }
         // Seven leaves below one node need three levels of a binary tree, and no more.
         assert_eq!(Compiled::new(&Policy::parse(POLICIES[1]).unwrap(), 2, Ratio::ONE, 1).height(), 3);
+    }
+
+    /// The smallest height at which a complete tree has room for `shape`: each child takes degree^height leaves.
+    fn least_height(shape: &Shape, degree: u128) -> u32 {
+        let Shape::Node(children) = shape else { return 0 };
+        let heights: Vec<u32> = children.iter().map(|child| least_height(child, degree)).collect();
+        let room = heights.iter().map(|height| degree.pow(*height)).sum();
+        (heights.iter().max().map_or(1, |height| height + 1)..).find(|height| degree.pow(*height) >= room).unwrap()
+    }
+
+    #[test]
+    fn no_complete_tree_that_a_policy_embeds_in_is_lower_than_the_compiled_one() {
+        let mut state = 1u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..pifolab_testkit::steps(2_000, 20) {
+            let mut names = 0;
+            let text = random_text(&mut draw, 4, &mut names);
+            let policy = Policy::parse(&text).unwrap();
+            for degree in [2, 3, 4, 7] {
+                let height = Compiled::new(&policy, degree, Ratio::ONE, 1).height();
+                assert_eq!(
+                    height,
+                    least_height(&Shape::of(&policy), degree as u128) as usize,
+                    "{text}, degree {degree}"
+                );
+            }
+        }
+    }
+
+    fn random_text(draw: &mut dyn FnMut(u64) -> u64, depth: u32, names: &mut u32) -> String {
+        if depth == 0 || draw(5) == 0 {
+            *names += 1;
+            return format!("fifo[{names}]");
+        }
+        let children: Vec<String> =
+            (0..[1, 2, 3, 5, 9][draw(5) as usize]).map(|_| random_text(draw, depth - 1, names)).collect();
+        format!("rr[{}]", children.join(", "))
     }
 
     #[test]
