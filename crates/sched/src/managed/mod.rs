@@ -131,6 +131,9 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
             Dequeued::Packet { packet, queue } => (packet, queue),
             Dequeued::Dropped { mut packet, reason } => {
                 Self::restore(&mut packet);
+                if self.scheduler.is_empty() {
+                    self.policy.ran_empty(now);
+                }
                 return Dequeued::Dropped { packet, reason };
             }
             other => return other,
@@ -268,23 +271,36 @@ impl RedPolicy {
         (self.average >> 32) as u64
     }
 
+    /// An arrival at `now` finds `backlog` bytes.
     fn average(&mut self, backlog: u64, now: Time) {
         let log = self.params.weight_log;
-        if let Some(since) = self.idle_since.take() {
-            let packets = now.since(since.min(now)).as_ps() / self.params.idle_packet.as_ps().max(1);
-            // Nothing is left of any average after so many.
-            for _ in 0..packets.min(64 << log) {
-                let fall = self.average >> log;
-                if fall == 0 {
-                    self.average = 0;
-                    break;
-                }
-                self.average -= fall;
-            }
-        }
+        self.idle_since = if backlog == 0 {
+            let since = self.idle_since.unwrap_or(now).min(now);
+            let packets = now.since(since).as_ps() / self.params.idle_packet.as_ps().max(1);
+            self.average = (self.average * u128::from(power(log, packets))) >> 32;
+            // If the arrival is refused nothing waits from now on either.
+            Some(now)
+        } else {
+            None
+        };
         let sample = u128::from(backlog) << 32;
         self.average = self.average - (self.average >> log) + (sample >> log);
     }
+}
+
+/// (1 - 2^-log)^exponent in units of 2^-32, rounded down.
+fn power(log: u32, mut exponent: u64) -> u64 {
+    const UNIT: u128 = 1 << 63;
+    let mut square = UNIT - (UNIT >> log);
+    let mut power = UNIT;
+    while exponent > 0 && power > 0 {
+        if exponent % 2 == 1 {
+            power = (power * square) >> 63;
+        }
+        square = (square * square) >> 63;
+        exponent /= 2;
+    }
+    (power >> 31) as u64
 }
 
 impl QueuePolicy for RedPolicy {
@@ -374,7 +390,7 @@ impl PiePolicy {
     }
 
     fn step(&mut self) {
-        let seconds = |span: Span| i128::from(span.as_ps());
+        let seconds = |span: Span| i128::from(span.as_ps().min(1 << 50));
         let (target, delay, old) = (seconds(self.params.target), seconds(self.delay), seconds(self.old_delay));
         // alpha (delay - target) + beta (delay - old), in 8ths of a picosecond per second.
         let error = (delay - target) + 10 * (delay - old);
@@ -518,6 +534,12 @@ mod tests {
         red.ran_empty(Time::ZERO);
         assert_eq!(red.judge(PACKET, 0, Time::from_ns(1_000_000_000)), Verdict::Keep);
         assert!(red.average_bytes() < 10, "an idle second empties the average");
+        // So does one that begins with an arrival that is refused, though nothing waits.
+        assert_eq!(red.judge(PACKET, 1 << 30, Time::from_ns(1_000_000_000)), Verdict::Refuse);
+        red.ran_empty(Time::from_ns(1_000_000_000));
+        assert_eq!(red.judge(PACKET, 0, Time::from_ns(1_000_000_001)), Verdict::Refuse);
+        assert_eq!(red.judge(PACKET, 0, Time::from_ns(2_000_000_000)), Verdict::Keep);
+        assert!(red.average_bytes() < 10, "{} bytes", red.average_bytes());
         assert!(RedPolicy::new(RedParams { max_bytes: 10_000, ..params }).is_err());
     }
 
