@@ -37,7 +37,7 @@ _READING = (
     "A claim is as good as the weakest of its main statements.",
     "*Artefact*: the same with the settings of the paper's own public code. It is compared with the authors' published "
     "numbers at each load, if there are any and the runs are as long as theirs, and with the text otherwise. For a "
-    "paper without public code this column may have another reading of its text, and then says so.",
+    "paper without public code, and where a text has two readings, this column is called *another reading*.",
     "*Authors' data*: whether the authors' published numbers agree with their text, by the same rules. A mean over the "
     "loads is checked at every load.",
 )
