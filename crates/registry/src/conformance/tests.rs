@@ -46,6 +46,24 @@ fn a_scheduler_answers_to_both_its_names() {
 }
 
 #[test]
+fn schedulers_inside_others_are_objects() {
+    let vector = |scheduler: &str, config: &str| {
+        let ops = r#"[["enq", 0, 5, 0, 100], ["enq", 1, 9, 1, 100], ["enq", 2, 5, 0, 100], ["deq"], ["deq"], ["deq"]]"#;
+        let expect = r#"[["adm", 0], ["adm", 1], ["adm", 0], ["deq", 0], ["deq", 1], ["deq", 2]]"#;
+        format!(r#"{{"scheduler": "{scheduler}", "config": {{{config}}}, "ops": {ops}, "expect": {expect}}}"#)
+    };
+    let child = |takes: u32, more: &str| format!(r#"{{"name": "fifo", "takes": {takes}{more}}}"#);
+    let tree = |more: &str| format!(r#""discipline": "rr", "child": [{}, {}]"#, child(0, ""), child(1, more));
+    let managed = format!(r#""policy": "red", "scheduler": {{"name": "tree", {}}}"#, tree(""));
+    for (scheduler, config) in [("tree", tree("")), ("managed", managed)] {
+        let outcome = replay("v.json", vector(scheduler, &config).as_bytes()).unwrap();
+        assert_eq!((outcome.scheduler.as_str(), outcome.mismatches), (scheduler, 0), "{:?}", outcome.first);
+    }
+    let wrong = message(&vector("tree", &tree(", \"capacity\": 3")));
+    assert!(wrong.starts_with("v.json: config: tree.1: capacity = 3: unknown key; "), "{wrong}");
+}
+
+#[test]
 fn a_key_without_effect_beside_another_has_no_default() {
     for mapping in ["", ", \"mapping\": \"comment\"", ", \"mapping\": \"bounds\""] {
         let text = format!(
@@ -104,7 +122,7 @@ fn broken_files_are_refused_with_the_place_and_what_would_be_right() {
         (
             "\"capacity\": 1",
             "\"capacity\": null",
-            "config: fifo: capacity = null: expected a number, a text, true or false, or a list of these",
+            "config: fifo: capacity = null: expected a number, a text, true or false, a table, or a list of these",
         ),
         (
             "\"capacity\": 1",

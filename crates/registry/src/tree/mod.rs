@@ -83,7 +83,7 @@ fn missing(args: &Args, param: &Param, expected: &str) -> ParamError {
     }
 }
 
-/// Refuses a key that somebody set where nothing reads it.
+/// Refuses a key that was set where nothing reads it.
 fn refuse_given(args: &mut Args, param: &Param, problem: &str) -> Result<(), ParamError> {
     if !args.contains(param) {
         return Ok(());
@@ -138,6 +138,9 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
     // Neither names nor labels have points.
     if args.owner().matches('.').count() >= DEPTH {
         return Err(missing(args, &CHILD, &format!("expected at most {DEPTH} nodes inside one another")));
+    }
+    for param in [&POLICY, &HIERARCHY] {
+        refuse_given(args, param, "only a whole tree is written as a text: give this node's children with child")?;
     }
     let rule = args.get::<Rule>(&DISCIPLINE)?.unwrap_or(Rule::Strict);
     let discipline = match rule {

@@ -332,7 +332,11 @@ impl<'a> Parser<'a> {
             .ok_or_else(|| self.fault(format!("expected a decimal number of at most {DIGITS} digits, got {word:?}")))?;
         if weighted && number.ratio().is_none_or(|weight| weight == Ratio::ZERO) {
             self.at = start;
-            return Err(self.fault(format!("expected a weight above 0 and below 2^32, got {word}")));
+            let expected = match number > Number::integer(0) && number < Number::integer(1 << 32) {
+                true => "a weight that is a fraction of integers below 2^32",
+                false => "a weight above 0 and below 2^32",
+            };
+            return Err(self.fault(format!("expected {expected}, got {word}")));
         }
         Ok(number)
     }
@@ -400,6 +404,10 @@ mod tests {
         assert_eq!(error("strict[fifo[A]]"), "policy: character 8: expected \"(\", got 'f'");
         assert_eq!(error("fifo[A] x"), "policy: character 9: expected the end of the policy");
         assert_eq!(error("wfq[(fifo[A], 0)]"), "policy: character 15: expected a weight above 0 and below 2^32, got 0");
+        assert_eq!(
+            error("wfq[(fifo[A], 0.3333333333)]"),
+            "policy: character 15: expected a weight that is a fraction of integers below 2^32, got 0.3333333333"
+        );
         assert_eq!(
             error("strict[(fifo[A], one)]"),
             "policy: character 18: expected a decimal number of at most 18 digits, got \"one\""
