@@ -10,7 +10,7 @@ use pifolab_params::Table;
 use pifolab_units::{Rate, Time};
 use pifolab_workload::ParameterError;
 use pifolab_workload::flows::{
-    CdfFile, Flow, FlowArrivals, FlowSizes, FlowSource, NetbenchFlows, NetbenchFork, Pairs, flows_from,
+    CdfFile, Flow, FlowArrivals, FlowSizes, FlowSource, NetbenchFlows, NetbenchFork, NetbenchPairs, Pairs, flows_from,
     hpcc_flows_from, starts_per_s_for_load,
 };
 use serde_json::{Value as Json, json};
@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub(crate) struct FlowContext<'a> {
     pub(crate) file: &'a str,
     pub(crate) hosts: u32,
+    pub(crate) switches: u32,
     /// Hosts below one switch, if the network has racks.
     pub(crate) rack: Option<u32>,
     /// The rate of the hosts' links.
@@ -35,7 +36,15 @@ pub(crate) enum Flows {
     /// Drawn from the seed of the run.
     Drawn(FlowSource),
     /// Drawn as a published simulator does.
-    Netbench { fork: NetbenchFork, seed: i64, starts_per_s: u64, hosts: u32, sizes: FlowSizes, end: Time },
+    Netbench {
+        fork: NetbenchFork,
+        seed: i64,
+        starts_per_s: u64,
+        hosts: u32,
+        pairs: NetbenchPairs,
+        sizes: FlowSizes,
+        end: Time,
+    },
 }
 
 impl Flows {
@@ -66,8 +75,9 @@ impl Flows {
         match self {
             Self::List(flows) => Ok(flows.to_vec()),
             Self::Drawn(source) => Ok(source.stream(seed, &format!("flows/{place}"))?.collect()),
-            Self::Netbench { fork, seed, starts_per_s, hosts, sizes, end } => {
-                Ok(NetbenchFlows::new(*fork, *seed, *starts_per_s, *hosts, sizes.clone(), *end)?.collect())
+            Self::Netbench { fork, seed, starts_per_s, hosts, pairs, sizes, end } => {
+                let flows = NetbenchFlows::new(*fork, *seed, *starts_per_s, *hosts, sizes.clone(), *end)?;
+                Ok(flows.with_pairs(*pairs)?.collect())
             }
         }
     }
@@ -164,15 +174,24 @@ fn read_netbench(
     if rate.fract() != 0.0 || rate > 1e15 {
         return Err(reader.fault("starts_per_s", format!("= {rate}: expected an integer with these arrivals")).into());
     }
-    if reader.get("pairs")? != Some(PairKind::Uniform) {
-        return Err(reader.fault("pairs", "expected \"uniform\": these arrivals know no other").into());
-    }
+    let pairs = match reader.get("pairs")? {
+        Some(PairKind::Uniform) => NetbenchPairs::Uniform,
+        Some(PairKind::ParetoSkewed) => {
+            let hosts_per_rack = reader.given("hosts_per_rack")?;
+            NetbenchPairs::ParetoSkewed { hosts_per_rack, switches: context.switches }
+        }
+        _ => {
+            let problem = "expected \"uniform\" or \"pareto-skewed\": these arrivals know no other";
+            return Err(reader.fault("pairs", problem).into());
+        }
+    };
     let seed = reader.given::<u64>("netbench_seed")? as i64;
     let flows =
-        Flows::Netbench { fork, seed, starts_per_s: rate as u64, hosts: context.hosts, sizes, end: context.end };
+        Flows::Netbench { fork, seed, starts_per_s: rate as u64, hosts: context.hosts, pairs, sizes, end: context.end };
     // A short one shows whether the parameters fit.
-    if let Flows::Netbench { fork, seed, starts_per_s, hosts, sizes, .. } = &flows {
+    if let Flows::Netbench { fork, seed, starts_per_s, hosts, pairs, sizes, .. } = &flows {
         NetbenchFlows::new(*fork, *seed, *starts_per_s, *hosts, sizes.clone(), Time::ZERO)
+            .and_then(|flows| flows.with_pairs(*pairs))
             .map_err(|error| placed(reader, &error))?;
     }
     Ok(flows)
@@ -238,6 +257,9 @@ fn read_pairs(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Pair
             };
             let inside = reader.ratio("inside")?.expect("inside is required").as_f64();
             Pairs::RackSkewed { rack, inside }
+        }
+        PairKind::ParetoSkewed => {
+            return Err(reader.fault("pairs", "= pareto-skewed: expected netbench arrivals").into());
         }
         PairKind::File => {
             let path = reader.get::<String>("pairs_file")?.expect("pairs_file is required");

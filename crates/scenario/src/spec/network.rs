@@ -122,8 +122,14 @@ impl NetworkSpec {
         resolved.insert("topology".to_owned(), shown);
         let (transport, shown) = read_transport(given_table(&mut top, "transport")?, &file, profile, extras)?;
         resolved.insert("transport".to_owned(), shown);
-        let context =
-            FlowContext { file: &file, hosts: layout.topology.hosts, rack: layout.rack, access: layout.access, end };
+        let context = FlowContext {
+            file: &file,
+            hosts: layout.topology.hosts,
+            switches: layout.topology.nodes - layout.topology.hosts,
+            rack: layout.rack,
+            access: layout.access,
+            end,
+        };
         let (flows, shown) = read_workload(given_table(&mut top, "workload")?, &context)?;
         resolved.insert("workload".to_owned(), shown);
         let rank = match top.table("rank")? {
@@ -497,6 +503,7 @@ fn read_engine(section: Table, file: &str, profile: Option<Profile>) -> Result<(
     let routing = match kind {
         RoutingKind::FlowHash => Routing::FlowHash { seed: reader.given("routing_seed")? },
         RoutingKind::NetbenchHash => Routing::NetbenchHash,
+        RoutingKind::NetbenchHashHostsLast => Routing::NetbenchHashHostsLast,
         RoutingKind::Spray => Routing::Spray { seed: reader.given("routing_seed")? },
     };
     reader.resolve("equal_times", equal_times);

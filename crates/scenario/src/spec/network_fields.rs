@@ -126,6 +126,8 @@ pub(crate) const FLOWS: &[Param] = &[
     Param::integer("senders", 1, 1 << 30).doc("How many hosts of an incast send at once."),
     Param::integer("receiver", 0, 1 << 30).means("drawn at each start").doc("The receiver of an incast."),
     Param::new("inside", Kind::Share).doc("The share of the flows that stay in the rack."),
+    Param::integer("hosts_per_rack", 1, 1 << 30)
+        .doc("How many hosts have a share together if pairs are pareto-skewed."),
     Param::new("pairs_file", Kind::Text)
         .doc("CSV with the header src,dst,weight, relative to the scenario's own file."),
     Param::new("start", Kind::Time).or(Literal::Time(Span::from_ps(0))).doc("No flow starts before this."),

@@ -51,6 +51,7 @@ choices! {
         Incast = "incast": "senders hosts start together to one receiver",
         AllToAll = "all-to-all": "a start brings one flow for every ordered pair",
         RackSkewed = "rack-skewed": "the share inside stays below the sender's leaf",
+        ParetoSkewed = "pareto-skewed": "racks have Pareto-distributed shares, as in RIFO's public code",
         File = "file": "weights from a file",
     }
 }
@@ -75,8 +76,9 @@ choices! {
 choices! {
     /// How packets choose among paths.
     pub(crate) enum RoutingKind {
-        FlowHash = "flow-hash": "a flow keeps its path, its acknowledgements have their own",
+        FlowHash = "flow-hash": "a flow keeps one path, and its acknowledgements keep another",
         NetbenchHash = "netbench-hash": "the same with the hash of the published simulators",
+        NetbenchHashHostsLast = "netbench-hash-hosts-last": "the same where these number hosts after switches",
         Spray = "spray": "every packet by itself",
     }
 }

@@ -14,6 +14,8 @@ pub enum Routing {
     },
     /// By the hash of the Netbench forks: as `FlowHash`, with Jenkins' integer hash in 32-bit arithmetic.
     NetbenchHash,
+    /// As `NetbenchHash` where hosts are numbered after the switches, as Netbench does with hosts that it adds.
+    NetbenchHashHostsLast,
     /// Every packet by itself, at random at every switch.
     Spray {
         /// Seed of the random choice.
@@ -67,13 +69,19 @@ pub(super) struct Routes {
     spans: Vec<(u32, u32)>,
     hops: Vec<u32>,
     sprayed: u64,
+    /// What the hash's numbers of hosts and of switches are above their own; they wrap.
+    above_own: (u32, u32),
 }
 
 impl Routes {
     /// All shortest paths of a checked topology. Hosts below the same switch form a group and share their routes.
     pub(super) fn new(topology: &Topology, routing: Routing) -> Self {
+        let above_own = match routing {
+            Routing::NetbenchHashHostsLast => (topology.nodes - topology.hosts, topology.hosts.wrapping_neg()),
+            Routing::NetbenchHash | Routing::FlowHash { .. } | Routing::Spray { .. } => (0, 0),
+        };
         let mut routes =
-            Self { routing, hosts: Vec::new(), groups: 0, spans: Vec::new(), hops: Vec::new(), sprayed: 0 };
+            Self { routing, hosts: Vec::new(), groups: 0, spans: Vec::new(), hops: Vec::new(), sprayed: 0, above_own };
         routes.rebuild(topology, &[]);
         routes
     }
@@ -170,9 +178,10 @@ impl Routes {
                 let pair = (u64::from(src) << 32 | u64::from(dst)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 (mix64(pair ^ mix64(id ^ mix64(seed))) >> 32) as u32
             }
-            Routing::NetbenchHash => {
+            Routing::NetbenchHash | Routing::NetbenchHashHostsLast => {
+                let number = |host: u32| host.wrapping_add(self.above_own.0) as i32;
                 let flow = jenkins(id as i32);
-                jenkins((src as i32).wrapping_add(jenkins((dst as i32).wrapping_add(flow)))) as u32
+                jenkins(number(src).wrapping_add(jenkins(number(dst).wrapping_add(flow)))) as u32
             }
             Routing::Spray { .. } => 0,
         }
@@ -205,7 +214,10 @@ impl Routes {
                 let mixed = (u64::from(hash) | 1 << 32).wrapping_mul(factor) >> 32;
                 (((mixed & 0xffff_ffff) * u64::from(count)) >> 32) as u32
             }
-            Routing::NetbenchHash => jenkins((node as i32).wrapping_add(hash as i32)) as u32 % count,
+            // Hosts have one link, so that the node is a switch.
+            Routing::NetbenchHash | Routing::NetbenchHashHostsLast => {
+                jenkins((node.wrapping_add(self.above_own.1) as i32).wrapping_add(hash as i32)) as u32 % count
+            }
             Routing::Spray { seed } => {
                 self.sprayed += 1;
                 (((mix64(seed ^ self.sprayed) >> 32) * u64::from(count)) >> 32) as u32
@@ -313,6 +325,19 @@ mod tests {
             // 2000 each, standard deviation 39: five of them.
             assert!(used.iter().all(|count| (1_800..2_200).contains(count)), "{routing:?} {used:?}");
         }
+    }
+
+    /// After the 13 switches host 3 is number 16, and the first leaf is number 0.
+    #[test]
+    fn hosts_may_be_numbered_after_the_switches() {
+        let topology = LeafSpine::papers(1).topology().unwrap();
+        let routes = |routing| Routes::new(&topology, routing);
+        let (plain, last) = (routes(Routing::NetbenchHash), routes(Routing::NetbenchHashHostsLast));
+        assert_eq!(last.path_hash(3, 100, 7), plain.path_hash(3 + 13, 100 + 13, 7));
+        let leaf =
+            |mut routes: Routes, hash| routes.next_port(144, 100, hash).map(|port| topology.links[port as usize].to);
+        let chosen = (jenkins(5) as u32 % 4 + 153, jenkins(144 + 5) as u32 % 4 + 153);
+        assert_eq!((leaf(last, 5), leaf(plain, 5)), (Some(chosen.0), Some(chosen.1)));
     }
 
     #[test]

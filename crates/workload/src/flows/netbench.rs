@@ -1,9 +1,9 @@
 //! The flow lists of the reference simulator (the Netbench forks of SP-PIFO and AIFO), flow by flow.
 //!
 //! Poisson arrivals with gaps of whole nanoseconds (rounded down), the first flow at time 0, flows as long as the start
-//! does not exceed the end; pairs uniform over ordered pairs of different hosts; three independent streams, so that all
-//! schedulers of one arrival rate see the same flows. The AIFO fork draws one gap before the first flow and throws it
-//! away.
+//! does not exceed the end; pairs uniform over ordered pairs of different hosts, or with racks whose shares are
+//! Pareto-distributed; three independent streams, so that all schedulers of one arrival rate see the same flows. The
+//! AIFO fork draws one gap before the first flow and throws it away.
 //!
 //! Deviation: none known; all flows of the published runs come out the same. The logarithm is that of `libm`, which may
 //! differ from the Java platform's in the last bit; after rounding down to nanoseconds no flow of those runs shows it.
@@ -24,6 +24,22 @@ pub enum NetbenchFork {
     Aifo,
 }
 
+/// Who sends to whom in the reference simulator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NetbenchPairs {
+    /// Each ordered pair of different hosts alike.
+    #[default]
+    Uniform,
+    /// A rack sends and receives by a share that is drawn once from a Pareto distribution of shape 1; no flow stays in
+    /// its rack. RIFO's public code has it in a network whose hosts are numbered after the switches.
+    ParetoSkewed {
+        /// Hosts h, h + 1, ... of a rack.
+        hosts_per_rack: u32,
+        /// How many switches come before the first host in the numbering of the reference.
+        switches: u32,
+    },
+}
+
 /// The flow list of a run of the reference simulator.
 ///
 /// ```
@@ -37,12 +53,15 @@ pub enum NetbenchFork {
 /// ```
 #[derive(Clone, Debug)]
 pub struct NetbenchFlows {
+    seed: i64,
     gaps: JavaRandom,
     pairs: JavaRandom,
     size_draws: JavaRandom,
     sizes: FlowSizes,
     /// The running sums of the pairs' shares, in the order of the pairs.
     shares: Vec<f64>,
+    /// The pairs in the order of their shares; empty if these go row by row through the matrix of all.
+    skewed: Vec<(u32, u32)>,
     hosts: u32,
     flows_per_ns: f64,
     next_ns: u64,
@@ -81,11 +100,13 @@ impl NetbenchFlows {
             gaps.uniform();
         }
         Ok(Self {
+            seed,
             gaps,
             pairs: JavaRandom::netbench(seed, "pair_probabilities_draw"),
             size_draws: JavaRandom::netbench(seed, "flow_size"),
             sizes,
             shares: shares.collect(),
+            skewed: Vec::new(),
             hosts,
             flows_per_ns: flows_per_s as f64 / 1e9,
             next_ns: 0,
@@ -93,6 +114,61 @@ impl NetbenchFlows {
             id: 0,
         })
     }
+
+    /// The same with other pairs.
+    ///
+    /// # Errors
+    /// If racks are not alike, or there are not two of them.
+    pub fn with_pairs(mut self, pairs: NetbenchPairs) -> Result<Self, ParameterError> {
+        if let NetbenchPairs::ParetoSkewed { hosts_per_rack, switches } = pairs {
+            if hosts_per_rack == 0 || !self.hosts.is_multiple_of(hosts_per_rack) || self.hosts == hosts_per_rack {
+                let expected = "a number of hosts that makes two racks or more of all hosts";
+                return Err(ParameterError::new("hosts_per_rack", hosts_per_rack, expected));
+            }
+            (self.shares, self.skewed) = skewed_pairs(self.seed, self.hosts, hosts_per_rack, switches);
+        }
+        Ok(self)
+    }
+}
+
+/// The running sums of the shares of all pairs of hosts in different racks, and these pairs, in the reference's order.
+fn skewed_pairs(seed: i64, hosts: u32, hosts_per_rack: u32, switches: u32) -> (Vec<f64>, Vec<(u32, u32)>) {
+    let mut random = JavaRandom::netbench(seed, "skew_pareto_distribution");
+    let mut racks: Vec<u32> = (0..hosts / hosts_per_rack).collect();
+    for place in (1..racks.len()).rev() {
+        racks.swap(place, random.next_int(place as i32 + 1) as usize);
+    }
+    let mut shares: Vec<f64> = racks.iter().map(|_| 10.0 / random.uniform()).collect();
+    let sum: f64 = shares.iter().fold(0.0, |sum, share| sum + share);
+    shares.iter_mut().for_each(|share| *share /= sum);
+    shares.sort_by(f64::total_cmp);
+    // What pairs of a rack with itself would have.
+    let lost: f64 = shares.iter().fold(0.0, |lost, share| lost + share * share);
+    // A rack's hosts stand in a hash table of Java, which orders small numbers by their lowest bits.
+    let buckets = (hosts_per_rack as usize * 4 / 3 + 1).next_power_of_two().max(16) as u32;
+    let members = |rack: u32| {
+        let mut members: Vec<u32> = (rack * hosts_per_rack..(rack + 1) * hosts_per_rack).collect();
+        members.sort_by_key(|host| (host + switches) % buckets);
+        members
+    };
+    let members: Vec<Vec<u32>> = racks.into_iter().map(members).collect();
+    let (mut sums, mut pairs, mut total) = (Vec::new(), Vec::new(), 0.0);
+    for (from, sources) in shares.iter().zip(&members) {
+        for (to, sinks) in shares.iter().zip(&members) {
+            if sources == sinks {
+                continue;
+            }
+            let share = from * to / (1.0 - lost) / f64::from(hosts_per_rack * hosts_per_rack);
+            for src in sources {
+                for dst in sinks {
+                    total += share;
+                    sums.push(total);
+                    pairs.push((*src, *dst));
+                }
+            }
+        }
+    }
+    (sums, pairs)
 }
 
 impl Iterator for NetbenchFlows {
@@ -103,12 +179,14 @@ impl Iterator for NetbenchFlows {
             return None;
         }
         let last = self.shares.len() - 1;
-        let drawn = self.pairs.uniform() * self.shares[last];
-        let pair = self.shares.partition_point(|&sum| sum < drawn).min(last) as u32;
-        // Row by row through the matrix of ordered pairs, whose diagonal is left out.
-        let (src, column) = (pair / (self.hosts - 1), pair % (self.hosts - 1));
-        let dst = column + u32::from(column >= src);
-        let bytes = self.sizes.draw(&mut self.size_draws);
+        let drawn = self.pairs.uniform() * if self.skewed.is_empty() { self.shares[last] } else { 1.0 };
+        let pair = self.shares.partition_point(|&sum| sum < drawn).min(last);
+        let (src, dst) = self.skewed.get(pair).copied().unwrap_or_else(|| {
+            // Row by row through the matrix of ordered pairs, whose diagonal is left out.
+            let (src, column) = (pair as u32 / (self.hosts - 1), pair as u32 % (self.hosts - 1));
+            (src, column + u32::from(column >= src))
+        });
+        let bytes = self.sizes.draw_as_netbench(&mut self.size_draws);
         let flow = Flow { id: self.id, src, dst, bytes, start: Time::from_ns(self.next_ns) };
         let gap = -libm::log(self.gaps.uniform()) / self.flows_per_ns;
         self.next_ns = self.next_ns.saturating_add(gap as u64);
@@ -164,6 +242,39 @@ mod tests {
             first(NetbenchFork::Aifo, 36_000),
             [(35, 131, 200_000, 0), (62, 89, 2_000_000, 35_414), (119, 141, 1_000_000, 37_166)]
         );
+    }
+
+    /// As many flows of less than 100 kB, and of 1 MB and more, as the means say that RIFO's authors published.
+    #[test]
+    fn pareto_sizes_are_those_of_the_reference() {
+        let sizes = FlowSizes::pareto(1.05, 100_000.0, 1 << 30).unwrap();
+        let end = Time::from_ns(1_000_000_000);
+        let flows: Vec<_> =
+            NetbenchFlows::new(NetbenchFork::Aifo, NETBENCH_SEED, 36_000, 720, sizes, end).unwrap().collect();
+        let counted = |which: fn(u64) -> bool| flows.iter().filter(|flow| which(flow.bytes)).count();
+        assert_eq!((counted(|bytes| bytes < 100_000), counted(|bytes| bytes >= 1_000_000)), (34_302, 125));
+    }
+
+    #[test]
+    fn skewed_pairs_leave_their_racks_and_have_the_shares_of_racks() {
+        let (sums, pairs) = skewed_pairs(NETBENCH_SEED, 720, 5, 157);
+        assert_eq!((sums.len(), pairs.len()), (144 * 143 * 25, 144 * 143 * 25));
+        assert!((sums[sums.len() - 1] - 1.0).abs() < 1e-9);
+        assert!(pairs.iter().all(|(src, dst)| src / 5 != dst / 5));
+        // Hosts 157 to 161 of the reference leave a table of 16 as 160, 161, 157, 158, 159.
+        let first = pairs.iter().position(|(src, _)| *src < 5).unwrap();
+        let order: Vec<u32> = pairs[first..].iter().step_by(5).take(5).map(|(src, _)| *src).collect();
+        assert_eq!(order, [3, 4, 0, 1, 2]);
+        let sizes = FlowSizes::fixed(1).unwrap();
+        let new = |hosts_per_rack| {
+            let flows = NetbenchFlows::new(NetbenchFork::Aifo, 1, 1, 720, sizes.clone(), Time::ZERO).unwrap();
+            flows.with_pairs(NetbenchPairs::ParetoSkewed { hosts_per_rack, switches: 157 }).map(Iterator::count)
+        };
+        assert_eq!(new(5).unwrap(), 1);
+        for racks in [0, 7, 720] {
+            let error = new(racks).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("hosts_per_rack = {racks}: expected a number of hosts")), "{error}");
+        }
     }
 
     #[test]

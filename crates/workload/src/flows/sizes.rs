@@ -116,6 +116,17 @@ impl FlowSizes {
         }
     }
 
+    /// One size as the reference simulator draws it: its Pareto sizes fall with the number that they are drawn from.
+    pub(super) fn draw_as_netbench(&self, random: &mut impl Uniform) -> u64 {
+        match self.kind {
+            Kind::Pareto { shape, scale, cap } => {
+                let size = scale / libm::pow(random.uniform(), 1.0 / shape);
+                (size as u64).clamp(1, cap)
+            }
+            _ => self.draw(random),
+        }
+    }
+
     /// The size that the share `u` (0 to 1) of the flows does not exceed.
     pub fn quantile(&self, u: f64) -> u64 {
         match &self.kind {

@@ -1,0 +1,71 @@
+"""What the authors of PACKS and RIFO published of their simulations, repeated to the last digit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import pifolab
+from pifolab.errors import InputError
+from pifolab.reproduce import load_registry
+
+NETBENCH = Path(__file__).resolve().parents[2] / "experiments" / "netbench"
+
+#: How the result tables call the published sizes.
+SIZES = {"small": "< 100 KB", "large": ">= 1 MB"}
+
+
+#: The shortest of these runs is the only one that is not left to `make test-slow`.
+ROWS = [
+    pytest.param(*row, marks=() if row[0] == "rifo-pareto-dctcp" else pytest.mark.slow)
+    for row in (
+        ("packs-fair-afq-32", 19_000, "pk-fig13", "afq", 0.8),
+        ("fig13-aifowfq", 3_600, "ri-fig11", "aifo", 0.2),
+        ("rifo-pareto-rifo", 36_000, "ri-fig13", "rifo", 0.2),
+        ("rifo-pareto-rifo", 190_000, "ri-fig13", "rifo", 0.8),
+        ("rifo-pareto-aifo", 36_000, "ri-fig13", "aifo", 0.2),
+        ("rifo-pareto-sppifo", 36_000, "ri-fig13", "sp-pifo", 0.2),
+        ("rifo-pareto-pifo", 36_000, "ri-fig13", "pifo", 0.2),
+        ("rifo-pareto-dctcp", 36_000, "ri-fig13", "dctcp", 0.2),
+        ("rifo-pareto-tcp", 36_000, "ri-fig13", "tcp", 0.2),
+    )
+]
+
+
+@pytest.mark.parametrize(("scenario", "rate", "experiment", "scheduler", "load"), ROWS)
+def test_a_published_row_comes_out_to_the_last_digit(scenario, rate, experiment, scheduler, load):
+    overrides = {"workload.flows.starts_per_s": rate, "metrics.watch_ports": False}
+    ours = pifolab.run(NETBENCH / f"{scenario}.toml", overrides=overrides).tables["fct"]
+    theirs = load_registry().published[experiment].results().rows("fct", {"scheduler": scheduler, "load": load})
+    assert theirs.height > 0
+    for size, mean, p99 in theirs.select("size", "mean_ns", "p99_ns").iter_rows():
+        found = ours.row(by_predicate=pl.col("class") == SIZES[size], named=True)
+        # The files of the registry have four decimals of a nanosecond.
+        assert found["mean_ns"] == pytest.approx(mean, rel=0, abs=1e-4), size
+        assert p99 is None or found["p99_ns"] == pytest.approx(p99, rel=0, abs=0.01), size
+
+
+def test_the_network_of_rifos_pareto_runs_has_racks_that_send_to_others_only():
+    flows = pifolab.run(NETBENCH / "rifo-pareto-pifo.toml", overrides={"duration_s": 0.002}).tables["flows"]
+    assert flows.height > 50
+    assert flows["src"].max() > 144
+    assert (flows["src"] // 5 != flows["dst"] // 5).all()
+    # One of the 144 racks sends more than a quarter of all flows.
+    assert (flows["src"] // 5).value_counts()["count"].max() > flows.height / 8
+
+
+@pytest.mark.parametrize(
+    ("overrides", "problem"),
+    [
+        ({"arrivals": "poisson"}, "pairs = pareto-skewed: expected netbench arrivals"),
+        ({"hosts_per_rack": 7}, "hosts_per_rack = 7: expected a number of hosts that makes two racks or more"),
+        ({"pairs": "all-to-all"}, 'pairs: expected "uniform" or "pareto-skewed": these arrivals know no other'),
+    ],
+)
+def test_pairs_that_cannot_be_drawn_are_refused(overrides, problem):
+    keys = {f"workload.flows.{key}": value for key, value in overrides.items()}
+    with pytest.raises(InputError) as refused:
+        pifolab.run(NETBENCH / "rifo-pareto-pifo.toml", overrides=keys)
+    assert problem in str(refused.value)
