@@ -11,19 +11,20 @@
 //! | [`Reordering`] | packets overtaken by later ones of their flow |
 //! | [`Samples`] | occupancy and queue bounds over time |
 //! | [`QueueShares`] | packets, wire time and mean occupancy of each queue |
-//! | [`Throughput`] | bytes of each flow in each interval |
-//! | [`PortSamples`], [`PacketLog`] | the same at ports of a network; every event of their packets |
+//! | [`SentThroughput`], [`DeliveredThroughput`] | bytes of each flow in each interval: on one link, at receivers |
+//! | [`PacketLog`] | every event of the packets at some ports of a network |
 //! | [`MeasuredTime`], [`SizeClass`] | of a network: what is measured when; completion times and slowdowns by size |
-//! | [`ArrivalOrder`], [`Delivered`] | data at receivers: in which order, how much over time |
+//! | [`ArrivalOrder`] | data in the order in which they reach some hosts |
 //! | [`DeliveryOrder`] | data reordered between the ends of a network (RFC 4737) |
 //!
-//! They compose as tuples; `Option` switches one off. An observer of one port in a network is wrapped in [`OnPort`];
-//! [`PortWatch`] watches all of them.
+//! They compose as tuples; `Option` switches one off. [`AtPorts`] has one observer at each of some ports of a
+//! network; [`PortWatch`] watches all ports.
 #![forbid(unsafe_code)]
 
+mod arrival_order;
+mod at_ports;
 mod bins;
 mod completion;
-mod deliveries;
 mod delivery_order;
 mod departures;
 mod drops;
@@ -31,10 +32,8 @@ mod inversions;
 mod measure;
 mod measured_time;
 mod occupancy;
-mod on_port;
 mod packet_log;
 mod per_port;
-mod port_samples;
 mod queue_share;
 mod rank_multiset;
 mod reordering;
@@ -46,9 +45,10 @@ mod texts;
 mod throughput;
 mod unpifoness;
 
+pub use arrival_order::{ArrivalOrder, DataArrival};
+pub use at_ports::AtPorts;
 pub use bins::{Bin, Binned};
 pub use completion::{SizeClass, size_classes, slowdown};
-pub use deliveries::{ArrivalOrder, DataArrival, Delivered};
 pub use delivery_order::{DeliveryOrder, FlowDelivery, ORDER_KEPT};
 pub use departures::Departures;
 pub use drops::{DropCount, Drops};
@@ -56,17 +56,15 @@ pub use inversions::{InversionCount, Inversions};
 pub use measure::{Measure, Measures};
 pub use measured_time::MeasuredTime;
 pub use occupancy::{QueueSample, Sample, Samples, Sampling};
-pub use on_port::OnPort;
 pub use packet_log::{LoggedPacket, PacketEvent, PacketLog};
 pub use per_port::{PortWatch, RankCount, WatchedPort};
-pub use port_samples::PortSamples;
 pub use queue_share::{QueueShare, QueueShares};
 pub use rank_multiset::RankMultiset;
 pub use reordering::{FlowOrder, Reordering};
 pub use sojourn::{Sojourn, Waits};
 pub use table::{Column, Table, whole};
 pub use texts::Texts;
-pub use throughput::{Throughput, throughput_table};
+pub use throughput::{DeliveredThroughput, SentThroughput, throughput_table};
 pub use unpifoness::{MappingUnpifoness, Unpifoness};
 
 /// What is measured of one link beside the standard observers.
@@ -82,6 +80,6 @@ pub struct Wanted {
 pub fn measures(wanted: &Wanted) -> Measures {
     let mut measures = Measures::default();
     measures.add(wanted.unpifoness_window.map(MappingUnpifoness::new));
-    measures.add(wanted.throughput_interval.map(Throughput::new));
+    measures.add(wanted.throughput_interval.map(SentThroughput::new));
     measures
 }

@@ -7,7 +7,7 @@ use crate::Texts;
 pub struct Table {
     /// The name, also of the Parquet file: `ranks`.
     pub name: &'static str,
-    /// The columns in order; a unit, where there is one, stands in the name.
+    /// The columns in order; a unit, where there is one, is part of the name.
     pub columns: Vec<(&'static str, Column)>,
 }
 

@@ -63,14 +63,18 @@ pub(crate) fn run(observer: &mut impl Observer, events: Vec<Event>) {
 /// Shows an observer a data packet that reaches its receiver after `us` microseconds; it was sent `sent` microseconds after
 /// the start.
 pub(crate) fn deliver_sent(observer: &mut impl Observer, us: u64, flow: u32, sent: u64, seq: u32) {
-    let segment = Segment {
-        stamp: Time::from_ns(sent * 1_000),
-        rank: Rank::ZERO,
-        seq,
-        ack: 0,
-        sack: 0,
-        payload_bytes: 1460,
-        flags: Flags::default(),
-    };
+    let segment = Segment { stamp: Time::from_ns(sent * 1_000), ..segment(seq, 1460) };
     observer.on_deliver(EndView { id: 0, flow, host: 0, size: 1500, segment: &segment }, Time::from_ns(us * 1_000));
+}
+
+/// Shows an observer a packet of `payload_bytes` that reaches `host` after `us` microseconds.
+pub(crate) fn deliver(observer: &mut impl Observer, us: u64, host: u32, flow: u32, seq: u32, payload_bytes: u16) {
+    let segment = segment(seq, payload_bytes);
+    let packet = EndView { id: 0, flow, host, size: u32::from(payload_bytes) + 40, segment: &segment };
+    observer.on_deliver(packet, Time::from_ns(us * 1_000));
+}
+
+fn segment(seq: u32, payload_bytes: u16) -> Segment {
+    let (stamp, rank, flags) = (Time::ZERO, Rank::from(7), Flags::default());
+    Segment { stamp, rank, seq, ack: 0, sack: 0, payload_bytes, flags }
 }

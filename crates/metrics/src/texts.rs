@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub struct Texts {
     /// The different texts, in the order in which they first appear.
     names: Vec<String>,
-    /// Which of them stands in each row.
+    /// Which of them each row has.
     codes: Vec<u32>,
 }
 
@@ -24,7 +24,7 @@ impl Texts {
         &self.names
     }
 
-    /// Which of `names` stands in each row.
+    /// Which of `names` each row has.
     pub fn codes(&self) -> &[u32] {
         &self.codes
     }

@@ -3,35 +3,42 @@
 use super::columns::{LOOK_AFTER_ROWS, Limit, integers, sample_tables};
 use crate::spec::network::NetworkSpec;
 use pifolab_metrics::{
-    ArrivalOrder, Column, DataArrival, Delivered, DeliveryOrder, LoggedPacket, PacketEvent, PacketLog, PortSamples,
-    Table, throughput_table, whole,
+    ArrivalOrder, AtPorts, Column, DataArrival, DeliveredThroughput, DeliveryOrder, LoggedPacket, PacketEvent,
+    PacketLog, Samples, Sampling, Table, throughput_table, whole,
 };
 use pifolab_sim::network::Flow;
 use pifolab_sim::observer::Flags;
 
 /// The observers that record.
-pub(crate) type Recorders =
-    (Option<PortSamples>, Option<PacketLog>, Option<ArrivalOrder>, Option<Delivered>, Option<DeliveryOrder>);
+pub(crate) type Recorders = (
+    Option<AtPorts<Samples>>,
+    Option<PacketLog>,
+    Option<ArrivalOrder>,
+    Option<DeliveredThroughput>,
+    Option<DeliveryOrder>,
+);
 
 /// The observers that `[record]` asks for; `None` without it.
 pub(crate) fn recorders(spec: &NetworkSpec, flows: usize) -> Option<Recorders> {
     let record = spec.record.as_ref()?;
     let ports = spec.layout.topology.links.len();
     let rows = record.max_rows;
-    let samples = record.samples.as_ref().map(|(interval, wanted)| PortSamples::new(ports, wanted, *interval, rows));
+    let samples = record.samples.as_ref().map(|(interval, wanted)| {
+        AtPorts::new(ports, wanted, || Samples::new(Sampling::Every(*interval), rows, false))
+    });
     let log = (!record.log.is_empty()).then(|| PacketLog::new(ports, &record.log, rows));
     let hosts = spec.layout.topology.hosts as usize;
     let order = (!record.arrivals.is_empty()).then(|| ArrivalOrder::new(hosts, &record.arrivals, rows));
-    let delivered = record.throughput.map(|interval| Delivered::new(flows, interval, rows));
+    let delivered = record.throughput.map(|interval| DeliveredThroughput::new(flows, interval, rows));
     let reordering = record.reordering.then(|| DeliveryOrder::new(flows));
     Some((samples, log, order, delivered, reordering))
 }
 
 /// What was recorded: the table in which it is, how many rows there are, and how many more were not kept because of the limit.
 pub(crate) fn recorded((samples, log, order, delivered, _): &Recorders) -> Vec<(&'static str, usize, u64)> {
-    let sampled = |samples: &PortSamples| samples.ports().map(|(_, samples)| samples.iter().len()).sum();
+    let samples = || samples.iter().flat_map(AtPorts::iter).map(|(_, samples)| samples);
     vec![
-        ("port_samples", samples.as_ref().map_or(0, sampled), samples.as_ref().map_or(0, PortSamples::skipped)),
+        ("port_samples", samples().map(|one| one.iter().len()).sum(), samples().map(Samples::skipped).sum()),
         ("packet_log", log.as_ref().map_or(0, |log| log.rows().len()), log.as_ref().map_or(0, PacketLog::skipped)),
         (
             "arrival_order",
@@ -41,7 +48,7 @@ pub(crate) fn recorded((samples, log, order, delivered, _): &Recorders) -> Vec<(
         (
             "throughput",
             delivered.as_ref().map_or(0, |delivered| delivered.rows().len()),
-            delivered.as_ref().map_or(0, Delivered::skipped),
+            delivered.as_ref().map_or(0, DeliveredThroughput::skipped),
         ),
     ]
 }
@@ -55,7 +62,7 @@ pub(crate) fn tables(
 ) -> Vec<Table> {
     let mut tables = Vec::new();
     if let Some(samples) = samples {
-        let ports: Vec<_> = samples.ports().collect();
+        let ports: Vec<_> = samples.iter().collect();
         tables.extend(sample_tables(["port_samples", "port_queue_samples"], &ports, false, limit));
     }
     tables.extend(log.as_ref().map(|log| packet_log(log.rows(), flows, mss, limit)));

@@ -1,0 +1,93 @@
+//! The same observer at each of some ports of a network.
+
+use pifolab_sched::Inspect;
+use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
+use pifolab_units::Time;
+
+/// Shows each of some ports to an observer of its own, which is not told of any other port.
+#[derive(Clone, Debug)]
+pub struct AtPorts<O> {
+    ports: Vec<Option<Box<O>>>,
+}
+
+impl<O> AtPorts<O> {
+    /// One observer, made by `make`, at each of the `wanted` ports; the network has `ports` of them.
+    ///
+    /// # Panics
+    /// If a port does not exist.
+    pub fn new(ports: usize, wanted: &[u32], make: impl Fn() -> O) -> Self {
+        let mut all: Vec<_> = (0..ports).map(|_| None).collect();
+        for port in wanted {
+            all[*port as usize] = Some(Box::new(make()));
+        }
+        Self { ports: all }
+    }
+
+    /// The wanted ports, in the order of their numbers, with their observers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &O)> {
+        (0..).zip(&self.ports).filter_map(|(port, observer)| Some((port, observer.as_deref()?)))
+    }
+}
+
+impl<O: Observer> Observer for AtPorts<O> {
+    #[inline]
+    fn on_admit(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
+        if let Some(observer) = &mut self.ports[port.0 as usize] {
+            observer.on_admit(port, packet, queue, scheduler, now);
+        }
+    }
+
+    #[inline]
+    fn on_drop(&mut self, port: PortId, packet: PacketView, loss: Loss, scheduler: &dyn Inspect, now: Time) {
+        if let Some(observer) = &mut self.ports[port.0 as usize] {
+            observer.on_drop(port, packet, loss, scheduler, now);
+        }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, port: PortId, packet: PacketView, queue: u32, scheduler: &dyn Inspect, now: Time) {
+        if let Some(observer) = &mut self.ports[port.0 as usize] {
+            observer.on_dequeue(port, packet, queue, scheduler, now);
+        }
+    }
+
+    fn on_link_down(&mut self, port: PortId, packet: PacketView, scheduler: &dyn Inspect, now: Time) {
+        if let Some(observer) = &mut self.ports[port.0 as usize] {
+            observer.on_link_down(port, packet, scheduler, now);
+        }
+    }
+
+    fn on_end(&mut self, now: Time) {
+        for observer in self.ports.iter_mut().flatten() {
+            observer.on_end(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{events, run};
+    use crate::{Drops, Samples, Sampling};
+    use pifolab_units::Span;
+
+    #[test]
+    fn only_the_ports_asked_for_are_sampled() {
+        // What happens, happens at port 0, at 0, 1, 2, ... us.
+        let times = |wanted: &[u32]| {
+            let mut samples = AtPorts::new(2, wanted, || Samples::new(Sampling::Every(Span::from_us(2)), 100, false));
+            run(&mut samples, events("+1 +1 -1 x1"));
+            let of = |(port, samples): (u32, &Samples)| (port, samples.iter().map(|(s, _)| s.time.as_ns()).collect());
+            samples.iter().map(of).collect::<Vec<(u32, Vec<u64>)>>()
+        };
+        assert_eq!(times(&[0, 1]), [(0, vec![0, 2_000]), (1, vec![])]);
+        assert_eq!(times(&[1]), [(1, vec![])]);
+    }
+
+    #[test]
+    fn other_ports_are_not_seen() {
+        let mut drops = AtPorts::new(2, &[0, 1], Drops::new);
+        run(&mut drops, events("x1 x2"));
+        assert_eq!(drops.iter().map(|(_, drops)| drops.total().all()).collect::<Vec<_>>(), [2, 0]);
+    }
+}
