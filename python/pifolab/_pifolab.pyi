@@ -35,6 +35,7 @@ class SchedulerTable(InfoTable):
     advice: list[tuple[str, list[str]]] | None
 
 class RankTable(InfoTable):
+    size_of: str | None
     needs: list[str]
 
 def schedulers() -> list[SchedulerTable]: ...
@@ -278,7 +279,7 @@ class NotBefore:
     Raises
     ------
     InputError
-        `time_ns` is no integer from 0 to 2^64 / 1000.
+        `time_ns` is not an integer from 0 to 2^64 / 1000.
     """
 
     __match_args__: Final = ("time_ns",)

@@ -6,7 +6,7 @@ other, so that each score comes with an interval, and as a whole, for what is lo
 empty at its start takes a large share. PIFO, which no switch has, is shown as the mark to reach.
 
 A scheduler that loses packets has fewer left to serve badly. So what is lost is part of every score, as the worst that
-can become of a packet, and whoever loses clearly more than FIFO is ranked behind those who do not, whatever its score.
+can become of a packet, and schedulers that lose clearly more than FIFO are ranked behind the others.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Ranked:
     inversions_share: float
     #: Packets lost, per packet that arrived.
     dropped_share: float
-    #: Whether it loses clearly more than FIFO, and so is ranked behind those who do not.
+    #: Whether it loses clearly more than FIFO, and so is ranked behind those that do not.
     loses_more: bool
     registers: int | None
     table_bytes: float | None
@@ -139,7 +139,7 @@ class Advice:
 
     @property
     def close(self) -> tuple[str, ...]:
-        """Those whose interval meets the winner's; whoever loses clearly more than FIFO is not among them."""
+        """Those whose interval meets the winner's, without those that lose clearly more than FIFO."""
         best = self.winner.score
         rest = [one for one in self.ranking[1:] if one.loses_more <= self.winner.loses_more]
         return tuple(one.scheduler for one in rest if one.score.low <= best.high)
@@ -261,7 +261,7 @@ def advise(
         info.rank(rank)
     if rank is None:
         rank = {"small-fct": "flow-size", "fairness": "stfq"}.get(objective) or _carried(path)
-    if objective == "small-fct" and rank not in (_WHOLE_SIZE, *_CARRIED):
+    if objective == "small-fct" and rank not in _CARRIED and not _is_whole_size(rank):
         raise InputError(
             f"rank = {rank}: small-fct needs ranks that are the sizes of flows: expected flow-size, or column, dscp or "
             "payload if the trace carries sizes"
@@ -355,7 +355,7 @@ def advise(
     if not lost:
         return advice
     fifos = whole[fifo]["dropped"]
-    note = f"{lost}; FIFO loses {fifos:.1%}: that is over {MOST_EXTRA_LOSS:.0%} of the packets more, so ranked last"
+    note = f"{lost}: ranked last, over {MOST_EXTRA_LOSS:.0%} of the packets more than FIFO ({fifos:.1%})"
     return replace(advice, notes=(*advice.notes, note))
 
 
@@ -372,7 +372,7 @@ def _buffer_notes(buffer_packets: int, mean_bytes: float, rate_bps: int, delay_u
     return [
         f"the buffer of {buffer_packets} packets ({size_text(held)} at the mean packet size) is below rate x delay "
         f"({rate_text(rate_bps)} x {time_text(delay_us * 1e3)} = {size_text(needed)}): senders that slow down on loss "
-        "would leave the link idle at times, which a replay does not show"
+        "would leave the link idle at times; a replay does not show this"
     ]
 
 
@@ -393,11 +393,16 @@ def _carried(path: Path) -> str:
     return "column" if len(names) > 1 and b"rank" in names else "flow-size"
 
 
-#: The rank that is counted over the whole trace, and goes to its pieces as a column.
-_WHOLE_SIZE = "flow-size"
-
 #: Ranks that the trace carries.
 _CARRIED = ("column", "dscp", "payload")
+
+
+#: The fact that whole flows are needed for: it is counted over the whole trace, and goes to its pieces as a column.
+_WHOLE_FLOW = "flow-size"
+
+
+def _is_whole_size(rank: str) -> bool:
+    return rank not in _CARRIED and _WHOLE_FLOW in info.rank(rank).needs
 
 
 def _scenario(trace: Path, rank: str, rate_bps: int, options: Mapping[str, Any], extra: str = "") -> str:
@@ -415,7 +420,7 @@ def _read(
 ) -> tuple[list[tuple[int, int, int, int]], list[str]]:
     """Return time (ns), bytes, flow and rank of every packet, as the simulator reads them, and notes on the trace.
 
-    The rank ``flow-size`` is counted here, over the whole trace: its pieces hold less of a flow than it has.
+    Sizes of flows are counted here, over the whole trace: its pieces hold less of a flow than it has.
     """
     seen: list[tuple[int, int, int, int]] = []
     carried = rank if rank in _CARRIED else "fcfs"
@@ -427,7 +432,7 @@ def _read(
     except InputError as error:
         text = without_place(error)
         if error.file == str(trace) and text.startswith(("workload.", "duration_s")):
-            # A line of a scenario that nobody has written, and not one of the trace.
+            # A line of a scenario that the user has not written, and not one of the trace.
             shown = text.replace("duration_s = ", "duration_s: ", 1)
             key = "duration_s" if text.startswith("duration_s") else "options"
             raise InputError(shown if key == "duration_s" else f"options: {text}", key=key) from None
@@ -437,7 +442,7 @@ def _read(
             f"{trace}: has over {MOST_PACKETS:,} packets: expected at most so many, or a duration_s after which "
             "the rest is left out"
         ) from None
-    if rank == _WHOLE_SIZE:
+    if _is_whole_size(rank):
         sizes: dict[int, int] = {}
         for _, size, flow, _ in seen:
             sizes[flow] = sizes.get(flow, 0) + size
@@ -497,7 +502,7 @@ class _Scene:
         for label, (name, parameters) in candidates.items():
             extra += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"' if label != name else ""]
             extra += [f"{key} = {json.dumps(value)}" for key, value in parameters.items()]
-        rank = "column" if self.rank == _WHOLE_SIZE or self.rank in _CARRIED else self.rank
+        rank = "column" if self.rank in _CARRIED or _is_whole_size(self.rank) else self.rank
         text = _scenario(file, rank, self.rate_bps, {}, "\n".join(extra))
         try:
             tables = complete(run_text(text, _SCENE, schedulers=self.own, workers=self.workers)).tables
@@ -524,7 +529,7 @@ class _Scene:
         return found
 
 
-#: What the scenario is called that candidates are compared in; nobody but this module sees it.
+#: The name of the scenario in which candidates are compared; only this module sees it.
 _SCENE = "advise"
 
 #: The parameter that gives each key of it.

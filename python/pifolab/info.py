@@ -32,7 +32,7 @@ class Param:
     default : str or None
         The default, as it would be written.
     absent_means : str or None
-        What holds without the parameter, where that is no plain default.
+        What holds without the parameter, where that is not a plain default.
     required : bool
         Whether it must be given.
     expected : str
@@ -148,10 +148,13 @@ class RankInfo(Info):
 
     Attributes
     ----------
+    size_of : str or None
+        What its ranks are the size of, if they count bytes.
     needs : tuple of str
         The facts that it must be told about each packet beside its flow, its size and the time.
     """
 
+    size_of: str | None
     needs: tuple[str, ...]
 
 

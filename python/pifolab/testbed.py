@@ -465,11 +465,12 @@ def _judge(results: Results) -> list[Verdict]:
             measured = "; ".join(f"{part.part.what}: {part.reason}" for part in parts)
             metrics = " ".join(part.part.metric.text for part in parts)
             named = {name for name in results.schedulers if f"'{name}'" in metrics}
-            found.append(_withheld(results, Verdict(claim.id, statement, verdict, provisional, measured), named))
+            judged = Verdict(claim.id, statement, verdict, provisional, measured)
+            found.append(_withheld(results, judged, named, _ranks_problem(results, claim.powers_of_two)))
     return found
 
 
-def _ranks_problem(results: Results, schedulers: set[str]) -> str | None:
+def _ranks_problem(results: Results, powers_of_two: bool) -> str | None:
     """Say why the ranks of the flows make a claim about the newest flow meaningless; None if they do not."""
     if results.experiment not in _FALLING:
         return None
@@ -477,9 +478,9 @@ def _ranks_problem(results: Results, schedulers: set[str]) -> str | None:
     shown = ", ".join(map(str, ranks))
     if any(later >= earlier for earlier, later in pairwise(ranks)):
         return f"the claim is about flows each of which has a lower rank than those before it; the ranks are {shown}"
-    # Exp-PIFO sorts ranks into powers of two, and the two largest in use share its last queue.
+    # A queue for each power of two, but the two largest in use share the last one.
     gaps = [earlier.bit_length() - later.bit_length() for earlier, later in pairwise(ranks)]
-    if "exp-pifo" in schedulers and (gaps[0] < 2 or min(gaps) < 1):
+    if powers_of_two and (gaps[0] < 2 or min(gaps) < 1):
         return (
             "Exp-PIFO tells ranks apart by their powers of two, and not the two largest of these; "
             f"the ranks are {shown}"
@@ -487,7 +488,7 @@ def _ranks_problem(results: Results, schedulers: set[str]) -> str | None:
     return None
 
 
-def _withheld(results: Results, verdict: Verdict, schedulers: set[str]) -> Verdict:
+def _withheld(results: Results, verdict: Verdict, schedulers: set[str], problem: str | None) -> Verdict:
     """Return the verdict on runs of `schedulers`, or one that says why there is none."""
     runs = [run for name in schedulers for run in results.runs(name)]
     reasons = []
@@ -500,7 +501,6 @@ def _withheld(results: Results, verdict: Verdict, schedulers: set[str]) -> Verdi
     starved = sum(bool(run["starved"]) for run in runs)
     if starved:
         reasons.append(f"in {starved} of {len(runs)} runs the senders did not get the processor")
-    problem = _ranks_problem(results, schedulers)
     if problem:
         reasons.append(problem)
     if not reasons:

@@ -135,7 +135,7 @@ def test_whoever_loses_clearly_more_than_fifo_is_not_called_best(objective, trai
     assert found.winner.dropped_share == 0
     assert not {*found.close} & {*losing}
     assert f"{losing[0]} loses" in found.notes[-1]
-    assert "FIFO loses 0.0%: that is over 5% of the packets more, so ranked last" in found.notes[-1]
+    assert "ranked last, over 5% of the packets more than FIFO (0.0%)" in found.notes[-1]
 
 
 def test_on_a_short_trace_the_loss_is_that_of_its_half_and_not_of_empty_buffers(tmp_path):

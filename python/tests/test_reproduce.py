@@ -190,9 +190,9 @@ def test_drops_by_queue_and_overlaps_of_flows_are_counted():
     [
         ("of('a', 'x') +", "invalid syntax"),
         ("__import__('os')", "unknown function '__import__'; there are abs, all"),
-        ("of('a', 'x').real", "is not part of the language of expressions"),
+        ("of('a', 'x').real", "is not allowed in an expression"),
         ("load", "unknown name 'load'"),
-        ("[1, 2][0]", "is not part of the language of expressions"),
+        ("[1, 2][0]", "is not allowed in an expression"),
         ("max(x for x, y in [1])", "expected one name between for and in"),
     ],
 )
@@ -234,9 +234,9 @@ def test_what_was_not_measured_is_said(text, problem):
         ("packs.toml", 'tolerance = "ratio"', 'tolerance = "generous"', "tolerance = 'generous': expected one of"),
         ("packs.toml", "of('sp-pifo', 'inversions')", "off('sp-pifo')", "unknown function 'off'"),
         ("packs.toml", 'id = "pk18"', 'id = "pk18"\nstatus = "later"', "status = 'later': expected one of"),
-        ("packs.toml", 'length = "link"', 'length = "long"', "length = 'long': depth quick has no such row"),
+        ("packs.toml", 'length = "link"', 'length = "long"', "length = 'long': depth quick does not have this row"),
         ("packs.toml", 'study = "mapping-batches"', 'study = "x"', "study = 'x': there are"),
-        ("sp-pifo.toml", 'values = "loads"', 'values = "lods"', "values = 'lods': depths.toml has no such list"),
+        ("sp-pifo.toml", 'values = "loads"', 'values = "lods"', "values = 'lods': depths.toml does not have this list"),
         ("sp-pifo.toml", 'map = "starts-switch"', 'map = "x"', "map = 'x': unknown map"),
         ("depths.toml", "seeds = 3", "seeds = 0", "seeds = 0: expected an integer >= 1"),
         ("words.toml", "relative = 0.1", "relative = -1", "expected numbers >= 0"),
@@ -559,7 +559,7 @@ def test_a_dedicated_queue_serves_its_ranks_as_a_pifo_does():
 
 def test_a_table_that_belongs_to_no_figure_is_named(copy):
     (copy / "published" / "pk-fig99.fct.csv").write_text("scheduler,mean_ns\npacks,1\n")
-    with pytest.raises(InputError, match="names no experiment 'pk-fig99'"):
+    with pytest.raises(InputError, match="does not have the experiment 'pk-fig99'"):
         load_registry(copy)
 
 

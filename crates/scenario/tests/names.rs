@@ -42,6 +42,8 @@ fn compares(line: &str, name: &str) -> bool {
         let matched = before.contains("matches!(") || before.ends_with("case") || before.ends_with("filter(scheduler=");
         ["==", "!="].iter().any(|operator| before.ends_with(operator) || after.starts_with(operator))
             || after.starts_with("=>")
+            || after.starts_with("in ")
+            || after.starts_with("not in ")
             || (after.starts_with('|') && !after.starts_with("||"))
             || membership
             || matched
@@ -56,6 +58,7 @@ fn comparisons_with_a_name_are_found() {
         r#""afq" => 1,"#,
         r#""fifo" | "afq" => 1,"#,
         r#"if name in ("pifo", "afq"):"#,
+        r#"if "afq" in names and more:"#,
         r#"case "afq":"#,
         r#"matches!(name, "afq")"#,
         r#"table.filter(scheduler="afq")"#,
@@ -77,7 +80,8 @@ fn comparisons_with_a_name_are_found() {
 fn no_source_file_compares_the_name_of_a_scheduler_or_a_rank_function() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
-    for folder in ["crates", "dataplane/linux/src/switch", "python/pifolab"] {
+    let planes = ["control", "ebpf", "switch", "testbed"].map(|folder| format!("dataplane/linux/src/{folder}"));
+    for folder in planes.iter().map(String::as_str).chain(["crates", "python/pifolab"]) {
         sources(&root.join(folder), &mut files);
     }
     assert!(files.len() > 200, "only {} files were found", files.len());

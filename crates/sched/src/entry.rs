@@ -1,5 +1,5 @@
 //! What a row in the list of schedulers or of rank functions says: how it is built from text, what its decisions depend on,
-//! how figures draw it, what it keeps in a switch. Whoever wants to know one of these asks the row, never the name.
+//! how figures draw it, what it keeps in a switch. Code that needs one of these asks the row, never the name.
 
 use crate::params::{Args, FromArgs, Info, Param, ParamError, Value};
 use crate::{Facts, Parts, RankFn, Scheduler};
@@ -118,7 +118,7 @@ pub struct SwitchCost {
     pub registers: u64,
     /// Bytes of the look-up tables that an implementation without multiplication needs.
     pub table_bytes: f64,
-    /// Comparisons with registers, look-ups and changes of registers for one packet, in the dearest case.
+    /// Comparisons with registers, look-ups and changes of registers for one packet, in the most expensive case.
     pub operations: u64,
     /// How registers and bytes were counted.
     pub counted: String,
@@ -239,6 +239,8 @@ pub(crate) const fn look(label: &'static str, colour: &'static str, dash: &'stat
 pub struct RankEntry {
     /// What a user can look up about it.
     pub info: &'static Info,
+    /// What its ranks are the size of, if they count bytes, for the axes of figures.
+    pub size_of: Option<&'static str>,
     /// With which settings the published network simulation has it where windows follow their packets.
     pub live_window: fn(&Settings<'_>) -> bool,
     /// Builds it from its arguments; every argument must be known and have an effect.
@@ -255,9 +257,14 @@ impl RankEntry {
     }
 }
 
+/// A row for a rank function whose ranks are sizes in bytes.
+pub(crate) const fn size_rank<R: FromArgs + RankFn + Send + 'static>(size_of: &'static str) -> RankEntry {
+    RankEntry { size_of: Some(size_of), ..rank::<R>() }
+}
+
 /// A rank function chosen at run time.
 pub type BoxedRankFn = Box<dyn RankFn + Send>;
 
 pub(crate) const fn rank<R: FromArgs + RankFn + Send + 'static>() -> RankEntry {
-    RankEntry { info: &R::INFO, live_window: |_| false, build: |args| Ok(Box::new(R::build(args)?)) }
+    RankEntry { info: &R::INFO, size_of: None, live_window: |_| false, build: |args| Ok(Box::new(R::build(args)?)) }
 }

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from pifolab import info
 from pifolab.adversary.question import attack
 from pifolab.quantities import number as number_of
 
@@ -171,7 +172,8 @@ def readings(number: int) -> list[tuple[str, dict[str, Any]]]:
     """Return the readings that may differ, as names and keywords of `worst`; the default is the first."""
     (figure,) = (figure for figure in FIGURES if figure.number == number)
     # Without drops there is no full queue; a window that reads the same from both ends has no reverse.
-    fulls = ("keep", "update") if "sp-pifo" in (figure.a, figure.b) and not figure.no_drops else ("keep",)
+    choosable = any(param.name == "on_full" for side in (figure.a, figure.b) for param in info.scheduler(side).params)
+    fulls = ("keep", "update") if choosable and not figure.no_drops else ("keep",)
     turns = (False,) if figure.start_window == figure.start_window[::-1] else (False, True)
     found = []
     for update in ("before", "after"):

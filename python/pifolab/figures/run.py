@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pifolab import _pifolab
+from pifolab import _pifolab, info
 from pifolab.errors import InputError
 from pifolab.figures.choice import FigureChoice, with_labels
 from pifolab.figures.curves import QUEUES, by_queue, fct_by_size, has_sizes
@@ -64,14 +64,6 @@ _COMPARED = (
     ("lowest_dropped_rank", "Lowest dropped rank"),
     ("delta", "Delta to PIFO"),
 )
-
-#: Rank functions that count bytes, and what an axis calls their ranks.
-_SIZES = {
-    "flow-size": "Rank: flow size (bytes)",
-    "remaining-size": "Rank: remaining size (bytes)",
-    "unacknowledged": "Rank: unacknowledged (bytes)",
-    "las": "Rank: size so far (bytes)",
-}
 
 # More samples than a line of one column's width can show only blur it.
 _BOUND_SAMPLES = 120
@@ -144,8 +136,8 @@ def _draw(run: Run, beyond: pl.DataFrame | None) -> dict[str, Figure]:
     ranks = run.tables["ranks"]
     if ranks.height:
         order = schedulers["scheduler"].unique(maintain_order=True).to_list()
-        function = str((run.manifest["spec"].get("rank") or {}).get("name"))
-        of_rank: dict[str, Any] = {"sizes": function in _SIZES, "rank_label": _SIZES.get(function, "Rank")}
+        size = _size_of((run.manifest["spec"].get("rank") or {}).get("name"))
+        of_rank: dict[str, Any] = {"sizes": size is not None, "rank_label": f"Rank: {size} (bytes)" if size else "Rank"}
         figures["inversions-per-rank"] = per_rank(ranks, "inversions", "Inversions (packets)", order, **of_rank)
         figures["drops-per-rank"] = per_rank(ranks, "dropped", "Drops (packets)", order, **of_rank)
         if beyond is not None and beyond.height and beyond["misdrops"].sum():
@@ -154,6 +146,11 @@ def _draw(run: Run, beyond: pl.DataFrame | None) -> dict[str, Figure]:
     figures.update(_over_time(run, "queue_samples", None))
     figures.update(_by_path(run))
     return figures
+
+
+def _size_of(function: str | None) -> str | None:
+    """Return what the ranks of a rank function are the size of; None if they do not count bytes."""
+    return next((about.size_of for about in info.ranks() if about.name == function), None)
 
 
 def misdrops_by_rank(run: Run) -> pl.DataFrame | None:

@@ -95,7 +95,9 @@ def load_published(folder: Path, experiments: Mapping[str, Any]) -> dict[str, Pu
         found[name] = Published(name, origin, entry.text("settings", ""), tables)
     for path in sorted((folder / "published").glob("*.csv")):
         if path.name.split(".")[0] not in found:
-            raise InputError(f"published/{path.name}: {file.name} names no experiment {path.name.split('.')[0]!r}")
+            raise InputError(
+                f"published/{path.name}: {file.name} does not have the experiment {path.name.split('.')[0]!r}"
+            )
     return found
 
 

@@ -1,7 +1,7 @@
 """Reads the registry: the claims of the papers, the experiments that test them, and the three depths.
 
 The files are TOML, beside this module in `registry/`: one for each paper, `depths.toml`, and `words.toml` with the
-tolerances. Everything is checked when it is read: a key that nobody knows, an experiment that does not exist, a metric
+tolerances. Everything is checked when it is read: an unknown key, an experiment that does not exist, a metric
 that does not parse. Errors name the file and the claim.
 """
 
@@ -322,6 +322,8 @@ class SourceClaim:
         Metrics over the source's tables, each with its own range.
     why : str
         Why the ranges are what they are.
+    powers_of_two : bool
+        The claim is about ranks that differ in their powers of two.
     """
 
     id: str
@@ -330,6 +332,7 @@ class SourceClaim:
     statement: str
     parts: tuple[Part, ...]
     why: str
+    powers_of_two: bool = False
 
     def of(self, scheduler: str) -> SourceClaim:
         """Return the claim about one scheduler, where it is one about each."""
@@ -401,7 +404,8 @@ def _sources(
     top = _Section(file.name, read_toml(file), ("claim",))
     for table in top.table.get("claim", []):
         name = table.get("id", "?") if isinstance(table, Mapping) else "?"
-        section = _Section(f"{file.name}: claim {name}", table, ("id", "experiment", "statement", "why", "part"))
+        known_keys = ("id", "experiment", "statement", "why", "powers_of_two", "part")
+        section = _Section(f"{file.name}: claim {name}", table, known_keys)
         known = claims.get(section.text("id"))
         statement = section.text("statement", known.statement if known else None)
         experiment = section.text("experiment")
@@ -411,7 +415,8 @@ def _sources(
         )
         if not parts:
             raise InputError(f"{section.place}: expected at least one part")
-        yield SourceClaim(section.text("id"), source, experiment, statement, parts, section.text("why"))
+        powers = section.flag("powers_of_two")
+        yield SourceClaim(section.text("id"), source, experiment, statement, parts, section.text("why"), powers)
 
 
 def _tolerances(file: Path, words: Mapping[str, Any]) -> dict[str, Tolerance]:
@@ -511,7 +516,7 @@ def _length(section: Section, shared: _Shared, default: str | None) -> str:
     length = section.text("length", default)
     for depth in shared.depths.values():
         if length not in depth.lengths:
-            raise InputError(f"{section.place}: length = {length!r}: depth {depth.name} has no such row")
+            raise InputError(f"{section.place}: length = {length!r}: depth {depth.name} does not have this row")
     return length
 
 
@@ -523,7 +528,7 @@ def _axes(place: str, tables: Any, shared: _Shared) -> tuple[Axis, ...]:
         values = section.table.get("values")
         if isinstance(values, str):
             if values not in shared.lists:
-                raise InputError(f"{section.place}: values = {values!r}: depths.toml has no such list")
+                raise InputError(f"{section.place}: values = {values!r}: depths.toml does not have this list")
             values = shared.lists[values]
         if isinstance(values, list):
             values = dict.fromkeys(DEPTHS, values)
@@ -539,7 +544,7 @@ def _axes(place: str, tables: Any, shared: _Shared) -> tuple[Axis, ...]:
             settings = {float(key): value for key, value in given.items()}
             missing = {float(one) for depth in DEPTHS for one in values[depth]} - set(settings)
             if missing:
-                raise InputError(f"{section.place}: map: has nothing for {', '.join(f'{one:g}' for one in missing)}")
+                raise InputError(f"{section.place}: map: is missing for {', '.join(f'{one:g}' for one in missing)}")
         points = {depth: tuple(float(one) for one in values[depth]) for depth in DEPTHS}
         found.append(Axis(name, keys, points, settings))
     return tuple(found)

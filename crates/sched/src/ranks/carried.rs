@@ -36,7 +36,7 @@ impl FromArgs for Carried {
         name: "carried",
         summary: "The rank that the packet carries.",
         paper: "the setting of all five papers",
-        effect: "Whatever the sender meant by it.",
+        effect: "The order that the sender chose.",
         state: "none",
         cost: "O(1)",
         params: &[],

@@ -12,42 +12,17 @@
 //!
 //! References: `docs/ranks/edf.md`.
 
-use super::hinted::Hinted;
-use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Fact, Facts, Hints, Packet, RankFn};
-use pifolab_units::{Rank, Time};
+use super::hinted::hinted_rank;
+use crate::params::Info;
+use crate::{Fact, Facts};
+use pifolab_units::Rank;
 
-/// Earliest deadline first.
-#[derive(Clone, Debug, Default)]
-pub struct Edf {
-    hinted: Hinted,
-}
-
-impl Edf {
-    /// Nothing to remember yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
-
-impl RankFn for Edf {
-    #[inline]
-    fn rank(&mut self, packet: &Packet, _now: Time) -> Rank {
-        self.hinted.take(packet.id).deadline.map_or(Rank::MAX, |deadline| Rank::saturating(deadline.as_ps()))
-    }
-
-    #[inline]
-    fn hint(&mut self, id: u64, hints: &Hints) {
-        self.hinted.put(id, hints);
-    }
-
-    fn needs(&self) -> Facts {
-        Facts::one(Fact::Deadline)
-    }
-}
-
-impl FromArgs for Edf {
-    const INFO: Info = Info {
+hinted_rank!(
+    /// Earliest deadline first.
+    Edf,
+    needs: Facts::one(Fact::Deadline),
+    rank: |hints, _now| hints.deadline.map_or(Rank::MAX, |deadline| Rank::saturating(deadline.as_ps())),
+    Info {
         name: "edf",
         summary: "Earliest deadline first: the absolute deadline, in picoseconds.",
         paper: "Liu, Layland, JACM 1973; Sivaraman et al., SIGCOMM 2016",
@@ -55,16 +30,14 @@ impl FromArgs for Edf {
         state: "none; the deadline travels in the packet",
         cost: "O(1)",
         params: &[],
-    };
-
-    fn from_args(_args: &mut Args) -> Result<Self, ParamError> {
-        Ok(Self::new())
     }
-}
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Hints, Packet, RankFn};
+    use pifolab_units::Time;
 
     #[test]
     fn the_earlier_deadline_ranks_lower_and_none_ranks_last() {

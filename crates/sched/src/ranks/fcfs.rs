@@ -47,7 +47,7 @@ impl FromArgs for Fcfs {
         name: "fcfs",
         summary: "First come, first served: the rank counts arrivals at this port.",
         paper: "the baseline; Sivaraman et al., SIGCOMM 2016",
-        effect: "PIFO becomes FIFO; what an approximation still inverts is its own doing.",
+        effect: "PIFO becomes FIFO; any inversion that remains is due to the scheduler.",
         state: "one counter per port",
         cost: "O(1)",
         params: &[],

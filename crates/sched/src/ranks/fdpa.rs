@@ -144,19 +144,19 @@ impl RankFn for Fdpa {
 const TIME_CONSTANT: Param = Param::integer("time_constant_us", 1, LONGEST_TIME_CONSTANT_US)
     .unit("microseconds")
     .or_integer(DEFAULT_TIME_CONSTANT_US as i64)
-    .doc("Over how long rates are averaged. 1 ms is some 80 full packets at 1 Gb/s.");
+    .doc("The time over which rates are averaged. 1 ms is about 80 full packets at 1 Gb/s.");
 
 const BANDS: Param = Param::integers("bands_bps", 1, 8_000_000_000_000)
     .unit("bits per second")
     .means("the rank is the rate itself, in bits per second")
-    .doc("Rates that rise: the rank is the number of them that the flow's rate exceeds, as with few priority queues.");
+    .doc("Ascending rates: the rank is the number of them that the flow's rate exceeds, as with few priority queues.");
 
 impl FromArgs for Fdpa {
     const INFO: Info = Info {
         name: "fdpa",
         summary: "FDPA: the estimated arrival rate of the flow, in bits per second or in bands.",
         paper: "Cascone et al., FDPA, LANMAN 2017; SP-PIFO, NSDI 2020, section 8",
-        effect: "Who sends less than the others goes first: an approximation of fair shares without virtual times.",
+        effect: "Flows that send less than others go first: an approximation of fair shares without virtual times.",
         state: "two registers per flow (bytes that fade, time of the last packet)",
         cost: "O(1); O(log bands) with bands",
         params: &[TIME_CONSTANT, BANDS],

@@ -14,44 +14,20 @@
 //!
 //! References: `docs/ranks/fifo-plus.md`.
 
-use super::hinted::Hinted;
-use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Fact, Facts, Hints, Packet, RankFn};
-use pifolab_units::{Rank, Time};
+use super::hinted::hinted_rank;
+use crate::params::Info;
+use crate::{Fact, Facts};
+use pifolab_units::Rank;
 
-/// FIFO+.
-#[derive(Clone, Debug, Default)]
-pub struct FifoPlus {
-    hinted: Hinted,
-}
-
-impl FifoPlus {
-    /// Nothing to remember yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
-
-impl RankFn for FifoPlus {
-    #[inline]
-    fn rank(&mut self, packet: &Packet, now: Time) -> Rank {
-        let hints = self.hinted.take(packet.id);
+hinted_rank!(
+    /// FIFO+.
+    FifoPlus,
+    needs: Facts::one(Fact::DelaySoFar).with(Fact::MeanDelaySoFar),
+    rank: |hints, now| {
         let expected = now.as_ps().saturating_add(hints.mean_delay_so_far.as_ps());
         Rank::saturating(expected.saturating_sub(hints.delay_so_far.as_ps()))
-    }
-
-    #[inline]
-    fn hint(&mut self, id: u64, hints: &Hints) {
-        self.hinted.put(id, hints);
-    }
-
-    fn needs(&self) -> Facts {
-        Facts::one(Fact::DelaySoFar).with(Fact::MeanDelaySoFar)
-    }
-}
-
-impl FromArgs for FifoPlus {
-    const INFO: Info = Info {
+    },
+    Info {
         name: "fifo-plus",
         summary: "FIFO+: the arrival time, corrected by how much the packet's delay so far exceeds its class's mean.",
         paper: "Clark, Shenker, Zhang, SIGCOMM 1992, section 6",
@@ -59,17 +35,14 @@ impl FromArgs for FifoPlus {
         state: "none here; the accumulated delay travels in the packet",
         cost: "O(1)",
         params: &[],
-    };
-
-    fn from_args(_args: &mut Args) -> Result<Self, ParamError> {
-        Ok(Self::new())
     }
-}
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_units::Span;
+    use crate::{Hints, Packet, RankFn};
+    use pifolab_units::{Span, Time};
 
     fn rank(now: u64, delay: u64, mean: u64) -> u64 {
         let mut fifo_plus = FifoPlus::new();

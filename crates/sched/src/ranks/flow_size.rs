@@ -12,14 +12,16 @@
 //!
 //! References: `docs/ranks/flow-size.md`.
 
-use super::hinted::rank_by_size;
+use super::hinted::hinted_rank;
 use crate::params::Info;
+use crate::{Fact, Facts};
+use pifolab_units::Rank;
 
-rank_by_size!(
+hinted_rank!(
     /// The total size of the flow, in bytes.
     FlowSize,
-    FlowSize,
-    flow_size,
+    needs: Facts::one(Fact::FlowSize),
+    rank: |hints, _now| Rank::saturating(hints.flow_size.0),
     Info {
         name: "flow-size",
         summary: "The total size of the flow, in bytes.",

@@ -24,10 +24,10 @@ impl Hinted {
     }
 }
 
-/// A rank function that has no state and no parameters: the rank is a size, in bytes, that the sender tells of the
-/// packet's flow. A packet of which nothing was said ranks 0.
-macro_rules! rank_by_size {
-    ($(#[$doc:meta])* $name:ident, $fact:ident, $size:ident, $info:expr) => {
+/// A rank function without state and parameters: the rank is computed from facts that travel beside the packet, and from the
+/// time. A packet of which nothing was said has the default ones.
+macro_rules! hinted_rank {
+    ($(#[$doc:meta])* $name:ident, needs: $needs:expr, rank: |$hints:ident, $now:ident| $rank:expr, $info:expr) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default)]
         pub struct $name {
@@ -43,8 +43,9 @@ macro_rules! rank_by_size {
 
         impl $crate::RankFn for $name {
             #[inline]
-            fn rank(&mut self, packet: &$crate::Packet, _now: ::pifolab_units::Time) -> ::pifolab_units::Rank {
-                ::pifolab_units::Rank::saturating(self.hinted.take(packet.id).$size.0)
+            fn rank(&mut self, packet: &$crate::Packet, $now: ::pifolab_units::Time) -> ::pifolab_units::Rank {
+                let $hints = self.hinted.take(packet.id);
+                $rank
             }
 
             #[inline]
@@ -53,7 +54,7 @@ macro_rules! rank_by_size {
             }
 
             fn needs(&self) -> $crate::Facts {
-                $crate::Facts::one($crate::Fact::$fact)
+                $needs
             }
         }
 
@@ -66,7 +67,7 @@ macro_rules! rank_by_size {
         }
     };
 }
-pub(super) use rank_by_size;
+pub(super) use hinted_rank;
 
 #[cfg(test)]
 mod tests {

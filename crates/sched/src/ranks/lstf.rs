@@ -16,46 +16,22 @@
 //!
 //! References: `docs/ranks/lstf.md`.
 
-use super::hinted::Hinted;
-use crate::params::{Args, FromArgs, Info, ParamError};
-use crate::{Fact, Facts, Hints, Packet, RankFn};
-use pifolab_units::{Rank, Time};
+use super::hinted::hinted_rank;
+use crate::params::Info;
+use crate::{Fact, Facts};
+use pifolab_units::Rank;
 
-/// Least slack time first.
-#[derive(Clone, Debug, Default)]
-pub struct Lstf {
-    hinted: Hinted,
-}
-
-impl Lstf {
-    /// Nothing to remember yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
-
-impl RankFn for Lstf {
-    #[inline]
-    fn rank(&mut self, packet: &Packet, _now: Time) -> Rank {
-        let hints = self.hinted.take(packet.id);
+hinted_rank!(
+    /// Least slack time first.
+    Lstf,
+    needs: Facts::one(Fact::Deadline).with(Fact::RemainingTransmission),
+    rank: |hints, _now| {
         // now + (deadline - now - remaining): now cancels.
         hints.deadline.map_or(Rank::MAX, |deadline| {
             Rank::saturating(deadline.as_ps().saturating_sub(hints.remaining_transmission.as_ps()))
         })
-    }
-
-    #[inline]
-    fn hint(&mut self, id: u64, hints: &Hints) {
-        self.hinted.put(id, hints);
-    }
-
-    fn needs(&self) -> Facts {
-        Facts::one(Fact::Deadline).with(Fact::RemainingTransmission)
-    }
-}
-
-impl FromArgs for Lstf {
-    const INFO: Info = Info {
+    },
+    Info {
         name: "lstf",
         summary: "Least slack time first: the latest start that still meets the deadline, in picoseconds.",
         paper: "Mittal et al., Universal Packet Scheduling, NSDI 2016, section 2.1",
@@ -63,17 +39,14 @@ impl FromArgs for Lstf {
         state: "none; the slack travels in the packet",
         cost: "O(1)",
         params: &[],
-    };
-
-    fn from_args(_args: &mut Args) -> Result<Self, ParamError> {
-        Ok(Self::new())
     }
-}
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pifolab_units::Span;
+    use crate::{Hints, Packet, RankFn};
+    use pifolab_units::{Span, Time};
 
     fn rank(now: u64, deadline: u64, remaining: u64) -> Rank {
         let mut lstf = Lstf::new();

@@ -1,4 +1,4 @@
-//! Rank functions, one file each: what decides where a packet wants to stand.
+//! Rank functions, one file each: what decides the order of packets.
 //!
 //! [`Ranked`](crate::Ranked) joins any of them to any scheduler. Each instance serves one output port: what state it
 //! keeps (virtual time, bytes seen per flow) is that port's. Ranks are integers; the smaller leaves first.
@@ -38,14 +38,14 @@ pub use stfq::{Stfq, StfqParams, VirtualTime};
 pub use token_bucket::{Per, Shaped};
 pub use unacknowledged::Unacknowledged;
 
-use crate::entry::{RankEntry, rank};
+use crate::entry::{RankEntry, rank, size_rank};
 
 /// Every rank function.
 pub const RANKS: &[RankEntry] = &[
     rank::<Carried>(),
-    rank::<FlowSize>(),
-    rank::<RemainingSize>(),
-    rank::<Unacknowledged>(),
+    size_rank::<FlowSize>("flow size"),
+    size_rank::<RemainingSize>("remaining size"),
+    size_rank::<Unacknowledged>("unacknowledged"),
     RankEntry {
         live_window: |settings| {
             let published = settings.integer("scale") == Some(1) && settings.is("virtual_time", "follow");
@@ -56,7 +56,7 @@ pub const RANKS: &[RankEntry] = &[
     rank::<Lstf>(),
     rank::<FifoPlus>(),
     rank::<Edf>(),
-    rank::<Las>(),
+    size_rank::<Las>("size so far"),
     rank::<Pias>(),
     rank::<Fdpa>(),
     rank::<Fcfs>(),

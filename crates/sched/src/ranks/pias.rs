@@ -129,7 +129,7 @@ const THRESHOLDS: Param = Param::integers("thresholds_bytes", 1, 1 << 62)
 const IDLE_RESET: Param = Param::integer("idle_reset_us", 1, 1_000_000_000_000)
     .unit("microseconds")
     .means("never")
-    .doc("A flow of which nothing arrived for this long begins anew in the first level.");
+    .doc("A flow without arrivals for this long starts again in the first level.");
 
 impl FromArgs for Pias {
     const INFO: Info = Info {

@@ -12,14 +12,16 @@
 //!
 //! References: `docs/ranks/remaining-size.md`.
 
-use super::hinted::rank_by_size;
+use super::hinted::hinted_rank;
 use crate::params::Info;
+use crate::{Fact, Facts};
+use pifolab_units::Rank;
 
-rank_by_size!(
+hinted_rank!(
     /// pFabric: flow size minus the first byte of the segment, in bytes.
     RemainingSize,
-    Remaining,
-    remaining,
+    needs: Facts::one(Fact::Remaining),
+    rank: |hints, _now| Rank::saturating(hints.remaining.0),
     Info {
         name: "remaining-size",
         summary: "pFabric: flow size minus the first byte of the segment, in bytes.",

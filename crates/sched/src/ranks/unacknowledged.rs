@@ -12,14 +12,16 @@
 //!
 //! References: `docs/ranks/unacknowledged.md`.
 
-use super::hinted::rank_by_size;
+use super::hinted::hinted_rank;
 use crate::params::Info;
+use crate::{Fact, Facts};
+use pifolab_units::Rank;
 
-rank_by_size!(
+hinted_rank!(
     /// Bytes of the flow not yet acknowledged (SRPT), in bytes.
     Unacknowledged,
-    Unacknowledged,
-    unacknowledged,
+    needs: Facts::one(Fact::Unacknowledged),
+    rank: |hints, _now| Rank::saturating(hints.unacknowledged.0),
     Info {
         name: "unacknowledged",
         summary: "Bytes of the flow not yet acknowledged (SRPT), in bytes.",
