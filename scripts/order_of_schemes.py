@@ -21,15 +21,13 @@ import polars as pl
 from pifolab.figures.palette import look
 from pifolab.reproduce.execute import experiments_folder, sweeps_of
 from pifolab.reproduce.registry import Axis, Depth, Experiment, Registry, Variant, load_registry
-from pifolab.statistics import mean_interval, ratio_interval
+from pifolab.statistics import FEW_SEEDS, interval_or_range, ratio_interval
 from pifolab.store import Store
 from pifolab.sweep import run_sweep
 
 ROOT = Path(__file__).resolve().parent.parent
 LOADS = (0.3, 0.5, 0.7)
 SMALL = "< 100 KB"
-#: Fewer seeds than this have no interval worth the name.
-ENOUGH_SEEDS = 3
 
 
 @dataclass(frozen=True)
@@ -185,13 +183,8 @@ def order(schemes: Mapping[str, Mapping[int, float]]) -> str:
 
 def shown(values: Mapping[int, float]) -> str:
     """Return a mean with its interval, or the range of few seeds."""
-    numbers = list(values.values())
-    mean = sum(numbers) / len(numbers)
-    low, high = min(numbers), max(numbers)
-    if len(numbers) >= ENOUGH_SEEDS:
-        estimate = mean_interval(numbers)
-        low, high = estimate.low, estimate.high
-    return f"{mean:.3g} [{low:.3g}, {high:.3g}]"
+    estimate = interval_or_range(list(values.values()))
+    return f"{estimate.value:.3g} [{estimate.low:.3g}, {estimate.high:.3g}]"
 
 
 def against(figure: Figure, schemes: Mapping[str, Mapping[int, float]]) -> str:
@@ -222,7 +215,7 @@ def against(figure: Figure, schemes: Mapping[str, Mapping[int, float]]) -> str:
 def page(registry: Registry, store: Store, arguments: argparse.Namespace) -> str:
     """Run everything and return the page."""
     seeds = arguments.seeds
-    interval = "95 % intervals over the seeds" if seeds >= ENOUGH_SEEDS else "the range of the seeds"
+    interval = "95 % intervals over the seeds" if seeds >= FEW_SEEDS else "the range of the seeds"
     lines = [
         "# How the schemes rank, by the mean completion time of small flows",
         "",
@@ -268,7 +261,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2, help="seeds 1 to N; default 2")
     parser.add_argument("--only", action="append", metavar="FIGURE", choices=[one.experiment for one in FIGURES])
     parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
-    parser.add_argument("--store", type=Path, default=ROOT / "out" / "order-of-schemes", help="finished runs lie here")
+    parser.add_argument(
+        "--store", type=Path, default=ROOT / "out" / "order-of-schemes", help="the folder of finished runs"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "order-of-schemes.md", help="the page to write")
     arguments = parser.parse_args()
     if arguments.seeds < 1 or arguments.share <= 0:

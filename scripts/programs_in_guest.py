@@ -35,14 +35,14 @@ def judge(text: str, kernel: str) -> tuple[list[str], list[str]]:
     if not rows:
         faults.append(f"{kernel}: no program was tried")
     if "guest: done" not in text:
-        faults.append(f"{kernel}: the guest did not come to its end")
+        faults.append(f"{kernel}: the guest did not finish")
     up = len(re.findall(r"^guest: up .* is up", text, re.MULTILINE))
     tried = len(re.findall(r"^guest: trying ", text, re.MULTILINE))
     if not tried or up != tried:
         faults.append(f"{kernel}: {up} of {tried} schedulers went up with the defaults")
     doctor = re.search(r"^guest: doctor (\{.*\})$", text, re.MULTILINE)
     if not doctor or json.loads(doctor.group(1))["ebpf"] is not (tried > 0 and up == tried):
-        faults.append(f"{kernel}: doctor does not say what is true of the eBPF data plane")
+        faults.append(f"{kernel}: doctor is wrong about the eBPF data plane")
     conformance = re.search(r"^guest: conformance (.*)$", text, re.MULTILINE)
     if not conformance or " 0 mismatches" not in conformance.group(1):
         faults.append(f"{kernel}: conformance: {conformance.group(1) if conformance else 'not replayed'}")

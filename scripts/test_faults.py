@@ -271,7 +271,7 @@ def stop_run(bench: Bench, chance: random.Random) -> str:
     time.sleep(delay)
     run.send_signal(how)
     _, errors = run.communicate(timeout=60)
-    # While Python still imports the command, nobody can answer Ctrl-C in its place.
+    # While Python still imports the command, Ctrl-C cannot be answered.
     check("Traceback" not in errors or "importlib" in errors, errors)
     left = sorted(path.name for path in bench.folder.iterdir() if "out" in path.name)
     if how != signal.SIGKILL:

@@ -193,7 +193,7 @@ def _run_data_plane(names: list[str]) -> dict[str, str]:
 
 
 def _results(tests: list[Test]) -> dict[Test, str]:
-    """Run all tests; those that nobody ran are absent."""
+    """Run all tests; those that did not run are absent."""
     found: dict[Test, str] = {}
     for crate in sorted({test.group for test in tests if test.group.startswith("pifolab-")}):
         found |= {Test(crate, name): result for name, result in _run_rust(crate, _names(tests, crate)).items()}

@@ -1,5 +1,5 @@
 //! Tells the compiled module which revision of the source it is made of, for manifests: a commit, with `+changes` behind it
-//! where the Rust sources differ from it. Whoever builds without git can say it with `PIFOLAB_REVISION`.
+//! where the Rust sources differ from it. A build without git can set it with `PIFOLAB_REVISION`.
 
 use std::process::Command;
 

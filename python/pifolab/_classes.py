@@ -52,7 +52,7 @@ def class_docstring(about: info.Info) -> str:
             parts += textwrap.wrap(line, 92, initial_indent="    ", subsequent_indent="      ")
     if about.params:
         parts += ["", "Raises", "------", "ParameterError"]
-        parts += ["    A parameter that is unknown, has no effect beside the others, or is out of range."]
+        parts += ["    A parameter that is unknown, has no effect with the others, or is out of range."]
     parts += ["", "Notes", "-----"]
     parts += textwrap.wrap(f"State in a switch: {about.state}", 96)
     parts += textwrap.wrap(f"Cost: {about.cost}", 96)
@@ -167,7 +167,7 @@ def scheduler(name: str, /, **parameters: Any) -> Scheduler:
     InputError
         No scheduler has that name.
     ParameterError
-        A parameter that is unknown, has no effect beside the others, or is out of range.
+        A parameter that is unknown, has no effect with the others, or is out of range.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def ranked(rank: str, scheduler: Scheduler, /, **parameters: Any) -> Ranked:
     InputError
         No rank function has that name.
     ParameterError
-        A parameter that is unknown, has no effect beside the others, or is out of range.
+        A parameter that is unknown, has no effect with the others, or is out of range.
 
     Examples
     --------

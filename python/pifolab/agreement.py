@@ -153,7 +153,7 @@ def _ours(folder: Path, scheduler: str | None, seed: int | None) -> pl.DataFrame
         known = frame[name].unique(maintain_order=True).to_list()
         if wanted is None and len(known) > 1:
             shown = ", ".join(map(str, known))
-            raise InputError(f"{folder}: has several of {name} ({shown}): say which with --{name}")
+            raise InputError(f"{folder}: has several of {name} ({shown}): choose one with --{name}")
         if wanted is not None:
             if wanted not in known:
                 raise InputError(f"{folder}: has no {name} {wanted}; there are {', '.join(map(str, known))}")
@@ -175,7 +175,7 @@ def _read_reference(file: Path, times: str) -> pl.DataFrame:
     if times not in frame.columns or times in keys:
         others = ", ".join(name for name in frame.columns if name not in keys) or "none"
         raise InputError(
-            f"{file}:1: has no column {times} of completion times: name one with --column; it has {others}"
+            f"{file}:1: has no column {times} of completion times: choose one with --column; it has {others}"
         )
     frame = frame.select(*keys, pl.col(times).alias("fct_ns"))
     for name in _COLUMNS:

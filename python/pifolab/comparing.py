@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
-from pifolab.errors import InputError
+from pifolab.errors import InputError, parameter_error
 from pifolab.scenario import of_file_as_given, own_buffer, scenario_toml, without_place
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Number = int | float | str | Decimal | Fraction
 
-__all__ = ["PAPERS", "compare", "parameter_error"]
+__all__ = ["PAPERS", "compare"]
 
 #: The schedulers of the five papers, and what they are measured against.
 PAPERS = ("pifo", "fifo", "sp-pifo", "aifo", "packs", "rifo", "exp-pifo")
@@ -220,11 +220,6 @@ def compare(
         if trace is not None:
             found = of_file_as_given(found, workload["trace"], os.fspath(trace))
         raise found from None
-
-
-def parameter_error(name: str, rest: str) -> InputError:
-    """Return an error about the parameter `name`, which is its `key`; `rest` follows the name in its text."""
-    return InputError(f"{name}{rest}", key=name, problem=rest.lstrip(" :"))
 
 
 def _of_parameter(error: InputError) -> InputError:

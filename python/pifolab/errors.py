@@ -1,6 +1,6 @@
 """What can go wrong, as exceptions; the compiled part raises the same ones."""
 
-__all__ = ["InputError", "InternalError", "ParameterError", "PifolabError"]
+__all__ = ["InputError", "InternalError", "ParameterError", "PifolabError", "parameter_error"]
 
 
 class PifolabError(Exception):
@@ -91,3 +91,8 @@ class InputError(PifolabError, ValueError):
 
 class InternalError(PifolabError):
     """A mistake in pifolab itself; please report the text together with what you ran."""
+
+
+def parameter_error(name: str, rest: str) -> InputError:
+    """Return an error about the parameter `name`, which is its `key`; `rest` follows the name in its text."""
+    return InputError(f"{name}{rest}", key=name, problem=rest.lstrip(" :"))

@@ -90,7 +90,7 @@ def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
             temporary.rename(folder)
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        # Nobody asked for the temporary folder: the fault is that of the one that was, and of the file in it.
+        # The temporary folder was not asked for: the fault is that of the folder that was, and of the file in it.
         if error.filename is not None and (failed := Path(os.fsdecode(error.filename))).is_relative_to(temporary):
             place = folder / failed.relative_to(temporary)
             raise InputError(f"{place}: cannot be written: {error.strerror}") from None

@@ -81,7 +81,7 @@ class Formula:
         self, text: str, place: str, functions: Mapping[str, int | None], literals: tuple[type, ...] = ()
     ) -> None:
         self.place = place
-        #: Names that no generator binds: whoever evaluates it must give them.
+        #: Names that no generator binds: they must be given to evaluate it.
         self.names: set[str] = set()
         self._functions, self._literals = functions, literals
         try:
@@ -153,7 +153,7 @@ class Formula:
             case ast.Call():
                 self._check_call(node, bound)
             case _:
-                raise InputError(f"{self.place}: {ast.unparse(node)!r} is not part of the language of expressions")
+                raise InputError(f"{self.place}: {ast.unparse(node)!r} is not allowed in an expression")
 
     def _all(self, bound: frozenset[str], *nodes: ast.AST) -> None:
         for node in nodes:
@@ -219,10 +219,10 @@ class _Evaluation:
     def _binary(self, op: ast.operator, left: Any, right: Any) -> Any:
         exact = isinstance(right, Fraction)
         if isinstance(op, ast.Pow) and exact and (abs(right) > _LARGEST_POWER or right.denominator != 1):
-            raise InputError(f"{self._place}: a power must be an integer of at most {_LARGEST_POWER}")
+            raise InputError(f"{self._place}: expected an integer power of at most {_LARGEST_POWER}")
         value = _BINARY[type(op)](left, right)
         if isinstance(value, Fraction) and _bits(value) > _MOST_BITS:
-            raise InputError(f"{self._place}: a number on the way is too large or too small: over {_MOST_BITS} bits")
+            raise InputError(f"{self._place}: an intermediate number is too large or too small: over {_MOST_BITS} bits")
         return value
 
     def _loops(self, loops: list[ast.comprehension], names: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

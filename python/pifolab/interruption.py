@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 def interruptible(work: Callable[[], _T]) -> _T:
     """Return what `work` returns; Ctrl-C does not wait for it.
 
-    It runs on a thread of its own, which an interruption leaves behind: what it does must matter to nobody then, such
+    It runs on a thread of its own, which an interruption leaves behind: what it does must not matter then, such
     as writing to a buffer.
 
     Examples

@@ -33,7 +33,7 @@ def experiment(name: Path) -> Path:
     if wanted in known:
         return known[wanted]
     if name.suffix == ".toml" or len(name.parts) > 2 or name.is_symlink():
-        # Who names a file means one: the reader says that it is missing.
+        # The name of a file means a file: the reader says that it is missing.
         return name
     raise InputError(f"{name}: no such file; {_pifolab.unknown_name('experiment', wanted, list(known))}")
 

@@ -66,7 +66,7 @@ def load_plugins(files: list[Path]) -> Plugins:
                     found += 1
         if not found:
             bases = ", ".join(f"pifolab.{base.__name__}" for base in _KINDS.values())
-            raise InputError(f"{file}: defines no class that is derived from one of {bases} and complete")
+            raise InputError(f"{file}: expected a complete class that is derived from one of {bases}")
     return plugins
 
 

@@ -71,7 +71,7 @@ _DICT = "scenario"
 #: The most rows of each table of a run that was interrupted, of all seeds and schedulers together.
 INTERRUPTED_ROWS = _pifolab.INTERRUPTED_ROWS
 
-#: Whoever wants to be told of progress.
+#: A function that is told of progress.
 Watch = Callable[[Progress], None]
 
 
@@ -227,7 +227,7 @@ class Run:
 
         figures = draw_run(self, FigureChoice(schedulers, labels or {}, x_scale, y_scale, size))
         if not figures:
-            raise InputError("plot: the run has no figures")
+            raise InputError("plot: the run does not have figures")
         if name is not None and name not in figures:
             raise InputError(_pifolab.unknown_name("figure", name, list(figures)))
         return figures[name or next(iter(figures))]
@@ -537,7 +537,7 @@ class _Part:
 
 
 def complete(result: Run) -> Run:
-    """Return `result`, for whoever can do nothing with a part of it.
+    """Return `result`, for callers that cannot use a part of it.
 
     Raises
     ------
@@ -598,7 +598,7 @@ def _tables(parts: list[_Part], *, cut: bool) -> dict[str, pl.DataFrame]:
     import polars as pl
 
     frames: dict[str, list[pl.DataFrame]] = {}
-    # Whoever interrupts a run waits for its tables. The compiled part cuts what it has not made yet when Ctrl-C comes.
+    # The caller waits for these tables, also after Ctrl-C. The compiled part cuts what it has not made when it comes.
     runs = sum(len(part.manifest["runs"]) for part in parts)
     for part in parts:
         for name, columns in part.tables.items():

@@ -34,7 +34,7 @@ def scenario_toml(scenario: Mapping[str, Any]) -> tuple[str, dict[str, type[Pyth
     Raises
     ------
     InputError
-        A key is no text, or a value cannot be written as TOML; the text names the key.
+        A key is not a text, or a value cannot be written as TOML; the text names the key.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A table that somebody wrote in a file, read key by key; every error begins with where the key stands."""
+"""A table in a user's file, read key by key; every error begins with where the key stands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def below(place: str, joint: str = ".") -> Callable[..., str]:
 
 
 def as_written(value: Any) -> str:
-    """Return a value as whoever wrote it would recognise it; of numbers and dates the digits alone.
+    """Return a value as its author would recognise it; of numbers and dates only the digits.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Section:
         self.required(key)
         value = self.table[key]
         if not isinstance(value, str) or not (value or empty):
-            raise self.fault(key, "expected a text" + ("" if empty else " that is not empty"))
+            raise self.fault(key, f"expected a {'' if empty else 'non-empty '}text")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:

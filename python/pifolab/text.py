@@ -51,7 +51,7 @@ def read_text(path: Path) -> str:
         # As text files are read everywhere: all ends of lines are the same.
         return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: no UTF-8 text (byte {error.start})") from None
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
 
 
 def shown(text: str, keep: str = "") -> str:

@@ -70,4 +70,6 @@ def idle_notes(run: Run) -> list[str]:
         if "trace" in run.manifest["spec"]["workload"]
         else "let packets arrive faster"
     )
-    return [f"no packet waited{share}, so no scheduler had anything to decide; {faster}, or lower the rate of the link"]
+    return [
+        f"no packet waited{share}, so the schedulers had nothing to decide; {faster}, or lower the rate of the link"
+    ]

@@ -17,7 +17,7 @@ __all__ = ["main"]
 
 def main() -> int:
     """Load the command, run it on the command line of the process, and return the exit status."""
-    # Whoever starts a command with Ctrl-C ignored, as `nohup` and scripts do, wants it ignored.
+    # If a command is started with Ctrl-C ignored, as by `nohup` and scripts, it stays ignored.
     answered = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if answered:
         signal.signal(signal.SIGINT, _end)
@@ -46,7 +46,7 @@ def _leave() -> None:
     """
     if _interrupted:
         for stream in (sys.stdout, sys.stderr):
-            # Whoever read our output may have gone.
+            # The reader of our output may have gone.
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
         os._exit(_INTERRUPTED)

@@ -227,11 +227,11 @@ def test_the_command_attacks_a_scheduler_from_a_python_file(tmp_path, capsys):
         assert message in error[-1]
         assert len(error) == 2
     assert main(["attack", "fifo", *lifo[2:]]) == 2
-    assert "--python: neither A nor B is lifo, which is written there" in capsys.readouterr().err
+    assert "--python: neither A nor B is lifo, which the file defines" in capsys.readouterr().err
     assert main([*lifo, "--set", "capacity_packets=3", "--set", "broken=true"]) == 2
     error = capsys.readouterr().err
     assert "RuntimeError: rank 2" in error
-    assert "the search was stopped by an exception in what was written in Python" in error
+    assert "the search was stopped by an exception in the Python classes" in error
 
 
 def test_a_sum_of_metrics_bounds_one_of_them():
@@ -371,8 +371,8 @@ def test_the_readings_of_a_figure_are_those_that_may_differ():
     [
         (["--packets", "0"], "--packets 0: expected an integer >= 1"),
         (["--metric", "WX"], 'unknown metric "WX"'),
-        (["--metric", "WI+2*delay"], "metric WI+2*delay: delay is not a sum of prices"),
-        (["--metric", "99*WI+2*WD"], "metric 99*WI+2*WD: the factors are 101 together: expected at most 100"),
+        (["--metric", "WI+2*delay"], "--metric WI+2*delay: delay is not a sum of prices"),
+        (["--metric", "99*WI+2*WD"], "--metric 99*WI+2*WD: the factors add up to 101: expected at most 100"),
         (["--method", "exakt"], 'unknown method "exakt"; did you mean exact?'),
         (["--ranks", "5..1"], "'5..1': expected two ranks such as 1..11, the lower first"),
         (["--ranks", "1..99999999999999999999"], ": expected an integer from 0 to 2^63 - 1"),
@@ -380,16 +380,16 @@ def test_the_readings_of_a_figure_are_those_that_may_differ():
         (["--set", "windw=4"], "unknown parameter"),
         (["--set", "c.window=4"], "expected a.window or, with --against, b.window"),
         (["--set", "b.window=3"], "duplicate: b.window is set already"),
-        (["--multiset", "1:3,4:2"], "multiset of 5 packets: expected 6"),
-        (["--multiset", "9:6"], "multiset: rank 9: expected a rank from 1 to 4"),
-        (["--benign", "6:1"], "benign packet 6 of rank 1: expected a place from 0 to 5"),
+        (["--multiset", "1:3,4:2"], "--multiset has 5 packets: expected 6"),
+        (["--multiset", "9:6"], "--multiset: rank 9: expected a rank from 1 to 4"),
+        (["--benign", "6:1"], "--benign 6:1: expected a place from 0 to 5"),
         (["--benign", "2:9"], "and a rank from 1 to 4"),
         (["--flows", "1", "--benign", "0:1", "--multiset", "1:5", "--no-drops"], "no trace satisfies the constraints"),
-        (["--falling"], "falling has no effect without flows"),
+        (["--falling"], "--falling has no effect without flows"),
         (["--flows", "0"], "--flows 0: expected an integer >= 1"),
         (["--load", "0"], "--load 0"),
         (["--load", "fast"], "--load fast: expected a positive number"),
-        (["--burst", "3"], "--burst 3 has no effect without load"),
+        (["--burst", "3"], "--burst 3: has no effect without load"),
         (["--start-window", "1,1,1"], "expected at most 2 ranks"),
         (["--load", "1", "--method", "exact"], "the exact search does not apply: packets leave between arrivals"),
         (["--metric", "delay", "--method", "exact"], "the exact search does not apply: delay is not a sum of prices"),

@@ -75,7 +75,7 @@ def test_a_last_packet_that_is_not_whole_is_left_out_with_a_line(tmp_path, capsy
     trace.write_bytes(trace.read_bytes()[:-5])
     assert compare(trace, tmp_path / "run") == 0
     shown = capsys.readouterr()
-    assert "cut.pcap: packet 3 at byte 140: the file ends in the packet: 37 of 42 bytes are there; it was left out" in (
+    assert "cut.pcap: packet 3 at byte 140: the file is cut off in the packet: 37 of 42 bytes; it was left out" in (
         shown.err
     )
     assert shown.out.splitlines()[3].split()[:2] == ["pifo", "2"]
@@ -92,7 +92,7 @@ def test_the_error_that_asks_for_sorting_names_the_flag_and_the_flag_sorts(tmp_p
     trace = capture(tmp_path / "late.pcap", [(5, frame), (2, frame)])
     assert compare(trace, tmp_path / "run") == 2
     problem = capsys.readouterr().err
-    assert "lies 3 us before the packet before it" in problem
+    assert "is 3 us earlier than the previous packet" in problem
     assert "sort the trace with --sort" in problem
     assert compare(trace, tmp_path / "run", "--sort") == 0
     assert main(["compare", "--ranks", "uniform", "--rate-gbps", "1", "--sort"]) == 2

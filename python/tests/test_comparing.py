@@ -97,7 +97,7 @@ def test_buffers_in_bytes_and_rates_in_megabits_are_the_same_as_in_packets_and_g
             ("--schedulers", "pifo,lifo"),
             '--schedulers pifo,lifo: unknown scheduler "lifo"; did you mean pifo?; one of your own needs --python',
         ),
-        (("--schedulers", "pifo,pifo"), "--schedulers pifo,pifo: pifo occurs twice"),
+        (("--schedulers", "pifo,pifo"), "--schedulers pifo,pifo: duplicate pifo"),
         (("--set", "workload.arrivals=0"), "--set: workload.arrivals = 0: expected one of"),
         (("--set", "link.rate_gbps=3"), "--rate-gbps conflicts with --set, which has link.rate_gbps"),
         (("--set", "duration_s=3"), "--duration-s conflicts with --set, which has duration_s"),

@@ -89,7 +89,7 @@ def test_no_warning_of_a_library_reaches_the_user(pifolab_command, tmp_path: Pat
     assert ran.returncode == 0
     # What is said is our own: that no packet was sent in so short a time.
     for line, label in zip(ran.stderr.splitlines(), ("😀 日本", "aifo"), strict=True):
-        assert line.startswith(f"pifolab: warning: {label}: not one of 4 packets was sent as a whole in 2 us: ")
+        assert line.startswith(f"pifolab: warning: {label}: none of 4 packets was sent completely in 2 us: ")
 
 
 def test_sweeps_and_results_show_what_the_terminal_would_obey(capsys: pytest.CaptureFixture[str], tmp_path: Path):

@@ -117,7 +117,8 @@ def test_the_lists_that_ship_can_be_compared_with(
     done = pifolab_command("agree", tmp_path / "run", reference)
     assert done.returncode == 2
     assert (
-        f"has no column fct_ns of completion times: name one with --column; it has {', '.join(schemes)}" in done.stderr
+        f"has no column fct_ns of completion times: choose one with --column; it has {', '.join(schemes)}"
+        in done.stderr
     )
     for scheme in schemes:
         # These are other flows than those of the list, and it is said so.
@@ -175,7 +176,7 @@ def test_agree_asks_which_scheduler_and_refuses_other_folders(pifolab_command: R
     reference.write_text(LIST.format(1))
     done = pifolab_command("agree", tmp_path / "run", reference)
     assert done.returncode == 2
-    assert "has several of scheduler (pifo, sp-pifo): say which with --scheduler" in done.stderr
+    assert "has several of scheduler (pifo, sp-pifo): choose one with --scheduler" in done.stderr
     done = pifolab_command("agree", tmp_path / "nothing", reference)
     assert done.returncode == 2
     assert "flows.parquet: cannot be read" in done.stderr
@@ -237,8 +238,8 @@ def test_a_flow_list_that_cannot_be_written_is_one_line(pifolab_command: Run, sc
         ((scenario, "--out", tmp_path / "there.csv" / "x.csv"), "there.csv is not a folder"),
         ((scenario, "--out", tmp_path / "x.parquet"), "expected a name that ends in .csv, .csv.gz, or .txt"),
         ((tmp_path / "no.toml", "--out", x), "no.toml: cannot be read: No such file or directory"),
-        ((binary, "--out", x), "binary.toml: no UTF-8 text (byte 0)"),
-        ((link, "--out", x), "link.toml: flows: has no effect: flows are of scenarios on a network"),
+        ((binary, "--out", x), "binary.toml: not UTF-8 text (byte 0)"),
+        ((link, "--out", x), "link.toml: flows: has no effect: only a scenario on a network"),
         ((scenario, "--out", x, "--seed", "-1"), "--seed -1: expected an integer"),
         ((scenario, "--out", x, "--set", "a"), "--set a: expected KEY=VALUE"),
         ((scenario, "--out", x, "--set", "duration_ms=0"), "duration_ms = 0: expected a time above 0"),

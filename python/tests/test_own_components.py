@@ -285,7 +285,12 @@ class NoQueues(Fifo):
             pifolab.InputError,
             'unknown congestion controller "mien"; did you mean mine',
         ),
-        (NEW_RENO + CONTROLLED, {}, pifolab.InputError, 'name = "mine": expected one that the run is given'),
+        (
+            NEW_RENO + CONTROLLED,
+            {},
+            pifolab.InputError,
+            'name = "mine": unknown congestion controller; the run was given none',
+        ),
         (
             NEW_RENO + CONTROLLED.replace('"mine"', '"mine"\nshare = 1', 1),
             {"controllers": {"mine": Reno}},
@@ -394,7 +399,7 @@ def test_the_command_shows_the_traceback_of_the_users_own_code(pifolab_command: 
         (None, "mine.py: cannot be read: No such file"),
         ("x = (", "mine.py:1: SyntaxError: "),
         ("import nothing_of_this_name", "mine.py:1: ModuleNotFoundError: No module named"),
-        ("x = 1", "mine.py: defines no class that is derived from one of pifolab.PythonScheduler"),
+        ("x = 1", "mine.py: expected a complete class that is derived from one of pifolab.PythonScheduler"),
         (
             PLUGIN + "class Other(MyLifo):\n    name = 'my-lifo'\n",
             "class Other: there are two schedulers called my-lifo",

@@ -330,7 +330,7 @@ def test_a_vector_longer_than_what_a_program_keeps_is_skipped_with_its_reason(tm
     read = conformance._read(str(file))
     assert not isinstance(read, str), read
     skipped = conformance._drive(read, tmp_path, "queues").skipped
-    assert skipped == "65537 operations, and the program keeps 65536 decisions"
+    assert skipped == "65537 operations, but the program keeps only 65536 decisions"
 
 
 ASSEMBLY = """
@@ -391,7 +391,7 @@ def test_what_a_program_takes_is_counted_from_the_compilers_files(compiler: Path
 def test_resources_fail_where_an_assembly_has_a_register_twice(compiler: Path, capsys: pytest.CaptureFixture[str]):
     compiler.write_text(ASSEMBLY.replace("slot_1, size", "slot_0, size"))
     assert main(["dataplane", "p4", "resources", "--only", "aifo"]) == 1
-    assert "registers stand more than once in the assembly, as separate copies: " in capsys.readouterr().err
+    assert "the assembly has several separate copies of registers: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_report_says_what_was_run_in_its_first_lines(compared):
 def test_nothing_is_said_of_seeds_where_nothing_is_random(compared):
     page = (compared / "report.html").read_text()
     shown = page[: page.index("How to repeat it")]
-    assert "nothing here is drawn at random: every seed gives the same result" in shown
+    assert "nothing is random: every seed gives the same result" in shown
     assert not re.search(
         r"over the seeds|first seed|all seeds|[Ss]eed 1\b|interval", re.sub(r'base64,[^"]*', "", shown)
     )
@@ -217,7 +217,7 @@ def test_schedulers_on_one_link_are_judged_by_drops_pairs_magnitude_state_and_op
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Drops beyond those of the reference" in page
     assert "operations per packet" in page
-    assert "Beaten by: who has fewer" in page
+    assert "Beaten by: schedulers that have fewer" in page
     assert "<th class=words>further settings</th>" in page
 
 

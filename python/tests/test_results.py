@@ -215,7 +215,7 @@ def test_verify_and_prune_find_damage(
     (store.path / "partial" / f"{keys[0]}.1.ab").mkdir()
     assert main(["results", "store", "--verify"]) == 1
     out = capsys.readouterr().out
-    assert f"{keys[0]}: ranks.parquet is not what was written" in out
+    assert f"{keys[0]}: ranks.parquet differs from what was written" in out
     assert "1 runs that were never finished" in out
     assert "3 runs, 1 damaged" in out
     assert main(["results", "store", "--prune"]) == 0
@@ -225,7 +225,7 @@ def test_verify_and_prune_find_damage(
     assert store.keys() == keys[1:]
     assert main(["results", "store", "--prune", "--other-code", "--yes"]) == 0
     assert store.keys() == keys[1:]
-    busy = store.claim(keys[1])
+    busy = store.try_lock(keys[1])
     assert busy is not None
     assert main(["results", "store", "--prune", "--where", "seed > 0", "--yes"]) == 0
     assert "a sweep is busy with it; not removed" in capsys.readouterr().out
@@ -250,7 +250,7 @@ def test_verify_and_prune_find_damage(
         (["store", "--yes"], "--yes has no effect without --prune: remove it"),
         (["store", "--verify", "--where", "seed = 1"], "--where has no effect with --verify, which checks all: remove it"),
         (["store", "--statistics", "--metric", "invrsions"], 'metric invrsions: table schedulers: unknown column "invrsions"; did you mean inversions?'),
-        (["store", "--statistics", "--where", "seed = 9"], "store: none of the runs is finished"),
+        (["store", "--statistics", "--where", "seed = 9"], "store: no run has finished"),
         (["store", "--figures", "f", "--x", "scheduler"], "--x scheduler: expected one of the axes window"),
     ],
 )  # fmt: skip
@@ -269,8 +269,8 @@ def test_damaged_notes_about_a_sweep_are_one_line(tmp_path: Path, capsys: pytest
     whole = seal({"runs_sha256": []}).decode()
     for text, message in (
         ("[", "s.json cannot be read"),
-        ("{}", "s.json is not what was written"),
-        (whole, "s.parquet is not what was written"),
+        ("{}", "s.json differs from what was written"),
+        (whole, "s.parquet differs from what was written"),
     ):
         (store.path / "sweeps/s.json").write_text(text)
         pl.DataFrame({"run": ["a"], "seed": [1]}).write_parquet(store.path / "sweeps/s.parquet")

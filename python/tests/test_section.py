@@ -17,7 +17,7 @@ PACKAGE = Path(pifolab.__file__).parent
     [
         (lambda one: one.text("n"), "t.toml: n = 3: expected a text"),
         (lambda one: one.text("no"), "t.toml: no: is missing"),
-        (lambda one: one.text("empty", empty=False), "t.toml: empty = '': expected a text that is not empty"),
+        (lambda one: one.text("empty", empty=False), "t.toml: empty = '': expected a non-empty text"),
         (lambda one: one.texts("n"), "t.toml: n = 3: expected a list of texts"),
         (lambda one: one.number("empty"), "t.toml: empty = '': expected a number"),
         (lambda one: one.number("yes"), "t.toml: yes = True: expected a number"),

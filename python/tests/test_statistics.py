@@ -125,7 +125,7 @@ def test_a_metric_is_one_number_for_each_run_and_scheduler():
     small = Metric.read({"name": "small", "table": "fct", "value": "mean_ns", "where": "kind = 'small'"}, "m")
     assert metric_values(frame, small)["value"].to_list() == [1, 3]
     assert metric_values(frame, Metric("most", "fct", "max(mean_ns)"))["value"].to_list() == [10, 30]
-    with pytest.raises(InputError, match="mean_ns has 2 rows for one scheduler of one run in table fct: say which"):
+    with pytest.raises(InputError, match="mean_ns has 2 rows for one scheduler of one run in table fct: choose one"):
         metric_values(frame, Metric.read("fct.mean_ns", "m"))
     with pytest.raises(InputError, match=r"metric x: .*men_ns"):
         metric_values(frame, Metric("x", "fct", "men_ns"))

@@ -159,8 +159,8 @@ def test_verify_looks_at_every_file(store: Store, capsys: pytest.CaptureFixture[
             f"store/runs/{other}/stray.parquet: is not part of the run",
             f"store/runs/{third}: record.json is missing",
             "store/runs/not-a-run: is not a run",
-            "store/sweeps: empty.json is not what was written",
-            "store/sweeps: small.parquet is not what was written",
+            "store/sweeps: empty.json differs from what was written",
+            "store/sweeps: small.parquet differs from what was written",
             "store/sweeps/orphan.parquet: is not part of a sweep",
             "4 runs, 3 damaged; 4 other faults",
         ]
@@ -183,7 +183,7 @@ def test_what_a_sweep_finds_damaged_it_writes_anew(store: Store, tmp_path: Path)
     assert (result.reused, result.left_out) == (3, [])
     rewritten = [event["reason"] for event in heard if event["event"] == "sweep-rewritten"]
     assert len(rewritten) == 1
-    assert "small.json is not what was written" in rewritten[0]
+    assert "small.json differs from what was written" in rewritten[0]
     assert contents(store) == whole
     assert store.sweep("small")["title"] == "small"
     assert list(store.problems()) == []

@@ -48,7 +48,7 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         ("scenario = 'no.toml'", "no.toml: cannot be read: No such file or directory"),
         ("a = 1\nb = x\nc = 2", "s.toml:2: invalid TOML: Invalid value"),
         (BASE + "axes = 1", "s.toml:2: axes: unknown key \"axes\"; did you mean axis?"),
-        (BASE + "title = 3", "s.toml:2: title = 3: expected a text that is not empty"),
+        (BASE + "title = 3", "s.toml:2: title = 3: expected a non-empty text"),
         # Seeds.
         (BASE + "seeds = [1, 2.5]", "s.toml:2: seeds[1] = 2.5: expected an integer from 0 to 2^63 - 1"),
         (BASE + "seeds = ['a']", 's.toml:2: seeds[0] = "a": expected an integer from 0 to 2^63 - 1'),
@@ -67,11 +67,11 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         (axis("key = 'link'"), "s.toml:2: axis.a: expected either values or range"),
         (axis("values = [1, 'b']"), "s.toml:3: axis.a.values: mixes numbers and texts; give labels"),
         (axis("values = [1, 1]"), "s.toml:3: axis.a.values: duplicate label 1; give labels that differ, or remove one"),
-        (axis("values = [[1], [2]]"), "s.toml:3: axis.a.values: [1] has no name of its own; give labels"),
+        (axis("values = [[1], [2]]"), "s.toml:3: axis.a.values: [1] needs a label; give labels"),
         (axis("values = [1]\nlabels = ['x', 'y']"), "axis.a.labels: has 2 members for 1 values"),
         (axis("values = [1]\nlabels = [2]"), "axis.a.labels: expected texts that are not empty"),
         (axis("values = [1]\nkey = 3"), "axis.a.key = 3: expected a dotted path such as link.rate_gbps"),
-        (BASE + "axis.seed = [1]", "s.toml:2: axis.seed: seed is a column of its own; call the axis otherwise"),
+        (BASE + "axis.seed = [1]", "s.toml:2: axis.seed: seed is also a column; give the axis another name"),
         (BASE + "axis.'a b' = [1]", "s.toml:2: axis.a b: expected a name of letters, digits and _"),
         (BASE + "axis.a = 3", "s.toml:2: axis.a = 3: expected a list of values, or a table with values or range"),
         (BASE + "axis = 3", "s.toml:2: axis: expected tables [axis.NAME]"),
@@ -86,16 +86,16 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         (axis("key = ''\nvalues = [1, nan]\n[derived]\n'link.rate_gbps' = 'a'"), "s.toml:4: axis.a.values[1] = nan: expected a finite number"),
         (axis("key = ''\nvalues = [1e99999999]\n[derived]\n'link.rate_gbps' = 'a'"), "s.toml:4: axis.a.values[0] = 1E+99999999: expected 0, or a number from 1e-150 to 1e150"),
         (axis("key = ''\nvalues = [1]\n[derived]\n'link.rate_gbps' = 'a * 1e999'"), "s.toml:6: derived.link.rate_gbps = 'a * 1e999': inf is not a finite number"),
-        (axis("key = ''\nvalues = [9]\n[derived]\n'link.rate_gbps' = '((a ** 64) ** 64) ** 64'"), "derived.link.rate_gbps = '((a ** 64) ** 64) ** 64': a number on the way is too large or too small: over 4096 bits"),
+        (axis("key = ''\nvalues = [9]\n[derived]\n'link.rate_gbps' = '((a ** 64) ** 64) ** 64'"), "derived.link.rate_gbps = '((a ** 64) ** 64) ** 64': an intermediate number is too large or too small: over 4096 bits"),
         (BASE + "time_limit_s = nan", "s.toml:2: time_limit_s = nan: expected a finite number"),
         (BASE + "seeds = [" + "9" * 5000 + "]", "s.toml: invalid TOML: an integer has too many digits"),
         (BASE + "[set]\n'link.rate_gbps' = 1979-05-27", "s.toml:3: set.link.rate_gbps = 1979-05-27: expected a number, a text, a truth value, a list or a table"),
         ("scenario = 'base.toml\\u0000'".replace("'", '"'), "cannot be read: the name has a null character"),
         (BASE + "[axis]\nscheduler = ['pifo', 'narrow']\n[[compare]]\nmetric = 'inversions'\nof = { scheduler = 'narrow' }\nto = { scheduler = 'pifo' }\nstated_low = inf", "compare[0].stated_low = inf: expected a finite number"),
         # Unknown axes, and keys that the scenario does not know.
-        (axis("values = [1]\nwhere = { b = [1] }"), 's.toml:4: axis.a.where: unknown axis "b"; there is none before it'),
-        (axis("values = [1]\n[axis.c]\nvalues = [2]\nwhere = { a = [9] }"), "axis.c.where.a: 9 is none of its values (1)"),
-        (BASE + "zip = [['a', 'b']]", 's.toml:2: zip: unknown axis "a"; there is none'),
+        (axis("values = [1]\nwhere = { b = [1] }"), 's.toml:4: axis.a.where: unknown axis "b"; there are no axes before it'),
+        (axis("values = [1]\n[axis.c]\nvalues = [2]\nwhere = { a = [9] }"), "axis.c.where.a: 9 is not one of its values (1)"),
+        (BASE + "zip = [['a', 'b']]", 's.toml:2: zip: unknown axis "a"; there are no axes'),
         (axis("values = [1]"), "s.toml: a = 1: base.toml: a: unknown key; the keys here are "),
         (BASE + "[axis]\nscheduler = ['pifi']", "s.toml: scheduler = pifi: base.toml: scheduler.name: unknown scheduler \"pifi\"; did you mean pifo?"),
         # Ranges.
@@ -124,7 +124,7 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         (BASE + QUEUES + "[derived]\nx = '80 / quues'", "s.toml:6: derived.x = '80 / quues': unknown axis \"quues\"; did you mean queues?"),
         (BASE + QUEUES + "[derived]\nx = '80 /'", "s.toml:6: derived.x = '80 /': not an expression: invalid syntax"),
         (BASE + QUEUES + "[derived]\nx = '80 / queues'", "derived.x = '80 / queues': division by 0 for queues = 0"),
-        (BASE + QUEUES + "[derived]\nx = '2 ** (100 * queues)'", "a power must be an integer of at most 64"),
+        (BASE + QUEUES + "[derived]\nx = '2 ** (100 * queues)'", "expected an integer power of at most 64"),
         (BASE + QUEUES + "[derived]\nx = '__import__(queues)'", "unknown function '__import__'; there are abs, ceil"),
         (BASE + QUEUES + "[derived]\nx = 'floor(queues, 2)'", "floor takes 1 argument"),
         (BASE + QUEUES + "[derived]\nx = 'True'", "True is not a number"),
@@ -141,7 +141,7 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         (BASE + "metrics = ['a', 'a']", "s.toml:2: metrics: duplicate a"),
         (BASE + "metrics = [{ name = 'a' }]", "s.toml:2: metrics[0].value: is missing"),
         (BASE + "metrics = [{ name = 'a', valu = 'b' }]", 's.toml:2: metrics[0].valu: unknown key "valu"; did you mean value?'),
-        (BASE + "metrics = [{ name = 'a', value = '' }]", "s.toml:2: metrics[0].value = '': expected a text that is not empty"),
+        (BASE + "metrics = [{ name = 'a', value = '' }]", "s.toml:2: metrics[0].value = '': expected a non-empty text"),
         (BASE + "metrics = [{ name = 'a', value = '1 +' }]", "s.toml:2: metrics[0].value = '1 +': not an SQL expression"),
         (BASE + "time_limit_s = 0", "s.toml:2: time_limit_s = 0: expected a number above 0"),
         # Comparisons.
@@ -170,7 +170,7 @@ QUEUES = "[axis.queues]\nkey = ''\nvalues = [2, 0]\n"
         (BASE + "schedulers = 3", 's.toml:2: schedulers: expected a table such as mine = "mine.py:Mine"'),
         (BASE + "schedulers.mine = 'mine.py'", "s.toml:2: schedulers.mine = 'mine.py': expected \"file.py:Class\""),
         (BASE + "schedulers.mine = 'no.py:Fine'", "no.py: cannot be read: No such file or directory"),
-        (BASE + "schedulers.mine = 'base.toml:Fine'", "base.toml: expected a Python file, with the ending .py"),
+        (BASE + "schedulers.mine = 'base.toml:Fine'", "base.toml: expected a Python file that ends in .py"),
         (BASE + "schedulers.mine = 'mine.py:Fin'", "mine.py: has no Fin"),
         (BASE + "schedulers.mine = 'broken.py:Fine'", "broken.py: ZeroDivisionError: "),
     ],
@@ -237,7 +237,7 @@ def test_what_the_api_refuses(folder: Path):
 def test_until_needs_a_metric(folder: Path, capsys: pytest.CaptureFixture[str]):
     (folder / "s.toml").write_text("metrics = []\n" + GOOD)
     assert main(["sweep", "s.toml", "--until-ci", "2%"]) == 2
-    assert "metrics: none are named, so that there is no interval to tighten" in capsys.readouterr().err
+    assert "metrics: expected at least one metric, whose interval is tightened" in capsys.readouterr().err
 
 
 def test_a_failure_is_listed_with_the_command_that_repeats_it(

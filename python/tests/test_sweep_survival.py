@@ -114,24 +114,24 @@ def test_two_sweeps_on_one_store_share_the_work(file: Path, tmp_path: Path):
     assert [end["failed"] for end in ends] == [0, 0]
 
 
-def test_what_a_killed_sweep_had_claimed_is_taken_over(tmp_path: Path):
+def test_what_a_killed_sweep_had_locked_is_taken_over(tmp_path: Path):
     store = Store(tmp_path / "store")
     key = "ab" * 16
     code = (
         "import sys, time; from pifolab.store import Store; "
-        f"claim = Store(sys.argv[1]).claim({key!r}); print('claimed', flush=True); time.sleep(3600)"
+        f"lock = Store(sys.argv[1]).try_lock({key!r}); print('locked', flush=True); time.sleep(3600)"
     )
     holder = subprocess.Popen([sys.executable, "-c", code, store.path], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
-    assert holder.stdout.readline() == "claimed\n"
-    assert store.claim(key) is None
+    assert holder.stdout.readline() == "locked\n"
+    assert store.try_lock(key) is None
     holder.kill()
     holder.communicate()
-    claim = store.claim(key)
-    assert claim is not None
-    assert store.claim(key) is None
-    claim.release()
-    claim.release()
+    lock = store.try_lock(key)
+    assert lock is not None
+    assert store.try_lock(key) is None
+    lock.release()
+    lock.release()
     assert not (store.path / "claims" / key).exists()
 
 
@@ -149,11 +149,11 @@ def test_a_damaged_run_is_noticed_said_and_done_again(file: Path, tmp_path: Path
     (folders[4] / "manifest.json").write_text("{}")
     (folders[5] / "record.json").write_bytes((folders[6] / "record.json").read_bytes())
     said = [
-        "ranks.parquet is not what was written",
+        "ranks.parquet differs from what was written",
         "schedulers.parquet is missing",
         "record.json is missing",
         "record.json cannot be read",
-        "manifest.json is not what was written",
+        "manifest.json differs from what was written",
         "record.json belongs to another run",
         None,
     ]
@@ -172,11 +172,11 @@ def test_a_half_written_run_is_removed_unless_somebody_writes_it(file: Path, tmp
     for key in (dead, alive):
         (store.path / "partial" / f"{key}~1.ab").mkdir()
         (store.path / "partial" / f"{key}~1.ab" / "manifest.json").write_text("{")
-    claim = store.claim(alive)
-    assert claim is not None
+    lock = store.try_lock(alive)
+    assert lock is not None
     run_sweep(sweep_of(tmp_path / "base.toml", seeds=[1]), store, workers=1)
     assert names(store.path / "partial") == [f"{alive}~1.ab"]
-    claim.release()
+    lock.release()
     assert store.clean() == 1
 
 
@@ -238,7 +238,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(file: Path, tmp_pat
     sweep.send_signal(signal.SIGINT)
     out, errors = sweep.communicate(timeout=HANGS_S)
     assert sweep.returncode == 130
-    assert errors == "pifolab sweep: interrupted; finished runs are kept, and the same command goes on from there\n"
+    assert errors == "pifolab sweep: interrupted; finished runs are kept, and the same command continues from there\n"
     assert json.loads(out.splitlines()[-1])["event"] == "stopped"
     for child in children.split():
         assert not Path(f"/proc/{child}").exists()
@@ -286,7 +286,7 @@ def test_sigterm_keeps_what_is_finished_and_leaves_no_process(file: Path, tmp_pa
     sweep.send_signal(signal.SIGTERM)
     _, errors = sweep.communicate(timeout=HANGS_S)
     assert sweep.returncode == 143
-    assert errors == "pifolab sweep: terminated; finished runs are kept, and the same command goes on from there\n"
+    assert errors == "pifolab sweep: terminated; finished runs are kept, and the same command continues from there\n"
     assert not any(Path(f"/proc/{child}").exists() for child in children.split())
     store = Store(tmp_path / "store", create=False)
     assert names(store.path / "claims") == []

@@ -334,7 +334,7 @@ def test_shares_are_compared_with_those_of_linux_s_own_qdisc(
     [compared] = testbed.beside_linux(results)
     assert (compared.scheduler, compared.data_plane, compared.qdisc, compared.near) == ("drr", "switch", "drr", near)
     assert points in str(compared)
-    assert results.share("drr", -1, 0).value == pytest.approx(0.35), "Linux's runs are no repeats of pifolab's"
+    assert results.share("drr", -1, 0).value == pytest.approx(0.35), "Linux's runs are not repeats of pifolab's"
     table = testbed.table(results)
     assert "| drr | switch | 35.0 %" in table
     assert f"linux | {100 * linux[0]:.1f} %" in table

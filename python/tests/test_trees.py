@@ -252,7 +252,7 @@ def test_a_tree_sorts_the_packets_of_a_trace_by_their_class(tmp_path: Path):
 
 def test_what_a_source_does_not_know_cannot_sort_its_packets():
     tree = '[[scheduler]]\nname = "tree"\nclassify = "dscp"\npolicy = "fifo[46]"\n'
-    with pytest.raises(InputError, match="scheduler: needs the DSCP of a packet: only a capture"):
+    with pytest.raises(InputError, match="scheduler: needs the DSCP of each packet: only captures"):
         pifolab.run_text(LINK + tree)
 
 
@@ -427,7 +427,7 @@ def test_marks_are_refused_where_codepoints_are_not_known(
     done = pifolab_command("run", scenario)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = [line for line in done.stderr.splitlines() if "marks.toml" in line]
-    assert line.endswith("needs the ECN codepoint of a packet: only a network has it")
+    assert line.endswith("needs the ECN codepoint of each packet: only networks have it")
 
 
 EXPERIMENTS = Path(pifolab.__file__).parent / "experiments" / "tree"

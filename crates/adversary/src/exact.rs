@@ -144,7 +144,7 @@ struct Maps {
 impl Maps {
     /// Kinds with the same effect on every packet that may still come become one; those without any effect, `NONE`.
     fn get(&self, open: u64, pairs: &Pairs) -> std::sync::Arc<Vec<u16>> {
-        let mut maps = self.maps.lock().expect("no holder panics");
+        let mut maps = self.maps.lock().expect("no thread panics while it holds the lock");
         maps.entry(open)
             .or_insert_with(|| {
                 let mut known: HashMap<Vec<i32>, u16> = HashMap::new();
@@ -224,14 +224,19 @@ impl Pass<'_> {
                 for node in chunk * CHUNK..((chunk + 1) * CHUNK).min(nodes.state.len()) {
                     self.expand_node(layer, nodes, node, known, &mut bench, &mut batch);
                 }
-                *batches[chunk].lock().expect("no holder panics") = batch;
+                *batches[chunk].lock().expect("no thread panics while it holds the lock") = batch;
             }
         };
         run_on(self.limits.workers.min(chunks), &work);
         if over.into_inner() {
             return None;
         }
-        Some(batches.into_iter().map(|batch| batch.into_inner().expect("no holder panics")).collect())
+        Some(
+            batches
+                .into_iter()
+                .map(|batch| batch.into_inner().expect("no thread panics while it holds the lock"))
+                .collect(),
+        )
     }
 
     fn expand_node(
@@ -298,7 +303,10 @@ impl Pass<'_> {
                 let mut mix = Mix::default();
                 mix.write_u64(child.state);
                 let shard = (mix.finish() >> 20) as usize % SHARDS;
-                shards[shard].get_mut().expect("no holder panics").push((number as u32, *child));
+                shards[shard]
+                    .get_mut()
+                    .expect("no thread panics while it holds the lock")
+                    .push((number as u32, *child));
             }
         }
         let next = std::sync::atomic::AtomicUsize::new(0);
@@ -309,7 +317,7 @@ impl Pass<'_> {
             loop {
                 let shard = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 let Some(shard) = shards_ref.get(shard) else { return };
-                let mut shard = shard.lock().expect("no holder panics");
+                let mut shard = shard.lock().expect("no thread panics while it holds the lock");
                 shard.sort_unstable_by_key(|(_, child)| child.order());
                 if !this.thin(layer, &mut shard, batches_ref, &mut bench) {
                     over.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -323,7 +331,7 @@ impl Pass<'_> {
         }
         let mut kept: Vec<(u32, Child)> = Vec::new();
         for shard in shards {
-            kept.append(&mut shard.into_inner().expect("no holder panics"));
+            kept.append(&mut shard.into_inner().expect("no thread panics while it holds the lock"));
         }
         if kept.len() > self.width {
             // What promises most stays; among equals what is ahead.

@@ -107,16 +107,16 @@ pub fn guide(
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(island) = islands.get(number) else { break };
-                let mut island = island.lock().expect("no holder panics");
+                let mut island = island.lock().expect("no thread panics while it holds the lock");
                 island.round(variation_ref, &mut judge, shared.as_ref(), quota, limits);
             }
-            *spent.lock().expect("no holder panics") += judge.evaluations;
+            *spent.lock().expect("no thread panics while it holds the lock") += judge.evaluations;
         };
         crate::exact::run_on(limits.workers.min(ISLANDS), &work);
-        evaluations += spent.into_inner().expect("no holder panics");
+        evaluations += spent.into_inner().expect("no thread panics while it holds the lock");
         // Islands in their order: the first of equal traces wins, whoever finished first.
         for island in &islands {
-            let island = island.lock().expect("no holder panics");
+            let island = island.lock().expect("no thread panics while it holds the lock");
             if let Some(candidate) = island.population.first()
                 && best.as_ref().is_none_or(|best| candidate.gap > best.gap)
             {

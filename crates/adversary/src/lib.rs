@@ -34,7 +34,7 @@ pub use machine::{Machine, Order, Subject};
 pub use meter::Judge;
 pub use metric::{Amount, METRICS, Metric, Ranks, Sum, find_metric};
 pub use outcome::{Fate, Outcome};
-pub use problem::{End, Limits, Problem};
+pub use problem::{End, Limits, Problem, Refused};
 pub use replayed::Replayed;
 pub use shrink::shrink;
 pub use solve::{Method, attack, gap_of, solve};

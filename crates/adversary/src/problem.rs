@@ -46,47 +46,46 @@ impl Problem<'_> {
     /// Whether the parts fit together.
     ///
     /// # Errors
-    /// One line that names the part that does not.
-    pub fn check(&self) -> Result<(), String> {
+    /// The part that does not.
+    pub fn check(&self) -> Result<(), Refused> {
+        let refuse = |key, problem: String| Err(Refused { key, problem });
         let Ranks { lowest, highest, counted } = self.ranks;
         let constraint = &self.constraint;
         if self.packets == 0 {
-            return Err("packets = 0: expected an integer >= 1".to_owned());
+            return refuse("packets", "= 0: expected an integer >= 1".to_owned());
         }
         if lowest > highest || highest > Rank::MAX.get() {
-            return Err(format!(
-                "ranks = {lowest}..{highest}: expected two ranks from 0 to {}, the lower first",
-                Rank::MAX
-            ));
+            let problem = format!("= {lowest}..{highest}: expected two ranks from 0 to {}, the lower first", Rank::MAX);
+            return refuse("ranks", problem);
         }
         const MOST: u64 = 4096;
         if highest - lowest >= MOST {
-            return Err(format!("ranks = {lowest}..{highest}: expected at most {MOST} ranks"));
+            return refuse("ranks", format!("= {lowest}..{highest}: expected at most {MOST} ranks"));
         }
         if counted == 0 {
-            return Err("lowest = 0: expected an integer >= 1".to_owned());
+            return refuse("lowest", "= 0: expected an integer >= 1".to_owned());
         }
         let out_of_range = |rank: &u64| !(lowest..=highest).contains(rank);
         if let Some((place, rank)) =
             constraint.benign.iter().find(|(place, rank)| *place >= self.packets || out_of_range(rank))
         {
-            return Err(format!(
-                "benign packet {place} of rank {rank}: expected a place from 0 to {} and a rank from {lowest} to {highest}",
-                self.packets - 1
-            ));
+            let last = self.packets - 1;
+            let expected = format!("expected a place from 0 to {last} and a rank from {lowest} to {highest}");
+            return refuse("benign", format!("= {place}:{rank}: {expected}"));
         }
         let own = self.packets - constraint.benign.len();
         if let Some(multiset) = &constraint.multiset {
             let total: u64 = multiset.iter().map(|count| u64::from(*count)).sum();
             if total != own as u64 {
-                return Err(format!("multiset of {total} packets: expected {own}, the adversary's share of packets"));
+                let expected = format!("expected {own} packets, the adversary's share");
+                return refuse("multiset", format!("has {total} packets: {expected}"));
             }
         }
         if constraint.flows.is_some_and(|(flows, _)| flows == 0) {
-            return Err("flows = 0: expected an integer >= 1".to_owned());
+            return refuse("flows", "= 0: expected an integer >= 1".to_owned());
         }
         if constraint.load.is_some_and(|load| load == Ratio::ZERO) {
-            return Err("load = 0: expected a fraction above 0".to_owned());
+            return refuse("load", "= 0: expected a fraction above 0".to_owned());
         }
         for subject in [Some(self.a), self.b].into_iter().flatten() {
             let refused = |rank: &u64| {
@@ -94,14 +93,21 @@ impl Problem<'_> {
                 matches!(outcome, Enqueued::Dropped { reason: DropReason::RankOutOfRange, .. })
             };
             if let Some(rank) = [lowest, highest].into_iter().find(refused) {
-                return Err(format!(
-                    "ranks = {lowest}..{highest}: rank {rank} is outside the range of {}",
-                    subject.name()
-                ));
+                let name = subject.name();
+                return refuse("ranks", format!("= {lowest}..{highest}: rank {rank} is outside the range of {name}"));
             }
         }
         Ok(())
     }
+}
+
+/// A part of a problem that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The part: `packets`, `ranks`, and so on.
+    pub key: &'static str,
+    /// What was given, and what would be right; it follows the part.
+    pub problem: String,
 }
 
 /// When a search ends with what it has.
@@ -124,7 +130,7 @@ pub struct Limits {
 /// What ended a search before it had a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Somebody from outside.
+    /// An interrupt from outside.
     Interrupt,
     /// The time limit.
     Time,

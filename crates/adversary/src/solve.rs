@@ -1,4 +1,4 @@
-//! The exact search from a problem to an answer, or what stands in the way.
+//! The exact search from a problem to an answer, or the reason why there is none.
 
 use crate::answer::{Answer, Error, Progress};
 use crate::automaton::{Automaton, Failure, Layer, Out};
@@ -275,7 +275,7 @@ pub fn solve(
     let trace = Trace::batch(symbols.iter().map(|symbol| alphabet[usize::from(*symbol)]).collect());
     let window = starts[start].clone();
     let replayed = gap_of(problem, &trace, window.as_deref());
-    assert_eq!(replayed, unit * gap, "{trace:?}: the schedulers answer otherwise than their automata");
+    assert_eq!(replayed, unit * gap, "{trace:?}: the schedulers and their automata disagree");
     Ok(Answer {
         gap: unit * gap,
         bound: Some(unit * found.bound),

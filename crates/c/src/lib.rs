@@ -54,7 +54,7 @@ fn guarded(call: impl FnOnce() -> Result<(), Failure>) -> pifolab_status {
         Ok(Err(failure)) => failure,
         Err(panic) => {
             let why = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            failure(PIFOLAB_DEFECT, format!("a defect of pifolab: {}", why.unwrap_or("unknown")))
+            failure(PIFOLAB_DEFECT, format!("internal error: {}", why.unwrap_or("unknown")))
         }
     };
     let text = CString::new(text.replace('\0', "?")).expect("without a zero byte");
@@ -81,7 +81,7 @@ unsafe fn used<'a>(scheduler: *mut pifolab_scheduler) -> Result<&'a mut pifolab_
     if scheduler.defect {
         return Err(failure(
             PIFOLAB_DEFECT,
-            "an earlier call met a defect of pifolab: the scheduler can only be freed",
+            "an earlier call failed with an internal error: the scheduler can only be freed",
         ));
     }
     Ok(scheduler)

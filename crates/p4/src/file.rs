@@ -23,7 +23,7 @@ impl File {
 
     /// `#define NAME value`.
     pub fn define(&mut self, name: &str, value: impl Display) {
-        writeln!(self.text, "#define PF_{name} {value}").expect("a text grows");
+        writeln!(self.text, "#define PF_{name} {value}").expect("writing to a String succeeds");
     }
 
     /// `#define NAME bits w value`: an integer of that width.
@@ -33,18 +33,18 @@ impl File {
 
     /// `#define NAME(M) M(a) M(b) ...`.
     pub fn each<T: Display>(&mut self, name: &str, members: impl IntoIterator<Item = T>) {
-        write!(self.text, "#define PF_{name}(M)").expect("a text grows");
+        write!(self.text, "#define PF_{name}(M)").expect("writing to a String succeeds");
         for member in members {
-            write!(self.text, " M({member})").expect("a text grows");
+            write!(self.text, " M({member})").expect("writing to a String succeeds");
         }
         self.text.push('\n');
     }
 
     /// `#define NAME(A) key : A(value); ...`: constant entries of a table.
     pub fn entries(&mut self, name: &str, entries: impl IntoIterator<Item = (String, String)>) {
-        write!(self.text, "#define PF_{name}(A)").expect("a text grows");
+        write!(self.text, "#define PF_{name}(A)").expect("writing to a String succeeds");
         for (key, value) in entries {
-            write!(self.text, " {key} : A({value});").expect("a text grows");
+            write!(self.text, " {key} : A({value});").expect("writing to a String succeeds");
         }
         self.text.push('\n');
     }
@@ -58,7 +58,7 @@ impl File {
     }
 
     pub fn text(mut self) -> String {
-        writeln!(self.text, "#endif // {}", self.guard).expect("a text grows");
+        writeln!(self.text, "#endif // {}", self.guard).expect("writing to a String succeeds");
         self.text
     }
 }

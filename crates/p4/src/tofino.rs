@@ -24,7 +24,7 @@ fn expect(reader: &Reader, holds: bool, expected: &str) -> Written {
 
 /// The unit is what the traffic manager counts; capacities are its limits, too, where a program reads no depths.
 fn depths(file: &mut File, reader: &Reader, in_bytes: bool, capacities: &[u64]) -> Written {
-    expect(reader, !in_bytes, "capacities in packets: the switch tells depths in units of its own, none in bytes")?;
+    expect(reader, !in_bytes, "capacities in packets: the switch does not report depths in bytes")?;
     let total: u64 = capacities.iter().sum();
     expect(reader, total < 1 << DEPTH_BITS, "capacities of less than 65536 in all")?;
     file.integer("TOTAL", DEPTH_BITS, total);

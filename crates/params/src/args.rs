@@ -176,7 +176,7 @@ impl Args {
             Some(Value::Text(name)) => name,
             other => {
                 let value = other.as_ref().map(Value::to_string);
-                let (key, expected) = ("name".to_owned(), "expected the name of what to use".to_owned());
+                let (key, expected) = ("name".to_owned(), "expected a name".to_owned());
                 return Err(ParamError { owner, key, value, expected });
             }
         };
@@ -197,7 +197,7 @@ impl Args {
         }
     }
 
-    /// Refuses what was not read and is in none of these lists: who hands the rest on to somebody else says so first.
+    /// Refuses what was not read and is in none of these lists, for callers that pass the rest on.
     ///
     /// # Errors
     /// The first argument that no list has, with the closest name that one has.
@@ -212,7 +212,7 @@ impl Args {
     fn refused(&self, entry: &Entry, lists: &[&[Param]]) -> ParamError {
         let names = || lists.iter().flat_map(|params| params.iter().map(|param| param.name));
         let expected = if names().any(|name| name == entry.key) {
-            "this key has no effect beside the others: remove it".to_owned()
+            "this key has no effect with the other keys: remove it".to_owned()
         } else if let Some(name) = closest(&entry.key, names()) {
             format!("unknown key; did you mean {name}?")
         } else if names().next().is_none() {
@@ -298,7 +298,7 @@ mod tests {
         let mut args = Args::new("tree");
         args.set("child", Value::Tables([Table::new("child", Place::File)].into()));
         let error = args.components(&CHILD).unwrap_err();
-        assert_eq!(error.to_string(), "tree.child.0: name is missing: expected the name of what to use");
+        assert_eq!(error.to_string(), "tree.child.0: name is missing: expected a name");
 
         let error = CHILD.error("tree", "a".repeat(1_000));
         assert_eq!(error.to_string(), format!("tree: child = {}...: {}", "a".repeat(LONGEST), CHILD.expected()));

@@ -1,6 +1,6 @@
 //! Choices: an enum whose words, parser, printer and C constants come from one list.
 
-use crate::{Choice, FromValue, Kind, Value, Word};
+use crate::Choice;
 use alloc::format;
 use alloc::string::String;
 use pifolab_units::Rounding;
@@ -31,12 +31,23 @@ macro_rules! choices {
             }
         }
 
+        $crate::choice_words!($name, $($variant = $word: $meaning),+);
+    };
+}
+
+/// What [`choices!`] gives an enum besides its variants.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! choice_words {
+    ($name:ident, $($variant:ident = $word:tt: $meaning:expr),+) => {
         impl $crate::Choice for $name {
             const WORDS: &'static [$crate::Word] = &[$(($word, $meaning)),+];
             const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             fn as_word(self) -> &'static str {
-                self.word()
+                match self {
+                    $(Self::$variant => $word),+
+                }
             }
 
             fn code(self) -> u32 {
@@ -64,39 +75,19 @@ pub fn c_constants<C: Choice>(prefix: &str) -> String {
     format!("enum {{\n{}}};\n", C::ALL.iter().map(line).collect::<String>())
 }
 
-impl Choice for Rounding {
-    const WORDS: &'static [Word] = &[
-        ("up-to-picosecond", "up: a link is never faster than its rate"),
-        ("down-to-nanosecond", "down to whole nanoseconds, as Netbench does"),
-    ];
-    const ALL: &'static [Self] = &[Self::UpToPicosecond, Self::DownToNanosecond];
+/// How [`Rounding::UpToPicosecond`] is written, for defaults in tables.
+pub const UP_TO_PICOSECOND: &str = "up-to-picosecond";
 
-    fn as_word(self) -> &'static str {
-        rounding_word(self)
-    }
-
-    fn code(self) -> u32 {
-        self as u32
-    }
-}
-
-/// How a rounding is written.
-pub const fn rounding_word(rounding: Rounding) -> &'static str {
-    match rounding {
-        Rounding::UpToPicosecond => "up-to-picosecond",
-        Rounding::DownToNanosecond => "down-to-nanosecond",
-    }
-}
-
-impl FromValue for Rounding {
-    fn from_value(_: &Kind, value: &Value) -> Option<Self> {
-        if let Value::Text(text) = value { Self::from_word(text) } else { None }
-    }
-}
+crate::choice_words!(
+    Rounding,
+    UpToPicosecond = UP_TO_PICOSECOND: "up: a link is never faster than its rate",
+    DownToNanosecond = "down-to-nanosecond": "down to whole nanoseconds, as Netbench does"
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{FromValue, Kind, Value};
 
     choices! {
         enum Order {

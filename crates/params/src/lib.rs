@@ -43,7 +43,7 @@ mod parse;
 mod value;
 
 pub use args::{Args, Component, ParamError};
-pub use choice::{c_constants, rounding_word};
+pub use choice::{UP_TO_PICOSECOND, c_constants};
 pub use closest::closest;
 pub use param::{Absent, Case, Choice, FromValue, Kind, Literal, Param, RATE_UNITS, Role, TIME_UNITS, Word};
 pub use parse::exact;

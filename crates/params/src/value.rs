@@ -122,12 +122,12 @@ impl Table {
         self.entries.iter_mut().find(|entry| entry.key == key)
     }
 
-    /// What stands behind `key`; it does not count as read.
+    /// The value of `key`; it does not count as read.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
-    /// Reads what stands behind `key`.
+    /// Reads the value of `key`.
     pub fn take(&mut self, key: &str) -> Option<Value> {
         let entry = self.entry_mut(key)?;
         entry.used = true;

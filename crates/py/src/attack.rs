@@ -101,15 +101,16 @@ fn with_problem<T: Send>(
             Some(metric) => metric,
             None => {
                 let unknown = || Fault::Input(registry::unknown("metric", &question.metric, names));
-                sum = Sum::read(&question.metric).ok_or_else(unknown)?.map_err(Fault::Input)?;
+                sum = Sum::read(&question.metric)
+                    .ok_or_else(unknown)?
+                    .map_err(|problem| Fault::Argument("metric", problem))?;
                 &sum as &dyn Metric
             }
         };
         let (a, b) = (subject(&a, &slot)?, b.as_ref().map(|b| subject(b, &slot)).transpose()?);
         let load = question.load.as_deref().map(|text| {
-            let problem =
-                |_| Fault::Input(format!("load = {text}: expected a positive number or fraction such as 1.1"));
-            text.parse().map_err(problem)
+            let problem = format!("= {text}: expected a positive number or fraction such as 1.1");
+            text.parse().map_err(|_| Fault::Argument("load", problem))
         });
         let trend = if question.falling { Trend::Falling } else { Trend::Rising };
         let mut benign = question.benign.clone();
@@ -130,7 +131,7 @@ fn with_problem<T: Send>(
                 burst: question.burst,
             },
         };
-        problem.check().map_err(Fault::Input)?;
+        problem.check().map_err(|refused| Fault::Argument(refused.key, refused.problem))?;
         py.detach(|| body(&problem))
     });
     match slot.take() {
@@ -171,7 +172,7 @@ pub fn attack<'py>(
             let (numerator, denominator) = gap.parts();
             let told = Python::attach(|py| progress.call1(py, (numerator, denominator, evaluations)).map(drop));
             if let Err(error) = told {
-                raised.lock().expect("no holder panics").get_or_insert(error);
+                raised.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
                 limits.cancelled.store(true, Ordering::Relaxed);
             }
         };
@@ -217,7 +218,7 @@ pub fn attack<'py>(
             })),
         }
     })?;
-    if let Some(error) = raised.into_inner().expect("no holder panics") {
+    if let Some(error) = raised.into_inner().expect("no thread panics while it holds the lock") {
         return Err(error);
     }
     let shown = PyDict::new(py);

@@ -2,7 +2,7 @@
 //!
 //! A Python scheduler decides; the packets stay here, so that what it forgets or invents is noticed at once. What goes
 //! wrong in Python cannot travel through a trait that has no errors: it is kept in the [`Slot`] of the run, and the
-//! call panics; whoever started the run finds the exception there.
+//! call panics; the caller of the run finds the exception there.
 
 mod controller;
 mod observer;

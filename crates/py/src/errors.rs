@@ -21,6 +21,8 @@ pub enum Fault {
     Parameter(ParamError),
     /// Data that cannot be accepted: a file, a packet, a point in time. One line, with the place.
     Input(String),
+    /// An argument of a function: its name, and what is wrong, which follows the name.
+    Argument(&'static str, String),
     /// A value that is not of the kind that is expected. One line, with its name.
     Kind(String),
     /// A scenario or a file that it names.
@@ -61,7 +63,7 @@ pub fn interruptible<T: Send + 'static>(
     let (send, mut receive) = mpsc::channel();
     std::thread::spawn(move || send.send(catch_unwind(AssertUnwindSafe(body))));
     loop {
-        // Only who owns the receiver may wait at it without the interpreter.
+        // Only the owner of the receiver may wait at it without the interpreter.
         let answer;
         (answer, receive) = py.detach(move || (receive.recv_timeout(Duration::from_millis(50)), receive));
         match answer {
@@ -93,6 +95,9 @@ fn raise(py: Python<'_>, fault: Fault) -> PyErr {
             exception(py, "ParameterError", (message, error.owner, error.key, error.value, error.expected))
         }
         Fault::Input(message) => exception(py, "InputError", (message,)),
+        Fault::Argument(key, problem) => {
+            exception(py, "InputError", (format!("{key} {problem}"), None::<&str>, None::<u64>, key, problem))
+        }
         Fault::Kind(message) => PyTypeError::new_err(message),
         Fault::Scenario(error) => {
             let message = error.to_string();

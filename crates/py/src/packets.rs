@@ -92,7 +92,7 @@ impl PyPacket {
     }
 }
 
-/// The size of a packet that nobody gave one: a full Ethernet frame.
+/// The default size of a packet: a full Ethernet frame.
 pub const DEFAULT_SIZE: u32 = 1500;
 
 /// A number from Python, not yet known to be an integer in anybody's range.
@@ -106,7 +106,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole<'py> {
     }
 }
 
-/// What Python may use as an integer, as one. `True` is one of its integers, but nobody means 1 by it.
+/// What Python may use as an integer, as one. `True` is one of its integers, but is not meant as 1.
 pub fn integer<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     if object.is_instance_of::<PyBool>() {
         None

@@ -106,7 +106,7 @@ fn check_inputs(file: &str, found: &[Input], planned: &BTreeMap<String, String>)
         }
     }
     match planned.keys().find(|role| found.iter().all(|input| input.role != **role)) {
-        Some(role) => Err(fault(role, "names no file any more, but did when the run was planned".to_owned())),
+        Some(role) => Err(fault(role, "is missing: it was set when the run was planned".to_owned())),
         None => Ok(()),
     }
 }
@@ -358,7 +358,7 @@ impl<'py> Shown<'py> {
     }
 }
 
-/// These rows of a column; `None` if somebody looks for Ctrl-C, and it came.
+/// These rows of a column; `None` if Ctrl-C is looked for and came.
 fn show_column<'py>(
     py: Python<'py>,
     column: &Column,

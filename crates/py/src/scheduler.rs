@@ -94,7 +94,7 @@ impl PyScheduler {
     /// Raises
     /// ------
     /// InputError
-    ///     A value out of range, a time before the last one, or a fact that nobody reads.
+    ///     A value out of range, a time before the last one, or a fact that is not read.
     ///
     /// Examples
     /// --------
@@ -430,7 +430,7 @@ struct Facts {
 }
 
 impl Facts {
-    /// Tells the facts to a scheduler that wants them. Facts that nobody reads are a mistake, and so is none where the
+    /// Tells the facts to a scheduler that wants them. Facts that are not read are a mistake, and so are missing facts where the
     /// rank would be computed from them.
     fn tell(self, scheduler: &mut BoxedScheduler, id: u64) -> Result<(), Fault> {
         let bytes = self.flow_size.or(self.remaining).or(self.unacknowledged).is_some();
@@ -439,7 +439,7 @@ impl Facts {
         match (given, scheduler.wants_hints()) {
             (false, false) => return Ok(()),
             (true, false) => {
-                let message = "flow_size_bytes, remaining_bytes, ..., mean_delay_so_far_ns have no effect here: \
+                let message = "flow_size_bytes, remaining_bytes, ..., mean_delay_so_far_ns have no effect: \
                                no rank function reads them";
                 return Err(Fault::Input(message.to_owned()));
             }

@@ -215,7 +215,9 @@ impl Replay {
         let mut window: Vec<Rank> = Vec::new();
         scheduler.visit_window(&mut |rank| window.push(rank));
         let mut text = format!("{} packets, {} B, queue lengths {lengths:?}", scheduler.len(), scheduler.backlog().0);
-        let mut add = |what: &str, values: &dyn fmt::Debug| write!(text, ", {what} {values:?}").expect("a text grows");
+        let mut add = |what: &str, values: &dyn fmt::Debug| {
+            write!(text, ", {what} {values:?}").expect("writing to a String succeeds")
+        };
         if !bounds.is_empty() {
             add("bounds", &bounds);
         }

@@ -21,7 +21,7 @@ pub(crate) struct Library {
     pub(crate) rank: fn(&str) -> Result<BuildRank, String>,
 }
 
-/// The name of what stands at `owner` is not one.
+/// The name at `owner` is not known.
 pub(crate) fn unknown_name(owner: &str, name: &str, expected: String) -> ParamError {
     ParamError { owner: owner.to_owned(), key: "name".to_owned(), value: Some(format!("{name:?}")), expected }
 }

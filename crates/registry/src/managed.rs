@@ -31,7 +31,7 @@ const POLICY: Param = Param::one_of::<Policy>(
     ],
 )
 .means("codel")
-.doc("What drops packets, as admission, or marks them.");
+.doc("The policy that drops or marks packets.");
 const ECN: Param = Param::flag("ecn").or_flag(false).doc(
     "Whether packets that can carry a mark (RFC 3168) are marked in the place of most drops: with red below max_bytes, with pie up to a \
           probability of a tenth, with codel always; dualpi2 marks without this key. In networks the data of DCTCP can, and nothing else.",
@@ -41,7 +41,7 @@ const SCHEDULER: Param =
 const TARGET: Param = Param::integer("target_ns", 1, LONGEST_NS)
     .unit("ns")
     .means("5 ms with codel, 15 ms with pie and dualpi2")
-    .doc("The sojourn time that is aimed at; with dualpi2 of Classic packets. The defaults are those of RFC 8289, RFC 8033 and RFC 9332.");
+    .doc("The target sojourn time; with dualpi2 that of Classic packets. The defaults are those of RFC 8289, RFC 8033 and RFC 9332.");
 const INTERVAL: Param = Param::integer("interval_ns", 1, LONGEST_NS)
     .unit("ns")
     .or_integer(100_000_000)
@@ -272,18 +272,18 @@ mod tests {
             error(args("codle", "fifo", &[])).contains("policy = \"codle\": expected one of codel, dualpi2, pie, red")
         );
         let beside = error(args("codel", "fifo", &[("update_ns", 5)]));
-        assert_eq!(beside, "managed: update_ns = 5: this key has no effect beside the others: remove it");
+        assert_eq!(beside, "managed: update_ns = 5: this key has no effect with the other keys: remove it");
         let crossed = error(args("red", "fifo", &[("min_bytes", 9_000), ("max_bytes", 9_000)]));
         assert_eq!(crossed, "managed: max_bytes = 9000: expected more than min_bytes = 9000");
         let other = error(args("dualpi2", "fifo", &[("interval_ns", 5)]));
-        assert_eq!(other, "managed: interval_ns = 5: this key has no effect beside the others: remove it");
+        assert_eq!(other, "managed: interval_ns = 5: this key has no effect with the other keys: remove it");
         let marks = args("dualpi2", "fifo", &[]);
         let marks = {
             let mut args = marks;
             args.set("ecn", Value::Flag(true));
             error(args)
         };
-        assert_eq!(marks, "managed: ecn = true: this key has no effect beside the others: remove it");
+        assert_eq!(marks, "managed: ecn = true: this key has no effect with the other keys: remove it");
         let zero = error(args("dualpi2", "fifo", &[("coupling", 0)]));
         assert_eq!(zero, "managed: coupling = 0: expected an integer from 1 to 255");
         let alone = error(Args::new("managed"));

@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         if self.has(name) { self.get(name) } else { Ok(None) }
     }
 
-    /// A time; in the manifest it stands in nanoseconds.
+    /// A time; the manifest has it in nanoseconds.
     pub(crate) fn time(&mut self, name: &str) -> Result<Option<Span>, SpecError> {
         Ok(self.quantity(name, &TIME_UNITS)?.map(|ps| {
             self.resolved.insert(format!("{name}_ns"), (ps as f64 / 1e3).into());
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// A rate; in the manifest it stands in bits per second.
+    /// A rate; the manifest has it in bits per second.
     pub(crate) fn rate(&mut self, name: &str) -> Result<Option<Rate>, SpecError> {
         Ok(self.quantity(name, &RATE_UNITS)?.map(|bps| {
             self.resolved.insert(format!("{name}_bps"), bps.into());
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes what stands behind `name`, whatever it is.
+    /// Takes the value of `name`, whatever it is.
     pub(crate) fn node(&mut self, name: &str) -> Option<Value> {
         self.section.take(name)
     }
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn finish(self) -> Result<Map<String, Json>, SpecError> {
         match self.section.first_unused() {
             None => Ok(self.resolved),
-            Some(entry) => Err(self.fault_at(entry.place, &entry.key, "has no effect beside the others: remove it")),
+            Some(entry) => Err(self.fault_at(entry.place, &entry.key, "has no effect with the other keys: remove it")),
         }
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn read_digested<T, E: From<FileError>>(
     Ok((parsed, digest.iter().map(|byte| format!("{byte:02x}")).collect()))
 }
 
-/// Whether this is a pipe with a name of its own. Opening one waits until somebody writes to it, and hears no Ctrl-C meanwhile.
+/// Whether this is a pipe with a name of its own. Opening one blocks until there is a writer, and ignores Ctrl-C meanwhile.
 fn is_named_pipe(path: &Path) -> bool {
     #[cfg(unix)]
     {

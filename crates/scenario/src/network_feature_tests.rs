@@ -294,14 +294,14 @@ fn a_network_on_which_no_flow_got_anywhere_says_so() {
     let warnings = |text: &str, overrides: &[(&str, &str)]| run(text, overrides).unwrap().manifest["warnings"].clone();
     let slow = with(&SINGLE.replace("rate_gbps = 1", "rate_bps = 1000"));
     let said = |flows: &str| json!([format!("fifo: {flows} in 1 ms: expected a longer run, or {}", "faster links")]);
-    assert_eq!(warnings(&slow, &[]), said("not one of 1 flows got anywhere"));
+    assert_eq!(warnings(&slow, &[]), said("none of 1 flows delivered any data"));
     assert_eq!(
         warnings(&slow.replace("\"newreno\"", "\"udp\"\npayload_bytes = 1460\ninterval_us = 1"), &[]),
-        said("not one of 1 flows got anywhere")
+        said("none of 1 flows delivered any data")
     );
     assert_eq!(warnings(&with(SINGLE), &[]), json!([]));
     let never = with(SINGLE).replace("\"periodic\"\nperiod_us = 10", "\"poisson\"\nstarts_per_s = 0.001");
-    let none = "fifo: not one flow started in 1 ms: expected a longer run, or more flows per second";
+    let none = "fifo: no flow started in 1 ms: expected a longer run, or more flows per second";
     assert_eq!(warnings(&never, &[]), json!([none]));
 }
 
@@ -312,10 +312,10 @@ fn faults_of_topologies_and_recordings_name_the_key() {
         (FAT_TREE.replace("k = 4", "k = 5"), "topology.k = 5: expected an even number from 2 to 512"),
         (FAT_TREE.replace("access_rate_gbps = 1\n", ""), "topology.access_rate_gbps: is missing: expected the rate"),
         (FAT_TREE.replace("k = 4", "k = 200"), "topology.k = 200: expected an integer from 2 to 128"),
-        (format!("{SINGLE}k = 4\n"), "topology.k: has no effect beside the others"),
+        (format!("{SINGLE}k = 4\n"), "topology.k: has no effect with the other keys"),
         (DUMBBELL.replace("left_hosts = 2", "left_hosts = 0"), "topology.left_hosts = 0: expected an integer from 1"),
         (DUMBBELL.replace("bottleneck", "fabric"), "topology.bottleneck_rate_gbps: is missing"),
-        (format!("{LEAF_SPINE}fabric_rate_gbps = 4\n"), "topology.fabric_rate_gbps: has no effect beside the others"),
+        (format!("{LEAF_SPINE}fabric_rate_gbps = 4\n"), "topology.fabric_rate_gbps: has no effect with the other keys"),
         (LEAF_SPINE.replace("oversubscription = 2\n", ""), "topology.fabric_rate_gbps: is missing"),
         ("kind = \"file\"\nfile = \"no.toml\"\n".to_owned(), "no.toml: cannot be opened: "),
     ] {
@@ -326,7 +326,7 @@ fn faults_of_topologies_and_recordings_name_the_key() {
     for (record, expected) in [
         (
             "",
-            "record.sample_interval_us: is missing: expected it, packet_log, arrival_order, throughput_interval_us or reordering",
+            "record.sample_interval_us: is missing: expected at least one of sample_interval_us, packet_log, arrival_order, throughput_interval_us and reordering",
         ),
         ("sample_interval_us = 0", "record.sample_interval_us = 0: expected a time above 0"),
         ("throughput_interval_us = 0", "record.throughput_interval_us = 0: expected a time above 0"),
@@ -445,8 +445,8 @@ fn networks_from_files_are_read_and_their_faults_named() {
             links.replace("b = 2\nrate_gbps = 1\n", "b = 2\n"),
             "own.toml:4: link.rate_gbps: is missing here and at the top",
         ),
-        (links.replace("a = 1", "a = 3"), "own.toml:9: link.a = 3: expected one of the 3 nodes from 0 up"),
-        (links.replace("a = 1", "a = 2"), "own.toml:10: link.b = 2: expected another node than a"),
+        (links.replace("a = 1", "a = 3"), "own.toml:9: link.a = 3: expected a node below 3"),
+        (links.replace("a = 1", "a = 2"), "own.toml:10: link.b = 2: expected a node other than a"),
         (links.replace("a = 1", "a = 0"), "own.toml: links[2] = 0 -> 2: expected listed once"),
         (
             links.replace("hosts = 2\nswitches = 1", "hosts = 3\nswitches = 0"),
@@ -488,7 +488,7 @@ fn a_flow_list_that_is_written_is_the_run_again() {
     let one_link = "duration_s = 1\nlink = { rate_gbps = 1 }\nscheduler = [{ name = \"fifo\" }]\n\
                     workload = { arrivals = \"constant\", rate_gbps = 1, size_bytes = 1500, ranks = \"uniform\" }";
     let message = spec(one_link).unwrap().flow_list(1, FlowFormat::Csv).unwrap_err().to_string();
-    assert!(message.starts_with("net.toml: flows: has no effect: flows are of scenarios on a network"), "{message}");
+    assert!(message.starts_with("net.toml: flows: has no effect: only a scenario on a network"), "{message}");
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn faults_name_their_place_and_what_would_be_right() {
     let unused = FABRIC.replace("size_bytes = 50_000", "size_bytes = 50_000\ninterpolation = \"linear\"");
     assert_eq!(
         run(&unused, &[], 1).unwrap_err().to_string(),
-        line("workload.flows.interpolation: has no effect beside the others: remove it", 21)
+        line("workload.flows.interpolation: has no effect with the other keys: remove it", 21)
     );
     let incomplete = message(&[("workload.flows.pairs", "incast")]);
     assert!(
@@ -194,12 +194,12 @@ fn faults_name_their_place_and_what_would_be_right() {
         ),
         ("workload.flows.start_s", "-1", "workload.flows.start_s = -1: expected a time"),
         ("transport.max_window_bytes", "9", "transport.max_window_bytes = 9: expected from 1460"),
-        ("transport.gain", "0.1", "transport.gain: has no effect beside the others: remove it"),
+        ("transport.gain", "0.1", "transport.gain: has no effect with the other keys: remove it"),
         ("port.in_service_occupies_buffer", "true", "expected false; only fifo without a rank function"),
         ("port.sampled_ranks", "live", "sampled_ranks = live: does not exist for pifo"),
         ("metrics.size_classes_bytes", "[5, 5]", "metrics.size_classes_bytes: has 5 after 5: expected ascending sizes"),
         ("profile", "netbench", "profile = \"netbench\": expected one of netbench-sp-pifo, netbench-aifo"),
-        ("host_port.scheduler", "{ name = \"pifo\" }", "host_port.scheduler: has no effect beside the others"),
+        ("host_port.scheduler", "{ name = \"pifo\" }", "host_port.scheduler: has no effect with the other keys"),
         ("transport.packet_ranks", "uniform", "transport.packet_ranks: has no effect"),
     ] {
         let message = message(&[(key, value)]);
@@ -240,12 +240,12 @@ fn with_flows(text: &str, flows: &Path, overrides: &[(&str, &str)]) -> Result<Re
 #[test]
 fn a_flow_list_with_a_fault_is_refused_by_line_and_column() {
     for (rows, expected) in [
-        ("0,1,1,5,0\n", ":2: dst: 1 is the source too: a flow cannot go to itself"),
-        ("0,1,8,5,0\n", ":2: dst: host 8: expected one of the 8 from 0 up"),
+        ("0,1,1,5,0\n", ":2: dst: 1 is also the source: expected two different hosts"),
+        ("0,1,8,5,0\n", ":2: dst: host 8: expected a host below 8"),
         ("0,1,2,5,-1\n", ":2: start_ns: \"-1\": expected a time from 0"),
         ("0,1,2,9223372036854775808,0\n", ":2: size_bytes: \"9223372036854775808\": expected 1 to 2^63 - 1 bytes"),
-        ("0,1,2,5,9\n1,1,2,5,8\n", ":3: start_ns: 8 lies before"),
-        ("0,1,2,5,0\n0,1,2,5,0\n", ":3: flow: 0 for the second time"),
+        ("0,1,2,5,9\n1,1,2,5,8\n", ":3: start_ns: 8 is before"),
+        ("0,1,2,5,0\n0,1,2,5,0\n", ":3: flow: duplicate id 0"),
     ] {
         let file = list(rows);
         let message = with_flows(FABRIC, file.path(), &[]).unwrap_err().to_string();
@@ -260,7 +260,7 @@ fn a_flow_list_with_a_fault_is_refused_by_line_and_column() {
     let file = list("0,0,1,5,0\n");
     let one_link = "duration_s = 1\nlink = { rate_gbps = 1 }\n";
     let message = with_flows(one_link, file.path(), &[]).unwrap_err().to_string();
-    assert!(message.starts_with("net.toml: --flows: has no effect: flows are of scenarios on a network"), "{message}");
+    assert!(message.starts_with("net.toml: --flows: has no effect: only a scenario on a network"), "{message}");
 }
 
 #[test]
@@ -268,10 +268,10 @@ fn rank_functions_that_a_network_tells_nothing_are_refused_at_every_port() {
     let written = format!("{FABRIC}\n[rank]\nname = \"edf\"\n");
     assert_eq!(
         run(&written, &[], 1).unwrap_err().to_string(),
-        "net.toml:34: rank.name = \"edf\": has no effect on a network, where flows have no deadlines: expected another rank \
-         function, such as remaining-size"
+        "net.toml:34: rank.name = \"edf\": has no effect on a network, where flows do not have deadlines: expected another \
+         rank function, such as remaining-size"
     );
-    for (name, missing) in [("lstf", "flows have no deadlines"), ("fifo-plus", "packets belong to no class")] {
+    for (name, missing) in [("lstf", "flows do not have deadlines"), ("fifo-plus", "packets belong to no class")] {
         let rank = format!("{{ name = \"{name}\" }}");
         let at_switches = message(&[("rank", &rank)]);
         let at_hosts = message(&[(

@@ -104,7 +104,7 @@ fn rank_functions_join_every_scheduler() {
     assert_eq!(ranks[..3], [0, 1500, 3000]);
     assert_eq!(
         message(PACKS, &overrides[1..2]),
-        "test.toml:13: workload.ranks: has no effect beside the others: remove it"
+        "test.toml:13: workload.ranks: has no effect with the other keys: remove it"
     );
     assert_eq!(
         message(&text, &[("rank.name", "edf")]),
@@ -207,7 +207,7 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         (
             "\"uniform\"",
             "{ distribution = \"uniform\", mean = 3 }",
-            "test.toml:13: workload.ranks.mean: has no effect beside the others: remove it",
+            "test.toml:13: workload.ranks.mean: has no effect with the other keys: remove it",
         ),
         (
             "\"uniform\"",
@@ -227,7 +227,7 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         (
             "\"constant\"",
             "\"constant\"\njitter = 0.1",
-            "test.toml:11: workload.jitter: has no effect beside the others: remove it",
+            "test.toml:11: workload.jitter: has no effect with the other keys: remove it",
         ),
         (
             "size_bytes = 1500",
@@ -238,7 +238,7 @@ fn every_fault_names_its_place_and_what_would_be_right() {
         (
             "name = \"pifo\"",
             "nam = \"pifo\"",
-            "test.toml:15: scheduler.name: is missing: expected the name of what to use, as pifolab list shows it",
+            "test.toml:15: scheduler.name: is missing: expected a name that pifolab list shows",
         ),
         (
             "\"sp-pifo\"",
@@ -287,7 +287,7 @@ fn a_fault_of_a_flag_says_which_of_several_schedulers_it_is_about() {
     for (path, value, expected) in [
         ("scheduler.1.queues", "0", "scheduler.sp-pifo.queues = 0: expected an integer from 1 to 1024 (queues)"),
         ("scheduler.sp-pifo.qeues", "2", "scheduler.sp-pifo.qeues = 2: unknown key; did you mean queues?"),
-        ("scheduler.0.label", "3", "scheduler.pifo.label: expected a text that is not empty"),
+        ("scheduler.0.label", "3", "scheduler.pifo.label: expected a non-empty text"),
         (
             "scheduler.1.label",
             "pifo",
@@ -446,13 +446,13 @@ fn a_run_in_which_no_packet_was_sent_says_why() {
         );
         run_text(&text, "x.toml", &[], None, 1, &(), &mut |_| true).unwrap().manifest["warnings"].clone()
     };
-    let whole = "fifo: not one of 5 packets was sent as a whole in 5 ms: 1500 bytes take 12000 s at 1 b/s: expected a \
+    let whole = "fifo: none of 5 packets was sent completely in 5 ms: 1500 bytes take 12000 s at 1 b/s: expected a \
                  longer run, a faster link, or smaller packets";
     assert_eq!(link(5, "1", "1e7", 1500, ""), json!([whole]));
-    let large = "fifo: not one of 1 packets was sent as a whole in 5 ms: 4294967295 bytes take 34.36 s at 1 Gb/s: \
+    let large = "fifo: none of 1 packets was sent completely in 5 ms: 4294967295 bytes take 34.36 s at 1 Gb/s: \
                  expected a longer run, a faster link, or smaller packets";
     assert_eq!(link(5, "1e9", "1", u32::MAX, ""), json!([large]));
-    let held = "fifo: not one of 5 packets was sent: 5 were dropped, 0 wait";
+    let held = "fifo: none of 5 packets was sent: 5 were dropped, 0 are waiting";
     assert_eq!(link(5, "1e9", "1e7", 1500, "capacity_bytes = 1000\n"), json!([held]));
     // The first packet is sent as a whole, though the second is not.
     assert_eq!(link(5, "3e6", "1e7", 1500, ""), json!([]));
@@ -462,7 +462,7 @@ fn a_run_in_which_no_packet_was_sent_says_why() {
 fn a_run_to_which_no_packet_came_says_so() {
     let text = "duration_ms = 5\nlink = { rate_gbps = 1 }\nworkload = { arrivals = \"poisson\", rate_bps = 1000, \
                 size_bytes = 1500, ranks = \"uniform\" }\n[[scheduler]]\nname = \"fifo\"\n";
-    let warning = "fifo: not one packet arrived in 5 ms: expected a longer run, or a higher rate of arrivals";
+    let warning = "fifo: no packet arrived in 5 ms: expected a longer run, or a higher rate of arrivals";
     assert_eq!(run(text, &[]).unwrap().manifest["warnings"], json!([warning]));
 }
 

@@ -5,7 +5,7 @@ use pifolab_params::{Entry, Place, Table, Value, join};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Deeper tables are no scenario; the limit keeps hostile text from filling the stack.
+/// The limit keeps hostile text from filling the stack; scenarios are not as deep.
 const DEEPEST: usize = 16;
 
 /// Reads `text`, called `file` in errors.
@@ -42,9 +42,12 @@ pub(crate) fn set(
     let fault = |problem: String| SpecError { file: file.to_owned(), place: Place::SET, key: path.to_owned(), problem };
     let mut way = Vec::new();
     let mut names = path.split('.').collect::<Vec<_>>();
-    let last = names.pop().filter(|name| !name.is_empty()).ok_or_else(|| fault("names no key".to_owned()))?;
+    let last = names
+        .pop()
+        .filter(|name| !name.is_empty())
+        .ok_or_else(|| fault("is not a key: expected tables and a key, such as link.rate_gbps".to_owned()))?;
     if names.len() > DEEPEST {
-        return Err(fault("names more tables than there can be".to_owned()));
+        return Err(fault("is too deep: expected fewer tables inside one another".to_owned()));
     }
     let mut at = root;
     let mut names = names.into_iter().peekable();
@@ -166,7 +169,7 @@ fn node(value: &DeValue<'_>, path: &str, place: Place, lines: &Lines<'_>, depth:
         problem: problem.to_owned(),
     };
     if depth > DEEPEST {
-        return Err(fault("lies in more tables than there can be"));
+        return Err(fault("is too deep: expected fewer tables inside one another"));
     }
     Ok(match value {
         DeValue::String(text) => Value::Text(text.to_string()),
@@ -330,13 +333,16 @@ mod tests {
         assert_eq!(error("\na = 2024-01-01\n"), "f.toml:2: a: is a date: expected a number, a text or a list");
         assert_eq!(error("a = [1, {b = 2}]"), "f.toml:1: a: mixes tables and values in one list");
         let deep = format!("a = {}1{}", "[".repeat(20), "]".repeat(20));
-        assert_eq!(error(&deep), "f.toml:1: a: lies in more tables than there can be");
+        assert_eq!(error(&deep), "f.toml:1: a: is too deep: expected fewer tables inside one another");
         let set = |path| set(&mut parsed(), path, "1", "f.toml").unwrap_err().to_string();
         assert_eq!(set("seeds.x"), "f.toml: --set: seeds.x: seeds is a value: expected a table");
         assert_eq!(
             set("scheduler.k"),
             "f.toml: --set: scheduler.k: scheduler has several members: say which of packs, wide"
         );
-        assert_eq!(set("link."), "f.toml: --set: link.: names no key");
+        assert_eq!(
+            set("link."),
+            "f.toml: --set: link.: is not a key: expected tables and a key, such as link.rate_gbps"
+        );
     }
 }

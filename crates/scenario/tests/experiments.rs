@@ -30,7 +30,7 @@ fn every_experiment_is_valid_and_one_on_a_link_has_several_seeds() {
         assert!(spec.resolved()["description"].is_string(), "{}: without description", path.display());
         match spec {
             ValidSpec::OneLink(_) => {
-                assert!(spec.seeds().len() > 1, "{}: one seed is no experiment", path.display());
+                assert!(spec.seeds().len() > 1, "{}: an experiment has several seeds", path.display());
                 links += 1;
             }
             ValidSpec::Network(_) => networks += 1,

@@ -86,7 +86,7 @@ fn the_manifest_says_what_of_a_capture_could_not_be_told_apart() {
     let line = contents["left_out"].as_str().unwrap();
     assert!(
         line.ends_with(
-            "packet 3 at byte 86: the file ends in the packet's header: 3 of 16 bytes are there; it was left out"
+            "packet 3 at byte 86: the file is cut off in the packet's header: 3 of 16 bytes; it was left out"
         ),
         "{line}"
     );
@@ -144,7 +144,7 @@ fn faults_of_traces_name_file_line_and_key() {
         (
             "trace = \"t.csv\"\ntrace_rank = \"column\"",
             "rank = { name = \"las\" }",
-            "scenario.toml:6: workload.trace_rank: has no effect beside the others: remove it",
+            "scenario.toml:6: workload.trace_rank: has no effect with the other keys: remove it",
         ),
         (
             "trace = \"t.csv\"",

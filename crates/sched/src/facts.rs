@@ -21,7 +21,7 @@ pub struct Hints {
     pub delay_so_far: Span,
     /// Mean queueing delay of its class over the same hops.
     pub mean_delay_so_far: Span,
-    /// What it says about itself, for who sorts packets.
+    /// What it says about itself, for classifiers that sort packets.
     pub labels: Labels,
 }
 

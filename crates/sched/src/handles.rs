@@ -1,4 +1,4 @@
-//! Queues of handles: for who keeps packets elsewhere and stores eight bytes of each here.
+//! Queues of handles, for callers that keep packets elsewhere and store eight bytes of each here.
 
 use crate::store::PriorityQueues;
 use crate::{Arriving, Capacity, Decider, DropReason, Inspect, Item, Queued};

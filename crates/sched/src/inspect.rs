@@ -62,7 +62,7 @@ pub trait Inspect {
     }
 
     /// The queue that a packet of this flow, size and rank was meant for, which was refused just now; `None` if it was refused
-    /// before a queue was chosen, or if that can no longer be told. Only who records losses by queue asks, and only
+    /// before a queue was chosen, or if that can no longer be told. Only observers that record losses by queue ask, and only
     /// where there are several.
     fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
         let _ = (flow, size, rank);

@@ -15,7 +15,7 @@ pub struct Packet {
     pub size: u32,
     /// Its rank. [`Ranked`](crate::Ranked) overwrites it.
     pub rank: Rank,
-    /// When it arrived at this queue (set by whoever enqueues it).
+    /// When it arrived at this queue (set by the caller that enqueues it).
     pub arrival: Time,
 }
 

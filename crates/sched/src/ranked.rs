@@ -34,7 +34,7 @@ pub trait RankFn {
         let _ = (id, hints);
     }
 
-    /// What it must be told about every packet. Who runs it checks that the source of the packets knows all of it.
+    /// What it must be told about every packet. The caller checks that the source of the packets knows all of it.
     fn needs(&self) -> Facts;
 
     /// What it looks at where it is known: at least what it [needs](Self::needs).

@@ -46,13 +46,13 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
         false
     }
 
-    /// What it must be told about every packet. Who runs it checks that the source of the packets knows all of it.
+    /// What it must be told about every packet. The caller checks that the source of the packets knows all of it.
     fn needs(&self) -> Facts {
         Facts::NONE
     }
 
     /// Whether the packet that the last call admitted or handed out is to be marked (congestion experienced, RFC 3168). To be asked
-    /// after each such call where [`needs`](Self::needs) has [`Fact::Ecn`](crate::Fact::Ecn); nobody else marks.
+    /// after each such call where [`needs`](Self::needs) has [`Fact::Ecn`](crate::Fact::Ecn); there are no other marks.
     fn take_mark(&mut self) -> bool {
         false
     }

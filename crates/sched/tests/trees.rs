@@ -1051,6 +1051,14 @@ fn a_tree_that_cannot_be_built_is_refused_with_the_path() {
         "tree.tenants.0: weight = 0: expected a weight above 0"
     );
     assert_eq!(
+        error(strict().child(leaf(0).label("web").child(leaf(1)))),
+        "tree.web: child = { ... }: expected no children, since this is a leaf"
+    );
+    assert_eq!(
+        error(strict().child(strict().takes([3..=9]).child(leaf(0)))),
+        "tree.0: takes = [3..=9]: expected no values: only a leaf takes packets"
+    );
+    assert_eq!(
         error(strict().child(leaf(0).label("a")).child(leaf(1).label("a"))),
         "tree.a: label = \"a\": expected each child of a node once, but a sibling has the same label"
     );

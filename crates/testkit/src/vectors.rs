@@ -50,7 +50,7 @@ fn op_text(op: &Op, timed: bool) -> String {
         Op::Enqueue(offer, now) => {
             let mut text = format!("[\"enq\", {}, {}, {}, {}", offer.id, offer.rank, offer.flow, offer.size);
             if timed {
-                write!(text, ", {}, {now}", offer.eligible_ns).expect("a text grows");
+                write!(text, ", {}, {now}", offer.eligible_ns).expect("writing to a String succeeds");
             }
             text + "]"
         }

@@ -2,7 +2,7 @@
 //!
 //! Papers: RFC 9293 (TCP), RFC 5681 and 6582 (fast retransmit, NewReno recovery), RFC 3042 (limited transmit),
 //! RFC 2018 (selective acknowledgement), RFC 6298 (timer), RFC 7323 (a time stamp in every segment, so that every
-//! acknowledgement is a round-trip sample and retransmissions are no exception).
+//! acknowledgement is a round-trip sample and also of a retransmission).
 //! ECN (RFC 3168, if it is on): the handshake does not negotiate it, and a window of one segment is not delayed further.
 //! Deviations: selective acknowledgement says everything that has arrived and costs no header bytes; segments that it
 //! covers are not sent again, but the pace of recovery is NewReno's (one retransmission per partial acknowledgement).

@@ -1,4 +1,4 @@
-//! Ranks: where a packet wants to stand in the queue.
+//! Ranks: the place of a packet in the queue.
 
 use core::fmt;
 

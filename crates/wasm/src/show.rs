@@ -135,7 +135,7 @@ fn said(last: &Last, rank_of: &dyn Fn(usize) -> Rank) -> String {
         Last::Asked(Answer::GivenUp(index, reason)) => {
             format!("{} is dropped when it should leave: {}", name(*index), meaning(*reason, true))
         }
-        Last::Asked(Answer::NotBefore(time)) => format!("packets wait, none may leave before {time}"),
+        Last::Asked(Answer::NotBefore(time)) => format!("packets wait, but none may leave before {time}"),
         Last::Asked(_) => "nothing waits".to_owned(),
     }
 }
@@ -159,7 +159,7 @@ const fn meaning(reason: DropReason, waited: bool) -> &'static str {
         DropReason::Admission => "the admission test refuses it",
         DropReason::Full => "there is no room",
         DropReason::PushedOut => "a packet of lower rank pushes it out",
-        DropReason::RankOutOfRange => "its rank is outside of the ranks that the scheduler was made for",
+        DropReason::RankOutOfRange => "its rank is outside the range of the scheduler",
     }
 }
 

@@ -42,7 +42,7 @@ impl From<Arrival> for Offered {
     }
 }
 
-/// Who asks the schedulers for packets.
+/// What asks the schedulers for packets.
 #[derive(Clone, Debug)]
 pub enum Service {
     /// A link of this rate, of each scheduler its own.
@@ -51,12 +51,12 @@ pub enum Service {
     Calls(Vec<(Option<usize>, Time)>),
 }
 
-/// Packets, and who asks for them.
+/// Packets, and what asks for them.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The packets.
     pub packets: Vec<Offered>,
-    /// Who asks for them.
+    /// What asks for them.
     pub service: Service,
     /// The answers that a vector expects, with places in `packets` as ids.
     pub expected: Vec<Answer>,
@@ -196,7 +196,7 @@ fn pasted(text: &str, load: Option<&str>) -> Result<Trace, String> {
         ranks.push(rank);
     }
     if ranks.is_empty() {
-        return Err("ranks: there are none: expected ranks such as 1 4 5 2 1 2".to_owned());
+        return Err("ranks: empty: expected ranks such as 1 4 5 2 1 2".to_owned());
     }
     if calls.len() as u64 > MOST_PACKETS {
         return Err(format!("ranks: {} words: expected at most {MOST_PACKETS}", calls.len()));

@@ -284,7 +284,7 @@ fn whatever_is_wrong_is_said_in_one_line() {
             b"",
             "ranks: word 2 is \"x\": expected a rank from 0 to 2^63 - 1, or - for a departure",
         ),
-        (open(pasted(" "), "fifo", ""), b"", "ranks: there are none: expected ranks such as 1 4 5 2 1 2"),
+        (open(pasted(" "), "fifo", ""), b"", "ranks: empty: expected ranks such as 1 4 5 2 1 2"),
         (open(file("a.csv"), "fifo", ""), b"", "a.csv: "),
         (open(file("a.pcap"), "fifo", ""), b"no capture at all", "a.pcap"),
         (open(json!({"kind": "vector", "name": "v.json"}), "fifo", ""), b"{", "v.json: line 1 column 1: "),

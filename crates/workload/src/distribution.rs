@@ -147,7 +147,11 @@ impl Distribution {
         weights.sort_unstable();
         for pair in weights.windows(2) {
             if pair[0].0 == pair[1].0 {
-                return Err(ParameterError::new("weights", format!("value {} twice", pair[0].0), "each value once"));
+                return Err(ParameterError::new(
+                    "weights",
+                    format!("duplicate value {}", pair[0].0),
+                    "each value only once",
+                ));
             }
         }
         in_range("weights", weights[weights.len() - 1].0)?;
@@ -439,7 +443,7 @@ mod tests {
         );
         assert_eq!(
             message(Distribution::histogram(&[(1, 1), (2, 1), (1, 1)])),
-            "weights = value 1 twice: expected each value once"
+            "weights = value 1 twice: expected each value only once"
         );
         assert!(message(Distribution::histogram(&[(1, u64::MAX), (2, 1)])).contains("2^63 - 1 at most"));
     }

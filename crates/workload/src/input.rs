@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
-/// Lines longer than this are no text that we read; the limit keeps a binary file from filling the memory.
+/// Longer lines are refused; the limit keeps a binary file from filling the memory.
 const LONGEST_LINE: u64 = 64 * 1024;
 /// Bytes of a gzip file without content: header, an empty block, checksum and length.
 const SHORTEST_GZIP: usize = 20;
@@ -82,7 +82,9 @@ impl<'a> Lines<'a> {
         let read = (&mut self.input.content).take(LONGEST_LINE).read_until(b'\n', &mut self.buffer);
         match read {
             Ok(0) => Ok(None),
-            Ok(length) if length as u64 == LONGEST_LINE => Err(self.error("a line of over 65536 bytes: no text file")),
+            Ok(length) if length as u64 == LONGEST_LINE => {
+                Err(self.error("a line of over 65536 bytes: expected a text file"))
+            }
             Ok(_) => match std::str::from_utf8(&self.buffer) {
                 // Spreadsheets put a byte order mark in front.
                 Ok(line) => Ok(Some(if self.number == 1 { line.trim_start_matches('\u{feff}') } else { line }.trim())),
@@ -177,7 +179,7 @@ mod tests {
     fn what_is_no_text_is_refused_with_its_line() {
         let message = |content: &[u8]| lines(content).unwrap_err().to_string();
         assert_eq!(message(b"good\n\xff\xfe"), "f:2: not UTF-8 text");
-        assert_eq!(message(&[b'x'; 70_000]), "f:1: a line of over 65536 bytes: no text file");
+        assert_eq!(message(&[b'x'; 70_000]), "f:1: a line of over 65536 bytes: expected a text file");
         let mut cut = zipped(&b"line\n".repeat(1000));
         cut.truncate(cut.len() - 12);
         assert!(message(&cut).ends_with("the gzip data end early: the file is cut off"), "{}", message(&cut));

@@ -299,7 +299,7 @@ impl Clock {
         });
         if now < self.last {
             let problem = format!(
-                "lies {} before the packet before it; if that is how it was captured, sort the trace with --sort (in a \
+                "is {} earlier than the previous packet; if it was captured so, sort the trace with --sort (in a \
                  scenario: out_of_order = \"sort\")",
                 early((self.last - now) as u128)
             );
@@ -318,7 +318,7 @@ impl Clock {
         match scaled.map(u64::try_from) {
             Some(Ok(ps)) => Ok(Time::from_ps(ps)),
             _ => {
-                let problem = "lies over 213 days after the first packet, more than a run can hold";
+                let problem = "is over 213 days after the first packet: expected a shorter trace";
                 Err(FileError::new(&self.file, at.place.clone(), problem))
             }
         }
@@ -371,8 +371,8 @@ impl<'a> Records<'a> {
             (Format::Csv(csv), TraceRank::Dscp | TraceRank::Payload { .. }) => {
                 Some(csv.fault("a CSV trace has no headers or payload to take the rank from: use its column rank"))
             }
-            (Format::Pcap(pcap), TraceRank::Column) => Some(pcap.fault("a capture has no column rank")),
-            (Format::Pcapng(pcapng), TraceRank::Column) => Some(pcapng.fault("a capture has no column rank")),
+            (Format::Pcap(pcap), TraceRank::Column) => Some(pcap.fault("a capture does not have a column rank")),
+            (Format::Pcapng(pcapng), TraceRank::Column) => Some(pcapng.fault("a capture does not have a column rank")),
             _ => None,
         };
         match misfit {

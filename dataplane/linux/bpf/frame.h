@@ -151,7 +151,7 @@ static __always_inline enum pf_kind parse(PACKET *packet, __u32 length, __u32 ta
 			__builtin_memcpy(headers->flow.source, ip + 2, 16);
 			__builtin_memcpy(headers->flow.destination, ip + 6, 16);
 		}
-		/* Neighbour discovery is what nobody can have sent from further away (RFC 4861). */
+		/* Neighbour discovery comes from this link: a router would have lowered its hop limit (RFC 4861). */
 		if (headers->flow.protocol == PROTO_ICMPV6 && (next & 0xFF) == 255) {
 			__u8 type = 0;
 

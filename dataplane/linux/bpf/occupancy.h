@@ -37,7 +37,7 @@ static __always_inline struct htb_sched *htb_of(__u64 root)
 	return __builtin_preserve_access_index((void *)&((struct Qdisc *)root)->privdata);
 }
 
-/* Looks the class of `queue` up; 0 if somebody has removed it. */
+/* Looks the class of `queue` up; 0 if it was removed. */
 static __noinline __u64 find_class(__u32 queue)
 {
 	__u32 classid = config.root_handle + queue + 1;

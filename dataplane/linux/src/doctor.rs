@@ -107,7 +107,7 @@ pub fn load_classifier() -> Result<String, String> {
     let error = std::io::Error::last_os_error();
     Err(match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
-            "BPF_PROG_LOAD: not permitted; it takes root (or CAP_BPF and CAP_NET_ADMIN in the first user namespace)"
+            "BPF_PROG_LOAD: not permitted; it requires root (or CAP_BPF and CAP_NET_ADMIN in the first user namespace)"
                 .to_owned()
         }
         Some(libc::ENOSYS) => "this kernel has no bpf(2) (CONFIG_BPF_SYSCALL)".to_owned(),
@@ -170,7 +170,7 @@ fn tracepoints() -> Result<String, String> {
 /// Looks at everything, in the order in which one thing needs the other.
 pub fn examine() -> Vec<Finding> {
     let mut findings = vec![
-        finding("a network namespace of one's own", "the user-space switch and the testbed", own_namespace()),
+        finding("a private network namespace", "the user-space switch and the testbed", own_namespace()),
         finding("tc", "eBPF data plane, testbed", on_path("tc")),
         finding("ip", "testbed", on_path("ip")),
         finding("HTB", "eBPF data plane", tc::try_qdisc("htb")),
@@ -250,7 +250,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     let findings = examine();
     let ok = |what: &str| findings.iter().filter(|finding| finding.what == what).all(|finding| finding.ok);
-    let switch = ok("a network namespace of one's own");
+    let switch = ok("a private network namespace");
     let kernel = cfg!(feature = "ebpf") && ["tc", "HTB", "loading eBPF classifiers", OWN_PROGRAM].into_iter().all(ok);
     if args.json {
         println!("{}", serde_json::json!({ "switch": switch, "ebpf": kernel, "findings": findings }));

@@ -1,4 +1,4 @@
-//! What can go wrong, sorted by who can mend it; the sort decides the exit status.
+//! What can go wrong, by who can fix it; this decides the exit status.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub enum Error {
     /// The command line or an input file is wrong: exit status 2.
     Usage(String),
-    /// Somebody else has what was asked for, and the message says who: exit status 2.
+    /// Another process has what was asked for, and the message says which: exit status 2.
     Held(String),
     /// What was asked for cannot be done here, and the message says why: exit status 3.
     Unsupported(String),

@@ -19,12 +19,12 @@ mod verdict;
 
 pub use error::{Error, Result};
 
-/// Says a line to whoever looks after the process, if anybody still does.
+/// Prints a line on standard error, if it is still read.
 pub fn say(line: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("pifolab: {line}\n").as_bytes());
 }
 
-/// Prints a line on standard output, if anybody still reads it: a command that changes something goes on either way.
+/// Prints a line on standard output, if it is still read: a command that changes something continues either way.
 pub fn tell(line: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stdout(), format!("{line}\n").as_bytes());
 }

@@ -56,7 +56,7 @@ fn run(command: Command) -> Result<()> {
     }
 }
 
-/// A command that only shows something ends when nobody reads it any more, as other commands do. Those that hold or change an
+/// A command that only shows something ends when its output is no longer read, as other commands do. Those that hold or change an
 /// interface go on.
 fn end_with_the_reader(command: &Command) {
     let holds = match command {

@@ -11,7 +11,7 @@
 #define RECIRCULATION_PORT 68
 #endif
 
-// A stage's work: what is computed here is no part of what uses it later, and a stage computes one thing.
+// A stage's work: what is computed here is not part of what uses it later, and a stage computes one thing.
 #define PF_STEP(name, statement) \
     action do_##name() { statement } \
     table name { \

@@ -210,7 +210,7 @@ control Rank(in headers_t headers, in bit<32> frame_bytes, out bit<2> kind, out 
             transport = network + IPV6_BYTES;
             kind = KIND_IP;
             if (length != 0 && transport + length < frame_bytes) { end = transport + length; }
-            // Neighbour discovery is what nobody can have sent from further away (RFC 4861).
+            // Neighbour discovery comes from this link: a router would have lowered its hop limit (RFC 4861).
             if (headers.icmpv6.isValid() && headers.ipv6.hops == 255 && headers.icmpv6.type >= 133 && headers.icmpv6.type <= 137) {
                 kind = KIND_NEIGHBOUR;
             }

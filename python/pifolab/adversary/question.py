@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab, info
-from pifolab.errors import InputError, PifolabError
+from pifolab.errors import InputError, PifolabError, parameter_error
 from pifolab.plugins import component_name
 from pifolab.quantities import number
 
@@ -98,9 +98,11 @@ class Answer:
         """
         question = self.question
         if question["multiset"] is not None or question["flows"] is not None or question["benign"]:
-            raise InputError("shrink: a trace under constraints (multiset, flows, benign) cannot be made shorter")
+            raise parameter_error(
+                "shrink", ": a trace under constraints (multiset, flows, benign) cannot be made shorter"
+            )
         if not 0 < share <= 1:
-            raise InputError(f"shrink = {share}: expected a share above 0 and at most 1")
+            raise parameter_error("shrink", f" = {share}: expected a share above 0 and at most 1")
         least = self.gap * Fraction(share)
         window = None if self.start_window is None else list(self.start_window)
         found = _pifolab.attack_shrink(
@@ -259,19 +261,19 @@ def attack(
                 options.setdefault("start_window", list(start_window))
                 given = True
         if not given:
-            raise InputError("start_window has no effect: neither scheduler has a window")
+            raise parameter_error("start_window", " has no effect: neither scheduler has a window")
     if free_window and not any(
         isinstance(name, str) and any(param.name == "start_window" for param in info.scheduler(name).params)
         for name in (a, against)
     ):
-        raise InputError("free_window has no effect: neither scheduler has a window")
+        raise parameter_error("free_window", " has no effect: neither scheduler has a window")
     low, high = ranks
     places = range(low, high + 1) if high - low < 1 << 16 else ()
     counts = None
     if multiset is not None:
         for rank in multiset:
             if rank not in places:
-                raise InputError(f"multiset: rank {rank}: expected a rank from {low} to {high}")
+                raise parameter_error("multiset", f": rank {rank}: expected a rank from {low} to {high}")
         counts = [_whole("multiset", multiset.get(rank, 0), 0) for rank in places]
     question = {
         "a": _side(a, a_options),
@@ -291,24 +293,24 @@ def attack(
         "burst": _whole("burst", burst, 1),
     }
     if falling and flows is None:
-        raise InputError("falling has no effect without flows")
+        raise parameter_error("falling", " has no effect without flows")
     if burst != 1 and load is None:
-        raise InputError(f"burst = {burst} has no effect without load")
+        raise parameter_error("burst", f" = {burst}: has no effect without load")
     if evaluations is None:
         evaluations = 1_000_000 if method == "auto" or time_limit_s is None else 1 << 62
     if time_limit_s is not None and not 0 < time_limit_s < 1e9:
-        raise InputError(f"time_limit_s = {time_limit_s}: expected a positive number of seconds")
+        raise parameter_error("time_limit_s", f" = {time_limit_s}: expected a positive number of seconds")
     if not strategies:
-        raise InputError("strategies is empty: expected at least one")
+        raise parameter_error("strategies", " is empty: expected at least one")
     begin = Answer(Fraction(0), None, False, tuple(initial), (), None, 0) if isinstance(initial, Sequence) else initial
     if begin is not None:
         if len(begin.trace) != packets:
-            raise InputError(f"initial trace of {len(begin.trace)} packets: expected {packets}")
+            raise parameter_error("initial", f" trace of {len(begin.trace)} packets: expected {packets}")
         if begin.start_window is not None and not free_window:
-            raise InputError("initial trace with a start window of its own: expected free_window")
+            raise parameter_error("initial", " trace with a start window of its own: expected free_window")
         for rank in (*begin.trace, *(begin.start_window or ())):
             if not low <= rank <= high:
-                raise InputError(f"initial trace with rank {rank}: expected a rank from {low} to {high}")
+                raise parameter_error("initial", f" trace with rank {rank}: expected a rank from {low} to {high}")
     effort = {
         "method": method,
         "strategies": list(strategies),
@@ -358,7 +360,7 @@ def _side(scheduler: str | Callable[[], Any], options: dict[str, Any]) -> tuple[
 
 def _whole(name: str, value: Any, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} = {value}: expected an integer >= {least}")
+        raise parameter_error(name, f" = {value}: expected an integer >= {least}")
     if value >= 1 << 63:
-        raise InputError(f"{name} = {value}: expected an integer from {least} to 2^63 - 1")
+        raise parameter_error(name, f" = {value}: expected an integer from {least} to 2^63 - 1")
     return value

@@ -36,7 +36,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "rifo": {"capacity_packets": 6, "tracking_range_packets": 4, "k": 0},
     "exp-pifo": {"queues": 2, "queue_capacity_packets": 3, "window_packets": 4},
 }
-#: Those that are no paper's, and have a table of their own.
+#: Those that are not from a paper, and have a table of their own.
 BEYOND: dict[str, dict[str, Any]] = {
     "slack-sp": {"queues": 2, "queue_capacity_packets": 3, "ranks": 5},
     "spring": {"queues": 2, "queue_capacity_packets": 3},
@@ -103,7 +103,7 @@ def markdown() -> str:
 
 
 def _beyond() -> list[str]:
-    """Return the section about the schedulers that are no paper's."""
+    """Return the section about the schedulers that are not from a paper."""
     ideals = ideal()
     lines = ["## Beyond the papers", "", *textwrap.wrap(_ABOUT_BEYOND, 120)]
     for metric in METRICS:

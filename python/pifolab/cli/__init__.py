@@ -31,7 +31,7 @@ _LINE_ENDS = "\n"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit status."""
     if not sys.warnoptions:
-        # What a library thinks of our use of it, such as a letter that a font does not have, is no news for the user.
+        # What a library thinks of our use of it, such as a letter that a font does not have, does not concern the user.
         warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab)(\.|$)")
     try:
         with terminable(), harmless_output():
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(str(error))
         return USAGE_ERROR
     except BrokenPipeError:
-        # Whoever read our output has seen enough (`pifolab list schedulers | head -1`). Python would complain again
+        # The reader of our output has seen enough (`pifolab list schedulers | head -1`). Python would complain again
         # when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

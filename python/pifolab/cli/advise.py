@@ -74,7 +74,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the folder of the report; default out/advise")
     add_force_option(parser)
-    add_python_option(parser, "rank the schedulers written there too; may be repeated")
+    add_python_option(parser, "also rank the schedulers of this file; may be repeated")
     parser.set_defaults(run=run)
 
 

@@ -32,7 +32,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     attack.add_argument("scheduler", metavar="A", help="the scheduler to hurt, as pifolab list schedulers prints it")
     attack.add_argument("--against", metavar="B", help="the scheduler to spare; without it the gap is metric(A)")
-    add_python_option(attack, "A and B can be schedulers written there; may be repeated")
+    add_python_option(attack, "A and B can be schedulers of this file; may be repeated")
     attack.add_argument(
         "--metric", default="WD", metavar="NAME", help="WD (default), WI, ..., or a sum: WI-10*inversions"
     )
@@ -77,7 +77,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     search.add_argument(
         "--evaluations", type=positive_integer, metavar="N", help="the guided search ends after so many"
     )
-    search.add_argument("--resume", metavar="FILE", help="go on from an answer that --json printed")
+    search.add_argument("--resume", metavar="FILE", help="continue from an answer that --json printed")
     search.add_argument("--time-limit", type=_seconds, default=600.0, metavar="S", help="seconds; default 600")
     search.add_argument("--memory-mib", type=positive_integer, default=4096, metavar="N", help="default 4096")
     search.add_argument(
@@ -108,16 +108,14 @@ def run_attack(arguments: argparse.Namespace) -> int:
     own = load_plugins(arguments.python).schedulers
     used = [name for name in dict.fromkeys((arguments.scheduler, arguments.against)) if name in own]
     if own and not used:
-        raise InputError(f"--python: neither A nor B is {' or '.join(own)}, which is written there")
+        raise InputError(f"--python: neither A nor B is {' or '.join(own)}, which the file defines")
     say_slow(
         used, "every snapshot is a replay from the start, hundreds of times slower than a scheduler of the library"
     )
     try:
         return _attack(arguments, own)
     except InputError as error:
-        # `memory_mib = 1: expected ...`: the parameter stands at the beginning.
-        name = str(error).partition(" = ")[0]
-        raise flagged(InputError(str(error), key=name) if name in vars(arguments) else error) from None
+        raise (flagged(error) if error.key in vars(arguments) else error) from None
     except Exception as error:
         if not hasattr(error, "simulated_time_ns"):
             raise

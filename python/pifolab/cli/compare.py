@@ -60,7 +60,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     compare.add_argument("--arrivals", metavar="KIND", help="with --ranks: constant (default), poisson, ...")
     compare.add_argument("--size-bytes", type=positive_integer, metavar="N", help="with --ranks: 1500 unless given")
     compare.add_argument("--schedulers", metavar="A,B,...", help=f"default: {default}, and those of --python")
-    add_python_option(compare, "compare the schedulers written there too; rank functions and observers serve as well")
+    add_python_option(compare, "also compare the schedulers of this file, with its rank functions and observers")
     buffer = compare.add_mutually_exclusive_group()
     buffer.add_argument("--buffer-packets", type=positive_integer, metavar="N", help="the buffer of each scheduler")
     buffer.add_argument("--buffer-bytes", type=positive_integer, metavar="N", help="the same in bytes")
@@ -110,7 +110,7 @@ def _chosen(listed: str | None, plugins: Plugins) -> list[Any]:
         raise InputError(f"--schedulers {listed}: expected names with a comma between them")
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"--schedulers {listed}: {name} occurs twice")
+            raise InputError(f"--schedulers {listed}: duplicate {name}")
         if name not in plugins.schedulers:
             try:
                 scheduler(name)

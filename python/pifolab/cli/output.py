@@ -1,4 +1,4 @@
-"""Standard output of the command: what a terminal would obey is written out, whoever prints it."""
+"""Standard output of the command: control characters are written out, wherever they come from."""
 
 from __future__ import annotations
 

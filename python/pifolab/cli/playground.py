@@ -21,8 +21,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="schedulers side by side in the browser, step by step",
         description="Opens a page of this package in the browser. It needs neither a server nor a network.",
     )
-    parser.add_argument("--print", action="store_true", dest="show", help="print where the page is, and open nothing")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="copy the page there, and open nothing")
+    parser.add_argument("--print", action="store_true", dest="show", help="print where the page is, without opening it")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="copy the page there, without opening it")
     parser.set_defaults(run=run)
 
 

@@ -26,7 +26,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="reproduce five papers and judge every claim",
         description="Runs the experiments behind the figures and tables of SP-PIFO, AIFO, PACKS, RIFO and Exp-PIFO, "
         "puts what they state beside what comes out, and judges every claim.",
-        epilog="Runs are kept in OUT/store: the same command goes on where it was interrupted, and repeats nothing.",
+        epilog="Runs are kept in OUT/store: the same command continues where it was interrupted and repeats nothing.",
     )
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="shortened, 1 to 3 seeds: minutes, provisional verdicts")
@@ -48,14 +48,14 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument(
         "--readings", metavar="NAME,...", default="paper,artefact,reading",
-        help="what is run: paper (the settings of the text), artefact (those of the public code), reading (another "
-        "reading of the text); default: all",
+        help="which settings to run: paper (those of the text), artefact (those of the public code), reading "
+        "(another reading of the text); default: all",
     )  # fmt: skip
     parser.add_argument(
         "--earlier", type=Path, metavar="FILE",
-        help="an earlier claims.json: what is not run now is taken from it, each with the revision that measured it",
+        help="an earlier claims.json, for claims that are not run now, each with the revision that measured it",
     )  # fmt: skip
-    parser.add_argument("--revision", metavar="NAME", help="what to call the program that measures, in the report")
+    parser.add_argument("--revision", metavar="NAME", help="the name, in the report, of the program that measures")
     parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
     parser.add_argument("--no-figures", action="store_true", help="tables only")
     parser.add_argument("--list", action="store_true", help="print the claims and run nothing")
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             revision=arguments.revision,
         )
     except KeyboardInterrupt:
-        print(f"\ninterrupted; the same command goes on from what is in {out / 'store'}", file=sys.stderr)
+        print(f"\ninterrupted; the same command continues from what is in {out / 'store'}", file=sys.stderr)
         return INTERRUPTED
     written = write_report(result, out, figures=not arguments.no_figures)
     _print(result)

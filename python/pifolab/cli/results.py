@@ -73,7 +73,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     results.add_argument("--panel", metavar="AXIS", help="with --figures, --report: a panel for each of its values")
     results.add_argument("--force", action="store_true", help="with --report: replace the folder, if pifolab wrote it")
     results.add_argument("--other-code", action="store_true", help="with --prune: also runs of other code versions")
-    results.add_argument("--yes", action="store_true", help="with --prune: remove, do not only list")
+    results.add_argument("--yes", action="store_true", help="with --prune: remove instead of listing")
     results.set_defaults(run=run_results)
 
 
@@ -343,7 +343,7 @@ def _metrics(store: Store, name: str | None, arguments: argparse.Namespace) -> l
         by_name = {one.name: one for one in known}
         known = [by_name.get(metric) or Metric.read(metric, f"--metric {metric}") for metric in arguments.metric]
     if not known:
-        raise InputError(f"sweep {name}: names no metrics; say which with --metric")
+        raise InputError(f"sweep {name}: has no metrics; choose some with --metric")
     return known
 
 
@@ -365,7 +365,7 @@ def _index(runs: pl.DataFrame) -> pl.DataFrame:
 
 def _named(store: Store, name: str | None) -> str:
     if name is None:
-        raise InputError(f"{store.path}: say which sweep with --sweep: {', '.join(store.sweeps()) or 'there is none'}")
+        raise InputError(f"{store.path}: choose a sweep with --sweep: {', '.join(store.sweeps()) or 'there is none'}")
     return name
 
 
@@ -407,11 +407,11 @@ def _prune(store: Store, arguments: argparse.Namespace) -> int:
         for key, stray in strays:
             store.remove_stray(key, stray)
         for key in reasons:
-            claim = store.claim(key)
-            if claim is None:
+            lock = store.try_lock(key)
+            if lock is None:
                 print(f"{store.run_folder(key)}: a sweep is busy with it; not removed")
                 continue
-            with claim:
+            with lock:
                 store.remove(key)
                 removed += 1
     unfinished = f" and {left} unfinished ones" if left else ""

@@ -25,7 +25,7 @@ def blocks(widths: Sequence[int], keys: int = 1) -> list[list[int]]:
     keys : int
         So many columns at the left say what a row is; every block has them.
 
-    Where standard output is no terminal, and `COLUMNS` is not set, 100 columns are the width.
+    Where standard output is not a terminal, and `COLUMNS` is not set, 100 columns are the width.
 
     Examples
     --------

@@ -54,13 +54,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--flows",
         type=Path,
         metavar="FILE.csv",
-        help="send these flows (flow,src,dst,size_bytes,start_ns; gzip allowed) instead of those of a network scenario",
+        help="send these flows (flow,src,dst,size_bytes,start_ns; gzip allowed) instead of those of the scenario",
     )
     add_python_option(
-        run, "use the schedulers, rank functions, congestion controllers and observers written there; may be repeated"
+        run, "use the schedulers, rank functions, congestion controllers and observers of this file; may be repeated"
     )
     add_common(run, "out/NAME, after the file")
-    add_drawing(run, "figures have only these schedulers, in this order; all of them run")
+    add_drawing(run, "draw only these schedulers, in this order; all of them run")
     run.set_defaults(run=run_run)
 
     schema = commands.add_parser("schema", help="print the JSON Schema of scenarios, for editors")
@@ -96,7 +96,9 @@ def add_drawing(parser: Parser, schedulers: str | None = None) -> None:
 
     `schedulers` is the help of the option that chooses those of the figures, if there is to be one.
     """
-    parser.add_argument("--no-figures", action="store_true", help="draw no figures, which takes longer than most runs")
+    parser.add_argument(
+        "--no-figures", action="store_true", help="do not draw figures, which takes longer than most runs"
+    )
     add_figure_options(
         parser,
         schedulers=schedulers,
@@ -109,7 +111,7 @@ def add_drawing(parser: Parser, schedulers: str | None = None) -> None:
 
 def add_force_option(parser: Parser) -> None:
     """Declare what replaces an earlier output."""
-    parser.add_argument("--force", action="store_true", help="replace the folder, if all in it is what pifolab wrote")
+    parser.add_argument("--force", action="store_true", help="replace the folder, if pifolab wrote everything in it")
 
 
 def add_python_option(parser: Parser, text: str) -> None:
@@ -179,7 +181,7 @@ def run_and_save(
         with ProgressBar() as bar:
 
             def update(state: Progress) -> None:
-                # While the run is busy on its own threads: who presses Ctrl-C does not want to wait for modules.
+                # While the run is busy on its own threads, so that Ctrl-C does not wait for modules.
                 importlib.import_module("pifolab.report.run")
                 load_frames()
                 bar.update(state)
@@ -189,7 +191,7 @@ def run_and_save(
         if not hasattr(error, "simulated_time_ns"):
             raise
         return say_whose_fault(error)
-    # Whoever has pressed Ctrl-C does not want to wait for figures and captures.
+    # After Ctrl-C nothing waits for figures and captures.
     waits = not result.interrupted
     figures = waits and not arguments.no_figures
     result.save(out, figures=figures, captures=waits, report=True, force=arguments.force, choice=choice)
@@ -215,7 +217,7 @@ def say_whose_fault(error: Exception, stopped: str = "the run") -> int:
     traceback.print_exception(type(error), error, trace)
     if not getattr(error, "__notes__", None):
         print(f"at simulated time {getattr(error, 'simulated_time_ns', '?')} ns", file=sys.stderr)
-    print(f"pifolab: {stopped} was stopped by an exception in what was written in Python", file=sys.stderr)
+    print(f"pifolab: {stopped} was stopped by an exception in the Python classes", file=sys.stderr)
     return USAGE_ERROR
 
 

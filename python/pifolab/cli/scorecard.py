@@ -30,7 +30,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("out/scorecard"), metavar="DIR", help="default: out/scorecard")
     parser.add_argument("--workers", type=positive_integer, metavar="N", help="default: one per processor")
-    add_python_option(parser, "the schedulers written there stand beside the others; may be repeated")
+    add_python_option(parser, "also run the schedulers of this file; may be repeated")
     parser.set_defaults(run=run)
 
 

@@ -1,4 +1,4 @@
-"""SIGTERM as an exception, so that whoever is writing something removes what is not whole."""
+"""SIGTERM as an exception, so that unfinished files are removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 class TerminatedError(BaseException):
-    """SIGTERM came; like Ctrl-C nobody who handles faults should handle it."""
+    """SIGTERM came; like Ctrl-C it is not caught by code that handles faults."""
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     sweep = commands.add_parser(
         "sweep",
         help="run a scenario many times: every combination of some parameters, with several seeds",
-        description="Runs what the store does not have yet. Killed at any moment, the same command goes on from there.",
+        description="Runs everything that the store does not have yet. After a kill the same command continues.",
         epilog="docs/sweeps.md describes sweep files, docs/results.md the store.",
     )
     sweep.add_argument("file", type=Path, metavar="FILE.toml", help="the sweep")
@@ -124,7 +124,7 @@ def _run(sweep: Sweep, arguments: argparse.Namespace, until: UntilTight | None) 
             except (KeyboardInterrupt, TerminatedError) as stop:
                 how = "interrupted" if isinstance(stop, KeyboardInterrupt) else "terminated"
                 tell({"event": "stopped", "reason": how})
-                text = f"{how}; finished runs are kept, and the same command goes on from there"
+                text = f"{how}; finished runs are kept, and the same command continues from there"
                 print(f"pifolab sweep: {text}", file=sys.stderr)
                 return INTERRUPTED if isinstance(stop, KeyboardInterrupt) else TERMINATED
             tell(_end(result))
@@ -202,7 +202,7 @@ def _dry_run(sweep: Sweep, arguments: argparse.Namespace) -> int:
     if estimated.wall_s is not None:
         print(f"time: about {duration_text(estimated.wall_s)} with {workers} workers ({estimated.source})")
     else:
-        print(f"time: unknown, because a run does not tell how long it is ({estimated.source})")
+        print(f"time: unknown, because the length of a run is unknown ({estimated.source})")
     if estimated.memory_bytes is not None:
         print(f"memory: about {estimated.memory_bytes / 2**20:.0f} MiB")
     return 0

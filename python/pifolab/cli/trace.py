@@ -19,7 +19,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Declare the command."""
     trace = commands.add_parser(
         "trace",
-        help="what is in a capture: format, flows, rates, what was not understood",
+        help="what a capture contains: format, flows, rates, and what was not understood",
         epilog="docs/captures.md describes the formats.",
     )
     trace.add_argument("trace", type=Path, metavar="FILE", help="pcap, pcapng or CSV (gzip allowed)")

@@ -31,7 +31,7 @@ WAYS = ("decisions", "queues")
 _VERDICTS = ("adm", "admission", "full")
 # The size of a packet whose size plays no part, as the library's replay has it.
 _ANY_SIZE = 1500
-# Of simple_switch, where nobody sets another: a packet beyond it is lost, and no program can see that.
+# The default of simple_switch: a packet beyond it is lost, and programs cannot see that.
 _DEPTH = 64
 # Decisions that a program keeps, one for each operation; BMv2 does not check where a register is written.
 _KEPT = 65536
@@ -120,9 +120,9 @@ def _compare(vector: _Vector, answers: list[Answer]) -> Replayed:
 
 def _drive(vector: _Vector, program: Path, way: str) -> Replayed:
     if way == "queues" and (longest := vector.longest_queue()) > _DEPTH:
-        return Replayed(skipped=f"a queue holds {longest} packets, and one of simple_switch {_DEPTH}")
+        return Replayed(skipped=f"a queue of {longest} packets: expected at most {_DEPTH}, the depth of simple_switch")
     if way == "queues" and len(vector.steps) > _KEPT:
-        return Replayed(skipped=f"{len(vector.steps)} operations, and the program keeps {_KEPT} decisions")
+        return Replayed(skipped=f"{len(vector.steps)} operations, but the program keeps only {_KEPT} decisions")
     drive = {"decisions": _drive_decisions, "queues": _drive_queues}[way]
     return _compare(vector, drive(vector, program))
 
@@ -166,7 +166,7 @@ def replay(file: str, *ways: str, defines: tuple[str, ...] = (), compiled: Path 
     vector = _read(file)
     skipped = vector if isinstance(vector, str) else None
     if isinstance(vector, str) or (vector.in_bytes and "PF_OCCUPANCY_GHOST" in defines):
-        skipped = skipped or "BMv2 tells depths in packets, and the capacities are in bytes"
+        skipped = skipped or "BMv2 reports depths in packets, but the capacities are in bytes"
         return [Replayed(skipped=skipped) for _ in ways]
     with workspace() if compiled is None else nullcontext(compiled) as folder:
         program = _compiled(folder, vector.program, vector.text, ("PF_HARNESS", *defines))
@@ -274,6 +274,6 @@ def _drive_queues(vector: _Vector, program: Path) -> list[Answer]:
         else:
             packet = next(served, None)
             if packet is None:
-                raise SwitchError(f"{vector.file}: simple_switch kept packets back")
+                raise SwitchError(f"{vector.file}: simple_switch kept some packets")
             answers.append(["deq", None if packet >= _FILLER_ID else vector.steps[packet][0][1]])
     return answers

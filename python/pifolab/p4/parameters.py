@@ -1,4 +1,4 @@
-"""The parameter files that stand in the tree: each program compiles as it lies there, with these."""
+"""The parameter files of the tree, with which each program compiles as it is."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ IN_TREE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     },
 }
 """For each target the scheduler and the parameters of each program; a queue of BMv2 holds 64 packets.
-For Tofino 2 stands here what does not fit Tofino; the rest is Tofino's."""
+Tofino 2 has here only what does not fit Tofino; the rest is as for Tofino."""
 
 _FOLDERS = {"bmv2": "parameters", "tofino": "parameters/tofino", "tofino2": "parameters/tofino2"}
 

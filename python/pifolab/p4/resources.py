@@ -52,7 +52,7 @@ class Resources:
     exact_crossbar_bytes, ternary_crossbar_bytes, gateways, logical_tables : int
         Likewise.
     registers : int
-        Registers in the assembly; each stands there once.
+        Registers in the assembly; each occurs once.
     """
 
     stages: int
@@ -97,7 +97,7 @@ def registers_of(assembly: str) -> list[str]:
 
 
 def doubled_registers(assembly: str) -> list[str]:
-    """Return the registers that stand more than once in an assembly.
+    """Return the registers that occur more than once in an assembly.
 
     Two accesses to one register in turn compile, but to a copy for each: what one writes the other never reads.
     """
@@ -186,8 +186,7 @@ def measure(program: str, target: str) -> Resources:
         whole = json.loads(found[0].read_text(encoding="utf-8"))
     if doubled := doubled_registers(assembly):
         raise InputError(
-            f"{program} for {target}: registers stand more than once in the assembly, as separate copies: "
-            f"{', '.join(doubled)}"
+            f"{program} for {target}: the assembly has several separate copies of registers: {', '.join(doubled)}"
         )
     return _count(whole["resources"]["mau"]["mau_stages"], assembly)
 

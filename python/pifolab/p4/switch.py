@@ -1,7 +1,7 @@
 """BMv2's ``simple_switch`` on named pipes in place of packet files: what it does can be stepped, frame by frame.
 
 It reads frames from one pipe and writes them to another, both in the pcap format; it needs no rights, no interfaces and
-no control plane. Where the outgoing pipe is as small as a page, a frame that nobody reads stops the egress thread
+no control plane. Where the outgoing pipe is as small as a page, a frame that is not read stops the egress thread
 behind it: then packets stay in the priority queues, and each frame that is read lets the queues serve one packet.
 """
 
@@ -44,7 +44,7 @@ class SwitchError(PifolabError):
 
 
 def _alone() -> None:
-    """End with the parent, and listen in a network namespace of one's own: no port is open to others, or taken."""
+    """End with the parent, and listen in a private network namespace: no port is open to others, or taken."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PARENT_DEATH, signal.SIGKILL)
     if libc.unshare(_NEW_NETWORK) != 0:
@@ -167,7 +167,7 @@ class Switch:
             before = looked
             if looked is None:
                 time.sleep(0.0002)
-        raise SwitchError("simple_switch does not come to rest")
+        raise SwitchError("simple_switch keeps sending")
 
     def _look(self) -> tuple[str, ...] | None:
         """Count the switches of context of each thread; None if one is running or bytes wait for it."""

@@ -36,7 +36,7 @@ class MissingToolError(InputError):
 
 @dataclass(frozen=True)
 class Tool:
-    """A program of somebody else's.
+    """A program of a third party.
 
     Attributes
     ----------

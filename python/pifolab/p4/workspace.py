@@ -1,7 +1,7 @@
 """The temporary folders of compiled programs, and what to do with those that a killed command left.
 
 Each has a file that its command keeps locked. Whatever ends the command, kill -9 included, ends the lock, so that a
-folder whose lock is free belongs to nobody.
+folder whose lock is free is abandoned.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def workspace() -> Iterator[Path]:
 def remove_left() -> list[Path]:
     """Remove the folders of this user's commands that have ended without removing them; return those removed.
 
-    A folder is removed only if it is in the temporary folder, belongs to this user, and has a lock that nobody holds.
+    A folder is removed only if it is in the temporary folder, belongs to this user, and has a lock that is not held.
     """
     removed = []
     for folder in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):

@@ -47,7 +47,7 @@ def settings_text(one: Ranked) -> str:
 
 
 def verdict(advice: Advice) -> str:
-    """Return the last line: who serves the traffic best, and who cannot be told apart from it."""
+    """Return the last line: which scheduler serves the traffic best, and which cannot be told apart from it."""
     also = f"; {', '.join(advice.close)} cannot be told apart from it on this trace" if advice.close else ""
     return f"{advice.winner.scheduler} serves this traffic best{also}"
 
@@ -58,7 +58,7 @@ def tried(advice: Advice) -> str:
 
 
 def conclusion_lines(advice: Advice) -> list[str]:
-    """Return what follows from the ranking: who is best, with which settings, and how much of PIFO's gain it has."""
+    """Return what follows from the ranking: the best scheduler, its settings, and its share of PIFO's gain."""
     winner = advice.winner
     lines = [f"{verdict(advice)}."]
     if winner.settings:
@@ -116,7 +116,7 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
             *([html.Section("Notes", [html.listed(advice.notes)])] if advice.notes else []),
             html.Section("Ranking", [_table(advice)]),
             html.Section("Figures", ['<div class="figures">', *shown, "</div>"]),
-            html.Section("What it cannot tell", [f"<p>{html.escape(_LIMITS)}</p>"]),
+            html.Section("Limits of this comparison", [f"<p>{html.escape(_LIMITS)}</p>"]),
             html.Section("Words", [glossary(_WORDS)]),
             html.Section("What follows from it", [html.listed(conclusion_lines(advice))]),
         ]
@@ -127,8 +127,8 @@ def write_report(advice: Advice, folder: Path, *, force: bool = False) -> Path:
 
 
 _LIMITS = (
-    "Replay is open-loop: senders do not slow down when packets are lost, and nothing is sent again. Nothing here is "
-    "drawn at random: intervals say how much the five pieces of the second half differ."
+    "Replay is open-loop: senders do not slow down when packets are lost, and nothing is sent again. Nothing is "
+    "random: intervals show how much the five pieces of the second half differ."
 )
 
 

@@ -15,7 +15,7 @@ __all__ = ["conclusion_lines", "words_of"]
 
 
 def conclusion_lines(run: Run) -> list[str]:
-    """Return what follows from the run's numbers: who comes next to PIFO, who loses most, and how sure that is."""
+    """Return what follows from the numbers: what is nearest to PIFO, what loses most, and how sure that is."""
     lines = _network(run) if run.manifest["kind"] == "network" else _one_link(run)
     if not lines[0].startswith("Nothing") and len(run.seeds) == 1 and run.manifest.get("random", True):
         lines.append(
@@ -77,7 +77,7 @@ def _one_link(run: Run) -> list[str]:
     if len(delta) > 1:
         nearest = min(delta, key=lambda name: delta[name])
         lines.append(f"What {nearest} sends is nearest to what PIFO sends (Delta {delta[nearest]:.3g}).")
-    return lines or ["One scheduler alone shows its own numbers, and no difference: run it beside another."]
+    return lines or ["There is only one scheduler, and nothing to compare it with: add another."]
 
 
 def _network(run: Run) -> list[str]:

@@ -24,8 +24,8 @@ _ABOUT = {
     "magnitude (ranks)": "Magnitude: by how many ranks a packet sent lies above the lowest that waits, summed.",
     "operations per packet": "Operations: the most comparisons with registers, look-ups and changes of registers for "
     "one packet.",
-    "beaten by": "Beaten by: who has fewer inversions with no more bits of state (registers of 32 bits, and tables) "
-    "and no more misdrops (5 %).",
+    "beaten by": "Beaten by: schedulers that have fewer inversions with no more bits of state (registers of 32 bits, "
+    "and tables) and no more misdrops (5 %).",
 }
 
 
@@ -46,7 +46,7 @@ class Judged:
     pairs: float
     magnitude: float
     cost: Cost | None
-    #: Who has fewer inversions with no more state and no more misdrops.
+    #: Schedulers that have fewer inversions with no more state and no more misdrops.
     beaten_by: tuple[str, ...] = ()
 
 

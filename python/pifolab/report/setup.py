@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["settings", "setup_lines", "what_was_run"]
 
-#: Keys of a scheduler in the manifest that are no parameters.
+#: Keys of a scheduler in the manifest that are not parameters.
 _OTHER_KEYS = ("name", "label", "built", "absent")
 
 _UNITS = {"_bps": rate_text, "_ns": time_text, "_bytes": size_text}
@@ -38,7 +38,7 @@ def setup_lines(run: Run) -> list[str]:
             f"seed {listed}" if len(run.seeds) == 1 else f"{len(run.seeds)} seeds ({listed}): tables show means"
         )
     else:
-        lines.append("nothing here is drawn at random: every seed gives the same result")
+        lines.append("nothing is random: every seed gives the same result")
     return lines + run.notes
 
 

@@ -67,7 +67,7 @@ def experiments_folder() -> Path:
     Raises
     ------
     InputError
-        It is not there: somebody has packed pifolab without it.
+        It is not there: pifolab was packed without it.
     """
     folder = Path(__file__).resolve().parents[1] / "experiments"
     if not (folder / "packs" / "fig3.toml").is_file():

@@ -22,7 +22,7 @@ class Cost:
 
     registers: int
     table_bytes: float
-    #: Comparisons with registers, look-ups and changes of registers for one packet, in the dearest case.
+    #: Comparisons with registers, look-ups and changes of registers for one packet, in the most expensive case.
     operations: int
     counted: str
 

@@ -31,7 +31,7 @@ def per_rank(results: Results, scheduler: str, **where: Any) -> pl.DataFrame:
     import polars as pl
 
     if "ranks" not in results.frames and "port_ranks" not in results.frames:
-        raise MissingValueError("there is no table of ranks")
+        raise MissingValueError("the table of ranks is missing")
     if "port_ranks" in results.frames:
         # On a network: all ports together; what a port sent is not counted by rank.
         rows = results.rows("port_ranks", {"scheduler": scheduler, **where})

@@ -140,7 +140,7 @@ def setup_lines(card: Scorecard) -> list[str]:
 
 
 def conclusion_lines(card: Scorecard) -> list[str]:
-    """Return what follows from the numbers: who is best in how many columns, and where, and how sure that is."""
+    """Return what follows from the numbers: which scheduler is best in how many columns, where, and how surely."""
     best = {heading: _best(card, heading) for heading, _, _ in COLUMNS}
     measured = [heading for heading, names in best.items() if names]
     if not measured:

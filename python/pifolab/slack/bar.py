@@ -143,7 +143,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m pifolab.slack.bar", description=__doc__)
     parser.add_argument("folder", type=Path, help="where slack-bar.md and the folder slack-bar are")
     parser.add_argument("--queues", type=int, choices=list(DEPTHS), help="measure these anew and write no page")
-    parser.add_argument("--revision", default="not given", help="of the sources; stored beside the counts")
+    parser.add_argument("--revision", default="not given", help="the revision of the sources; stored with the counts")
     arguments = parser.parse_args(argv)
     data = arguments.folder / "slack-bar"
     data.mkdir(parents=True, exist_ok=True)

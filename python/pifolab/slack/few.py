@@ -115,7 +115,7 @@ SP-PIFO and PACKS do not have this. SP-PIFO moves a bound to a rank that it has 
 PACKS counts the ranks below a packet's, which is 0 for the newest flow and at least 0.25 for all others, and refuses
 the others while the buffer is full. `map = shares` refuses them for the same reason.
 
-It is no error of the program: a bound that follows a quantile must cut through the packets of a rank that has many of
+The program is right: a bound that follows a quantile must cut through the packets of a rank that has many of
 them. It is a limit of the design.
 """
 

@@ -264,7 +264,7 @@ def load(folder: Path) -> dict[str, Measured]:
                 of_figure.setdefault(label, {}).setdefault(load_, {}).setdefault(scheduler, {})[seed] = value
             found[name] = Measured(of_figure, written["seeds"], written["duration_s"], written["revision"])
             if absent := found[name].lacks(FIGURES[name]):
-                raise ValueError(f"nothing about {', '.join(absent)}; --only {name} runs the figure anew")
+                raise ValueError(f"no data about {', '.join(absent)}; --only {name} runs the figure anew")
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}: expected times of flows, as this command stores them: {error}") from None
     return found
@@ -365,8 +365,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--seeds", type=int, help="seeds 1 to N; default: as on the page")
     parser.add_argument("--duration-s", type=float, help="simulated seconds; default: as on the page")
     parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
-    parser.add_argument("--store", type=Path, default=Path("out/slack-flows"), help="finished runs lie here")
-    parser.add_argument("--revision", default="not given", help="of the sources; stored beside the times")
+    parser.add_argument("--store", type=Path, default=Path("out/slack-flows"), help="the folder of finished runs")
+    parser.add_argument("--revision", default="not given", help="the revision of the sources; stored with the times")
     arguments = parser.parse_args(argv)
     if arguments.seeds is not None and arguments.seeds < 2:
         raise InputError("--seeds: expected at least 2")

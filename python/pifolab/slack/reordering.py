@@ -99,7 +99,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m pifolab.slack.reordering", description=__doc__)
     parser.add_argument("folder", type=Path, help="where slack-reordering.md is written")
     parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
-    parser.add_argument("--store", type=Path, default=Path("out/slack-reordering"), help="finished runs lie here")
+    parser.add_argument("--store", type=Path, default=Path("out/slack-reordering"), help="the folder of finished runs")
     arguments = parser.parse_args(argv)
     found = {}
     for name in ORDERED:

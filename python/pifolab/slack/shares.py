@@ -45,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
     """Measure what is missing and write the page."""
     parser = argparse.ArgumentParser(prog="python -m pifolab.slack.shares", description=__doc__)
     parser.add_argument("folder", type=Path, help="where slack-shares.md and the folder slack-bar are")
-    parser.add_argument("--revision", default="not given", help="of the sources; stored beside the counts")
+    parser.add_argument("--revision", default="not given", help="the revision of the sources; stored with the counts")
     arguments = parser.parse_args(argv)
     data = arguments.folder / "slack-bar"
     data.mkdir(parents=True, exist_ok=True)

@@ -115,7 +115,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m pifolab.slack.tuning", description=__doc__)
     parser.add_argument("folder", type=Path, help="where slack-tuning.md is written")
     parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
-    parser.add_argument("--store", type=Path, default=Path("out/slack-tuning"), help="finished runs lie here")
+    parser.add_argument("--store", type=Path, default=Path("out/slack-tuning"), help="the folder of finished runs")
     arguments = parser.parse_args(argv)
     found = {}
     for kind, (figures, _, _) in KINDS.items():

@@ -173,7 +173,7 @@ def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
         if most != 1:
             raise InputError(
                 f"metric {metric.name}: {metric.value} has {most} rows for one scheduler of one run in table "
-                f"{metric.table}: say which with where, or aggregate them, as in max({metric.value})"
+                f"{metric.table}: choose one with where, or aggregate them, as in max({metric.value})"
             )
         grouped = grouped.with_columns(pl.col("value").list.first())
     if not grouped.schema["value"].is_numeric():

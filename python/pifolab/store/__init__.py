@@ -1,4 +1,4 @@
-"""A folder of finished runs that survives whatever happens to those who write it; see docs/results.md."""
+"""A folder of finished runs that survives whatever happens to its writers; see docs/results.md."""
 
 from pifolab.store.lock import RunLock
 from pifolab.store.store import Store, StoreError, StoreFullError

@@ -41,7 +41,7 @@ def checked_bytes(file: Path, digest: str) -> bytes:
     """Read a file of the store; raises `DamagedError` if its SHA-256 is not `digest`."""
     content = bytes_of(file)
     if hashlib.sha256(content).hexdigest() != digest:
-        raise DamagedError(f"{file.name} is not what was written")
+        raise DamagedError(f"{file.name} differs from what was written")
     return content
 
 
@@ -94,7 +94,7 @@ def write_whole(path: Path, content: bytes, by: Path | None = None) -> None:
     except BaseException as fault:
         temporary.unlink(missing_ok=True)
         if isinstance(fault, OSError):
-            # The file that was asked for, not the temporary one, which nobody knows.
+            # The file that was asked for, not the temporary one.
             raise OSError(fault.errno, fault.strerror, str(path)) from None
         raise
     sync_folder(path.parent)

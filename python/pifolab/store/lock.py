@@ -27,7 +27,7 @@ class RunLock:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Between opening and locking, whoever had it may have removed the file: then the lock is on nothing.
+                # Between opening and locking, its last holder may have removed the file: then the lock is on nothing.
                 if os.fstat(descriptor).st_ino == path.stat().st_ino:
                     return cls(path, descriptor)
             except BlockingIOError:

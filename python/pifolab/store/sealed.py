@@ -29,7 +29,7 @@ _VALUES: dict[str, tuple[type, ...]] = {
 
 
 class DamagedError(Exception):
-    """Content that is not what was written; the text says in which way, without naming the file."""
+    """Content that differs from what was written; the text says in which way, without naming the file."""
 
 
 class RunRecord(NamedTuple):
@@ -58,7 +58,7 @@ def unseal(content: bytes) -> dict[str, Any]:
     Raises
     ------
     DamagedError
-        It is not what was written.
+        It differs from what was written.
     """
     try:
         found = json.loads(content)
@@ -69,7 +69,7 @@ def unseal(content: bytes) -> dict[str, Any]:
     about = {key: value for key, value in found.items() if key != _CHECKSUM}
     # Whatever the file says, it says in the very bytes that `seal` writes.
     if found.get(_CHECKSUM) != hashlib.sha256(_written(about)).hexdigest() or _written(found) != content:
-        raise DamagedError("is not what was written")
+        raise DamagedError("differs from what was written")
     return about
 
 
@@ -79,7 +79,7 @@ def read_record(content: bytes, key: str) -> RunRecord:
     Raises
     ------
     DamagedError
-        It is not what was written, or not the record of such a run.
+        It differs from what was written, or not the record of such a run.
     """
     about = unseal(content)
     if about.get("run") != key:
@@ -89,7 +89,7 @@ def read_record(content: bytes, key: str) -> RunRecord:
         # True is an integer to Python.
         fits = isinstance(value, kinds) and isinstance(value, bool) == (kinds == (bool,))
         if name in about and not (fits and (isinstance(value, (str, bool)) or 0 <= value < 2**63)):
-            raise DamagedError(f"has a value of {name} that is none")
+            raise DamagedError(f"has a value of {name} that is not valid")
     files = about.pop("files", None)
     if not isinstance(files, dict) or "manifest.json" not in files:
         raise DamagedError("does not list the files of a run")
@@ -97,7 +97,7 @@ def read_record(content: bytes, key: str) -> RunRecord:
         if not _FILE_NAME.fullmatch(name):
             raise DamagedError(f"lists {name[:40]!r}, which is not the name of a file of a run")
         if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-            raise DamagedError(f"has a checksum of {name} that is none")
+            raise DamagedError(f"has a checksum of {name} that is not valid")
     return RunRecord(about, files)
 
 

@@ -8,11 +8,11 @@
       sweeps/NAME.parquet    which runs a sweep consists of, with its axes as columns
       sweeps/NAME.json       its title, metrics and comparisons
       partial/               runs that are being written
-      claims/                runs that somebody is busy with
+      claims/                runs that are being computed
 
-KEY is a hash of all that decides the results. ``manifest.json`` and the tables are the same bytes whoever ran it;
+KEY is a hash of all that decides the results. ``manifest.json`` and the tables are the same bytes wherever it ran;
 ``record.json`` says who did, how long it took, and has a checksum of every other file and of itself. A run gains tables
-and never loses them: whoever wants other tables of a run that is there adds them.
+and never loses them: a sweep that wants other tables of a run that is there adds them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Store", "StoreError", "StoreFullError"]
 
 _MARK = "pifolab-store.json"
-#: Who makes the store claims this.
+#: The lock of the process that makes the store.
 _MAKING = "making"
 _FORMAT = 2
 _RECORD = "record.json"
@@ -90,7 +90,7 @@ class Store:
     (True, True)
     >>> _ = (store.run_folder(key) / "manifest.json").write_bytes(b"[]")
     >>> store.problem(key)
-    'manifest.json is not what was written'
+    'manifest.json differs from what was written'
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
@@ -123,7 +123,7 @@ class Store:
                 raise InputError(f"{self.path}: is a folder with other things in it; give a new or empty one")
             for name in _FOLDERS:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
-            with self._wait_for_claim(_MAKING):
+            with self._wait_for_lock(_MAKING):
                 write_whole(mark, (json.dumps({"format": _FORMAT}) + "\n").encode(), self._partial_path(_MAKING))
         except OSError as error:
             raise self._fault(error) from None
@@ -179,7 +179,7 @@ class Store:
         if name in self.strays(key):
             remove(self.run_folder(key) / name)
 
-    def claim(self, key: str) -> RunLock | None:
+    def try_lock(self, key: str) -> RunLock | None:
         """Say that this process is busy with the run `key`; None if another one is."""
         try:
             return RunLock.take(self._folder("claims") / key)
@@ -203,7 +203,7 @@ class Store:
         Returns
         -------
         bool
-            False if all of it was there already, written by somebody else in the meantime.
+            False if all of it was there already, written by another process in the meantime.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class Store:
             write_synced(temporary, files)
             target = self._folder("runs") / key
             if target.exists():
-                # Whoever dies between these two lines leaves a whole run under partial/; `clean` puts it in its place.
+                # If it dies between these two lines, a whole run is left under partial/; `clean` puts it in its place.
                 target.rename(grave)
             temporary.rename(target)
             sync_folder(target.parent)
@@ -278,9 +278,9 @@ class Store:
             self.run_folder(key).rename(grave)
         remove(grave)
 
-    def _partial_path(self, claim: str) -> Path:
-        """Return a new name for what is written by whoever holds `claim`, by which `leftovers` knows it."""
-        return self._folder("partial") / f"{claim}~{os.getpid()}.{os.urandom(4).hex()}"
+    def _partial_path(self, lock: str) -> Path:
+        """Return a new name for what the holder of `lock` writes, by which `leftovers` knows it."""
+        return self._folder("partial") / f"{lock}~{os.getpid()}.{os.urandom(4).hex()}"
 
     def _partial(self, key: str) -> Path:
         folder = self._partial_path(key)
@@ -290,10 +290,10 @@ class Store:
     def leftovers(self) -> Iterator[Path]:
         """Yield what processes that died left half-written."""
         for name in self._names("partial"):
-            claim = self.claim(_claim_of(name))
-            # Whoever writes a run has claimed it.
-            if claim is not None:
-                with claim:
+            lock = self.try_lock(_lock_name(name))
+            # The writer of a run has locked it.
+            if lock is not None:
+                with lock:
                     yield self.path / "partial" / name
 
     def clean(self) -> int:
@@ -303,7 +303,7 @@ class Store:
         """
         count = 0
         for folder in self.leftovers():
-            key = _claim_of(folder.name)
+            key = _lock_name(folder.name)
             target = self.run_folder(key)
             if _KEY.fullmatch(key) and not target.exists() and self._problem_in(folder, key) is None:
                 self._folder("runs")
@@ -329,7 +329,7 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such run, or its record is not what was written.
+            There is no such run, or its record differs from what was written.
         """
         try:
             record = self._record(key)
@@ -343,7 +343,7 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such run, or its manifest is not what was written.
+            There is no such run, or its manifest differs from what was written.
         """
         try:
             return dict(json.loads(self._content(key, _MANIFEST, self._record(key))))
@@ -351,7 +351,7 @@ class Store:
             raise self._damaged(key, damage) from None
 
     def tables(self, key: str) -> list[str]:
-        """Return the names of the tables of the run `key`; none if its record is not what was written."""
+        """Return the names of the tables of the run `key`; none if its record differs from what was written."""
         try:
             files = self._record(key).files
         except DamagedError:
@@ -407,7 +407,7 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such sweep, or its file is not what was written.
+            There is no such sweep, or its file differs from what was written.
         """
         self._check_sweep(name)
         try:
@@ -422,7 +422,7 @@ class Store:
         Raises
         ------
         StoreError
-            There is no such sweep, or its file is not what was written.
+            There is no such sweep, or its file differs from what was written.
         """
         self._check_sweep(name)
         try:
@@ -442,9 +442,9 @@ class Store:
         """
         import polars as pl
 
-        problem, before, claim = None, None, f"sweep-{name}"
+        problem, before, lock = None, None, f"sweep-{name}"
         try:
-            with self._wait_for_claim(claim):
+            with self._wait_for_lock(lock):
                 folder = self._folder("sweeps")
                 if (folder / f"{name}.json").exists():
                     try:
@@ -459,18 +459,18 @@ class Store:
                 digest = hashlib.sha256(content).hexdigest()
                 table, notes = folder / f"{name}.parquet", folder / f"{name}.json"
                 if before is not None:
-                    # Whoever dies in between leaves notes that fit the old table and the new one.
+                    # A process that dies in between leaves notes that fit the old table and the new one.
                     old = hashlib.sha256(table.read_bytes()).hexdigest()
                     both = seal({**before, _RUNS_DIGESTS: [old, digest]})
-                    write_whole(notes, both, self._partial_path(claim))
-                write_whole(table, content, self._partial_path(claim))
-                write_whole(notes, seal({**about, _RUNS_DIGESTS: [digest]}), self._partial_path(claim))
+                    write_whole(notes, both, self._partial_path(lock))
+                write_whole(table, content, self._partial_path(lock))
+                write_whole(notes, seal({**about, _RUNS_DIGESTS: [digest]}), self._partial_path(lock))
         except OSError as error:
             raise self._fault(error) from None
         return problem
 
     def problems(self) -> Iterator[tuple[Path, str]]:
-        """Yield whatever in this store is not what was written, every file of it looked at, with what is wrong."""
+        """Yield every file of this store that differs from what was written, with what is wrong."""
         for name in self._names("runs"):
             folder = self.path / "runs" / name
             if not _KEY.fullmatch(name):
@@ -492,7 +492,9 @@ class Store:
     def _check_sweep(self, name: str) -> None:
         known = self.sweeps()
         if name not in known:
-            hint = _pifolab.unknown_name("sweep", name, known) if known else f'unknown sweep "{name}": there is none'
+            hint = (
+                _pifolab.unknown_name("sweep", name, known) if known else f'unknown sweep "{name}": there are no sweeps'
+            )
             raise StoreError(f"{self.path}: {hint}")
 
     def _notes(self, name: str) -> dict[str, Any]:
@@ -510,7 +512,7 @@ class Store:
         file = self.path / "sweeps" / f"{name}.parquet"
         content = bytes_of(file)
         if not isinstance(digests, list) or hashlib.sha256(content).hexdigest() not in digests:
-            raise DamagedError(f"{file.name} is not what was written")
+            raise DamagedError(f"{file.name} differs from what was written")
         return table_of(content, file.name)
 
     def _damaged_sweep(self, damage: DamagedError) -> StoreError:
@@ -521,7 +523,7 @@ class Store:
         return _record_in(self.run_folder(key), key)
 
     def _content(self, key: str, name: str, record: RunRecord) -> bytes:
-        """Read a file of a run; raises `DamagedError` if it is not what was written."""
+        """Read a file of a run; raises `DamagedError` if it differs from what was written."""
         return checked_bytes(self.run_folder(key) / name, record.files[name])
 
     def _damaged(self, key: str, damage: DamagedError) -> StoreError:
@@ -545,10 +547,10 @@ class Store:
         folder.mkdir(exist_ok=True)
         return folder
 
-    def _wait_for_claim(self, key: str) -> RunLock:
-        while (claim := self.claim(key)) is None:
+    def _wait_for_lock(self, key: str) -> RunLock:
+        while (lock := self.try_lock(key)) is None:
             time.sleep(0.01)
-        return claim
+        return lock
 
     def _fault(self, error: OSError) -> StoreError:
         if error.errno in _NO_SPACE:
@@ -559,10 +561,10 @@ class Store:
 _FOLDERS = ("runs", "sweeps", "partial", "claims")
 
 
-def _claim_of(name: str) -> str:
-    """Return the claim under which something in partial/ was written; what no store names so has one of its own."""
-    claim, separator, _ = name.rpartition("~")
-    return claim if separator else name
+def _lock_name(name: str) -> str:
+    """Return the lock under which something in partial/ was written; a name of another form is one of its own."""
+    lock, separator, _ = name.rpartition("~")
+    return lock if separator else name
 
 
 def _record_in(folder: Path, key: str) -> RunRecord:

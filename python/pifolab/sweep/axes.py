@@ -132,7 +132,7 @@ def _label(value: Any, place: Callable[..., str]) -> Any:
         for key in ("label", "name", "distribution"):
             if isinstance(value.get(key), str):
                 return value[key]
-    raise InputError(f"{place('values')}: {value!r} has no name of its own; give labels")
+    raise InputError(f"{place('values')}: {value!r} needs a label; give labels")
 
 
 def _where(written: Any, place: str) -> dict[str, tuple[Any, ...]]:

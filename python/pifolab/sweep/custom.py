@@ -70,7 +70,7 @@ class Custom:
         }
 
     def environment_reads(self) -> list[str]:
-        """Return where these files name environment variables, as ``file:line``: they are no part of a key."""
+        """Return where these files name environment variables, as ``file:line``: they are not part of a key."""
         files = dict.fromkeys(file for named in self.named.values() for file, _ in named.values())
         return list(dict.fromkeys(place for file in files for place in environment_reads(Path(file))))
 
@@ -140,7 +140,7 @@ def _load_anew(file: str, before: _Loaded | None) -> _Loaded:
     module_name = "pifolab_custom_" + hashlib.sha256(file.encode()).hexdigest()[:16]
     spec = importlib.util.spec_from_file_location(module_name, file)
     if spec is None or spec.loader is None:
-        raise InputError(f"{file}: expected a Python file, with the ending .py")
+        raise InputError(f"{file}: expected a Python file that ends in .py")
     # Python would read whatever has no end, too.
     read_bytes(Path(file))
     importable(Path(file))

@@ -105,7 +105,7 @@ def _call(function: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
 def unknown_axis(name: str, known: Iterable[str]) -> str:
     """Say that there is no axis `name`, and which of `known` may have been meant."""
     names = sorted(known)
-    return str(_pifolab.unknown_name("axis", name, names)) if names else f'unknown axis "{name}"; there is none'
+    return str(_pifolab.unknown_name("axis", name, names)) if names else f'unknown axis "{name}"; there are no axes'
 
 
 def _shown(axes: Mapping[str, Any], names: set[str]) -> str:

@@ -25,7 +25,7 @@ __all__ = ["Event", "UntilTight", "run_sweep", "run_together"]
 #: What happened, as values that JSON can hold; docs/sweeps.md lists the kinds.
 Event = Mapping[str, Any]
 
-#: How long to wait for news before looking whether somebody else has finished a run.
+#: How long to wait for news before looking whether another process has finished a run.
 _PATIENCE_S = 0.2
 
 #: How many seeds are added at once, as a share of those there are, and at most.
@@ -98,7 +98,7 @@ def run_sweep(
     if only is not None:
         wanted = _chosen(wanted, only)
     if until is not None and not sweep.metrics:
-        raise InputError(f"{sweep.place('metrics')}: none are named, so that there is no interval to tighten")
+        raise InputError(f"{sweep.place('metrics')}: expected at least one metric, whose interval is tightened")
     tell = progress or (lambda event: None)
     _note_sweep(plan, store, plan.frame(plan.runs()), tell)
     count = min(workers or os.cpu_count() or 1, max(len(wanted), 1))
@@ -208,7 +208,7 @@ class _Loop:
         self._waiting: deque[PlannedRun] = deque()
         #: Runs that another sweep is busy with.
         self._elsewhere: deque[PlannedRun] = deque()
-        self._claims: dict[str, RunLock] = {}
+        self._locks: dict[str, RunLock] = {}
         self._failures: dict[str, Failure] = {}
         self._elapsed: list[float] = []
         self._done = 0
@@ -228,7 +228,7 @@ class _Loop:
         if missing and self._engine is None:
             self._engine = self._make_engine(self._store)
             self._engine.__enter__()
-        while self._waiting or self._elsewhere or self._claims:
+        while self._waiting or self._elsewhere or self._locks:
             self._hand_out()
             self._look_elsewhere()
             assert self._engine is not None
@@ -269,14 +269,14 @@ class _Loop:
             self.go(more)
 
     def close(self) -> None:
-        """End the engine and give up what was claimed."""
+        """End the engine and give up what was locked."""
         try:
             if self._engine is not None:
                 self._engine.__exit__(None, None, None)
         finally:
-            for claim in self._claims.values():
-                claim.release()
-            self._claims.clear()
+            for lock in self._locks.values():
+                lock.release()
+            self._locks.clear()
 
     def failures(self) -> list[Failure]:
         """Return the runs that could not be done."""
@@ -309,31 +309,31 @@ class _Loop:
         assert self._engine is not None
         while self._waiting and self._engine.free() > 0:
             run = self._waiting.popleft()
-            claim = self._store.claim(run.key)
-            if claim is None:
+            lock = self._store.try_lock(run.key)
+            if lock is None:
                 self._elsewhere.append(run)
                 continue
-            # Whoever had the claim before may have finished the run.
+            # The last holder of the lock may have finished the run.
             problem = self._store.problem(run.key, self._plan.tables_of(run))
             if problem is None:
-                claim.release()
+                lock.release()
                 self._finish(run, {"elsewhere": True})
                 continue
-            self._claims[run.key] = claim
+            self._locks[run.key] = lock
             self._engine.submit(self._plan.job(run) | {"keep": self._store.tables_kept(run.key)})
 
     def _look_elsewhere(self) -> None:
-        """See whether others have finished what they claimed, or have given it up."""
+        """See whether others have finished what they locked, or have given it up."""
         for _ in range(len(self._elsewhere)):
             run = self._elsewhere.popleft()
             if self._store.problem(run.key, self._plan.tables_of(run)) is None:
                 self._finish(run, {"elsewhere": True})
                 continue
-            claim = self._store.claim(run.key)
-            if claim is None:
+            lock = self._store.try_lock(run.key)
+            if lock is None:
                 self._elsewhere.append(run)
             else:
-                claim.release()
+                lock.release()
                 self._waiting.append(run)
 
     def _take(self, event: dict[str, Any]) -> None:
@@ -341,9 +341,9 @@ class _Loop:
         if "share" in event:
             self._tell({"event": "progress", "run": run.key, "worker": event["worker"], "share": event["share"]})
             return
-        claim = self._claims.pop(run.key, None)
-        if claim is not None:
-            claim.release()
+        lock = self._locks.pop(run.key, None)
+        if lock is not None:
+            lock.release()
         if "record" in event:
             self._elapsed.append(event["record"]["elapsed_s"])
             self._busy_s += event.get("busy_s", event["record"]["elapsed_s"])

@@ -24,7 +24,7 @@ __all__ = ["draw_metric"]
 #: From this ratio of the largest to the smallest value on, an axis is logarithmic.
 _LOGARITHMIC = 30
 
-#: More panels than this are no figure any more.
+#: A figure with more panels than this cannot be read.
 _MOST_PANELS = 12
 
 #: A vertical label with more letters has several lines.
@@ -65,7 +65,7 @@ def draw_metric(
     """
     named = labels or {}
     if not groups:
-        raise InputError("nothing to draw: no run is finished")
+        raise InputError("nothing to draw: no run has finished")
     names = [axis for axis in groups[0].axes if axis != "scheduler"]
     several = [axis for axis in names if len(_labels(groups, axis)) > 1]
     numeric = [axis for axis in several if _is_numeric(groups, axis)]

@@ -27,7 +27,7 @@ _START_LIMIT_S = 120.0
 #: So many workers in a row may end while they start; then something is wrong that trying does not mend.
 _START_TRIES = 5
 
-#: How often a run is tried whose process died under it, which may have been somebody else's fault.
+#: How often a run is tried whose process died under it, which may not have been its fault.
 _TRIES = 2
 
 

@@ -362,7 +362,7 @@ def _random(store: Store, runs: pl.DataFrame) -> bool:
         try:
             manifest = store.manifest(key)
         except StoreError:
-            # A damaged run counts for nothing; whoever reads its tables says so.
+            # A damaged run counts for nothing; reading its tables reports it.
             return False
         return bool(manifest.get("random", True) or manifest.get("python"))
 
@@ -493,7 +493,7 @@ def _by_group(store: Store, runs: pl.DataFrame, metric: Metric) -> dict[_GroupKe
     done = set(store.keys())
     finished = runs.filter(runs["run"].is_in(list(done)))
     if finished.is_empty():
-        raise StoreError(f"{store.path}: none of the runs is finished")
+        raise StoreError(f"{store.path}: no run has finished")
     table = store.table(metric.table, finished["run"])
     values = metric_values(table if metric.common is None else common_rows(table, finished, metric), metric)
     by_run: dict[str, list[dict[str, Any]]] = {}

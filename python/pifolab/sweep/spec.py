@@ -301,7 +301,7 @@ class _Reader:
         An axis with a where may replace what `set` says of all runs, in those where it applies.
         """
         by_name = {axis.name: axis for axis in axes}
-        # Who sets which key, in the order of their effect, and the axes without which each says nothing.
+        # What sets which key, in the order of their effect, and the axes without which each has no effect.
         writers: list[tuple[tuple[str, ...], str, list[Axis]]] = [(("set", key), key, []) for key, _ in fixed]
         writers += [(("axis", axis.name, "key"), axis.key, [axis]) for axis in axes if axis.key]
         writers += [
@@ -346,7 +346,7 @@ class _Reader:
             if not _AXIS_NAME.fullmatch(name):
                 raise InputError(f"{place}: expected a name of letters, digits and _")
             if name in _RESERVED:
-                raise InputError(f"{place}: {name} is a column of its own; call the axis otherwise")
+                raise InputError(f"{place}: {name} is also a column; give the axis another name")
             axis = Axis.read(name, one, partial(self.place, "axis", name))
             for other, labels in axis.where.items():
                 self._check_where(axis, other, labels, axes)
@@ -364,7 +364,7 @@ class _Reader:
         there = [point.label for point in known[other].points]
         for label in labels:
             if label not in there:
-                raise InputError(f"{place}.{other}: {label!r} is none of its values ({', '.join(map(str, there))})")
+                raise InputError(f"{place}.{other}: {label!r} is not one of its values ({', '.join(map(str, there))})")
 
     def _zips(self, axes: tuple[Axis, ...]) -> tuple[tuple[str, ...], ...]:
         written = self.written.get("zip", [])

@@ -1,4 +1,4 @@
-"""Metrics and comparisons as a store remembers them, for whoever has the store but not the sweep file."""
+"""Metrics and comparisons as a store remembers them, for users of the store without the sweep file."""
 
 from __future__ import annotations
 

@@ -83,9 +83,9 @@ class Watcher:
         """Show `event`."""
         kind = event["event"]
         if kind == "redo":
-            self._say(f"run {event['run'][:12]} ({event['name']}) is done again: {event['reason']}")
+            self._say(f"run {event['run'][:12]} ({event['name']}) is repeated: {event['reason']}")
         elif kind == "sweep-rewritten":
-            self._say(f"the list of runs of {event['sweep']} is written anew: {event['reason']}")
+            self._say(f"the list of runs of {event['sweep']} is rewritten: {event['reason']}")
         elif kind == "failed":
             self._say(f"failed: {event['name']}: {event['reason']}")
         elif kind == "more-seeds":

@@ -1,7 +1,7 @@
 """A worker process of the local pool: reads jobs as lines of JSON, writes what came of them as lines of JSON.
 
 It lives for the whole sweep, so that what takes long (starting Python, loading polars) happens once. It ends when its
-standard input does, also in the middle of a run: whoever reads the result is gone then.
+standard input does, also in the middle of a run: the reader of the result is gone then.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _EnoughError(Exception):
 
 def main() -> None:
     """Work until there is nothing more to read."""
-    # Ctrl-C is for whoever started the sweep, who ends its workers.
+    # Ctrl-C is for the process that started the sweep, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     # What a scheduler of the user's prints must not get between the answers.
@@ -114,7 +114,7 @@ def _say(answers: TextIO, answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
     except BrokenPipeError:
-        # Whoever started it was killed: there is nobody to tell.
+        # The process that started it was killed: nothing is left to tell.
         os._exit(0)
 
 

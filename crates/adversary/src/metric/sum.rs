@@ -35,7 +35,7 @@ impl Sum {
             let matching = METRICS.iter().filter(|metric| named.starts_with(metric.name()));
             let metric = *matching.max_by_key(|metric| metric.name().len())?;
             if !metric.is_additive() {
-                return Some(Err(format!("metric {text}: {} is not a sum of prices", metric.name())));
+                return Some(Err(format!("= {text}: {} is not a sum of prices", metric.name())));
             }
             together = together.saturating_add(factor);
             terms.push((sign * factor.min(MOST) as i64, metric));
@@ -45,7 +45,7 @@ impl Sum {
             return None;
         }
         if together > MOST {
-            return Some(Err(format!("metric {text}: the factors are {together} together: expected at most {MOST}")));
+            return Some(Err(format!("= {text}: the factors add up to {together}: expected at most {MOST}")));
         }
         Some(Ok(Self { terms }))
     }
@@ -89,7 +89,7 @@ mod tests {
             assert!(Sum::read(other).is_none(), "{other}");
         }
         let refused = |text| Sum::read(text).unwrap().err().unwrap();
-        assert_eq!(refused("WD+delay"), "metric WD+delay: delay is not a sum of prices");
-        assert_eq!(refused("90*WD+11*WI"), "metric 90*WD+11*WI: the factors are 101 together: expected at most 100");
+        assert_eq!(refused("WD+delay"), "= WD+delay: delay is not a sum of prices");
+        assert_eq!(refused("90*WD+11*WI"), "= 90*WD+11*WI: the factors add up to 101: expected at most 100");
     }
 }

@@ -34,7 +34,7 @@ impl Slot {
             Ok(value) => value,
             Err(error) => {
                 self.keep(error);
-                panic!("what was written in Python raised an exception");
+                panic!("the class written in Python raised an exception");
             }
         }
     }

@@ -19,7 +19,7 @@ choices! {
 
 pub(super) const POLICY: Param = Param::new("policy", Kind::Text).means("the tree is what child says").doc(
     "The whole tree as a text: strict[(fifo[0], 1), (rr[fifo[1], fifo[2-9]], 2)]. A leaf fifo[X] without bound takes the \
-     packets X: a value of what classify names, a range of values, or one of the classes. wfq needs rate_gbps.",
+     packets X: a value of the field that classify selects, a range of values, or one of the classes. wfq needs rate_gbps.",
 );
 pub(super) const HIERARCHY: Param = Param::new("hierarchy", Kind::Text).means("the tree is what child says").doc(
     "The whole tree as a hierarchy, a line for each node: 101 WFQ {102, true, 1} {3, false, 2} is node 101 with node 102 of weight 1 \
@@ -30,7 +30,7 @@ pub(super) const CLASSIFY: Param = Param::choice::<Field>("classify")
     .or_word(Field::Flow.word())
     .doc("What sorts packets into leaves. A packet that no leaf takes is dropped (admission).");
 pub(super) const CLASSES: Param = Param::new("classes", Kind::Texts).means("values have no names").doc(
-    "Names for values of what classify says, which leaves may take: [\"voice = 46\", \"web = 10-19\"]. Each must be taken by \
+    "Names for values of the field that classify selects, for leaves to take: [\"voice = 46\", \"web = 10-19\"]. Each must be taken by \
      a leaf.",
 );
 pub(super) const DISCIPLINE: Param =
@@ -53,11 +53,11 @@ pub(super) const RANK: Param = Param::new("rank", Kind::Component(Role::RankFunc
     .doc("With rank: the rank function.");
 pub(super) const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, params::MAX_PACKETS)
     .unit("packets")
-    .means("no bound but those of the leaves")
+    .means("only the leaves are bounded")
     .doc("The most packets that are held below the node; what does not fit is dropped.");
 pub(super) const CAPACITY_BYTES: Param = Param::integer("capacity_bytes", 1, params::MAX_BYTES)
     .unit("bytes")
-    .means("no bound but those of the leaves")
+    .means("only the leaves are bounded")
     .doc("The most bytes that are held below the node. Instead of capacity_packets.");
 pub(super) const ALPHA: Param = Param::new("alpha", Kind::Positive).means("a child may hold all of the capacity").doc(
     "With a capacity: each child may hold alpha x (capacity - what is held below the node) at most, the dynamic threshold of \
@@ -73,14 +73,14 @@ pub(super) const CHILD: Param = Param::new("child", Kind::Components(Role::Sched
 
 pub(super) const LABEL: Param = Param::new("label", Kind::Text)
     .means("its position among its siblings")
-    .doc("What paths call the child; its siblings have other labels.");
+    .doc("The name of the child in paths; siblings have different labels.");
 pub(super) const WEIGHT: Param =
     Param::new("weight", Kind::Positive).or_integer(1).doc("The share of the child, where its parent is fair.");
 pub(super) const PRIORITY: Param = Param::integer("priority", i64::MIN, params::MAX_RANK)
     .or_integer(0)
     .doc("The lowest is served first, where the parent is strict.");
 pub(super) const TAKES: Param = Param::new("takes", Kind::Values).means("an error, unless it is the only leaf").doc(
-    "The packets that a leaf takes: a value of what classify names, a range such as \"10-19\", a class, a list of them, or \
+    "The packets that a leaf takes: a value of the field that classify selects, a range such as \"10-19\", a class, a list of them, or \
      \"rest\" for all that no other leaf takes.",
 );
 pub(super) const SHAPE: Param = Param::new("shape_gbps", Kind::Positive)

@@ -98,7 +98,7 @@ fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
         "tree: policy = \"fifo[web]\": fifo[web]: expected an integer from 0 to 2^63 - 1, or a range of them such as 10-19"
     );
     let both = [("policy", text("fifo[1]")), ("discipline", text("rr"))];
-    assert_eq!(error(&both), "tree: discipline = \"rr\": this key has no effect beside the others: remove it");
+    assert_eq!(error(&both), "tree: discipline = \"rr\": this key has no effect with the other keys: remove it");
 }
 
 #[test]

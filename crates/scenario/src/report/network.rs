@@ -45,7 +45,7 @@ pub(crate) fn report(
         let Some(run) = run else { continue };
         let NetworkRun { result, ideal, watch, recorded, .. } = run;
         let classes = size_classes(&spec.metrics.classes, flows, ideal, &result.flows, &measured_time(spec, run));
-        // Whoever interrupts a run waits for its tables: flows that never started have no row.
+        // An interrupted run is waited for until its tables are written: flows that never started have no row.
         let started =
             if run.interrupted { flows.partition_point(|flow| flow.start <= result.end) } else { flows.len() };
         if let Some(warning) = (!run.interrupted).then(|| nothing::on_a_network(spec, flows, result)).flatten() {

@@ -13,18 +13,16 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, totals: &Totals) -> Option<String>
     let length = readable(length.since(Time::ZERO));
     let on_the_wire = spec.link.rate.checked_serialisation(Bytes(sent.bytes), spec.link.rounding);
     match (arrived.packets, sent.packets) {
-        (0, _) => {
-            Some(format!("not one packet arrived in {length}: expected a longer run, or a higher rate of arrivals"))
-        }
+        (0, _) => Some(format!("no packet arrived in {length}: expected a longer run, or a higher rate of arrivals")),
         (arrived, 0) => {
             let (dropped, waiting) = (dropped.packets, waiting.packets);
-            Some(format!("not one of {arrived} packets was sent: {dropped} were dropped, {waiting} wait"))
+            Some(format!("none of {arrived} packets was sent: {dropped} were dropped, {waiting} are waiting"))
         }
         (arrived, 1) if on_the_wire.is_none_or(|whole| whole > *busy) => {
             let (bytes, rate) = (sent.bytes, spec.link.rate);
             let takes = on_the_wire.map_or_else(|| "more than 213 days".to_owned(), readable);
             Some(format!(
-                "not one of {arrived} packets was sent as a whole in {length}: {bytes} bytes take {takes} at {rate}: \
+                "none of {arrived} packets was sent completely in {length}: {bytes} bytes take {takes} at {rate}: \
                  expected a longer run, a faster link, or smaller packets"
             ))
         }
@@ -36,16 +34,16 @@ pub(super) fn on_one_link(spec: &OneLinkSpec, totals: &Totals) -> Option<String>
 pub(super) fn on_a_network(spec: &NetworkSpec, flows: &[Flow], result: &RunResult) -> Option<String> {
     let length = readable(result.end.since(Time::ZERO));
     if flows.is_empty() {
-        return Some(format!("not one flow started in {length}: expected a longer run, or more flows per second"));
+        return Some(format!("no flow started in {length}: expected a longer run, or more flows per second"));
     }
-    // What UDP sends, nobody acknowledges: its count says nothing of what arrived.
+    // UDP is not acknowledged: its count does not tell what arrived.
     let anything =
         |flow: &pifolab_sim::network::FlowResult| flow.fct.is_some() || (!spec.is_udp() && flow.acknowledged_bytes > 0);
     if result.flows.iter().any(anything) {
         return None;
     }
     let flows = flows.len();
-    Some(format!("not one of {flows} flows got anywhere in {length}: expected a longer run, or faster links"))
+    Some(format!("none of {flows} flows delivered any data in {length}: expected a longer run, or faster links"))
 }
 
 /// A span to three digits or so: `34.4 s`.

@@ -23,7 +23,7 @@ pub(crate) struct Feed<'a> {
     shared: &'a Shared,
 }
 
-/// What the feeds of a run and whoever watches it have in common.
+/// What the feeds of a run and its watcher have in common.
 #[derive(Default)]
 pub(crate) struct Shared {
     /// How many arrivals were handed over.
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     fn fail(&self, fault: Error) {
-        self.fault.lock().expect("no holder of the lock panics").get_or_insert(fault);
+        self.fault.lock().expect("no thread panics while it holds the lock").get_or_insert(fault);
         self.cancelled.store(true, Ordering::Relaxed);
     }
 }

@@ -54,7 +54,7 @@ impl OneLinkSpec {
             })
         };
         let measured = work_through(schedulers, workers, &shared.cancelled, extras, work, &mut tell);
-        if let Some(fault) = shared.fault.into_inner().expect("no holder of the lock panics") {
+        if let Some(fault) = shared.fault.into_inner().expect("no thread panics while it holds the lock") {
             return Err(fault);
         }
         if measured.iter().all(Option::is_none) {

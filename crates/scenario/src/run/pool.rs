@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How often whoever waits for the jobs is told how far they are.
+/// How often progress is reported while jobs run.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// Jobs that were cancelled may take so long to end by themselves.
@@ -36,10 +36,10 @@ pub(crate) fn work_through<J: Send, R: Send>(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(index) else { return };
-            let job = job.lock().expect("no holder of the lock panics").take().expect("each is taken once");
+            let job = job.lock().expect("no thread panics while it holds the lock").take().expect("each is taken once");
             let result = work(index, job);
-            *results[index].lock().expect("no holder of the lock panics") = result;
-            // Nobody listens any more if this is the last word.
+            *results[index].lock().expect("no thread panics while it holds the lock") = result;
+            // The receiver may be gone if this is the last message.
             let _ = done_one.send(());
         }
     };
@@ -72,5 +72,5 @@ pub(crate) fn work_through<J: Send, R: Send>(
             }
         }
     });
-    results.into_iter().map(|result| result.into_inner().expect("no holder of the lock panics")).collect()
+    results.into_iter().map(|result| result.into_inner().expect("no thread panics while it holds the lock")).collect()
 }

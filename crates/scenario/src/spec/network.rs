@@ -48,7 +48,7 @@ pub struct NetworkSpec {
     flows: Vec<Flows>,
     rank: Option<Chosen>,
     pub(crate) schedulers: Vec<SchedulerSpec>,
-    port: Port,
+    port: PortOptions,
     host_port: HostPort,
     /// What `sampled_ranks` says.
     live_windows: Option<bool>,
@@ -74,7 +74,7 @@ pub(crate) struct NetworkMetrics {
 
 /// An output port besides its scheduler; `None` as the profile has it.
 #[derive(Clone, Copy, Debug)]
-struct Port {
+struct PortOptions {
     ecn_threshold_bytes: Option<u64>,
     ecn_threshold_packets: Option<u32>,
     idle: Option<IdlePort>,
@@ -84,7 +84,7 @@ struct Port {
 #[derive(Clone, Debug)]
 struct HostPort {
     queue: HostQueue,
-    port: Port,
+    port: PortOptions,
 }
 
 #[derive(Clone, Debug)]
@@ -353,7 +353,7 @@ fn check_times(layout: &Layout, bytes: u32, rounding: Rounding, end: Time, top: 
     Err(top.fault(&top.written("duration"), problem))
 }
 
-impl Port {
+impl PortOptions {
     /// The port of a scheduler, with its idle state left at the default.
     fn config(
         &self,
@@ -378,7 +378,7 @@ impl Port {
             PortConfig::scheduler(move |info| {
                 let slot = made[info.port as usize].lock();
                 match slot
-                    .expect("no holder of the lock panics")
+                    .expect("no thread panics while it holds the lock")
                     .take()
                     .expect("a network that is not rebuildable is run once")
                 {
@@ -410,7 +410,7 @@ fn given_table(top: &mut Reader<'_>, name: &str) -> Result<Table, SpecError> {
     Ok(top.table(name)?.expect("the table is required"))
 }
 
-fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<Port, SpecError> {
+fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<PortOptions, SpecError> {
     let ecn_threshold_bytes = reader.get::<u64>("ecn_threshold_bytes")?;
     let ecn_threshold_packets = reader.get::<u32>("ecn_threshold_packets")?;
     let idle = reader.get("idle")?;
@@ -419,10 +419,10 @@ fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<Port, Spec
         let problem = "= true: expected false; only fifo without a rank function can count it";
         return Err(reader.fault("in_service_occupies_buffer", problem));
     }
-    Ok(Port { ecn_threshold_bytes, ecn_threshold_packets, idle, in_service_occupies_buffer })
+    Ok(PortOptions { ecn_threshold_bytes, ecn_threshold_packets, idle, in_service_occupies_buffer })
 }
 
-fn read_port(section: Table, file: &str, drop_tail: bool) -> Result<(Port, Option<bool>, Json), Error> {
+fn read_port(section: Table, file: &str, drop_tail: bool) -> Result<(PortOptions, Option<bool>, Json), Error> {
     let mut reader = Reader::new(section, file, PORT)?;
     let port = read_port_keys(&mut reader, drop_tail)?;
     let live_windows = reader.get("sampled_ranks")?.map(|ranks: SampledRanks| ranks == SampledRanks::Live);
@@ -465,7 +465,7 @@ fn read_host_port(
         // An unlimited queue sends at once what comes alone, and has no capacity to occupy.
         let ecn_threshold_bytes = reader.get::<u64>("ecn_threshold_bytes")?;
         let ecn_threshold_packets = reader.get::<u32>("ecn_threshold_packets")?;
-        Port { ecn_threshold_bytes, ecn_threshold_packets, idle: None, in_service_occupies_buffer: false }
+        PortOptions { ecn_threshold_bytes, ecn_threshold_packets, idle: None, in_service_occupies_buffer: false }
     } else {
         read_port_keys(&mut reader, drop_tail)?
     };
@@ -478,7 +478,7 @@ fn read_port_rank(section: Table, file: &str, extras: &dyn Extras) -> Result<(Ch
     let (rank, shown, facts) = read_rank(section, file, extras)?;
     let missing = match (facts.needs - FACTS).first() {
         None => return Ok((rank, shown)),
-        Some(Fact::Deadline) => "flows have no deadlines: expected another rank function, such as remaining-size",
+        Some(Fact::Deadline) => "flows do not have deadlines: expected another rank function, such as remaining-size",
         Some(_) => "packets belong to no class with a mean delay: expected another rank function, such as fcfs",
     };
     let problem = format!("= {:?}: has no effect on a network, where {missing}", rank.name);

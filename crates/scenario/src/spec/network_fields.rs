@@ -3,7 +3,7 @@
 use super::common::{MAX_PACKETS, MAX_SEED};
 use super::topology::TOPOLOGY;
 use super::topology_fields::{LINK_FAILURE, RECORD, SWITCH_BUFFER};
-use super::transport_name::TransportName;
+use super::transport_name::TRANSPORT_WORDS;
 use super::words::{FlowArrival, FlowSize, HostQueueKind, ListFormat, PairKind, RoutingKind, SampledRanks};
 use pifolab_params::{Kind, Literal, Param, Role};
 use pifolab_sim::network::{EqualTimes, IdlePort, Profile, WireTime};
@@ -40,7 +40,7 @@ pub(crate) const NETWORK: &[Param] = &[
         .means("the defaults of its keys")
         .doc("The switches' output ports besides their scheduler."),
     Param::new("switch_buffer", Kind::Table(SWITCH_BUFFER))
-        .means("each port has what its scheduler holds, and no more is shared")
+        .means("memory is not shared: each port has the capacity of its scheduler")
         .doc("Memory that the ports of a switch share; what each port's scheduler may hold limits it besides."),
     Param::new("link_failure", Kind::Tables(LINK_FAILURE))
         .means("no link fails")
@@ -51,13 +51,13 @@ pub(crate) const NETWORK: &[Param] = &[
         .doc("How the network itself behaves where simulators differ."),
     Param::new("metrics", Kind::Table(NETWORK_METRICS)).means("the defaults of its keys").doc("What is measured."),
     Param::new("record", Kind::Table(RECORD))
-        .means("nothing is recorded over time")
+        .means("nothing is recorded")
         .doc("What is recorded over time, packet by packet or sample by sample."),
 ];
 
 /// The keys of `[transport]`. What they mean is said at `pifolab_transport::TcpParams`.
 pub(crate) const TRANSPORT: &[Param] = &[
-    Param::choice::<TransportName>("name").doc("Which transport."),
+    Param::new("name", Kind::Choice(TRANSPORT_WORDS)).doc("Which transport."),
     Param::new("controller", Kind::Component(Role::Controller)).means("the transport's own").doc(
         "The congestion controller, written in Python, that steers the window in the place of the transport's own.",
     ),
@@ -108,7 +108,7 @@ pub(crate) const FLOWS: &[Param] = &[
     Param::integer("netbench_seed", 0, MAX_SEED)
         .or_integer(83599)
         .doc("The seed of netbench arrivals, which do not depend on the seed of the run; the default is the papers'."),
-    Param::choice::<FlowSize>("sizes").doc("How large flows are."),
+    Param::choice::<FlowSize>("sizes").doc("The distribution of flow sizes."),
     Param::choice::<Interpolation>("interpolation").doc(
         "What lies between two points of a size table: it changes the mean of web-search from 0.99 to 1.71 to \
               2.43 MB.",
@@ -121,7 +121,7 @@ pub(crate) const FLOWS: &[Param] = &[
     Param::integer("high_bytes", 1, MAX_FLOW_BYTES).doc("The largest size."),
     Param::new("mean_bytes", Kind::Positive).doc("The mean of Pareto sizes before the cap."),
     Param::new("size_shape", Kind::Positive).doc("The tail exponent of Pareto sizes, above 1."),
-    Param::integer("cap_bytes", 1, MAX_FLOW_BYTES).doc("Larger Pareto sizes become this."),
+    Param::integer("cap_bytes", 1, MAX_FLOW_BYTES).doc("The cap: larger Pareto sizes are set to it."),
     Param::choice::<PairKind>("pairs").doc("Who sends to whom."),
     Param::integer("senders", 1, 1 << 30).doc("How many hosts of an incast send at once."),
     Param::integer("receiver", 0, 1 << 30).means("drawn at each start").doc("The receiver of an incast."),
@@ -132,7 +132,9 @@ pub(crate) const FLOWS: &[Param] = &[
         .doc("CSV with the header src,dst,weight, relative to the scenario's own file."),
     Param::new("start", Kind::Time).or(Literal::Time(Span::from_ps(0))).doc("No flow starts before this."),
     Param::new("stop", Kind::Time).means("the duration").doc("No flow starts at or after this."),
-    Param::integer("max_flows", 1, MAX_PACKETS).means("as many as start in time").doc("No more flows than this."),
+    Param::integer("max_flows", 1, MAX_PACKETS)
+        .means("as many as start within the run")
+        .doc("No more flows than this."),
 ];
 
 const ECN: Param = Param::integer("ecn_threshold_bytes", 0, MAX_BYTES)
@@ -151,8 +153,8 @@ const IN_SERVICE: Param = Param::flag("in_service_occupies_buffer")
 pub(crate) const PORT: &[Param] = &[
     ECN,
     ECN_PACKETS,
-    Param::choice::<IdlePort>("idle").means("scheduler; in the profiles bypass, for aifo and rifo admission").doc("What a packet meets that arrives at an idle port."),
-    Param::choice::<SampledRanks>("sampled_ranks").means("kept; in the profiles netbench-aifo, -packs and -rifo live, where that exists").doc("live repeats published simulators. It exists under stfq with scale = 1 and virtual_time = follow, with hosts \
+    Param::choice::<IdlePort>("idle").means("scheduler; in the profiles bypass, and admission for aifo and rifo").doc("How a packet is handled that arrives at an idle port."),
+    Param::choice::<SampledRanks>("sampled_ranks").means("kept; live in the profiles netbench-aifo, netbench-packs and netbench-rifo where it exists").doc("live repeats published simulators. It exists under stfq with scale = 1 and virtual_time = follow, with hosts \
               like switches, compare = lt and arithmetic = netbench: for aifo with capacity_packets and update = after, or \
               with update = before and headroom = false, and for packs with occupancy = global."),
     IN_SERVICE,
@@ -169,7 +171,9 @@ pub(crate) const HOST_PORT: &[Param] = &[
         .doc("With queue = \"own\": the rank function."),
     ECN,
     ECN_PACKETS,
-    Param::choice::<IdlePort>("idle").means("as at switches").doc("What a packet meets that arrives at an idle port."),
+    Param::choice::<IdlePort>("idle")
+        .means("as at switches")
+        .doc("How a packet is handled that arrives at an idle port."),
     IN_SERVICE,
 ];
 
@@ -177,13 +181,13 @@ pub(crate) const HOST_PORT: &[Param] = &[
 pub(crate) const ENGINE: &[Param] = &[
     Param::choice::<EqualTimes>("equal_times")
         .means("departures-first; netbench-batch in the profiles, insertion in netbench-sp-pifo")
-        .doc("What happens first among events of equal time."),
+        .doc("The order of events at the same time."),
     Param::choice::<Rounding>("rounding")
         .means("up-to-picosecond; down-to-nanosecond in the profiles")
         .doc("How the time that a packet takes on the wire is rounded."),
     Param::choice::<WireTime>("wire_time")
         .means("own; of-packet-before in the profile netbench-packs")
-        .doc("Whose time on the wire a packet takes that comes from a port's queue."),
+        .doc("Whose transmission time applies to a packet that leaves a port's queue."),
     Param::integer("header_bytes", 0, 65_535)
         .means("40 (IPv4 and TCP without options); 120 in the profiles")
         .doc("Bytes of every packet on top of the payload."),

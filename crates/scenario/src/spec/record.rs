@@ -46,7 +46,7 @@ pub(crate) fn read_record(
     let throughput = interval(&mut reader, "throughput_interval")?;
     let reordering = reader.given::<bool>("reordering")?;
     if samples.is_none() && log.is_none() && arrivals.is_none() && throughput.is_none() && !reordering {
-        let problem = "is missing: expected it, packet_log, arrival_order, throughput_interval_us or reordering";
+        let problem = "is missing: expected at least one of sample_interval_us, packet_log, arrival_order, throughput_interval_us and reordering";
         return Err(reader.fault("sample_interval_us", problem).into());
     }
     let max_rows = reader.given::<usize>("max_rows")?;

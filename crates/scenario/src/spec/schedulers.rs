@@ -134,7 +134,7 @@ impl Chosen {
     }
 }
 
-/// The key of something inside a scheduler stands behind the way to it.
+/// The key of something inside a scheduler follows the path to it.
 fn fault_of(name: &str, error: &ParamError) -> Fault {
     let inside = error.owner.strip_prefix(name).unwrap_or_default().trim_start_matches('.');
     (Some(join(inside, &error.key)), error.problem())
@@ -232,19 +232,17 @@ fn read_one(
     Ok(SchedulerSpec { label, chosen, wants_hints, resolved: resolved.into() })
 }
 
-/// Refuses a scheduler that must be told what nobody knows.
+/// Refuses a scheduler that needs a fact that is not known here.
 fn check_known(scheduler: &dyn Scheduler, known: Facts) -> Result<(), Fault> {
     // What ranks it needs is checked where the rank function is.
     let needs = scheduler.needs() - Facts::one(Fact::CarriedRank);
     let Some(fact) = (needs - known).first() else { return Ok(()) };
     let missing = match fact {
-        Fact::Class => "the class of a packet: give the trace a column class, or the workload several sources",
-        Fact::Dscp => "the DSCP of a packet: only a capture, and frames of the user-space switch, have it",
-        Fact::Hosts => {
-            "the hosts of a packet: only a capture, a network, and frames of the user-space switch, have them"
-        }
-        Fact::Ecn => "the ECN codepoint of a packet: only a network has it",
-        Fact::Ports => "the ports of a packet: only a capture, and frames of the user-space switch, have them",
+        Fact::Class => "the class of each packet: give the trace a column class, or the workload several sources",
+        Fact::Dscp => "the DSCP of each packet: only captures and the user-space switch have it",
+        Fact::Hosts => "the hosts of each packet: only captures, networks and the user-space switch have them",
+        Fact::Ecn => "the ECN codepoint of each packet: only networks have it",
+        Fact::Ports => "the ports of each packet: only captures and the user-space switch have them",
         _ => return Err((None, format!("needs the fact {} of each packet, which is not known here", fact.name()))),
     };
     Err((None, format!("needs {missing}")))
@@ -302,7 +300,7 @@ pub(crate) fn controllers(chosen: &Chosen, extras: &dyn Extras) -> Result<Contro
         None => {
             let names = extras.controller_names();
             let problem = match names.as_slice() {
-                [] => format!("= {:?}: expected one that the run is given, and it is given none", chosen.name),
+                [] => format!("= {:?}: unknown congestion controller; the run was given none", chosen.name),
                 _ => unknown("congestion controller", &chosen.name, || names.iter().map(String::as_str)),
             };
             Err((Some("name".to_owned()), problem))
@@ -348,7 +346,7 @@ fn place_in(table: &Table, path: &[&str]) -> Place {
 
 fn read_chosen(mut section: Table, file: &str) -> Result<(Chosen, Places), SpecError> {
     let Some(name) = read_text(&mut section, file, "name")? else {
-        let problem = "is missing: expected the name of what to use, as pifolab list shows it".to_owned();
+        let problem = "is missing: expected a name that pifolab list shows".to_owned();
         return Err(Places(section).fault(file, (Some("name".to_owned()), problem)));
     };
     let mut args = Table::new(name.clone(), section.place);
@@ -361,7 +359,7 @@ fn read_text(section: &mut Table, file: &str, key: &str) -> Result<Option<String
         None => Ok(None),
         Some(Value::Text(text)) if !text.is_empty() => Ok(Some(text)),
         Some(_) => {
-            let problem = "expected a text that is not empty".to_owned();
+            let problem = "expected a non-empty text".to_owned();
             Err(Places(section.clone()).fault(file, (Some(key.to_owned()), problem)))
         }
     }
@@ -371,8 +369,10 @@ fn read_text(section: &mut Table, file: &str, key: &str) -> Result<Option<String
 pub(crate) fn take_schedulers(top: &mut Reader<'_>) -> Result<Vec<Table>, SpecError> {
     match top.node("scheduler") {
         Some(Value::Tables(sections)) => Ok(sections),
-        Some(Value::Table(_)) => Err(top.fault("scheduler", "is one table: write [[scheduler]], one for each")),
-        Some(_) => Err(top.fault("scheduler", "is a value: write [[scheduler]] tables, one for each")),
-        None => Err(top.fault("scheduler", "is missing: write a [[scheduler]] table with a name, one for each")),
+        Some(Value::Table(_)) => {
+            Err(top.fault("scheduler", "is a single table: expected [[scheduler]], one table for each scheduler"))
+        }
+        Some(_) => Err(top.fault("scheduler", "is a value: expected [[scheduler]], one table for each scheduler")),
+        None => Err(top.fault("scheduler", "is missing: expected [[scheduler]], one table for each scheduler")),
     }
 }

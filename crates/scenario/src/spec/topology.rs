@@ -34,7 +34,7 @@ pub(crate) const TOPOLOGY: &[Param] = &[
                     Param::integer("leaves", 1, 1 << 20).doc("Leaf switches."),
                     Param::integer("spines", 0, 1 << 20).doc("Spine switches; 0 with a single leaf."),
                     Param::integer("hosts_per_leaf", 1, 1 << 20)
-                        .doc("Hosts below each leaf; host h hangs on leaf h / hosts_per_leaf."),
+                        .doc("Hosts below each leaf; host h is connected to leaf h / hosts_per_leaf."),
                     ACCESS_RATE,
                     FABRIC_RATE.means("oversubscription is given"),
                     Param::new("oversubscription", Kind::Positive).means("fabric_rate is given").doc(

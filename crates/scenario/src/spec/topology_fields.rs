@@ -5,8 +5,8 @@ use pifolab_params::{Kind, Param};
 /// The keys of a network in a file.
 pub(crate) const TOPOLOGY_FILE: &[Param] = &[
     Param::new("title", Kind::Text).means("none").doc("What the network is."),
-    Param::integer("hosts", 1, 1 << 24).doc("Hosts; they are the nodes from 0 up."),
-    Param::integer("switches", 0, 1 << 24).doc("Switches; they are the nodes behind the hosts."),
+    Param::integer("hosts", 1, 1 << 24).doc("Hosts: nodes 0 to hosts - 1."),
+    Param::integer("switches", 0, 1 << 24).doc("Switches: the nodes after the hosts."),
     Param::new("rate", Kind::Rate).means("each link has its own").doc("The rate of links without their own."),
     Param::new("delay", Kind::Time)
         .means("each link has its own")
@@ -28,7 +28,7 @@ pub(crate) const LINK_FAILURE: &[Param] = &[
     Param::new("link", Kind::Text)
         .doc("The link, both directions of it: two nodes by name or number, leaf0-spine1 or 144-153."),
     Param::new("at", Kind::Time)
-        .doc("When it fails: what waits for it and what is on its wires is lost, and routes are computed anew."),
+        .doc("When it fails: packets that wait for it or are on its wires are lost, and routes are computed again."),
     Param::new("repair", Kind::Time).means("never").doc("When it is repaired."),
 ];
 

@@ -13,7 +13,7 @@ use std::io::Read;
 /// A network in a file has no more bytes: that is enough for half a million links in TOML.
 const LONGEST_TEXT: u64 = 64 << 20;
 
-/// More nodes than this are no network that can be simulated.
+/// A network of more nodes than this cannot be simulated.
 const MOST_NODES: u64 = 1 << 24;
 
 /// The text of a file that is called `file` in errors.
@@ -48,7 +48,7 @@ pub(crate) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
             if node < u64::from(nodes) {
                 return Ok(node as u32);
             }
-            Err(link.fault(name, format!("= {node}: expected one of the {nodes} nodes from 0 up, hosts first")))
+            Err(link.fault(name, format!("= {node}: expected a node below {nodes}, hosts first")))
         };
         let (a, b) = (end("a")?, end("b")?);
         let missing = |link: &Reader<'_>, name: &str| {
@@ -57,7 +57,7 @@ pub(crate) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
         let rate = link.rate("rate")?.or(rate).ok_or_else(|| missing(&link, "rate"))?;
         let delay = link.time("delay")?.or(delay).ok_or_else(|| missing(&link, "delay"))?;
         if a == b {
-            return Err(link.fault("b", format!("= {b}: expected another node than a")).into());
+            return Err(link.fault("b", format!("= {b}: expected a node other than a")).into());
         }
         link.finish()?;
         topology.connect(a, b, rate, delay);
@@ -103,7 +103,7 @@ pub(crate) fn read_edge_list(
                     let problem = "expected incl_range(FIRST,LAST) or set(A,B,...)";
                     let listed = members(value.trim()).ok_or_else(|| fault(number, format!("{line}: {problem}")))?;
                     if !listed.iter().copied().eq(0..listed.len() as u32) || listed.is_empty() {
-                        let problem = "expected servers, numbered from 0 in front of all other nodes";
+                        let problem = "expected servers to be numbered from 0, before all other nodes";
                         return Err(fault(number, format!("{line}: {problem}")));
                     }
                     servers = Some(listed.len() as u32);
@@ -126,10 +126,7 @@ pub(crate) fn read_edge_list(
             return Err(fault(number, format!("{line}: expected two different nodes below {nodes}")));
         }
         if !seen.insert((from, to)) {
-            return Err(fault(
-                number,
-                format!("{line}: this edge for the second time; parallel links are not supported"),
-            ));
+            return Err(fault(number, format!("{line}: duplicate edge; parallel links are not supported")));
         }
         pairs.push((from, to));
     }
@@ -195,10 +192,7 @@ mod tests {
         assert_eq!(of_edges("0 2\n"), "f.topology: has 1 edges, where |E| says 4");
         assert_eq!(of_edges("0 3\n"), "f.topology:4: 0 3: expected two different nodes below 3");
         assert_eq!(of_edges("0 x\n"), "f.topology:4: 0 x: expected two nodes, after |V|, |E| and Servers");
-        assert_eq!(
-            of_edges("0 2\n0 2\n"),
-            "f.topology:5: 0 2: this edge for the second time; parallel links are not supported"
-        );
+        assert_eq!(of_edges("0 2\n0 2\n"), "f.topology:5: 0 2: duplicate edge; parallel links are not supported");
         assert_eq!(of_edges("0 2\n2 0\n1 2\n1 0\n"), "f.topology: the edge 1 2 has no edge 2 1: links go both ways");
         assert_eq!(of_edges("0 2\n2 0\n0 1\n1 0\n"), "f.topology: host 0 = 2 links out: expected exactly 1");
         assert_eq!(message("|E|=0\nServers=set(0)\n"), "f.topology: has no |V|");
@@ -211,7 +205,7 @@ mod tests {
         );
         assert_eq!(
             message("Servers=set(1,2)\n"),
-            "f.topology:1: Servers=set(1,2): expected servers, numbered from 0 in front of all other nodes"
+            "f.topology:1: Servers=set(1,2): expected servers to be numbered from 0, before all other nodes"
         );
         assert_eq!(
             message("AutoExtended=true\n"),

@@ -22,52 +22,23 @@ choices! {
     }
 }
 
-const PLAIN: usize = PlainController::WORDS.len();
-const COUNT: usize = PLAIN + OtherTransport::WORDS.len();
+const PLAIN: &[Word] = PlainController::WORDS;
+const OTHER: &[Word] = OtherTransport::WORDS;
 
-impl Choice for TransportName {
-    const WORDS: &'static [Word] = &{
-        let mut words = [("", ""); COUNT];
-        let mut place = 0;
-        while place < COUNT {
-            words[place] =
-                if place < PLAIN { PlainController::WORDS[place] } else { OtherTransport::WORDS[place - PLAIN] };
-            place += 1;
-        }
-        words
-    };
-    const ALL: &'static [Self] = &{
-        let mut all = [Self::Plain(PlainController::ALL[0]); COUNT];
-        let mut place = 0;
-        while place < COUNT {
-            all[place] = if place < PLAIN {
-                Self::Plain(PlainController::ALL[place])
-            } else {
-                Self::Other(OtherTransport::ALL[place - PLAIN])
-            };
-            place += 1;
-        }
-        all
-    };
-
-    fn as_word(self) -> &'static str {
-        match self {
-            Self::Plain(plain) => plain.as_word(),
-            Self::Other(other) => other.as_word(),
-        }
-    }
-
-    fn code(self) -> u32 {
-        match self {
-            Self::Plain(plain) => plain.code(),
-            Self::Other(other) => PLAIN as u32 + other.code(),
-        }
-    }
-}
+/// The words of all transports.
+pub(crate) const TRANSPORT_WORDS: &[Word] = &{
+    let mut words = [("", ""); PLAIN.len() + OTHER.len()];
+    let (plain, other) = words.split_at_mut(PLAIN.len());
+    plain.copy_from_slice(PLAIN);
+    other.copy_from_slice(OTHER);
+    words
+};
 
 impl FromValue for TransportName {
     fn from_value(_: &Kind, value: &Value) -> Option<Self> {
-        if let Value::Text(text) = value { Self::from_word(text) } else { None }
+        let Value::Text(word) = value else { return None };
+        let plain = PlainController::from_word(word).map(Self::Plain);
+        plain.or_else(|| OtherTransport::from_word(word).map(Self::Other))
     }
 }
 
@@ -78,11 +49,13 @@ mod tests {
     #[test]
     fn every_controller_without_parameters_is_a_transport() {
         assert!(PlainController::ALL.len() >= 2);
+        let read = |word: &str| TransportName::from_value(&Kind::Text, &Value::Text(word.to_owned()));
         for plain in PlainController::ALL {
-            assert_eq!(TransportName::from_word(plain.as_word()), Some(TransportName::Plain(*plain)));
+            assert_eq!(read(plain.as_word()), Some(TransportName::Plain(*plain)));
         }
-        for (place, name) in TransportName::ALL.iter().enumerate() {
-            assert_eq!((name.as_word(), name.code() as usize), (TransportName::WORDS[place].0, place));
+        for (word, _) in TRANSPORT_WORDS {
+            assert!(read(word).is_some(), "{word}");
         }
+        assert_eq!(read("tcp"), None);
     }
 }

@@ -67,7 +67,7 @@ choices! {
 choices! {
     /// What orders packets in a host.
     pub(crate) enum HostQueueKind {
-        Unlimited = "unlimited": "as much as comes, by rank where the switches schedule, first in first out where they do not",
+        Unlimited = "unlimited": "unlimited; by rank if the switches have schedulers, first in first out otherwise",
         AsSwitch = "as-switch": "the scheduler and capacity of the switches' ports",
         Own = "own": "a scheduler of its own",
     }

@@ -100,7 +100,7 @@ pub(crate) const SOURCE: &[Param] = &[
     Param::new("rate", Kind::Rate)
         .means("not for batches or a trace")
         .doc("The mean rate of arrivals; of on-off arrivals the rate while on."),
-    Param::new("jitter", Kind::Share).doc("By what share of the mean a gap varies."),
+    Param::new("jitter", Kind::Share).doc("The share of the mean by which a gap varies."),
     Param::new("on", Kind::Time).doc("Mean length of an on period."),
     Param::new("off", Kind::Time).doc("Mean length of an off period."),
     Param::choice::<Periods>("periods").doc("How the lengths of on and off periods vary."),
@@ -123,7 +123,7 @@ pub(crate) const SOURCE: &[Param] = &[
     ),
     Param::choice::<FlowOrder>("flow_order")
         .or_word(FlowOrder::RoundRobin.word())
-        .doc("How packets are given to flows; only with more than one."),
+        .doc("How packets are assigned to flows, if there are several."),
     Param::new("start", Kind::Time).or(Literal::Time(Span::from_ps(0))).doc("No packet arrives before this."),
     Param::new("stop", Kind::Time).means("with the run").doc("No packet of this source arrives at or after this."),
     Param::new("deadline", Kind::Time)
@@ -135,21 +135,21 @@ pub(crate) const SOURCE: &[Param] = &[
     Param::choice::<TraceRankKind>("trace_rank")
         .means("a rank function computes ranks")
         .doc("Where the ranks of a trace come from."),
-    Param::integer("payload_offset_bytes", 0, MAX_SIZE).doc("Where in the TCP or UDP payload the rank stands."),
-    Param::integer("payload_width_bytes", 1, 8).doc("How many bytes it has: 1, 2, 4 or 8."),
-    Param::choice::<ByteOrder>("payload_order").or_word(ByteOrder::Big.word()).doc("Which of its bytes comes first."),
+    Param::integer("payload_offset_bytes", 0, MAX_SIZE).doc("The position of the rank in the TCP or UDP payload."),
+    Param::integer("payload_width_bytes", 1, 8).doc("The size of the rank: 1, 2, 4 or 8 bytes."),
+    Param::choice::<ByteOrder>("payload_order").or_word(ByteOrder::Big.word()).doc("The byte order of the rank."),
     Param::new("speed_up", Kind::Positive).or(Literal::Fraction(1, 1)).doc(
         "How many times faster than recorded the trace is replayed: an exact number or \"numerator/denominator\".",
     ),
     Param::choice::<OutOfOrder>("out_of_order")
         .or_word(OutOfOrder::Error.word())
-        .doc("What becomes of packets whose time lies before that of the packet before."),
+        .doc("How a packet is handled whose time is before that of the previous packet."),
 ];
 
 /// The keys of `[[workload.phase]]`.
 pub(crate) const PHASE: &[Param] = &[
     Param::new("from", Kind::Time).doc("When the phase begins."),
-    Param::new("ranks", Kind::Distribution).means("as before").doc("What ranks are drawn from since then."),
+    Param::new("ranks", Kind::Distribution).means("as before").doc("The distribution of ranks from then on."),
     Param::integer("shift_ranks", i64::MIN, i64::MAX as u64)
         .means("0")
         .doc("What is added to each rank; a rank below 0 becomes 0."),
@@ -174,7 +174,7 @@ pub(crate) const DISTRIBUTION: &[Param] = &[Param::one_of::<DistributionKind>(
             DistributionKind::Minmax.word(),
             &[
                 MEAN.or_integer(50),
-                Param::integer("offset", 0, 1 << 20).or_integer(10).doc("What is subtracted."),
+                Param::integer("offset", 0, 1 << 20).or_integer(10).doc("What is subtracted from the Poisson variate."),
                 MODULUS.or_integer(50),
             ],
         ),
@@ -183,7 +183,7 @@ pub(crate) const DISTRIBUTION: &[Param] = &[Param::one_of::<DistributionKind>(
             DistributionKind::Histogram.word(),
             &[
                 Param::new("file", Kind::Text)
-                    .means("values and weights stand here")
+                    .means("values and weights are given")
                     .doc("A file with a value and its weight on each line, relative to the scenario's own file."),
                 Param::integers("values", 0, MAX_RANK).doc("The values."),
                 Param::integers("weights", 0, MAX_RANK).doc("Their weights."),
@@ -198,7 +198,7 @@ const MEAN: Param = Param::new("mean", Kind::Positive)
 const BOUND: Param = Param::integer("bound", 1, (1 << 20) - 1).or_integer(99).doc(
     "The largest exponential variate: those above it are redrawn. Ranks are 0 to bound, inverse ones 1 to bound + 1.",
 );
-const MODULUS: Param = Param::integer("modulus", 1, 1 << 20).doc("What the Poisson variate is reduced by.");
+const MODULUS: Param = Param::integer("modulus", 1, 1 << 20).doc("The Poisson variate is taken modulo this.");
 
 /// What the rest of the scenario says about the workload.
 pub(crate) struct Context<'a> {
@@ -403,7 +403,7 @@ fn read_sizes(reader: &mut Reader<'_>, file: &str) -> Result<Distribution, Error
 
 fn read_ranks(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<RankSource, Error> {
     if context.ranks_computed {
-        // Nobody would look at them; `finish` says that they have no effect.
+        // They would not be used; `finish` says that they have no effect.
         return Ok(RankSource::drawn(Distribution::constant(0).expect("0 is a rank")));
     }
     if let Some(ranks) = reader.get::<Vec<u64>>("rank_sequence")? {

@@ -54,7 +54,7 @@ impl Spec {
         }
         let absolute = std::path::absolute(path).ok();
         let Some(path) = absolute.as_deref().and_then(Path::to_str) else {
-            return Err(fault("names a path that is not UTF-8").into());
+            return Err(fault("expected a path in UTF-8").into());
         };
         let flag = Place::Flag("--flows");
         text::replace(&mut self.root, "workload", "flows", "list", Value::Text(path.to_owned()), flag);
@@ -77,7 +77,8 @@ pub(crate) fn is_network(root: &Table) -> bool {
 }
 
 /// What `--flows` says of a scenario on one link.
-pub(crate) const NO_FLOWS: &str = "has no effect: flows are of scenarios on a network, with [topology] and [transport]";
+pub(crate) const NO_FLOWS: &str =
+    "has no effect: only a scenario on a network, with [topology] and [transport], has flows";
 
 /// `path` as a file of the scenario `file`: beside it unless it is absolute.
 pub(crate) fn beside(file: &str, path: &str) -> PathBuf {

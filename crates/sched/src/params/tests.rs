@@ -60,7 +60,7 @@ fn unknown_and_unused_keys_are_errors() {
     let mut both = args(&[("capacity_packets", Value::Integer(8)), ("capacity_bytes", Value::Integer(9_000))]);
     assert_eq!(read_capacity(&mut both), Ok(Capacity::Bytes(9_000)));
     let error = both.finish(&[CAPACITY_PACKETS, CAPACITY_BYTES]).unwrap_err();
-    assert_eq!(error.to_string(), "test: capacity_packets = 8: this key has no effect beside the others: remove it");
+    assert_eq!(error.to_string(), "test: capacity_packets = 8: this key has no effect with the other keys: remove it");
 }
 
 #[test]

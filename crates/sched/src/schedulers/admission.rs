@@ -282,7 +282,7 @@ pub(super) const SAMPLE: Param = Param::integer("sample", 1, u32::MAX as u64).un
 
 pub(super) const ARITHMETIC: Param = Param::choice::<Arithmetic>("arithmetic")
     .or_word(Arithmetic::Exact.word())
-    .doc("In what numbers the test is done; netbench is for repeating published runs, with compare = lt.");
+    .doc("The arithmetic of the test; netbench is for repeating published runs, with compare = lt.");
 
 pub(super) const START_WINDOW: Param = Param::integers("start_window", 0, params::MAX_RANK)
     .unit("ranks")

@@ -90,7 +90,7 @@ pub struct Afq {
     count: usize,
     bids: Bids,
     bytes_per_round: u64,
-    /// 2^64 / `bytes_per_round`, rounded up; 0 where that is no divisor for [`Self::rounds`].
+    /// 2^64 / `bytes_per_round`, rounded up; 0 where that cannot be a divisor for [`Self::rounds`].
     reciprocal: u64,
     /// Packets this many rounds ahead, and more, are refused.
     horizon: u64,

@@ -315,6 +315,6 @@ mod tests {
         args.set("force_from", crate::params::Value::Text("fill".into()))
             .set("gain", crate::params::Value::Text("1/4".into()));
         let error = Joined::<Packet>::build(args).unwrap_err();
-        assert!(alloc::format!("{error}").contains("this key has no effect beside the others"), "{error}");
+        assert!(alloc::format!("{error}").contains("this key has no effect with the other keys"), "{error}");
     }
 }

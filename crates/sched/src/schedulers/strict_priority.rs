@@ -217,7 +217,7 @@ mod tests {
         for (error, expected) in [
             (build(&[0], None), "bounds = [0]: expected 2 bounds, one for each queue"),
             (build(&[4, 3], None), "bounds = [4, 3]: expected bounds that never decrease"),
-            (build(&[0, 5], Some(9)), "ranks = 9: this key has no effect beside the others: remove it"),
+            (build(&[0, 5], Some(9)), "ranks = 9: this key has no effect with the other keys: remove it"),
         ] {
             assert_eq!(error.to_string(), alloc::format!("strict-priority: {expected}"));
         }

@@ -71,6 +71,15 @@ pub enum Takes {
     Rest,
 }
 
+impl fmt::Display for Takes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rest => f.write_str("\"rest\""),
+            Self::Values(values) => f.debug_list().entries(values).finish(),
+        }
+    }
+}
+
 /// Names the leaf of a packet, leaves being counted from 0 from left to right; `None`, or a number that no leaf has, if none takes it.
 pub type Classify = dyn FnMut(&Packet, &Hints) -> Option<u32> + Send;
 

@@ -34,6 +34,8 @@ pub struct Node<T: Item = Packet> {
     pub(super) alpha: Option<Ratio>,
     pub(super) takes: Takes,
     pub(super) kind: Kind<T>,
+    /// Whether a child was added to it though it is a leaf.
+    pub(super) refuses_child: bool,
 }
 
 pub(super) enum Kind<T: Item> {
@@ -108,6 +110,7 @@ impl<T: Item> Node<T> {
             alpha: None,
             takes: Takes::Values(Vec::new()),
             kind,
+            refuses_child: false,
         }
     }
 
@@ -130,12 +133,12 @@ impl<T: Item> Node<T> {
         Self::new(Kind::Inner { discipline, order: Ordering::Exact, children: Children(Vec::new()) })
     }
 
-    /// Adds a child. Of a leaf nothing comes of it but an error when the tree is built.
+    /// Adds a child. If this is a leaf, the tree cannot be built.
     #[must_use]
     pub fn child(mut self, child: Self) -> Self {
         match &mut self.kind {
             Kind::Inner { children, .. } => children.0.push(child),
-            Kind::Leaf(_) => panic!("a leaf has no children"),
+            Kind::Leaf(_) => self.refuses_child = true,
         }
         self
     }

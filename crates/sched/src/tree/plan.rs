@@ -139,7 +139,7 @@ impl<T: Item> Plan<T> {
         child: u32,
         open: &mut Vec<(Node<T>, u32, u32)>,
     ) -> Result<(), ParamError> {
-        let Node { label, shaper, capacity, alpha, takes, kind, .. } = node;
+        let Node { label, shaper, capacity, alpha, takes, kind, refuses_child, .. } = node;
         let label = Label { text: label, parent, child };
         let shaper = match shaper {
             Some(bucket) => {
@@ -158,6 +158,10 @@ impl<T: Item> Plan<T> {
         };
         let (discipline, order, children) = match kind {
             Kind::Leaf(mut scheduler) => {
+                if refuses_child {
+                    let expected = "expected no children, since this is a leaf";
+                    return Err(fault(&self.labels.path(&label), "child", Some("{ ... }".to_owned()), expected));
+                }
                 if capacity != Capacity::Unlimited {
                     let expected = "expected the capacity of a leaf among the parameters of its scheduler";
                     return Err(fault(&self.labels.path(&label), "capacity", Some(capacity.to_string()), expected));
@@ -178,7 +182,7 @@ impl<T: Item> Plan<T> {
         link_to(Link::inner(self.inner.len()));
         let refused = |key, value, expected: &str| Err(fault(&self.labels.path(&label), key, value, expected));
         if takes != Takes::Values(Vec::new()) {
-            return refused("takes", None, "only a leaf takes packets");
+            return refused("takes", Some(takes.to_string()), "expected no values: only a leaf takes packets");
         }
         if children.is_empty() {
             return refused("child", None, "expected at least one child");

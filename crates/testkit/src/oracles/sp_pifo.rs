@@ -33,7 +33,7 @@ impl SpPifo {
             _ => old[queue - 1],
         };
         let clamped = |bound: i128| self.settings.maybe("clamp").map_or(bound, |floor| bound.max(floor));
-        // In the first queue the bound that a push-down sets to the rank itself is not clamped: it is no fall.
+        // In the first queue the bound that a push-down sets to the rank itself is not clamped: it does not fall.
         let first = if fall(0) == rank { rank } else { clamped(fall(0)) };
         let mut new: Vec<i128> = (0..old.len()).map(|queue| clamped(fall(queue))).collect();
         new[0] = if all { first } else { old[0] };

@@ -39,7 +39,7 @@ pub struct CdfFile {
     pub rows: usize,
     /// Whether the shares were percent.
     pub percent: bool,
-    /// The first line, if it was no point.
+    /// The first line, if it was not a point.
     pub header: Option<String>,
 }
 
@@ -109,7 +109,7 @@ fn read(mut lines: Lines<'_>, unit: SizeUnit, interpolation: Interpolation) -> R
         points.push((size, share));
     }
     let Some(&(_, last)) = points.last() else {
-        return Err(lines.file_error("no size and share in it"));
+        return Err(lines.file_error("has no points: expected lines with a size and a share"));
     };
     if last != 1.0 && last != 100.0 {
         return Err(lines.file_error(format!("the last share is {last}: expected 1, or 100 percent")));
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(message("1 0\n2.5 1\n"), "x.cdf:2: \"2.5\": expected a whole size, up to 2^63 - 1 bytes");
         assert_eq!(message("1 0\n2 101\n"), "x.cdf:2: \"101\": expected a share from 0 to 1, or to 100 percent");
         assert_eq!(message("1 0\n2 0.9\n"), "x.cdf: the last share is 0.9: expected 1, or 100 percent");
-        assert_eq!(message("# nothing\n"), "x.cdf: no size and share in it");
+        assert_eq!(message("# nothing\n"), "x.cdf: has no points: expected lines with a size and a share");
         let packets = parse("9223372036854775807 1\n", SizeUnit::Packets1460).unwrap_err().to_string();
         assert!(packets.starts_with("x.cdf:1: \"9223372036854775807\": expected a whole size"));
     }

@@ -62,7 +62,7 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
         let flow = list::parse([&id, src, dst, size, start], hosts, ("start", 12))
             .map_err(|(column, problem)| lines.column_error(column, problem))?;
         if flows.last().is_some_and(|before| before.start > flow.start) {
-            return Err(lines.column_error("start", "before that of the row above: expected rows in order of start"));
+            return Err(lines.column_error("start", "before that of the previous row: expected rows in order of start"));
         }
         flows.push(flow);
     }
@@ -99,15 +99,15 @@ mod tests {
             message("1\n0 1 3 100 5\n"),
             "f:2: \"0 1 3 100 5\": expected source, destination, group, port, size and start"
         );
-        assert_eq!(message("1\n1 1 3 100 5 0\n"), "f:2: dst: 1 is the source too: a flow cannot go to itself");
-        assert_eq!(message("1\n0 9 3 100 5 0\n"), "f:2: dst: host 9: expected one of the 9 from 0 up");
+        assert_eq!(message("1\n1 1 3 100 5 0\n"), "f:2: dst: 1 is also the source: expected two different hosts");
+        assert_eq!(message("1\n0 9 3 100 5 0\n"), "f:2: dst: host 9: expected a host below 9");
         assert_eq!(
             message("1\n0 1 3 100 5 -2\n"),
             "f:2: start: \"-2\": expected a time from 0 to 213 days, whole in picoseconds"
         );
         assert_eq!(
             message("2\n0 1 3 100 5 2\n0 1 3 100 5 1\n"),
-            "f:3: start: before that of the row above: expected rows in order of start"
+            "f:3: start: before that of the previous row: expected rows in order of start"
         );
     }
 }

@@ -67,7 +67,7 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
         match names.iter().position(|name| *name == column) {
             Some(at) => *place = at,
             None => {
-                let problem = format!("no column {column} in the header {}", quoted(header));
+                let problem = format!("column {column} is missing in the header {}", quoted(header));
                 return Err(lines.error(problem));
             }
         }
@@ -93,14 +93,14 @@ fn read(input: Input<'_>, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
             .map_err(|(column, problem)| lines.column_error(column, problem))?;
         if let Some(before) = flows.last().filter(|before| before.start > flow.start) {
             let problem = format!(
-                "{} lies before the {} ns of the row above: expected rows in order of start",
+                "{} is before the {} ns of the previous row: expected rows in order of start",
                 fields[4],
                 before.start.as_ps() as f64 / 1000.0
             );
             return Err(lines.column_error("start_ns", problem));
         }
         if !ids.insert(flow.id) {
-            return Err(lines.column_error("flow", format!("{} for the second time: ids must be unique", flow.id)));
+            return Err(lines.column_error("flow", format!("duplicate id {}: ids must be unique", flow.id)));
         }
         flows.push(flow);
     }
@@ -118,9 +118,7 @@ pub(super) fn parse(
     let host = |column, text: &str| {
         let host: u32 = text.parse().map_err(|_| (column, format!("{}: expected a host number", quoted(text))))?;
         match hosts {
-            Some(hosts) if host >= hosts => {
-                Err((column, format!("host {host}: expected one of the {hosts} from 0 up")))
-            }
+            Some(hosts) if host >= hosts => Err((column, format!("host {host}: expected a host below {hosts}"))),
             _ => Ok(host),
         }
     };
@@ -132,7 +130,7 @@ pub(super) fn parse(
         .ok_or_else(|| ("flow", format!("{}: expected an integer from 0 to 2^63 - 1", quoted(id))))?;
     let (src, dst) = (host("src", src)?, host("dst", dst)?);
     if src == dst {
-        return Err(("dst", format!("{dst} is the source too: a flow cannot go to itself")));
+        return Err(("dst", format!("{dst} is also the source: expected two different hosts")));
     }
     let bytes = size.parse().ok().filter(|bytes| (1..=MAX_FLOW_BYTES).contains(bytes));
     let bytes = bytes.ok_or_else(|| ("size_bytes", format!("{}: expected 1 to 2^63 - 1 bytes", quoted(size))))?;
@@ -179,7 +177,10 @@ mod tests {
 
     #[test]
     fn each_fault_names_line_column_and_value() {
-        assert_eq!(message("0,1,2,5,0\n1,3,3,5,0\n"), "f.csv:3: dst: 3 is the source too: a flow cannot go to itself");
+        assert_eq!(
+            message("0,1,2,5,0\n1,3,3,5,0\n"),
+            "f.csv:3: dst: 3 is also the source: expected two different hosts"
+        );
         assert_eq!(
             message("0,1,2,5,-1\n"),
             "f.csv:2: start_ns: \"-1\": expected a time from 0 to 213 days, whole in picoseconds"
@@ -193,12 +194,12 @@ mod tests {
             message("0,1,2,9223372036854775808,0\n"),
             "f.csv:2: size_bytes: \"9223372036854775808\": expected 1 to 2^63 - 1 bytes"
         );
-        assert_eq!(message("0,1,2,5,0\n0,1,2,5,0\n"), "f.csv:3: flow: 0 for the second time: ids must be unique");
+        assert_eq!(message("0,1,2,5,0\n0,1,2,5,0\n"), "f.csv:3: flow: duplicate id 0: ids must be unique");
         assert_eq!(
             message("0,1,2,5,9\n1,1,2,5,8\n"),
-            "f.csv:3: start_ns: 8 lies before the 9 ns of the row above: expected rows in order of start"
+            "f.csv:3: start_ns: 8 is before the 9 ns of the previous row: expected rows in order of start"
         );
-        assert_eq!(message("0,1,10,5,0\n"), "f.csv:2: dst: host 10: expected one of the 10 from 0 up");
+        assert_eq!(message("0,1,10,5,0\n"), "f.csv:2: dst: host 10: expected a host below 10");
         assert_eq!(message("0,x,1,5,0\n"), "f.csv:2: src: \"x\": expected a host number");
         assert_eq!(message("-1,0,1,5,0\n"), "f.csv:2: flow: \"-1\": expected an integer from 0 to 2^63 - 1");
         assert_eq!(

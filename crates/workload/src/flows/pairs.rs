@@ -132,7 +132,7 @@ fn read(mut lines: Lines<'_>, hosts: u32) -> Result<Pairs, FileError> {
             return Err(lines.error(format!("{src} to {dst}: expected two different hosts below {hosts}")));
         }
         if weights.insert((src as u32, dst as u32), weight).is_some() {
-            return Err(lines.error(format!("the pair {src} to {dst} for the second time")));
+            return Err(lines.error(format!("duplicate pair {src} to {dst}")));
         }
     }
     let weights: Vec<_> = weights.into_iter().map(|((src, dst), weight)| (src, dst, weight)).collect();
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(file("a\n"), "p:1: \"a\": expected the header src,dst,weight");
         assert_eq!(file("src,dst,weight\n0,1\n"), "p:2: \"0,1\": expected three integers, 0 or above");
         assert_eq!(file("src,dst,weight\n0,3,1\n"), "p:2: 0 to 3: expected two different hosts below 3");
-        assert_eq!(file("src,dst,weight\n0,1,1\n0,1,1\n"), "p:3: the pair 0 to 1 for the second time");
+        assert_eq!(file("src,dst,weight\n0,1,1\n0,1,1\n"), "p:3: duplicate pair 0 to 1");
         assert_eq!(file("src,dst,weight\n0,1,0\n"), "p: weights = a sum of 0: expected at least one weight above 0");
         let same = Pairs::weighted(3, &[(1, 1, 1)]).unwrap_err().to_string();
         assert_eq!(same, "pairs = 1 to 1 of 3 hosts: expected two different hosts that exist");

@@ -5,7 +5,7 @@
 //!
 //! Parameters: points (size in bytes, share of flows up to that size); between two points a uniform number gives the
 //! smaller size (`step-lower`), the larger (`step-upper`) or a size in between (`linear`, to the nearest byte). What
-//! lies at or below the first point's share gives the first size. A size of 0 becomes 1. The choice is no detail: it
+//! lies at or below the first point's share gives the first size. A size of 0 becomes 1. The choice matters: it
 //! changes the mean of the web-search workload from 0.99 to 1.71 to 2.43 MB.
 
 use super::MAX_FLOW_BYTES;

@@ -70,11 +70,11 @@ impl<'a> CsvTrace<'a> {
             }
         }
         if problem.is_none() && !columns.iter().any(|column| matches!(column, Column::Time(..))) {
-            problem = Some("no time column: expected time_ns, time_us or time_s".to_owned());
+            problem = Some("the time column is missing: expected time_ns, time_us or time_s".to_owned());
         }
         for needed in [Some(Column::Size), use_rank.then_some(Column::Rank)].into_iter().flatten() {
             if problem.is_none() && !columns.contains(&needed) {
-                problem = Some(format!("no column {}", needed.name()));
+                problem = Some(format!("the column {} is missing", needed.name()));
             }
         }
         if let Some(problem) = problem {

@@ -50,7 +50,7 @@ impl<'a> Pcap<'a> {
             Err(error) => return Err(window.io_error(Place::Offset(0), &error)),
         };
         if header.len() < HEADER {
-            let problem = format!("the file ends in its header: {} of {HEADER} bytes are there", header.len());
+            let problem = format!("the file is cut off in its header: {} of {HEADER} bytes", header.len());
             return Err(window.error(Place::Offset(0), problem));
         }
         let (endian, magic) = byte_order(&header).expect("the caller has looked at the magic number");
@@ -85,7 +85,7 @@ impl<'a> Pcap<'a> {
                 Err(_) => {
                     let there = bytes.len();
                     let problem =
-                        format!("the file ends in the packet's header: {there} of {PACKET_HEADER} bytes are there");
+                        format!("the file is cut off in the packet's header: {there} of {PACKET_HEADER} bytes");
                     return self.end(place, problem, there);
                 }
             },
@@ -106,7 +106,7 @@ impl<'a> Pcap<'a> {
             Err(error) => return Err(self.window.io_error(place, &error)),
         };
         if available < captured as usize {
-            let problem = format!("the file ends in the packet: {available} of {captured} bytes are there");
+            let problem = format!("the file is cut off in the packet: {available} of {captured} bytes");
             return self.end(place, problem, available);
         }
         let (data, file) = self.window.taken(available);
@@ -128,11 +128,11 @@ pub(super) fn left_out(error: FileError, there: usize) -> Result<FileError, File
 /// A packet holds at least a byte, is captured at most whole, and is no longer than anything that exists.
 pub(super) fn check_lengths(window: &Window<'_>, place: &Place, captured: u32, original: u32) -> Result<(), FileError> {
     let problem = if captured > LONGEST_PACKET {
-        format!("{captured} bytes captured: over 16 MiB, the file is damaged")
+        format!("{captured} bytes captured, more than 16 MiB: the file is damaged")
     } else if captured > original {
         format!("{captured} bytes captured of {original}: the file is damaged")
     } else if original == 0 {
-        "a packet of 0 bytes".to_owned()
+        "a packet of 0 bytes: expected at least 1".to_owned()
     } else {
         return Ok(());
     };

@@ -252,7 +252,7 @@ impl<'a> Pcapng<'a> {
             return Err(self.window.error(place, problem));
         }
         let Some(&Interface { link, link_type, resolution, offset_ps }) = self.interfaces.get(index as usize) else {
-            let problem = format!("interface {index} of {}: it was never described", self.interfaces.len());
+            let problem = format!("interface {index}: only {} are described", self.interfaces.len());
             return Err(self.window.error(place, problem));
         };
         let Some(link) = link else {
@@ -287,7 +287,7 @@ impl<'a> Pcapng<'a> {
 
     fn ends_in_block(&self, place: Place, offset: u64) -> FileError {
         let there = self.window.offset() - offset;
-        self.window.error(place, format!("the file ends in the block: {there} bytes of it are there"))
+        self.window.error(place, format!("the file is cut off in the block, after {there} bytes"))
     }
 
     /// The end of a file in a block.

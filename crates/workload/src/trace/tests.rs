@@ -292,7 +292,7 @@ fn packets_out_of_order_are_an_error_or_sorted() {
     file.packet(5, 10, &frame(1)).packet(5, 7, &frame(2)).packet(5, 10, &frame(3));
     assert_eq!(
         message(&file.bytes, TraceRank::Later),
-        "t: packet 2 at byte 89: lies 3 us before the packet before it; if that is how it was captured, sort the trace \
+        "t: packet 2 at byte 89: is 3 us earlier than the previous packet; if it was captured so, sort the trace \
          with --sort (in a scenario: out_of_order = \"sort\")"
     );
     let sorted = TraceOptions { out_of_order: OutOfOrder::Sort, ..options(TraceRank::Later) };
@@ -314,7 +314,7 @@ fn the_speed_up_is_exact() {
     let long = "time_s,size_bytes\n0,1\n20000000,1\n";
     assert_eq!(
         read(long.as_bytes(), options(TraceRank::Later)).unwrap_err().to_string(),
-        "t:3: lies over 213 days after the first packet, more than a run can hold"
+        "t:3: is over 213 days after the first packet: expected a shorter trace"
     );
 }
 
@@ -329,7 +329,7 @@ fn damaged_pcap_files_are_refused_with_the_place() {
     };
     assert_eq!(at(&|b| b.clear()), "t: empty: expected a pcap, pcapng or CSV trace");
     assert_eq!(at(&|b| b[0] = 0xee), "t: begins with the bytes ee c3 b2 a1: expected a pcap, pcapng or CSV trace");
-    assert_eq!(at(&|b| b.truncate(20)), "t: byte 0: the file ends in its header: 20 of 24 bytes are there");
+    assert_eq!(at(&|b| b.truncate(20)), "t: byte 0: the file is cut off in its header: 20 of 24 bytes");
     assert_eq!(at(&|b| b[4] = 3), "t: byte 4: pcap version 3.4: expected 2");
     assert_eq!(
         at(&|b| b[20] = 105),
@@ -338,20 +338,20 @@ fn damaged_pcap_files_are_refused_with_the_place() {
     );
     assert_eq!(
         at(&|b| b.truncate(30)),
-        "t: packet 1 at byte 24: the file ends in the packet's header: 6 of 16 bytes are there"
+        "t: packet 1 at byte 24: the file is cut off in the packet's header: 6 of 16 bytes"
     );
-    assert_eq!(
-        at(&|b| b.truncate(50)),
-        "t: packet 1 at byte 24: the file ends in the packet: 10 of 49 bytes are there"
-    );
+    assert_eq!(at(&|b| b.truncate(50)), "t: packet 1 at byte 24: the file is cut off in the packet: 10 of 49 bytes");
     assert_eq!(
         at(&|b| b[28..32].copy_from_slice(&1_000_000u32.to_le_bytes())),
         "t: packet 1 at byte 24: the fraction of a second is 1000000: expected below 1000000"
     );
     assert_eq!(at(&|b| b[36] = 48), "t: packet 1 at byte 24: 49 bytes captured of 48: the file is damaged");
-    assert_eq!(at(&|b| b[35] = 2), "t: packet 1 at byte 24: 33554481 bytes captured: over 16 MiB, the file is damaged");
-    assert_eq!(at(&|b| (b[32], b[36]) = (0, 0)), "t: packet 1 at byte 24: a packet of 0 bytes");
-    assert_eq!(message(&good.bytes, TraceRank::Column), "t: a capture has no column rank");
+    assert_eq!(
+        at(&|b| b[35] = 2),
+        "t: packet 1 at byte 24: 33554481 bytes captured, more than 16 MiB: the file is damaged"
+    );
+    assert_eq!(at(&|b| (b[32], b[36]) = (0, 0)), "t: packet 1 at byte 24: a packet of 0 bytes: expected at least 1");
+    assert_eq!(message(&good.bytes, TraceRank::Column), "t: a capture does not have a column rank");
 }
 
 #[test]
@@ -373,11 +373,11 @@ fn damaged_pcapng_files_are_refused_with_the_place() {
     assert_eq!(at(&|b| b[4] = 29), "t: byte 0: a block of 29 bytes: expected a multiple of 4, at least 12");
     assert_eq!(at(&|b| b[24] = 32), "t: byte 0: the block begins with the length 28 and ends with 32");
     for end in [4, 10, 14, 22, 26] {
-        let expected = format!("t: byte 0: the file ends in the block: {end} bytes of it are there");
+        let expected = format!("t: byte 0: the file is cut off in the block, after {end} bytes");
         assert_eq!(at(&|b| b.truncate(end)), expected);
     }
-    assert_eq!(at(&|b| b.truncate(64)), "t: byte 60: the file ends in the block: 4 bytes of it are there");
-    assert_eq!(at(&|b| b.truncate(70)), "t: packet 1 at byte 60: the file ends in the block: 10 bytes of it are there");
+    assert_eq!(at(&|b| b.truncate(64)), "t: byte 60: the file is cut off in the block, after 4 bytes");
+    assert_eq!(at(&|b| b.truncate(70)), "t: packet 1 at byte 60: the file is cut off in the block, after 10 bytes");
     assert_eq!(at(&|b| b[64] = 8), "t: packet 1 at byte 60: a block of 8 bytes: expected a multiple of 4, at least 12");
     assert_eq!(
         at(&|b| b[67] = 2),
@@ -387,7 +387,7 @@ fn damaged_pcapng_files_are_refused_with_the_place() {
         at(&|b| b[packet + length - 4] = 0),
         format!("t: packet 1 at byte 60: the block begins with the length {length} and ends with 0")
     );
-    assert_eq!(at(&|b| b[68] = 1), "t: packet 1 at byte 60: interface 1 of 1: it was never described");
+    assert_eq!(at(&|b| b[68] = 1), "t: packet 1 at byte 60: interface 1: only 1 are described");
     assert_eq!(
         at(&|b| (b[80], b[84]) = (60, 60)),
         "t: packet 1 at byte 60: 60 bytes captured do not fit in the block's 52"
@@ -404,7 +404,7 @@ fn damaged_pcapng_files_are_refused_with_the_place() {
     };
     assert_eq!(short(1, &[0; 4]), "t: byte 28: an interface description of 4 bytes: expected at least 8");
     assert_eq!(short(6, &[0; 16]), "t: packet 1 at byte 28: a packet block of 16 bytes: expected at least 20");
-    assert_eq!(message(&good.bytes, TraceRank::Column), "t: a capture has no column rank");
+    assert_eq!(message(&good.bytes, TraceRank::Column), "t: a capture does not have a column rank");
 }
 
 #[test]
@@ -438,16 +438,16 @@ fn each_fault_of_a_csv_trace_names_line_and_column() {
     assert_eq!(rows("1,64,1,0,5,6\n"), "t:2: 6 fields where the header has 4");
     assert_eq!(
         rows("5,64,1,0\n4.5,64,1,0\n"),
-        "t:3: lies 500 ns before the packet before it; if that is how it was captured, sort the trace with --sort (in a \
+        "t:3: is 500 ns earlier than the previous packet; if it was captured so, sort the trace with --sort (in a \
          scenario: out_of_order = \"sort\")"
     );
     assert_eq!(
         csv("time_ns,size_bytes,rnak\n"),
         "t:1: \"rnak\": expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank, flow and class"
     );
-    assert_eq!(csv("size_bytes,rank\n"), "t:1: no time column: expected time_ns, time_us or time_s");
-    assert_eq!(csv("time_ns,rank\n"), "t:1: no column size_bytes");
-    assert_eq!(csv("time_ns,size_bytes\n"), "t:1: no column rank");
+    assert_eq!(csv("size_bytes,rank\n"), "t:1: the time column is missing: expected time_ns, time_us or time_s");
+    assert_eq!(csv("time_ns,rank\n"), "t:1: the column size_bytes is missing");
+    assert_eq!(csv("time_ns,size_bytes\n"), "t:1: the column rank is missing");
     assert_eq!(csv("time_ns,time_s,size_bytes\n"), "t:1: time_s is a second time column");
     assert_eq!(csv("time_ns,rank,rank\n"), "t:1: duplicate column rank");
     assert_eq!(

@@ -189,7 +189,7 @@ fn a_last_packet_that_is_not_whole_is_left_out_and_named() {
     assert_eq!(
         reader.left_out().unwrap(),
         format!(
-            "t: packet 2 at byte {whole}: the file ends in the packet: {} of {} bytes are there; it was left out",
+            "t: packet 2 at byte {whole}: the file is cut off in the packet: {} of {} bytes; it was left out",
             frame.len() - 1,
             frame.len()
         )
@@ -206,7 +206,7 @@ fn more_than_a_packet_is_never_left_out() {
     let found: Result<Vec<_>, _> = TraceReader::new(&pcap.bytes[..], "t", options(TraceRank::Later)).unwrap().collect();
     assert_eq!(
         found.unwrap_err().to_string(),
-        format!("t: packet 2 at byte {damaged}: the file ends in the packet: 300000 of 15728640 bytes are there")
+        format!("t: packet 2 at byte {damaged}: the file is cut off in the packet: 300000 of 15728640 bytes")
     );
 }
 

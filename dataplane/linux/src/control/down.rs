@@ -52,12 +52,14 @@ pub fn run(args: Args) -> Result<()> {
         match record.clean(&namespace, &lock)? {
             Cleaned::Down(now) if now == *interface => tell(&format!("{interface}: {scheduler} is down")),
             Cleaned::Down(now) => tell(&format!("{now} (put up as {interface}): {scheduler} is down")),
-            Cleaned::Left(what) => left.push(format!("{interface}: left alone, since it is not ours: {what}")),
+            Cleaned::Left(what) => {
+                left.push(format!("{interface}: not changed, since pifolab did not install it: {what}"))
+            }
         }
     }
     match named.filter(|_| nothing) {
         Some(Interface { name, index, .. }) => match RootQdisc::of(&namespace, index)? {
-            Some(root) => tell(&format!("{name}: nothing of ours is up; its root qdisc is {root}")),
+            Some(root) => tell(&format!("{name}: no pifolab data plane is up; its root qdisc is {root}")),
             None => tell(&format!("{name}: nothing is up")),
         },
         None if nothing => tell("nothing is up in this network namespace"),

@@ -19,20 +19,20 @@ const TOTALS: [(&str, &str, &str, &str); 8] = [
     ("dropped_admission", "dropped_packets_total", "reason=\"admission\"", DROPPED),
     ("dropped_packets", "dropped_packets_total", "reason=\"refused\"", DROPPED),
     ("evicted_packets", "dropped_packets_total", "reason=\"pushed_out\"", DROPPED),
-    ("admitted_packets", "admitted_packets_total", "", "Packets that were let in."),
+    ("admitted_packets", "admitted_packets_total", "", "Packets admitted."),
     ("unranked", "unranked_packets_total", "", "IP packets that carried no rank."),
     ("neighbour", "neighbour_frames_total", "", "Frames of ARP and IPv6 neighbour discovery."),
     ("not_ip", "not_ip_frames_total", "", "Other frames that were not IP."),
-    ("resyncs", "resyncs_total", "", "Times that the occupancy was set right."),
+    ("resyncs", "resyncs_total", "", "Corrections of the occupancy."),
 ];
-const DROPPED: &str = "Packets dropped, not for a full queue.";
-const QUEUE_DROPPED: &str = "Packets dropped because their queue was full: before it, or by it.";
+const DROPPED: &str = "Packets dropped for other reasons than a full queue.";
+const QUEUE_DROPPED: &str = "Packets dropped because their queue was full, by the program or by the queue.";
 /// Of each queue.
 const QUEUE: [(&str, &str, &str, &str); 7] = [
-    ("capacity", "queue_capacity", "", "The most that the queue holds, in packets or bytes."),
-    ("occupancy", "queue_occupancy", "", "What the queue holds, in packets or bytes."),
+    ("capacity", "queue_capacity", "", "The capacity of the queue, in packets or bytes."),
+    ("occupancy", "queue_occupancy", "", "The occupancy of the queue, in packets or bytes."),
     ("bound", "queue_bound", "", "The smallest rank that the queue takes (SP-PIFO) or the largest."),
-    ("admitted_packets", "queue_admitted_packets_total", "", "Packets let into the queue."),
+    ("admitted_packets", "queue_admitted_packets_total", "", "Packets admitted to the queue."),
     ("admitted_bytes", "queue_admitted_bytes_total", "", "Their bytes."),
     ("dropped_full", "queue_dropped_packets_total", "reason=\"full\"", QUEUE_DROPPED),
     ("dropped_by_leaf", "queue_dropped_packets_total", "reason=\"leaf\"", QUEUE_DROPPED),
@@ -65,7 +65,7 @@ impl Metrics {
     pub fn plane(&mut self, interface: &str, scheduler: &str, snapshot: Option<&Value>) {
         let labels = format!("interface=\"{}\",scheduler=\"{}\"", escaped(interface), escaped(scheduler));
         let up = f64::from(u8::from(snapshot.is_some()));
-        self.add("up", "Whether the data plane's process lives.", labels.clone(), up);
+        self.add("up", "Whether the data plane's process is alive.", labels.clone(), up);
         let Some(snapshot) = snapshot else { return };
         self.rows(&[TOTALS.as_slice(), &HELD].concat(), snapshot, &labels);
         for (number, queue) in snapshot["queues"].as_array().into_iter().flatten().enumerate() {
@@ -87,10 +87,10 @@ impl Metrics {
         let mut text = String::new();
         for Metric { name, help, samples } in &self.0 {
             let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
-            write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n").expect("a string takes all");
+            write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n").expect("writing to a String succeeds");
             for (labels, value) in samples {
                 let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
-                writeln!(text, "{name}{labels} {value}").expect("a string takes all");
+                writeln!(text, "{name}{labels} {value}").expect("writing to a String succeeds");
             }
         }
         text
@@ -111,14 +111,14 @@ mod tests {
         let expected = "# HELP pifolab_data_planes Data planes in this network namespace.\n\
                         # TYPE pifolab_data_planes gauge\n\
                         pifolab_data_planes 2\n\
-                        # HELP pifolab_up Whether the data plane's process lives.\n\
+                        # HELP pifolab_up Whether the data plane's process is alive.\n\
                         # TYPE pifolab_up gauge\n\
                         pifolab_up{interface=\"a\\\"\\\\b\",scheduler=\"aifo\"} 1\n\
                         pifolab_up{interface=\"c\",scheduler=\"fifo\"} 0\n\
-                        # HELP pifolab_dropped_packets_total Packets dropped, not for a full queue.\n\
+                        # HELP pifolab_dropped_packets_total Packets dropped for other reasons than a full queue.\n\
                         # TYPE pifolab_dropped_packets_total counter\n\
                         pifolab_dropped_packets_total{interface=\"a\\\"\\\\b\",scheduler=\"aifo\",reason=\"admission\"} 5\n\
-                        # HELP pifolab_queue_capacity The most that the queue holds, in packets or bytes.\n\
+                        # HELP pifolab_queue_capacity The capacity of the queue, in packets or bytes.\n\
                         # TYPE pifolab_queue_capacity gauge\n\
                         pifolab_queue_capacity{interface=\"a\\\"\\\\b\",scheduler=\"aifo\",queue=\"0\"} 3\n";
         assert_eq!(metrics.text(), expected);

@@ -74,7 +74,7 @@ fn show(args: &Args) -> Result<()> {
     for (interface, record) in records {
         let pid = record.process.pid;
         if !record.is_alive() {
-            let say = format!("{interface}: {} was left by process {pid}, which is gone", record.scheduler);
+            let say = format!("{interface}: {} was left by process {pid}, which has ended", record.scheduler);
             println!("{say}; `pifolab dataplane down` removes it");
             continue;
         }

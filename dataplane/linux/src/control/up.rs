@@ -106,7 +106,7 @@ impl Up {
     fn change(&mut self, settings: Settings, rate_bps: u64) -> Result<()> {
         match self {
             Self::Htb(plane) => plane.change(settings, Some(rate_bps)),
-            Self::Bpf(_) => Err(Error::Unsupported("a BPF qdisc keeps the parameters that it began with".to_owned())),
+            Self::Bpf(_) => Err(Error::Unsupported("the parameters of a BPF qdisc cannot be changed".to_owned())),
         }
     }
 
@@ -146,8 +146,8 @@ impl Up {
         loop {
             if parameters.as_mut().is_some_and(Watched::changed) {
                 match args.settings().and_then(|(settings, rate_bps)| self.change(settings, rate_bps)) {
-                    Ok(()) => say(&format!("{dev}: {scheduler} goes on with other parameters")),
-                    Err(error) => say(&format!("{dev}: {error}; the parameters stay as they were")),
+                    Ok(()) => say(&format!("{dev}: {scheduler} now has the new parameters")),
+                    Err(error) => say(&format!("{dev}: {error}; the parameters are unchanged")),
                 }
             }
             if signals.read_signal().trying(|| "waiting for a signal".to_owned())?.is_some() {
@@ -156,16 +156,16 @@ impl Up {
             for change in monitor.poll()? {
                 match change {
                     Change::Renamed(name) => say(&format!("{dev}: its name is {name} now; {scheduler} stays up")),
-                    Change::LeafReplaced(queue) => say(&format!(
-                        "{dev}: somebody changed the qdisc of queue {queue}; {scheduler} reads what is there now"
-                    )),
+                    Change::LeafReplaced(queue) => {
+                        say(&format!("{dev}: the qdisc of queue {queue} was changed; {scheduler} reads its new state"))
+                    }
                     Change::Gone => {
                         return Err(Error::Failed(format!("{dev}: the interface is gone; {scheduler} has ended")));
                     }
                     Change::RootReplaced(root) => {
                         let root = root.map_or_else(|| "the kernel's default".to_owned(), |root| root.to_string());
                         return Err(Error::Failed(format!(
-                            "{dev}: somebody replaced the root qdisc (now {root}); {scheduler} has ended"
+                            "{dev}: the root qdisc was replaced (now {root}); {scheduler} has ended"
                         )));
                     }
                 }
@@ -276,8 +276,8 @@ pub fn run(args: Args) -> Result<()> {
     let mut plane = wanted.up()?;
     if args.qdisc == Qdisc::Htb && args.occupancy_from.is_none() && best_occupancy() == Occupancy::Clock {
         say(&format!(
-            "{}: the kernel's queues cannot be read (pifolab doctor says why): what they hold is reckoned from the link rate \
-             (--occupancy-from clock says so without this line)",
+            "{}: the kernel's queues cannot be read (pifolab doctor says why): what they hold is estimated from the link rate \
+             (--occupancy-from clock avoids this message)",
             args.dev
         ));
     }

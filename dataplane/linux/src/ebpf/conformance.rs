@@ -25,12 +25,12 @@ pub fn replay_file(path: &Path) -> Result<Verdict> {
             .map(|harnessed| -> BoxedScheduler { Box::new(harnessed) })
             .map_err(|error| {
                 let expected = error.to_string();
-                first_error.lock().expect("no holder panics").get_or_insert(error);
+                first_error.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
                 ParamError { owner: entry.info.name.to_owned(), key: "scheduler".to_owned(), value: None, expected }
             })
     };
     let outcome = replay_through(&file, &text, &build);
-    let first_error = first_error.lock().expect("no holder panics").take();
+    let first_error = first_error.lock().expect("no thread panics while it holds the lock").take();
     match (first_error, outcome) {
         (Some(Error::Unsupported(reason)), _) => Ok(Verdict::Skipped(reason)),
         (Some(error), _) => Err(error),

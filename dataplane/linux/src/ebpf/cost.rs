@@ -68,7 +68,7 @@ impl Counts {
         serde_json::from_str(include_str!("../../instructions.json")).expect("a test reads it")
     }
 
-    /// None of a program that nobody has counted yet.
+    /// None for a program that was not counted yet.
     fn of(&self, program: &dyn Program, case: &Case) -> Option<&Count> {
         let is_it = |count: &&Count| count.scheduler == program.name() && count.variant == case.variant;
         self.programs.iter().find(is_it)
@@ -90,7 +90,7 @@ pub struct Cost {
     pub table_bytes: u64,
     /// What the paper says of its own implementation.
     pub paper: &'static str,
-    /// Machine instructions that a packet executes on average, as counted in a virtual machine; none if nobody has.
+    /// Machine instructions that a packet executes on average, as counted in a virtual machine; none if they were not counted.
     pub executed_instructions: Option<u64>,
     /// Machine instructions that reading the queues from the kernel adds, on empty queues.
     pub walk_instructions: Option<u64>,

@@ -84,7 +84,7 @@ fn load(instructions: &[u64]) -> Result<OwnedFd> {
         let error = std::io::Error::from_raw_os_error(-fd);
         return Err(Error::failed("loading a program to try the clock with", error));
     }
-    // SAFETY: just opened, and owned by nobody else.
+    // SAFETY: just opened, and not owned elsewhere.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

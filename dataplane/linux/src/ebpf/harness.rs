@@ -60,7 +60,7 @@ impl Harnessed {
     }
 
     fn failed(&self, error: Error, packet: Packet) -> Enqueued {
-        self.first_error.lock().expect("no holder panics").get_or_insert(error);
+        self.first_error.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
         Enqueued::Dropped { packet, reason: DropReason::Admission }
     }
 

@@ -29,7 +29,7 @@ impl Installed {
     pub fn claim(interface: Interface, scheduler: &str, kind: &str, force: bool) -> Result<Self> {
         let namespace = NetNamespace::current()?;
         let lock = DeviceLock::take(&namespace, &interface)?;
-        // Who wrote it held the lock, and holds it no more.
+        // Its writer held the lock and no longer holds it.
         if let Some(record) = Record::find(&namespace, &interface)? {
             record.clean(&namespace, &lock)?;
         }
@@ -39,11 +39,9 @@ impl Installed {
             let whose = if looks_like_ours(&namespace, &interface, root)? {
                 "looks like pifolab's, but /run/pifolab has no record of it (of another container?)"
             } else {
-                "is not ours"
+                "was not installed by pifolab"
             };
-            return Err(Error::Held(format!(
-                "{name}: it has a root qdisc that {whose} ({root}), and I leave it alone; --force removes it"
-            )));
+            return Err(Error::Held(format!("{name}: its root qdisc {whose} ({root}); --force replaces it")));
         }
         let root = RootQdisc::tagged(kind)?;
         let record = Record::new(&namespace, &interface, scheduler, root)?;
@@ -96,13 +94,13 @@ impl Installed {
         let words = offload::in_words(&on);
         if !off {
             say(&format!(
-                "{name}: {words} on: what a queue takes for a packet may be a bundle of up to 64 kB; --offloads-off turns them off \
+                "{name}: {words} on: a packet in a queue may be a bundle of up to 64 kB; --offloads-off turns them off \
                  while it is up (for good: ethtool -K {name} {}; where packets come in: gro off)",
                 offload::as_off(&on)
             ));
             return Ok(());
         }
-        // Noted first: whoever cleans up after a crash turns them on again.
+        // Noted first, so that the clean-up after a crash turns them on again.
         self.record.offloads.clone_from(&on);
         self.record.write()?;
         offload::set_in(&self.namespace, name, &on, false).trying(|| format!("turning {words} of {name} off"))
@@ -134,7 +132,7 @@ pub(crate) fn name_now(record: &Record, namespace: &NetNamespace) -> Result<Stri
     found.map(|found| found.name).ok_or_else(|| Error::Failed(format!("{}: the interface is gone", record.interface)))
 }
 
-/// Whether a root qdisc has the marks of one that pifolab installed. Anybody may set them: this is no proof.
+/// Whether a root qdisc has the marks of one that pifolab installed. Anybody may set them: this does not prove it.
 fn looks_like_ours(namespace: &NetNamespace, interface: &Interface, root: &RootQdisc) -> Result<bool> {
     let filters = root.filters(namespace, interface.index)?;
     Ok(root.kind.starts_with(tc::QDISC_PREFIX) || filters.iter().any(filter::Filter::has_our_name))
@@ -145,7 +143,7 @@ impl Drop for Installed {
         match self.record.clean(&self.namespace, &self.lock) {
             Ok(Cleaned::Down(_)) => {}
             Ok(Cleaned::Left(what)) => {
-                say(&format!("{}: left alone, since it is not ours: {what}", self.interface.name))
+                say(&format!("{}: not changed, since pifolab did not install it: {what}", self.interface.name))
             }
             Err(error) => say(&format!("{}: {error}", self.interface.name)),
         }

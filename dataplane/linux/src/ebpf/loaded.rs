@@ -46,7 +46,7 @@ pub(super) fn with_messages<T>(what: &str, action: impl FnOnce() -> libbpf_rs::R
             // The verifier refuses with the same error, and a log. Without one, what libbpf supposes is beside the point.
             // So does it without CAP_PERFMON, by rules for programs of users who are not root.
             libbpf_rs::ErrorKind::PermissionDenied if !said.contains("PROG LOAD LOG") || said.contains("!root") => Error::Denied(format!(
-                "{what}: {error}: loading eBPF programs takes root (or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON); the \
+                "{what}: {error}: loading eBPF programs requires root (or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON); the \
                  user-space switch works without: pifolab dataplane switch"
             )),
             _ if said.is_empty() => Error::failed(what, error),

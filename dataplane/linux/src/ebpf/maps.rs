@@ -28,7 +28,7 @@ impl dyn Maps + '_ {
         let bytes = self.bytes(name)?;
         T::from_bytes(&bytes).ok_or_else(|| {
             let (got, expected) = (bytes.len(), size_of::<T>());
-            Error::Failed(format!("{name} has {got} bytes where {expected} were expected: another version?"))
+            Error::Failed(format!("{name} has {got} bytes: expected {expected}; is it another version?"))
         })
     }
 }

@@ -191,7 +191,7 @@ pub(super) fn set_link(settings: &mut Settings, rate_bps: u64, installed: &Insta
 pub fn best_occupancy() -> Occupancy {
     static BEST: OnceLock<Occupancy> = OnceLock::new();
     *BEST.get_or_init(|| match try_occupancy(Occupancy::Walk) {
-        // Who may not load programs learns it from the program that he wants.
+        // A user who may not load programs is told so by the program that was asked for.
         Ok(()) | Err(Error::Denied(_)) => Occupancy::Walk,
         Err(_) => Occupancy::Clock,
     })

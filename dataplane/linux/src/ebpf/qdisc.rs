@@ -239,7 +239,7 @@ pub struct QdiscSnapshot {
     pub scheduler: &'static str,
     /// `bpf`.
     pub qdisc: &'static str,
-    /// Packets that were let in.
+    /// Packets admitted.
     pub admitted_packets: u64,
     /// Packets refused on arrival.
     pub dropped_packets: u64,

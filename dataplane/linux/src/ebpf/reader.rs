@@ -87,7 +87,7 @@ impl Reader {
     pub fn with(&mut self, capacities: Vec<Capacity>) -> Result<Queues> {
         let count = capacities.len();
         if count > MAX_QUEUES {
-            return Err(self.unsupported(format!("more than {MAX_QUEUES} queues, and {count} were asked for")));
+            return Err(self.unsupported(format!("{count} queues: expected at most {MAX_QUEUES}")));
         }
         let in_bytes = matches!(capacities[0], Capacity::Bytes(_));
         let total = capacities.iter().map(|capacity| units(*capacity)).sum();
@@ -104,7 +104,7 @@ impl Reader {
         args.finish(info.params).map_err(|error| {
             let ParamError { owner, key, .. } = error;
             Error::Unsupported(format!(
-                "{owner}: the eBPF program does not have the parameter {key}: leave it at its default"
+                "{owner}: the eBPF program does not support the parameter {key}: leave it at its default"
             ))
         })?;
         Ok(capacities)
@@ -117,13 +117,13 @@ impl Reader {
     pub fn refuse_late_lengths(&mut self) -> Result<()> {
         match self.given::<u64>("occupancy_delay_packets")? {
             0 => Ok(()),
-            _ => Err(self.unsupported("late queue lengths: occupancy_delay_packets = 0 is what it does")),
+            _ => Err(self.unsupported("delayed queue lengths: expected occupancy_delay_packets = 0")),
         }
     }
 
     /// The error that says what the program does not have.
     pub fn unsupported(&self, what: impl fmt::Display) -> Error {
-        Error::Unsupported(format!("{}: the eBPF program has no {what}", self.info.name))
+        Error::Unsupported(format!("{}: the eBPF program does not support {what}", self.info.name))
     }
 }
 

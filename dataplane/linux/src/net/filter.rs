@@ -63,7 +63,7 @@ fn put(index: u32, handle: u32, program: BorrowedFd<'_>, scheduler: &str, how: l
 pub struct Filter {
     /// Its kind.
     pub kind: String,
-    /// The name that whoever attached it gave to its program.
+    /// The name that its program was attached with.
     pub name: String,
     /// The kernel's number of its program.
     pub program: Option<u32>,

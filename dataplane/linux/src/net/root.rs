@@ -1,5 +1,5 @@
 //! The root qdisc of an interface: what it is, whose it is, and its removal. All by index and handle, in one step of the
-//! kernel's: a name may belong to another interface by now, and a qdisc to somebody else.
+//! kernel's: a name may belong to another interface by now, and a qdisc to another program.
 
 use super::filter::{self, Filter};
 use super::namespace::NetNamespace;
@@ -26,7 +26,7 @@ pub struct RootQdisc {
 }
 
 impl RootQdisc {
-    /// One of `kind` with a handle that nobody else is likely to use: above those that people write by hand, and below
+    /// One of `kind` with a handle that is unlikely to be in use: above those that people write by hand, and below
     /// those that the kernel gives (from 8001:).
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl RootQdisc {
     /// its place, which the kernel itself compares, by kind and handle.
     ///
     /// # Errors
-    /// No right to; or somebody has replaced it meanwhile.
+    /// Not permitted, or it was replaced meanwhile.
     pub fn remove(&self, namespace: &NetNamespace, index: u32) -> Result<()> {
         let remove = || {
             let body = traffic_control(index, self.handle, TC_H_ROOT, 0);

@@ -19,7 +19,7 @@ pub fn try_qdisc(kind: &'static str) -> std::result::Result<String, String> {
         // A thread of its own: the namespace goes with it.
         let root = nix::unistd::geteuid().is_root();
         if !root {
-            return Err("tried by root only; inside `unshare -Urn` ask again".to_owned());
+            return Err("only root can try this; run it again inside `unshare -Urn`".to_owned());
         }
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|error| format!("unshare: {error}"))?;
         let namespace = NetNamespace::current().map_err(|error| error.to_string())?;
@@ -59,7 +59,7 @@ fn expect(output: Output, what: &str) -> Result<Vec<u8>> {
     let said = said.trim();
     Err(if said.contains("Operation not permitted") {
         Error::Denied(format!(
-            "{what}: not permitted: it takes root (or CAP_NET_ADMIN); the user-space switch works without: pifolab \
+            "{what}: not permitted: it requires root (or CAP_NET_ADMIN); the user-space switch works without: pifolab \
              dataplane switch"
         ))
     } else if said.contains("qdisc kind is unknown") || said.contains("No such file or directory") {
@@ -104,14 +104,14 @@ impl QueueTree {
     /// of than before stay until they are empty, and after that, without packets.
     ///
     /// # Errors
-    /// No right to; somebody has replaced a leaf. Then all is as it was, as far as the kernel lets it.
+    /// Not permitted, or a leaf was replaced. Then everything is as before, as far as the kernel allows.
     pub fn change(&self, old: &Self, namespace: &NetNamespace, dev: &str, root: &RootQdisc) -> Result<()> {
         let change = |to: &Self, from: &Self| {
             let output = run(namespace, &["-batch", "-"], &to.lines(dev, root, Some(from.made)))?;
             expect(output, &format!("changing the queues on {dev}")).map(drop)
         };
         change(self, old).inspect_err(|_| {
-            // Whether it can be undone, nobody can do anything about.
+            // If it cannot be undone, nothing can be done about that.
             let _ = change(old, old);
         })
     }

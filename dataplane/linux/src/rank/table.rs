@@ -148,7 +148,7 @@ fn prefix(side: Side, words: &[&str]) -> Result<Prefix, String> {
         return Err(wrong());
     }
     if masked(address, bits, width(version)) != address {
-        return Err(format!("{text:?}: the address has bits behind its prefix of {bits}"));
+        return Err(format!("{text:?}: the address has bits set beyond its prefix of {bits}"));
     }
     Ok(Prefix { side, version, address, bits })
 }
@@ -284,7 +284,7 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
 }
 
 /// Reads the file again whenever it changes, and hands every table to `change`, in a thread that ends with the process or
-/// when `change` says false. A file that is wrong is told on standard error, and the table stays as it was.
+/// when `change` says false. A file that is wrong is told on standard error, and the table is unchanged.
 pub fn watch(path: PathBuf, values: Values, mut change: impl FnMut(Table) -> bool + Send + 'static) {
     let mut watched = Watched::new(&path);
     std::thread::spawn(move || {
@@ -299,7 +299,7 @@ pub fn watch(path: PathBuf, values: Values, mut change: impl FnMut(Table) -> boo
                         return;
                     }
                 }
-                Err(error) => eprintln!("pifolab: {error}; the table stays as it was"),
+                Err(error) => eprintln!("pifolab: {error}; the table is unchanged"),
             }
         }
     });
@@ -314,7 +314,7 @@ pub fn changes(path: PathBuf, values: Values) -> Changes {
             *newest = Some(table);
         }
         to.fresh.store(true, Ordering::Release);
-        // Nobody else holds it once the reader is gone.
+        // This is the only holder once the reader is gone.
         Arc::strong_count(&to.newest) > 1
     });
     changes

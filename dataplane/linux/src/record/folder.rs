@@ -1,4 +1,4 @@
-//! The folder of the records, where nobody else can slip anything in: it and its files are opened without following
+//! The folder of the records, where other users cannot put anything: it and its files are opened without following
 //! links, their owners are checked, and their modes do not depend on the umask.
 
 use crate::error::Trying;
@@ -18,7 +18,7 @@ pub const PATH: &str = "/run/pifolab";
 /// Everybody may see what is up; only its owner may change it.
 const FOLDER_MODE: Mode = Mode::from_bits_truncate(0o755);
 const FILE_MODE: Mode = Mode::from_bits_truncate(0o644);
-/// Who may open a lock may hold it.
+/// A process that may open a lock may hold it.
 const LOCK_MODE: Mode = Mode::from_bits_truncate(0o600);
 /// More than any record has.
 const MOST_BYTES: u64 = 1 << 20;
@@ -41,13 +41,13 @@ fn failed(path: &Path, what: &str, errno: Errno) -> Error {
     let path = path.display();
     match errno {
         Errno::EPERM | Errno::EACCES | Errno::EROFS => Error::Denied(format!(
-            "{what} {path}: {}: it takes root, or a folder {path} of one's own; the user-space switch works without: \
+            "{what} {path}: {}: it requires root, or a folder {path} of your own; the user-space switch works without: \
              pifolab dataplane switch",
             errno.desc()
         )),
-        Errno::ELOOP | Errno::ENOTDIR => Error::Failed(format!(
-            "{path}: it is a symbolic link or not a folder, and is not used; remove it if it is not needed"
-        )),
+        Errno::ELOOP | Errno::ENOTDIR => {
+            Error::Failed(format!("{path}: expected a folder, not a symbolic link; remove it if it is not needed"))
+        }
         _ => Error::failed(format!("{what} {path}"), errno.desc()),
     }
 }
@@ -65,7 +65,7 @@ impl Folder {
             _ => {}
         }
         let folder = Self::open(path)?;
-        let folder = folder.ok_or_else(|| Error::Failed(format!("{}: somebody removed it", path.display())))?;
+        let folder = folder.ok_or_else(|| Error::Failed(format!("{}: it was removed", path.display())))?;
         let owner = fstat(&folder.fd).map_err(|errno| failed(path, "reading", errno))?.st_uid;
         if owner == geteuid().as_raw() {
             fchmod(&folder.fd, FOLDER_MODE).map_err(|errno| failed(path, "setting the mode of", errno))?;
@@ -87,8 +87,8 @@ impl Folder {
         let stat = fstat(&fd).map_err(|errno| failed(path, "reading", errno))?;
         if !is_trusted(stat.st_uid) || (stat.st_mode & 0o022 != 0 && stat.st_uid != geteuid().as_raw()) {
             return Err(Error::Failed(format!(
-                "{}: user {} owns it, mode {:o}: expected a folder of root's that others cannot write to; nothing in it is \
-                 trusted",
+                "{}: owned by user {}, mode {:o}: expected a folder of root that others cannot write to; its contents are \
+                 ignored",
                 path.display(),
                 stat.st_uid,
                 stat.st_mode & 0o7777
@@ -170,12 +170,11 @@ impl Folder {
         loop {
             let file = File::from(openat(&self.fd, name, flags, LOCK_MODE).map_err(wrong)?);
             let found = fstat(&file).map_err(wrong)?;
-            // Without a name: who held it before has just removed it.
+            // Without a name: its last holder has just removed it.
             let is_ours = found.st_mode & libc::S_IFMT == libc::S_IFREG && found.st_nlink <= 1;
             if !is_ours || !is_trusted(found.st_uid) {
                 return Err(Error::Failed(format!(
-                    "{}: expected a file with one name, of root's or this user's, and it is something else; remove it if it is \
-                     not needed",
+                    "{}: expected a regular file with one link, owned by root or this user; remove it if it is not needed",
                     path.display()
                 )));
             }
@@ -185,7 +184,7 @@ impl Folder {
                 Err((_, Errno::EWOULDBLOCK)) => return Ok(None),
                 Err((_, errno)) => return Err(wrong(errno)),
             };
-            // Who held it before may have removed the file after this one opened it: then a third one holds another.
+            // Its last holder may have removed the file after it was opened here: then a third process holds another.
             let ours = fstat(&*held).map_err(wrong)?;
             match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
                 Ok(there) if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) => {

@@ -14,7 +14,7 @@ pub fn has_map(id: u32) -> Option<bool> {
     let fd =
         unsafe { libc::syscall(libc::SYS_bpf, BPF_MAP_GET_FD_BY_ID, attributes.as_ptr(), size_of_val(&attributes)) };
     if fd >= 0 {
-        // SAFETY: it was opened just now, and nobody else knows it.
+        // SAFETY: it was opened just now, and is not known elsewhere.
         unsafe { libc::close(fd as i32) };
         return Some(true);
     }

@@ -59,7 +59,7 @@ pub struct DeviceLock {
 
 impl Drop for DeviceLock {
     fn drop(&mut self) {
-        // While the lock is held: whoever waits for it sees that the file is gone, and makes another.
+        // While the lock is held: a process that waits for it sees that the file is gone, and makes another.
         let _ = self.folder.remove(&self.name);
     }
 }
@@ -102,7 +102,7 @@ impl DeviceLock {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Err(Error::Held(format!("{name}: another process holds it, and has not said yet what it puts up there")))
+        Err(Error::Held(format!("{name}: another process holds it and is still starting")))
     }
 }
 

@@ -75,12 +75,12 @@ impl TurnedOff {
             return Ok(turned);
         }
         let words = offload::in_words(&turned.note.offloads);
-        // Noted first. Who has no place to write it down (a user without privileges, in a namespace of his own) goes on without.
+        // Noted first. A user without a place to write it down (without privileges, in a private namespace) continues without.
         let text = serde_json::to_string_pretty(&turned.note).expect("plain data");
         let noted = Folder::make(Path::new(folder::PATH))
             .and_then(|folder| folder.write(&turned.note.file_name(), text.as_bytes()));
         if let Err(error) = noted {
-            say(&format!("{name}: {words} stay off if the switch is killed, since that cannot be noted: {error}"));
+            say(&format!("{name}: {words} stay off if the switch is killed, since that cannot be recorded: {error}"));
         }
         let off = offload::set(name, &turned.note.offloads, false);
         off.trying(|| format!("turning {words} of {name} off"))?;

@@ -101,7 +101,7 @@ impl Process {
             }
             libc::poll(&raw mut ended, 1, PATIENCE_MS)
         };
-        if status > 0 { Ok(()) } else { Err(Error::Failed(format!("process {} does not end", self.pid))) }
+        if status > 0 { Ok(()) } else { Err(Error::Failed(format!("process {} did not end", self.pid))) }
     }
 }
 

@@ -46,7 +46,7 @@ impl Clock {
     fn now(&mut self) -> Time {
         let now = Self::read();
         if now < self.last_ns {
-            // Somebody set the clock back: the switch goes on where it was.
+            // The clock was set back: the switch continues where it was.
             self.origin_ns = self.origin_ns.saturating_sub(self.last_ns - now);
         }
         self.last_ns = now;

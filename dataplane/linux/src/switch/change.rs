@@ -43,7 +43,7 @@ impl Port<Chosen> {
                 Dequeued::NotBefore(_) | Dequeued::Empty => break,
             }
         }
-        // The frames that were moved are no arrivals.
+        // The frames that were moved are not arrivals.
         self.scheduler_mut().resume(&window, &state);
     }
 
@@ -53,7 +53,7 @@ impl Port<Chosen> {
     }
 }
 
-/// What a file of parameters says, as long as nobody has taken it.
+/// What a file of parameters says, until it is taken.
 struct Latest {
     fresh: AtomicBool,
     file: std::sync::Mutex<Option<ParameterFile>>,
@@ -90,7 +90,7 @@ impl Followed {
                         *to.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(file);
                         to.fresh.store(true, Ordering::Release);
                     }
-                    Err(error) => say(&format!("{error}; the parameters stay as they were")),
+                    Err(error) => say(&format!("{error}; the parameters are unchanged")),
                 }
             }
         });
@@ -111,9 +111,9 @@ impl Followed {
                 if let Ok(Some(rate)) = link_rate(&file) {
                     port.change_rate(rate);
                 }
-                say(&format!("{} goes on with other parameters", self.scheduler));
+                say(&format!("{} now has the new parameters", self.scheduler));
             }
-            Err(error) => say(&format!("{error}; the parameters stay as they were")),
+            Err(error) => say(&format!("{error}; the parameters are unchanged")),
         }
     }
 }

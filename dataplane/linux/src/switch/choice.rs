@@ -190,7 +190,7 @@ pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(Chosen, Optio
         Ok(RankSource::Las | RankSource::Stfq) => {}
         Ok(RankSource::Mark) => {
             return Err(Error::Usage(
-                "--rank mark: the kernel's mark does not come with a frame; the eBPF data plane reads it (pifolab dataplane up)"
+                "--rank mark: frames do not carry the kernel's mark; the eBPF data plane reads it (pifolab dataplane up)"
                     .to_owned(),
             ));
         }

@@ -88,7 +88,7 @@ impl Wired {
     }
 
     fn give_up(&self, reason: String) {
-        self.reason.lock().expect("no holder panics").get_or_insert(reason);
+        self.reason.lock().expect("no thread panics while it holds the lock").get_or_insert(reason);
     }
 }
 
@@ -185,7 +185,7 @@ pub fn replay_file(path: &Path) -> Result<Verdict> {
         Ok(Box::new(Wired::new(entry.traits, (entry.build)(args)?, reason.clone())))
     };
     let outcome = replay_through(&file, &text, &build).map_err(|error| Error::Usage(error.to_string()))?;
-    let reason = reason.lock().expect("no holder panics").take();
+    let reason = reason.lock().expect("no thread panics while it holds the lock").take();
     Ok(reason.map_or(Verdict::Replayed(outcome), Verdict::Skipped))
 }
 

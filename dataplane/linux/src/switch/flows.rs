@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 
 /// Gives each flow a number. When the table is full, the flow that was silent longest gives its number to the new one.
 ///
-/// A packet costs one keyed hash (SipHash with keys of its own for each table: nobody can choose flows that collide), a
+/// A packet costs one keyed hash (SipHash with keys of its own for each table: a sender cannot choose flows that collide), a
 /// chain of about one entry, and a few links, however many flows there are. Nothing is allocated after the start.
 #[derive(Debug)]
 pub struct FlowTable {
@@ -71,7 +71,7 @@ impl FlowTable {
         (self.keys.hash_one(key) as usize & (self.buckets.len() - 1)) as u32
     }
 
-    /// Whether who spoke last at `seen` is forgotten at `now`.
+    /// Whether a flow that was last seen at `seen` is forgotten at `now`.
     fn is_stale(&self, seen: Time, now: Time) -> bool {
         self.timeout != Span::ZERO && now > seen + self.timeout
     }

@@ -117,7 +117,7 @@ fn read(frame: &[u8], labels: bool) -> Option<Kind> {
         ETHER_IPV4 => headers.read_ipv4(frame, network)?,
         ETHER_IPV6 => {
             let (next, hops) = headers.read_ipv6(frame, network)?;
-            // Neighbour discovery is what nobody can have sent from further away (RFC 4861).
+            // Neighbour discovery comes from this link: a router would have lowered its hop limit (RFC 4861).
             let message = frame.get(headers.transport).copied();
             if next == ICMPV6 && hops == 255 && matches!(message, Some(133..=137)) {
                 return Some(Kind::Neighbour);

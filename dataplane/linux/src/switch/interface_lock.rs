@@ -14,7 +14,7 @@ pub struct InterfaceLock {
 }
 
 impl InterfaceLock {
-    /// Locks `interfaces`, in the calling thread's namespace. An interface that is not there is passed over: who opens it says
+    /// Locks `interfaces`, in the calling thread's namespace. An interface that is not there is passed over: opening it says
     /// so.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl InterfaceLock {
             Ok(listener) => Ok(Self { _name: listener }),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 let holder = holder(&address).map_or_else(String::new, |pid| format!(" (process {pid})"));
-                Err(Error::Held(format!("{name}: another switch has this interface{holder}; end that one first")))
+                Err(Error::Held(format!("{name}: another switch has this interface{holder}; stop it first")))
             }
             Err(error) => Err(Error::failed(tried(), error)),
         }

@@ -153,7 +153,7 @@ pub struct SwitchConfig {
     pub rank_options: RankOptions,
     /// The link.
     pub link: LinkArgs,
-    /// Who was silent for longer is another flow; `None`: the default.
+    /// A flow that was silent for longer counts as another one; `None`: the default.
     pub flow_timeout: Option<Span>,
 }
 
@@ -219,7 +219,7 @@ pub fn stop_on_signals() {
 }
 
 fn print(snapshot: &Snapshot) {
-    let line = serde_json::to_string(snapshot).expect("counters are plain numbers");
+    let line = serde_json::to_string(snapshot).expect("counters serialize as numbers");
     // A reader that went away ends the switch, like any other filter.
     if writeln!(std::io::stdout(), "{line}").is_err() {
         STOP.store(true, Ordering::Relaxed);
@@ -239,7 +239,7 @@ fn look_at_offloads(config: &SwitchConfig, off: bool) -> Result<Vec<TurnedOff>> 
     let mut turned = Vec::new();
     let namespace = NetNamespace::current()?;
     for name in [&config.input, &config.output] {
-        // Who may not read such notes, or not write there, has left none.
+        // A user who may not read such notes, or not write there, has left none.
         let _ = restore_after_crashes(&namespace, Some(name));
         if off {
             turned.push(TurnedOff::new(name, &Offload::INCOMING)?);
@@ -249,7 +249,7 @@ fn look_at_offloads(config: &SwitchConfig, off: bool) -> Result<Vec<TurnedOff>> 
         let on = on.trying(|| format!("asking about the offloads of {name}"))?;
         if !on.is_empty() {
             say(&format!(
-                "{name}: {} on: frames that are put together are too long for the switch, and lost; --offloads-off turns them \
+                "{name}: {} on: merged frames are too long for the switch and are lost; --offloads-off turns them \
                  off while it runs (for good: ethtool -K {name} {})",
                 offload::in_words(&on),
                 offload::as_off(&on)

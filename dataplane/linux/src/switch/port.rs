@@ -54,7 +54,7 @@ pub struct PortConfig {
     pub frame_bytes: usize,
     /// Flows that get a number of their own.
     pub flows: u32,
-    /// Who was silent for longer is another flow; zero: nobody is.
+    /// A flow that was silent for longer counts as another one; zero: never.
     pub flow_timeout: Span,
 }
 
@@ -131,7 +131,7 @@ impl<S: Scheduler> Port<S> {
         &self.scheduler
     }
 
-    /// The scheduler, for who gives it another one.
+    /// The scheduler, to be exchanged for another one.
     pub(super) const fn scheduler_mut(&mut self) -> &mut S {
         &mut self.scheduler
     }

@@ -94,7 +94,7 @@ impl PacketSocket {
         if fd < 0 {
             return Err(failed("cannot open a packet socket", interface));
         }
-        // SAFETY: just opened, and owned by nobody else.
+        // SAFETY: just opened, and not owned elsewhere.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let raw = fd.as_raw_fd();
         let mut request = interface_request(interface)?;
@@ -109,7 +109,7 @@ impl PacketSocket {
         let on: c_int = 1;
         for (option, what) in [
             (libc::PACKET_QDISC_BYPASS, "cannot bypass the queueing discipline"),
-            (libc::PACKET_IGNORE_OUTGOING, "cannot ignore its own frames (Linux 4.20 can)"),
+            (libc::PACKET_IGNORE_OUTGOING, "cannot ignore its own frames (requires Linux 4.20)"),
         ] {
             if !set_option(raw, libc::SOL_PACKET, option, &on) {
                 return Err(failed(what, interface));

@@ -433,7 +433,7 @@ fn own_flows(changes: &Changes, protocol: Protocol, sizes: Option<&PacketMix>) -
         return Err(Error::Usage("custom: expected at least one --flow, as in --flow rank=2,rate-mbps=50".to_owned()));
     }
     if changes.sender.is_some() && protocol == Protocol::Tcp {
-        return Err(Error::Usage("--sender: expected flows that travel by UDP; TCP flows are not counted".to_owned()));
+        return Err(Error::Usage("--sender: expected UDP flows; TCP flows are not counted".to_owned()));
     }
     // By their starts, as in the other experiments.
     flows.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));

@@ -15,7 +15,7 @@ use std::process::Command;
 
 /// What the kernel lets through at once, as in front of the eBPF program's queues.
 const BURST_BYTES: u32 = 3000;
-/// What is not IP has a class of its own: nobody of the testbed sent it.
+/// What is not IP has a class of its own: the testbed did not send it.
 const NOT_IP_PERCENT: u64 = 5;
 
 /// The lines of `tc -batch` that put a qdisc under a parent, and its kind; or why there is no such qdisc.
@@ -95,7 +95,7 @@ fn fq_codel(setting: &Setting<'_>) -> std::result::Result<String, String> {
 /// A class for each flow, which is told by its port.
 fn drr(setting: &Setting<'_>) -> std::result::Result<String, String> {
     if setting.is_tcp {
-        return Err("its flows are classes, told by their ports, which those of TCP experiments share".to_owned());
+        return Err("it tells flows apart by their ports, which the flows of TCP experiments share".to_owned());
     }
     let Some(limit) = setting.written("flow_packets") else {
         return Err("it has a limit for each flow: give --flow-packets".to_owned());

@@ -12,7 +12,7 @@ pub const MOST_LOST_OUTSIDE: f64 = 0.001;
 /// What was lost outside the scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Losses {
-    /// Packets that were sent; those that reached the scheduler where nobody counts what is sent.
+    /// Packets that were sent; those that reached the scheduler where sent packets are not counted.
     pub sent_packets: u64,
     /// Packets that were sent and did not reach the scheduler.
     pub before_scheduler_packets: u64,
@@ -91,11 +91,11 @@ impl Scheduler {
 
 impl Losses {
     /// From the data plane's `counters`, what the `wires` dropped, and what the senders and receivers counted: packets sent
-    /// (`None` if nobody counts them), received, and lost by the receiver's sockets.
+    /// (`None` if they are not counted), received, and lost by the receiver's sockets.
     pub fn new(counters: &Value, wires: u64, sent: Option<u64>, received: u64, by_sockets: u64) -> Self {
         let scheduler = Scheduler::read(counters);
         let (before, after) = match sent {
-            // Whatever is not accounted for is lost, whoever lost it.
+            // Whatever is not accounted for is lost, wherever that was.
             Some(sent) => {
                 let left = scheduler.seen.saturating_sub(scheduler.dropped + scheduler.held);
                 (sent.saturating_sub(scheduler.seen), left.saturating_sub(received))
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!((losses.before_scheduler_packets, losses.after_scheduler_packets), (150, 80));
         assert_eq!((losses.switch_packets, losses.receiver_socket_packets), (143, 70));
         assert!((losses.share - 0.23).abs() < 1e-9 && losses.too_many());
-        // Nobody counts what a sender of the user's own sends.
+        // What a sender of the user's own sends is not counted.
         let losses = Losses::new(&switch, 5, None, 600, 70);
         assert_eq!((losses.sent_packets, losses.before_scheduler_packets), (850, 148));
 

@@ -142,7 +142,7 @@ pub fn run(args: Args) -> Result<()> {
         say(&format!("{scheduler} ({data_plane}): skipped: {reason}"));
     }
     if bottlenecks.is_empty() {
-        return Err(Error::Unsupported("nothing of what was asked for can run here".to_owned()));
+        return Err(Error::Unsupported("none of the requested runs can run here".to_owned()));
     }
     switch::stop_on_signals();
     raise_limit_of_open_files();

@@ -156,7 +156,7 @@ pub fn gain_network_rights() -> Result<bool> {
     }
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(|error| {
         Error::Unsupported(format!(
-            "neither root nor user namespaces: {error}; run as root, or allow unprivileged user namespaces (sysctl \
+            "not root, and without user namespaces: {error}; run as root, or allow unprivileged user namespaces (sysctl \
              kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0)"
         ))
     })?;
@@ -185,7 +185,7 @@ pub const RECEIVER: &str = "10.78.2.2";
 
 impl Lab {
     /// Makes the namespaces and the wires. With `forward` the router forwards IP packets (the kernel's data plane);
-    /// without, its interfaces have no addresses, and somebody must carry frames between them.
+    /// without, its interfaces have no addresses, and a program must carry frames between them.
     ///
     /// # Errors
     /// No right to do so, no `ip` command, no virtual Ethernet in this kernel.

@@ -59,14 +59,14 @@ trait Counting {
 #[cfg(feature = "ebpf")]
 impl Counting for Plane {
     fn counters(&self) -> Result<Value> {
-        self.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters are plain numbers"))
+        self.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters serialize as numbers"))
     }
 }
 
 #[cfg(feature = "ebpf")]
 impl Counting for QdiscPlane {
     fn counters(&self) -> Result<Value> {
-        self.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters are plain numbers"))
+        self.snapshot().map(|snapshot| serde_json::to_value(snapshot).expect("counters serialize as numbers"))
     }
 }
 
@@ -138,7 +138,7 @@ impl Bottleneck {
 
     fn carry_by_linux<T: Send>(&self, lab: &Lab, work: impl FnOnce() -> Result<T> + Send) -> Result<(T, Value)> {
         self.expect_no_delay()?;
-        let qdisc = self.linux.as_ref().expect("who chose Linux's qdisc has one");
+        let qdisc = self.linux.as_ref().expect("the choice of Linux's qdisc sets it");
         qdisc.install(&lab.router, "r1")?;
         let result = work()?;
         Ok((result, lab.router.enter(|| qdisc.counters("r1"))?))
@@ -180,7 +180,7 @@ impl Bottleneck {
                 prefer_this_thread();
                 let _ = opened.send(Ok(()));
                 bridge.run(stop, Span::ZERO, |_| {});
-                serde_json::to_value(bridge.snapshot()).expect("counters are plain numbers")
+                serde_json::to_value(bridge.snapshot()).expect("counters serialize as numbers")
             });
             let opened = open.recv().unwrap_or_else(|_| Err(Error::Failed("the switch did not start".to_owned())));
             let result = opened.and_then(|()| work());

@@ -202,7 +202,8 @@ impl Folder {
             for (bin, received) in series.received.bytes().iter().enumerate() {
                 let sent = series.sent.as_ref().map_or(String::new(), |sent| sent.bytes()[bin].to_string());
                 let time = bin as f64 * bin_s;
-                writeln!(text, "{time:.3},{number},{},{sent},{received}", flow.rank).expect("a string takes all");
+                writeln!(text, "{time:.3},{number},{},{sent},{received}", flow.rank)
+                    .expect("writing to a String succeeds");
             }
         }
         let name = format!("{run}.csv");
@@ -224,7 +225,8 @@ impl Folder {
 pub fn table(summary: &Summary) -> String {
     let mut text = String::new();
     for run in &summary.runs {
-        write!(text, "{:<10} {:<7} #{:<2}", run.scheduler, run.data_plane, run.repeat).expect("a string takes all");
+        write!(text, "{:<10} {:<7} #{:<2}", run.scheduler, run.data_plane, run.repeat)
+            .expect("writing to a String succeeds");
         let numbers = if let Some(times) = &run.completion_s {
             let done: Vec<f64> = times.iter().flatten().copied().collect();
             let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
@@ -254,12 +256,12 @@ pub fn table(summary: &Summary) -> String {
         if run.lost_outside {
             let (lost, most) = (run.losses.share * 100.0, MOST_LOST_OUTSIDE * 100.0);
             write!(note, "  ({lost:.1} % lost outside the scheduler, more than {most} %: no verdict)")
-                .expect("a string takes all");
+                .expect("writing to a String succeeds");
         }
-        writeln!(text, "{numbers}{note}").expect("a string takes all");
+        writeln!(text, "{numbers}{note}").expect("writing to a String succeeds");
     }
     for Skipped { scheduler, data_plane, reason } in &summary.skipped {
-        writeln!(text, "{scheduler:<10} {data_plane:<7} skipped: {reason}").expect("a string takes all");
+        writeln!(text, "{scheduler:<10} {data_plane:<7} skipped: {reason}").expect("writing to a String succeeds");
     }
     text
 }

@@ -263,7 +263,7 @@ fn a_running_switch_follows_its_file_of_parameters() {
     child.kill().expect("SIGKILL");
     child.wait().expect("it ends");
     said.extend(errors);
-    assert!(said[1].contains("queues = 0") && said[1].contains("the parameters stay as they were"), "{said:?}");
+    assert!(said[1].contains("queues = 0") && said[1].contains("the parameters are unchanged"), "{said:?}");
     assert_eq!(said.len(), 3, "{said:?}");
     // A file that is wrong from the beginning is refused.
     write("queues\n");

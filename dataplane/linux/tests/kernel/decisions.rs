@@ -113,7 +113,7 @@ fn programs_decide_like_the_library_with_every_option() {
                 let (got, expected) = (program.enqueue(packet(), Time::ZERO), library.enqueue(packet(), Time::ZERO));
                 assert_eq!(got, expected, "{}", context());
             }
-            let first_error = first_error.lock().expect("no holder of the lock panicked").take();
+            let first_error = first_error.lock().expect("no thread panicked while it held the lock").take();
             assert!(first_error.is_none(), "{configuration}: {first_error:?}");
         }
     }

@@ -155,7 +155,7 @@ fn a_foreign_root_qdisc_is_left_alone_unless_forced() {
     let line = "up --dev v0 --rate-mbps 20 --scheduler fifo --background";
     let (status, text) = run(line);
     assert_eq!(status, Some(2), "{text}");
-    assert!(text.contains("not ours (htb 1:)") && text.contains("--force"), "{text}");
+    assert!(text.contains("not installed by pifolab (htb 1:)") && text.contains("--force"), "{text}");
     assert_eq!(run("down --dev v0").0, Some(0));
     assert!(root_qdisc("v0").contains("htb 1:"), "down leaves it alone, too");
     let (status, text) = run(&format!("{line} --force"));
@@ -191,7 +191,7 @@ fn wrong_use_and_missing_rights_are_said_in_one_message() {
         Ok(output) => {
             let text = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(3), "{text}");
-            assert!(text.contains("takes root") && text.contains("switch"), "{text}");
+            assert!(text.contains("requires root") && text.contains("switch"), "{text}");
             assert_eq!(text.lines().count(), 1, "{text}");
         }
         Err(error) => eprintln!("as nobody: not tried, since nobody cannot start the program here: {error}"),

@@ -103,7 +103,7 @@ fn queues_in_a_new_namespace_with_the_number_of_an_old_one_are_not_taken_for_our
             assert_eq!(status, Some(0), "{text}");
             assert!(root_qdisc("v0").contains("htb 1:"), "down removed what is not ours: {text}");
             let (status, text) = run("up --dev v0 --rate-mbps 20 --scheduler fifo --background");
-            assert!(status == Some(2) && text.contains("not ours (htb 1:)"), "{text}");
+            assert!(status == Some(2) && text.contains("not installed by pifolab (htb 1:)"), "{text}");
             true
         });
         if found.join().expect("the thread ends well") {
@@ -177,7 +177,7 @@ fn down_leaves_alone_what_others_have_put_in_the_place_of_ours() {
     let major = major();
     tc(&format!("filter add dev v0 parent {major}: protocol ip prio 9 u32 match u32 0 0 classid {major}:1"));
     let (status, text) = run("down");
-    assert!(status == Some(2) && text.contains("not ours") && text.contains("u32"), "{text}");
+    assert!(status == Some(2) && text.contains("not installed by pifolab") && text.contains("u32"), "{text}");
     assert!(root_qdisc("v0").contains(&major));
 }
 
@@ -216,7 +216,7 @@ fn up_ends_with_a_line_when_its_interface_or_its_queues_are_taken_away() {
     tc("qdisc replace dev v0 root handle 9: pfifo limit 5");
     let output = finish(child);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("somebody replaced the root qdisc (now pfifo 9:)"), "{}", said(&output));
+    assert!(said(&output).contains("the root qdisc was replaced (now pfifo 9:)"), "{}", said(&output));
     assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
     assert!(root_qdisc("v0").contains("pfifo 9:"), "it removed what is not its own");
     tc("qdisc del dev v0 root");
@@ -311,7 +311,7 @@ fn one_switch_at_a_time_has_an_interface() {
         let (status, text) = run(line);
         assert_eq!((status, text.lines().count()), (Some(2), 1), "{line}: {text}");
         // Which of the two is asked for first is their order in the kernel.
-        let held = format!(": another switch has this interface (process {}); end that one first", first.id());
+        let held = format!(": another switch has this interface (process {}); stop it first", first.id());
         assert!(text.contains(&format!("v0{held}")) || text.contains(&format!("v1{held}")), "{line}: {text}");
     }
     let (status, text) = run("switch --in w0 --out w1 --scheduler pifo --duration-s 0.1");
@@ -453,7 +453,7 @@ fn a_leaf_that_somebody_replaced_is_read_and_never_the_memory_of_the_old_one() {
     assert_eq!(run("down").0, Some(0));
     let output = finish(child);
     assert!(output.status.success());
-    assert!(said(&output).contains("somebody changed the qdisc of queue 1"), "{}", said(&output));
+    assert!(said(&output).contains("the qdisc of queue 1 was changed"), "{}", said(&output));
 }
 
 /// As root with nothing but the capabilities that docs/dataplane.md names, and as another user with them.

@@ -185,7 +185,7 @@ fn bad_parameters_are_named() {
     );
     assert_eq!(
         refused(&[("capacity_bytes", Value::Integer(9)), ("target_packets", Value::Integer(9))]),
-        "aifo: target_packets = 9: this key has no effect beside the others: remove it"
+        "aifo: target_packets = 9: this key has no effect with the other keys: remove it"
     );
     let error = <Aifo>::new(AifoParams { capacity: Capacity::Unlimited, ..AifoParams::packets(1) }).unwrap_err();
     assert!(error.to_string().starts_with("aifo: capacity_packets = unlimited"), "{error}");

@@ -1,4 +1,4 @@
-//! A PIFO of handles, for who has many of them side by side and keeps the packets elsewhere.
+//! A PIFO of handles, for callers that have many of them side by side and keep the packets elsewhere.
 
 use super::{DoubleEnded, Pifo, PifoParams, Ties, enqueue};
 use crate::params::ParamError;

@@ -39,7 +39,7 @@ impl Program for Aifo {
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let queues = reader.buffer()?;
         if reader.given::<Arithmetic>("arithmetic")? != Arithmetic::Exact {
-            return Err(reader.unsupported("floating-point arithmetic: arithmetic = exact is what it does"));
+            return Err(reader.unsupported("floating-point arithmetic: expected arithmetic = exact"));
         }
         let target = reader.get(if queues.in_bytes { "target_bytes" } else { "target_packets" })?;
         let target = target.unwrap_or(queues.total);

@@ -34,7 +34,7 @@ impl Program for Packs {
 
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         if reader.given::<String>("map")? != "occupancy" {
-            return Err(reader.unsupported("map but that of Algorithm 1: map = occupancy is what it does"));
+            return Err(reader.unsupported("map other than that of Algorithm 1: expected map = occupancy"));
         }
         let queues = reader.queues()?;
         let k: Ratio = reader.given("k")?;

@@ -72,7 +72,7 @@ impl Program for Rifo {
         let denominator = headroom.scale();
         let mode: RifoMode = reader.given("mode")?;
         if mode == RifoMode::Netbench {
-            return Err(reader.unsupported("floating-point arithmetic: mode = alg1, eq3 and pow2 are what it does"));
+            return Err(reader.unsupported("floating-point arithmetic: expected mode = alg1, eq3 or pow2"));
         }
         let exact = if mode == RifoMode::Eq3 { u64::try_from(headroom.sheltered()) } else { Ok(0) };
         let exact = exact.map_err(|_| {

@@ -60,7 +60,7 @@ impl Program for SlackSp {
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         let params: SlackSpParams = reader.all()?;
         if params.shares.is_some() {
-            return Err(reader.unsupported("map = shares: its quantiles are divisions of more than 64 bits"));
+            return Err(reader.unsupported("map = shares, whose quantiles are divisions of more than 64 bits"));
         }
         let queues = reader.with(params.capacities.clone())?;
         let (steps, fall_through) = (params.steps, params.fall_through);
@@ -68,7 +68,9 @@ impl Program for SlackSp {
         let admission = library.decider().admission();
         let (gain, target) = admission.unwrap_or_default();
         if admission.is_some() && queues.in_bytes {
-            return Err(reader.unsupported("admission by rank with capacities in bytes: it counts packets"));
+            return Err(
+                reader.unsupported("admission by rank with capacities in bytes: expected capacities in packets")
+            );
         }
         let farthest = i128::from(gain) * i128::from(target.unsigned_abs().max(queues.total));
         if farthest > i128::from(i64::MAX >> 2) {

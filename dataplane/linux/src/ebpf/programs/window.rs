@@ -72,7 +72,7 @@ pub(super) fn read(reader: &mut Reader, k: Ratio, total: u64, parts: u64, shift:
     reader.refuse_late_lengths()?;
     let slots: u64 = reader.given("window")?;
     if slots > MAX_WINDOW as u64 {
-        return Err(reader.unsupported(format!("window of more than {MAX_WINDOW} ranks, and {slots} were asked for")));
+        return Err(reader.unsupported(format!("a window of {slots} ranks: expected at most {MAX_WINDOW}")));
     }
     // The largest product of the test: |W| * B * n * the denominator of k.
     let largest = u128::from(slots) * u128::from(total) * u128::from(parts) * u128::from(k.denominator());
