@@ -1,4 +1,4 @@
-"""What is in a trace: its format, packets, flows and rates, and what of it could not be understood."""
+"""What a trace contains: its format, packets, flows and rates, and what could not be understood."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TraceSummary:
 
 
 def summarise_trace(trace: str | os.PathLike[str], *, sort: bool = False) -> TraceSummary:
-    """Read a pcap, pcapng or CSV file (gzip allowed) as a scenario would, and say what is in it.
+    """Read a pcap, pcapng or CSV file (gzip allowed) as a scenario would, and summarise it.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class PythonScheduler(ABC):
 
 
 class Facts(NamedTuple):
-    """What is known of a packet besides what it carries; 0 or None where a workload says nothing."""
+    """Facts about a packet besides what it carries; 0 or None where the workload does not have them."""
 
     flow_size_bytes: int
     remaining_bytes: int

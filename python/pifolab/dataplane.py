@@ -32,7 +32,7 @@ def find_program() -> Path:
     Raises
     ------
     InputError
-        It is nowhere.
+        It was not found.
     """
     named = os.environ.get("PIFOLAB_DATAPLANE")
     if named is not None:

@@ -30,7 +30,7 @@ _MARKDOWN = re.compile(r"[\\`*<>&$|~]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|\](?=[(
 
 
 def check_ending(file: Path, flag: str = "") -> None:
-    """Refuse a name that does not say what to write; the error starts with `flag`.
+    """Refuse a file name without a known ending; the error starts with `flag`.
 
     Raises
     ------

@@ -25,7 +25,7 @@ _TABLE = ".parquet"
 
 
 def check_absent(folder: Path, *, force: bool = False, flag: str = "--out") -> None:
-    """Refuse a folder that exists or that cannot be made, before hours are spent on what should go there.
+    """Refuse a folder that exists or cannot be made, before hours are spent on its contents.
 
     With `force` it may exist if it has nothing but what pifolab wrote: then it is replaced. `flag` names it on
     the command line.
@@ -105,7 +105,7 @@ def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def writing(file: Path) -> Iterator[Path]:
-    """Yield `file`, and see to it that an error while it is written names it.
+    """Yield `file`; an error while it is written names it.
 
     Python knows the file that it cannot open, but not the one that it cannot write to any more, and polars has errors
     of its own for that.

@@ -1,4 +1,4 @@
-"""What comes with the package beside code: experiments by name, conformance vectors, the playground."""
+"""What the package contains besides code: experiments by name, conformance vectors, the playground."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def load_plugins(files: list[Path]) -> Plugins:
     Raises
     ------
     InputError
-        A file cannot be read or run, defines nothing of use, or a name occurs twice.
+        A file cannot be read or run, defines no usable class, or a name is a duplicate.
     """
     plugins = Plugins()
     for file in files:

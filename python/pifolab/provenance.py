@@ -1,4 +1,4 @@
-"""What a run is made of beside its scenario: the compiled module, and the user's own Python files."""
+"""What a run depends on besides its scenario: the compiled module, and the user's own Python files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def module_digest() -> str:
 
 
 def code_version() -> str:
-    """Return the version and a hash of the compiled module: whatever it is made from may change results."""
+    """Return the version and a hash of the compiled module: everything that it is built from may change results."""
     return f"{_pifolab.__version__}+{module_digest()[:12]}"
 
 
@@ -67,7 +67,7 @@ def file_digest(path: Path) -> str:
 
 
 def importable(file: Path) -> None:
-    """Let the Python file `file` import what lies beside it, after all that can be imported anyway."""
+    """Let the Python file `file` import modules from its own folder, after those that can be imported anyway."""
     sys.path[:] = _search_path(file)
     _FOLDERS.add(str(file.absolute().parent))
 

@@ -114,7 +114,7 @@ class Run:
 
     @property
     def partial(self) -> bool:
-        """Whether the run was interrupted; what is here is complete all the same."""
+        """Whether the run was interrupted; what is here is complete nevertheless."""
         return bool(self.manifest["partial"])
 
     @property
@@ -124,11 +124,11 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """What is right but may not be what was meant, such as a buffer that was not drained in time."""
+        """What is valid but may not be intended, such as a buffer that was not drained in time."""
         return [str(warning) for warning in self.manifest["warnings"]]
 
     def trace_hashes(self, *ingredients: str) -> dict[tuple[int, str], dict[str, str]]:
-        """Return the hashes of a run on a network, by seed and scheduler: where two runs differ, these say in what.
+        """Return the hashes of a run on a network, by seed and scheduler: where two runs differ, these show which part.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Run:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of the trace, and of a link on which there was nothing to schedule."""
+        """Notes on the trace, and on a link on which there was nothing to schedule."""
         from pifolab.traces import idle_notes, trace_notes
 
         return [*trace_notes(self.manifest["spec"]), *idle_notes(self)]
@@ -168,7 +168,7 @@ class Run:
 
     @property
     def description(self) -> str:
-        """What the scenario says that it is about."""
+        """The scenario's description."""
         return str(self.manifest["spec"].get("description") or "")
 
     def common_flows(self) -> pl.DataFrame:
@@ -708,7 +708,7 @@ def frame_of(columns: Mapping[str, tuple[str, Any]], rows: slice = slice(None)) 
 
 @cache
 def load_frames() -> None:
-    """Load all that frames are made with: the first one loads modules on its way."""
+    """Load the modules that frames need, which the first frame would load otherwise."""
     frame_of({"time_ns": ("i64", b""), "scheduler": ("text", ([], b""))})
 
 

@@ -98,7 +98,7 @@ def own_buffer(
 
 
 def without_place(error: InputError) -> str:
-    """Return the text of `error` without the file and the line, which say nothing of a scenario that has neither."""
+    """Return the text of `error` without the file and the line, which a scenario without a file does not have."""
     text = str(error)
     if error.file is None:
         return text
@@ -125,7 +125,7 @@ def inline_toml(value: Any, place: str = "") -> str:
     Raises
     ------
     InputError
-        TOML has nothing like it; the text starts with `place`.
+        TOML cannot hold the value; the text starts with `place`.
 
     Examples
     --------

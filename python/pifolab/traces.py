@@ -1,4 +1,4 @@
-"""What is to be said of a trace that was replayed: how much of it could not be told apart, and what was left out."""
+"""Notes on a trace that was replayed: how much of it could not be told apart, and what was left out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REASONS = {
 
 
 def trace_notes(spec: Mapping[str, Any]) -> list[str]:
-    """Return one line for each thing that a reader has to know of the trace of a run; none if it is all understood.
+    """Return one line for each note on the trace of a run; none if all of it was understood.
 
     Parameters
     ----------

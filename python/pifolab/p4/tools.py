@@ -66,7 +66,7 @@ class Tool:
         InputError
             The environment variable names no program.
         MissingToolError
-            It is nowhere.
+            It was not found.
         """
         named = os.environ.get(self.variable)
         if named:
