@@ -148,27 +148,35 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
         described.rank = self.rank_fn.rank(&described, now);
         packet.set_rank(described.rank);
         let eligible = eligible.max(self.rank_fn.eligible(&described, now));
-        let outcome = self.scheduler.enqueue_eligible(packet, eligible, now);
-        match &outcome {
-            Enqueued::Admitted { .. } => {}
-            Enqueued::Evicted { victims, .. } => {
+        // Each outcome is made anew: to copy one as a whole would wait for the pieces in which it was just written.
+        match self.scheduler.enqueue_eligible(packet, eligible, now) {
+            Enqueued::Admitted { queue, rank } => Enqueued::Admitted { queue, rank },
+            Enqueued::Evicted { queue, rank, victims } => {
                 for victim in victims.iter() {
                     self.rank_fn.on_drop(&victim.describe(now), now);
                 }
+                Enqueued::Evicted { queue, rank, victims }
             }
-            Enqueued::Dropped { packet, .. } => self.rank_fn.on_drop(&packet.describe(now), now),
+            Enqueued::Dropped { packet, reason } => {
+                self.rank_fn.on_drop(&packet.describe(now), now);
+                Enqueued::Dropped { packet, reason }
+            }
         }
-        outcome
     }
 
     fn dequeue(&mut self, now: Time) -> Dequeued<T> {
-        let outcome = self.scheduler.dequeue(now);
-        match &outcome {
-            Dequeued::Packet { packet, .. } => self.rank_fn.on_dequeue(&packet.describe(now), now),
-            Dequeued::Dropped { packet, .. } => self.rank_fn.on_drop(&packet.describe(now), now),
-            Dequeued::NotBefore(_) | Dequeued::Empty => {}
+        match self.scheduler.dequeue(now) {
+            Dequeued::Packet { packet, queue } => {
+                self.rank_fn.on_dequeue(&packet.describe(now), now);
+                Dequeued::Packet { packet, queue }
+            }
+            Dequeued::Dropped { packet, reason } => {
+                self.rank_fn.on_drop(&packet.describe(now), now);
+                Dequeued::Dropped { packet, reason }
+            }
+            Dequeued::NotBefore(time) => Dequeued::NotBefore(time),
+            Dequeued::Empty => Dequeued::Empty,
         }
-        outcome
     }
 
     fn not_before(&mut self) -> Time {

@@ -11,8 +11,9 @@
 //! ```
 
 use crate::network::{Config, LeafSpine, NetbenchTransport, Network, PortConfig, Profile, RunResult};
-use pifolab_sched::Capacity;
+use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::schedulers::{Pifo, PifoParams, SpPifo, SpPifoParams};
+use pifolab_sched::{Capacity, Ranked};
 use pifolab_transport::TransportParams;
 use pifolab_units::{Span, Time};
 use pifolab_workload::flows::{Flow, FlowArrivals, FlowSizes, FlowSource, Interpolation, Pairs};
@@ -29,13 +30,16 @@ pub enum Case {
     PfabricPifo,
     /// pFabric over SP-PIFO with 8 queues of 10 packets, default options.
     PfabricSpPifo,
+    /// DCTCP with STFQ ranks over PIFO of 320 packets: fair queueing, where every port has state per flow.
+    FairPifo,
     /// As `Dctcp`, with the options of [`Profile::NetbenchSpPifo`].
     NetbenchDctcp,
 }
 
 impl Case {
     /// Every case.
-    pub const ALL: [Self; 4] = [Self::Dctcp, Self::PfabricPifo, Self::PfabricSpPifo, Self::NetbenchDctcp];
+    pub const ALL: [Self; 5] =
+        [Self::Dctcp, Self::PfabricPifo, Self::PfabricSpPifo, Self::FairPifo, Self::NetbenchDctcp];
 
     /// The name in tables.
     pub const fn name(self) -> &'static str {
@@ -43,6 +47,7 @@ impl Case {
             Self::Dctcp => "dctcp",
             Self::PfabricPifo => "pfabric-pifo",
             Self::PfabricSpPifo => "pfabric-sp-pifo",
+            Self::FairPifo => "fair-pifo",
             Self::NetbenchDctcp => "netbench-dctcp",
         }
     }
@@ -60,6 +65,14 @@ impl Case {
                 let sp_pifo = || <SpPifo>::new(SpPifoParams::uniform(8, 10)).expect("sound queues");
                 let ports = PortConfig::scheduler(move |_| sp_pifo());
                 Config::new(topology, TransportParams::pfabric(), ports, end)
+            }
+            Self::FairPifo => {
+                let fair = || {
+                    let pifo = <Pifo>::new(PifoParams::packets(320)).expect("a sound capacity");
+                    Ranked::new(Stfq::new(StfqParams::default()).expect("sound weights"), pifo)
+                };
+                let ports = PortConfig::scheduler(move |_| fair()).with_ecn(48_000);
+                Config::new(topology, TransportParams::dctcp(), ports, end)
             }
             Self::NetbenchDctcp => {
                 let profile = Profile::NetbenchSpPifo;

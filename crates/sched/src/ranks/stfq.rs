@@ -30,6 +30,7 @@
 
 use super::PerFlow;
 use crate::params::{Args, FromArgs, Info, Param, ParamError, choices};
+use crate::store::FlowTags;
 use crate::{Facts, Packet, RankFn};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -99,7 +100,36 @@ pub struct Stfq {
     held: Option<Vec<(u64, u64)>>,
     /// V.
     now: u64,
-    finish: PerFlow<u64>,
+    finish: Finish,
+}
+
+/// The finish tags of flows.
+#[derive(Clone, Debug)]
+enum Finish {
+    /// Of those above V, which never falls: of the others it makes no difference which they are.
+    Ahead(FlowTags),
+    /// Of all: V may fall below any of them.
+    All(PerFlow<u64>),
+}
+
+impl Finish {
+    /// The tag of a packet's flow, to be changed; any at or below `now`, which is V, stands for all of those.
+    #[inline(always)]
+    fn of(&mut self, flow: u32, now: u64) -> &mut u64 {
+        match self {
+            Self::Ahead(tags) => tags.get_mut(flow, now),
+            Self::All(tags) => tags.get_mut(flow),
+        }
+    }
+
+    /// The same, where a tag at or below V need not be changed.
+    #[inline]
+    fn known(&mut self, flow: u32) -> Option<&mut u64> {
+        match self {
+            Self::Ahead(tags) => tags.find_mut(flow),
+            Self::All(tags) => Some(tags.get_mut(flow)),
+        }
+    }
 }
 
 impl Stfq {
@@ -119,7 +149,10 @@ impl Stfq {
             give_back: params.give_back,
             held: params.relative.then(Vec::new),
             now: 0,
-            finish: PerFlow::new(),
+            finish: match params.virtual_time {
+                VirtualTime::Monotone => Finish::Ahead(FlowTags::new()),
+                VirtualTime::Follow => Finish::All(PerFlow::new()),
+            },
         })
     }
 
@@ -149,7 +182,7 @@ impl RankFn for Stfq {
     #[inline]
     fn rank(&mut self, packet: &Packet, _now: Time) -> Rank {
         let increment = self.increment(packet);
-        let finish = self.finish.get_mut(packet.flow);
+        let finish = self.finish.of(packet.flow, self.now);
         let start = self.now.max(*finish);
         *finish = start.saturating_add(increment);
         match &mut self.held {
@@ -173,15 +206,18 @@ impl RankFn for Stfq {
     }
 
     fn forget_flow(&mut self, flow: u32) {
-        *self.finish.get_mut(flow) = 0;
+        if let Some(finish) = self.finish.known(flow) {
+            *finish = 0;
+        }
     }
 
     fn on_drop(&mut self, packet: &Packet, _now: Time) {
         self.forget(packet);
         if self.give_back {
             let increment = self.increment(packet);
-            let finish = self.finish.get_mut(packet.flow);
-            *finish = finish.saturating_sub(increment);
+            if let Some(finish) = self.finish.known(packet.flow) {
+                *finish = finish.saturating_sub(increment);
+            }
         }
     }
 
