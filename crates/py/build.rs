@@ -16,7 +16,7 @@ fn main() {
     println!("cargo::rustc-env=PIFOLAB_REVISION={}", revision.as_deref().unwrap_or("unknown"));
 }
 
-/// The commit of the work tree that has this file; none where the sources were unpacked inside somebody else's.
+/// The commit of the work tree that has this file; none where the sources were unpacked inside another work tree.
 fn revision() -> Option<String> {
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     let commit = git(&["rev-parse", "HEAD"])?;

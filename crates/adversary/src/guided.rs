@@ -114,7 +114,7 @@ pub fn guide(
         };
         crate::exact::run_on(limits.workers.min(ISLANDS), &work);
         evaluations += spent.into_inner().expect("no thread panics while it holds the lock");
-        // Islands in their order: the first of equal traces wins, whoever finished first.
+        // Islands in their order: the first of equal traces wins, whichever island finished first.
         for island in &islands {
             let island = island.lock().expect("no thread panics while it holds the lock");
             if let Some(candidate) = island.population.first()

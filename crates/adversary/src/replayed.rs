@@ -94,7 +94,7 @@ impl Machine for Replay {
     }
 
     fn footprint(&self) -> usize {
-        // What it holds itself nobody knows.
+        // What it holds itself is not known.
         4096 + self.history.len() * size_of::<Option<Probe>>()
     }
 

@@ -260,7 +260,7 @@ pub fn solve(
     }
     let found = found.unwrap_or_else(|| match Product::build(&a, &b, &pairs, limits) {
         Some(product) => {
-            // What is left, but for what nobody counts.
+            // What is left, with a reserve for what is not counted.
             let left = limits.memory.saturating_sub(a.bytes() + b.bytes() + product.bytes()) / 3 * 2;
             exact::search(&product, &pairs, limits, left.max(share), usize::MAX, known, &mut told)
         }

@@ -14,7 +14,7 @@ pub enum Event {
         packet: usize,
         /// The queue.
         queue: u32,
-        /// Who had to leave, by their places in the trace.
+        /// The packets that had to leave, by their places in the trace.
         victims: Vec<usize>,
     },
     /// A packet arrived and was refused, or was given up at dequeue.

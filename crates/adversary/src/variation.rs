@@ -195,7 +195,7 @@ impl<'a> Variation<'a> {
         let (mut a, mut b) = start();
         for place in 0..self.problem.packets {
             if is_over() {
-                // Whoever waits wants few of them: to judge a long trace takes time, too.
+                // Few of them, so that the caller does not wait: judging a long trace takes time, too.
                 nodes.truncate(FEW);
                 break;
             }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use pifolab_units::Ratio;
 
-/// A parameter that cannot be accepted: who, which key, what was written, what would be right.
+/// A parameter that cannot be accepted: its owner, its key, what was written, what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
     /// The scheduler or rank function; of one inside another, the path to it.

@@ -95,7 +95,7 @@ impl PyPacket {
 /// The default size of a packet: a full Ethernet frame.
 pub const DEFAULT_SIZE: u32 = 1500;
 
-/// A number from Python, not yet known to be an integer in anybody's range.
+/// A number from Python, not yet known to be an integer in range.
 pub struct Whole<'py>(Bound<'py, PyAny>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Whole<'py> {

@@ -254,7 +254,7 @@ type Block = (String, Range<usize>);
 
 /// The tables, and for each that is cut what is left of it: (scheduler, rows shown, rows there were). Each column is freed
 /// once it is shown: a log may take most of the memory. As soon as Ctrl-C came, only the first rows of each scheduler are
-/// shown, `most` of all of them together: who presses it does not wait for gigabytes that are copied.
+/// shown, `most` of all of them together, so that it does not wait for gigabytes to be copied.
 fn show_tables<'py>(
     py: Python<'py>,
     tables: Vec<Table>,

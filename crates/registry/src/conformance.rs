@@ -97,7 +97,7 @@ pub struct Calls {
     pub steps: Vec<(Op, Answer)>,
 }
 
-/// Reads the vector `text`, for who makes the calls on their own; messages call it `file`.
+/// Reads the vector `text`, for callers that make the calls themselves; messages call it `file`.
 ///
 /// # Errors
 /// Text that cannot be understood, a policy of a tree, or a configuration that the scheduler refuses.

@@ -34,7 +34,7 @@ pub trait Extras: Sync {
         None
     }
 
-    /// Who else watches the run of the scheduler that is called `label`, with this seed.
+    /// Further observers of the run of the scheduler that is called `label`, with this seed.
     ///
     /// # Errors
     /// One line, if the observer cannot be made.
@@ -59,7 +59,7 @@ pub trait Extras: Sync {
     /// then on until it has.
     fn interrupt(&self) {}
 
-    /// The most rows of each table, all schedulers together, of a run that was interrupted: whoever interrupts it waits
+    /// The most rows of each table, all schedulers together, of a run that was interrupted: the user waits
     /// for its tables.
     fn interrupted_rows(&self) -> usize {
         INTERRUPTED_ROWS

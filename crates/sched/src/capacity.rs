@@ -98,7 +98,7 @@ impl Room {
         self.taken_bytes = self.taken_bytes.wrapping_add(u64::from(size));
     }
 
-    /// Books a packet of `size` bytes if `stored`, without a branch: whether it is stored may be anybody's guess.
+    /// Books a packet of `size` bytes if `stored`, without a branch: whether it is stored cannot be predicted.
     #[inline(always)]
     pub(crate) fn take_if(&mut self, stored: bool, size: u32) {
         debug_assert!(!stored || self.fits(size), "a packet was stored beyond the capacity");

@@ -23,7 +23,7 @@ pub enum Enqueued<T = Packet> {
         queue: u32,
         /// The rank with which it was stored.
         rank: Rank,
-        /// Who had to leave.
+        /// The packets that had to leave.
         victims: Victims<T>,
     },
     /// Refused: the packet comes back.

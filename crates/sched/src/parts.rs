@@ -1,4 +1,4 @@
-//! Schedulers taken apart, for who stores less of each packet than its descriptor.
+//! Schedulers taken apart, for callers that store less of each packet than its descriptor.
 
 use crate::schedulers::Pifo;
 use crate::store::Queues;
@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 
 /// A scheduler, in as many parts as it can be taken apart.
 ///
-/// Any scheduler is one ([`From`]); those of the library should come as they are, not boxed: who need not see whole packets
-/// then stores smaller items in them, and can hide a departure from a rank function.
+/// Any scheduler is one ([`From`]); those of the library should come as they are, not boxed: a caller that need not see whole
+/// packets then stores smaller items in them, and can hide a packet's leaving from a rank function.
 pub enum Parts {
     /// A decider and the capacities of its queues, highest priority first.
     Decider(Box<dyn AnyDecider>, Vec<Capacity>),

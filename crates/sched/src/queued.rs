@@ -24,7 +24,7 @@ impl<D: Clone, T, Q: Clone> Clone for Queued<D, T, Q> {
         Self { queues: self.queues.clone(), decider: self.decider.clone(), stores: PhantomData }
     }
 
-    /// Who goes back to an earlier state again and again does so without allocating queues.
+    /// Going back to an earlier state again and again does not allocate queues.
     fn clone_from(&mut self, source: &Self) {
         self.queues.clone_from(&source.queues);
         self.decider.clone_from(&source.decider);

@@ -19,7 +19,7 @@ pub struct PortId(pub u32);
 /// [`on_dequeue`](Self::on_dequeue), [`on_drop`](Self::on_drop) or [`on_link_down`](Self::on_link_down), unless it still
 /// waits when the run ends.
 pub trait Observer {
-    /// Whether it wants to be told of packets at all. Engines may take short cuts, with the same results, where nobody
+    /// Whether it wants to be told of packets at all. Engines may take short cuts, with the same results, if no observer
     /// watches.
     fn watches(&self) -> bool {
         true

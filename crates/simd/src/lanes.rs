@@ -51,7 +51,7 @@ impl Lanes {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     pub(super) fn detect() -> Self {
         use core::sync::atomic::{AtomicU8, Ordering};
-        // Asking is slow (a virtual machine traps it); whoever asks first tells the others. 0 = not asked yet.
+        // Asking is slow (a virtual machine traps it); the first answer is kept for all. 0 = not asked yet.
         static ANSWER: AtomicU8 = AtomicU8::new(0);
         match ANSWER.load(Ordering::Relaxed) {
             1 => Self::Scalar,

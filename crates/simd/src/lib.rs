@@ -9,7 +9,7 @@
 //!
 //! Each is held to the plain form in the third column by a property test. The processor is asked once which vectors it has;
 //! without any (or on another architecture than x86-64) the same code counts one by one. The instructions themselves are
-//! private to this crate, so that nobody can run those that a processor lacks.
+//! private to this crate, so that those that a processor lacks cannot be run.
 //!
 //! ```
 //! use pifolab_simd::{ListWindow, RankWindow, Window};

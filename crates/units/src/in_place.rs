@@ -1,5 +1,5 @@
-//! Clones that take over another state without allocating: who goes back to an earlier state millions of times, as a search
-//! does, calls `clone_from`, which the derived `Clone` would answer by a new clone.
+//! Clones that take over another state without allocating: a search, which goes back to an earlier state millions of times,
+//! calls `clone_from`, which the derived `Clone` would answer by a new clone.
 
 /// Implements [`Clone`] for a structure, field by field, in `clone_from` too.
 #[macro_export]

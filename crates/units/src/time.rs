@@ -10,8 +10,8 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// A point in time: picoseconds since the start of the run. Holds 213 days.
 ///
-/// Sums and differences are checked in every build: one that does not fit panics and never wraps. Whoever takes times
-/// from outside checks them first, so that no sum of a run can be too large; where "never" is a sound answer,
+/// Sums and differences are checked in every build: one that does not fit panics and never wraps. Code that takes
+/// times from outside checks them first, so that no sum of a run can be too large; where "never" is a sound answer,
 /// [`saturating_add`](Self::saturating_add) gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);

@@ -1,4 +1,4 @@
-//! Why a packet fared as it did: what its scheduler saw at that moment, and who overtook it.
+//! Why a packet fared as it did: what its scheduler saw at that moment, and what overtook it.
 
 use crate::lane::{Fate, Lane, State};
 use crate::session::{Session, Step};

@@ -1,7 +1,7 @@
 //! Portable randomness: the same seed gives the same bits on every machine, one named stream per use.
 //!
-//! A component asks for `Stream::named(seed, "ranks")` and never shares it, so that a new component shifts nobody
-//! else's draws. Logarithms come from the pure-Rust `libm`, because those of the platform differ in the last bit.
+//! A component asks for `Stream::named(seed, "ranks")` and never shares it, so that a new component does not
+//! shift the draws of others. Logarithms come from the pure-Rust `libm`, because those of the platform differ in the last bit.
 //!
 //! References: D. Blackman, S. Vigna, "Scrambled Linear Pseudorandom Number Generators", ACM TOMS 47(4), 2021
 //! (xoshiro256++ and its seeding by SplitMix64); D. Lemire, "Fast Random Integer Generation in an Interval",

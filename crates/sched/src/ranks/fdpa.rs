@@ -14,7 +14,7 @@
 //! Cost: O(1), O(log bands) with bands. A switch needs two registers per flow (B, time of the last packet); FDPA itself uses
 //! meters.
 //!
-//! What the rank means: who sends less than the others goes first. Under flows that do not slow down, those below their fair
+//! What the rank means: flows that send less than others go first. Under flows that do not slow down, those below their fair
 //! share keep what they send, and those above it share the rest. With TCP rates and priorities act on one another, and
 //! long-term shares are only roughly fair, as the paper's title says.
 //!

@@ -156,7 +156,7 @@ impl<T: Item> Tree<T> {
     #[inline(always)]
     fn push(&mut self, leaf: usize, packet: &Packet, now: Time) {
         if self.is_plain {
-            // Whoever offers a packet with a time comes this way. Nodes with one child are left out here as well.
+            // A packet that is offered with a time comes this way. Nodes with one child are left out here as well.
             return self.push_plain(leaf, packet.size, now);
         }
         self.packets += 1;
@@ -231,7 +231,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// The leaf that takes `packet`. Whoever below wants to know more of it is told.
+    /// The leaf that takes `packet`. Nodes below that need facts about it are told.
     #[inline]
     fn classify(&mut self, packet: &Packet) -> Option<usize> {
         if self.wants_hints {

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExactOrders {
     /// Twice as many as places, for each node. From the second on: the first index of all children, of each half of them, of
-    /// each quarter, and so on; the second half are those of each child. Winners are copies: whoever compares them follows no
+    /// each quarter, and so on; the second half are those of each child. Winners are copies: comparing them follows no
     /// pointer.
     firsts: Vec<Key>,
     lanes: Vec<Lane>,

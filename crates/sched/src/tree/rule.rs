@@ -16,7 +16,7 @@ pub enum Discipline {
     /// The child of the lowest [priority](super::Node::priority) first; children of equal priority in the order in which they
     /// were added.
     Strict,
-    /// Each child in turn sends one packet; whoever has none is skipped.
+    /// Each child in turn sends one packet; a child without packets is skipped.
     ///
     /// With n children, r_i starts at i. Push: rank r_i, then r_i += n. After a pop of child h, with the turn at t: each
     /// child skipped from t to h - 1 gets r += n, and the turn moves to (h + 1) mod n.
@@ -89,7 +89,7 @@ pub(super) enum OwnRule {
     RoundRobin {
         /// Rounds that are complete.
         round: u64,
-        /// Who is asked next.
+        /// The child that is asked next.
         turn: u32,
         children: u32,
     },

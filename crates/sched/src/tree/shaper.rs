@@ -59,7 +59,7 @@ impl Bucket {
 #[derive(Debug)]
 struct Held {
     release: Time,
-    /// Equal times are released in the order of arrival, whoever holds them.
+    /// Equal times are released in the order of arrival, whichever node holds them.
     arrival: u64,
     packet: Packet,
 }

@@ -160,7 +160,7 @@ impl PairDraws {
             order = (0..hosts).collect();
         }
         if matches!(pairs, Pairs::Permutation) {
-            // Shuffled until nobody sends to itself: about e tries, and each such permutation is alike.
+            // Shuffled until no host sends to itself: about e tries, and each such permutation is alike.
             while order.iter().enumerate().any(|(src, &dst)| src == dst as usize) {
                 for i in (1..order.len()).rev() {
                     order.swap(i, stream.below(i as u64 + 1) as usize);
