@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from pifolab import _pifolab, packaged
 from pifolab.cli.parser import Parser
@@ -59,7 +60,7 @@ def run_conformance(arguments: argparse.Namespace) -> int:
 
 def _replay(through: str, files: Sequence[str]) -> int:
     if through == "library":
-        return _replay_library(files)
+        return _replay_all(through, files, _pifolab.replay_vector)
     if through.startswith("p4"):
         return _replay_p4(through, files)
     sys.stdout.flush()
@@ -79,50 +80,33 @@ def _replay_p4(through: str, files: Sequence[str]) -> int:
         print(f"pifolab conformance: {shown(str(missing))}", file=sys.stderr)
         return 3
     way = "queues" if through == "p4" else "decisions"
-    vectors = operations = mismatches = skipped = broken = 0
-    first = None
     with workspace() as compiled:
-        for file in files:
-            try:
-                [replayed] = replay(file, way, compiled=compiled)
-            except InputError as error:
-                broken += 1
-                print(f"pifolab conformance: {shown(str(error))}", file=sys.stderr)
-                continue
-            if replayed.skipped is not None:
-                skipped += 1
-                print(f"skipped {shown(file)}: {replayed.skipped}")
-                continue
-            vectors += 1
-            operations += replayed.operations
-            mismatches += replayed.mismatches
-            if replayed.mismatches:
-                print(f"{shown(file)}: {replayed.mismatches} of {replayed.operations} operations differ")
-            first = first or replayed.first
-    print(f"{through}: {vectors} vectors, {operations} operations, {mismatches} mismatches; {skipped} skipped")
-    if first is not None:
-        print(f"first mismatch: {first}")
-    if broken:
-        return 2
-    return 1 if mismatches else 0
+        return _replay_all(through, files, lambda file: vars(replay(file, way, compiled=compiled)[0]))
 
 
-def _replay_library(files: Sequence[str]) -> int:
+def _replay_all(through: str, files: Sequence[str], replay: Callable[[str], Mapping[str, Any]]) -> int:
     """Replay every file; a broken one is reported in its turn and does not keep the others from being replayed."""
-    vectors = operations = mismatches = broken = 0
+    vectors = operations = mismatches = skipped = broken = 0
     first = None
     for file in files:
         try:
-            outcome = _pifolab.replay_vector(file)
+            replayed = replay(file)
         except InputError as error:
             broken += 1
             print(f"pifolab conformance: {shown(str(error))}", file=sys.stderr)
             continue
+        if replayed.get("skipped") is not None:
+            skipped += 1
+            print(f"skipped {shown(file)}: {replayed['skipped']}")
+            continue
         vectors += 1
-        operations += outcome["operations"]
-        mismatches += outcome["mismatches"]
-        first = first or outcome["first"]
-    print(f"library: {vectors} vectors, {operations} operations, {mismatches} mismatches")
+        operations += replayed["operations"]
+        mismatches += replayed["mismatches"]
+        if replayed["mismatches"]:
+            print(f"{shown(file)}: {replayed['mismatches']} of {replayed['operations']} operations differ")
+        first = first or replayed["first"]
+    left_out = f"; {skipped} skipped" if skipped else ""
+    print(f"{through}: {vectors} vectors, {operations} operations, {mismatches} mismatches{left_out}")
     if first is not None:
         print(f"first mismatch: {first}")
     if broken:

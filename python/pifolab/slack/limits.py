@@ -8,18 +8,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pifolab.adversary import attack
 from pifolab.custom import PythonScheduler
-from pifolab.errors import InputError
-from pifolab.folder import replaced_file
 from pifolab.quantities import number
 from pifolab.slack.measure import ARRIVALS, DEPTHS
-from pifolab.slack.page import is_met
+from pifolab.slack.page import is_met, write_page
 from pifolab.slack.variants import JUDGED, TUNED, SharesOfRoom, rank_shares, ratios
 
 __all__ = ["WEIGHTS", "ExactShares", "cells", "page"]
@@ -184,14 +181,5 @@ _TAIL = """
 """
 
 
-def main(argv: Sequence[str]) -> int:
-    """Write the page into the folder that the only argument names."""
-    if len(argv) != 1:
-        raise InputError("expected one argument, the folder to write to")
-    with replaced_file(Path(argv[0]) / "slack-limits.md") as file:
-        file.write_text(page(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(write_page(sys.argv[1:], "slack-limits.md", lambda _: page()))

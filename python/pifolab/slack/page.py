@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pifolab.errors import InputError
+from pifolab.folder import replaced_file
 from pifolab.slack.measure import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, judge
 
 if TYPE_CHECKING:
@@ -28,6 +30,16 @@ LOW_LOAD: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "Slack-SP": ("slack-sp", {}),
 }
 LOADS = ("Poisson 0.8", "Poisson 0.95", "Poisson 1.1")
+
+
+def write_page(argv: Sequence[str], name: str, text: Callable[[Path], str]) -> int:
+    """Write the page `name` into the folder that the only argument names; `text` is called with the folder."""
+    if len(argv) != 1:
+        raise InputError("expected one argument, the folder to write to")
+    folder = Path(argv[0])
+    with replaced_file(folder / name) as file:
+        file.write_text(text(folder), encoding="utf-8")
+    return 0
 
 
 def means(frame: pl.DataFrame) -> dict[str, dict[str, float]]:
@@ -263,6 +275,7 @@ def _draw_low_load(folder: Path) -> None:
     shown = {"AIFO, k = 0": "--", "PACKS, k = 0": "-", "PACKS, k = 0.5": ":", "SP-PIFO": "-", "Slack-SP": "-"}
     schedulers = {label: LOW_LOAD[label] for label in shown}
     runs = {load: means(at_load(load / 100, schedulers, packets=200_000, seeds=(1, 2))) for load in _DRAWN_LOADS}
+    folder.mkdir(parents=True, exist_ok=True)
     with figure_style():
         figure, axes = subplots(1, 2, figsize=(2 * COLUMN_INCHES, 2.4))
         for label, dash in shown.items():

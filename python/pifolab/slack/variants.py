@@ -10,7 +10,6 @@ import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from pifolab.bounds import rank_weights
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
-from pifolab.slack.page import is_met, means, ratio
+from pifolab.slack.page import is_met, means, ratio, write_page
 
 if TYPE_CHECKING:
     from pifolab import Packet
@@ -342,17 +341,6 @@ queue, unless it is lower than the highest rank of that queue.
 """
 
 
-def main(argv: Sequence[str]) -> int:
-    """Write the page into the folder that the only argument names."""
-    if len(argv) != 1:
-        raise InputError("expected one argument, the folder to write to")
-    target = Path(argv[0]) / "slack-variants.md"
-    temporary = target.with_name(".slack-variants.md.part")
-    temporary.write_text(page() + _TAIL, encoding="utf-8")
-    temporary.replace(target)
-    return 0
-
-
 _TAIL = """
 ## Why
 
@@ -394,4 +382,4 @@ _TAIL = """
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(write_page(sys.argv[1:], "slack-variants.md", lambda _: page() + _TAIL))
