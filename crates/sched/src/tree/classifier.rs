@@ -3,6 +3,7 @@
 use crate::{Fact, Facts, Hints, Labels, Packet};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::RangeInclusive;
 use pifolab_params::choices;
 use pifolab_units::Rank;
