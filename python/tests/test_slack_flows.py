@@ -127,7 +127,7 @@ def test_times_are_stored_with_what_they_were_measured_from(tmp_path: Path) -> N
 def test_a_file_that_lacks_a_scheduler_of_the_figure_is_refused(tmp_path: Path) -> None:
     found = times(table({scheduler: mean for scheduler, mean in MEANS.items() if scheduler != TUNED}))
     store(tmp_path / "packs-12.json", Measured(found, 4, 0.1, "a"))
-    with pytest.raises(InputError, match=f"packs-12.json: .*nothing about {TUNED}; --only packs-12 runs the figure"):
+    with pytest.raises(InputError, match=f"packs-12.json: .*no data about {TUNED}; --only packs-12 runs the figure"):
         load(tmp_path)
 
 

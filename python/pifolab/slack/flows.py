@@ -355,6 +355,20 @@ is gone, and some remains.
 """
 
 
+def table_of(planned: Sweep, arguments: argparse.Namespace, table: str) -> pl.DataFrame:
+    """Run a sweep as `--store` and `--workers` say, and return one of its tables."""
+    result = run_sweep(planned, Store(arguments.store), arguments.workers)
+    for failure in result.failures:
+        raise InputError(f"{failure.name}: {failure.reason}")
+    return result.table(table)
+
+
+def run_arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """Declare `--store` and `--workers` of the command that writes the page `name`."""
+    parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
+    parser.add_argument("--store", type=Path, default=Path("out") / name, help="the folder of finished runs")
+
+
 def main(argv: Sequence[str]) -> int:
     """Run what is missing and write the page."""
     parser = argparse.ArgumentParser(prog="python -m pifolab.slack.flows", description=__doc__)
@@ -364,8 +378,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--seeds", type=int, help="seeds 1 to N; default: as on the page")
     parser.add_argument("--duration-s", type=float, help="simulated seconds; default: as on the page")
-    parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
-    parser.add_argument("--store", type=Path, default=Path("out/slack-flows"), help="the folder of finished runs")
+    run_arguments(parser, "slack-flows")
     parser.add_argument("--revision", default="not given", help="the revision of the sources; stored with the times")
     arguments = parser.parse_args(argv)
     if arguments.seeds is not None and arguments.seeds < 2:
@@ -378,10 +391,8 @@ def main(argv: Sequence[str]) -> int:
         seeds = arguments.seeds or FIGURES[name].seeds
         duration_s = arguments.duration_s or FIGURES[name].duration_s
         planned = sweep(name, LOADS, range(1, seeds + 1), duration_s)
-        result = run_sweep(planned, Store(arguments.store), arguments.workers)
-        for failure in result.failures:
-            raise InputError(f"{failure.name}: {failure.reason}")
-        store(data / f"{name}.json", Measured(times(result.table("fct")), seeds, duration_s, arguments.revision))
+        completed = times(table_of(planned, arguments, "fct"))
+        store(data / f"{name}.json", Measured(completed, seeds, duration_s, arguments.revision))
     with replaced_file(arguments.folder / "slack-flows.md") as file:
         file.write_text(page(load(data)), encoding="utf-8")
     return 0

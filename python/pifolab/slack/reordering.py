@@ -13,11 +13,8 @@ from pathlib import Path
 
 import polars as pl
 
-from pifolab.errors import InputError
 from pifolab.folder import replaced_file
-from pifolab.slack.flows import FIGURES, LOADS, sweep
-from pifolab.store import Store
-from pifolab.sweep import run_sweep
+from pifolab.slack.flows import FIGURES, LOADS, run_arguments, sweep, table_of
 
 __all__ = ["COLUMNS", "DURATION_S", "ORDERED", "SEEDS", "page", "reordering"]
 
@@ -98,16 +95,12 @@ def main(argv: Sequence[str]) -> int:
     """Run what is missing and write the page."""
     parser = argparse.ArgumentParser(prog="python -m pifolab.slack.reordering", description=__doc__)
     parser.add_argument("folder", type=Path, help="where slack-reordering.md is written")
-    parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
-    parser.add_argument("--store", type=Path, default=Path("out/slack-reordering"), help="the folder of finished runs")
+    run_arguments(parser, "slack-reordering")
     arguments = parser.parse_args(argv)
     found = {}
     for name in ORDERED:
         planned = sweep(name, LOADS, SEEDS, DURATION_S, ["reordering"], {"record.reordering": True})
-        result = run_sweep(planned, Store(arguments.store), arguments.workers)
-        for failure in result.failures:
-            raise InputError(f"{failure.name}: {failure.reason}")
-        found[name] = reordering(result.table("reordering"))
+        found[name] = reordering(table_of(planned, arguments, "reordering"))
     with replaced_file(arguments.folder / "slack-reordering.md") as file:
         file.write_text(page(found), encoding="utf-8")
     return 0

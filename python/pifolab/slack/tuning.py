@@ -13,11 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pifolab.errors import InputError
 from pifolab.folder import replaced_file
-from pifolab.slack.flows import FIGURES, LOADS, MEASURES, Times, sweep, times
-from pifolab.store import Store
-from pifolab.sweep import run_sweep
+from pifolab.slack.flows import FIGURES, LOADS, MEASURES, Times, run_arguments, sweep, table_of, times
 
 __all__ = ["DURATION_S", "KINDS", "SEEDS", "best", "grid", "page", "ratios"]
 
@@ -114,19 +111,14 @@ def main(argv: Sequence[str]) -> int:
     """Run what is missing and write the page."""
     parser = argparse.ArgumentParser(prog="python -m pifolab.slack.tuning", description=__doc__)
     parser.add_argument("folder", type=Path, help="where slack-tuning.md is written")
-    parser.add_argument("--workers", type=int, default=1, help="processes; default 1")
-    parser.add_argument("--store", type=Path, default=Path("out/slack-tuning"), help="the folder of finished runs")
+    run_arguments(parser, "slack-tuning")
     arguments = parser.parse_args(argv)
     found = {}
     for kind, (figures, _, _) in KINDS.items():
         for name in figures:
             settings = {"scheduler": _schedulers(name, kind)}
-            result = run_sweep(
-                sweep(name, LOADS, SEEDS, DURATION_S, settings=settings), Store(arguments.store), arguments.workers
-            )
-            for failure in result.failures:
-                raise InputError(f"{failure.name}: {failure.reason}")
-            found[name] = ratios(times(result.table("fct")))
+            planned = sweep(name, LOADS, SEEDS, DURATION_S, settings=settings)
+            found[name] = ratios(times(table_of(planned, arguments, "fct")))
     with replaced_file(arguments.folder / "slack-tuning.md") as file:
         file.write_text(page(found), encoding="utf-8")
     return 0
