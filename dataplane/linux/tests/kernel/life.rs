@@ -121,7 +121,7 @@ fn what_a_killed_command_leaves_is_removed_by_down_and_by_the_next_up() {
         child.wait().expect("it ends");
         assert!(root_qdisc("v0").contains("htb"), "a killed process cannot clean up");
         let (status, text) = run("status");
-        assert!(status == Some(0) && text.contains("which is gone"), "{text}");
+        assert!(status == Some(0) && text.contains("which has ended"), "{text}");
         let (status, text) = run(next);
         assert_eq!(status, Some(0), "{next}: {text}");
     }
