@@ -9,16 +9,16 @@ pub(crate) const MAX_BYTES: u64 = 1 << 40;
 
 /// `mss_bytes`
 pub const MSS_BYTES: Param =
-    Param::integer("mss_bytes", 1, 65_535).means("1460; 1380 in the profiles").doc("The payload of a full segment.");
+    Param::integer("mss_bytes", 1, 65_535).means("1460; in the profiles 1380").doc("The payload of a full segment.");
 
 /// `initial_window_segments`
 pub const INITIAL_WINDOW_SEGMENTS: Param = Param::integer("initial_window_segments", 1, 65_535)
-    .means("10, for pfabric 30; 3 and 30 in the profiles")
+    .means("10, for pfabric 30; in the profiles 3, for pfabric 30")
     .doc("The congestion window at the start.");
 
 /// `initial_ssthresh_segments`
 pub const INITIAL_SSTHRESH_SEGMENTS: Param = Param::integer("initial_ssthresh_segments", 1, u32::MAX as u64)
-    .means("none, for pfabric 30; 30 in the profiles")
+    .means("none, for pfabric 30; in the profiles 30")
     .doc("The slow-start threshold at the start.");
 
 /// `max_window_bytes`
@@ -27,20 +27,20 @@ pub const MAX_WINDOW_BYTES: Param =
 
 /// `initial_rto`
 pub const INITIAL_RTO: Param = Param::new("initial_rto", Kind::Time)
-    .means("10 ms; in the profiles 300 us, for pfabric 96.384 us")
+    .means("10 ms; in the profiles 300 us, for pfabric 96384 ns")
     .doc("The retransmission timeout before the first round-trip sample.");
 
 /// `min_rto`
 pub const MIN_RTO: Param =
-    Param::new("min_rto", Kind::Time).means("1 ms; 0 in the profiles").doc("The floor of the timeout.");
+    Param::new("min_rto", Kind::Time).means("1 ms; in the profiles 0").doc("The floor of the timeout.");
 
 /// `max_rto`
 pub const MAX_RTO: Param =
-    Param::new("max_rto", Kind::Time).means("60 s; none in the profiles").doc("The ceiling of the timeout.");
+    Param::new("max_rto", Kind::Time).means("60 s; in the profiles none").doc("The ceiling of the timeout.");
 
 /// `unlimited_rto`
 pub const UNLIMITED_RTO: Param = Param::flag("unlimited_rto")
-    .means("false; true in the profiles")
+    .means("false; in the profiles true")
     .doc("The timeout has no ceiling; instead of max_rto.");
 
 /// `duplicate_threshold`
@@ -53,24 +53,24 @@ pub const LIMITED_TRANSMIT: Param =
 
 /// `count_first_duplicates`
 pub const COUNT_FIRST_DUPLICATES: Param =
-    Param::flag("count_first_duplicates").means("true; false in the profiles").doc(
+    Param::flag("count_first_duplicates").means("true; in the profiles false").doc(
         "Count duplicates also before the first new acknowledgement, so that a lost first segment is repaired \
               without a timeout.",
     );
 
 /// `accept_data_in_handshake`
 pub const ACCEPT_DATA_IN_HANDSHAKE: Param = Param::flag("accept_data_in_handshake")
-    .means("true; false in the profiles")
+    .means("true; in the profiles false")
     .doc("The receiver takes data that arrives before the handshake's last segment.");
 
 /// `restart_timer_on_send`
 pub const RESTART_TIMER_ON_SEND: Param = Param::flag("restart_timer_on_send")
-    .means("false; true in the profiles")
+    .means("false; in the profiles true")
     .doc("Restart the timer at every transmission, not only when it is not running.");
 
 /// `timeout_sets_recover`
 pub const TIMEOUT_SETS_RECOVER: Param = Param::flag("timeout_sets_recover")
-    .means("true; false in the profiles")
+    .means("true; in the profiles false")
     .doc("After a timeout, losses of what was outstanding do not start a fast recovery (RFC 6582).");
 
 /// `ecn`
@@ -81,7 +81,7 @@ pub const ECN: Param = Param::flag("ecn").means("false").doc(
 
 /// `rank`
 pub const RANK: Param = Param::choice::<RankRule>("rank")
-    .means("zero; for pfabric remaining-size, in the profiles remaining-by-sequence")
+    .means("zero, for pfabric remaining-size; in the profiles zero, for pfabric remaining-by-sequence")
     .doc("The rank that a sender writes into its segments, in bytes.");
 
 /// `ack_rank`
@@ -89,17 +89,17 @@ pub const ACK_RANK: Param = Param::choice::<AckRank>("ack_rank").means("zero").d
 
 /// `gain`
 pub const GAIN: Param = Param::new("gain", Kind::Positive)
-    .means("1/16")
+    .means("0.0625")
     .doc("For dctcp: g, the gain of the moving average of the marked fraction, at most 1.");
 
 /// `initial_alpha`
 pub const INITIAL_ALPHA: Param = Param::new("initial_alpha", Kind::Share)
-    .means("1; 0 in the profiles")
+    .means("1; in the profiles 0")
     .doc("For dctcp: the marked fraction that is assumed at the start.");
 
 /// `cut`
 pub const CUT: Param = Param::choice::<Cut>("cut")
-    .means("once-per-window; every-mark in the profiles")
+    .means("once-per-window; in the profiles every-mark")
     .doc("For dctcp: when a mark cuts the window.");
 
 /// `payload_bytes`

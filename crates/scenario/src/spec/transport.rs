@@ -164,3 +164,49 @@ fn read_dctcp(reader: &mut Reader<'_>, dctcp: &mut DctcpParams) -> Result<(), Er
     dctcp.cut = reader.get("cut")?.unwrap_or(dctcp.cut);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_params::{Absent, Choice, Kind, Place, Value};
+
+    /// What the key of a row comes to if it is absent.
+    fn default(row: &pifolab_params::Param, name: &str, profile: Option<Profile>) -> Option<String> {
+        let section = Table::of("transport", Place::File, "name", Value::Text(name.to_owned()));
+        let (_, resolved) = read_transport(section, "test.toml", profile, &()).unwrap();
+        if !matches!(row.kind, Kind::Time) {
+            return resolved.get(row.name).map(|value| match value {
+                Json::Null => "none".to_owned(),
+                Json::Number(number) => number.as_f64().unwrap().to_string(),
+                Json::String(word) => word.clone(),
+                other => other.to_string(),
+            });
+        }
+        resolved.get(format!("{}_ns", row.name)).map(|value| match value.as_f64() {
+            None => "none".to_owned(),
+            Some(0.0) => "0".to_owned(),
+            Some(ns) => Span::from_ps((ns * 1e3).round() as u64).to_string(),
+        })
+    }
+
+    #[test]
+    fn what_an_absent_key_means_is_what_it_comes_to() {
+        let mut held = 0;
+        for row in TRANSPORT {
+            let Absent::Means(written) = row.absent else { continue };
+            let of = |profile| {
+                let plain = default(row, "newreno", profile).or_else(|| default(row, "dctcp", profile))?;
+                let pfabric = default(row, "pfabric", profile).filter(|pfabric| *pfabric != plain);
+                Some(plain + &pfabric.map(|value| format!(", for pfabric {value}")).unwrap_or_default())
+            };
+            let Some(own) = of(None) else { continue };
+            for profile in Profile::ALL {
+                let theirs = of(Some(*profile)).filter(|theirs| *theirs != own);
+                let whole = own.clone() + &theirs.map(|value| format!("; in the profiles {value}")).unwrap_or_default();
+                assert_eq!(whole, written, "{} with {profile:?}", row.name);
+            }
+            held += 1;
+        }
+        assert!(held >= 17, "only {held} rows were held to the code");
+    }
+}
