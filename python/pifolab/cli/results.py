@@ -25,8 +25,8 @@ __all__ = ["add_to"]
 
 FAILED = 1
 
-#: A warning is given where the 95 % interval of a mean reaches further than this to each side.
-_WIDE, _MOST_WARNINGS = 0.05, 10
+#: So many warnings of a kind are printed.
+_MOST_WARNINGS = 10
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -249,7 +249,7 @@ def _statistics(store: Store, name: str | None, runs: pl.DataFrame, arguments: a
     print_statistics(found, [metric.name for metric in _metrics(store, name, arguments)], sys.stdout)
     if arguments.metric is None and arguments.schedulers is None:
         print_comparisons(_ratios(store, _named(store, name), runs), sys.stdout)
-    print_warnings(found, _WIDE, sys.stdout, _MOST_WARNINGS)
+    print_warnings(found, sys.stdout, _MOST_WARNINGS)
     # A condition on what records say, such as elapsed_s, cannot be asked of runs that have none.
     listed = store.sweep_runs(_named(store, name))
     print_left_out(usable(store, listed)[1], listed.height, sys.stdout)

@@ -27,9 +27,6 @@ INTERRUPTED = 130
 
 DEFAULT_STORE = Path("out/store")
 
-#: A warning is given where the 95 % interval of a mean reaches further than this to each side.
-_WIDE = 0.05
-
 #: So many lines of a kind are printed; the rest is in the store.
 _MOST_LINES = 40
 _MOST_WARNINGS = 5
@@ -160,7 +157,7 @@ def show_result(result: SweepResult, out: Any) -> None:
         if result.sweep.metrics:
             print_statistics(result.groups, [metric.name for metric in result.sweep.metrics], out, _MOST_LINES)
         print_comparisons(result.compared, out)
-        print_warnings(result.groups, _WIDE, out, _MOST_WARNINGS)
+        print_warnings(result.groups, out, _MOST_WARNINGS)
     print_left_out(result.left_out, result.runs.height, out)
     end = _end(result)
     parts = [f"{end['ran']} run in {duration_text(result.wall_s)}"]

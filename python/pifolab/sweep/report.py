@@ -62,8 +62,12 @@ def print_comparisons(compared: list[Compared], out: TextIO) -> None:
         print(file=out)
 
 
-def print_warnings(groups: list[Group], wide: float, out: TextIO, most: int | None = None) -> None:
-    """Print where seeds are too few or intervals wider than `wide`, the widest first, with how many would do.
+#: A warning is given where the 95 % interval of a mean reaches further than this to each side.
+_WIDE = 0.05
+
+
+def print_warnings(groups: list[Group], out: TextIO, most: int | None = None) -> None:
+    """Print where seeds are too few or intervals wide, the widest first, with how many would do.
 
     Where nothing is random one seed is enough, and nothing is printed.
     """
@@ -74,9 +78,9 @@ def print_warnings(groups: list[Group], wide: float, out: TextIO, most: int | No
         seeds = str(min(few)) if min(few) == max(few) else f"{min(few)} to {max(few)}"
         what = f"{len(few)} of {len(groups)} intervals come from {seeds} seed{'s' * (seeds != '1')} and are too narrow"
         print(f"warning: {what}; run at least {ENOUGH_SEEDS}, better 10", file=out)
-    warned = [group for group in groups if group.estimate.seeds > 1 and group.estimate.relative_half_width > wide]
+    warned = [group for group in groups if group.estimate.seeds > 1 and group.estimate.relative_half_width > _WIDE]
     warned.sort(key=lambda group: -group.estimate.relative_half_width)
     for group in warned[:most]:
-        print(f"warning: {group.metric} of {group.name}: {group.estimate.warning(wide)}", file=out)
+        print(f"warning: {group.metric} of {group.name}: {group.estimate.warning(_WIDE)}", file=out)
     if most is not None and len(warned) > most:
         print(f"warning: and {len(warned) - most} more", file=out)
