@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import pifolab
-from pifolab.errors import ParameterError
+from pifolab.errors import InputError, ParameterError
 
 QUEUES = {"queues": 4, "queue_capacity_packets": 5}
 SMALL: dict[str, dict[str, Any]] = {
@@ -91,3 +91,10 @@ def test_only_a_whole_tree_is_written_as_a_text():
         ParameterError, match=r'^tree\.web: policy = "fifo\[1\]": only a whole tree is written as a text: '
     ):
         pifolab.Tree(child=[inside])
+
+
+def test_an_attack_on_a_tree_is_refused_by_name():
+    with pytest.raises(
+        InputError, match=r'^scheduler = "tree": no traces are searched for it; expected one of pifo, fifo, '
+    ):
+        pifolab.attack("tree", packets=3, ranks=(1, 3))

@@ -66,11 +66,22 @@ fn read_side(side: &Bound<'_, PyAny>) -> PyResult<Side> {
     Ok(Side::Python(Arc::new(maker), name))
 }
 
+/// What is wrong with a name that the search does not know: the library may know it.
+fn unsearched(name: &str) -> String {
+    match registry::find_scheduler(name) {
+        Ok(_) => {
+            let names: Vec<&str> = adversary::library_names().collect();
+            format!("scheduler = {name:?}: no traces are searched for it; expected one of {}", names.join(", "))
+        }
+        Err(_) => registry::unknown("scheduler", name, adversary::library_names),
+    }
+}
+
 fn subject(side: &Side, slot: &Slot) -> Result<Box<dyn Subject + Send>, Fault> {
     match side {
         Side::Library(args) => match adversary::library(args.owner(), args) {
             Some(subject) => subject.map_err(Fault::Parameter),
-            None => Err(Fault::Input(registry::unknown("scheduler", args.owner(), adversary::library_names))),
+            None => Err(Fault::Input(unsearched(args.owner()))),
         },
         Side::Python(maker, name) => {
             let (maker, slot) = (Arc::clone(maker), slot.clone());

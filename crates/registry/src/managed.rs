@@ -34,7 +34,8 @@ const POLICY: Param = Param::one_of::<Policy>(
 .doc("The policy that drops or marks packets.");
 const ECN: Param = Param::flag("ecn").or_flag(false).doc(
     "Whether packets that can carry a mark (RFC 3168) are marked in the place of most drops: with red below max_bytes, with pie up to a \
-          probability of a tenth, with codel always; dualpi2 marks without this key. In networks the data of DCTCP can, and nothing else.",
+          probability of a tenth, with codel always; dualpi2 marks without this key. In networks the data of DCTCP can, and that of \
+          NewReno and CUBIC with ecn = true.",
 );
 const SCHEDULER: Param =
     Param::new("scheduler", Kind::Component(Role::Scheduler)).doc("The scheduler whose packets it drops.");
