@@ -23,11 +23,6 @@ impl<T: Item> Tree<T> {
         self.leaves.len()
     }
 
-    /// The scheduler of a leaf, to be looked at.
-    pub fn scheduler_of(&self, leaf: usize) -> Option<&dyn Inspect> {
-        self.leaves.get(leaf).map(LeafScheduler::look)
-    }
-
     /// The labels on the way to a leaf, where there are none the positions: `tenants/1/web`. Empty if the leaf is the tree.
     pub fn leaf_path(&self, leaf: usize) -> String {
         let Some(mut label) = self.labels.leaves.get(leaf) else { return String::new() };
