@@ -121,7 +121,7 @@ def _numbers(rows: Sequence[Sequence[Any]], at: int) -> bool:
 def _text(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else shown(str(value).replace("\n", " "))
+    return f"{value:.6g}" if isinstance(value, float) else shown(str(value))
 
 
 def _escaped(text: str) -> str:

@@ -93,14 +93,16 @@ def test_no_warning_of_a_library_reaches_the_user(pifolab_command, tmp_path: Pat
 
 
 def test_sweeps_and_results_show_what_the_terminal_would_obey(capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    label = "$x$ <b>&amp;|\x1b[31m"
+    label = "$x$ <b>&amp;|\x1b[31m\nforged"
     (tmp_path / "x.toml").write_text(
-        "duration_us = 50\nlink = { rate_gbps = 10 }\n"
+        "duration_us = 200\nlink = { rate_gbps = 10 }\n"
         'workload = { arrivals = "constant", rate_gbps = 20, size_bytes = 1500, ranks = "uniform" }\n'
-        f'[[scheduler]]\nname = "fifo"\nlabel = {_toml(label)}\n'
+        f'[[scheduler]]\nname = "fifo"\nlabel = {_toml(label)}\n[[scheduler]]\nname = "sp-pifo"\n'
     )
     (tmp_path / "s.toml").write_text(
-        'scenario = "x.toml"\nseeds = [1]\nmetrics = ["arrived_packets"]\n'
+        'scenario = "x.toml"\nseeds = [1, 2]\nmetrics = ["arrived_packets", "inversions"]\n'
+        'compare = [{ metric = "inversions", to = { scheduler = "sp-pifo" }, '
+        f"of = {{ scheduler = {_toml(label)} }} }}]\n"
         f'[axis.load]\nkey = "workload.rate_gbps"\nvalues = [20]\nlabels = [{_toml(label)}]\n'
     )
     store, written = str(tmp_path / "store"), [str(tmp_path / name) for name in ("m.tex", "m.md")]
@@ -113,11 +115,11 @@ def test_sweeps_and_results_show_what_the_terminal_would_obey(capsys: pytest.Cap
     ):
         assert main(arguments) == 0
         said = capsys.readouterr()
-        assert not re.search(r"[\x00-\x09\x0b-\x1f]", said.out + said.err), arguments
+        assert not re.search(r"[\x00-\x09\x0b-\x1f]|^forged", said.out + said.err, re.MULTILINE), arguments
         assert shown(label) in said.out or "--export" in arguments, arguments
     latex, page = (Path(file).read_text(encoding="utf-8") for file in written)
-    assert r"\$x\$ \textless{}b\textgreater{}\&amp;|\textbackslash{}x1b[31m & " in latex
-    assert r"| \$x\$ \<b\>\&amp;\|\\x1b[31m | " in page
+    assert r"\$x\$ \textless{}b\textgreater{}\&amp;|\textbackslash{}x1b[31m\textbackslash{}nforged & " in latex
+    assert r"| \$x\$ \<b\>\&amp;\|\\x1b[31m\\nforged | " in page
 
 
 def test_messages_show_what_the_terminal_would_obey(pifolab_command, tmp_path: Path):

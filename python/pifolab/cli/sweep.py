@@ -197,9 +197,9 @@ def _dry_run(sweep: Sweep, arguments: argparse.Namespace) -> int:
     print_rows(["run", "seed", *axes, "state", "about s"], rows)
     print(f"\n{len(runs)} runs, {len(runs) - len(missing)} of them finished, {len(missing)} to run")
     if estimated.wall_s is not None:
-        print(f"time: about {duration_text(estimated.wall_s)} with {workers} workers ({estimated.source})")
+        print(f"time: about {duration_text(estimated.wall_s)} with {workers} workers ({shown(estimated.source)})")
     else:
-        print(f"time: unknown, because the length of a run is unknown ({estimated.source})")
+        print(f"time: unknown, because the length of a run is unknown ({shown(estimated.source)})")
     if estimated.memory_bytes is not None:
         print(f"memory: about {estimated.memory_bytes / 2**20:.0f} MiB")
     return 0

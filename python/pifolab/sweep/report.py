@@ -46,7 +46,7 @@ def print_left_out(left: list[LeftOut], runs: int, out: TextIO, most: int = 10) 
     unfinished = [one for one in left if one.reason == "not finished"]
     others = [one for one in left if one.reason != "not finished"]
     for one in others[:most]:
-        print(f"  {one.run[:12]} ({one.name}): {one.reason}", file=out)
+        print(f"  {one.run[:12]} ({shown(one.name)}): {shown(one.reason)}", file=out)
     if len(others) > most:
         print(f"  and {len(others) - most} more: pifolab results STORE --verify", file=out)
     if unfinished:
@@ -57,7 +57,7 @@ def print_left_out(left: list[LeftOut], runs: int, out: TextIO, most: int = 10) 
 def print_comparisons(compared: list[Compared], out: TextIO) -> None:
     """Print each ratio with its interval and, where something was stated, the verdict."""
     for one in compared:
-        print(one, file=out)
+        print(shown(str(one)), file=out)
     if compared:
         print(file=out)
 
@@ -81,6 +81,6 @@ def print_warnings(groups: list[Group], out: TextIO, most: int | None = None) ->
     warned = [group for group in groups if group.estimate.seeds > 1 and group.estimate.relative_half_width > _WIDE]
     warned.sort(key=lambda group: -group.estimate.relative_half_width)
     for group in warned[:most]:
-        print(f"warning: {group.metric} of {group.name}: {group.estimate.warning(_WIDE)}", file=out)
+        print(f"warning: {group.metric} of {shown(group.name)}: {group.estimate.warning(_WIDE)}", file=out)
     if most is not None and len(warned) > most:
         print(f"warning: and {len(warned) - most} more", file=out)
