@@ -84,6 +84,14 @@ def test_every_witness_replays_to_its_stated_gap(scheduler, metric, tmp_path):
     assert main(["conformance", *map(str, files)]) == 0
 
 
+@pytest.mark.parametrize("scheduler", [name for name in SETTINGS if name != "pifo"])
+def test_a_witness_of_schedulers_without_settings_has_the_capacities_that_they_have_by_default(scheduler, tmp_path):
+    answer = pifolab.attack(scheduler, "pifo", packets=5, ranks=(1, 3), method="guided", evaluations=50)
+    files = answer.save(tmp_path / "witness")
+    assert [_pifolab.replay_vector(str(file))["mismatches"] for file in files] == [0, 0]
+    assert ["capacity" in file.read_text() for file in files] == [True, True]
+
+
 STORED = Path(__file__).parents[2] / "conformance" / "worst-cases"
 GAPS = list(csv.DictReader((STORED / "gaps.csv").read_text(encoding="utf-8").splitlines()))
 

@@ -86,7 +86,19 @@ def complete(name: str, options: dict[str, Any]) -> dict[str, Any]:
         except PifolabError:
             continue
         config[param.name] = default
-    return config
+    return {**config, **_capacity(name, config)}
+
+
+def _capacity(name: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Return the capacity that the library takes where none is given: a vector always has one."""
+    scheduler = _pifolab.Scheduler(name, config)
+    known = {param.name for param in info.scheduler(name).params}
+    if scheduler.capacity_packets is None or any("capacity" in key for key in config):
+        return {}
+    if "queue_capacity_packets" in known:
+        queues = len(scheduler.queue_lengths)
+        return {"queue_capacity_packets": [scheduler.capacity_packets // queues] * queues}
+    return {"capacity_packets": scheduler.capacity_packets} if "capacity_packets" in known else {}
 
 
 def _read(text: str) -> Any:
