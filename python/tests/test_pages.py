@@ -193,6 +193,12 @@ def test_what_is_not_run_is_pinned_with_its_reason(report):
 def test_no_command_stands_where_no_test_finds_it():
     for page in pages():
         assert hidden(page) == [], f"{page}: put commands into a block that begins with ```sh"
+        text = page.read_text(encoding="utf-8")
+        files = [step.text for step in steps(page) if isinstance(step, File)]
+        blocks = re.findall(r"^( *)```(\w+)\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
+        for indented, language, block in blocks:
+            assert not (indented and language == "sh"), f"{page}: a block of commands begins where a line does"
+            assert language not in ("bash", "console", "shell", "zsh") or block in files, f"{page}: {block}"
 
 
 def test_every_page_with_commands_is_found():
