@@ -104,16 +104,16 @@ def _module(file: Path) -> ModuleType:
         if error.filename is not None and Path(error.filename) == file.absolute():
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None
         raise InputError(_where(file, error)) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(_where(file, error)) from None
     return module
 
 
-def _where(file: Path, error: Exception) -> str:
+def _where(file: Path, error: BaseException) -> str:
     """Return one line about an exception that running `file` raised."""
     if isinstance(error, SyntaxError):
         return f"{file}:{error.lineno}: {type(error).__name__}: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename) == file.absolute()]
     place = f"{file}:{lines[-1]}" if lines else str(file)
-    return f"{place}: {type(error).__name__}: {error}"
+    return f"{place}: {type(error).__name__}: {error}".removesuffix(": ")

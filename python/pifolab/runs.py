@@ -429,6 +429,8 @@ def run_text(
     >>> table.filter(scheduler="pifo")["inversions"].item()
     0
     """
+    if workers is not None and (type(workers) is not int or not 1 <= workers < 1 << 31):
+        raise InputError(f"workers = {workers!r}: expected an integer from 1 to 2^31 - 1")
     pairs = [(key, _as_toml(value)) for key, value in (overrides or {}).items()]
     makers = {"schedulers": schedulers, "ranks": ranks, "controllers": controllers, "observers": observers}
     brought = {kind: dict(given or {}) for kind, given in makers.items()}
@@ -630,7 +632,12 @@ def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
     """Return what the observer wants to be a table of the run."""
     import polars as pl
 
-    columns = observed.observer.table()
+    try:
+        columns = observed.observer.table()
+    except Exception as error:
+        # As the compiled part marks what the user's code raises.
+        error.simulated_time_ns = None  # type: ignore[attr-defined]
+        raise
     if columns is None:
         return None
     try:
@@ -638,7 +645,7 @@ def _own_table(name: str, observed: Observed) -> pl.DataFrame | None:
         frame.insert_column(0, pl.repeat(observed.scheduler, frame.height, eager=True).alias("scheduler"))
         return frame.insert_column(0, _constant("seed", observed.seed, frame))
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"observer {name}: table() is not a table: {error}") from None
+        raise InputError(f"observer {name}: table() is not a table: {str(error).partition(chr(10))[0]}") from None
 
 
 def _refuse_taken_names(brought: Mapping[str, Mapping[str, Any]]) -> None:

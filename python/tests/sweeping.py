@@ -39,6 +39,10 @@ class Raises(Fine):
     def dequeue(self, now_ns):
         raise ValueError("out of ideas")
 
+class Exits(Fine):
+    def dequeue(self, now_ns):
+        raise SystemExit
+
 class Hangs(Fine):
     def dequeue(self, now_ns):
         while True:

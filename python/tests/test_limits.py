@@ -486,6 +486,27 @@ def test_a_figure_that_does_not_fit_on_the_disk_is_not_left_in_half(tmp_path: Pa
     assert list((tmp_path / "drawn").iterdir()) == []
 
 
+@pytest.mark.parametrize("ending", ["pdf", "png", "svg"])
+def test_a_figure_that_fits_in_part_is_an_error_that_names_it_wherever_the_disk_is_full(tmp_path: Path, ending: str):
+    from pifolab.figures.style import save, subplots
+
+    figure, axes = subplots(figsize=(3.4, 2.0))
+    axes.plot([1, 2], [3, 4])
+    (whole,) = save(figure, tmp_path / "whole", [ending])
+    size = whole.stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        for most in range(1, size, size // 12):
+            # Python ignores the signal that comes with it.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+            with pytest.raises(OSError, match="File too large") as raised:
+                save(figure, tmp_path / "part", [ending])
+            assert raised.value.filename == str(tmp_path / f"part.{ending}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == [whole]
+
+
 def answering(enqueue: str = "return None", dequeue: str = "return None", queues: int = 2, bounds: str = "None"):
     scope: dict[str, object] = {}
     exec(
@@ -546,6 +567,13 @@ def test_what_is_no_integer_is_told_with_its_name(value: object):
         with pytest.raises(TypeError, match=f"^size_bytes: expected an integer from 0 to 4294967295, got {kind}$"):
             pifo.enqueue(1, size_bytes=value)  # type: ignore[arg-type]
     assert len(pifo) == 0
+
+
+@pytest.mark.parametrize("workers", [0, -1, 2**70, True, 1.0, "2"])
+def test_a_number_of_workers_that_is_none_is_told_with_its_value(workers: object):
+    text = LINK + '[[scheduler]]\nname = "pifo"\n'
+    with pytest.raises(pifolab.InputError, match=re.escape(f"workers = {workers!r}: expected an integer from 1")):
+        pifolab.run_text(text, workers=workers)  # type: ignore[arg-type]
 
 
 def test_not_before_is_made_as_the_page_says_and_holds_packets_back():

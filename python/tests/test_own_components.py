@@ -252,6 +252,55 @@ def test_an_exception_ends_the_run_and_knows_the_simulated_time(
     assert any("at simulated time" in note for note in getattr(raised.value, "__notes__", ["at simulated time"]))
 
 
+#: Where a plug-in goes wrong, and what is said of it.
+FAULTS = {
+    "bounds that are too few": (
+        "Mine.bounds = [1]",
+        r"ValueError: bounds[1]: list index out of range: expected None or",
+    ),
+    "bounds that are no list": (
+        "Mine.bounds = 5",
+        "ValueError: bounds[0]: 'int' object is not subscriptable: expected",
+    ),
+    "bounds that raise": ("Mine.bounds = property(lambda self: 1 / 0)", "ZeroDivisionError: division by zero"),
+    "a bound that is none": ("Mine.bounds = ['a', 'b']", "ValueError: bounds[0] = a: expected None or an integer from"),
+    "an end of the process": ("Mine.dequeue = lambda self, now_ns: sys.exit()", "SystemExit"),
+    "a table that raises": (
+        "class Seen(pifolab.PythonObserver):\n    def table(self): return 1 / 0",
+        "ZeroDivisionError:",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whatever_a_plug_in_does_wrong_is_said_to_be_its_own(pifolab_command, tmp_path: Path, fault: str):
+    code, said = FAULTS[fault]
+    (tmp_path / "mine.py").write_text(
+        "import sys\nimport pifolab\nclass Mine(pifolab.PythonScheduler):\n    queues = 2\n"
+        "    def __init__(self): self.held = []\n"
+        "    def enqueue(self, packet, now_ns): self.held.append(packet)\n"
+        f"    def dequeue(self, now_ns): return self.held.pop(0) if self.held else None\n{code}\n"
+    )
+    (tmp_path / "x.toml").write_text(
+        "duration_us = 100\nlink = { rate_gbps = 10 }\n"
+        'workload = { arrivals = "constant", rate_gbps = 11, size_bytes = 1500, ranks = "uniform" }\n'
+        '[[scheduler]]\nname = "mine"\n'
+    )
+    ran = pifolab_command("run", "x.toml", "--python", "mine.py")
+    lines = ran.stderr.splitlines()
+    assert ran.returncode == 2, ran.stderr
+    assert lines[-1].startswith("pifolab: the run was stopped by an exception in "), ran.stderr
+    assert any(line.startswith(said) for line in lines), ran.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_plug_in_that_ends_the_process_while_it_is_loaded_is_one_line(pifolab_command, tmp_path: Path):
+    (tmp_path / "mine.py").write_text("import sys\nsys.exit()\n")
+    (tmp_path / "x.toml").write_text('[[scheduler]]\nname = "mine"\n')
+    ran = pifolab_command("run", "x.toml", "--python", "mine.py")
+    assert (ran.returncode, ran.stderr) == (2, "pifolab: mine.py:2: SystemExit\n")
+
+
 class Wide(Fifo):
     queues = 3
 

@@ -243,13 +243,15 @@ def test_until_needs_a_metric(folder: Path, capsys: pytest.CaptureFixture[str]):
 def test_a_failure_is_listed_with_the_command_that_repeats_it(
     folder: Path, pifolab_command: Callable[..., subprocess.CompletedProcess[str]]
 ):
-    text = GOOD.replace("seeds = [1]", "seeds = [1]\nschedulers.bad = 'mine.py:Raises'\ntables = ['schedulers']")
-    (folder / "s.toml").write_text(text.replace('"narrow"', '"narrow", "bad"'))
+    own = "schedulers.bad = 'mine.py:Raises'\nschedulers.exits = 'mine.py:Exits'"
+    text = GOOD.replace("seeds = [1]", f"seeds = [1]\n{own}\ntables = ['schedulers']")
+    (folder / "s.toml").write_text(text.replace('"narrow"', '"narrow", "bad", "exits"'))
     done = pifolab_command("sweep", "s.toml", "--store", "a store", cwd=folder)
     assert done.returncode == 1
-    assert "1 failed" in done.stdout
-    assert "1 of 3 runs failed:\n  scheduler = bad, seed = 1: ValueError: out of ideas" in done.stderr
-    command = done.stderr.partition("again: ")[2].strip()
+    assert "2 failed" in done.stdout
+    assert "2 of 4 runs failed:\n  scheduler = bad, seed = 1: ValueError: out of ideas" in done.stderr
+    assert "\n  scheduler = exits, seed = 1: SystemExit (mine.py:" in done.stderr
+    command = done.stderr.partition("again: ")[2].splitlines()[0]
     assert command.startswith("pifolab sweep s.toml --store 'a store' --run ")
     import shlex
 

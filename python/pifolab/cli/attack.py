@@ -116,7 +116,7 @@ def run_attack(arguments: argparse.Namespace) -> int:
         return _attack(arguments, own)
     except InputError as error:
         raise (flagged(error) if error.key in vars(arguments) else error) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not hasattr(error, "simulated_time_ns"):
             raise
         return say_whose_fault(error, "the search")

@@ -187,7 +187,7 @@ def run_and_save(
                 bar.update(state)
 
             result = run(progress=update, **keywords)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not hasattr(error, "simulated_time_ns"):
             raise
         return say_whose_fault(error)
@@ -208,15 +208,16 @@ def run_and_save(
     return 0
 
 
-def say_whose_fault(error: Exception, stopped: str = "the run") -> int:
+def say_whose_fault(error: BaseException, stopped: str = "the run") -> int:
     """Print the traceback of what the user wrote in Python, without our part of it."""
     trace = error.__traceback__
     ours = Path(__file__).resolve().parents[1]
     while trace is not None and Path(trace.tb_frame.f_code.co_filename).resolve().is_relative_to(ours):
         trace = trace.tb_next
     traceback.print_exception(type(error), error, trace)
-    if not getattr(error, "__notes__", None):
-        print(f"at simulated time {getattr(error, 'simulated_time_ns', '?')} ns", file=sys.stderr)
+    time = getattr(error, "simulated_time_ns", None)
+    if time is not None and not getattr(error, "__notes__", None):
+        print(f"at simulated time {time} ns", file=sys.stderr)
     print(f"pifolab: {stopped} was stopped by an exception in the Python classes", file=sys.stderr)
     return USAGE_ERROR
 

@@ -191,7 +191,10 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Iterable[str] = 
             temporary = target.with_name(f".{target.name}.partial-{os.getpid()}")
             try:
                 with writing(target):
-                    figure.savefig(temporary, format=ending, metadata=metadata)
+                    # In memory first: matplotlib raises anything where the disk is full while it writes.
+                    content = io.BytesIO()
+                    figure.savefig(content, format=ending, metadata=metadata)
+                    temporary.write_bytes(content.getbuffer())
                     temporary.replace(target)
             except OSError as error:
                 raise OSError(error.errno, error.strerror, os.fspath(target)) from None

@@ -96,7 +96,7 @@ def _execute(job: dict[str, Any]) -> tuple[dict[str, bytes], dict[str, Any]]:
         return execute(job)
     except JobError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise JobError(described(error)) from None
 
 

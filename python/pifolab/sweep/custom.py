@@ -151,12 +151,11 @@ def _load_anew(file: str, before: _Loaded | None) -> _Loaded:
     try:
         with only_sources():
             spec.loader.exec_module(module)
-    except FileNotFoundError as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[module_name]
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    except Exception as error:
-        del sys.modules[module_name]
-        raise InputError(f"{file}: {type(error).__name__}: {error}") from None
+        if isinstance(error, OSError) and error.filename == file:
+            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{file}: {type(error).__name__}: {error}".removesuffix(": ")) from None
     files = own_files(Path(file))
     return _Loaded(module, files, _digests(files))
 

@@ -144,7 +144,7 @@ def described(error: BaseException) -> str:
     places = [place for place in traceback.extract_tb(error.__traceback__) if "pifolab" not in place.filename]
     place = f" ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else ""  # noqa: PTH119
     text = str(error).replace("\n", " ")
-    return f"{type(error).__name__}: {text}{place}"
+    return f"{type(error).__name__}: {text}".removesuffix(": ") + place
 
 
 def _parquet(frame: Any, key: str, manifest: str) -> bytes:

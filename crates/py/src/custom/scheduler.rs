@@ -194,7 +194,11 @@ impl Inspect for PythonScheduler {
             if bounds.is_none() {
                 return Ok(None);
             }
-            let bound = bounds.get_item(queue)?;
+            let bound = bounds.get_item(queue).map_err(|error| {
+                let queues = self.lengths.len();
+                let expected = format!("expected None or a list with one for each of {queues} queues");
+                PyValueError::new_err(format!("bounds[{queue}]: {}: {expected}", error.value(py)))
+            })?;
             if bound.is_none() {
                 return Ok(None);
             }

@@ -30,7 +30,7 @@ impl Slot {
 
     /// The same for what happens at no particular time.
     pub fn call_untimed<T>(&self, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
-        match Python::attach(body) {
+        match Python::attach(|py| body(py).inspect_err(|error| note_origin(py, error))) {
             Ok(value) => value,
             Err(error) => {
                 self.keep(error);
@@ -47,6 +47,14 @@ fn note_time(py: Python<'_>, error: &PyErr, now: Time) {
     // An exception class may refuse both; the exception itself matters more.
     let _ = value.setattr("simulated_time_ns", now.as_ns());
     let _ = value.call_method1("add_note", (note,));
+}
+
+/// Marks an exception as one of what the user wrote: the attribute that tells the time is there, and empty unless that is known.
+fn note_origin(py: Python<'_>, error: &PyErr) {
+    let value = error.value(py);
+    if !value.hasattr("simulated_time_ns").unwrap_or(false) {
+        let _ = value.setattr("simulated_time_ns", py.None());
+    }
 }
 
 /// A class of the user's, or whatever else makes an object when it is called.
