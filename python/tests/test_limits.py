@@ -709,6 +709,22 @@ PATHS: dict[str, Callable[[], str]] = {
         LINK.replace("duration_ms = 1", "duration_s = 2").replace("size_bytes", "flows = 1_000_000, size_bytes")
         + 'scheduler = [{ name = "afq" }]\n'
     ),
+    "queues for many flows at each port": lambda: (
+        NETWORK.replace("STARTS", "1_000") + '[[scheduler]]\nname = "fq-codel"\nbuckets = 20_000\n'
+    ),
+    "a window in a leaf of the tree at each of thousands of ports": lambda: (
+        NETWORK.replace('"leaf-spine", leaves = 4, spines = 4, hosts_per_leaf = 16', '"fat-tree", k = 12')
+        .replace("duration_ms = 20", "duration_ms = 2")
+        .replace("STARTS", "1_000")
+        + '[[scheduler]]\nname = "tree"\nchild = [{ name = "packs", window = 50_000, takes = "rest" }]\n'
+    ),
+    "many queues at each port, of which few get packets": lambda: (
+        NETWORK.replace('"leaf-spine", leaves = 4, spines = 4, hosts_per_leaf = 16', '"fat-tree", k = 8').replace(
+            "STARTS", "10_000"
+        )
+        + '[[scheduler]]\nname = "sp-pifo"\nqueues = 1024\nqueue_capacity_packets = 100_000\n'
+        + '[[scheduler]]\nname = "sp-pifo"\nlabel = "bytes"\nqueues = 1024\nqueue_capacity_bytes = 100_000\n'
+    ),
     "a packet log of a network": lambda: (
         NETWORK.replace("STARTS", "2_000_000")
         + '[record]\npacket_log = ["all"]\nmax_rows = 10_000_000\n'

@@ -6,16 +6,14 @@
 
 use crate::error::SpecError;
 use crate::machine::size;
-use crate::registry;
 use crate::spec::network::NetworkSpec;
 use crate::spec::one_link::OneLinkSpec;
-use crate::spec::schedulers::SchedulerSpec;
+use crate::spec::schedulers::{Chosen, SchedulerSpec};
 use crate::spec::workload::Workload;
 use crate::spec::written::Spec;
 use pifolab_metrics::ORDER_KEPT;
 use pifolab_metrics::Sampling;
-use pifolab_sched::Capacity;
-use pifolab_simd::RankWindow;
+use pifolab_sched::{Capacity, Kept};
 use pifolab_units::Span;
 
 /// Bytes for a flow: in the list, with its ideal time.
@@ -43,6 +41,10 @@ const SCHEDULER: f64 = 4.0 * 1024.0;
 /// Bytes of a queue without packets, and of a place for a packet.
 const QUEUE: f64 = 64.0;
 const PLACE: f64 = 32.0;
+/// Bytes of memory that are there as soon as one of them is written to.
+const PAGE: f64 = 4_096.0;
+/// Bytes of the row of a queue of a port under one scheduler.
+const QUEUE_RUN: f64 = 350.0;
 /// Bytes of a rank in a window.
 const WINDOW_RANK: f64 = 24.0;
 /// Bytes of a packet that waits on one link: in its queue, which grows by doubling, and in the observers.
@@ -91,12 +93,15 @@ impl Memory {
         // Each segment and its acknowledgement pass at most six ports.
         let segments = bytes / f64::from(spec.segment_bytes()) + flows;
         let passed = 12.0 * segments;
+        let own = spec.hosts_own_scheduler().map(Footprint::of);
+        let at_hosts = own.map_or(0.0, |own| own.at_ports(hosts, passed, flows) + hosts * own.queues * QUEUE_RUN);
+        let alike = if spec.hosts_are_like_switches() { ports } else { switch_ports };
         let at_ports = |scheduler: &SchedulerSpec| {
-            let windows = (switch_ports * window_of(scheduler)).min(passed) * WINDOW_RANK;
-            switch_ports * (state_of(scheduler) + index_of(scheduler) + flow_state_of(scheduler, flows)) + windows
+            let footprint = Footprint::of(&scheduler.chosen);
+            footprint.at_ports(alike, passed, flows) + alike * footprint.queues * QUEUE_RUN
         };
-        let state =
-            schedulers * (ports * PORT_RUN + hosts * HOST + routes) + spec.schedulers.iter().map(at_ports).sum::<f64>();
+        let state = schedulers * (ports * PORT_RUN + hosts * HOST + routes + at_hosts)
+            + spec.schedulers.iter().map(at_ports).sum::<f64>();
         let records = spec.record.as_ref().map_or(0.0, |record| {
             let rows = record.max_rows as f64;
             let length = spec.end.as_ps() as f64;
@@ -152,12 +157,12 @@ impl Memory {
         let records = rows.sum::<f64>() + schedulers * (OBSERVERS + flows * LINK_FLOW_RUN + windows + intervals);
         let left = spec.expected_left();
         let state = spec.schedulers.iter().map(|scheduler| {
-            let waiting = match scheduler.capacity() {
+            let footprint = Footprint::of(&scheduler.chosen);
+            let waiting = match footprint.capacity {
                 Some(Capacity::Packets(places)) => left.min(f64::from(places)),
                 _ => left,
             };
-            let window = index_of(scheduler) + window_of(scheduler).min(most) * WINDOW_RANK;
-            state_of(scheduler) + flow_state_of(scheduler, flows) + waiting * WAITING + window
+            footprint.at_ports(1.0, most, flows) + waiting * WAITING
         });
         Self { input, state: state.sum(), records }
     }
@@ -185,28 +190,50 @@ impl Memory {
     }
 }
 
-/// Bytes of the state of one scheduler: its queues with the places that they have from the start.
-fn state_of(scheduler: &SchedulerSpec) -> f64 {
-    let Some(Capacity::Packets(packets)) = scheduler.capacity() else { return SCHEDULER };
-    let queues = scheduler.resolved["built"]["queues"].as_f64().unwrap_or(1.0);
-    let places = (f64::from(packets) / queues + 1.0).log2().ceil().exp2();
-    SCHEDULER + queues * (QUEUE + places.min(FIRST_PLACES) * PLACE)
+/// What one scheduler takes of memory before it holds packets, in bytes.
+struct Footprint {
+    capacity: Option<Capacity>,
+    queues: f64,
+    /// Of its queues and of what it keeps beside them.
+    bytes: f64,
+    /// Of the places that its queues have from the start.
+    places: f64,
+    /// Whether these are one piece of memory, of which only those pages are there that were written to.
+    in_one: bool,
+    /// Ranks that its windows hold when they are full.
+    window: f64,
+    reads_flows: bool,
 }
 
-/// The ranks that its window holds when it is full.
-fn window_of(scheduler: &SchedulerSpec) -> f64 {
-    scheduler.resolved["window"].as_f64().unwrap_or(0.0)
-}
+impl Footprint {
+    /// That of a scheduler; of one of the user's own nothing is known.
+    fn of(chosen: &Chosen) -> Self {
+        let built = chosen.looked_at();
+        let capacity = built.as_ref().map(|scheduler| scheduler.capacity());
+        let queues = built.as_ref().map_or(1.0, |scheduler| scheduler.queues() as f64);
+        let kept = built.as_ref().map_or(Kept::default(), |scheduler| scheduler.kept());
+        let places = match capacity {
+            Some(Capacity::Packets(packets)) => (f64::from(packets) / queues + 1.0).log2().ceil().exp2(),
+            _ => 1.0,
+        };
+        Self {
+            capacity,
+            queues,
+            bytes: SCHEDULER + queues * QUEUE + kept.bytes as f64,
+            places: queues * places.min(FIRST_PLACES) * PLACE,
+            in_one: chosen.has_its_places_in_one(),
+            window: kept.window_ranks as f64,
+            reads_flows: chosen.traits().is_some_and(|traits| traits.reads_flows),
+        }
+    }
 
-/// Bytes of what its window counts with, however few ranks it has seen.
-fn index_of(scheduler: &SchedulerSpec) -> f64 {
-    RankWindow::bytes_of_index(window_of(scheduler) as usize) as f64
-}
-
-/// Bytes of what one scheduler knows of so many flows.
-fn flow_state_of(scheduler: &SchedulerSpec, flows: f64) -> f64 {
-    let reads_flows = registry::find_scheduler(&scheduler.chosen.name).is_ok_and(|entry| entry.traits.reads_flows);
-    if reads_flows { flows * FLOW_STATE } else { 0.0 }
+    /// Of so many of them through which so many packets pass, of so many flows.
+    fn at_ports(&self, ports: f64, passed: f64, flows: f64) -> f64 {
+        let places = ports * self.places;
+        let places = if self.in_one { places.min(passed * PAGE) } else { places };
+        let flow_state = if self.reads_flows { flows * FLOW_STATE } else { 0.0 };
+        ports * (self.bytes + flow_state) + places + (ports * self.window).min(passed) * WINDOW_RANK
+    }
 }
 
 #[cfg(test)]
@@ -269,7 +296,67 @@ mod tests {
         let few = [("scheduler.0.queues", "8"), ("scheduler.0.queue_capacity_packets", "10")];
         let [wide, few] = [&wide, &few].map(|keys| Memory::of_network(&network(keys)).state);
         // Four ports of the switch; a queue for ten packets has sixteen places.
-        assert_eq!(wide - few, 4.0 * 1016.0 * (QUEUE + 16.0 * PLACE));
+        assert_eq!(wide - few, 4.0 * 1016.0 * (QUEUE + QUEUE_RUN + 16.0 * PLACE));
+        let bytes = [("scheduler.0.queues", "1024"), ("scheduler.0.queue_capacity_bytes", "10_000")];
+        let bytes = Memory::of_network(&network(&bytes)).state;
+        assert_eq!(wide - bytes, 4.0 * 1024.0 * 15.0 * PLACE);
+    }
+
+    #[test]
+    fn places_that_no_packet_comes_to_are_not_counted() {
+        let state = |flows: &str| {
+            let wide = "[{ name = \"sp-pifo\", queues = 1024, queue_capacity_packets = 1000 }]";
+            Memory::of_network(&network(&[("scheduler", wide), ("workload.flows.max_flows", flows)])).state
+        };
+        assert_eq!(state("10") - state("1"), 12.0 * 9.0 * 2.0 * PAGE);
+        assert_eq!(state("1_000_000") - state("900_000"), 0.0);
+    }
+
+    #[test]
+    fn what_a_scheduler_keeps_beside_its_queues_is_counted_wherever_it_stands() {
+        let state = |scheduler: &str| {
+            let scheduler = format!("[{{ {scheduler} }}]");
+            Memory::of_network(&network(&[("scheduler", &scheduler)])).state
+        };
+        // Four ports.
+        for (name, bytes) in [("drr", 40.0), ("scrr", 56.0), ("fq-codel", 88.0)] {
+            let of = |buckets: u32| state(&format!("name = \"{name}\", buckets = {buckets}"));
+            assert!(of(100_001) - of(1) >= 4.0 * 100_000.0 * bytes, "{name}: {}", of(100_001) - of(1));
+        }
+        let ranks = |ranks: u32| state(&format!("name = \"pifo\", ranks = {ranks}"));
+        assert_eq!(ranks(65_536) - ranks(64), 4.0 * 1023.0 * (256.0 + 8.0));
+        let sketch = |counters: &str| state(&format!("name = \"afq\", counters = \"{counters}\""));
+        assert_eq!(sketch("sketch") - sketch("exact"), 4.0 * 2.0 * 16_384.0 * 8.0);
+        let late = |arrivals: u32| state(&format!("name = \"aifo\", occupancy_delay_packets = {arrivals}"));
+        assert!(late(4_000) - late(0) >= 4.0 * 4_000.0 * 16.0);
+        // A window beside others and within them: 20 ranks or 50,000 with what counts them.
+        let larger = |around: &dyn Fn(&str) -> String| {
+            let of = |window: u32| state(&around(&format!("name = \"packs\", window = {window}")));
+            of(50_000) - of(20)
+        };
+        let alone = larger(&str::to_owned);
+        assert!(alone > 4.0 * 49_980.0 * WINDOW_RANK);
+        for around in [
+            |inside: &str| format!("name = \"managed\", scheduler = {{ {inside} }}"),
+            |inside: &str| format!("name = \"managed\", policy = \"dualpi2\", scheduler = {{ {inside} }}"),
+            |inside: &str| format!("name = \"tree\", child = [{{ {inside}, takes = \"rest\" }}]"),
+            |inside: &str| {
+                format!("name = \"tree\", order = {{ {inside} }}, child = [{{ name = \"fifo\", takes = \"rest\" }}]")
+            },
+        ] {
+            assert_eq!(larger(&around), alone, "{}", around("..."));
+        }
+        let hierarchy = |leaves: u32| {
+            let leaves: String = (0..leaves).map(|leaf| format!(" {{{leaf}, false, 1}}")).collect();
+            state(&format!("name = \"tree\", hierarchy = \"0 WFQ{leaves}\""))
+        };
+        assert!(hierarchy(1024) - hierarchy(2) > 4.0 * 1022.0 * (QUEUE + QUEUE_RUN + 100.0));
+    }
+
+    #[test]
+    fn schedulers_of_hosts_are_counted() {
+        let state = |queue: &str| Memory::of_network(&network(&[("host_port.queue", queue)])).state;
+        assert!(state("as-switch") > state("unlimited"));
     }
 
     #[test]

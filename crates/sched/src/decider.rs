@@ -1,7 +1,7 @@
 //! What the pipeline of a device decides when a packet arrives: its queue, or that it is refused.
 
 use crate::params::{FromArgs, ParamError};
-use crate::{Capacity, DropReason, Item, RankInterval, Room};
+use crate::{Capacity, DropReason, Item, Kept, RankInterval, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::Rank;
@@ -205,6 +205,11 @@ pub trait Decider {
         let _ = visit;
     }
 
+    /// What it keeps in memory.
+    fn kept(&self) -> Kept {
+        Kept::default()
+    }
+
     /// Goes on with what a decider of the same algorithm remembers, which may have other parameters: the ranks that its
     /// [`visit_window`](Self::visit_window) shows, and the numbers that its [`visit_state`](Self::visit_state) does. What does
     /// not fit is left out. Nothing happens where the algorithm does not say how.
@@ -246,6 +251,9 @@ impl<D: Decider + ?Sized> Decider for Box<D> {
     }
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         (**self).visit_state(visit);
+    }
+    fn kept(&self) -> Kept {
+        (**self).kept()
     }
     fn resume(&mut self, window: &[Rank], state: &[i64]) {
         (**self).resume(window, state);

@@ -79,6 +79,44 @@ pub trait Inspect {
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         let _ = visit;
     }
+
+    /// What it keeps in memory besides queues and packets.
+    fn kept(&self) -> Kept {
+        Kept::default()
+    }
+}
+
+/// What a scheduler keeps in memory besides its queues and the packets in them: enough for an estimate before a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Bytes from its first moment on: flows' queues, look-ups of ranks, counters, nodes of a tree.
+    pub bytes: usize,
+    /// Ranks that its sliding windows hold once they are full.
+    pub window_ranks: usize,
+}
+
+impl Kept {
+    /// So many bytes, and no window.
+    pub const fn bytes(bytes: usize) -> Self {
+        Self { bytes, window_ranks: 0 }
+    }
+}
+
+impl core::ops::Add for Kept {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes),
+            window_ranks: self.window_ranks.saturating_add(other.window_ranks),
+        }
+    }
+}
+
+impl core::iter::Sum for Kept {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), core::ops::Add::add)
+    }
 }
 
 /// The ranks from `lowest` to `highest`, both included, of which the algorithm may know both, one or none.
@@ -151,6 +189,9 @@ macro_rules! inspect_inside {
         }
         fn visit_state(&$self, visit: &mut dyn FnMut(i64)) {
             $inside.visit_state(visit);
+        }
+        fn kept(&$self) -> $crate::Kept {
+            $inside.kept()
         }
     };
 }

@@ -47,7 +47,7 @@ pub use capacity::{Capacity, Room};
 pub use decider::{Arriving, Decider, Decision, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels};
 pub use handles::{AnyDecider, Handle, HandleQueues};
-pub use inspect::{Inspect, RankInterval};
+pub use inspect::{Inspect, Kept, RankInterval};
 pub use managed::{
     CodelPolicy, DualPi2, DualPi2Params, LowLatency, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy,
     Verdict,

@@ -3,7 +3,7 @@
 use crate::decider::{Arriving, Decider, Decision, FromParams};
 use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::store::{PriorityQueues, Queues};
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, RankInterval, Scheduler};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, RankInterval, Scheduler};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use pifolab_units::{Bytes, Rank, Time};
@@ -205,6 +205,10 @@ impl<D: Decider, T: Item, Q: Queues<T>> Inspect for Queued<D, T, Q> {
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.decider.visit_window(visit);
+    }
+
+    fn kept(&self) -> Kept {
+        self.decider.kept()
     }
 
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {

@@ -216,6 +216,19 @@ impl NetworkSpec {
         queues.fold(1.0, f64::max)
     }
 
+    /// The scheduler that hosts have, if it is one of their own.
+    pub(crate) const fn hosts_own_scheduler(&self) -> Option<&Chosen> {
+        match &self.host_port.queue {
+            HostQueue::Unlimited | HostQueue::AsSwitch => None,
+            HostQueue::Own { scheduler, .. } => Some(scheduler),
+        }
+    }
+
+    /// Whether hosts have that of the switches.
+    pub(crate) const fn hosts_are_like_switches(&self) -> bool {
+        matches!(self.host_port.queue, HostQueue::AsSwitch)
+    }
+
     /// Rounding of serialisation times and header bytes.
     pub(crate) const fn wire(&self) -> (Rounding, u32) {
         (self.engine.rounding, self.engine.header_bytes)
@@ -297,7 +310,7 @@ impl NetworkSpec {
     fn live_window(&self, scheduler: &SchedulerSpec) -> Option<NetbenchLiveWindow> {
         let wanted =
             self.live_windows.unwrap_or(self.profile.is_some_and(|profile| profile != Profile::NetbenchSpPifo));
-        let like_switches = matches!(self.host_port.queue, HostQueue::AsSwitch);
+        let like_switches = self.hosts_are_like_switches();
         if !wanted || !like_switches {
             return None;
         }

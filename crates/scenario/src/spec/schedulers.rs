@@ -7,7 +7,7 @@ use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHE
 use crate::text;
 use pifolab_params::{Absent, Place, Table, Value, join};
 use pifolab_sched::params::{Args, Info, ParamError};
-use pifolab_sched::{Capacity, Fact, Facts, Inspect, RankFn, Ranked, Scheduler};
+use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler};
 use pifolab_sim::network::{Controllers, PortScheduler};
 use serde_json::{Map, Value as Json, json};
 
@@ -33,15 +33,19 @@ pub(crate) struct SchedulerSpec {
 /// Why something could not be built: at which key, if it is one, and in words.
 pub(crate) type Fault = (Option<String>, String);
 
-impl SchedulerSpec {
-    /// What it may hold; `None` if it is the user's own, which is not built only to ask that.
-    pub(crate) fn capacity(&self) -> Option<Capacity> {
-        let entry = registry::find_scheduler(&self.chosen.name).ok()?;
-        (entry.build)(self.chosen.args()).ok().map(|scheduler| scheduler.capacity())
-    }
-}
-
 impl Chosen {
+    /// One to be looked at; `None` if it is the user's own, which is not built only for that.
+    pub(crate) fn looked_at(&self) -> Option<BoxedScheduler> {
+        let entry = registry::find_scheduler(&self.name).ok()?;
+        (entry.build)(self.args()).ok()
+    }
+
+    /// Whether the places of all its queues are one piece of memory.
+    pub(crate) fn has_its_places_in_one(&self) -> bool {
+        let parts = registry::find_scheduler(&self.name).map(|entry| (entry.port)(self.args()));
+        matches!(parts, Ok(Ok(PortScheduler::Decider(..))))
+    }
+
     fn args(&self) -> Args {
         Args::from(self.args.clone())
     }

@@ -27,7 +27,9 @@
 
 use super::CAPABLE;
 use crate::params::choices;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Packet, RankInterval, Scheduler};
+use crate::{
+    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Kept, Packet, RankInterval, Scheduler,
+};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank, Ratio, Span, Time};
@@ -412,6 +414,10 @@ impl<S: Inspect> Inspect for DualPi2<S> {
 
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         self.classic.visit_state(visit);
+    }
+
+    fn kept(&self) -> Kept {
+        self.classic.kept()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
 
 use super::headroom::Headroom;
+use crate::Kept;
 use crate::params::{self, Args, Kind, Param, ParamError, choices};
 use alloc::vec::Vec;
 use pifolab_simd::{RankWindow, Window};
@@ -170,6 +171,11 @@ impl Estimate {
     /// Calls `visit` with the ranks held, oldest first.
     pub(super) fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.window.iter().for_each(visit);
+    }
+
+    /// What the window keeps in memory.
+    pub(super) const fn kept(&self) -> Kept {
+        Kept { bytes: RankWindow::bytes_of_index(self.size), window_ranks: self.size }
     }
 
     /// The number of ranks held, then the ranks, oldest first: all that the window remembers. If the next rank enters it

@@ -20,7 +20,7 @@
 //! while others hold packets, so an idle link does not use up rounds. Bids saturate at 2^64 - 1 bytes.
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -168,6 +168,13 @@ impl Decider for Afq {
 
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
         self.queue_of(self.bid(packet.flow, packet.size))
+    }
+
+    fn kept(&self) -> Kept {
+        match self.bids {
+            Bids::Exact(_) => Kept::default(),
+            Bids::Sketch(_) => Kept::bytes((2 * size_of::<u64>()) << SKETCH_BITS),
+        }
     }
 
     /// The queue being served, then of each flow (or each cell of the sketch) that bid ahead of the present round its number

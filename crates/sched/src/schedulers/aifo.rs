@@ -25,7 +25,7 @@ use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling
 use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use super::headroom::Headroom;
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
@@ -208,6 +208,10 @@ impl Decider for Aifo {
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.estimate.visit_window(visit);
+    }
+
+    fn kept(&self) -> Kept {
+        self.estimate.kept() + self.delayed.as_ref().map_or(Kept::default(), |delayed| delayed.kept())
     }
 
     /// The window, then the packets until the next one that enters it, then the lengths that the next arrivals see.

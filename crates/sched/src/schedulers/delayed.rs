@@ -6,7 +6,7 @@
 //! queue per two clocks. The delay is counted in arrivals, as these papers state it, so that a decider needs no clock.
 
 use crate::params::{Param, ParamError};
-use crate::{Capacity, Room};
+use crate::{Capacity, Kept, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -48,6 +48,11 @@ impl Delayed {
     pub(super) fn record(&mut self, found: &[Room]) {
         self.rows[self.oldest..][..self.queues].clone_from_slice(found);
         self.oldest = (self.oldest + self.queues) % self.rows.len();
+    }
+
+    /// What the rows take in memory.
+    pub(super) const fn kept(&self) -> Kept {
+        Kept::bytes(self.rows.len() * size_of::<Room>())
     }
 
     /// The lengths, oldest first.

@@ -23,7 +23,7 @@ use crate::managed::codel::{Codel, CodelTarget};
 use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
 use crate::store::FlowLists;
 use crate::{
-    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, Room, Scheduler, Victims,
+    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Kept, Packet, Room, Scheduler, Victims,
 };
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -239,6 +239,10 @@ impl<T: Item> Inspect for FqCodel<T> {
 
     fn capacity(&self) -> Capacity {
         Capacity::Packets(self.capacity)
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::bytes(self.flows.len() * size_of::<Flow<T>>())
     }
 }
 

@@ -32,7 +32,7 @@ use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use super::geometric::GeometricMap;
 use crate::decider::unforeseen;
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, RankInterval, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_simd::FreePlaces;
@@ -314,6 +314,10 @@ impl Decider for Packs {
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
         self.estimate.visit_window(visit);
+    }
+
+    fn kept(&self) -> Kept {
+        self.estimate.kept() + self.delayed.as_ref().map_or(Kept::default(), |delayed| delayed.kept())
     }
 
     /// The window, then the packets until the next one that enters it, then the lengths that the next arrivals see. What is free in the queues is known from their

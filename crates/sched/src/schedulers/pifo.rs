@@ -33,7 +33,7 @@ pub use handle_pifo::HandlePifo;
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::store::{ArrayHeap, FlowOrder, RankBuckets, Sorted};
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler, Victims};
 use pifolab_units::{Bytes, Rank, Time};
 
 choices! {
@@ -425,6 +425,13 @@ impl<T: Item> Inspect for Pifo<T> {
 
     fn capacity(&self) -> Capacity {
         self.room.capacity()
+    }
+
+    fn kept(&self) -> Kept {
+        match &self.order {
+            Order::Buckets(order) => Kept::bytes(order.bytes_of_buckets()),
+            Order::Sorted(_) | Order::Heap(_) | Order::Flows(_) => Kept::default(),
+        }
     }
 }
 

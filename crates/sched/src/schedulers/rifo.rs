@@ -30,7 +30,7 @@ use super::admission;
 use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use super::headroom::{Headroom, ShelteredPower, bits_above_16};
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
@@ -195,6 +195,11 @@ impl Decider for Rifo {
             visit(min);
             visit(max);
         }
+    }
+
+    fn kept(&self) -> Kept {
+        let delayed = self.options.as_ref().and_then(|options| options.delayed.as_ref());
+        delayed.map_or(Kept::default(), |delayed| delayed.kept())
     }
 
     /// Min and Max (-1 and 0 before the first packet), then the counter, then the lengths that the next arrivals see.

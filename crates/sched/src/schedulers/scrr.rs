@@ -22,7 +22,7 @@
 
 use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError};
 use crate::store::FlowLists;
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler};
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use pifolab_units::{Bytes, Time};
@@ -172,6 +172,10 @@ impl<T: Item> Inspect for Scrr<T> {
 
     fn capacity(&self) -> Capacity {
         self.room.capacity()
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::bytes(self.flows.len() * size_of::<Flow<T>>())
     }
 }
 

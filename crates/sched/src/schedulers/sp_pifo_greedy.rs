@@ -23,7 +23,7 @@
 
 use super::strict_priority::{check_bounds, read_bounds, uniform_bounds};
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
-use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, RankInterval, Room};
 use alloc::vec::Vec;
 use core::ops::Range;
 use pifolab_units::Rank;
@@ -161,6 +161,11 @@ impl Decider for SpPifoGreedy {
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
         let rank = packet.rank.get();
         self.ranks.is_none_or(|ranks| rank < ranks).then(|| self.queue_of(rank))
+    }
+
+    /// The ranks of a window are kept only where they are sorted at its end.
+    fn kept(&self) -> Kept {
+        Kept { bytes: 0, window_ranks: if self.seen.is_none() { self.window } else { 0 } }
     }
 
     /// The bounds, then how many ranks the window holds so far, then these in ascending order: their order of arrival has no

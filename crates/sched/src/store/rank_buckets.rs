@@ -70,6 +70,12 @@ impl<T: Item> RankBuckets<T> {
         self.buckets
     }
 
+    /// Bytes of what finds the items of a bucket, before there are any.
+    pub const fn bytes_of_buckets(&self) -> usize {
+        let pages = self.pages.len() * size_of::<[u32; FAN]>() + self.page_of.len() * size_of::<u32>();
+        pages + self.buckets / 8
+    }
+
     /// Items held.
     #[inline(always)]
     pub fn len(&self) -> usize {

@@ -1,7 +1,7 @@
 //! The order of a node's children where a decider approximates PIFO: child indices in first-in first-out queues.
 
 use super::share::Share;
-use crate::{Arriving, Capacity, Decider, DropReason, Room};
+use crate::{Arriving, Capacity, Decider, DropReason, Kept, Room};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use pifolab_units::Rank;
@@ -46,6 +46,11 @@ impl ApproximateOrder {
             sleepers: 0,
             asked: None,
         }
+    }
+
+    /// What its decider keeps in memory.
+    pub(super) fn kept(&self) -> Kept {
+        self.decider.kept()
     }
 
     /// Asks the decider for the queue of an index, and remembers the answer. `share` is what the discipline knows of the child if

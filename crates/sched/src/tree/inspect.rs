@@ -1,8 +1,8 @@
 //! Looking inside a tree: its leaves' queues one after the other, and the paths to them.
 
 use super::node::LeafScheduler;
-use super::parts::{Inner, Link, Tree};
-use crate::{Capacity, Inspect, Item, RankInterval};
+use super::parts::{Inner, Label, Link, Spot, Tree};
+use crate::{Capacity, Inspect, Item, Kept, RankInterval};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use pifolab_units::{Bytes, Rank};
@@ -136,6 +136,16 @@ impl<T: Item> Inspect for Tree<T> {
             [leaf] => leaf.look().refused_at(flow, size, rank),
             _ => None,
         }
+    }
+
+    /// That of its nodes and leaves.
+    fn kept(&self) -> Kept {
+        let node = size_of::<Label>() + 2 * size_of::<Link>();
+        let (inner, leaf) = (node + size_of::<Inner>(), node + size_of::<LeafScheduler<T>>() + size_of::<Spot>());
+        let approximate = self.inner.iter().filter_map(|node| node.approximate.as_ref());
+        Kept::bytes(self.inner.len() * inner + self.leaves.len() * leaf + self.orders.bytes())
+            + approximate.map(|order| order.kept()).sum()
+            + self.leaves.iter().map(|leaf| leaf.look().kept()).sum()
     }
 
     fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {

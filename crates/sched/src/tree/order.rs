@@ -114,6 +114,11 @@ impl ExactOrders {
         ExactOrder { at: at as u32, places: places as u32 }
     }
 
+    /// Bytes of the PIFOs of all nodes, without indices.
+    pub(super) const fn bytes(&self) -> usize {
+        self.lanes.len() * (size_of::<Lane>() + size_of::<bool>()) + self.firsts.len() * size_of::<Key>()
+    }
+
     /// The number of an arrival, later than all before.
     #[inline(always)]
     pub(super) const fn arrive(&mut self) -> u64 {
