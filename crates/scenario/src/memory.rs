@@ -43,7 +43,7 @@ const QUEUE: f64 = 64.0;
 const PLACE: f64 = 32.0;
 /// Bytes of memory that are there as soon as one of them is written to.
 const PAGE: f64 = 4_096.0;
-/// Bytes of the row of a queue of a port under one scheduler.
+/// Bytes of the row of a queue under one scheduler.
 const QUEUE_RUN: f64 = 350.0;
 /// Bytes of a rank in a window.
 const WINDOW_RANK: f64 = 24.0;
@@ -162,7 +162,7 @@ impl Memory {
                 Some(Capacity::Packets(places)) => left.min(f64::from(places)),
                 _ => left,
             };
-            footprint.at_ports(1.0, most, flows) + waiting * WAITING
+            footprint.at_ports(1.0, most, flows) + waiting * WAITING + footprint.queues * QUEUE_RUN
         });
         Self { input, state: state.sum(), records }
     }
@@ -208,6 +208,8 @@ struct Footprint {
 impl Footprint {
     /// That of a scheduler; of one of the user's own nothing is known.
     fn of(chosen: &Chosen) -> Self {
+        // Built and dropped before the next one is: it may be large.
+        let in_one = chosen.has_its_places_in_one();
         let built = chosen.looked_at();
         let capacity = built.as_ref().map(|scheduler| scheduler.capacity());
         let queues = built.as_ref().map_or(1.0, |scheduler| scheduler.queues() as f64);
@@ -221,7 +223,7 @@ impl Footprint {
             queues,
             bytes: SCHEDULER + queues * QUEUE + kept.bytes as f64,
             places: queues * places.min(FIRST_PLACES) * PLACE,
-            in_one: chosen.has_its_places_in_one(),
+            in_one,
             window: kept.window_ranks as f64,
             reads_flows: chosen.traits().is_some_and(|traits| traits.reads_flows),
         }
@@ -407,7 +409,7 @@ mod tests {
             read_text(text, "x.toml", &keys, None, &()).unwrap().memory(1).state
         };
         // One queue: 1024 places, of which all are taken at the end: 250,000 packets more arrive than leave.
-        let places = SCHEDULER + QUEUE + 1024.0 * PLACE;
+        let places = SCHEDULER + QUEUE + QUEUE_RUN + 1024.0 * PLACE;
         assert_eq!(state(&[]), places + 1000.0 * WAITING + 100_000.0 * WINDOW_RANK);
         // A million and a half of packets arrive.
         let large = state(&[("scheduler.0.window", "10_000_000"), ("scheduler.0.capacity_packets", "1_000_000")]);

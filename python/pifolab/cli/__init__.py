@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pifolab.cli.output import harmless_output
-from pifolab.cli.signals import TERMINATED, TerminatedError, terminable
+from pifolab.cli.signals import TERMINATED, TerminatedError, interruptions, terminable
 from pifolab.errors import InternalError, PifolabError
 from pifolab.text import shown
 
@@ -33,8 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not sys.warnoptions:
         # What a library thinks of our use of it, such as a letter that a font does not have, does not concern the user.
         warnings.filterwarnings("ignore", module=r"(numpy|polars|matplotlib|pifolab)(\.|$)")
+    pressed: list[bool] = []
     try:
-        with terminable(), harmless_output():
+        with terminable(), interruptions() as pressed, harmless_output():
             # Here, so that Ctrl-C is one line also while modules are loaded.
             from pifolab.cli.commands import complete_parser
 
@@ -67,6 +68,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except Exception as error:
+        if pressed:
+            # What compiled code of a library has made of the interruption.
+            _say("interrupted")
+            return INTERRUPTED
         if os.environ.get("PIFOLAB_TRACEBACK"):
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]

@@ -1,14 +1,17 @@
-"""SIGTERM as an exception, so that unfinished files are removed."""
+"""SIGTERM as an exception, so that half-written output is removed; and Ctrl-C that a library swallows."""
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
-__all__ = ["TERMINATED", "TerminatedError", "terminable"]
+__all__ = ["TERMINATED", "TerminatedError", "interruptions", "terminable"]
 
 #: The exit status of a command that SIGTERM ended, as a shell tells it.
 TERMINATED = 128 + signal.SIGTERM
@@ -36,3 +39,37 @@ def terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+@contextmanager
+def interruptions() -> Iterator[list[bool]]:
+    """Yield a list that is not empty once Ctrl-C was pressed in the block.
+
+    Where compiled code of a library calls Python, it may ignore a `KeyboardInterrupt`, which is then raised again, or
+    raise another exception in its place.
+    """
+    pressed: list[bool] = []
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield pressed
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        pressed.append(True)
+        signal.default_int_handler(number, frame)
+
+    def ignored(what: Any) -> None:
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            # Raised here it would be ignored, too.
+            threading.Timer(0.05, _thread.interrupt_main).start()
+        else:
+            before(what)
+
+    before = sys.unraisablehook
+    sys.unraisablehook = ignored
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = before
