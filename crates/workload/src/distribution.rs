@@ -443,7 +443,7 @@ mod tests {
         );
         assert_eq!(
             message(Distribution::histogram(&[(1, 1), (2, 1), (1, 1)])),
-            "weights = value 1 twice: expected each value only once"
+            "weights = duplicate value 1: expected each value only once"
         );
         assert!(message(Distribution::histogram(&[(1, u64::MAX), (2, 1)])).contains("2^63 - 1 at most"));
     }

@@ -208,7 +208,7 @@ mod tests {
         );
         assert_eq!(message("0,1,2,5\n"), "f.csv:2: 4 fields where the header has 5");
         let headerless = flows_from(&b"0,1,2,5,0\n"[..], "f", None).unwrap_err().to_string();
-        assert_eq!(headerless, "f:1: no column flow in the header \"0,1,2,5,0\"");
+        assert_eq!(headerless, "f:1: column flow is missing in the header \"0,1,2,5,0\"");
         let empty = flows_from(&b""[..], "f", None).unwrap_err().to_string();
         assert_eq!(empty, "f: empty: expected the header flow,src,dst,size_bytes,start_ns");
     }
