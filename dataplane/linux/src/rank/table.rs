@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn a_wrong_line_is_refused_with_its_number_its_value_and_what_would_be_right() {
         for (text, words) in [
-            ("dst 10.0.0.0/8 10\ndst 10.0.0.1/8 3", ["line 2", "10.0.0.1/8", "bits behind"]),
+            ("dst 10.0.0.0/8 10\ndst 10.0.0.1/8 3", ["line 2", "10.0.0.1/8", "bits set beyond"]),
             ("dst 10.0.0.0/33 3", ["line 1", "10.0.0.0/33", "prefix such as"]),
             ("dst 10.0.0.0/8 ten", ["line 1", "ten", "a rank from 0"]),
             ("dst 10.0.0.0/8", ["line 1", "dst 10.0.0.0/8", "`dst PREFIX RANK`"]),
