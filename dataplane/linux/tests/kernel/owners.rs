@@ -177,7 +177,7 @@ fn down_leaves_alone_what_others_have_put_in_the_place_of_ours() {
     let major = major();
     tc(&format!("filter add dev v0 parent {major}: protocol ip prio 9 u32 match u32 0 0 classid {major}:1"));
     let (status, text) = run("down");
-    assert!(status == Some(2) && text.contains("not installed by pifolab") && text.contains("u32"), "{text}");
+    assert!(status == Some(2) && text.contains("pifolab did not install it") && text.contains("u32"), "{text}");
     assert!(root_qdisc("v0").contains(&major));
 }
 
