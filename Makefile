@@ -59,11 +59,13 @@ test-slow: build
 ## The scheduler library and what it needs where a pointer has 32 bits: as WebAssembly in Node, and as a program of a 32-bit x86
 PORTABLE := --package pifolab-units --package pifolab-params --package pifolab-simd --package pifolab-sched
 has_target = test -d "$$(rustc --print target-libdir --target $(1))"
+# The parallel garbage collector of Node 20 crashes after some programs have ended well.
+WASI_NODE_OPTIONS := --no-warnings --single-threaded-gc
 .PHONY: test-wasm test-i686 msrv
 test-wasm:
 	@$(call has_target,wasm32-wasip1) && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2> /dev/null || \
 		{ echo "make test-wasm tests nothing: it needs Node 20 or later and rustup target add wasm32-wasip1"; exit 1; }
-	CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $(CURDIR)/scripts/wasi.mjs" \
+	CARGO_TARGET_WASM32_WASIP1_RUNNER="node $(WASI_NODE_OPTIONS) $(CURDIR)/scripts/wasi.mjs" \
 		cargo test --locked --quiet --target wasm32-wasip1 $(PORTABLE) --lib --tests
 test-i686:
 	@$(call has_target,i686-unknown-linux-gnu) && echo "int main(void) { return 0; }" | $(CC) -m32 -x c -o /dev/null - 2> /dev/null || \

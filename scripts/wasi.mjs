@@ -1,4 +1,4 @@
-// Runs a program compiled for wasm32-wasip1 in Node: node --no-warnings scripts/wasi.mjs PROGRAM.wasm [ARGUMENT..]
+// Runs a program compiled for wasm32-wasip1 in Node: node --no-warnings --single-threaded-gc scripts/wasi.mjs PROGRAM.wasm [ARGUMENT..]
 // It sees the files of the machine and its environment; its exit status is that of this process.
 
 import { readFile } from "node:fs/promises";
