@@ -1,7 +1,7 @@
 //! Hierarchies as text: one line for each node, `101 WFQ {102, true, 1} {3, false, 2}`.
 //!
 //! A line has the number of a node, its policy, and its children: the number of a child, whether it is a node (`true`) or a flow
-//! (`false`), and its weight (WFQ) or its priority (SP, the lowest first). A node of policy pFabric has flows only, in one
+//! (`false`), and its weight (WFQ: an integer, `0.25` or `1/4`) or its priority (SP, the lowest first). A node of policy pFabric has flows only, in one
 //! PIFO that their packets' ranks order. The root is the node that is not a child of any node. Empty lines and what follows `#` are not
 //! read.
 
@@ -15,6 +15,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use pifolab_units::Ratio;
 
 /// A hierarchy that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,14 @@ enum Word {
 struct Child {
     name: u64,
     is_node: bool,
-    number: u32,
+    place: Place,
+}
+
+/// The last number of a child, as the policy above reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Weight(Ratio),
+    Priority(u32),
 }
 
 /// Why a text is not a hierarchy.
@@ -212,9 +220,9 @@ impl Hierarchy {
             } else {
                 Node::fifo().label(format!("flow {}", child.name)).takes([child.name..=child.name])
             };
-            node.child(match policy {
-                Word::Sp => below.priority(child.number.into()),
-                _ => below.weight(child.number),
+            node.child(match child.place {
+                Place::Weight(weight) => below.weight_of(weight),
+                Place::Priority(priority) => below.priority(priority.into()),
             })
         })
     }
@@ -245,12 +253,9 @@ fn read_line(text: &str, line: usize) -> Result<(u64, Entry), HierarchyError> {
         let body = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'));
         let (body, after) =
             body.ok_or_else(|| fault(line, format!("{rest:?}: expected {{child, true or false, number}}")))?;
-        let child = read_child(body).map_err(|problem| fault(line, format!("{{{body}}}: {problem}")))?;
+        let child = read_child(body, policy).map_err(|problem| fault(line, format!("{{{body}}}: {problem}")))?;
         if child.is_node && policy == Word::PFabric {
             return Err(fault(line, format!("{{{body}}}: a pFabric node has flows only")));
-        }
-        if child.number == 0 && policy == Word::Wfq {
-            return Err(fault(line, format!("{{{body}}}: expected a weight from 1 to 2^32 - 1")));
         }
         children.push(child);
         rest = after.trim_start();
@@ -261,9 +266,11 @@ fn read_line(text: &str, line: usize) -> Result<(u64, Entry), HierarchyError> {
     Ok((name, Entry { line, policy, children }))
 }
 
-fn read_child(body: &str) -> Result<Child, String> {
+fn read_child(body: &str, policy: Word) -> Result<Child, String> {
     let parts: Vec<&str> = body.split(',').map(str::trim).collect();
-    let [name, is_node, weight] = parts[..] else { return Err("expected child, true or false, number".to_owned()) };
+    let [name, is_node, place] = parts[..] else { return Err("expected child, true or false, number".to_owned()) };
+    let weight = || place.parse().ok().filter(|weight| *weight > Ratio::ZERO).map(Place::Weight);
+    let priority = || place.parse().ok().map(Place::Priority);
     Ok(Child {
         name: number(name).ok_or_else(|| format!("child {name:?}: expected an integer from 0 to 2^63 - 1"))?,
         is_node: match is_node {
@@ -271,7 +278,13 @@ fn read_child(body: &str) -> Result<Child, String> {
             "false" => false,
             other => return Err(format!("{other:?}: expected true for a node or false for a flow")),
         },
-        number: weight.parse().map_err(|_| format!("{weight:?}: expected an integer from 0 to 2^32 - 1"))?,
+        place: if policy == Word::Wfq {
+            weight().ok_or_else(|| {
+                format!("{place:?}: expected a weight above 0 that is a fraction of integers below 2^32, such as 3, 0.25 or 1/4")
+            })?
+        } else {
+            priority().ok_or_else(|| format!("{place:?}: expected an integer from 0 to 2^32 - 1"))?
+        },
     })
 }
 
@@ -368,6 +381,30 @@ mod tests {
     }
 
     #[test]
+    fn weights_may_be_fractions() {
+        let served = |weights: [&str; 2]| {
+            let [one, other] = weights;
+            let text = format!("1 WFQ {{1, false, {one}}} {{2, false, {other}}}");
+            let mut tree = Hierarchy::parse(&text).unwrap().node::<Packet>().build().unwrap();
+            for id in 0..40 {
+                let flow = 1 + (id % 2) as u32;
+                let packet = Packet { id, flow, size: 700, rank: Rank::ZERO, arrival: Time::ZERO };
+                assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
+            }
+            let flows = core::iter::from_fn(|| match tree.dequeue(Time::ZERO) {
+                Dequeued::Packet { packet, .. } => Some(packet.flow),
+                _ => None,
+            });
+            flows.collect::<Vec<_>>()
+        };
+        let whole = served(["1", "4"]);
+        assert_eq!(whole[..10].iter().filter(|flow| **flow == 2).count(), 8, "{whole:?}");
+        for weights in [["0.25", "1"], ["1/4", "1.0"], ["0.2", "0.8"]] {
+            assert_eq!(served(weights), whole, "{weights:?}");
+        }
+    }
+
+    #[test]
     fn what_is_not_a_hierarchy_is_refused_with_its_line() {
         let error = |text: &str| Hierarchy::parse(text).unwrap_err().to_string();
         assert_eq!(error(""), "line 1: expected at least one node");
@@ -377,7 +414,18 @@ mod tests {
         );
         assert_eq!(error("x WFQ {1, false, 1}"), "line 1: node \"x\": expected an integer from 0 to 2^63 - 1");
         assert_eq!(error("1 DRR {1, false, 1}"), "line 1: policy \"DRR\": expected WFQ, SP or pFabric");
-        assert_eq!(error("1 WFQ {1, false, 0}"), "line 1: {1, false, 0}: expected a weight from 1 to 2^32 - 1");
+        for weight in ["0", "-1", "x", "4294967296", "1/0"] {
+            assert_eq!(
+                error(&format!("1 WFQ {{1, false, {weight}}}")),
+                format!(
+                    "line 1: {{1, false, {weight}}}: {weight:?}: expected a weight above 0 that is a fraction of integers below 2^32, such as 3, 0.25 or 1/4"
+                )
+            );
+        }
+        assert_eq!(
+            error("1 SP {1, false, 0.5}"),
+            "line 1: {1, false, 0.5}: \"0.5\": expected an integer from 0 to 2^32 - 1"
+        );
         assert_eq!(
             error("1 WFQ {1, maybe, 1}"),
             "line 1: {1, maybe, 1}: \"maybe\": expected true for a node or false for a flow"
