@@ -11,7 +11,7 @@ from pathlib import Path
 
 # What a kernel cannot do whatever the compiler: 5.10 has no types of modules, and HTB is one, nor the enqueue
 # tracepoint.
-NOT_BEFORE = {"walk": (5, 11), "counters": (5, 14), "qdisc": (6, 16)}
+NOT_BEFORE = {"walk": (5, 11), "counters": (5, 14), "stfq": (5, 14), "qdisc": (6, 16)}
 
 
 def judge(text: str, kernel: str) -> tuple[list[str], list[str]]:
@@ -29,7 +29,7 @@ def judge(text: str, kernel: str) -> tuple[list[str], list[str]]:
     for clang, summary in re.findall(r"^guest: (clang-\d+) loaded: (.*)$", text, re.MULTILINE):
         rows.append(f"| {kernel} | {clang} | {summary} |")
         for what, loaded, tried in re.findall(r"(\w+) (\d+)/(\d+)", summary):
-            if version >= NOT_BEFORE.get(what, (0,)) and loaded != tried and not (what == "stfq" and version < (5, 14)):
+            if version >= NOT_BEFORE.get(what, (0,)) and loaded != tried:
                 refused = re.findall(rf"^guest: {clang} refused: (.*)$", text, re.MULTILINE)
                 faults.append(f"{kernel}, {clang}: {what}: {loaded} of {tried} programs loaded: {refused[0]}")
     if not rows:
