@@ -432,8 +432,8 @@ def verdicts(results: Results) -> list[Verdict]:
     """Judge the claims that the registry has for this experiment; those whose schedulers did not run are left out.
 
     Where a scheduler ran on several data planes, each of them is a source of its own and judged for itself. A verdict
-    is withheld if a run lost more than 0.1 % of its packets outside the scheduler, if its senders did not get the
-    processor, or if the flows have ranks of which the claim does not speak.
+    is withheld if a run lost more of its packets outside the scheduler than the registry allows, if its senders did not
+    get the processor, or if the flows have ranks of which the claim does not speak.
     """
     planes = [plane for _, plane in results.measured if plane != _LINUX]
     carriers = Counter(name for name, plane in results.measured if plane != _LINUX)
@@ -494,8 +494,9 @@ def _withheld(results: Results, verdict: Verdict, schedulers: set[str], problem:
     reasons = []
     lost = [run["losses"]["share"] for run in runs if run.get("lost_outside")]
     if lost:
+        most = 100 * load_registry().most_lost_outside["testbed"]
         reasons.append(
-            f"{len(lost)} of {len(runs)} runs lost more than 0.1 % of their packets outside the scheduler "
+            f"{len(lost)} of {len(runs)} runs lost more than {most:g} % of their packets outside the scheduler "
             f"(up to {100 * max(lost):.1f} %)"
         )
     starved = sum(bool(run["starved"]) for run in runs)

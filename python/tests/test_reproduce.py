@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -23,7 +24,7 @@ from pifolab.reproduce.marks import marks_of
 from pifolab.reproduce.measures import MEASURES, MissingValueError
 from pifolab.reproduce.report import second_column
 from pifolab.reproduce.studies import STUDIES
-from pifolab.reproduce.verdict import as_json, judge_claim, judge_part
+from pifolab.reproduce.verdict import as_json, compare_points, judge_claim, judge_part
 from pifolab.sweep import Together, make_plan
 
 #: How many claims of each paper there are at least: none is ever lost.
@@ -240,6 +241,15 @@ def test_what_was_not_measured_is_said(text, problem):
         ("sp-pifo.toml", 'map = "starts-switch"', 'map = "x"', "map = 'x': unknown map"),
         ("depths.toml", "seeds = 3", "seeds = 0", "seeds = 0: expected an integer >= 1"),
         ("words.toml", "relative = 0.1", "relative = -1", "expected numbers >= 0"),
+        ("words.toml", 'other = "ratio"', "", "words.toml: published: other: is missing"),
+        (
+            "words.toml",
+            '"%" = "points"',
+            '"%" = "point"',
+            "words.toml: published: tolerance = 'point': expected one of",
+        ),
+        ("words.toml", "[same-order]", "[same_order]", "words.toml: same-order: expected a table"),
+        ("testbed.toml", "most_lost_outside", "most_lost", "testbed.toml: withheld: most_lost: unknown key"),
         ("aifo.toml", "paper = ", "paper = [", "aifo.toml: "),
     ],
 )
@@ -628,3 +638,20 @@ def test_what_was_held_against_published_numbers_is_taken_over_with_them(known):
     assert taken.artefact == judged.artefact == "reproduced"
     assert taken.artefact_parts[0].points == judged.artefact_parts[0].points
     assert taken.artefact_parts[0].taken.revision == "then"
+
+
+def test_how_far_a_number_may_lie_off_stands_in_the_registry(copy, known):
+    part, values = known.by_id["pk1"].parts[0], [2.1, 2.2, 2.15]
+    near, far = rows(scheduler=["a"], x=[103.0]), rows(scheduler=["a"], x=[106.0])
+    metric = Expression("cell('schedulers', 'x', scheduler='a')")
+    ours = replace(part, metric=metric, published=metric, neutral=0.0, unit="%")
+
+    def verdicts(part):
+        return [compare_points(part, {1: one}, rows(scheduler=["a"], x=[100.0]))[0].verdict for one in (near, far)]
+
+    assert (judge_part(part, values).verdict, verdicts(ours)) == ("partly", ["reproduced", "partly"])
+    edited(copy, "words.toml", "factor = 4", "factor = 1.01")
+    edited(copy, "words.toml", '"%" = "points"', '"%" = "one-point"')
+    strict = load_registry(copy).by_id["pk1"].parts[0].rules
+    assert judge_part(replace(part, rules=strict), values).verdict == "not reproduced"
+    assert verdicts(replace(ours, rules=strict)) == ["not reproduced", "not reproduced"]

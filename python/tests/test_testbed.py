@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -570,3 +571,10 @@ def test_the_program_ends_when_the_command_is_killed(tmp_path: Path, planes: str
         command.process.wait()
         # A process that nobody has waited for yet is still there by its name alone.
         wait_until(lambda: not (process / "exe").exists(), "the program ends with the command")
+
+
+def test_the_testbed_repeats_a_run_that_loses_more_than_the_registry_allows() -> None:
+    source = (ROOT / "dataplane/linux/src/testbed/losses.rs").read_text(encoding="utf-8")
+    found = re.search(r"MOST_LOST_OUTSIDE: f64 = ([0-9.]+);", source)
+    assert found
+    assert float(found[1]) == load_registry().most_lost_outside["testbed"]

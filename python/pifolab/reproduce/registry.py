@@ -74,6 +74,23 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """By how much numbers may be missed, for all claims."""
+
+    tolerances: Mapping[str, Tolerance]
+    #: Against a number that the authors published: by its unit, and `other` for other units.
+    published: Mapping[str, Tolerance]
+    #: Effects are of the same order if neither is this many times the other.
+    same_order: float
+
+    def tolerance(self, place: str, name: str) -> Tolerance:
+        """Return the tolerance that is called `name`."""
+        if name not in self.tolerances:
+            raise InputError(f"{place}: tolerance = {name!r}: expected one of {', '.join(sorted(self.tolerances))}")
+        return self.tolerances[name]
+
+
+@dataclass(frozen=True)
 class Axis:
     """What an experiment varies: a key of the scenario, and at each depth its values."""
 
@@ -141,6 +158,12 @@ class Part:
     note: str
     #: The metric over what the authors published, where that has other columns than a run.
     published: Expression
+    rules: Rules
+
+    @property
+    def published_tolerance(self) -> Tolerance:
+        """How far a value may lie from one that the authors published."""
+        return self.rules.published.get(self.unit, self.rules.published["other"])
 
     @property
     def paper_says(self) -> str:
@@ -239,6 +262,8 @@ class Registry:
     sources: tuple[SourceClaim, ...] = ()
     #: What the papers' authors published, by experiment.
     published: Mapping[str, Published] = field(default_factory=dict)
+    #: By source, the share of packets lost outside the scheduler beyond which a run gives no verdict.
+    most_lost_outside: Mapping[str, float] = field(default_factory=dict)
 
     def with_seeds(self, seeds: int) -> Registry:
         """Return the same with this number of seeds for every experiment at every depth."""
@@ -362,7 +387,7 @@ def load_registry(folder: Path = HERE) -> Registry:
         Something in it is wrong; the text names the file, the claim and what would be right.
     """
     words = read_toml(folder / "words.toml")
-    tolerances = _tolerances(folder / "words.toml", words)
+    rules = _rules("words.toml", words)
     shared = _depths(folder / "depths.toml")
     papers: dict[str, str] = {}
     experiments: dict[str, Experiment] = {}
@@ -380,37 +405,52 @@ def load_registry(folder: Path = HERE) -> Registry:
             experiments[one.id] = one
         raw += [(file.name, name, table) for table in top.table.get("claim", [])]
     for place, name, table in raw:
-        claim = _claim(place, name, table, experiments, tolerances)
+        claim = _claim(place, name, table, experiments, rules)
         if claim.id in claims:
             raise InputError(f"{place}: claim {claim.id}: duplicate id")
         claims[claim.id] = claim
     glossary = {key: " ".join(value.split()) for key, value in words.get("words", {}).items()}
-    afterwards = _Section("words.toml", words, ("afterwards", "words", "tolerance")).text("afterwards", "")
-    sources = tuple(
-        one
+    afterwards = _Section("words.toml", words, ("afterwards", "words", "published", "same-order", "tolerance")).text(
+        "afterwards", ""
+    )
+    tops = {
+        name: _Section(f"{name}.toml", read_toml(folder / f"{name}.toml"), ("claim", "withheld"))
         for name in SOURCES
         if (folder / f"{name}.toml").is_file()
-        for one in _sources(folder / f"{name}.toml", name, claims, tolerances)
-    )
+    }
+    sources = tuple(one for name, top in tops.items() for one in _sources(top, name, claims, rules))
+    most_lost = {name: _most_lost(top) for name, top in tops.items() if "withheld" in top.table}
     published = load_published(folder, experiments)
     return Registry(
-        papers, tuple(claims.values()), experiments, shared.depths, glossary, afterwards, tolerances, sources, published
+        papers,
+        tuple(claims.values()),
+        experiments,
+        shared.depths,
+        glossary,
+        afterwards,
+        rules.tolerances,
+        sources,
+        published,
+        most_lost,
     )
 
 
-def _sources(
-    file: Path, source: str, claims: Mapping[str, Claim], tolerances: Mapping[str, Tolerance]
-) -> Iterator[SourceClaim]:
-    top = _Section(file.name, read_toml(file), ("claim",))
+def _most_lost(top: Section) -> float:
+    section = _Section(f"{top.place}: withheld", top.table["withheld"], ("most_lost_outside", "why"))
+    section.text("why")
+    return section.number("most_lost_outside")
+
+
+def _sources(top: Section, source: str, claims: Mapping[str, Claim], rules: Rules) -> Iterator[SourceClaim]:
     for table in top.table.get("claim", []):
         name = table.get("id", "?") if isinstance(table, Mapping) else "?"
         known_keys = ("id", "experiment", "statement", "why", "powers_of_two", "part")
-        section = _Section(f"{file.name}: claim {name}", table, known_keys)
+        section = _Section(f"{top.place}: claim {name}", table, known_keys)
         known = claims.get(section.text("id"))
         statement = section.text("statement", known.statement if known else None)
         experiment = section.text("experiment")
         parts = tuple(
-            _part(f"{section.place}: part {place}", one, experiment, {experiment: None}, tolerances)
+            _part(f"{section.place}: part {place}", one, experiment, {experiment: None}, rules)
             for place, one in enumerate(section.table.get("part", []), start=1)
         )
         if not parts:
@@ -419,15 +459,21 @@ def _sources(
         yield SourceClaim(section.text("id"), source, experiment, statement, parts, section.text("why"), powers)
 
 
-def _tolerances(file: Path, words: Mapping[str, Any]) -> dict[str, Tolerance]:
-    found = {}
+def _rules(file: str, words: Mapping[str, Any]) -> Rules:
+    found: dict[str, Tolerance] = {}
     for name, table in words.get("tolerance", {}).items():
-        section = _Section(f"{file.name}: tolerance {name}", table, ("relative", "absolute", "why"))
+        section = _Section(f"{file}: tolerance {name}", table, ("relative", "absolute", "why"))
         relative, absolute = section.number("relative", 0), section.number("absolute", 0)
         if relative < 0 or absolute < 0:
             raise InputError(f"{section.place}: expected numbers >= 0")
         found[name] = Tolerance(name, relative, absolute, section.text("why"))
-    return found
+    order = _Section(f"{file}: same-order", words.get("same-order"), ("factor", "why"))
+    order.text("why")
+    rules = Rules(found, {}, order.number("factor"))
+    by_unit = words.get("published", {})
+    place = f"{file}: published"
+    _Section(place, by_unit, tuple(by_unit)).text("other")
+    return replace(rules, published={unit: rules.tolerance(place, name) for unit, name in by_unit.items()})
 
 
 def _depths(file: Path) -> _Shared:
@@ -555,7 +601,7 @@ def _claim(
     paper: str,
     table: Any,
     experiments: Mapping[str, Experiment],
-    tolerances: Mapping[str, Tolerance],
+    rules: Rules,
 ) -> Claim:
     name = table.get("id", "?") if isinstance(table, Mapping) else "?"
     keys = ("id", "figure", "statement", "part", "status", "note", "explanation", "experiment")
@@ -570,7 +616,7 @@ def _claim(
         raise InputError(f"{section.place}: status = {status!r}: expected a note with the reason")
     common = section.text("experiment", "")
     parts = tuple(
-        _part(f"{section.place}: part {place}", one, common, experiments, tolerances)
+        _part(f"{section.place}: part {place}", one, common, experiments, rules)
         for place, one in enumerate(raw, start=1)
     )
     return Claim(
@@ -590,7 +636,7 @@ def _part(
     table: Any,
     common: str,
     experiments: Mapping[str, Any],
-    tolerances: Mapping[str, Tolerance],
+    rules: Rules,
 ) -> Part:
     keys = (
         "what", "experiment", "metric", "paper", "at_least", "at_most", "true", "neutral", "unit", "tolerance", "side",
@@ -612,9 +658,6 @@ def _part(
     if neutral is not None and low < neutral < high:
         # A range on both sides of no effect states no direction.
         neutral = None
-    tolerance = section.text("tolerance", "exact")
-    if tolerance not in tolerances:
-        raise InputError(f"{place}: tolerance = {tolerance!r}: expected one of {', '.join(sorted(tolerances))}")
     return Part(
         section.text("what"),
         experiment,
@@ -623,10 +666,11 @@ def _part(
         high,
         neutral,
         unit,
-        tolerances[tolerance],
+        rules.tolerance(place, section.text("tolerance", "exact")),
         section.flag("side"),
         section.text("note", ""),
         published,
+        rules,
     )
 
 

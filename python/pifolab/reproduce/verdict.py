@@ -29,16 +29,10 @@ __all__ = [
 REPRODUCED, PARTLY, NOT_REPRODUCED, NOT_MEASURED = "reproduced", "partly", "not reproduced", "not yet measured"
 INCONCLUSIVE = "inconclusive"
 
-#: A measured effect that is this many times larger or smaller than the stated one has the direction only in name.
-SAME_ORDER = 4.0
-
 _WORST_FIRST = (NOT_REPRODUCED, NOT_MEASURED, INCONCLUSIVE, PARTLY, REPRODUCED)
 
 #: The columns that tell the points of a figure apart.
 _AXES = ("load", "utilisation")
-
-#: How far from a published value ours may lie: points for percentages, else a share of the value.
-_POINTS_OFF, _SHARE_OFF = 5.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -197,13 +191,14 @@ def _same_direction(part: Part, value: float) -> bool:
     if part.neutral is None:
         return False
     stated = min(max(value, part.low), part.high) - part.neutral
-    return _same_order(stated, value - part.neutral)
+    return _same_order(part, stated, value - part.neutral)
 
 
-def _same_order(stated: float, measured: float) -> bool:
+def _same_order(part: Part, stated: float, measured: float) -> bool:
     if stated * measured <= 0:
         return False
-    return 1 / SAME_ORDER <= measured / stated <= SAME_ORDER
+    most = part.rules.same_order
+    return 1 / most <= measured / stated <= most
 
 
 def compare_points(part: Part, by_seed: Mapping[int, Results], published: Results) -> tuple[Point, ...]:
@@ -229,10 +224,9 @@ def compare_points(part: Part, by_seed: Mapping[int, Results], published: Result
 
 def _point(part: Part, place: float | None, ours: Estimate, theirs: float) -> Point:
     """Return one number beside the published one, with the verdict on it."""
-    off = 0.0 if part.unit == "yes/no" else _POINTS_OFF if part.unit == "%" else _SHARE_OFF * abs(theirs)
     neutral = part.neutral if part.neutral is not None else {"x": 1.0, "%": 0.0}.get(part.unit, math.nan)
-    alike = _same_order(theirs - neutral, ours.value - neutral)
-    return Point(place, ours, theirs, _decide(ours, (theirs - off, theirs + off), alike))
+    alike = _same_order(part, theirs - neutral, ours.value - neutral)
+    return Point(place, ours, theirs, _decide(ours, part.published_tolerance.widened(theirs, theirs), alike))
 
 
 def _has(several: Iterable[Results], axis: str, place: float) -> bool:
