@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
 from pifolab.custom import PythonScheduler
-from pifolab.errors import InputError
+from pifolab.errors import InputError, parameter_error
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
 from pifolab.runs import complete, run_text
-from pifolab.scenario import of_file_as_given, own_buffer, without_place
+from pifolab.scenario import own_buffer
 from pifolab.statistics import Estimate, mean_interval
 from pifolab.traces import trace_notes
 
@@ -250,10 +250,8 @@ def advise(
     if objective not in OBJECTIVES:
         raise InputError(_pifolab.unknown_name("objective", objective, list(OBJECTIVES)))
     if queues < 1 or buffer_packets < queues or buffer_packets % queues:
-        raise InputError(
-            f"buffer_packets = {buffer_packets}: expected a multiple of the {queues} queues, at least one each",
-            key="buffer_packets",
-        )
+        problem = f": expected a multiple of the {queues} queues, at least one each"
+        raise parameter_error("buffer_packets", problem, value=buffer_packets)
     if not (0 < delay_us < math.inf):
         raise InputError(f"delay_us = {delay_us}: expected a number above 0")
     path = Path(trace)
@@ -430,13 +428,12 @@ def _read(
     try:
         result = complete(run_text(text, str(trace), schedulers={"recorder": lambda: _Recorder(seen)}, workers=1))
     except InputError as error:
-        text = without_place(error)
-        if error.file == str(trace) and text.startswith(("workload.", "duration_s")):
-            # A line of a scenario that the user has not written, and not one of the trace.
-            shown = text.replace("duration_s = ", "duration_s: ", 1)
-            key = "duration_s" if text.startswith("duration_s") else "options"
-            raise InputError(shown if key == "duration_s" else f"options: {text}", key=key) from None
-        raise of_file_as_given(error, str(trace.absolute()), str(trace)) from None
+        # A key of a scenario that the user has not written, and not a line of the trace.
+        if error.key == "duration_s":
+            raise parameter_error(error.key, f": {error.changed(key='').said.removeprefix(' = ')}") from None
+        if error.key.startswith("workload."):
+            raise parameter_error("options", f": {error.said}") from None
+        raise (error.changed(file=str(trace)) if error.file == str(trace.absolute()) else error) from None
     except _TooLongError:
         raise InputError(
             f"{trace}: has over {MOST_PACKETS:,} packets: expected at most so many, or a duration_s after which "
@@ -544,13 +541,12 @@ _PARAMETERS = {
 
 def _of_parameter(error: InputError) -> InputError:
     """Return `error`, which names a key of a scenario that the user did not write, as one about a parameter."""
-    text, name = without_place(error), _PARAMETERS.get(error.key)
     if error.file != _SCENE:
         return error
+    name = _PARAMETERS.get(error.key)
     if name is None:
-        return InputError(text, key=error.key, problem=error.problem)
-    key = error.key.rpartition(".")[2]
-    return InputError(f"{name}: {key}{text.removeprefix(error.key)}", key=name, problem=error.problem)
+        return error.without_file()
+    return parameter_error(name, f": {error.changed(key=error.key.rpartition('.')[2]).said}")
 
 
 def _wrong(inversions: int, sent: int, ideal: int, delta: float) -> float:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
-from pifolab.errors import InputError, parameter_error
-from pifolab.scenario import of_file_as_given, own_buffer, scenario_toml, without_place
+from pifolab.errors import InputError, ParameterName, parameter_error
+from pifolab.scenario import own_buffer, scenario_toml
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -154,7 +154,10 @@ def compare(
                 raise parameter_error(name, " has no effect on a trace: remove it")
         if rank is None:
             raise parameter_error(
-                "trace", " needs rank: a rank function, or dscp or column for ranks that the trace carries"
+                "trace",
+                " needs ",
+                ParameterName("rank"),
+                ": a rank function, or dscp or column for ranks that the trace carries",
             )
         workload: dict[str, Any] = {"trace": os.path.abspath(trace), "speed_up": speed_up}  # noqa: PTH100
         if sort:
@@ -164,11 +167,13 @@ def compare(
     else:
         for name, given in (("speed_up", speed_up is not None), ("sort", sort)):
             if given:
-                raise parameter_error(name, " has no effect without trace: remove it")
+                raise parameter_error(name, " has no effect without ", ParameterName("trace"), ": remove it")
         if arrival_gbps is None and arrival_mbps is None:
-            raise parameter_error("ranks", " needs arrival_gbps or arrival_mbps")
+            raise parameter_error(
+                "ranks", " needs ", ParameterName("arrival_gbps"), " or ", ParameterName("arrival_mbps")
+            )
         if duration_s is None:
-            raise parameter_error("ranks", " needs duration_s")
+            raise parameter_error("ranks", " needs ", ParameterName("duration_s"))
         workload = {
             "arrivals": arrivals or "constant",
             **_rate("arrival_gbps", arrival_gbps, "arrival_mbps", arrival_mbps),
@@ -180,7 +185,9 @@ def compare(
         own_ranks = rank_functions or {}
         function = {"name": rank if rank in own_ranks else info.rank(rank).name}
     if buffer_packets is not None and buffer_bytes is not None:
-        raise parameter_error("buffer_bytes", " conflicts with buffer_packets: give one of the two")
+        raise parameter_error(
+            "buffer_bytes", " conflicts with ", ParameterName("buffer_packets"), ": give one of the two"
+        )
     if not schedulers:
         raise parameter_error("schedulers", ": expected at least one")
     keywords = {
@@ -193,7 +200,9 @@ def compare(
             name = "sort"
         elif keywords.get(name) is None:
             continue
-        raise parameter_error(name, f" conflicts with overrides, which has {key}: give one of the two")
+        raise parameter_error(
+            name, " conflicts with ", ParameterName("overrides"), f", which has {key}: give one of the two"
+        )
     scenario = {
         "title": "Comparison of schedulers on one link",
         "duration_s": duration_s,
@@ -217,30 +226,28 @@ def compare(
         )
     except InputError as error:
         found = _of_parameter(error)
-        if trace is not None:
-            found = of_file_as_given(found, workload["trace"], os.fspath(trace))
+        if trace is not None and found.file == workload["trace"]:
+            found = found.changed(file=os.fspath(trace))
         raise found from None
 
 
 def _of_parameter(error: InputError) -> InputError:
     """Return `error`, which names a key of a scenario that the user did not write, as one about a parameter."""
-    text = without_place(error)
-    if error.flag is not None or text.startswith("--set: "):
-        return parameter_error("overrides", f": {text.removeprefix('--set: ')}")
+    if error.flag is not None:
+        return parameter_error("overrides", f": {error.said}")
     name = _PARAMETERS.get(error.key)
-    if name is None or not text.startswith(error.key):
-        return error if error.file != "compare" else InputError(text, key=error.key, problem=error.problem)
-    rest = text[len(error.key) :]
+    if name is None:
+        return error if error.file != "compare" else error.without_file()
     if error.key in _DERIVED:
-        rest = f": {error.key.rpartition('.')[2]}{rest}"
-    return parameter_error(name, rest)
+        return parameter_error(name, f": {error.changed(key=error.key.rpartition('.')[2]).said}")
+    return parameter_error(name, *error.after, value=error.value)
 
 
 def _rate(gbps: str, in_gbps: Number | None, mbps: str, in_mbps: Number | None) -> dict[str, Any]:
     if in_gbps is not None and in_mbps is not None:
-        raise parameter_error(mbps, f" conflicts with {gbps}: give one of the two")
+        raise parameter_error(mbps, " conflicts with ", ParameterName(gbps), ": give one of the two")
     if in_gbps is None and in_mbps is None:
-        raise parameter_error(gbps, f" is missing: give it, or {mbps}")
+        raise parameter_error(gbps, " is missing: give it, or ", ParameterName(mbps))
     return {"rate_gbps": in_gbps, "rate_mbps": in_mbps}
 
 
@@ -271,7 +278,7 @@ def _scheduler(
         if room is not None:
             room = _share(f"buffer_{unit}", room, int(given.get("queues") or queues or _QUEUES))
     if room is not None and key not in known:
-        raise parameter_error(f"buffer_{unit}", f" = {room}: {about.name} has no {key}")
+        raise parameter_error(f"buffer_{unit}", f": {about.name} has no {key}", value=room)
     if {"capacity_packets", "capacity_bytes", "queue_capacity_packets", "queue_capacity_bytes"} & given.keys():
         room = None
     return {"name": about.name, **least, key: room, **given}
@@ -280,5 +287,5 @@ def _scheduler(
 def _share(name: str, room: int, queues: int) -> int:
     each, rest = divmod(room, queues)
     if rest or not each:
-        raise parameter_error(name, f" = {room}: expected a multiple of the {queues} queues")
+        raise parameter_error(name, f": expected a multiple of the {queues} queues", value=room)
     return each

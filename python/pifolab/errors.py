@@ -1,6 +1,8 @@
 """What can go wrong, as exceptions; the compiled part raises the same ones."""
 
-__all__ = ["InputError", "InternalError", "ParameterError", "PifolabError", "parameter_error"]
+from typing import Any
+
+__all__ = ["InputError", "InternalError", "ParameterError", "ParameterName", "PifolabError", "parameter_error"]
 
 
 class PifolabError(Exception):
@@ -57,6 +59,10 @@ class InputError(PifolabError, ValueError):
         What is wrong, and what would be right, without the place.
     flag : str or None
         The flag of the command line that gave the value, such as ``--set``.
+    value : str or None
+        What was given for the key, where the problem is the value.
+    after : tuple of str
+        What follows the key and the value in the text; names of other parameters are each a `ParameterName`.
 
     Examples
     --------
@@ -70,29 +76,65 @@ class InputError(PifolabError, ValueError):
 
     def __init__(
         self,
-        message: str,
+        message: str | None = None,
         file: str | None = None,
         line: int | None = None,
         key: str = "",
         problem: str | None = None,
         flag: str | None = None,
+        value: str | None = None,
+        after: tuple[str, ...] | None = None,
     ) -> None:
-        super().__init__(message)
         self.file = file
         self.line = line
         self.key = key
-        self.problem = message if problem is None else problem
         self.flag = flag
+        self.value = value
+        self.after = (message or "",) if after is None else after
+        if problem is None:
+            problem = "".join(self.after).lstrip(" :") if value is None else f"= {value}{''.join(self.after)}"
+        self.problem = problem
+        if message is None:
+            place = "" if file is None else f"{file}: " if line is None else f"{file}:{line}: "
+            message = f"{place}{'' if flag is None else f'{flag}: '}{self.said}"
+        super().__init__(message)
 
-    def __reduce__(self) -> tuple[type, tuple[str, str | None, int | None, str, str, str | None]]:
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         """Survive the way from a worker process."""
-        return type(self), (str(self), self.file, self.line, self.key, self.problem, self.flag)
+        fields = self.file, self.line, self.key, self.problem, self.flag, self.value, self.after
+        return type(self), (str(self), *fields)
+
+    @property
+    def said(self) -> str:
+        """The text without the place: the key, its value, and what is wrong."""
+        return f"{self.key}{'' if self.value is None else f' = {self.value}'}{''.join(self.after)}"
+
+    def changed(self, **fields: Any) -> "InputError":
+        """Return the same error with other `fields`, and a text made of them if there is no other ``message``."""
+        own = {name: getattr(self, name) for name in ("file", "line", "key", "flag", "value", "after")}
+        return InputError(**(own | fields))
+
+    def without_file(self) -> "InputError":
+        """Return the same error without the file and the line: of a scenario that is none of the user's files."""
+        return self.changed(file=None, line=None)
 
 
 class InternalError(PifolabError):
     """A mistake in pifolab itself; please report the text together with what you ran."""
 
 
-def parameter_error(name: str, rest: str) -> InputError:
-    """Return an error about the parameter `name`, which is its `key`; `rest` follows the name in its text."""
-    return InputError(f"{name}{rest}", key=name, problem=rest.lstrip(" :"))
+class ParameterName(str):
+    """The name of a parameter in an error about another one; on the command line it is a flag."""
+
+    __slots__ = ()
+
+
+def parameter_error(name: str, *after: str, value: object = None) -> InputError:
+    """Return an error about the parameter `name`, which is its `key`; `after` follows the name and the value.
+
+    Examples
+    --------
+    >>> print(parameter_error("burst", ": has no effect without load", value=3))
+    burst = 3: has no effect without load
+    """
+    return InputError(key=name, value=None if value is None else str(value), after=after)

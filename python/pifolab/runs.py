@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
-from pifolab.errors import InputError
+from pifolab.errors import InputError, ParameterName, parameter_error
 from pifolab.interruption import interruptible
 from pifolab.provenance import file_digest, module_digest, own_files
 from pifolab.text import read_text
@@ -366,7 +366,7 @@ def run(
     ['pifo', 'packs']
     """
     if isinstance(scenario, Mapping):
-        from pifolab.scenario import scenario_toml, without_place
+        from pifolab.scenario import scenario_toml
 
         text, own = scenario_toml(scenario)
         place = _DICT
@@ -391,7 +391,7 @@ def run(
     except InputError as error:
         if not isinstance(scenario, Mapping) or error.file != place:
             raise
-        raise InputError(f"scenario: {without_place(error)}", key=error.key, problem=error.problem) from None
+        raise error.changed(message=f"scenario: {error.without_file()}", file=None, line=None) from None
 
 
 def run_text(
@@ -493,7 +493,9 @@ def run_text(
 
     if seeds is not None:
         if "seeds" in (overrides or {}):
-            raise InputError("seeds: conflicts with overrides, which has seeds: give one of the two", key="seeds")
+            raise parameter_error(
+                "seeds", ": conflicts with ", ParameterName("overrides"), ", which has seeds: give one of the two"
+            )
         if not seeds:
             raise InputError("seeds = []: expected at least one seed")
         parts.append(one(_checked_seed(seeds[0]), 0, len(seeds)))

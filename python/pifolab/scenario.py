@@ -14,7 +14,7 @@ from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
 from pifolab.plugins import component_name
 
-__all__ = ["inline_toml", "of_file_as_given", "own_buffer", "scenario_toml", "without_place"]
+__all__ = ["inline_toml", "own_buffer", "scenario_toml"]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -95,28 +95,6 @@ def own_buffer(
     found = {name: given[name] for name in parameters if given.get(name) is not None}
     required = [name for name, one in parameters.items() if one.default is one.empty and name in _DEFAULTS]
     return {name: _DEFAULTS[name] for name in required if name not in found} | found
-
-
-def without_place(error: InputError) -> str:
-    """Return the text of `error` without the file and the line, which a scenario without a file does not have."""
-    text = str(error)
-    if error.file is None:
-        return text
-    place = error.file if error.line is None else f"{error.file}:{error.line}"
-    return text.removeprefix(f"{place}: ")
-
-
-def of_file_as_given(error: InputError, written: str, given: str) -> InputError:
-    """Return `error` with the name that a user gave a file, if it is about the file that a scenario has as `written`.
-
-    Examples
-    --------
-    >>> print(of_file_as_given(InputError("/home/me/x.csv: is empty", "/home/me/x.csv"), "/home/me/x.csv", "x.csv"))
-    x.csv: is empty
-    """
-    if not str(error).startswith(written):
-        return error
-    return InputError(given + str(error).removeprefix(written), given, error.line, error.key, error.problem)
 
 
 def inline_toml(value: Any, place: str = "") -> str:

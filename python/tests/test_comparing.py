@@ -1,6 +1,7 @@
 """Schedulers on one link without a scenario file: from Python, and as the command `compare`."""
 
 import json
+import pickle
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 
 import pifolab
 from pifolab.cli.rows import print_rows
+from pifolab.cli.run import flagged
+from pifolab.errors import ParameterName, parameter_error
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -216,3 +219,13 @@ def test_tables_fit_the_terminal(pifolab_command: Command, capsys: pytest.Captur
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100
     assert all(f"column {at}" in " ".join(lines) for at in range(30))
+
+
+def test_a_flag_is_named_by_fields_whatever_a_text_says():
+    name = ParameterName("buffer_packets")
+    error = parameter_error("rate_gbps", ": conflicts with buffer_bytes or ", name, value="needs rank")
+    error = pickle.loads(pickle.dumps(error))
+    assert str(error) == "rate_gbps = needs rank: conflicts with buffer_bytes or buffer_packets"
+    assert (error.value, error.problem) == ("needs rank", str(error).removeprefix("rate_gbps "))
+    assert str(flagged(error)) == "--rate-gbps needs rank: conflicts with buffer_bytes or --buffer-packets"
+    assert str(flagged(error, rate_gbps="--rate")).startswith("--rate needs rank: ")

@@ -456,7 +456,7 @@ def test_a_fault_in_a_scenario_has_its_place_in_fields() -> None:
     with pytest.raises(pifolab.InputError) as caught:
         pifolab.run_text("\n[link]\nrate_gbps = 0\n", "link.toml")
     error = pickle.loads(pickle.dumps(caught.value))
-    assert (error.file, error.line, error.key, error.flag) == ("link.toml", 3, "link.rate_gbps", None)
+    assert (error.file, error.line, error.key, error.value, error.flag) == ("link.toml", 3, "link.rate_gbps", "0", None)
     assert error.problem.startswith("= 0: expected a rate")
     assert str(error) == f"link.toml:3: link.rate_gbps {error.problem}"
     with pytest.raises(pifolab.InputError) as caught:

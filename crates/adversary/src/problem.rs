@@ -4,6 +4,7 @@ use crate::constraint::Constraint;
 use crate::machine::Subject;
 use crate::metric::{Metric, Ranks};
 use crate::step::Probe;
+use pifolab_sched::params::Misfit;
 use pifolab_sched::{Capacity, DropReason, Enqueued};
 use pifolab_units::{Rank, Ratio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,22 +49,23 @@ impl Problem<'_> {
     /// # Errors
     /// The part that does not.
     pub fn check(&self) -> Result<(), Refused> {
-        let refuse = |key, problem: String| Err(Refused { key, problem });
+        let refuse = |key, problem| Err(Refused { key, problem });
         let Ranks { lowest, highest, counted } = self.ranks;
+        let refuse_ranks =
+            |expected: String| refuse("ranks", Misfit::of(format_args!("{lowest}..{highest}"), expected));
         let constraint = &self.constraint;
         if self.packets == 0 {
-            return refuse("packets", "= 0: expected an integer >= 1".to_owned());
+            return refuse("packets", Misfit::of(0, "expected an integer >= 1"));
         }
         if lowest > highest || highest > Rank::MAX.get() {
-            let problem = format!("= {lowest}..{highest}: expected two ranks from 0 to {}, the lower first", Rank::MAX);
-            return refuse("ranks", problem);
+            return refuse_ranks(format!("expected two ranks from 0 to {}, the lower first", Rank::MAX));
         }
         const MOST: u64 = 4096;
         if highest - lowest >= MOST {
-            return refuse("ranks", format!("= {lowest}..{highest}: expected at most {MOST} ranks"));
+            return refuse_ranks(format!("expected at most {MOST} ranks"));
         }
         if counted == 0 {
-            return refuse("lowest", "= 0: expected an integer >= 1".to_owned());
+            return refuse("lowest", Misfit::of(0, "expected an integer >= 1"));
         }
         let out_of_range = |rank: &u64| !(lowest..=highest).contains(rank);
         if let Some((place, rank)) =
@@ -71,21 +73,21 @@ impl Problem<'_> {
         {
             let last = self.packets - 1;
             let expected = format!("expected a place from 0 to {last} and a rank from {lowest} to {highest}");
-            return refuse("benign", format!("= {place}:{rank}: {expected}"));
+            return refuse("benign", Misfit::of(format_args!("{place}:{rank}"), expected));
         }
         let own = self.packets - constraint.benign.len();
         if let Some(multiset) = &constraint.multiset {
             let total: u64 = multiset.iter().map(|count| u64::from(*count)).sum();
             if total != own as u64 {
                 let expected = format!("expected {own} packets, the adversary's share");
-                return refuse("multiset", format!("has {total} packets: {expected}"));
+                return refuse("multiset", format!("has {total} packets: {expected}").into());
             }
         }
         if constraint.flows.is_some_and(|(flows, _)| flows == 0) {
-            return refuse("flows", "= 0: expected an integer >= 1".to_owned());
+            return refuse("flows", Misfit::of(0, "expected an integer >= 1"));
         }
         if constraint.load.is_some_and(|load| load == Ratio::ZERO) {
-            return refuse("load", "= 0: expected a fraction above 0".to_owned());
+            return refuse("load", Misfit::of(0, "expected a fraction above 0"));
         }
         for subject in [Some(self.a), self.b].into_iter().flatten() {
             let refused = |rank: &u64| {
@@ -94,7 +96,7 @@ impl Problem<'_> {
             };
             if let Some(rank) = [lowest, highest].into_iter().find(refused) {
                 let name = subject.name();
-                return refuse("ranks", format!("= {lowest}..{highest}: rank {rank} is outside the range of {name}"));
+                return refuse_ranks(format!("rank {rank} is outside the range of {name}"));
             }
         }
         Ok(())
@@ -107,7 +109,7 @@ pub struct Refused {
     /// The part: `packets`, `ranks`, and so on.
     pub key: &'static str,
     /// What was given, and what would be right; it follows the part.
-    pub problem: String,
+    pub problem: Misfit,
 }
 
 /// When a search ends with what it has.

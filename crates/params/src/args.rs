@@ -34,13 +34,43 @@ impl core::error::Error for ParamError {}
 
 impl ParamError {
     /// What is wrong, without owner and key: `= 3: expected ...` or `is missing: expected ...`.
-    pub fn problem(&self) -> String {
+    pub fn problem(&self) -> Misfit {
+        let Some(value) = &self.value else { return format!("is missing: {}", self.expected).into() };
+        match value.char_indices().nth(LONGEST) {
+            Some((end, _)) => Misfit::of(format_args!("{}...", &value[..end]), self.expected.clone()),
+            None => Misfit::of(value, self.expected.clone()),
+        }
+    }
+}
+
+/// What is wrong with a key, whose name it follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// What was written, where the problem is the value.
+    pub value: Option<String>,
+    /// What would be right, or what is wrong where no value is.
+    pub expected: String,
+}
+
+impl Misfit {
+    /// One of the value that was written.
+    pub fn of(value: impl fmt::Display, expected: impl Into<String>) -> Self {
+        Self { value: Some(value.to_string()), expected: expected.into() }
+    }
+}
+
+impl<T: Into<String>> From<T> for Misfit {
+    fn from(expected: T) -> Self {
+        Self { value: None, expected: expected.into() }
+    }
+}
+
+/// `= 3: expected ...`, or what is wrong where no value is.
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
-            Some(value) => match value.char_indices().nth(LONGEST) {
-                Some((end, _)) => format!("= {}...: {}", &value[..end], self.expected),
-                None => format!("= {value}: {}", self.expected),
-            },
-            None => format!("is missing: {}", self.expected),
+            Some(value) => write!(f, "= {value}: {}", self.expected),
+            None => f.write_str(&self.expected),
         }
     }
 }

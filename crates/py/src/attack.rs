@@ -8,7 +8,7 @@ use pifolab_adversary::{
     Moment, Problem, Ranks, Replayed, Strategy, Subject, Sum, Trace, Trend,
 };
 use pifolab_scenario::registry;
-use pifolab_sched::params::Args;
+use pifolab_sched::params::{Args, Misfit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,13 +114,13 @@ fn with_problem<T: Send>(
                 let unknown = || Fault::Input(registry::unknown("metric", &question.metric, names));
                 sum = Sum::read(&question.metric)
                     .ok_or_else(unknown)?
-                    .map_err(|problem| Fault::Argument("metric", problem))?;
+                    .map_err(|problem| Fault::Argument("metric", problem.into()))?;
                 &sum as &dyn Metric
             }
         };
         let (a, b) = (subject(&a, &slot)?, b.as_ref().map(|b| subject(b, &slot)).transpose()?);
         let load = question.load.as_deref().map(|text| {
-            let problem = format!("= {text}: expected a positive number or fraction such as 1.1");
+            let problem = Misfit::of(text, "expected a positive number or fraction such as 1.1");
             text.parse().map_err(|_| Fault::Argument("load", problem))
         });
         let trend = if question.falling { Trend::Falling } else { Trend::Rising };

@@ -1,7 +1,7 @@
 //! The one place where an error of the library, or a panic, becomes a Python exception.
 
-use pifolab_scenario::{Error, FileError, Place, SpecError};
-use pifolab_sched::params::ParamError;
+use pifolab_scenario::{Error, Place, SpecError};
+use pifolab_sched::params::{Misfit, ParamError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -22,7 +22,7 @@ pub enum Fault {
     /// Data that cannot be accepted: a file, a packet, a point in time. One line, with the place.
     Input(String),
     /// An argument of a function: its name, and what is wrong, which follows the name.
-    Argument(&'static str, String),
+    Argument(&'static str, Misfit),
     /// A value that is not of the kind that is expected. One line, with its name.
     Kind(String),
     /// A scenario or a file that it names.
@@ -95,28 +95,39 @@ fn raise(py: Python<'_>, fault: Fault) -> PyErr {
             exception(py, "ParameterError", (message, error.owner, error.key, error.value, error.expected))
         }
         Fault::Input(message) => exception(py, "InputError", (message,)),
-        Fault::Argument(key, problem) => {
-            exception(py, "InputError", (format!("{key} {problem}"), None::<&str>, None::<u64>, key, problem))
+        Fault::Argument(key, Misfit { value, expected }) => {
+            let joint = if value.is_some() { ": " } else { " " };
+            input_error(py, None, (None, None), key, value, format!("{joint}{expected}"))
         }
         Fault::Kind(message) => PyTypeError::new_err(message),
-        Fault::Scenario(error) => {
-            let message = error.to_string();
-            match error {
-                Error::Spec(SpecError { file, place, key, problem }) => {
-                    let (line, flag) = match place {
-                        Place::File => (None, None),
-                        Place::Line(line) => (Some(line as u64), None),
-                        Place::Flag(flag) => (None, Some(flag)),
-                    };
-                    exception(py, "InputError", (message, file, line, key, problem, flag))
-                }
-                Error::File(FileError { file, place, problem }) => {
-                    exception(py, "InputError", (message, file, place.line(), "", problem))
-                }
-                Error::Cancelled => exception(py, "InputError", (message,)),
-            }
+        Fault::Scenario(Error::Spec(SpecError { file, place, key, problem: Misfit { value, expected } })) => {
+            let place = match place {
+                Place::File => (None, None),
+                Place::Line(line) => (Some(line as u64), None),
+                Place::Flag(flag) => (None, Some(flag)),
+            };
+            let joint = if key.is_empty() { "" } else { ": " };
+            input_error(py, Some(file), place, &key, value, format!("{joint}{expected}"))
         }
+        Fault::Scenario(Error::File(error)) => {
+            let inside = error.inside();
+            input_error(py, Some(error.file), (error.place.line(), None), "", None, inside)
+        }
+        Fault::Scenario(Error::Cancelled) => exception(py, "InputError", (Error::Cancelled.to_string(),)),
     }
+}
+
+/// An `InputError` from its fields, of which it makes its text; `place` is the line and the flag, and `after` follows key and value.
+fn input_error(
+    py: Python<'_>,
+    file: Option<String>,
+    (line, flag): (Option<u64>, Option<&str>),
+    key: &str,
+    value: Option<String>,
+    after: String,
+) -> PyErr {
+    let made = None::<&str>;
+    exception(py, "InputError", (made, file, line, key, made, flag, value, (after,)))
 }
 
 /// The exception classes are written in Python, where they can inherit from the built-in ones.

@@ -6,6 +6,7 @@ use pifolab_metrics::{Column, Table};
 use pifolab_scenario::{
     Error, FlowFormat, INTERRUPTED_ROWS, Input, Memory, NetworkProgress, Place, Progress, Report, SpecError, read_text,
 };
+use pifolab_sched::params::Misfit;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -91,22 +92,21 @@ pub fn run_scenario<'py>(
 
 /// Refuses a run on other files than those that it was planned with.
 fn check_inputs(file: &str, found: &[Input], planned: &BTreeMap<String, String>) -> Result<(), Error> {
-    let fault = |role: &str, problem: String| {
+    let fault = |role: &str, problem: Misfit| {
         let (file, key) = (file.to_owned(), role.to_owned());
         Error::Spec(SpecError { file, place: Place::File, key, problem })
     };
     for Input { role, file, sha256 } in found {
         let expected = planned.get(role).map_or("none", |digest| &digest[..digest.len().min(12)]);
         if planned.get(role) != Some(sha256) {
-            let problem = format!(
-                "= \"{file}\": the file has changed since the run was planned: expected SHA-256 {expected}, got {}",
-                &sha256[..12]
-            );
-            return Err(fault(role, problem));
+            let got = &sha256[..12];
+            let problem =
+                format!("the file has changed since the run was planned: expected SHA-256 {expected}, got {got}");
+            return Err(fault(role, Misfit::of(format_args!("\"{file}\""), problem)));
         }
     }
     match planned.keys().find(|role| found.iter().all(|input| input.role != **role)) {
-        Some(role) => Err(fault(role, "is missing: it was set when the run was planned".to_owned())),
+        Some(role) => Err(fault(role, "is missing: it was set when the run was planned".into())),
         None => Ok(()),
     }
 }

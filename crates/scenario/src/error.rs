@@ -1,6 +1,6 @@
 //! What can be wrong with a scenario, always as one line that names the place and what would be right.
 
-use pifolab_params::Place;
+use pifolab_params::{Misfit, Place};
 use pifolab_workload::FileError;
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub struct SpecError {
     /// The key with its tables: `link.rate_gbps`; empty if the fault is none of a key.
     pub key: String,
     /// What is wrong, and what would be right.
-    pub problem: String,
+    pub problem: Misfit,
 }
 
 impl fmt::Display for Error {
@@ -46,10 +46,9 @@ impl fmt::Display for SpecError {
             Place::Flag(flag) => write!(f, "{}: {flag}: ", self.file)?,
         }
         if !self.key.is_empty() {
-            write!(f, "{}", self.key)?;
-            f.write_str(if self.problem.starts_with('=') { " " } else { ": " })?;
+            write!(f, "{}{} ", self.key, if self.problem.value.is_some() { "" } else { ":" })?;
         }
-        f.write_str(&self.problem)
+        self.problem.fmt(f)
     }
 }
 

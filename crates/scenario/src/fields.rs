@@ -2,7 +2,7 @@
 
 use crate::error::SpecError;
 use pifolab_params::{
-    Absent, Choice, FromValue, Kind, Param, Place, RATE_UNITS, TIME_UNITS, Table, Value, closest, exact, join,
+    Absent, Choice, FromValue, Kind, Misfit, Param, Place, RATE_UNITS, TIME_UNITS, Table, Value, closest, exact, join,
 };
 use pifolab_units::{Rate, Ratio, Span};
 use serde_json::{Map, Value as Json};
@@ -60,11 +60,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A fault of `key`.
-    pub(crate) fn fault(&self, key: &str, problem: impl Into<String>) -> SpecError {
+    pub(crate) fn fault(&self, key: &str, problem: impl Into<Misfit>) -> SpecError {
         self.fault_at(self.section.place_of(key), key, problem)
     }
 
-    fn fault_at(&self, place: Place, key: &str, problem: impl Into<String>) -> SpecError {
+    fn fault_at(&self, place: Place, key: &str, problem: impl Into<Misfit>) -> SpecError {
         SpecError { file: self.file.to_owned(), place, key: join(&self.section.path, key), problem: problem.into() }
     }
 
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         let expected = field.expected_not(value);
         match value {
             Value::Table(_) | Value::Tables(_) => self.fault(key, format!("is a table: {expected}")),
-            _ => self.fault(key, format!("= {value}: {expected}")),
+            _ => self.fault(key, Misfit::of(value, expected)),
         }
     }
 

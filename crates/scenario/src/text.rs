@@ -14,7 +14,12 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Table, SpecError> {
     let table = DeTable::parse(text).map_err(|error| {
         let place = error.span().map_or(Place::File, |span| lines.place(span.start));
         let problem = error.message().replace('\n', "; ");
-        SpecError { file: file.to_owned(), place, key: String::new(), problem: format!("invalid TOML: {problem}") }
+        SpecError {
+            file: file.to_owned(),
+            place,
+            key: String::new(),
+            problem: format!("invalid TOML: {problem}").into(),
+        }
     })?;
     section(table.get_ref(), String::new(), Place::File, &lines, 0)
 }
@@ -39,7 +44,12 @@ pub(crate) fn set(
     file: &str,
     earlier: &mut Vec<Written>,
 ) -> Result<(), SpecError> {
-    let fault = |problem: String| SpecError { file: file.to_owned(), place: Place::SET, key: path.to_owned(), problem };
+    let fault = |problem: String| SpecError {
+        file: file.to_owned(),
+        place: Place::SET,
+        key: path.to_owned(),
+        problem: problem.into(),
+    };
     let mut way = Vec::new();
     let mut names = path.split('.').collect::<Vec<_>>();
     let last = names
@@ -162,12 +172,8 @@ fn section(
 }
 
 fn node(value: &DeValue<'_>, path: &str, place: Place, lines: &Lines<'_>, depth: usize) -> Result<Value, SpecError> {
-    let fault = |problem: &str| SpecError {
-        file: lines.file.to_owned(),
-        place,
-        key: path.to_owned(),
-        problem: problem.to_owned(),
-    };
+    let fault =
+        |problem: &str| SpecError { file: lines.file.to_owned(), place, key: path.to_owned(), problem: problem.into() };
     if depth > DEEPEST {
         return Err(fault("is too deep: expected fewer tables inside one another"));
     }
@@ -317,7 +323,7 @@ mod tests {
         let Some(Value::Table(inner)) = link.take("flows") else { panic!("a table") };
         assert_eq!((place, inner.place_of("list")), (Place::Flag("--flows"), Place::Flag("--flows")));
         assert_eq!(values(inner), [("list".to_owned(), flows)]);
-        let error = SpecError { file: "f.toml".to_owned(), place, key: "link.x".to_owned(), problem: "no".to_owned() };
+        let error = SpecError { file: "f.toml".to_owned(), place, key: "link.x".to_owned(), problem: "no".into() };
         assert_eq!(error.to_string(), "f.toml: --flows: link.x: no");
     }
 

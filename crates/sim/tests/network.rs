@@ -735,28 +735,31 @@ fn every_bad_configuration_is_named() {
     };
     assert_eq!(
         message(&|config| config.topology.links[3].to = 999),
-        "topology: links[3] = 144 -> 999: must be between nodes below 157"
+        "topology: links[3] = 144 -> 999: expected nodes below 157"
     );
     assert_eq!(
         message(&|config| config.topology.links[0].to = 0),
-        "topology: links[0] = 0 -> 0: must be between two different nodes"
+        "topology: links[0] = 0 -> 0: expected two different nodes"
     );
     assert_eq!(
         message(&|config| config.topology.links.push(config.topology.links[5])),
-        "topology: links[360] = 144 -> 2: must be listed once (parallel links are not supported)"
+        "topology: links[360] = 144 -> 2: expected listed once (parallel links are not supported)"
     );
     assert_eq!(
         message(&|config| config.topology.links.retain(|link| link.from != 0)),
-        "topology: host 0 = 0 links out: must be exactly 1"
+        "topology: host 0 = 0 links out: expected exactly 1"
     );
     assert_eq!(
         message(&|config| config.topology.hosts = 0),
-        "topology: hosts = 0: must be at least 1 and at most the number of nodes"
+        "topology: hosts = 0: expected at least 1 and at most the number of nodes"
     );
-    assert_eq!(message(&|config| config.header_bytes = 70_000), "network: header_bytes = 70000: must be at most 65535");
+    assert_eq!(
+        message(&|config| config.header_bytes = 70_000),
+        "network: header_bytes = 70000: expected at most 65535"
+    );
     assert_eq!(
         message(&|config| config.switch_port = PortConfig::drop_tail(Capacity::Packets(0))),
-        "switch_port: capacity = 0 packets: must be above 0"
+        "switch_port: capacity = 0 packets: expected more than 0"
     );
     let occupied = |config: &mut Config| {
         let fifo = || Fifo::new(FifoParams { capacity: Capacity::Packets(9) }).unwrap();
@@ -765,24 +768,24 @@ fn every_bad_configuration_is_named() {
     };
     assert_eq!(
         message(&occupied),
-        "host_port: in_service_occupies_buffer = true: must be false: only drop-tail ports can count it"
+        "host_port: in_service_occupies_buffer = true: expected false: only drop-tail ports can count it"
     );
     let steered_udp = |config: &mut Config| {
         config.transport = TransportParams::udp(UdpParams { payload_bytes: 1_000, interval: Span::from_us(1) });
         config.controller = Some(Controllers(Arc::new(|_| Box::new(Dctcp::new(DctcpParams::default())))));
     };
-    assert_eq!(message(&steered_udp), "network: controller = given: must be absent: UDP has no window to steer");
+    assert_eq!(message(&steered_udp), "network: controller = given: expected none: UDP has no window to steer");
     assert_eq!(
         message(&|config| config.transport.tcp.mss_bytes = 0),
-        "transport: mss_bytes = 0: must be from 1 to 65535"
+        "transport: mss_bytes = 0: expected an integer from 1 to 65535"
     );
     let leaf_spine = |leaves, spines, hosts_per_leaf| {
         LeafSpine { leaves, spines, hosts_per_leaf, ..LeafSpine::papers(1) }.topology().unwrap_err().to_string()
     };
-    assert_eq!(leaf_spine(0, 1, 1), "topology: leaves = 0: must be at least 1");
-    assert_eq!(leaf_spine(2, 1, 0), "topology: hosts_per_leaf = 0: must be at least 1");
-    assert_eq!(leaf_spine(2, 0, 1), "topology: spines = 0: must be at least 1 where there are several leaves");
-    assert_eq!(leaf_spine(1 << 16, 1, 1 << 16), "topology: hosts_per_leaf = 65536: must be fewer than 2^31 nodes");
+    assert_eq!(leaf_spine(0, 1, 1), "topology: leaves = 0: expected at least 1");
+    assert_eq!(leaf_spine(2, 1, 0), "topology: hosts_per_leaf = 0: expected at least 1");
+    assert_eq!(leaf_spine(2, 0, 1), "topology: spines = 0: expected at least 1 where there are several leaves");
+    assert_eq!(leaf_spine(1 << 16, 1, 1 << 16), "topology: hosts_per_leaf = 65536: expected fewer than 2^31 nodes");
 }
 
 #[test]
@@ -791,17 +794,17 @@ fn every_bad_flow_is_named() {
     let network = Network::new(config.clone()).unwrap();
     let message = |flows: &[Flow]| network.run(flows, &mut ()).unwrap_err().to_string();
     let good = flow(4, 0, 1, 10, 5_000);
-    assert_eq!(message(&[flow(4, 144, 1, 10, 0)]), "flows[0] (flow 4): src = 144: must be a host, 0 to 143");
-    assert_eq!(message(&[good, flow(5, 0, 200, 10, 0)]), "flows[1] (flow 5): dst = 200: must be a host, 0 to 143");
-    assert_eq!(message(&[flow(4, 7, 7, 10, 0)]), "flows[0] (flow 4): dst = 7: must be another host than src");
-    let range = "must be from 1 to 6270652249240 (2^32 - 2 segments)";
+    assert_eq!(message(&[flow(4, 144, 1, 10, 0)]), "flows[0] (flow 4): src = 144: expected a host, 0 to 143");
+    assert_eq!(message(&[good, flow(5, 0, 200, 10, 0)]), "flows[1] (flow 5): dst = 200: expected a host, 0 to 143");
+    assert_eq!(message(&[flow(4, 7, 7, 10, 0)]), "flows[0] (flow 4): dst = 7: expected another host than src");
+    let range = "expected from 1 to 6270652249240 (2^32 - 2 segments)";
     assert_eq!(message(&[flow(4, 0, 1, 0, 0)]), format!("flows[0] (flow 4): bytes = 0: {range}"));
     assert_eq!(message(&[flow(4, 0, 1, 1 << 63, 0)]), format!("flows[0] (flow 4): bytes = {}: {range}", 1u64 << 63));
     assert_eq!(
         message(&[good, flow(5, 0, 1, 10, 4_000)]),
-        "flows[1] (flow 5): start = 4 us: must be 5 us, where the flow before starts, or later"
+        "flows[1] (flow 5): start = 4 us: expected 5 us, where the flow before starts, or later"
     );
-    assert_eq!(message(&[good, good]), "flows[1]: id = 4: must be unique; flows[0] has the same");
+    assert_eq!(message(&[good, good]), "flows[1]: id = 4: expected a unique id; flows[0] has the same");
 
     let mut cut = config;
     cut.topology.links.retain(|link| link.from.min(link.to) != 144);

@@ -67,18 +67,26 @@ impl FileError {
     pub(crate) fn new(file: &str, place: Place, problem: impl Into<String>) -> Self {
         Self { file: file.to_owned(), place, problem: problem.into() }
     }
+
+    /// What is wrong, and where in the file or the line, without these two.
+    pub fn inside(&self) -> String {
+        let problem = &self.problem;
+        match &self.place {
+            Place::File | Place::Line(_) => problem.clone(),
+            Place::Column(_, column) => format!("{column}: {problem}"),
+            Place::Offset(offset) => format!("byte {offset}: {problem}"),
+            Place::Packet(packet, offset) => format!("packet {packet} at byte {offset}: {problem}"),
+        }
+    }
 }
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, place, problem } = self;
-        match place {
-            Place::File => write!(f, "{file}: {problem}"),
-            Place::Line(line) => write!(f, "{file}:{line}: {problem}"),
-            Place::Column(line, column) => write!(f, "{file}:{line}: {column}: {problem}"),
-            Place::Offset(offset) => write!(f, "{file}: byte {offset}: {problem}"),
-            Place::Packet(packet, offset) => write!(f, "{file}: packet {packet} at byte {offset}: {problem}"),
+        f.write_str(&self.file)?;
+        if let Some(line) = self.place.line() {
+            write!(f, ":{line}")?;
         }
+        write!(f, ": {}", self.inside())
     }
 }
 

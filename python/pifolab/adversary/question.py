@@ -102,7 +102,7 @@ class Answer:
                 "shrink", ": a trace under constraints (multiset, flows, benign) cannot be made shorter"
             )
         if not 0 < share <= 1:
-            raise parameter_error("shrink", f" = {share}: expected a share above 0 and at most 1")
+            raise parameter_error("shrink", ": expected a share above 0 and at most 1", value=share)
         least = self.gap * Fraction(share)
         window = None if self.start_window is None else list(self.start_window)
         found = _pifolab.attack_shrink(
@@ -295,11 +295,11 @@ def attack(
     if falling and flows is None:
         raise parameter_error("falling", " has no effect without flows")
     if burst != 1 and load is None:
-        raise parameter_error("burst", f" = {burst}: has no effect without load")
+        raise parameter_error("burst", ": has no effect without load", value=burst)
     if evaluations is None:
         evaluations = 1_000_000 if method == "auto" or time_limit_s is None else 1 << 62
     if time_limit_s is not None and not 0 < time_limit_s < 1e9:
-        raise parameter_error("time_limit_s", f" = {time_limit_s}: expected a positive number of seconds")
+        raise parameter_error("time_limit_s", ": expected a positive number of seconds", value=time_limit_s)
     if not strategies:
         raise parameter_error("strategies", " is empty: expected at least one")
     begin = Answer(Fraction(0), None, False, tuple(initial), (), None, 0) if isinstance(initial, Sequence) else initial
@@ -360,7 +360,7 @@ def _side(scheduler: str | Callable[[], Any], options: dict[str, Any]) -> tuple[
 
 def _whole(name: str, value: Any, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise parameter_error(name, f" = {value}: expected an integer >= {least}")
+        raise parameter_error(name, f": expected an integer >= {least}", value=str(value))
     if value >= 1 << 63:
-        raise parameter_error(name, f" = {value}: expected an integer from {least} to 2^63 - 1")
+        raise parameter_error(name, f": expected an integer from {least} to 2^63 - 1", value=str(value))
     return value

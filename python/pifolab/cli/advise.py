@@ -106,10 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
             duration_s=None if arguments.duration_s is None else number("--duration-s", arguments.duration_s),
         )
     except InputError as error:
-        named = flagged(error)
-        if arguments.rate_mbps is None:
-            raise named from None
-        raise InputError(str(named).replace("--rate-gbps", "--rate-mbps")) from None
+        in_mbps = {} if arguments.rate_mbps is None else {"rate_gbps": "--rate-mbps"}
+        raise flagged(error, **in_mbps) from None
     found.save(out, force=arguments.force)
     for note in found.notes:
         print(f"pifolab: note: {shown(note)}", file=sys.stderr)

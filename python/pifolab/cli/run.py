@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from pifolab import _pifolab
 from pifolab.cli.figure_options import add_figure_options, figure_choice
 from pifolab.cli.parser import Parser
 from pifolab.cli.table import print_table
-from pifolab.errors import InputError
+from pifolab.errors import InputError, ParameterName
 from pifolab.text import read_text, shown
 
 if TYPE_CHECKING:
@@ -255,35 +254,30 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def flagged(error: InputError) -> InputError:
+def flagged(error: InputError, **flags: str) -> InputError:
     """Return an error about a parameter of a function of pifolab as one about the flag that gave it.
+
+    `flags` are those that are not named after their parameter.
 
     Examples
     --------
-    >>> print(flagged(InputError("rate_gbps = 0: expected a number above 0", key="rate_gbps")))
+    >>> from pifolab.errors import parameter_error
+    >>> print(flagged(parameter_error("rate_gbps", ": expected a number above 0", value=0)))
     --rate-gbps 0: expected a number above 0
     """
     if error.file is not None or not error.key.isidentifier():
         return error
-    flag = _FLAGS.get(error.key, f"--{error.key.replace('_', '-')}")
-    rest = str(error).removeprefix(error.key)
-    if rest == str(error):
-        return error
-    rest = re.sub(r"^ = ", " ", rest)
-    rest = re.sub(r"\b(needs|conflicts with|without|or) ([a-z]+(?:_[a-z]+)*)(?=[ :,]|$)", _other_flag, rest)
-    return InputError(f"{flag}{rest}", key=error.key, problem=error.problem, flag=flag)
+
+    def flag(name: str) -> str:
+        return (_FLAGS | flags).get(name, f"--{name.replace('_', '-')}")
+
+    value = "" if error.value is None else f" {error.value}"
+    after = "".join(flag(part) if isinstance(part, ParameterName) else part for part in error.after)
+    return error.changed(message=f"{flag(error.key)}{value}{after}", flag=flag(error.key))
 
 
 #: Parameters that their flag is not named after.
 _FLAGS = {"overrides": "--set", "options": "--set", "seeds": "--seed"}
-
-
-def _other_flag(found: re.Match[str]) -> str:
-    word, name = found.groups()
-    if name in _FLAGS:
-        return f"{word} {_FLAGS[name]}"
-    named = "_" in name or (word in ("needs", "without") and name in ("rank", "trace"))
-    return f"{word} --{name.replace('_', '-')}" if named else found[0]
 
 
 def number(flag: str, text: str) -> str:

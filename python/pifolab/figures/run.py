@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pifolab import _pifolab, info
-from pifolab.errors import InputError
+from pifolab.errors import parameter_error
 from pifolab.figures.choice import FigureChoice, with_labels
 from pifolab.figures.curves import QUEUES, by_queue, fct_by_size, has_sizes
 from pifolab.figures.network import drops_by_port, fct_cdf
@@ -114,7 +114,7 @@ def _check(choice: FigureChoice, known: Sequence[str]) -> None:
         for name in names:
             if name not in known:
                 problem = _pifolab.unknown_name("scheduler", name, list(known))
-                raise InputError(f"{key}: {problem}", key=key, problem=problem)
+                raise parameter_error(key, f": {problem}")
 
 
 def _only(frame: pl.DataFrame, schedulers: Sequence[str]) -> pl.DataFrame:

@@ -196,10 +196,7 @@ def make_plan(sweep: Sweep) -> Plan:
 
 def _without_flag(error: InputError | ParameterError) -> str:
     """Return the text of `error`; what the scenario calls --set is what the sweep sets."""
-    if not isinstance(error, InputError) or error.flag is None:
-        return str(error)
-    separator = " " if error.problem.startswith("=") else ": "
-    return f"{error.file}: {error.key}{separator}{error.problem}"
+    return str(error.changed(flag=None) if isinstance(error, InputError) and error.flag else error)
 
 
 def _own_classes(error: InputError | ParameterError) -> str:

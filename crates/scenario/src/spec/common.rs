@@ -2,6 +2,7 @@
 
 use crate::error::SpecError;
 use crate::fields::Reader;
+use pifolab_params::Misfit;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -26,7 +27,8 @@ pub(crate) fn read_seeds(top: &mut Reader<'_>) -> Result<Vec<u64>, SpecError> {
     let seeds = top.get::<Vec<u64>>("seeds")?.unwrap_or_else(|| vec![1]);
     let mut seen = BTreeSet::new();
     if let Some(twice) = seeds.iter().find(|seed| !seen.insert(**seed)) {
-        return Err(top.fault("seeds", format!("= {seeds:?}: seed {twice} is a duplicate: expected each seed once")));
+        let problem = format!("seed {twice} is a duplicate: expected each seed once");
+        return Err(top.fault("seeds", Misfit::of(format_args!("{seeds:?}"), problem)));
     }
     top.resolved.insert("seeds".to_owned(), seeds.clone().into());
     Ok(seeds)

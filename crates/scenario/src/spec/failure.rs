@@ -4,7 +4,7 @@ use super::topology::Layout;
 use super::topology_fields::{LINK_FAILURE, SWITCH_BUFFER};
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
-use pifolab_params::Table;
+use pifolab_params::{Misfit, Table};
 use pifolab_sim::network::{LinkChange, SharedBuffer};
 use pifolab_units::{Ratio, Time};
 use serde_json::Value as Json;
@@ -26,15 +26,16 @@ pub(crate) fn read_failures(
         let repair = reader.time("repair")?.map(|repair| Time::ZERO + repair);
         if at >= end {
             let key = reader.written("at");
-            return Err(reader.fault(&key, format!("= {at}: expected a time before the end of the run, {end}")).into());
+            let expected = format!("expected a time before the end of the run, {end}");
+            return Err(reader.fault(&key, Misfit::of(at, expected)).into());
         }
         if repair.is_some_and(|repair| repair <= at) {
             let key = reader.written("repair");
             return Err(reader.fault(&key, format!("does not come after the failure, at {at}")).into());
         }
         if let Some(other) = failures.iter().find(|other: &&Failure| other.overlaps(ports, at, repair)) {
-            let problem = format!("= {text:?}: has failed already, at {}, and is not repaired before", other.at);
-            return Err(reader.fault("link", problem).into());
+            let problem = format!("has failed already, at {}, and is not repaired before", other.at);
+            return Err(reader.fault("link", Misfit::of(format_args!("{:?}", text), problem)).into());
         }
         failures.push(Failure { ports, at, repair });
         resolved.push(reader.finish()?.into());

@@ -6,7 +6,7 @@ use super::written::beside;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use pifolab_params::Table;
+use pifolab_params::{Misfit, Table};
 use pifolab_units::{Rate, Time};
 use pifolab_workload::ParameterError;
 use pifolab_workload::flows::{
@@ -172,7 +172,7 @@ fn read_netbench(
 ) -> Result<Flows, Error> {
     let rate = given_number(reader, "starts_per_s")?;
     if rate.fract() != 0.0 || rate > 1e15 {
-        return Err(reader.fault("starts_per_s", format!("= {rate}: expected an integer with these arrivals")).into());
+        return Err(reader.fault("starts_per_s", Misfit::of(rate, "expected an integer with these arrivals")).into());
     }
     let pairs = match reader.get("pairs")? {
         Some(PairKind::Uniform) => NetbenchPairs::Uniform,
@@ -253,13 +253,13 @@ fn read_pairs(reader: &mut Reader<'_>, context: &FlowContext<'_>) -> Result<Pair
         PairKind::AllToAll => Pairs::AllToAll,
         PairKind::RackSkewed => {
             let Some(rack) = context.rack else {
-                return Err(reader.fault("pairs", "= rack-skewed: expected a network with leaves").into());
+                return Err(reader.fault("pairs", Misfit::of("rack-skewed", "expected a network with leaves")).into());
             };
             let inside = reader.ratio("inside")?.expect("inside is required").as_f64();
             Pairs::RackSkewed { rack, inside }
         }
         PairKind::ParetoSkewed => {
-            return Err(reader.fault("pairs", "= pareto-skewed: expected netbench arrivals").into());
+            return Err(reader.fault("pairs", Misfit::of("pareto-skewed", "expected netbench arrivals")).into());
         }
         PairKind::File => {
             let path = reader.get::<String>("pairs_file")?.expect("pairs_file is required");
@@ -290,5 +290,5 @@ fn placed(reader: &Reader<'_>, error: &ParameterError) -> SpecError {
         "rack" | "hosts" | "pairs" => "pairs",
         other => other,
     };
-    reader.fault(&reader.written(key), format!("= {}: expected {}", error.value, error.expected))
+    reader.fault(&reader.written(key), Misfit::of(&error.value, format!("expected {}", error.expected)))
 }

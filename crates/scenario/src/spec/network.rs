@@ -17,7 +17,7 @@ use crate::error::{Error, SpecError};
 use crate::extras::Extras;
 use crate::fields::Reader;
 use crate::registry::LiveWindow;
-use pifolab_params::{Place, Table};
+use pifolab_params::{Misfit, Place, Table};
 use pifolab_sched::{Fact, Facts, Ranked};
 use pifolab_sim::network::{
     Config, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchLiveWindow, PortConfig, PortScheduler, Profile,
@@ -112,7 +112,7 @@ impl NetworkSpec {
         let seeds = read_seeds(&mut top)?;
         let duration = top.time("duration")?.expect("duration is required");
         if duration == Span::ZERO {
-            return Err(top.fault(&top.written("duration"), "= 0: expected a time above 0").into());
+            return Err(top.fault(&top.written("duration"), Misfit::of(0, "expected a time above 0")).into());
         }
         let end = Time::ZERO + duration;
         let profile = top.get("profile")?;
@@ -270,7 +270,7 @@ impl NetworkSpec {
         switch.idle = idle;
         let mut config = Config::new(self.layout.topology.clone(), self.transport.params, switch, self.end);
         if let Some(controller) = &self.transport.controller {
-            config.controller = Some(controllers(controller, extras).map_err(|(_, problem)| problem)?);
+            config.controller = Some(controllers(controller, extras).map_err(|(_, problem)| problem.to_string())?);
         }
         if let Some(profile) = self.profile {
             profile.apply(&mut config);
@@ -362,8 +362,8 @@ fn check_times(layout: &Layout, bytes: u32, rounding: Rounding, end: Time, top: 
     if end <= last {
         return Ok(());
     }
-    let problem = format!("= {end}: expected at most {last}, so that the last packet is over its link within 213 days");
-    Err(top.fault(&top.written("duration"), problem))
+    let expected = format!("expected at most {last}, so that the last packet is over its link within 213 days");
+    Err(top.fault(&top.written("duration"), Misfit::of(end, expected)))
 }
 
 impl PortOptions {
@@ -429,7 +429,7 @@ fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<PortOption
     let idle = reader.get("idle")?;
     let in_service_occupies_buffer = reader.given::<bool>("in_service_occupies_buffer")?;
     if in_service_occupies_buffer && !drop_tail {
-        let problem = "= true: expected false; only fifo without a rank function can count it";
+        let problem = Misfit::of(true, "expected false; only fifo without a rank function can count it");
         return Err(reader.fault("in_service_occupies_buffer", problem));
     }
     Ok(PortOptions { ecn_threshold_bytes, ecn_threshold_packets, idle, in_service_occupies_buffer })
@@ -494,7 +494,7 @@ fn read_port_rank(section: Table, file: &str, extras: &dyn Extras) -> Result<(Ch
         Some(Fact::Deadline) => "flows do not have deadlines: expected another rank function, such as remaining-size",
         Some(_) => "packets belong to no class with a mean delay: expected another rank function, such as fcfs",
     };
-    let problem = format!("= {:?}: has no effect on a network, where {missing}", rank.name);
+    let problem = Misfit::of(format_args!("{:?}", rank.name), format!("has no effect on a network, where {missing}"));
     Err(SpecError { file: file.to_owned(), place, key, problem })
 }
 
@@ -538,7 +538,7 @@ fn read_metrics(section: Table, file: &str, end: Time) -> Result<(NetworkMetrics
     let from = Time::ZERO + reader.time("warm_up")?.expect("it has a default");
     let until = reader.time("measure_until")?.map_or(end, |until| Time::ZERO + until);
     if until > end {
-        let problem = format!("= {until}: expected a time up to the end of the run, {end}");
+        let problem = Misfit::of(until, format!("expected a time up to the end of the run, {end}"));
         return Err(reader.fault(&reader.written("measure_until"), problem).into());
     }
     if from >= until {
@@ -552,5 +552,5 @@ fn read_metrics(section: Table, file: &str, end: Time) -> Result<(NetworkMetrics
 
 /// Says what is wrong with the flows of a run.
 pub(crate) fn flows_fault(file: &str, problem: String) -> SpecError {
-    SpecError { file: file.to_owned(), place: Place::File, key: "workload.flows".to_owned(), problem }
+    SpecError { file: file.to_owned(), place: Place::File, key: "workload.flows".to_owned(), problem: problem.into() }
 }

@@ -11,7 +11,7 @@ use crate::extras::Extras;
 use crate::fields::Reader;
 use crate::registry;
 use pifolab_metrics::{Sampling, Wanted};
-use pifolab_params::Table;
+use pifolab_params::{Misfit, Table};
 use pifolab_sched::{Fact, Facts};
 use pifolab_sim::one_link::{End, OneLink};
 use pifolab_units::{Bytes, Span, Time};
@@ -53,7 +53,7 @@ impl OneLinkSpec {
         let seeds = read_seeds(&mut top)?;
         let duration = top.time("duration")?;
         if duration == Some(Span::ZERO) {
-            return Err(top.fault(&top.written("duration"), "= 0: expected a time above 0").into());
+            return Err(top.fault(&top.written("duration"), Misfit::of(0, "expected a time above 0")).into());
         }
         let arrivals_end = duration.map_or(Time::MAX, |duration| Time::ZERO + duration);
         let packets = top.get::<u64>("packets")?;
@@ -90,10 +90,9 @@ impl OneLinkSpec {
         if rate.checked_serialisation(Bytes(largest.into()), rounding).is_none() {
             let least = (u128::from(largest) * 8_000_000_000_000).div_ceil(u64::MAX.into());
             let problem = format!(
-                "= {rate}: a packet of {largest} bytes would take more than 213 days: expected at least {least} b/s, or \
-                 smaller packets"
+                "a packet of {largest} bytes would take more than 213 days: expected at least {least} b/s, or smaller packets"
             );
-            return Err(SpecError { problem, ..too_slow }.into());
+            return Err(SpecError { problem: Misfit::of(rate, problem), ..too_slow }.into());
         }
         if let Some((rank, facts)) = &rank {
             check_needs(rank, facts.needs, &workload, &top)?;
@@ -107,7 +106,7 @@ impl OneLinkSpec {
         let end = match (wanted, at) {
             (Some(words::End::Horizon) | None, Some(horizon)) => horizon,
             (Some(words::End::Horizon), None) => {
-                return Err(top.fault("end", "= \"horizon\": expected a duration_s beside it").into());
+                return Err(top.fault("end", Misfit::of("\"horizon\"", "expected a duration_s beside it")).into());
             }
             _ => End::Drain,
         };
@@ -162,7 +161,7 @@ fn read_metrics(section: Table, file: &str, schedulers: &[SchedulerSpec]) -> Res
     let every = reader.time("sample_every")?;
     let sampling = match every {
         Some(Span::ZERO) => {
-            return Err(reader.fault(&reader.written("sample_every"), "= 0: expected a time above 0").into());
+            return Err(reader.fault(&reader.written("sample_every"), Misfit::of(0, "expected a time above 0")).into());
         }
         Some(every) => Sampling::Every(every),
         None => {
@@ -177,7 +176,7 @@ fn read_metrics(section: Table, file: &str, schedulers: &[SchedulerSpec]) -> Res
     let throughput_interval = reader.time("throughput_interval")?;
     // Shorter intervals than a small packet takes at 1 Tb/s would fill the memory with rows and tell nothing.
     if let Some(interval) = throughput_interval.filter(|interval| *interval < Span::from_us(1)) {
-        let problem = format!("= {interval}: expected a time of at least 1 us");
+        let problem = Misfit::of(interval, "expected a time of at least 1 us");
         return Err(reader.fault(&reader.written("throughput_interval"), problem).into());
     }
     let delta_to = match reader.get::<String>("delta_to")? {

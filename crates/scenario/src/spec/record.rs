@@ -4,7 +4,7 @@ use super::topology::Layout;
 use super::topology_fields::RECORD;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
-use pifolab_params::Table;
+use pifolab_params::{Misfit, Table};
 use pifolab_units::Span;
 use serde_json::Value as Json;
 
@@ -56,7 +56,7 @@ pub(crate) fn read_record(
 
 fn interval(reader: &mut Reader<'_>, name: &str) -> Result<Option<Span>, SpecError> {
     match reader.time(name)? {
-        Some(Span::ZERO) => Err(reader.fault(&reader.written(name), "= 0: expected a time above 0")),
+        Some(Span::ZERO) => Err(reader.fault(&reader.written(name), Misfit::of(0, "expected a time above 0"))),
         interval => Ok(interval),
     }
 }

@@ -5,7 +5,7 @@ use crate::extras::Extras;
 use crate::fields::{Reader, json_of};
 use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHEDULERS, Settings, Traits, unknown};
 use crate::text;
-use pifolab_params::{Absent, Place, Table, Value, join};
+use pifolab_params::{Absent, Misfit, Place, Table, Value, join};
 use pifolab_sched::params::{Args, Info, ParamError};
 use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler};
 use pifolab_sim::network::{Controllers, PortScheduler};
@@ -31,7 +31,7 @@ pub(crate) struct SchedulerSpec {
 }
 
 /// Why something could not be built: at which key, if it is one, and in words.
-pub(crate) type Fault = (Option<String>, String);
+pub(crate) type Fault = (Option<String>, Misfit);
 
 impl Chosen {
     /// One to be looked at; `None` if it is the user's own, which is not built only for that.
@@ -115,7 +115,7 @@ impl Chosen {
         match registry::find_scheduler(&self.name) {
             Ok(entry) => (entry.build)(self.args()).map_err(|error| fault_of(&self.name, &error)),
             Err(_) => match extras.scheduler(&self.name, &self.written()) {
-                Some(built) => built.map_err(|problem| (None, problem)),
+                Some(built) => built.map_err(|problem| (None, problem.into())),
                 None => {
                     let known = SCHEDULERS.iter().map(|entry| entry.info.name);
                     Err(unknown_name("scheduler", &self.name, known, extras.scheduler_names()))
@@ -128,7 +128,7 @@ impl Chosen {
         match registry::find_rank(&self.name) {
             Ok(entry) => (entry.build)(self.args()).map_err(|error| fault_of(&self.name, &error)),
             Err(_) => match extras.rank(&self.name, &self.written()) {
-                Some(built) => built.map_err(|problem| (None, problem)),
+                Some(built) => built.map_err(|problem| (None, problem.into())),
                 None => {
                     let known = RANKS.iter().map(|entry| entry.info.name);
                     Err(unknown_name("rank function", &self.name, known, extras.rank_names()))
@@ -146,7 +146,7 @@ fn fault_of(name: &str, error: &ParamError) -> Fault {
 
 fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>, own: Vec<String>) -> Fault {
     let names: Vec<String> = known.map(str::to_owned).chain(own).collect();
-    (Some("name".to_owned()), unknown(what, name, || names.iter().map(String::as_str)))
+    (Some("name".to_owned()), unknown(what, name, || names.iter().map(String::as_str)).into())
 }
 
 /// Builds the scheduler of a port that the library knows, joined to the rank function if there is one.
@@ -156,10 +156,10 @@ fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>
 pub(crate) fn build_port(scheduler: &Chosen, rank: Option<&Chosen>) -> Result<PortScheduler, String> {
     let Some(rank) = rank else {
         let entry = registry::find_scheduler(&scheduler.name)?;
-        return (entry.port)(scheduler.args()).map_err(|error| error.problem());
+        return (entry.port)(scheduler.args()).map_err(|error| error.problem().to_string());
     };
-    let built = scheduler.scheduler(&()).map_err(|(_, problem)| problem)?;
-    let rank = rank.rank(&()).map_err(|(_, problem)| problem)?;
+    let built = scheduler.scheduler(&()).map_err(|(_, problem)| problem.to_string())?;
+    let rank = rank.rank(&()).map_err(|(_, problem)| problem.to_string())?;
     Ok(PortScheduler::Ranked(Ranked::new(rank, built)))
 }
 
@@ -172,8 +172,8 @@ pub(crate) fn build_both(
     rank: Option<&Chosen>,
     extras: &dyn Extras,
 ) -> Result<(BoxedScheduler, Option<BoxedRankFn>), String> {
-    let built = scheduler.scheduler(extras).map_err(|(_, problem)| problem)?;
-    let rank = rank.map(|rank| rank.rank(extras).map_err(|(_, problem)| problem)).transpose()?;
+    let built = scheduler.scheduler(extras).map_err(|(_, problem)| problem.to_string())?;
+    let rank = rank.map(|rank| rank.rank(extras).map_err(|(_, problem)| problem.to_string())).transpose()?;
     Ok((built, rank))
 }
 
@@ -227,7 +227,7 @@ fn read_one(
     let label = label.unwrap_or_else(|| chosen.name.clone());
     if others.iter().any(|other| other.label == label) {
         let problem = format!("duplicate label {label:?}: give each [[scheduler]] a label of its own");
-        return Err(place.fault(file, (Some("label".to_owned()), problem)));
+        return Err(place.fault(file, (Some("label".to_owned()), problem.into())));
     }
     let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
     resolved.insert("label".to_owned(), label.clone().into());
@@ -247,9 +247,14 @@ fn check_known(scheduler: &dyn Scheduler, known: Facts) -> Result<(), Fault> {
         Fact::Hosts => "the hosts of each packet: only captures, networks and the user-space switch have them",
         Fact::Ecn => "the ECN codepoint of each packet: only networks have it",
         Fact::Ports => "the ports of each packet: only captures and the user-space switch have them",
-        _ => return Err((None, format!("needs the fact {} of each packet, which is not known here", fact.name()))),
+        _ => {
+            return Err((
+                None,
+                format!("needs the fact {} of each packet, which is not known here", fact.name()).into(),
+            ));
+        }
     };
-    Err((None, format!("needs {missing}")))
+    Err((None, format!("needs {missing}").into()))
 }
 
 /// Reads a single scheduler and builds it once.
@@ -300,12 +305,15 @@ pub(crate) fn read_controller(section: Table, file: &str, extras: &dyn Extras) -
 /// What makes the congestion controllers of flows.
 pub(crate) fn controllers(chosen: &Chosen, extras: &dyn Extras) -> Result<Controllers, Fault> {
     match extras.controllers(&chosen.name, &chosen.written()) {
-        Some(made) => made.map_err(|problem| (None, problem)),
+        Some(made) => made.map_err(|problem| (None, problem.into())),
         None => {
             let names = extras.controller_names();
             let problem = match names.as_slice() {
-                [] => format!("= {:?}: unknown congestion controller; the run was given none", chosen.name),
-                _ => unknown("congestion controller", &chosen.name, || names.iter().map(String::as_str)),
+                [] => Misfit::of(
+                    format_args!("{:?}", chosen.name),
+                    "unknown congestion controller; the run was given none",
+                ),
+                _ => unknown("congestion controller", &chosen.name, || names.iter().map(String::as_str)).into(),
             };
             Err((Some("name".to_owned()), problem))
         }
@@ -350,7 +358,7 @@ fn place_in(table: &Table, path: &[&str]) -> Place {
 
 fn read_chosen(mut section: Table, file: &str) -> Result<(Chosen, Places), SpecError> {
     let Some(name) = read_text(&mut section, file, "name")? else {
-        let problem = "is missing: expected a name that pifolab list shows".to_owned();
+        let problem = "is missing: expected a name that pifolab list shows".into();
         return Err(Places(section).fault(file, (Some("name".to_owned()), problem)));
     };
     let mut args = Table::new(name.clone(), section.place);
@@ -363,7 +371,7 @@ fn read_text(section: &mut Table, file: &str, key: &str) -> Result<Option<String
         None => Ok(None),
         Some(Value::Text(text)) if !text.is_empty() => Ok(Some(text)),
         Some(_) => {
-            let problem = "expected a non-empty text".to_owned();
+            let problem = "expected a non-empty text".into();
             Err(Places(section.clone()).fault(file, (Some(key.to_owned()), problem)))
         }
     }

@@ -5,7 +5,7 @@ use super::written::beside;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use pifolab_params::{Kind, Param, Table, choices};
+use pifolab_params::{Kind, Misfit, Param, Table, choices};
 use pifolab_sim::network::{Dumbbell, FatTree, LeafSpine, Topology};
 use pifolab_units::Rate;
 use pifolab_workload::FileError;
@@ -254,8 +254,8 @@ fn read_leaf_spine(reader: &mut Reader<'_>) -> Result<Layout, Error> {
                 None
             };
             rate.ok_or_else(|| {
-                let problem = format!("= {factor}: the links to the spines would have {bps:.3e} b/s");
-                reader.fault("oversubscription", format!("{problem}: expected 1 b/s to 8000 Gb/s"))
+                let problem = format!("the links to the spines would have {bps:.3e} b/s: expected 1 b/s to 8000 Gb/s");
+                reader.fault("oversubscription", Misfit::of(factor, problem))
             })?
         }
         None => given_rate(reader, "fabric_rate")?,
@@ -328,9 +328,9 @@ fn check_size(reader: &Reader<'_>, key: &str, value: u32, ports: u64) -> Result<
     if ports < MOST_PORTS {
         return Ok(());
     }
-    Err(reader.fault(key, format!("= {value}: a network of over {ports} ports does not fit")))
+    Err(reader.fault(key, Misfit::of(value, format!("a network of over {ports} ports does not fit"))))
 }
 
 fn misfit(reader: &Reader<'_>, error: &pifolab_sim::network::ConfigError) -> SpecError {
-    reader.fault(&error.key, format!("= {}: expected {}", error.value, error.expected))
+    reader.fault(&error.key, Misfit::of(&error.value, error.expected.clone()))
 }

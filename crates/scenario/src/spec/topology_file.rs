@@ -4,6 +4,7 @@ use super::topology_fields::{FILE_LINK, TOPOLOGY_FILE};
 use super::written::Spec;
 use crate::error::{Error, SpecError};
 use crate::fields::Reader;
+use pifolab_params::Misfit;
 use pifolab_sim::network::{Link, Topology};
 use pifolab_units::{Rate, Span};
 use pifolab_workload::{FileError, Place};
@@ -48,7 +49,7 @@ pub(crate) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
             if node < u64::from(nodes) {
                 return Ok(node as u32);
             }
-            Err(link.fault(name, format!("= {node}: expected a node below {nodes}, hosts first")))
+            Err(link.fault(name, Misfit::of(node, format!("expected a node below {nodes}, hosts first"))))
         };
         let (a, b) = (end("a")?, end("b")?);
         let missing = |link: &Reader<'_>, name: &str| {
@@ -57,15 +58,15 @@ pub(crate) fn read_links(text: &str, file: &str) -> Result<Topology, Error> {
         let rate = link.rate("rate")?.or(rate).ok_or_else(|| missing(&link, "rate"))?;
         let delay = link.time("delay")?.or(delay).ok_or_else(|| missing(&link, "delay"))?;
         if a == b {
-            return Err(link.fault("b", format!("= {b}: expected a node other than a")).into());
+            return Err(link.fault("b", Misfit::of(b, "expected a node other than a")).into());
         }
         link.finish()?;
         topology.connect(a, b, rate, delay);
     }
     reader.finish()?;
-    topology.check().map_err(|error| -> SpecError {
-        Spec::fault(file, &error.key, format!("= {}: expected {}", error.value, error.expected))
-    })?;
+    topology
+        .check()
+        .map_err(|error| -> SpecError { Spec::fault(file, &error.key, Misfit::of(&error.value, error.expected)) })?;
     Ok(topology)
 }
 
@@ -142,9 +143,7 @@ pub(crate) fn read_edge_list(
     let rate = |(from, to): (u32, u32)| if from < hosts || to < hosts { access } else { fabric };
     let link = |pair: (u32, u32)| Link { from: pair.0, to: pair.1, rate: rate(pair), delay };
     let topology = Topology { hosts, nodes, links: pairs.into_iter().map(link).collect() };
-    topology
-        .check()
-        .map_err(|error| fault(0, format!("{} = {}: expected {}", error.key, error.value, error.expected)))?;
+    topology.check().map_err(|error| fault(0, format!("{} = {}: {}", error.key, error.value, error.expected)))?;
     Ok(topology)
 }
 

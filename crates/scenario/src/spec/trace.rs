@@ -170,7 +170,7 @@ impl Trace {
             size(left as f64)
         );
         let file = self.path.display().to_string();
-        Err(crate::error::SpecError { file, place: Place::File, key: String::new(), problem }.into())
+        Err(crate::error::SpecError { file, place: Place::File, key: String::new(), problem: problem.into() }.into())
     }
 
     /// What its packets say about themselves.

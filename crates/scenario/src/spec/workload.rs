@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use pifolab_params::{Kind, Literal, Param, Table};
+use pifolab_params::{Kind, Literal, Misfit, Param, Table};
 use pifolab_sched::params::{MAX_RANK, Value};
 use pifolab_sched::{Fact, Facts};
 use pifolab_units::{Rank, Rate, Ratio, Span, Time};
@@ -319,7 +319,7 @@ fn read_source(
     let flows = reader.given::<u32>("flows")?;
     let next_flow = first_flow
         .checked_add(flows)
-        .ok_or_else(|| reader.fault("flows", format!("= {flows}: the flows of all sources exceed 2^32")))?;
+        .ok_or_else(|| reader.fault("flows", Misfit::of(flows, "the flows of all sources exceed 2^32")))?;
     let flows = if flows == 1 {
         FlowAssignment::One(first_flow)
     } else if reader.given::<FlowOrder>("flow_order")? == FlowOrder::RoundRobin {
@@ -334,7 +334,7 @@ fn read_source(
     let stop = reader.time("stop")?.map_or(Time::MAX, |stop| Time::ZERO + stop);
     if stop <= start {
         return Err(reader
-            .fault(&reader.written("stop"), format!("= {stop}: expected a time after the start at {start}"))
+            .fault(&reader.written("stop"), Misfit::of(stop, format!("expected a time after the start at {start}")))
             .into());
     }
     let deadline = reader.time("deadline")?;
@@ -374,7 +374,7 @@ fn read_process(reader: &mut Reader<'_>) -> Result<ArrivalProcess, Error> {
 fn required_time(reader: &mut Reader<'_>, name: &str) -> Result<Span, Error> {
     let time = reader.time(name)?.expect("the field is required");
     if time == Span::ZERO {
-        Err(reader.fault(&reader.written(name), "= 0: expected a time above 0").into())
+        Err(reader.fault(&reader.written(name), Misfit::of(0, "expected a time above 0")).into())
     } else {
         Ok(time)
     }
@@ -383,8 +383,8 @@ fn required_time(reader: &mut Reader<'_>, name: &str) -> Result<Span, Error> {
 fn read_sizes(reader: &mut Reader<'_>, file: &str) -> Result<Distribution, Error> {
     if let Some(Value::Integer(size)) = reader.node("size_bytes") {
         let Some(bytes) = u64::try_from(size).ok().filter(|bytes| (1..=MAX_SIZE).contains(bytes)) else {
-            let problem = format!("= {size}: expected an integer from 1 to {MAX_SIZE}, or a distribution");
-            return Err(reader.fault("size_bytes", problem).into());
+            let expected = format!("expected an integer from 1 to {MAX_SIZE}, or a distribution");
+            return Err(reader.fault("size_bytes", Misfit::of(size, expected)).into());
         };
         reader.resolved.insert("size_bytes".to_owned(), bytes.into());
         return Distribution::constant(bytes).map_err(|error| placed(reader, "size_bytes", &error));
@@ -424,8 +424,8 @@ fn read_ranks(reader: &mut Reader<'_>, context: &Context<'_>) -> Result<RankSour
         let from = Time::ZERO + phase.time("from")?.expect("from is required");
         let before = phases.last().expect("there is a first phase");
         if from <= before.from {
-            let problem = format!("= {from}: expected a time after {}, when the phase before begins", before.from);
-            return Err(phase.fault(&phase.written("from"), problem).into());
+            let expected = format!("expected a time after {}, when the phase before begins", before.from);
+            return Err(phase.fault(&phase.written("from"), Misfit::of(from, expected)).into());
         }
         let ranks = read_distribution(&mut phase, context.file, "ranks")?;
         let ranks = ranks.unwrap_or_else(|| phases.last().expect("there is a first phase").ranks.clone());
@@ -524,6 +524,6 @@ fn read_width(reader: &mut Reader<'_>) -> Result<RankWidth, Error> {
         2 => Ok(RankWidth::Two),
         4 => Ok(RankWidth::Four),
         8 => Ok(RankWidth::Eight),
-        other => Err(reader.fault("payload_width_bytes", format!("= {other}: expected 1, 2, 4 or 8")).into()),
+        other => Err(reader.fault("payload_width_bytes", Misfit::of(other, "expected 1, 2, 4 or 8")).into()),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, SpecError};
 use crate::text;
-use pifolab_params::{Place, Table, Value};
+use pifolab_params::{Misfit, Place, Table, Value};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ impl Spec {
             file: self.file.clone(),
             place: Place::File,
             key: "--flows".to_owned(),
-            problem: problem.to_owned(),
+            problem: problem.into(),
         };
         if !is_network(&self.root) {
             return Err(fault(NO_FLOWS).into());
@@ -66,7 +66,7 @@ impl Spec {
     }
 
     /// A fault of the whole.
-    pub(crate) fn fault(file: &str, key: &str, problem: impl Into<String>) -> SpecError {
+    pub(crate) fn fault(file: &str, key: &str, problem: impl Into<Misfit>) -> SpecError {
         SpecError { file: file.to_owned(), place: Place::File, key: key.to_owned(), problem: problem.into() }
     }
 }

@@ -167,7 +167,7 @@ impl Config {
             return Err(ConfigError::new("network", "header_bytes", self.header_bytes, "at most 65535"));
         }
         if self.controller.is_some() && matches!(self.transport.congestion, Congestion::Udp(_)) {
-            return Err(ConfigError::new("network", "controller", "given", "absent: UDP has no window to steer"));
+            return Err(ConfigError::new("network", "controller", "given", "none: UDP has no window to steer"));
         }
         for (owner, port) in [("switch_port", &self.switch_port), ("host_port", &self.host_port)] {
             let key = "in_service_occupies_buffer";
@@ -175,7 +175,7 @@ impl Config {
                 return Err(ConfigError::new(owner, key, true, "false: only drop-tail ports can count it"));
             }
             if let Discipline::DropTail(capacity @ (Capacity::Packets(0) | Capacity::Bytes(0))) = port.discipline {
-                return Err(ConfigError::new(owner, "capacity", capacity, "above 0"));
+                return Err(ConfigError::new(owner, "capacity", capacity, "more than 0"));
             }
         }
         Ok(())
@@ -230,7 +230,7 @@ impl Config {
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             Some(pair) => {
-                let expected = format!("unique; flows[{}] has the same", pair[0].1);
+                let expected = format!("a unique id; flows[{}] has the same", pair[0].1);
                 Err(ConfigError::new(&format!("flows[{}]", pair[1].1), "id", pair[1].0, &expected))
             }
             None => Ok(()),

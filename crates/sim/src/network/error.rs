@@ -11,31 +11,28 @@ pub struct ConfigError {
     pub key: String,
     /// What was written.
     pub value: String,
-    /// What would be right.
+    /// What would be right: `expected ...`.
     pub expected: String,
 }
 
 impl ConfigError {
-    pub(super) fn new(owner: &str, key: &str, value: impl fmt::Display, expected: &str) -> Self {
-        Self { owner: owner.to_owned(), key: key.to_owned(), value: value.to_string(), expected: expected.to_owned() }
+    /// `right` is what was expected.
+    pub(super) fn new(owner: &str, key: &str, value: impl fmt::Display, right: &str) -> Self {
+        let expected = format!("expected {right}");
+        Self { owner: owner.to_owned(), key: key.to_owned(), value: value.to_string(), expected }
     }
 }
 
 impl From<pifolab_transport::ParamError> for ConfigError {
     fn from(error: pifolab_transport::ParamError) -> Self {
         let value = error.value.unwrap_or_default();
-        Self::new(
-            "transport",
-            &error.key,
-            value,
-            error.expected.trim_start_matches("expected ").trim_start_matches("an integer "),
-        )
+        Self { owner: "transport".to_owned(), key: error.key, value, expected: error.expected }
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} = {}: must be {}", self.owner, self.key, self.value, self.expected)
+        write!(f, "{}: {} = {}: {}", self.owner, self.key, self.value, self.expected)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::config::{Discipline, PortConfig, PortInfo};
 use super::error::ConfigError;
 use crate::port::{IdlePort, Order};
+use pifolab_sched::params::ParamError;
 use pifolab_sched::schedulers::{Fifo, FifoParams, HandlePifo};
 use pifolab_sched::{
     Capacity, Dequeued, DropReason, Enqueued, Fact, Handle, HandleQueues, Hints, Inspect, Packet,
@@ -24,7 +25,10 @@ impl Queue {
     pub(super) fn new(config: &PortConfig, info: &PortInfo, watched: bool) -> Result<Self, ConfigError> {
         let made = match &config.discipline {
             Discipline::DropTail(capacity) => {
-                let refused = |error| ConfigError::new("port", "capacity", capacity, &format!("{error}"));
+                let refused = |error: ParamError| {
+                    let (owner, key) = ("port".to_owned(), "capacity".to_owned());
+                    ConfigError { owner, key, value: capacity.to_string(), expected: error.expected }
+                };
                 let params = FifoParams { capacity: *capacity };
                 return Ok(if watched {
                     Self::Other(Box::new(<Fifo>::new(params).map_err(refused)?))

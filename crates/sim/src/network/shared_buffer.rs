@@ -38,10 +38,10 @@ pub(super) struct Pools {
 impl SharedBuffer {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if self.bytes == 0 {
-            return Err(ConfigError::new("shared_buffer", "bytes", self.bytes, "above 0"));
+            return Err(ConfigError::new("shared_buffer", "bytes", self.bytes, "more than 0"));
         }
         if self.alpha == Ratio::ZERO {
-            return Err(ConfigError::new("shared_buffer", "alpha", self.alpha, "above 0"));
+            return Err(ConfigError::new("shared_buffer", "alpha", self.alpha, "more than 0"));
         }
         Ok(())
     }

@@ -256,10 +256,10 @@ impl Topology {
             let place = format!("links[{number}]");
             let text = format!("{} -> {}", link.from, link.to);
             if link.from >= self.nodes || link.to >= self.nodes {
-                return Err(ConfigError::new("topology", &place, text, &format!("between nodes below {}", self.nodes)));
+                return Err(ConfigError::new("topology", &place, text, &format!("nodes below {}", self.nodes)));
             }
             if link.from == link.to {
-                return Err(ConfigError::new("topology", &place, text, "between two different nodes"));
+                return Err(ConfigError::new("topology", &place, text, "two different nodes"));
             }
             if !seen.insert((link.from, link.to)) {
                 return Err(ConfigError::new(

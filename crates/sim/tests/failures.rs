@@ -132,12 +132,12 @@ fn impossible_failures_are_refused() {
         Network::new(Config { link_changes, ..config }).unwrap_err().to_string()
     };
     let change = |ns, port, up| LinkChange { time: Time::from_ns(ns), port, up };
-    assert_eq!(message(vec![change(1, 2, false)]), "link_changes: port 2 = 2: must be a port, 0 to 1");
-    let turns = "must be a failure, then by turns a repair and a failure";
+    assert_eq!(message(vec![change(1, 2, false)]), "link_changes: port 2 = 2: expected a port, 0 to 1");
+    let turns = "expected a failure, then by turns a repair and a failure";
     assert!(message(vec![change(1, 0, true)]).ends_with(turns));
     assert!(message(vec![change(1, 0, false), change(2, 0, false)]).ends_with(turns));
     assert!(
-        message(vec![change(1, 0, false), change(1, 0, true)]).ends_with("must be later than the change before it")
+        message(vec![change(1, 0, false), change(1, 0, true)]).ends_with("expected later than the change before it")
     );
 }
 
