@@ -20,8 +20,8 @@ use crate::registry::LiveWindow;
 use pifolab_params::{Misfit, Place, Table};
 use pifolab_sched::{Fact, Facts, Ranked};
 use pifolab_sim::network::{
-    Config, EqualTimes, Flow, IdlePort, Link, LinkChange, NetbenchLiveWindow, PortConfig, PortScheduler, Profile,
-    Ranks, Routing, SharedBuffer, WireTime,
+    Config, EngineOptions, Flow, IdlePort, Link, LinkChange, NetbenchLiveWindow, PortConfig, PortScheduler, Profile,
+    Ranks, Routing, SharedBuffer,
 };
 use pifolab_transport::Congestion;
 use pifolab_units::{Rounding, Span, Time};
@@ -52,7 +52,7 @@ pub struct NetworkSpec {
     host_port: HostPort,
     /// What `sampled_ranks` says.
     live_windows: Option<bool>,
-    engine: Engine,
+    engine: EngineOptions,
     switch_buffer: Option<SharedBuffer>,
     link_changes: Vec<LinkChange>,
     pub(crate) metrics: NetworkMetrics,
@@ -92,15 +92,6 @@ enum HostQueue {
     Unlimited,
     AsSwitch,
     Own { scheduler: Chosen, rank: Option<Chosen> },
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Engine {
-    equal_times: EqualTimes,
-    rounding: Rounding,
-    wire_time: WireTime,
-    header_bytes: u32,
-    routing: Routing,
 }
 
 impl NetworkSpec {
@@ -292,12 +283,7 @@ impl NetworkSpec {
         if !matches!(queue, HostQueue::Unlimited) {
             config.host_port.in_service_occupies_buffer |= port.in_service_occupies_buffer;
         }
-        let Engine { equal_times, rounding, wire_time, header_bytes, routing } = self.engine;
-        config.equal_times = equal_times;
-        config.rounding = rounding;
-        config.wire_time = wire_time;
-        config.header_bytes = header_bytes;
-        config.routing = routing;
+        self.engine.apply(&mut config);
         config.shared_buffer = self.switch_buffer;
         config.link_changes.clone_from(&self.link_changes);
         if let Some(distribution) = &self.transport.packet_ranks {
@@ -498,21 +484,19 @@ fn read_port_rank(section: Table, file: &str, extras: &dyn Extras) -> Result<(Ch
     Err(SpecError { file: file.to_owned(), place, key, problem })
 }
 
-fn read_engine(section: Table, file: &str, profile: Option<Profile>) -> Result<(Engine, Json), Error> {
+fn read_engine(section: Table, file: &str, profile: Option<Profile>) -> Result<(EngineOptions, Json), Error> {
     let mut reader = Reader::new(section, file, ENGINE)?;
-    let own = profile.is_none();
-    let equal_times = reader.get("equal_times")?.unwrap_or(match profile {
-        None => EqualTimes::DeparturesFirst,
-        Some(Profile::NetbenchSpPifo) => EqualTimes::Insertion,
-        Some(Profile::NetbenchAifo | Profile::NetbenchPacks | Profile::NetbenchRifo) => EqualTimes::NetbenchBatch,
+    let absent = profile.map_or_else(EngineOptions::default, Profile::engine);
+    let equal_times = reader.get("equal_times")?.unwrap_or(absent.equal_times);
+    let rounding = reader.get("rounding")?.unwrap_or(absent.rounding);
+    let wire_time = reader.get("wire_time")?.unwrap_or(absent.wire_time);
+    let header_bytes = reader.get("header_bytes")?.unwrap_or(absent.header_bytes);
+    let kind = reader.get("routing")?.unwrap_or(match absent.routing {
+        Routing::FlowHash { .. } => RoutingKind::FlowHash,
+        Routing::NetbenchHash => RoutingKind::NetbenchHash,
+        Routing::NetbenchHashHostsLast => RoutingKind::NetbenchHashHostsLast,
+        Routing::Spray { .. } => RoutingKind::Spray,
     });
-    let absent = if own { Rounding::UpToPicosecond } else { Rounding::DownToNanosecond };
-    let rounding = reader.get("rounding")?.unwrap_or(absent);
-    let absent = if profile == Some(Profile::NetbenchPacks) { WireTime::OfPacketBefore } else { WireTime::Own };
-    let wire_time = reader.get("wire_time")?.unwrap_or(absent);
-    let header_bytes = reader.get("header_bytes")?.unwrap_or(if own { 40 } else { 120 });
-    let absent = if own { RoutingKind::FlowHash } else { RoutingKind::NetbenchHash };
-    let kind = reader.get("routing")?.unwrap_or(absent);
     let routing = match kind {
         RoutingKind::FlowHash => Routing::FlowHash { seed: reader.given("routing_seed")? },
         RoutingKind::NetbenchHash => Routing::NetbenchHash,
@@ -524,7 +508,7 @@ fn read_engine(section: Table, file: &str, profile: Option<Profile>) -> Result<(
     reader.resolve("routing", kind);
     let mut resolved = reader.finish()?;
     resolved.insert("header_bytes".to_owned(), header_bytes.into());
-    Ok((Engine { equal_times, rounding, wire_time, header_bytes, routing }, resolved.into()))
+    Ok((EngineOptions { equal_times, rounding, wire_time, header_bytes, routing }, resolved.into()))
 }
 
 fn read_metrics(section: Table, file: &str, end: Time) -> Result<(NetworkMetrics, Json), Error> {
@@ -553,4 +537,50 @@ fn read_metrics(section: Table, file: &str, end: Time) -> Result<(NetworkMetrics
 /// Says what is wrong with the flows of a run.
 pub(crate) fn flows_fault(file: &str, problem: String) -> SpecError {
     SpecError { file: file.to_owned(), place: Place::File, key: "workload.flows".to_owned(), problem: problem.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_params::{Absent, Choice};
+
+    /// What the keys of `[engine]`, and `queue` of `[host_port]`, come to under a profile if they are absent.
+    fn defaults(profile: Option<Profile>) -> Vec<(&'static str, String)> {
+        let table = |name: &str| Table::new(name.to_owned(), Place::File);
+        let (engine, shown) = read_engine(table("engine"), "test.toml", profile).unwrap();
+        let (_, host) = read_host_port(table("host_port"), "test.toml", profile, true, &()).unwrap();
+        let word = |json: &Json, key: &str| json[key].as_str().unwrap().to_owned();
+        vec![
+            ("equal_times", word(&shown, "equal_times")),
+            ("rounding", word(&shown, "rounding")),
+            ("wire_time", engine.wire_time.as_word().to_owned()),
+            ("header_bytes", shown["header_bytes"].to_string()),
+            ("routing", word(&shown, "routing")),
+            ("queue", word(&host, "queue")),
+        ]
+    }
+
+    #[test]
+    fn what_an_absent_key_means_is_what_it_comes_to() {
+        let theirs = [Profile::NetbenchAifo, Profile::NetbenchSpPifo, Profile::NetbenchPacks, Profile::NetbenchRifo];
+        assert_eq!(theirs.len(), Profile::ALL.len());
+        let theirs = theirs.map(|profile| (profile.as_word(), defaults(Some(profile))));
+        for (place, (name, own)) in defaults(None).into_iter().enumerate() {
+            let (_, usual) = &theirs[0].1[place];
+            let mut whole = own.clone();
+            if *usual != own {
+                whole += &format!("; {usual} in the profiles");
+            }
+            for (profile, (_, value)) in theirs.iter().map(|(profile, values)| (profile, &values[place])) {
+                if value != usual {
+                    let before = if *usual == own { "; " } else { ", " };
+                    let after = if *usual == own { "in the profile" } else { "in" };
+                    whole += &format!("{before}{value} {after} {profile}");
+                }
+            }
+            let row = ENGINE.iter().chain(HOST_PORT).find(|row| row.name == name).unwrap();
+            let Absent::Means(written) = row.absent else { panic!("{name}: {:?}", row.absent) };
+            assert_eq!(whole, written.replace(" (IPv4 and TCP without options)", ""), "{name}");
+        }
+    }
 }

@@ -51,6 +51,44 @@ pub struct Config {
     pub end: Time,
 }
 
+/// The options of the engine, without the ports and the transport: fields of [`Config`], with its defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineOptions {
+    /// What happens first among events of equal time.
+    pub equal_times: EqualTimes,
+    /// Rounding of serialisation times.
+    pub rounding: Rounding,
+    /// Whose serialisation time a packet from a queue takes.
+    pub wire_time: WireTime,
+    /// Header bytes of every packet.
+    pub header_bytes: u32,
+    /// How equal-cost paths share packets.
+    pub routing: Routing,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            equal_times: EqualTimes::default(),
+            rounding: Rounding::default(),
+            wire_time: WireTime::default(),
+            header_bytes: 40,
+            routing: Routing::default(),
+        }
+    }
+}
+
+impl EngineOptions {
+    /// Sets these options in `config`.
+    pub const fn apply(self, config: &mut Config) {
+        config.equal_times = self.equal_times;
+        config.rounding = self.rounding;
+        config.wire_time = self.wire_time;
+        config.header_bytes = self.header_bytes;
+        config.routing = self.routing;
+    }
+}
+
 /// Makes the congestion controllers of flows.
 #[derive(Clone)]
 pub struct Controllers(pub Arc<MakeController>);
@@ -139,17 +177,18 @@ impl Config {
     /// The defaults; host ports as [`PortConfig::for_hosts`] makes them.
     pub fn new(topology: Topology, transport: TransportParams, switch_port: PortConfig, end: Time) -> Self {
         let host_port = switch_port.for_hosts();
+        let EngineOptions { equal_times, rounding, wire_time, header_bytes, routing } = EngineOptions::default();
         Self {
             topology,
             transport,
             controller: None,
             switch_port,
             host_port,
-            routing: Routing::default(),
-            header_bytes: 40,
-            rounding: Rounding::default(),
-            wire_time: WireTime::default(),
-            equal_times: EqualTimes::default(),
+            routing,
+            header_bytes,
+            rounding,
+            wire_time,
+            equal_times,
             ranks: Ranks::default(),
             link_changes: Vec::new(),
             shared_buffer: None,

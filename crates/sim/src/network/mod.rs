@@ -58,7 +58,8 @@ mod trace_hashes;
 
 pub use crate::port::{IdlePort, PortResult, WireTime};
 pub use config::{
-    Config, Controllers, Discipline, EqualTimes, MakeController, MakeScheduler, PortConfig, PortInfo, Ranks,
+    Config, Controllers, Discipline, EngineOptions, EqualTimes, MakeController, MakeScheduler, PortConfig, PortInfo,
+    Ranks,
 };
 pub use engine::{Network, Simulation};
 pub use error::ConfigError;

@@ -1,6 +1,6 @@
 //! The option sets of the published runs.
 
-use super::config::{Config, EqualTimes};
+use super::config::{Config, EngineOptions, EqualTimes};
 use super::routing::Routing;
 use crate::port::{IdlePort, WireTime};
 use pifolab_transport::dctcp::{Cut, DctcpParams};
@@ -40,22 +40,29 @@ pub enum NetbenchTransport {
 }
 
 impl Profile {
+    /// The options of the engine.
+    pub fn engine(self) -> EngineOptions {
+        EngineOptions {
+            equal_times: match self {
+                Self::NetbenchSpPifo => EqualTimes::Insertion,
+                Self::NetbenchAifo | Self::NetbenchPacks | Self::NetbenchRifo => EqualTimes::NetbenchBatch,
+            },
+            rounding: Rounding::DownToNanosecond,
+            wire_time: match self {
+                Self::NetbenchPacks => WireTime::OfPacketBefore,
+                Self::NetbenchSpPifo | Self::NetbenchAifo | Self::NetbenchRifo => WireTime::Own,
+            },
+            header_bytes: 120,
+            routing: Routing::NetbenchHash,
+        }
+    }
+
     /// Sets every option of the network that the profile stands for. `config`'s transport keeps its kind but gets the
     /// profile's details where it is one of the forks' (see [`transport`](Self::transport)); its host ports become like
     /// its switch ports. An idle port bypasses its scheduler, unless it is set to [`IdlePort::Admission`] as the forks'
     /// AIFO and RIFO ports need it.
     pub fn apply(self, config: &mut Config) {
-        config.header_bytes = 120;
-        config.rounding = Rounding::DownToNanosecond;
-        config.routing = Routing::NetbenchHash;
-        config.equal_times = match self {
-            Self::NetbenchSpPifo => EqualTimes::Insertion,
-            Self::NetbenchAifo | Self::NetbenchPacks | Self::NetbenchRifo => EqualTimes::NetbenchBatch,
-        };
-        config.wire_time = match self {
-            Self::NetbenchPacks => WireTime::OfPacketBefore,
-            Self::NetbenchSpPifo | Self::NetbenchAifo | Self::NetbenchRifo => WireTime::Own,
-        };
+        self.engine().apply(config);
         if matches!(config.switch_port.idle, IdlePort::Scheduler) {
             config.switch_port.idle = IdlePort::Bypass;
         }
