@@ -1,10 +1,10 @@
-//! What a rank function must be told about a packet: the facts, and the set of those that it needs, so that a source of
-//! packets can be checked against it before a run.
+//! What a rank function must be told about a packet: [`Hints`] are the values, and [`Facts`] names those that it needs, so
+//! that a source of packets can be checked against it before a run.
 
 use core::ops::{BitOr, Sub};
 use pifolab_units::{Bytes, Span, Time};
 
-/// Facts about a packet that its 32-byte descriptor has no room for. They travel beside it, by packet id.
+/// The values of the facts about a packet that its 32-byte descriptor has no room for. They travel beside it, by packet id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// Total size of its flow, in bytes.

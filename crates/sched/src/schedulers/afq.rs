@@ -20,8 +20,8 @@
 //! while others hold packets, so an idle link does not use up rounds. Bids saturate at 2^64 - 1 bytes.
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
+use crate::store::PerFlow;
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 choices! {
@@ -112,7 +112,7 @@ impl FromParams for Afq {
         let decider = Self {
             count,
             bids: match params.counters {
-                Counters::Exact => Bids::Exact(Pages::default()),
+                Counters::Exact => Bids::Exact(PerFlow::new()),
                 Counters::Sketch => Bids::Sketch(Sketch::new()),
             },
             bytes_per_round: params.bytes_per_round,
@@ -233,7 +233,7 @@ const MOST_BYTES: u64 = u32::MAX as u64;
 /// The last bid of each flow, in bytes.
 #[derive(Clone, Debug)]
 enum Bids {
-    Exact(Pages),
+    Exact(PerFlow<u64>),
     Sketch(Sketch),
 }
 
@@ -241,7 +241,7 @@ impl Bids {
     #[inline]
     fn last(&self, flow: u32) -> u64 {
         match self {
-            Self::Exact(pages) => pages.get(flow),
+            Self::Exact(bids) => bids.get(flow),
             Self::Sketch(sketch) => sketch.get(flow),
         }
     }
@@ -249,12 +249,7 @@ impl Bids {
     /// Calls `visit` with the number of each flow or cell and its bid, in ascending order of numbers.
     fn visit(&self, visit: &mut dyn FnMut(usize, u64)) {
         match self {
-            Self::Exact(pages) => {
-                for (number, page) in pages.pages.iter().enumerate() {
-                    let bids = page.iter().flat_map(|page| page.iter());
-                    bids.enumerate().for_each(|(at, bid)| visit(number * PAGE + at, *bid));
-                }
-            }
+            Self::Exact(bids) => bids.iter().for_each(|(flow, bid)| visit(flow, bid)),
             Self::Sketch(sketch) => {
                 sketch.rows.iter().flatten().enumerate().for_each(|(number, bid)| visit(number, *bid));
             }
@@ -264,47 +259,9 @@ impl Bids {
     #[inline]
     fn record(&mut self, flow: u32, bid: u64) {
         match self {
-            Self::Exact(pages) => pages.set(flow, bid),
+            Self::Exact(bids) => *bids.get_mut(flow) = bid,
             Self::Sketch(sketch) => sketch.raise(flow, bid),
         }
-    }
-}
-
-const PAGE: usize = 4096;
-
-/// One counter per flow, in pages that appear with the first flow that needs them: flow numbers are dense, but one that
-/// is not must not cost gigabytes.
-#[derive(Clone, Debug, Default)]
-struct Pages {
-    pages: Vec<Option<Box<[u64; PAGE]>>>,
-}
-
-impl Pages {
-    #[inline]
-    fn get(&self, flow: u32) -> u64 {
-        let flow = flow as usize;
-        match self.pages.get(flow / PAGE) {
-            Some(Some(page)) => page[flow % PAGE],
-            _ => 0,
-        }
-    }
-
-    #[inline]
-    fn set(&mut self, flow: u32, bid: u64) {
-        let flow = flow as usize;
-        if let Some(Some(page)) = self.pages.get_mut(flow / PAGE) {
-            page[flow % PAGE] = bid;
-        } else {
-            self.grow(flow / PAGE)[flow % PAGE] = bid;
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self, page: usize) -> &mut [u64; PAGE] {
-        if page >= self.pages.len() {
-            self.pages.resize_with(page + 1, || None);
-        }
-        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))
     }
 }
 

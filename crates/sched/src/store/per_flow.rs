@@ -34,11 +34,25 @@ impl<T: Copy + Default> PerFlow<T> {
     /// The state of `flow`, to be changed.
     #[inline]
     pub fn get_mut(&mut self, flow: u32) -> &mut T {
-        let flow = flow as usize;
-        if flow / PAGE >= self.pages.len() {
-            self.pages.resize_with(flow / PAGE + 1, || None);
+        let (page, place) = (flow as usize / PAGE, flow as usize % PAGE);
+        if !matches!(self.pages.get(page), Some(Some(_))) {
+            self.grow(page);
         }
-        &mut self.pages[flow / PAGE].get_or_insert_with(|| Box::new([T::default(); PAGE]))[flow % PAGE]
+        &mut self.pages[page].as_mut().expect("the page is there")[place]
+    }
+
+    #[cold]
+    fn grow(&mut self, page: usize) {
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, || None);
+        }
+        self.pages[page] = Some(Box::new([T::default(); PAGE]));
+    }
+
+    /// Every flow that has a page, and its state, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, T)> {
+        let pages = self.pages.iter().enumerate().filter_map(|(page, held)| Some((page, held.as_ref()?)));
+        pages.flat_map(|(page, held)| held.iter().enumerate().map(move |(place, state)| (page * PAGE + place, *state)))
     }
 }
 
@@ -58,5 +72,7 @@ mod tests {
         }
         assert_eq!(state.get(1), 0);
         assert_eq!(state.get(u32::MAX), 0);
+        let written: Vec<_> = state.iter().filter(|(_, state)| *state > 0).collect();
+        assert_eq!(written, [(0, 1), (63, 64), (64, 65), (100_000, 100_001)]);
     }
 }
