@@ -1,5 +1,6 @@
 //! What AIFO and PACKS share: the quantile of a rank in a sliding window, and its exact comparison with free space.
 
+use super::delayed::Delayed;
 use super::headroom::Headroom;
 use crate::Kept;
 use crate::params::{self, Args, Kind, Param, ParamError, choices};
@@ -173,17 +174,30 @@ impl Estimate {
         self.window.iter().for_each(visit);
     }
 
-    /// What the window keeps in memory.
-    pub(super) const fn kept(&self) -> Kept {
-        Kept { bytes: RankWindow::bytes_of_index(self.size), window_ranks: self.size }
+    /// What the window and the lengths that are seen late keep in memory.
+    pub(super) fn kept(&self, delayed: Option<&Delayed>) -> Kept {
+        let window = Kept { bytes: RankWindow::bytes_of_index(self.size), window_ranks: self.size };
+        window + delayed.map_or(Kept::default(), Delayed::kept)
     }
 
-    /// The number of ranks held, then the ranks, oldest first: all that the window remembers. If the next rank enters it
-    /// before a quantile is taken, the oldest rank of a full window is about to leave unseen, and is left out.
-    pub(super) fn visit_state(&self, enters_first: bool, visit: &mut dyn FnMut(i64)) {
+    /// The number of ranks held, then the ranks, oldest first: all that the window remembers; then the packets until the next
+    /// one that enters it, then the lengths that the next arrivals see. If the next rank enters it before a quantile is taken,
+    /// the oldest rank of a full window is about to leave unseen, and is left out.
+    pub(super) fn visit_state(
+        &self,
+        update: Update,
+        sampling: &Sampling,
+        delayed: Option<&Delayed>,
+        visit: &mut dyn FnMut(i64),
+    ) {
         visit(self.window.len() as i64);
+        let enters_first = sampling.takes_all() && update == Update::Before;
         let leaving = usize::from(enters_first && self.window.len() == self.size);
         self.window.iter().skip(leaving).for_each(|rank| visit(rank.signed()));
+        sampling.visit_state(visit);
+        if let Some(delayed) = delayed {
+            delayed.visit_state(visit);
+        }
     }
 
     /// Holds the newest of `ranks`, which come oldest first, in the place of what it held.

@@ -317,17 +317,12 @@ impl Decider for Packs {
     }
 
     fn kept(&self) -> Kept {
-        self.estimate.kept() + self.delayed.as_ref().map_or(Kept::default(), |delayed| delayed.kept())
+        self.estimate.kept(self.delayed.as_deref())
     }
 
-    /// The window, then the packets until the next one that enters it, then the lengths that the next arrivals see. What is free in the queues is known from their
-    /// accounts, and the highest rank seen decides nothing.
+    /// What is free in the queues is known from their accounts, and the highest rank seen decides nothing.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(self.sampling.takes_all() && self.update == Update::Before, visit);
-        self.sampling.visit_state(visit);
-        if let Some(delayed) = &self.delayed {
-            delayed.visit_state(visit);
-        }
+        self.estimate.visit_state(self.update, &self.sampling, self.delayed.as_deref(), visit);
     }
 
     fn resume(&mut self, window: &[Rank], _state: &[i64]) {
