@@ -8,6 +8,7 @@ Claims are judged as those of the simulator are: the registry says what each mus
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections import Counter
@@ -49,8 +50,11 @@ _WIDEST = 12
 _LINUX = "linux"
 # Experiments in which each flow has a lower rank than those before it.
 _FALLING = ("udp-four-flows", "udp-eight-flows", "tcp-four-flows")
-# Shares so far apart count as the same: runs of FIFO differ by half of that among themselves.
-_NEAR = 0.05
+
+
+@functools.cache
+def _threshold(name: str) -> float:
+    return load_registry().thresholds["testbed"][name]
 
 
 @dataclass(frozen=True)
@@ -338,7 +342,7 @@ class BesideLinux:
         points = f"{100 * self.apart:.1f} points at most"
         verdict = {True: "within", False: "not within", None: "withheld: within"}[self.near]
         what = f"{self.scheduler} ({self.data_plane})"
-        return f"{what}: {verdict} {100 * _NEAR:.0f} points of Linux's {self.qdisc} ({points})"
+        return f"{what}: {verdict} {100 * _threshold('beside-linux'):.0f} points of Linux's {self.qdisc} ({points})"
 
 
 def beside_linux(results: Results) -> list[BesideLinux]:
@@ -351,7 +355,7 @@ def beside_linux(results: Results) -> list[BesideLinux]:
         shares, theirs = _shares(results, scheduler, plane), _shares(results, scheduler, _LINUX)
         apart = _apart(shares, theirs)
         unsound = any(run["starved"] or run.get("lost_outside") for run in [*runs, *linux])
-        near = None if unsound else apart <= _NEAR
+        near = None if unsound else apart <= _threshold("beside-linux")
         qdisc = str(linux[0]["counters"]["kind"])
         found.append(BesideLinux(scheduler, plane, qdisc, shares, theirs, apart, near))
     return found
@@ -368,7 +372,7 @@ def _linux_lines(results: Results) -> list[str]:
     lines = ["", "## Beside Linux's own qdiscs", ""]
     if compared:
         head = ["scheduler", "data plane", "Linux's qdisc", *(_names(results)[flow] for flow in shown)]
-        head += ["largest difference in any phase", f"within {100 * _NEAR:.0f} points"]
+        head += ["largest difference in any phase", f"within {100 * _threshold('beside-linux'):.0f} points"]
         lines += ["The same flows and parameters: shares of the last phase, pifolab / Linux.", ""]
         lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for one in compared:
@@ -494,7 +498,7 @@ def _withheld(results: Results, verdict: Verdict, schedulers: set[str], problem:
     reasons = []
     lost = [run["losses"]["share"] for run in runs if run.get("lost_outside")]
     if lost:
-        most = 100 * load_registry().most_lost_outside["testbed"]
+        most = 100 * _threshold("lost-outside")
         reasons.append(
             f"{len(lost)} of {len(runs)} runs lost more than {most:g} % of their packets outside the scheduler "
             f"(up to {100 * max(lost):.1f} %)"

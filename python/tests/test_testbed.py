@@ -577,4 +577,4 @@ def test_the_testbed_repeats_a_run_that_loses_more_than_the_registry_allows() ->
     source = (ROOT / "dataplane/linux/src/testbed/losses.rs").read_text(encoding="utf-8")
     found = re.search(r"MOST_LOST_OUTSIDE: f64 = ([0-9.]+);", source)
     assert found
-    assert float(found[1]) == load_registry().most_lost_outside["testbed"]
+    assert float(found[1]) == load_registry().thresholds["testbed"]["lost-outside"]

@@ -262,8 +262,8 @@ class Registry:
     sources: tuple[SourceClaim, ...] = ()
     #: What the papers' authors published, by experiment.
     published: Mapping[str, Published] = field(default_factory=dict)
-    #: By source, the share of packets lost outside the scheduler beyond which a run gives no verdict.
-    most_lost_outside: Mapping[str, float] = field(default_factory=dict)
+    #: By source and name, what its verdicts depend on beside its claims.
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def with_seeds(self, seeds: int) -> Registry:
         """Return the same with this number of seeds for every experiment at every depth."""
@@ -414,12 +414,12 @@ def load_registry(folder: Path = HERE) -> Registry:
         "afterwards", ""
     )
     tops = {
-        name: _Section(f"{name}.toml", read_toml(folder / f"{name}.toml"), ("claim", "withheld"))
+        name: _Section(f"{name}.toml", read_toml(folder / f"{name}.toml"), ("claim", "threshold"))
         for name in SOURCES
         if (folder / f"{name}.toml").is_file()
     }
     sources = tuple(one for name, top in tops.items() for one in _sources(top, name, claims, rules))
-    most_lost = {name: _most_lost(top) for name, top in tops.items() if "withheld" in top.table}
+    thresholds = {name: _thresholds(top) for name, top in tops.items()}
     published = load_published(folder, experiments)
     return Registry(
         papers,
@@ -431,14 +431,17 @@ def load_registry(folder: Path = HERE) -> Registry:
         rules.tolerances,
         sources,
         published,
-        most_lost,
+        thresholds,
     )
 
 
-def _most_lost(top: Section) -> float:
-    section = _Section(f"{top.place}: withheld", top.table["withheld"], ("most_lost_outside", "why"))
-    section.text("why")
-    return section.number("most_lost_outside")
+def _thresholds(top: Section) -> dict[str, float]:
+    found = {}
+    for name, table in top.table.get("threshold", {}).items():
+        section = _Section(f"{top.place}: threshold {name}", table, ("most", "why"))
+        section.text("why")
+        found[name] = section.number("most")
+    return found
 
 
 def _sources(top: Section, source: str, claims: Mapping[str, Claim], rules: Rules) -> Iterator[SourceClaim]:
