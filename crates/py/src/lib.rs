@@ -92,6 +92,7 @@ fn _pifolab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(attack::attack_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(attack::attack_shrink, module)?)?;
     module.add_function(wrap_pyfunction!(attack::attack_story, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::check_hierarchy, module)?)?;
     module.add_function(wrap_pyfunction!(policy::read_policy, module)?)?;
     module.add_function(wrap_pyfunction!(policy::policy_embeds, module)?)?;
     module.add_function(wrap_pyfunction!(policy::compile_policy, module)?)?;

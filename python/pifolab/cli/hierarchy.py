@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from pifolab import _pifolab
 from pifolab._classes import scheduler
 from pifolab.cli.parser import Parser
-from pifolab.errors import InputError, ParameterError
 from pifolab.text import read_text
 
 __all__ = ["add_to"]
@@ -29,11 +29,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 def run_hierarchy(arguments: argparse.Namespace) -> int:
     """Build the tree, say how large it is, and write it down if that is wanted."""
     text = read_text(Path(arguments.file))
-    try:
-        tree = scheduler("tree", hierarchy=text)
-    except ParameterError as error:
-        # A fault of the text begins with its line.
-        raise InputError(f"{arguments.file}:{error.expected.removeprefix('line ')}") from None
+    _pifolab.check_hierarchy(text, arguments.file)
+    tree = scheduler("tree", hierarchy=text)
     nodes = sum(1 for line in text.splitlines() if line.partition("#")[0].strip())
     print(f"{arguments.file}: {nodes} nodes, {len(tree.queue_lengths)} leaves")
     if arguments.out:

@@ -130,7 +130,7 @@ def common_rows(frame: pl.DataFrame, runs: pl.DataFrame, metric: Metric) -> pl.D
 def _check_common(frame: pl.DataFrame, metric: Metric) -> None:
     if metric.common is not None and metric.common not in frame.columns:
         problem = _pifolab.unknown_name("column", metric.common, frame.columns)
-        raise InputError(f"metric {metric.name}: table {metric.table}: common: {problem}")
+        raise _fault(metric, f": table {metric.table}: common: {problem}")
 
 
 def _chosen(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
@@ -148,7 +148,7 @@ def _misfit(metric: Metric, frame: pl.DataFrame, error: Exception) -> InputError
 
     unknown = isinstance(error, pl.exceptions.ColumnNotFoundError)
     problem = (_unknown_column([metric.value, metric.where], frame.columns) if unknown else None) or _line(error)
-    return InputError(f"metric {metric.name}: table {metric.table}: {problem}")
+    return _fault(metric, f": table {metric.table}: {problem}")
 
 
 def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
@@ -171,14 +171,19 @@ def metric_values(frame: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     if isinstance(grouped.schema["value"], pl.List):
         most = max(grouped["value"].list.len().to_list(), default=1)
         if most != 1:
-            raise InputError(
-                f"metric {metric.name}: {metric.value} has {most} rows for one scheduler of one run in table "
-                f"{metric.table}: choose one with where, or aggregate them, as in max({metric.value})"
+            raise _fault(
+                metric,
+                f": {metric.value} has {most} rows for one scheduler of one run in table "
+                f"{metric.table}: choose one with where, or aggregate them, as in max({metric.value})",
             )
         grouped = grouped.with_columns(pl.col("value").list.first())
     if not grouped.schema["value"].is_numeric():
-        raise InputError(f"metric {metric.name}: {metric.value} is not a number")
+        raise _fault(metric, f": {metric.value} is not a number")
     return grouped.with_columns(pl.col("value").cast(pl.Float64))
+
+
+def _fault(metric: Metric, problem: str) -> InputError:
+    return InputError(key=f"metric {metric.name}", after=(problem,))
 
 
 def _unknown_column(expressions: Sequence[str | None], columns: Sequence[str]) -> str | None:

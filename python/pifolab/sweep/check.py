@@ -73,7 +73,7 @@ def _check_metric(place: str, metric: Metric, places: Sequence[int], tables: Any
             return
         except InputError as error:
             # What the first combination says of it serves for all.
-            fault = fault or str(error).removeprefix(f"metric {metric.name}: ")
+            fault = fault or error.problem
     raise InputError(f"{place}: metric {metric.name}: {fault}")
 
 
