@@ -233,7 +233,7 @@ const MOST_BYTES: u64 = u32::MAX as u64;
 /// The last bid of each flow, in bytes.
 #[derive(Clone, Debug)]
 enum Bids {
-    Exact(PerFlow<u64>),
+    Exact(PerFlow<u64, 4096>),
     Sketch(Sketch),
 }
 

@@ -3,19 +3,17 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Flows per page: 512 bytes of 64-bit state, so that a port that sees few of many flows pays for those few.
-const PAGE: usize = 64;
-
 /// One `T` for each flow, the default until it is first written.
 ///
-/// Flows are dense indices from 0: the directory has one pointer for every 64 flows up to the largest one seen. An
-/// access costs two loads; a page is allocated when its first flow appears.
+/// Flows are dense indices from 0: the directory has one pointer for each page of flows up to the largest one seen. An
+/// access costs two loads; a page is allocated when its first flow appears. Pages of 64 flows have 512 bytes of 64-bit state,
+/// so that a port that sees few of many flows pays for those few; with larger ones a flow of any number costs no gigabytes.
 #[derive(Clone, Debug, Default)]
-pub struct PerFlow<T> {
+pub struct PerFlow<T, const PAGE: usize = 64> {
     pages: Vec<Option<Box<[T; PAGE]>>>,
 }
 
-impl<T: Copy + Default> PerFlow<T> {
+impl<T: Copy + Default, const PAGE: usize> PerFlow<T, PAGE> {
     /// No flow yet.
     pub const fn new() -> Self {
         Self { pages: Vec::new() }
@@ -62,7 +60,7 @@ mod tests {
 
     #[test]
     fn flows_start_at_the_default_and_keep_what_is_written() {
-        let mut state = PerFlow::<u64>::new();
+        let mut state: PerFlow<u64> = PerFlow::new();
         for flow in [0, 63, 64, 100_000] {
             assert_eq!(state.get(flow), 0);
             *state.get_mut(flow) += u64::from(flow) + 1;
