@@ -292,6 +292,22 @@ def test_pieo_holds_a_rate_in_a_scenario(per: str):
     assert 0.9 * limit < sent <= limit + 1
 
 
+@pytest.mark.parametrize("scheduler", ['name = "pieo"', 'name = "tree"\nchild = [{ name = "pieo", takes = "rest" }]'])
+def test_a_column_of_a_trace_says_when_packets_may_leave(scheduler: str, tmp_path: Path):
+    rows = [f"{at},1000,{at % 7},{2_000 * at}" for at in range(40)]
+    (tmp_path / "trace.csv").write_text("time_ns,size_bytes,rank,eligible_ns\n" + "\n".join(rows) + "\n")
+    link = 'link = { rate_gbps = 8 }\nworkload = { trace = "trace.csv", trace_rank = "column" }\n'
+    (tmp_path / "held.toml").write_text(f'{link}[[scheduler]]\n{scheduler}\n[[scheduler]]\nname = "fifo"\n')
+    run = pifolab.run(tmp_path / "held.toml")
+    # At 8 Gb/s the link could send two packets in the time from one to the next.
+    assert run.tables["schedulers"]["end_ns"].to_list() == [79_000, 40_000]
+    (note,) = run.notes
+    assert "(39 of 40) are not to leave as soon as they arrive, as a column says: only pieo" in note
+    (tmp_path / "trace.csv").write_text("time_ns,size_bytes,rank,eligible_ns\n5,1000,1,7\n5,1000,1,never\n")
+    with pytest.raises(InputError, match='trace.csv:3: eligible_ns: "never": expected a time, 0 or above'):
+        pifolab.run(tmp_path / "held.toml")
+
+
 HIERARCHY = """# two tenants, and what is left
 1 SP {10, true, 1} {20, true, 2}
 10 WFQ {100, true, 3} {3, false, 1}

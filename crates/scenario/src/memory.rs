@@ -30,6 +30,8 @@ const TRACE_FLOW: f64 = 40.0;
 const FLOW_NAME: f64 = 160.0;
 /// Bytes for a packet of a trace that is kept; vectors grow by doubling.
 const KEPT_PACKET: f64 = 2.0 * 24.0;
+/// Bytes for the time at which it may leave, if a column says so.
+const KEPT_ELIGIBLE: f64 = 2.0 * 8.0;
 /// Bytes to decode a trace: buffers of the file and of what is unpacked.
 const DECODER: f64 = 1e6;
 /// Bytes for a port under one scheduler: itself, its observers, and its row in the tables.
@@ -133,8 +135,8 @@ impl Memory {
                 let flows = trace.flow_bytes.len() as f64;
                 let of_flows = flows * TRACE_FLOW + trace.flow_names.len() as f64 * FLOW_NAME;
                 let at_once = schedulers.min(workers.max(1) as f64);
-                let replay =
-                    if trace.is_kept() { trace.packets as f64 * KEPT_PACKET } else { at_once * (DECODER + of_flows) };
+                let kept = if trace.held_back.is_some() { KEPT_PACKET + KEPT_ELIGIBLE } else { KEPT_PACKET };
+                let replay = if trace.is_kept() { trace.packets as f64 * kept } else { at_once * (DECODER + of_flows) };
                 (DECODER + of_flows + replay, flows)
             }
         };

@@ -107,6 +107,39 @@ fn a_trace_tells_rank_functions_the_sizes_of_flows() {
 }
 
 #[test]
+fn a_column_holds_packets_back_in_pieo_alone_and_in_a_tree_while_others_send_them_at_once() {
+    let folder = Folder::new("eligible");
+    // At 8 Mb/s a byte takes a microsecond. The first packet may leave when the third arrives.
+    folder.write(
+        "t.csv",
+        "time_us,size_bytes,rank,flow,eligible_us\n10,100,1,a,400\n11,100,5,b,11\n400,100,3,a,0\n401,100,2,b,700\n",
+    );
+    let run = |rank: &str| {
+        let file = folder.0.join("scenario.toml").display().to_string();
+        let text = format!(
+            "rank = {{ {rank} }}\nlink = {{ rate_mbps = 8 }}\n\
+             workload = {{ trace = \"t.csv\", trace_rank = \"column\" }}\n\
+             scheduler = [{{ name = \"pieo\" }}, {{ name = \"tree\", child = [{{ name = \"pieo\", takes = \"0\" }}, \
+             {{ name = \"pieo\", takes = \"rest\" }}] }}, {{ name = \"pifo\" }}]"
+        );
+        run_text(&text, &file, &[], None, 1, &(), &mut |_| true).unwrap()
+    };
+    let waits = |report: &Report| {
+        let Some(Column::Reals(waits)) = report.table("ranks").and_then(|table| table.column("sojourn_mean_ns")) else {
+            panic!("{:?}", report.table("ranks"))
+        };
+        waits.iter().map(|wait| *wait as u64 / 1_000).collect::<Vec<_>>()
+    };
+    let report = run("name = \"carried\"");
+    // Of the ranks 1, 2, 3 and 5 with PIEO alone, in a tree, and with PIFO.
+    assert_eq!(waits(&report), [390, 299, 100, 0, 390, 299, 100, 0, 0, 99, 0, 99]);
+    assert_eq!(report.manifest["spec"]["workload"]["trace_contents"]["held_back_packets"], 2);
+    // A bucket of 100 bytes and 0.8 Mb/s lets a packet pass each 1,000 us; the later time of both counts.
+    let report = run("name = \"token-bucket\", rate_gbps = 0.0008, burst_bytes = 100");
+    assert_eq!(waits(&report)[..4], [390, 2_609, 1_610, 999]);
+}
+
+#[test]
 fn a_histogram_beside_the_scenario_is_found() {
     let folder = Folder::new("histogram");
     folder.write("h.csv", "3,1\n8,1\n");

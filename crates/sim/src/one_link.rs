@@ -63,6 +63,12 @@ pub trait Arrivals {
     fn hints(&self) -> Hints {
         Hints::default()
     }
+
+    /// The earliest time at which the packet returned last may leave, for schedulers that look at it (PIEO).
+    #[inline]
+    fn eligible(&self) -> Time {
+        Time::ZERO
+    }
 }
 
 impl<I: Iterator<Item = Arrival>> Arrivals for I {
@@ -128,7 +134,8 @@ impl OneLink {
         assert!(scheduler.is_empty(), "the scheduler holds packets before the run");
         let link = Link { from: 0, to: 1, rate: self.rate, delay: Span::ZERO };
         let told = Told { observer, hash: TraceHash::new() };
-        let mut engine = Engine { rounding: self.rounding, port: Port::new(scheduler, link), told };
+        let queue = Queue { scheduler, eligible: Time::ZERO };
+        let mut engine = Engine { rounding: self.rounding, port: Port::new(queue, link), told };
         let horizon = match self.end {
             End::Horizon(horizon) => horizon,
             End::Drain => Time::MAX,
@@ -156,8 +163,9 @@ impl OneLink {
             } else {
                 let arrival = next.take().expect("it is the next event");
                 if wants_hints {
-                    engine.port.queue.hint(engine.port.traffic.arrived_packets, &arrivals.hints());
+                    engine.port.queue.scheduler.hint(engine.port.traffic.arrived_packets, &arrivals.hints());
                 }
+                engine.port.queue.eligible = arrivals.eligible();
                 engine.arrive(arrival);
                 next = arrivals.next_arrival();
             }
@@ -197,7 +205,7 @@ impl Totals {
 /// A network of this one port, whose source is packets.
 struct Engine<'a, S, O> {
     rounding: Rounding,
-    port: Port<&'a mut S>,
+    port: Port<Queue<'a, S>>,
     told: Told<'a, O>,
 }
 
@@ -226,35 +234,45 @@ impl<S: Scheduler, O: Observer> Engine<'_, S, O> {
         }
         match self.port.serve(false, now, &mut self.told) {
             Served::Packet(packet, queue) => {
-                self.told.sent(&packet, queue, &*self.port.queue, now);
+                self.told.sent(&packet, queue, &*self.port.queue.scheduler, now);
                 self.port.stop_timer();
                 self.port.transmit(packet.size, true, now, self.rounding);
                 self.port.serving = Some(0);
             }
             Served::NotBefore(time) => self.port.wait_until(time, None),
             Served::Nothing => {
-                assert!(self.port.queue.is_empty(), "the scheduler holds packets and says that it is empty");
+                assert!(self.port.queue.scheduler.is_empty(), "the scheduler holds packets and says that it is empty");
                 self.port.stop_timer();
             }
         }
     }
 }
 
-impl<S: Scheduler> Order for &mut S {
+/// The scheduler of the port, and when the packet that is about to arrive may leave.
+struct Queue<'a, S> {
+    scheduler: &'a mut S,
+    eligible: Time,
+}
+
+impl<S: Scheduler> Order for Queue<'_, S> {
     #[inline]
     fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
-        (**self).enqueue(packet, now)
+        if self.eligible == Time::ZERO {
+            self.scheduler.enqueue(packet, now)
+        } else {
+            self.scheduler.enqueue_eligible(packet, self.eligible, now)
+        }
     }
 
     /// No packet goes past the queue.
     #[inline]
     fn dequeue(&mut self, _unqueued: bool, now: Time) -> Dequeued {
-        (**self).dequeue(now)
+        self.scheduler.dequeue(now)
     }
 
     #[inline]
     fn inspect(&self) -> &dyn Inspect {
-        &**self
+        &*self.scheduler
     }
 }
 

@@ -37,6 +37,7 @@ impl Offered {
 }
 
 impl From<Arrival> for Offered {
+    /// It may leave at once.
     fn from(Arrival { time, bytes, rank, flow }: Arrival) -> Self {
         Self { time, eligible: Time::ZERO, rank, size: bytes, flow }
     }
@@ -224,9 +225,13 @@ fn from_file(file: &[u8], name: &str, load: &str) -> Result<Trace, String> {
     let load = ratio(load)?;
     let read = |rank| {
         let options = TraceOptions { rank, speed_up: Ratio::ONE, out_of_order: OutOfOrder::Sort };
-        let reader = TraceReader::within(file, name, options, MOST_PACKETS).map_err(|error| error.to_string())?;
-        let all: Result<Vec<Offered>, _> = reader.map(|arrival| arrival.map(Offered::from)).collect();
-        all.map_err(|error| error.to_string())
+        let mut reader = TraceReader::within(file, name, options, MOST_PACKETS).map_err(|error| error.to_string())?;
+        let mut all = Vec::new();
+        while let Some(arrival) = reader.next() {
+            let arrival = arrival.map_err(|error| error.to_string())?;
+            all.push(Offered { eligible: reader.eligible(), ..arrival.into() });
+        }
+        Ok(all)
     };
     // A CSV trace has a column of ranks; a capture has none, but DSCP.
     let from_column = read(TraceRank::Column);

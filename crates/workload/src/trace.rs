@@ -12,6 +12,8 @@
 //! A capture that was stopped in the middle of its last packet is read up to that packet ([`TraceReader::left_out`]);
 //! a trace without packets is an error.
 //!
+//! A CSV file may say when each packet may leave at the earliest ([`TraceReader::eligible`]).
+//!
 //! Captures of several queues or interfaces can be slightly out of order. A packet earlier than the one before it is an
 //! error that names it, unless [`OutOfOrder::Sort`] was chosen: then the whole trace is read first and sorted by time,
 //! equal times in the order of the file.
@@ -144,9 +146,11 @@ pub struct TraceCounts {
 pub struct TraceReader<'a> {
     records: Records<'a>,
     clock: Clock,
-    sorted: Option<std::vec::IntoIter<(i128, Arrival, TraceLabels)>>,
+    sorted: Option<std::vec::IntoIter<Sorted>>,
     /// Of the packet that was handed out last.
     labels: TraceLabels,
+    /// When it may leave.
+    eligible: Time,
     failed: bool,
 }
 
@@ -194,6 +198,7 @@ impl<'a> TraceReader<'a> {
             clock,
             sorted: None,
             labels: TraceLabels::default(),
+            eligible: Time::ZERO,
             failed: false,
         };
         if options.out_of_order == OutOfOrder::Sort {
@@ -206,9 +211,11 @@ impl<'a> TraceReader<'a> {
                     );
                     return Err(FileError::new(&reader.clock.file, Place::File, problem));
                 }
-                all.push((at.time_ps, arrival, reader.records.labels));
+                let Arrival { bytes, rank, flow, .. } = arrival;
+                let labels = reader.records.labels;
+                all.push(Sorted { time_ps: at.time_ps, hold_ps: at.hold_ps, rank, bytes, flow, labels });
             }
-            all.sort_by_key(|(time_ps, ..)| *time_ps);
+            all.sort_by_key(|record| record.time_ps);
             reader.sorted = Some(all.into_iter());
         }
         Ok(reader)
@@ -222,6 +229,18 @@ impl<'a> TraceReader<'a> {
     /// What the packet that was handed out last says about itself.
     pub const fn labels(&self) -> TraceLabels {
         self.labels
+    }
+
+    /// The earliest time at which the packet that was handed out last may leave: no sooner than it arrives, and at once unless a
+    /// column of a CSV file (`eligible_ns`, `eligible_us` or `eligible_s`) says otherwise. Times of that column are on the clock of the
+    /// file's others: they start and are divided with them.
+    pub const fn eligible(&self) -> Time {
+        self.eligible
+    }
+
+    /// Whether packets say when they may leave: a CSV file with such a column.
+    pub fn has_eligible(&self) -> bool {
+        matches!(&self.records.format, Format::Csv(csv) if csv.has_eligible())
     }
 
     /// Whether packets have a class: a CSV file with the column `class`.
@@ -248,9 +267,10 @@ impl<'a> TraceReader<'a> {
         let (at, mut arrival) = match &mut self.sorted {
             Some(sorted) => match sorted.next() {
                 // All places were known when the file was read; only a time that does not fit is left to go wrong.
-                Some((time_ps, arrival, labels)) => {
+                Some(Sorted { time_ps, hold_ps, rank, bytes, flow, labels }) => {
                     self.labels = labels;
-                    (At { time_ps, place: Place::File }, arrival)
+                    let arrival = Arrival { time: Time::ZERO, bytes, rank, flow };
+                    (At { time_ps, hold_ps, place: Place::File }, arrival)
                 }
                 None => return Ok(None),
             },
@@ -263,6 +283,7 @@ impl<'a> TraceReader<'a> {
             },
         };
         arrival.time = self.clock.time(&at)?;
+        self.eligible = if at.hold_ps == 0 { arrival.time } else { self.clock.eligible(&at)? };
         Ok(Some(arrival))
     }
 }
@@ -280,6 +301,19 @@ impl Iterator for TraceReader<'_> {
         next
     }
 }
+
+/// A record while the trace is sorted.
+struct Sorted {
+    time_ps: i128,
+    hold_ps: u64,
+    rank: Rank,
+    bytes: u32,
+    flow: u32,
+    labels: TraceLabels,
+}
+
+// A long trace has to fit into memory to be sorted.
+const _: () = assert!(size_of::<Sorted>() == 64);
 
 /// Turns the file's times into times of the run.
 struct Clock {
@@ -306,8 +340,26 @@ impl Clock {
             return Err(FileError::new(&self.file, at.place.clone(), problem));
         }
         self.last = now;
+        self.scaled(now, first).ok_or_else(|| {
+            let problem = "is over 213 days after the first packet: expected a shorter trace";
+            FileError::new(&self.file, at.place.clone(), problem)
+        })
+    }
+
+    /// When the packet may leave whose time was asked for last.
+    fn eligible(&self, at: &At) -> Result<Time, FileError> {
+        let time = at.time_ps.checked_add(i128::from(at.hold_ps));
+        time.and_then(|time| self.scaled(time, self.first?)).ok_or_else(|| {
+            let problem = "may leave over 213 days after the first packet arrives: expected an earlier time";
+            FileError::new(&self.file, at.place.clone(), problem)
+        })
+    }
+
+    /// So much after the time `first`, which is not later.
+    #[inline]
+    fn scaled(&self, time: i128, first: i128) -> Option<Time> {
         // Not negative, and below 2^127 as the difference of two times of some 100 bits.
-        let since = (now - first) as u128;
+        let since = (time - first) as u128;
         let scaled = if self.speed_up == Ratio::ONE {
             Some(since)
         } else {
@@ -315,13 +367,7 @@ impl Clock {
                 .checked_mul(u128::from(self.speed_up.denominator()))
                 .map(|product| product / u128::from(self.speed_up.numerator()))
         };
-        match scaled.map(u64::try_from) {
-            Some(Ok(ps)) => Ok(Time::from_ps(ps)),
-            _ => {
-                let problem = "is over 213 days after the first packet: expected a shorter trace";
-                Err(FileError::new(&self.file, at.place.clone(), problem))
-            }
-        }
+        u64::try_from(scaled?).ok().map(Time::from_ps)
     }
 }
 
@@ -485,7 +531,7 @@ impl<'a> Records<'a> {
             return Err(FileError::new(file, place, "the trace has more than 2^32 - 1 flows"));
         };
         let arrival = Arrival { time: Time::ZERO, bytes: packet.original, rank, flow };
-        Ok(Some((At { time_ps: packet.time_ps, place }, arrival)))
+        Ok(Some((At { time_ps: packet.time_ps, hold_ps: 0, place }, arrival)))
     }
 }
 

@@ -134,6 +134,11 @@ impl Arrivals for Feed<'_> {
             Source::Trace { flows, .. } => flows.as_ref().map_or_else(Hints::default, |flows| flows.hints),
         }
     }
+
+    #[inline]
+    fn eligible(&self) -> Time {
+        if let Source::Trace { replay, .. } = &self.source { replay.eligible() } else { Time::ZERO }
+    }
 }
 
 /// What a trace tells about the flow of each packet: its size, and what of it is still to come.

@@ -21,6 +21,10 @@ pub(crate) struct Trace {
     options: TraceOptions,
     /// Its packets, 24 bytes for each, unless they are more than [`KEPT`].
     kept: Option<Vec<Arrival>>,
+    /// When each of those that are kept may leave, if a column says so.
+    eligible: Vec<Time>,
+    /// Packets that may not leave as soon as they arrive; nothing if no column says when.
+    pub(crate) held_back: Option<u64>,
     /// Packets.
     pub(crate) packets: u64,
     /// Bytes of the largest packet.
@@ -109,6 +113,8 @@ impl Trace {
             path: path.clone(),
             options,
             kept: None,
+            eligible: Vec::new(),
+            held_back: None,
             packets: 0,
             largest: 0,
             last: Time::ZERO,
@@ -129,6 +135,7 @@ impl Trace {
         // A pipe has gone by once it was read.
         let must_keep = self.options.out_of_order == OutOfOrder::Sort || !self.path.is_file();
         let mut kept = Some(Vec::new());
+        self.held_back = reader.has_eligible().then_some(0);
         while let Some(arrival) = reader.next() {
             let arrival = arrival?;
             self.labels.note(self.packets, arrival.flow, reader.labels());
@@ -142,9 +149,15 @@ impl Trace {
             self.last = arrival.time;
             if let Some(all) = &mut kept {
                 all.push(arrival);
-                if all.len() > KEPT && !must_keep {
-                    kept = None;
+                if self.held_back.is_some() {
+                    self.eligible.push(reader.eligible());
                 }
+                if all.len() > KEPT && !must_keep {
+                    (kept, self.eligible) = (None, Vec::new());
+                }
+            }
+            if let Some(held_back) = &mut self.held_back {
+                *held_back += u64::from(reader.eligible() > arrival.time);
             }
             if self.packets.is_multiple_of(LOOK_EVERY) {
                 if extras.interrupted() {
@@ -161,7 +174,10 @@ impl Trace {
 
     /// Refuses to go on if memory runs out and it is the trace that takes it.
     fn check_room(&self, kept: usize) -> Result<(), Error> {
-        let held = kept as u64 * 24 + self.flow_bytes.len() as u64 * FLOW + self.labels.others.len() as u64 * LABELS;
+        let held = kept as u64 * 24
+            + self.eligible.len() as u64 * 8
+            + self.flow_bytes.len() as u64 * FLOW
+            + self.labels.others.len() as u64 * LABELS;
         let Some(left) = available().filter(|left| held > RESERVE && *left < RESERVE) else { return Ok(()) };
         let problem = format!(
             "has {} flows in its first {} packets, and {} of memory are left: expected a shorter trace, or one with fewer flows",
@@ -197,7 +213,9 @@ impl Trace {
     /// If the file cannot be opened any more.
     pub(crate) fn replay(&self) -> Result<Replay<'_>, Error> {
         Ok(match &self.kept {
-            Some(arrivals) => Replay::Kept(arrivals.iter()),
+            Some(arrivals) => {
+                Replay::Kept { arrivals: arrivals.iter(), eligible: self.eligible.iter(), last: Time::ZERO }
+            }
             None => {
                 let reader = TraceReader::open(&self.path, self.options)?;
                 Replay::Streamed { reader: Box::new(reader), left: self.packets, trace: self }
@@ -207,7 +225,7 @@ impl Trace {
 
     /// For the manifest.
     pub(crate) fn summary(&self) -> Json {
-        json!({
+        let mut summary = json!({
             "packets": self.packets,
             "bytes": self.flow_bytes.iter().sum::<u64>(),
             "flows": self.flow_bytes.len(),
@@ -217,14 +235,25 @@ impl Trace {
             "fragment_packets": self.counts.fragments,
             "unranked_packets": self.counts.unranked,
             "left_out": self.left_out,
-        })
+        });
+        if let Some(packets) = self.held_back {
+            summary["held_back_packets"] = packets.into();
+        }
+        summary
     }
 }
 
 /// The packets of a trace, one after the other.
 pub(crate) enum Replay<'a> {
     /// From memory.
-    Kept(std::slice::Iter<'a, Arrival>),
+    Kept {
+        /// Those that are still to come.
+        arrivals: std::slice::Iter<'a, Arrival>,
+        /// When they may leave; empty if no column says so.
+        eligible: std::slice::Iter<'a, Time>,
+        /// When the last one may leave.
+        last: Time,
+    },
     /// From the file.
     Streamed {
         /// Decodes it once more.
@@ -244,7 +273,10 @@ impl Replay<'_> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Arrival>, Error> {
         match self {
-            Self::Kept(arrivals) => Ok(arrivals.next().copied()),
+            Self::Kept { arrivals, eligible, last } => {
+                *last = eligible.next().copied().unwrap_or_default();
+                Ok(arrivals.next().copied())
+            }
             Self::Streamed { reader, left, trace } => {
                 let next = reader.next().transpose()?;
                 let known = next.is_none_or(|arrival| (arrival.flow as usize) < trace.flow_bytes.len());
@@ -256,6 +288,16 @@ impl Replay<'_> {
                 *left -= u64::from(next.is_some());
                 Ok(next)
             }
+        }
+    }
+
+    /// When the packet that was handed out last may leave; 0 if no column says so.
+    #[inline]
+    pub(crate) fn eligible(&self) -> Time {
+        match self {
+            Self::Kept { last, .. } => *last,
+            Self::Streamed { reader, trace, .. } if trace.held_back.is_some() => reader.eligible(),
+            Self::Streamed { .. } => Time::ZERO,
         }
     }
 }
@@ -323,6 +365,34 @@ mod tests {
             let crate::spec::workload::Workload::Trace(trace) = &spec.workload else { panic!("a trace") };
             assert_eq!((trace.is_kept(), trace.packets), (kept, PACKETS as u64));
         }
+    }
+
+    #[test]
+    fn times_at_which_packets_may_leave_are_the_same_streamed_and_kept_and_cost_nothing_where_there_are_none() {
+        let folder = Folder::new();
+        let file = folder.0.join("trace.csv");
+        let mut text = "time_ns,size_bytes,rank,flow,eligible_us\n".to_owned();
+        for at in 0..PACKETS {
+            writeln!(text, "{},1000,{},f,{}", at * 1_000, at * 7 % 100, at + at * 13 % 50).unwrap();
+        }
+        std::fs::write(&file, text).unwrap();
+        let scenario = |more: &str| scenario(&file, more).replace("\"fifo\"", "\"pieo\"");
+        let run = |text: String| {
+            let report = run_text(&text, "x.toml", &[], None, 2, &(), &mut |_| true).unwrap();
+            (report.manifest["trace_hash"].clone(), report.tables)
+        };
+        assert_eq!(run(scenario("")), run(scenario(", out_of_order = \"sort\"")));
+        let read = |text: &str| match read_text(text, "x.toml", &[], None, &()).unwrap() {
+            ValidSpec::OneLink(spec) => match spec.workload {
+                crate::spec::workload::Workload::Trace(trace) => trace,
+                _ => panic!("a trace"),
+            },
+            _ => panic!("one link"),
+        };
+        let kept = |text: &str| read(text).eligible.len();
+        assert_eq!([kept(&scenario(", out_of_order = \"sort\"")), kept(&scenario(""))], [PACKETS, 0]);
+        csv(&folder.0, PACKETS);
+        assert_eq!(kept(&scenario(", out_of_order = \"sort\"")), 0);
     }
 
     #[test]

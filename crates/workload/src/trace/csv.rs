@@ -1,4 +1,5 @@
-//! Traces as CSV: a time column (`time_ns`, `time_us` or `time_s`), `size_bytes`, and optionally `rank`, `flow` and `class`.
+//! Traces as CSV: a time column (`time_ns`, `time_us` or `time_s`), `size_bytes`, and optionally `rank`, `flow`, `class` and the
+//! earliest time at which the packet may leave (`eligible_ns`, `eligible_us` or `eligible_s`, on the clock of the time column).
 //!
 //! Columns may stand in any order; unknown ones are an error, since a misspelt `rank` would otherwise be rank 0 in
 //! silence. Times are decimal numbers, exact to the picosecond; flows are named by any text. No quoting.
@@ -11,6 +12,8 @@ use pifolab_units::{Rank, Time};
 
 /// Time columns and the power of ten of a picosecond that they count in.
 const TIME_COLUMNS: [(&str, u32); 3] = [("time_ns", 3), ("time_us", 6), ("time_s", 12)];
+/// The same of the columns that say when a packet may leave.
+const ELIGIBLE_COLUMNS: [(&str, u32); 3] = [("eligible_ns", 3), ("eligible_us", 6), ("eligible_s", 12)];
 
 pub(super) struct CsvTrace<'a> {
     lines: Lines<'a>,
@@ -21,6 +24,7 @@ pub(super) struct CsvTrace<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Time(&'static str, u32),
+    Eligible(&'static str, u32),
     Size,
     Rank,
     Flow,
@@ -30,7 +34,7 @@ enum Column {
 impl Column {
     const fn name(self) -> &'static str {
         match self {
-            Self::Time(name, _) => name,
+            Self::Time(name, _) | Self::Eligible(name, _) => name,
             Self::Size => "size_bytes",
             Self::Rank => "rank",
             Self::Flow => "flow",
@@ -40,7 +44,9 @@ impl Column {
 
     fn from_name(name: &str) -> Option<Self> {
         let times = TIME_COLUMNS.map(|(name, power)| Self::Time(name, power));
-        times.into_iter().chain([Self::Size, Self::Rank, Self::Flow, Self::Class]).find(|column| column.name() == name)
+        let eligible = ELIGIBLE_COLUMNS.map(|(name, power)| Self::Eligible(name, power));
+        let others = [Self::Size, Self::Rank, Self::Flow, Self::Class];
+        times.into_iter().chain(eligible).chain(others).find(|column| column.name() == name)
     }
 }
 
@@ -56,11 +62,15 @@ impl<'a> CsvTrace<'a> {
                 Some(Column::Time(..)) if columns.iter().any(|column| matches!(column, Column::Time(..))) => {
                     problem = Some(format!("{name} is a second time column"));
                 }
+                Some(Column::Eligible(..)) if columns.iter().any(|column| matches!(column, Column::Eligible(..))) => {
+                    problem = Some(format!("{name} is a second column of times at which packets may leave"));
+                }
                 Some(column) if columns.contains(&column) => problem = Some(format!("duplicate column {name}")),
                 Some(column) => columns.push(column),
                 None => {
                     problem = Some(format!(
-                        "{}: expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank, flow and class",
+                        "{}: expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank, flow, class and \
+                         eligible_ns (or eligible_us, eligible_s)",
                         quoted(name)
                     ));
                 }
@@ -91,6 +101,11 @@ impl<'a> CsvTrace<'a> {
         self.columns.contains(&Column::Class)
     }
 
+    /// Whether packets say when they may leave.
+    pub(super) fn has_eligible(&self) -> bool {
+        self.columns.iter().any(|column| matches!(column, Column::Eligible(..)))
+    }
+
     /// The next row, and its class if there is such a column.
     pub(super) fn next(&mut self, flows: &mut FlowTable, class: &mut u32) -> Result<Option<(At, Arrival)>, FileError> {
         let row = loop {
@@ -101,7 +116,9 @@ impl<'a> CsvTrace<'a> {
             }
         };
         match row {
-            Ok((time_ps, arrival)) => Ok(Some((At { time_ps, place: Place::Line(self.lines.number()) }, arrival))),
+            Ok((time_ps, hold_ps, arrival)) => {
+                Ok(Some((At { time_ps, hold_ps, place: Place::Line(self.lines.number()) }, arrival)))
+            }
             Err((Some(column), problem)) => Err(self.lines.column_error(column, problem)),
             Err((None, problem)) => Err(self.lines.error(problem)),
         }
@@ -110,14 +127,17 @@ impl<'a> CsvTrace<'a> {
 
 type Fault = (Option<&'static str>, String);
 
+const A_TIME: &str = "a time, 0 or above, exact to the picosecond";
+
 fn parse(
     line: &str,
     columns: &[Column],
     use_rank: bool,
     flows: &mut FlowTable,
     class: &mut u32,
-) -> Result<(i128, Arrival), Fault> {
+) -> Result<(i128, u64, Arrival), Fault> {
     let mut time_ps = 0;
+    let mut eligible: Option<(i128, Column, &str)> = None;
     let mut arrival = Arrival { time: Time::ZERO, bytes: 0, rank: Rank::ZERO, flow: 0 };
     let mut fields = line.split(',').map(str::trim);
     for (at, &column) in columns.iter().enumerate() {
@@ -128,7 +148,11 @@ fn parse(
         match column {
             Column::Time(_, power) => {
                 let ps = picoseconds(text, power).and_then(|ps| i128::try_from(ps).ok());
-                time_ps = ps.ok_or_else(|| expected("a time, 0 or above, exact to the picosecond"))?;
+                time_ps = ps.ok_or_else(|| expected(A_TIME))?;
+            }
+            Column::Eligible(_, power) => {
+                let ps = picoseconds(text, power).and_then(|ps| i128::try_from(ps).ok());
+                eligible = Some((ps.ok_or_else(|| expected(A_TIME))?, column, text));
             }
             Column::Size => {
                 let bytes = text.parse().ok().filter(|&bytes| bytes > 0);
@@ -146,8 +170,16 @@ fn parse(
             }
         }
     }
+    // A time that has passed when the packet arrives is no other than that of its arrival.
+    let hold_ps = match eligible {
+        None => 0,
+        Some((eligible_ps, column, text)) => u64::try_from((eligible_ps - time_ps).max(0)).map_err(|_| {
+            let problem = format!("{}: expected a time within 213 days after the packet arrives", quoted(text));
+            (Some(column.name()), problem)
+        })?,
+    };
     match fields.count() {
-        0 => Ok((time_ps, arrival)),
+        0 => Ok((time_ps, hold_ps, arrival)),
         more => Err((None, format!("{} fields where the header has {}", columns.len() + more, columns.len()))),
     }
 }

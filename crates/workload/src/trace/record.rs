@@ -7,6 +7,8 @@ use crate::Place;
 #[derive(Clone, Debug)]
 pub(super) struct At {
     pub(super) time_ps: i128,
+    /// How long after that its packet may leave at the earliest.
+    pub(super) hold_ps: u64,
     pub(super) place: Place,
 }
 

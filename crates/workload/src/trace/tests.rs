@@ -443,7 +443,8 @@ fn each_fault_of_a_csv_trace_names_line_and_column() {
     );
     assert_eq!(
         csv("time_ns,size_bytes,rnak\n"),
-        "t:1: \"rnak\": expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank, flow and class"
+        "t:1: \"rnak\": expected the columns time_ns (or time_us, time_s), size_bytes, and perhaps rank, flow, class and \
+         eligible_ns (or eligible_us, eligible_s)"
     );
     assert_eq!(csv("size_bytes,rank\n"), "t:1: the time column is missing: expected time_ns, time_us or time_s");
     assert_eq!(csv("time_ns,rank\n"), "t:1: the column size_bytes is missing");
@@ -454,6 +455,59 @@ fn each_fault_of_a_csv_trace_names_line_and_column() {
         message(b"time_ns,size_bytes\n", TraceRank::Dscp),
         "t: a CSV trace has no headers or payload to take the rank from: use its column rank"
     );
+}
+
+/// When each packet arrives and may leave, in picoseconds.
+fn eligible(text: &str, speed_up: Ratio, out_of_order: OutOfOrder) -> Result<Vec<(u64, u64)>, FileError> {
+    let options = TraceOptions { speed_up, out_of_order, ..options(TraceRank::Later) };
+    let mut reader = TraceReader::new(text.as_bytes(), "t", options)?;
+    let mut rows = Vec::new();
+    while let Some(arrival) = reader.next() {
+        rows.push((arrival?.time.as_ps(), reader.eligible().as_ps()));
+    }
+    assert_eq!(reader.has_eligible(), text.starts_with("eligible"));
+    Ok(rows)
+}
+
+#[test]
+fn packets_may_leave_from_the_time_of_a_column_on_which_is_that_of_the_file() {
+    let plain = eligible("time_ns,size_bytes\n7,1\n9,1\n", Ratio::ONE, OutOfOrder::Error);
+    assert_eq!(plain.unwrap(), [(0, 0), (2_000, 2_000)]);
+    // Other units than those of the arrivals; a time that has passed is that of the arrival.
+    let text = "eligible_us,time_ns,size_bytes\n1.5,1000,1\n0,1002,1\n1.0025,1003,1\n";
+    let three = [(0, 500_000), (2_000, 2_000), (3_000, 3_000)];
+    assert_eq!(eligible(text, Ratio::ONE, OutOfOrder::Error).unwrap(), three);
+    assert_eq!(
+        eligible(text, Ratio::new(1, 2).unwrap(), OutOfOrder::Error).unwrap(),
+        three.map(|(a, b)| (2 * a, 2 * b))
+    );
+    // Both times are divided by the speed-up and rounded down alike.
+    let thirds = [(0, 166_666), (666, 666), (1_000, 1_000)];
+    assert_eq!(eligible(text, Ratio::new(3, 1).unwrap(), OutOfOrder::Error).unwrap(), thirds);
+    let unsorted = "eligible_ns,time_ns,size_bytes\n30,20,1\n90,10,1\n0,10,1\n";
+    let sorted = [(0, 80_000), (0, 0), (10_000, 20_000)];
+    assert_eq!(eligible(unsorted, Ratio::ONE, OutOfOrder::Sort).unwrap(), sorted);
+}
+
+#[test]
+fn each_fault_of_the_times_at_which_packets_may_leave_names_line_and_column() {
+    let message = |text: &str| eligible(text, Ratio::ONE, OutOfOrder::Error).unwrap_err().to_string();
+    let cell = |cell: &str| message(&format!("eligible_ns,time_ns,size_bytes\n5,5,1\n{cell},6,1\n"));
+    for wrong in ["-1", "", "soon", "1.00001"] {
+        let expected = format!("t:3: eligible_ns: \"{wrong}\": expected a time, 0 or above, exact to the picosecond");
+        assert_eq!(cell(wrong), expected);
+    }
+    let days_214 = "18489600000000000";
+    let expected = "expected a time within 213 days after the packet arrives";
+    assert_eq!(cell(days_214), format!("t:3: eligible_ns: \"{days_214}\": {expected}"));
+    // Each of the two is within 213 days.
+    let both = "eligible_s,time_s,size_bytes\n0,0,1\n20736000,10368000,1\n";
+    assert_eq!(message(both), "t:3: may leave over 213 days after the first packet arrives: expected an earlier time");
+    assert_eq!(
+        message("eligible_ns,eligible_us,time_ns,size_bytes\n"),
+        "t:1: eligible_us is a second column of times at which packets may leave"
+    );
+    assert_eq!(message("eligible_ns,time_ns,size_bytes\n6,1\n"), "t:2: 2 fields where the header has 3");
 }
 
 #[test]
