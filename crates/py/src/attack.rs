@@ -114,7 +114,7 @@ fn with_problem<T: Send>(
                 let unknown = || Fault::Input(registry::unknown("metric", &question.metric, names));
                 sum = Sum::read(&question.metric)
                     .ok_or_else(unknown)?
-                    .map_err(|problem| Fault::Argument("metric", problem.into()))?;
+                    .map_err(|problem| Fault::Argument("metric", problem))?;
                 &sum as &dyn Metric
             }
         };

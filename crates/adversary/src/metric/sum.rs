@@ -1,6 +1,7 @@
 //! Sums of metrics with whole factors: what a trace gains in one metric may be weighed against another one.
 
 use super::{METRICS, Metric, Ranks};
+use pifolab_sched::params::Misfit;
 
 /// The factors together; with it every sum of prices that the exact search adds up fits into 32 bits.
 const MOST: u64 = 100;
@@ -14,8 +15,8 @@ impl Sum {
     /// Reads names with signs between them, each with a factor where it is not 1. `None` if `text` is not of that form.
     ///
     /// # Errors
-    /// One line about a metric that is not a sum of prices, or about factors that are too large.
-    pub fn read(text: &str) -> Option<Result<Self, String>> {
+    /// What is wrong with a metric that is not a sum of prices, or about factors that are too large.
+    pub fn read(text: &str) -> Option<Result<Self, Misfit>> {
         let mut terms: Vec<(i64, &'static dyn Metric)> = Vec::new();
         let mut rest = text.trim();
         let mut together: u64 = 0;
@@ -35,7 +36,7 @@ impl Sum {
             let matching = METRICS.iter().filter(|metric| named.starts_with(metric.name()));
             let metric = *matching.max_by_key(|metric| metric.name().len())?;
             if !metric.is_additive() {
-                return Some(Err(format!("= {text}: {} is not a sum of prices", metric.name())));
+                return Some(Err(Misfit::of(text, format!("{} is not a sum of prices", metric.name()))));
             }
             together = together.saturating_add(factor);
             terms.push((sign * factor.min(MOST) as i64, metric));
@@ -45,7 +46,8 @@ impl Sum {
             return None;
         }
         if together > MOST {
-            return Some(Err(format!("= {text}: the factors add up to {together}: expected at most {MOST}")));
+            let problem = format!("the factors add up to {together}: expected at most {MOST}");
+            return Some(Err(Misfit::of(text, problem)));
         }
         Some(Ok(Self { terms }))
     }
@@ -88,7 +90,7 @@ mod tests {
         for other in ["", "WX", "WI WD", "3WI", "WI+", "*WI", "WI-10*", "WIWD", "ü"] {
             assert!(Sum::read(other).is_none(), "{other}");
         }
-        let refused = |text| Sum::read(text).unwrap().err().unwrap();
+        let refused = |text| Sum::read(text).unwrap().err().unwrap().to_string();
         assert_eq!(refused("WD+delay"), "= WD+delay: delay is not a sum of prices");
         assert_eq!(refused("90*WD+11*WI"), "= 90*WD+11*WI: the factors add up to 101: expected at most 100");
     }
