@@ -82,7 +82,7 @@ def draw(lines: Sequence[NewestShares]) -> Any:
     import math
 
     from pifolab.figures.palette import look
-    from pifolab.figures.style import PAGE_INCHES, figure_style, subplots
+    from pifolab.figures.style import PAGE_INCHES, figure_style, name_axes, subplots
 
     schedulers = list(dict.fromkeys(line.scheduler for line in lines))
     planes = [plane for plane in dict.fromkeys(line.data_plane for line in lines) if plane != SIMULATOR]
@@ -117,13 +117,7 @@ def draw(lines: Sequence[NewestShares]) -> Any:
             panel.set_title(look(scheduler).label)
             panel.set_ylim(-4, 104)
             panel.set_xticks(range(1, len(lines[0].shares) + 1))
-        for panel in list(grid.flat)[len(schedulers) :]:
-            panel.set_visible(False)
-        for panel in list(grid.flat)[: len(schedulers)][-columns:]:
-            panel.set_xlabel("flows that send")
-            panel.tick_params(labelbottom=True)
-        for row in grid:
-            row[0].set_ylabel("newest flow (%)")
+        name_axes(grid, len(schedulers), "flows that send", "newest flow (%)")
         figure.legend(
             list(handles.values()), list(handles), loc="upper center", ncols=len(handles), bbox_to_anchor=(0.5, 1.03)
         )

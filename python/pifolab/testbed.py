@@ -530,7 +530,7 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
     import polars as pl
 
     from pifolab.figures.palette import rank_colour
-    from pifolab.figures.style import PAGE_INCHES, figure_style, subplots
+    from pifolab.figures.style import PAGE_INCHES, figure_style, name_axes, subplots
 
     measured, flows, names = results.measured, results.summary["flows"], _names(results)
     # Three data planes of each scheduler stand in one row.
@@ -559,14 +559,7 @@ def _draw_series(results: Results, simulated: Twin | None) -> Any:
                     expected = simulated.rates_mbps(scheduler, number, group)
                     panel.plot(times, expected, color="black", linestyle=":", linewidth=0.7, label="simulated")
             panel.set_title(results.label(scheduler, plane))
-        for panel in list(grid.flat)[len(measured) :]:
-            panel.set_visible(False)
-        for panel in list(grid.flat)[: len(measured)][-columns:]:
-            # Also where the row below is not full.
-            panel.set_xlabel("time (s)")
-            panel.tick_params(labelbottom=True)
-        for row in grid:
-            row[0].set_ylabel("received (Mb/s)")
+        name_axes(grid, len(measured), "time (s)", "received (Mb/s)")
         # The simulator's lines look alike, and are named once.
         named = dict(zip(*reversed(grid[0][0].get_legend_handles_labels()), strict=True))
         if simulated is not None:

@@ -14,28 +14,16 @@ __all__ = ["add_to"]
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Declare the commands. Their options belong to the program, which also explains them."""
-    dataplane = commands.add_parser(
-        "dataplane",
-        help="schedulers on real packets: up, status, down, switch, conformance, cost, p4",
-        add_help=False,
-        prefix_chars="\0",
-    )
-    dataplane.add_argument("arguments", nargs="*", metavar="ARGUMENT")
-    dataplane.set_defaults(run=_run_dataplane)
-    doctor = commands.add_parser(
-        "doctor", help="what this machine supports, and what to install", add_help=False, prefix_chars="\0"
-    )
-    doctor.add_argument("arguments", nargs="*", metavar="ARGUMENT")
-    doctor.set_defaults(run=_run_doctor)
+    about = "schedulers on real packets: up, status, down, switch, conformance, cost, p4"
+    Parser.passing(commands, "dataplane", about, _run_dataplane)
+    Parser.passing(commands, "doctor", "what this machine supports, and what to install", _run_doctor)
 
 
-def _run_dataplane(arguments: argparse.Namespace) -> int:
-    if arguments.arguments[:1] == ["p4"]:
-        return run_p4(arguments.arguments[1:])
-    return run_program(arguments.arguments or ["--help"])
+def _run_dataplane(arguments: list[str]) -> int:
+    return run_p4(arguments[1:]) if arguments[:1] == ["p4"] else run_program(arguments or ["--help"])
 
 
-def _run_doctor(arguments: argparse.Namespace) -> int:
-    if "--help" in arguments.arguments or "-h" in arguments.arguments:
-        return run_program(["doctor", *arguments.arguments])
-    return run_doctor(arguments.arguments)
+def _run_doctor(arguments: list[str]) -> int:
+    if "--help" in arguments or "-h" in arguments:
+        return run_program(["doctor", *arguments])
+    return run_doctor(arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from itertools import takewhile
 from typing import Any, ClassVar, NoReturn
 
@@ -29,6 +30,13 @@ class Parser(argparse.ArgumentParser):
         action = self.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser, **keywords)
         self._commands = action.choices
         return action
+
+    @staticmethod
+    def passing(commands: argparse._SubParsersAction[Parser], name: str, text: str, run: Callable[..., int]) -> None:
+        """Add to `commands` one whose words all go to `run`, which also explains its options."""
+        command = commands.add_parser(name, help=text, add_help=False, prefix_chars="\0")
+        command.add_argument("arguments", nargs="*", metavar="ARGUMENT")
+        command.set_defaults(run=lambda arguments: run(arguments.arguments))
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
         """Parse `argv`; a wrong one ends in `SystemExit(2)` after one line."""

@@ -14,14 +14,8 @@ __all__ = ["add_to"]
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Declare the command. Its options belong to the data plane's program, which also explains them."""
-    testbed = commands.add_parser(
-        "testbed",
-        help="the papers' testbed experiments on real packets, with figure, table and verdicts",
-        add_help=False,
-        prefix_chars="\0",
-    )
-    testbed.add_argument("arguments", nargs="*", metavar="ARGUMENT")
-    testbed.set_defaults(run=lambda arguments: run_testbed(arguments.arguments))
+    about = "the papers' testbed experiments on real packets, with figure, table and verdicts"
+    Parser.passing(commands, "testbed", about, run_testbed)
 
 
 def run_testbed(arguments: Sequence[str]) -> int:

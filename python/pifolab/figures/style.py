@@ -24,6 +24,7 @@ __all__ = [
     "FORMATS",
     "PAGE_INCHES",
     "figure_style",
+    "name_axes",
     "quantity",
     "readable_log",
     "save",
@@ -97,6 +98,18 @@ def subplots(
     figure = _shown_figure()(figsize=figsize, layout=layout)
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, **grid)
+
+
+def name_axes(grid: Any, used: int, x: str, y: str) -> None:
+    """Name the axes of a grid of panels, of which the first `used` are drawn, also where the last row is not full."""
+    panels, columns = list(grid.flat), grid.shape[1]
+    for panel in panels[used:]:
+        panel.set_visible(False)
+    for panel in panels[:used][-columns:]:
+        panel.set_xlabel(x)
+        panel.tick_params(labelbottom=True)
+    for row in grid:
+        row[0].set_ylabel(y)
 
 
 @cache
