@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import pifolab
+from pifolab import child
 from pifolab.errors import InputError, ParameterError
 
 QUEUES = {"queues": 4, "queue_capacity_packets": 5}
@@ -26,8 +27,6 @@ SMALL: dict[str, dict[str, Any]] = {
         "child": [{"name": "pifo", "capacity_packets": 5, "takes": "0-1"}, {"name": "drr", "takes": "rest"}],
     },
 }
-# What is more than the question into which first-in first-out queue a packet goes.
-NOT_DECIDING = ["pifo", "pieo", "drr", "scrr", "fq-codel", "tree", "managed"]
 NAMES = [info.name for info in pifolab.schedulers()]
 
 
@@ -63,19 +62,12 @@ def test_a_tree_with_one_leaf_decides_as_its_leaf_whichever_it_is(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_lost_below_a_node_whatever_orders_its_children(name: str):
-    children = [
+    children: list[Any] = [
         {"name": "fifo", "capacity_packets": 3, "takes": 0},
         {"name": "pifo", "capacity_packets": 4, "takes": 1},
         {"name": "managed", "target_ns": 800, "interval_ns": 2000, "scheduler": {"name": "fifo"}, "takes": "2-3"},
     ]
-    keys: dict[str, Any] = {"discipline": "stfq", "child": children, "order": small(name)}
-    if name in NOT_DECIDING:
-        with pytest.raises(
-            ParameterError, match=f'^tree.order: name = "{name}": expected a scheduler that decides about'
-        ):
-            pifolab.Tree(**keys)
-        return
-    scheduler = pifolab.Tree(**keys)
+    scheduler = pifolab.Tree(discipline="stfq", child=children, order=small(name))
     told = answers(scheduler)
     assert sum(isinstance(answer, (pifolab.Dropped, pifolab.Evicted)) for answer, *_ in told) > 30
     assert all(packets == 0 for answer, packets, *_ in told if answer is None)
@@ -83,6 +75,33 @@ def test_nothing_is_lost_below_a_node_whatever_orders_its_children(name: str):
     assert left > 0
     assert scheduler.dequeue() is None
     assert len(scheduler) == 0
+
+
+def test_pieo_orders_indices_by_the_time_at_which_packets_may_leave():
+    leaves = [child(pifolab.Fifo(), takes=0), child(pifolab.Fifo(), takes=1, priority=1)]
+    tree = pifolab.Tree(child=leaves, order=pifolab.Pieo())
+    tree.enqueue(flow=0, eligible_ns=70)
+    tree.enqueue(flow=1, eligible_ns=40)
+    assert tree.dequeue(now_ns=10) == pifolab.NotBefore(40)
+    sent = [tree.dequeue(now_ns=now) for now in (40, 41, 70)]
+    assert [packet.flow if isinstance(packet, pifolab.Packet) else packet for packet in sent] == [
+        1,
+        pifolab.NotBefore(70),
+        0,
+    ]
+
+
+def test_an_order_that_cannot_be_had_is_one_line_with_the_path():
+    fifo = {"name": "fifo", "takes": "rest"}
+    marks = {"name": "managed", "ecn": True, "scheduler": {"name": "fifo"}}
+    with pytest.raises(
+        ParameterError, match=r"^tree\.web: order = { \.\.\. }: expected a scheduler that needs to know"
+    ):
+        pifolab.Tree(child=[{"name": "tree", "label": "web", "child": [fifo], "order": marks}])
+    with pytest.raises(ParameterError, match=r"^tree: order = { \.\.\. }: expected an exact order above a shaped node"):
+        pifolab.Tree(child=[{**fifo, "shape_gbps": 1}], order=pifolab.Pieo())
+    with pytest.raises(ParameterError, match=r"^tree\.order: flow_packets = 0: expected an integer from 1 to "):
+        pifolab.Tree(child=[fifo], order={"name": "scrr", "flow_packets": 0})
 
 
 def test_only_a_whole_tree_is_written_as_a_text():

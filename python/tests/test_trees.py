@@ -61,6 +61,31 @@ def test_a_tree_with_one_leaf_decides_as_its_leaf():
     assert alone == in_tree
 
 
+def test_any_scheduler_orders_the_children_of_a_node_in_a_scenario():
+    tree = '[[scheduler]]\nname = "tree"\nlabel = "{}"\ndiscipline = "stfq"\n{}\n{}'
+    children = """child = [
+      { name = "pifo", takes = "0-4", capacity_packets = 20 },
+      { name = "tree", weight = 2, order = { name = "scrr" }, child = [
+        { name = "fifo", takes = "5-7", capacity_packets = 20 }, { name = "sp-pifo", takes = "rest" } ] },
+    ]
+    """
+    orders = {
+        "exact": "",
+        "pifo": "order = { name = 'pifo', capacity_packets = 100_000 }",
+        "fq-codel": "order = { name = 'fq-codel', capacity_packets = 30 }",
+        "managed": "order = { name = 'managed', target_ns = 2000, interval_ns = 9000, scheduler = { name = 'pieo' } }",
+        "tree": "order = { name = 'tree', child = [{ name = 'fifo', takes = 1 }, { name = 'aifo', takes = 'rest' }] }",
+    }
+    run = pifolab.run_text(LINK + "".join(tree.format(name, order, children) for name, order in orders.items()))
+    table = run.tables["schedulers"]
+    exact, pifo, *_ = table.drop("scheduler").rows()
+    assert pifo == exact
+    lost = table["arrived_packets"] - table["sent_packets"] - table["waiting_packets"]
+    assert lost.to_list() == table["dropped_packets"].to_list()
+    assert len(set(table["trace_hash"])) == 4
+    assert min(table["sent_packets"]) > 500
+
+
 def test_a_policy_is_the_tree_that_tables_say():
     policy = 'policy = "strict[(fifo[0-1], 1), (rr[fifo[2-4], fifo[5-9]], 2)]"'
     tables = """child = [
@@ -302,9 +327,9 @@ def test_a_column_of_a_trace_says_when_packets_may_leave(scheduler: str, tmp_pat
     # At 8 Gb/s the link could send two packets in the time from one to the next.
     assert run.tables["schedulers"]["end_ns"].to_list() == [79_000, 40_000]
     (note,) = run.notes
-    assert "(39 of 40) are not to leave as soon as they arrive, as a column says: only pieo" in note
+    assert "(39 of 40) are not to leave as they arrive, says a column: only pieo" in note
     (tmp_path / "trace.csv").write_text("time_ns,size_bytes,rank,eligible_ns\n5,1000,1,7\n5,1000,1,never\n")
-    with pytest.raises(InputError, match='trace.csv:3: eligible_ns: "never": expected a time, 0 or above'):
+    with pytest.raises(InputError, match=r'trace\.csv:3: eligible_ns: "never": expected a time, 0 or above'):
         pifolab.run(tmp_path / "held.toml")
 
 

@@ -1,10 +1,22 @@
 //! What every scheduler owes its caller, checked after each operation.
 
 use crate::case::cost;
-use crate::line::{Line, Property};
-use crate::{Answer, Case, Op};
+use crate::line::Property;
+use crate::{Answer, Op};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Packet, Scheduler};
 use std::collections::BTreeMap;
+
+/// What it is held to.
+pub(crate) struct Promised<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) properties: &'a [Property],
+}
+
+impl Promised<'_> {
+    fn has(&self, property: Property) -> bool {
+        self.properties.contains(&property)
+    }
+}
 
 /// What the caller knows about a packet that the scheduler holds.
 struct Held {
@@ -17,11 +29,14 @@ struct Held {
 ///
 /// # Errors
 /// The first operation after which it does not hold, and what is wrong.
-pub(crate) fn check(line: &Line, case: &Case) -> Result<(), String> {
-    let mut scheduler = line.build(&case.settings)?;
-    let mut twin = line.build(&case.settings)?;
+pub(crate) fn check(
+    line: &Promised<'_>,
+    build: &dyn Fn() -> Result<Box<dyn Scheduler>, String>,
+    ops: &[Op],
+) -> Result<(), String> {
+    let (mut scheduler, mut twin) = (build()?, build()?);
     let mut held: BTreeMap<u64, Held> = BTreeMap::new();
-    for (index, op) in case.ops.iter().enumerate() {
+    for (index, op) in ops.iter().enumerate() {
         let answer = step(line, &mut *scheduler, op, &mut held).and_then(|answer| {
             account(&*scheduler, &held)?;
             Ok(answer)
@@ -35,7 +50,12 @@ pub(crate) fn check(line: &Line, case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-fn step(line: &Line, scheduler: &mut dyn Scheduler, op: &Op, held: &mut BTreeMap<u64, Held>) -> Result<Answer, String> {
+fn step(
+    line: &Promised<'_>,
+    scheduler: &mut dyn Scheduler,
+    op: &Op,
+    held: &mut BTreeMap<u64, Held>,
+) -> Result<Answer, String> {
     let now = op.now();
     match op {
         Op::Enqueue(offer, _) => {
@@ -105,7 +125,7 @@ fn step(line: &Line, scheduler: &mut dyn Scheduler, op: &Op, held: &mut BTreeMap
 }
 
 fn admit(
-    line: &Line,
+    line: &Promised<'_>,
     scheduler: &dyn Scheduler,
     op: &Op,
     (queue, rank): (u32, pifolab_units::Rank),
@@ -121,7 +141,7 @@ fn admit(
 
 /// The declared order among what is still held. Identities grow with arrival.
 fn leaves_in_order(
-    line: &Line,
+    line: &Promised<'_>,
     packet: &Packet,
     known: &Held,
     now_ns: u64,

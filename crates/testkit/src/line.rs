@@ -40,7 +40,7 @@ pub struct Line {
     /// Draws settings that the library accepts.
     pub settings: fn(&mut Source<'_>) -> Settings,
     oracle: fn(&Settings) -> Box<dyn Oracle>,
-    properties: &'static [Property],
+    pub(crate) properties: &'static [Property],
 }
 
 /// The line of the scheduler `S` with the oracle `O`.

@@ -1,8 +1,10 @@
 //! Every scheduler of the library, held to the contract and to its oracle.
 
+use crate::contract::Promised;
 pub use crate::line::{Line, Property};
 use crate::oracles::SUITES;
-use crate::{Case, contract};
+use crate::{Case, Op, contract};
+use pifolab_sched::Scheduler;
 
 /// Every scheduler of the library: more than one line for it if its options declare different properties.
 pub fn lines() -> impl Iterator<Item = &'static Line> {
@@ -19,7 +21,8 @@ pub fn lines_of(name: &str) -> impl Iterator<Item = &'static Line> {
 /// # Errors
 /// The first operation at which it fails either.
 pub fn check(line: &Line, case: &Case) -> Result<(), String> {
-    contract::check(line, case)?;
+    let promised = Promised { name: line.name, properties: line.properties };
+    contract::check(&promised, &|| line.build(&case.settings), &case.ops)?;
     let mut scheduler = line.build(&case.settings)?;
     let mut oracle = line.oracle(&case.settings);
     for (index, op) in case.ops.iter().enumerate() {
@@ -33,6 +36,19 @@ pub fn check(line: &Line, case: &Case) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Holds what `build` makes, a scheduler that is no line of the suite, to the contract and to the `properties` that it declares.
+///
+/// # Errors
+/// The first operation at which it fails.
+pub fn check_contract(
+    name: &str,
+    properties: &[Property],
+    build: &dyn Fn() -> Box<dyn Scheduler>,
+    ops: &[Op],
+) -> Result<(), String> {
+    contract::check(&Promised { name, properties }, &|| Ok(build()), ops)
 }
 
 /// Holds the scheduler `name`, or all of them, to the case that these bytes stand for: what the fuzz target calls.

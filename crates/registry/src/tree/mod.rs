@@ -205,13 +205,9 @@ fn rank_function(args: &mut Args, param: &Param, reading: &Reading) -> Result<Op
 fn ordered(node: Node, Component { name, args }: Component, reading: &Reading) -> Result<Node, ParamError> {
     let owner = args.owner().to_owned();
     let part = (reading.library.scheduler)(&name).map_err(|problem| unknown_name(&owner, &name, problem))?;
-    match (part.port)(args).map_err(|error| inside(error, &owner))? {
+    match (part.port)(args.clone()).map_err(|error| inside(error, &owner))? {
         Parts::Decider(decider, capacities) => Ok(node.ordered_by(decider, capacities)),
-        _ => {
-            let expected = "expected a scheduler that decides about first-in first-out queues, such as sp-pifo; \
-                            without order the node has an exact PIFO";
-            Err(unknown_name(&owner, &name, expected.to_owned()))
-        }
+        _ => Ok(node.ordered_by_scheduler((part.build)(args).map_err(|error| inside(error, &owner))?)),
     }
 }
 

@@ -38,8 +38,9 @@ pub(super) const DISCIPLINE: Param =
         .means("strict")
         .doc("How a node orders its children.");
 pub(super) const ORDER: Param = Param::new("order", Kind::Component(Role::Scheduler)).means("an exact PIFO").doc(
-    "What keeps the indices of the children in order: a scheduler that decides about first-in first-out queues (sp-pifo, \
-     packs, ...) in the place of a PIFO. Its capacities count packets below the node.",
+    "What keeps the indices of the children in order in the place of a PIFO: any scheduler that needs to know nothing of packets but \
+     their size (sp-pifo, pieo, scrr, fq-codel, managed, another tree). To it each index is a packet whose flow is the position of the \
+     child and whose rank is that of the discipline. Its capacities count packets below the node.",
 );
 pub(super) const QUANTUM: Param = Param::integer("quantum_bytes", 1, 1 << 30).unit("bytes").or_integer(1_514).doc(
     "With drr: what a child of weight 1 may send in a round. The default is that of Linux, a full Ethernet frame.",

@@ -81,7 +81,7 @@ fn a_tree_that_cannot_be_built_is_one_line_with_the_path() {
     let order = Value::Table(table("sp-pifo", &[]));
     assert_eq!(
         error(&[("order", order), ("child", Value::Tables(vec![shaped]))]),
-        "tree: order = { ... }: expected an exact order above a shaped node: a decider may refuse what was admitted already"
+        "tree: order = { ... }: expected an exact order above a shaped node: any other may refuse what was admitted already"
     );
     let deep = (0..300).fold(table("fifo", &[]), |inside, _| table("tree", &[("child", Value::Tables(vec![inside]))]));
     assert!(error(&[("child", Value::Tables(vec![deep]))]).ends_with("expected at most 256 nodes inside one another"));
@@ -127,7 +127,7 @@ fn classes_name_values_and_each_must_be_taken() {
 }
 
 #[test]
-fn a_node_orders_its_children_with_a_decider_and_a_leaf_ranks_its_packets() {
+fn a_node_orders_its_children_with_any_scheduler_and_a_leaf_ranks_its_packets() {
     let order_of = |order: Table| {
         let children = Value::Tables(vec![
             table("pifo", &[("takes", Value::Integer(0)), ("rank", Value::Table(table("las", &[])))]),
@@ -141,14 +141,10 @@ fn a_node_orders_its_children_with_a_decider_and_a_leaf_ranks_its_packets() {
     assert_eq!(order(order_of(strict), &[(3, 0), (0, 9), (3, 0), (0, 1)]), [0, 0, 3, 3]);
     // One queue keeps the order of arrival.
     assert_eq!(order(order_of(table("fifo", &[])), &[(3, 0), (0, 9), (3, 0), (0, 1)]), [3, 0, 3, 0]);
-    let error =
-        (find_scheduler("tree").unwrap().build)(order_of(table("pieo", &[]))).err().map(|error| error.to_string());
-    assert!(
-        error
-            .as_deref()
-            .is_some_and(|error| error.starts_with("tree.order: name = \"pieo\": expected a scheduler that decides")),
-        "{error:?}"
-    );
+    // PIEO goes by the ranks of the discipline, and round robin by none.
+    assert_eq!(order(order_of(table("pieo", &[])), &[(3, 0), (0, 9), (3, 0), (0, 1)]), [0, 0, 3, 3]);
+    let turns = table("drr", &[("quantum_bytes", Value::Integer(1_500))]);
+    assert_eq!(order(order_of(turns), &[(3, 0), (3, 0), (0, 9), (0, 1)]), [3, 0, 3, 0]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! waits there. If shapers stand above one another, when it comes out of the upper ones depends on what else comes
 //! there before, so that the releases are gone through in their order, on copies of the buckets.
 
-use super::parts::{Link, NONE, Place, Tree};
+use super::parts::{Inner, Link, NONE, OtherOrder, Place, Tree};
 use super::releases::{Forecast, Release};
 use crate::{Dequeued, Item, Scheduler};
 use core::cmp::Reverse;
@@ -13,14 +13,24 @@ use pifolab_units::Time;
 
 impl<T: Item> Tree<T> {
     /// What there is to say when no leaf is next.
-    pub(super) fn nothing(&mut self) -> Dequeued<T> {
-        let time = if self.shapers.is_waiting() {
+    pub(super) fn nothing(&mut self, now: Time) -> Dequeued<T> {
+        let mut time = if self.shapers.is_waiting() {
             self.time_of_first_release().unwrap_or_else(|| self.time_of_first_packet())
+        } else if self.held > 0 {
+            self.time_of_first_packet()
         } else {
             // Every leaf that holds packets has been asked.
-            self.asleep.peek().map_or(Time::MAX, |(time, _)| *time)
+            self.first_wakeup()
         };
+        if time <= now {
+            // A scheduler that orders children cannot always tell. Nothing changes before these times.
+            time = self.shapers.next().map_or(Time::MAX, |(time, ..)| time).min(self.first_wakeup());
+        }
         if time < Time::MAX { Dequeued::NotBefore(time) } else { Dequeued::Empty }
+    }
+
+    fn first_wakeup(&self) -> Time {
+        self.asleep.peek().map_or(Time::MAX, |(time, _)| *time)
     }
 
     /// When the next index is released, if nothing happens before and a packet can leave then for certain: the usual case, in
@@ -43,7 +53,7 @@ impl<T: Item> Tree<T> {
             match link.get() {
                 Ok(leaf) if link != Link::NONE => break leaf,
                 Ok(_) => return None,
-                Err(node) if self.inner[node].approximate.is_some() => return None,
+                Err(node) if self.inner[node].other.is_some() => return None,
                 Err(node) => link = self.inner[node].next,
             }
         };
@@ -58,18 +68,24 @@ impl<T: Item> Tree<T> {
         let mut forecast = core::mem::take(&mut self.forecast);
         self.follow_releases(&mut forecast);
         let Forecast { links, nodes, .. } = &mut forecast;
-        let reached = |nodes: &[Time], Place { parent, child, .. }: Place| match self.inner.get(parent as usize) {
-            Some(node) => nodes[parent as usize].max(links[node.order.place(child)]),
-            None => Time::ZERO,
-        };
+        let reached =
+            |inner: &[Inner], nodes: &[Time], Place { parent, child, .. }: Place| match inner.get(parent as usize) {
+                Some(node) => nodes[parent as usize].max(links[node.order.place(child)]),
+                None => Time::ZERO,
+            };
         // Parents come before their children.
         nodes.clear();
-        for node in &self.inner {
-            nodes.push(reached(nodes, node.place));
+        for node in 0..self.inner.len() {
+            let time = reached(&self.inner, nodes, self.inner[node].place);
+            let ready = match self.inner[node].other.as_deref_mut() {
+                Some(OtherOrder::Scheduled(order)) => order.not_before(),
+                _ => Time::ZERO,
+            };
+            nodes.push(time.max(ready));
         }
-        let mut first = Time::MAX;
+        let mut first = if self.leaving.is_empty() { Time::MAX } else { Time::ZERO };
         for (number, (spot, leaf)) in self.spots.iter().zip(&mut self.leaves).enumerate() {
-            let time = reached(nodes, spot.place);
+            let time = reached(&self.inner, nodes, spot.place);
             // A leaf that holds nothing is not reached, unless it is the whole tree.
             if time < first && !leaf.look().is_empty() {
                 let ready = match spot.asleep {
@@ -90,9 +106,10 @@ impl<T: Item> Tree<T> {
         let places = self.inner.iter().map(|node| node.place).chain(self.spots.iter().map(|spot| spot.place));
         for Place { parent, child, .. } in places {
             let Some(node) = self.inner.get(parent as usize) else { continue };
-            let holds = match &node.approximate {
+            let holds = match node.other.as_deref() {
                 None => self.orders.holds(node.order, child),
-                Some(order) => order.waiting(child) > 0,
+                Some(OtherOrder::Decided(order)) => order.waiting(child) > 0,
+                Some(OtherOrder::Scheduled(order)) => order.waiting(child) > 0,
             };
             if holds {
                 links[node.order.place(child)] = Time::ZERO;

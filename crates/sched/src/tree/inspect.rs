@@ -1,7 +1,7 @@
 //! Looking inside a tree: its leaves' queues one after the other, and the paths to them.
 
 use super::node::LeafScheduler;
-use super::parts::{Inner, Label, Link, Spot, Tree};
+use super::parts::{Inner, Label, Link, OtherOrder, Spot, Tree};
 use crate::{Capacity, Inspect, Item, Kept, RankInterval};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -87,7 +87,8 @@ impl<T: Item> Inspect for Tree<T> {
     }
 
     fn queue_len(&self, queue: usize) -> usize {
-        self.in_leaf(queue, |leaf, queue| leaf.queue_len(queue)).unwrap_or(0)
+        let leaving = self.leaving.iter().filter(|(_, from)| *from as usize == queue).count();
+        self.in_leaf(queue, |leaf, queue| leaf.queue_len(queue)).unwrap_or(0) + leaving
     }
 
     fn queue_ranks(&self, queue: usize) -> RankInterval {
@@ -131,9 +132,9 @@ impl<T: Item> Inspect for Tree<T> {
     }
 
     fn refused_at(&self, flow: u32, size: u32, rank: Rank) -> Option<u32> {
-        // Which leaf refused it cannot be told without its identity, but where there is one leaf only.
+        // Which leaf refused it cannot be told without its identity, but where there is one leaf only that refuses.
         match &*self.leaves {
-            [leaf] => leaf.look().refused_at(flow, size, rank),
+            [leaf] if !self.has_scheduled => leaf.look().refused_at(flow, size, rank),
             _ => None,
         }
     }
@@ -142,9 +143,12 @@ impl<T: Item> Inspect for Tree<T> {
     fn kept(&self) -> Kept {
         let node = size_of::<Label>() + 2 * size_of::<Link>();
         let (inner, leaf) = (node + size_of::<Inner>(), node + size_of::<LeafScheduler<T>>() + size_of::<Spot>());
-        let approximate = self.inner.iter().filter_map(|node| node.approximate.as_ref());
+        let orders = self.inner.iter().filter_map(|node| node.other.as_deref()).map(|order| match order {
+            OtherOrder::Decided(order) => order.kept(),
+            OtherOrder::Scheduled(order) => order.kept(),
+        });
         Kept::bytes(self.inner.len() * inner + self.leaves.len() * leaf + self.orders.bytes())
-            + approximate.map(|order| order.kept()).sum()
+            + orders.sum()
             + self.leaves.iter().map(|leaf| leaf.look().kept()).sum()
     }
 

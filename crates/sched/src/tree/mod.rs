@@ -15,6 +15,8 @@
 //! - Inner nodes are unbounded unless they have a [capacity](Node::capacity), which counts the packets below and may be
 //!   [shared](Node::alpha) among the children by dynamic thresholds.
 //! - A leaf whose packets may not leave yet (PIEO, say) is passed over until they may: the others go on.
+//! - A node's children may be ordered by a decider ([`ordered_by`](Node::ordered_by)) or by any other scheduler
+//!   ([`ordered_by_scheduler`](Node::ordered_by_scheduler), which says what becomes of indices that it refuses, pushes out or holds back).
 //! - A [shaped](Node::shaped) node holds its indices back from its parent until a token bucket releases them.
 //!
 //! Parameters: the nodes ([`Node`]), and how packets are sorted into leaves ([`Field`], or a function). Policies may also be
@@ -49,11 +51,13 @@ mod hierarchy;
 mod inspect;
 mod node;
 mod order;
+mod ordered;
 mod parts;
 mod plan;
 mod policy;
 mod releases;
 mod rule;
+mod scheduled;
 mod shaper;
 mod share;
 
@@ -69,9 +73,10 @@ pub use shaper::TokenBucket;
 
 use crate::{Arriving, Dequeued, DropReason, Enqueued, Facts, Hints, Item, Packet, Scheduler};
 use buffer::Buffer;
-use parts::{Inner, Link, NONE, Place};
+use parts::{Inner, Link, NONE, OtherOrder, Place, Stopped};
 use pifolab_units::Time;
 use rule::Rule;
+use scheduled::First;
 
 impl<T: Item> Tree<T> {
     /// Asks every node above `leaf` whether it accepts `packet`. Changes nothing but what deciders, and rank functions in front of
@@ -87,7 +92,7 @@ impl<T: Item> Tree<T> {
         }
         let Place { parent: mut at, mut child, .. } = self.spots[leaf].place;
         while let Some(node) = self.inner.get_mut(at as usize) {
-            if let Some(order) = &mut node.approximate {
+            if let Some(OtherOrder::Decided(order)) = node.other.as_deref_mut() {
                 let mut share = *self.orders.share(node.order, child);
                 let idle = order.waiting(child) == 0;
                 let rank = node.rule.rank_of(&mut share, child, idle, packet, now);
@@ -98,23 +103,39 @@ impl<T: Item> Tree<T> {
         Ok(())
     }
 
-    /// The child of the node `at` that is next, among those that are awake.
+    /// The child of the node `at` that is next at `now`, among those that are awake. If the node cannot say, `stopped` tells why.
     #[inline(always)]
-    fn first_at(&mut self, at: usize) -> Link {
+    fn first_at(&mut self, at: usize, now: Time) -> Link {
+        if self.inner[at].other.is_none() { self.inner[at].next } else { self.first_of_other(at, now) }
+    }
+
+    #[inline(never)]
+    fn first_of_other(&mut self, at: usize, now: Time) -> Link {
         let node = &mut self.inner[at];
-        match &mut node.approximate {
-            None => node.next,
-            Some(order) => match order.first() {
-                Some(child) => self.links[node.order.place(child)],
-                None => Link::NONE,
+        let child = match node.other.as_deref_mut() {
+            None => return node.next,
+            Some(OtherOrder::Decided(order)) => order.first(),
+            Some(OtherOrder::Scheduled(order)) => match order.first(now) {
+                First::Child(child) => Some(child),
+                First::GivenUp(reference, reason) => {
+                    self.stopped = Some(Stopped::GivenUp(reference, reason));
+                    None
+                }
+                First::NotBefore(time) => {
+                    self.stopped = Some(Stopped::NotBefore(time));
+                    None
+                }
+                First::Nothing => None,
             },
-        }
+        };
+        child.map_or(Link::NONE, |child| self.links[node.order.place(child)])
     }
 
     fn remove_last_at(&mut self, at: u32, child: u32) {
         let node = &mut self.inner[at as usize];
-        match &mut node.approximate {
-            Some(order) => order.remove_last(child),
+        match node.other.as_deref_mut() {
+            Some(OtherOrder::Decided(order)) => order.remove_last(child),
+            Some(OtherOrder::Scheduled(order)) => order.remove_last(child),
             None => {
                 let first = self.orders.remove_last(node.order, child);
                 node.next = first.map_or(Link::NONE, |first| self.links[first]);
@@ -124,8 +145,9 @@ impl<T: Item> Tree<T> {
 
     fn set_asleep_at(&mut self, at: u32, child: u32, asleep: bool) {
         let node = &mut self.inner[at as usize];
-        match &mut node.approximate {
-            Some(order) => order.set_asleep(child, asleep),
+        match node.other.as_deref_mut() {
+            Some(OtherOrder::Decided(order)) => order.set_asleep(child, asleep),
+            Some(OtherOrder::Scheduled(order)) => order.set_asleep(child, asleep),
             None => {
                 let first = self.orders.set_asleep(node.order, child, asleep);
                 node.next = first.map_or(Link::NONE, |first| self.links[first]);
@@ -140,8 +162,14 @@ impl<T: Item> Tree<T> {
         let arrival = orders.arrive();
         while let Some(node) = inner.get_mut(at as usize) {
             let Inner { place, order, rule, .. } = node;
-            if let Some(approximate) = &mut node.approximate {
-                *orders.share(*order, child) = approximate.push(child, packet.size);
+            if let Some(other) = node.other.as_deref_mut() {
+                match other {
+                    OtherOrder::Decided(decided) => *orders.share(*order, child) = decided.push(child, packet.size),
+                    OtherOrder::Scheduled(scheduled) if scheduled.is_asked() => {
+                        *orders.share(*order, child) = scheduled.commit(child);
+                    }
+                    OtherOrder::Scheduled(_) => {}
+                }
             } else if let Some(first) = rule.push(orders, *order, child, arrival, packet, now) {
                 node.next = links[first];
             }
@@ -220,7 +248,11 @@ impl<T: Item> Tree<T> {
     /// Removes the indices of a packet of `leaf` that was pushed out or dropped.
     fn remove(&mut self, leaf: usize, size: u32) {
         self.account(leaf, size);
-        let Place { mut parent, mut child, mut shaper } = self.spots[leaf].place;
+        self.remove_above(self.spots[leaf].place);
+    }
+
+    /// Removes the last index of each node above `place`.
+    fn remove_above(&mut self, Place { mut parent, mut child, mut shaper }: Place) {
         // An index that still waits at a shaper is in no node above.
         while shaper == NONE || !self.shapers.remove_last(shaper) {
             if parent == NONE {
@@ -265,19 +297,31 @@ impl<T: Item> Tree<T> {
     #[inline(never)]
     fn pop(&mut self, leaf: usize, packet: &Packet, now: Time) {
         self.account(leaf, packet.size);
-        let Place { parent: mut at, mut child, .. } = self.spots[leaf].place;
+        self.pop_up_to(NONE, leaf, packet, now);
+    }
+
+    /// Removes the first index of each node above `leaf` and below the node `top`, and tells the place of the one below that.
+    #[inline(always)]
+    fn pop_up_to(&mut self, top: u32, leaf: usize, packet: &Packet, now: Time) -> Place {
+        let mut place = self.spots[leaf].place;
         let Self { inner, orders, links, .. } = self;
-        while let Some(node) = inner.get_mut(at as usize) {
-            let rank = if let Some(approximate) = &mut node.approximate {
-                approximate.pop(child).expect("a packet of this child left")
+        while place.parent != top {
+            let Place { parent: at, child, .. } = place;
+            let node = &mut inner[at as usize];
+            let rank = if let Some(other) = node.other.as_deref_mut() {
+                match other {
+                    OtherOrder::Decided(order) => order.pop(child).expect("a packet of this child left"),
+                    OtherOrder::Scheduled(order) => order.pop(child),
+                }
             } else {
                 let (rank, first) = orders.pop(node.order, child);
                 node.next = first.map_or(Link::NONE, |first| links[first]);
                 rank
             };
             node.rule.on_pop(|| orders.share(node.order, child), child, rank, packet, now);
-            Place { parent: at, child, .. } = node.place;
+            place = node.place;
         }
+        place
     }
 
     /// Offers a packet to its leaf. Whatever becomes of it there becomes of it in the nodes above.
@@ -337,14 +381,17 @@ impl<T: Item> Tree<T> {
 
     /// The leaf that is next, among those that are awake.
     #[inline(always)]
-    fn next_leaf(&mut self) -> Option<usize> {
+    fn next_leaf(&mut self, now: Time) -> Option<usize> {
         let mut at = 0;
         while at < self.inner.len() {
-            let link = self.first_at(at);
+            let link = self.first_at(at, now);
             match link.get() {
                 Err(inner) => at = inner,
                 Ok(leaf) if link != Link::NONE => return Some(leaf),
                 Ok(_) => {
+                    if self.has_scheduled && self.is_stopped(at) {
+                        return None;
+                    }
                     // All that wait below are passed over, hence this node as well.
                     let Place { parent, child, .. } = self.inner[at].place;
                     if parent == NONE {
@@ -383,6 +430,9 @@ impl<T: Item> Tree<T> {
     fn rouse(&mut self, mut at: u32, mut child: u32) {
         while at != NONE {
             self.set_asleep_at(at, child, false);
+            if self.held > 0 {
+                self.release_held(at as usize);
+            }
             Place { parent: at, child, .. } = self.inner[at as usize].place;
         }
     }
@@ -401,8 +451,11 @@ impl<T: Item> Tree<T> {
     /// Wakes and releases whatever has waited until `now`.
     #[inline(never)]
     fn advance(&mut self, now: Time) {
-        while let Some((_, leaf)) = self.asleep.peek().filter(|(time, _)| *time <= now).copied() {
-            self.wake(leaf as usize);
+        while let Some((_, sleeper)) = self.asleep.peek().filter(|(time, _)| *time <= now).copied() {
+            match (sleeper as usize).checked_sub(self.leaves.len()) {
+                None => self.wake(sleeper as usize),
+                Some(node) => self.wake_node(node),
+            }
         }
         while let Some((shaper, packet, time)) = self.shapers.release(now) {
             let (at, child) = self.shaped[shaper as usize];
@@ -419,13 +472,21 @@ impl<T: Item> Tree<T> {
         if self.waits() {
             self.advance(now);
         }
+        if let Some((packet, _)) = self.leaving.pop_front() {
+            return self.give_up(packet);
+        }
         loop {
-            let Some(leaf) = self.next_leaf() else {
+            let Some(leaf) = self.next_leaf(now) else {
+                match self.drop_given_up(now) {
+                    None => {}
+                    Some(None) => continue,
+                    Some(Some(dropped)) => return dropped,
+                }
                 // A fair queue may move on when it is found empty: one leaf alone is asked as it would be without a tree.
                 if let ([only], 0) = (&mut *self.leaves, self.packets) {
                     scheduler!(*only, scheduler => drop(scheduler.dequeue(now)));
                 }
-                return self.nothing();
+                return self.nothing(now);
             };
             let outcome = scheduler!(self.leaves[leaf], scheduler => scheduler.dequeue(now));
             if self.may_mark {
@@ -495,6 +556,9 @@ impl<T: Item> Scheduler<T> for Tree<T> {
         {
             return Enqueued::Dropped { packet, reason };
         }
+        if self.has_scheduled {
+            return self.enqueue_ordered(leaf, arriving, packet, eligible, now);
+        }
         self.enqueue_in(leaf, arriving, packet, eligible, now)
     }
 
@@ -508,7 +572,9 @@ impl<T: Item> Scheduler<T> for Tree<T> {
     }
 
     fn not_before(&mut self) -> Time {
-        let may_wait = self.waits() || self.leaves.iter().any(|leaf| matches!(leaf, LeafScheduler::Other(_)));
+        let may_wait = self.waits()
+            || self.has_scheduled
+            || self.leaves.iter().any(|leaf| matches!(leaf, LeafScheduler::Other(_)));
         if may_wait { self.time_of_first_packet() } else { Time::ZERO }
     }
 

@@ -69,6 +69,8 @@ pub(super) enum Ordering {
     Exact,
     /// A decider joined to queues of these capacities.
     Approximate(Box<dyn Decider + Send>, Vec<Capacity>),
+    /// Any scheduler.
+    Scheduled(Box<dyn Scheduler + Send>),
 }
 
 /// The scheduler of a leaf. The common ones are called without indirection.
@@ -152,6 +154,58 @@ impl<T: Item> Node<T> {
     pub fn ordered_by(mut self, decider: Box<dyn Decider + Send>, capacities: Vec<Capacity>) -> Self {
         match &mut self.kind {
             Kind::Inner { order, .. } => *order = Ordering::Approximate(decider, capacities),
+            Kind::Leaf(_) => panic!("a leaf has no children to order"),
+        }
+        self
+    }
+
+    /// Keeps the indices of the children in this scheduler, which holds nothing yet: PIEO, SCRR, FQ-CoDel, a managed scheduler,
+    /// another tree. Each index is a packet to it, a reference: its flow is the child's position among its siblings, its rank that of
+    /// the discipline, and its size, and the time from which on it may leave, are those of the packet that brought it.
+    ///
+    /// - What the scheduler refuses the tree refuses; nothing else changes.
+    /// - For a reference that it pushes out or gives up, the packet leaves that the child would hand out next: pushed out, or dropped
+    ///   for the scheduler's reason. If the child holds its packets back, the reference is kept until it no longer does.
+    /// - A reference whose packet is gone (refused or pushed out by its leaf, or given up) is passed over when it comes up. Until then
+    ///   it takes room in the scheduler: once those of a child are more than a 64th of its capacity in packets (or 1,024), the next packet
+    ///   of that child takes one over, with its rank. Of a packet that is pushed out or given up it is the reference of its child with
+    ///   the largest rank, of equal ones the latest.
+    /// - While the scheduler lets nothing leave the node is passed over, as a leaf is that holds packets back.
+    ///
+    /// The tree cannot be built if the scheduler needs to know more of packets than this, such as a label or whether they can
+    /// carry a mark, or above a shaped node. For deciders [`ordered_by`](Self::ordered_by) is faster and leaves nothing behind.
+    ///
+    /// ```
+    /// use pifolab_sched::schedulers::{Scrr, ScrrParams};
+    /// use pifolab_sched::tree::{Discipline, Node};
+    /// use pifolab_sched::{Capacity, Dequeued, Packet, Scheduler};
+    /// use pifolab_units::{Rank, Time};
+    ///
+    /// let params = ScrrParams { capacity: Capacity::Unlimited, flow_packets: 100, buckets: 2 };
+    /// let mut tree = Node::inner(Discipline::Strict)
+    ///     .child(Node::fifo().takes([0..=0]))
+    ///     .child(Node::fifo().takes([1..=1]))
+    ///     .ordered_by_scheduler(Box::new(<Scrr>::new(params).unwrap()))
+    ///     .build()
+    ///     .unwrap();
+    /// for (id, flow) in [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)] {
+    ///     let packet = Packet { id, flow, size: 1500, rank: Rank::ZERO, arrival: Time::ZERO };
+    ///     assert!(tree.enqueue(packet, Time::ZERO).is_admitted());
+    /// }
+    /// // SCRR lets the children take turns, whatever their priorities.
+    /// let sent = core::iter::from_fn(|| match tree.dequeue(Time::ZERO) {
+    ///     Dequeued::Packet { packet, .. } => Some(packet.id),
+    ///     _ => None,
+    /// });
+    /// assert_eq!(sent.collect::<Vec<_>>(), [0, 3, 1, 4, 2]);
+    /// ```
+    ///
+    /// # Panics
+    /// If this is a leaf.
+    #[must_use]
+    pub fn ordered_by_scheduler(mut self, scheduler: Box<dyn Scheduler + Send>) -> Self {
+        match &mut self.kind {
+            Kind::Inner { order, .. } => *order = Ordering::Scheduled(scheduler),
             Kind::Leaf(_) => panic!("a leaf has no children to order"),
         }
         self

@@ -7,10 +7,12 @@ use super::node::LeafScheduler;
 use super::order::{ExactOrder, ExactOrders};
 use super::releases::Forecast;
 use super::rule::Rule;
+use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
 use crate::store::SlotHeap;
-use crate::{Facts, Hints, Item, Packet};
+use crate::{DropReason, Facts, Hints, Item, Packet};
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use pifolab_units::Time;
@@ -51,13 +53,23 @@ pub struct Tree<T: Item = Packet> {
     pub(super) shapers: Shapers,
     /// The parent of each shaper's node, and the position of that node.
     pub(super) shaped: Box<[(u32, u32)]>,
-    /// Leaves that are passed over, and until when.
+    /// Leaves that are passed over, and until when; behind them inner nodes whose schedulers let nothing leave before some time.
     pub(super) asleep: SlotHeap<(Time, u32)>,
     pub(super) sleepers: usize,
+    /// How many of them are inner nodes.
+    pub(super) held: usize,
     pub(super) packets: usize,
     pub(super) bytes: u64,
     /// Whether an inner node may refuse a packet.
     pub(super) asks: bool,
+    /// Whether a scheduler orders the children of an inner node.
+    pub(super) has_scheduled: bool,
+    /// Why such a node could not say which child is next.
+    pub(super) stopped: Option<Stopped>,
+    /// References that schedulers have pushed out for the packet that arrives, with their nodes.
+    pub(super) displaced: Vec<(u32, u32)>,
+    /// Packets that have left their leaves, and of which the answer that was due could not tell, with their queues.
+    pub(super) leaving: VecDeque<(T, u32)>,
     /// Whether none does, and a packet is sorted by its descriptor alone.
     pub(super) is_simple: bool,
     /// Whether moreover all leaves are first-in first-out, all orders exact, all ranks those of [`OwnRule`], and no node shaped:
@@ -95,12 +107,28 @@ pub(super) struct Inner {
     pub(super) order: ExactOrder,
     pub(super) rule: Rule,
     /// What stands in the place of the exact order.
-    pub(super) approximate: Option<Box<ApproximateOrder>>,
+    pub(super) other: Option<Box<OtherOrder>>,
     /// What is held below, if that has a bound.
     pub(super) buffer: Option<Box<Buffer>>,
 }
 
 const _: () = assert!(size_of::<Inner>() == 64);
+
+/// An order of children that is no exact PIFO.
+pub(super) enum OtherOrder {
+    /// A decider and queues.
+    Decided(ApproximateOrder),
+    /// Any scheduler.
+    Scheduled(ScheduledOrder),
+}
+
+/// Why a node cannot say which child is next.
+pub(super) enum Stopped {
+    /// Its scheduler has given up this reference.
+    GivenUp(u32, DropReason),
+    /// Its scheduler lets nothing leave before this time.
+    NotBefore(Time),
+}
 
 /// A child, by its number among inner nodes or leaves.
 #[derive(Clone, Copy, PartialEq, Eq)]

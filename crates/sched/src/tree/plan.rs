@@ -5,15 +5,17 @@ use super::buffer::Buffer;
 use super::classifier::{Classifier, Classify, Field, Overlap, Takes};
 use super::node::{Kind, LeafScheduler, Node, Ordering};
 use super::order::ExactOrders;
-use super::parts::{Inner, Label, Labels, Link, NONE, Place, Spot, Tree};
+use super::parts::{Inner, Label, Labels, Link, NONE, OtherOrder, Place, Spot, Tree};
 use super::releases::Forecast;
 use super::rule::{Discipline, Rule};
+use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
 use crate::params::ParamError;
 use crate::store::SlotHeap;
 use crate::{Capacity, Fact, Facts, Inspect, Item, Scheduler};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -34,7 +36,8 @@ impl<T: Item> Node<T> {
     ///
     /// # Errors
     /// A node without children, a weight of 0, a label that two siblings have, a value that two leaves take, a leaf that takes
-    /// nothing, or a decider's order above a shaped node.
+    /// nothing, an order above a shaped node that is not exact, or a scheduler as order that holds packets or needs to know more of
+    /// them than child, rank and size.
     pub fn build_by(self, field: Field) -> Result<Tree<T>, ParamError> {
         let plan = Plan::new(self)?;
         if plan.leaves.len() == 1 && plan.takes[0] == Takes::Values(Vec::new()) {
@@ -99,6 +102,7 @@ struct Plan<T: Item> {
     shaped: Vec<(u32, u32)>,
     queues: u32,
     asks: bool,
+    has_scheduled: bool,
     wants_hints: bool,
     needs: Facts,
 }
@@ -118,6 +122,7 @@ impl<T: Item> Plan<T> {
             shaped: Vec::new(),
             queues: 0,
             asks: false,
+            has_scheduled: false,
             wants_hints: false,
             needs: Facts::NONE,
         };
@@ -143,7 +148,7 @@ impl<T: Item> Plan<T> {
         let label = Label { text: label, parent, child };
         let shaper = match shaper {
             Some(bucket) => {
-                self.refuse_decider_above(parent)?;
+                self.refuse_other_order_above(parent)?;
                 self.shaped.push((parent, child));
                 self.shapers.add(bucket)
             }
@@ -204,14 +209,30 @@ impl<T: Item> Plan<T> {
             self.wants_hints |= function.reads().has_hints();
             self.needs = self.needs | function.needs();
         }
-        let approximate = match order {
+        let other = match order {
             Ordering::Exact => None,
             Ordering::Approximate(_, capacities) if capacities.is_empty() => {
                 return refused("order", None, "expected at least one queue");
             }
             Ordering::Approximate(decider, capacities) => {
                 self.asks = true;
-                Some(Box::new(ApproximateOrder::new(decider, &capacities, children.len())))
+                let order = ApproximateOrder::new(decider, &capacities, children.len());
+                Some(Box::new(OtherOrder::Decided(order)))
+            }
+            Ordering::Scheduled(scheduler) => {
+                if !scheduler.is_empty() {
+                    return refused("order", None, "expected a scheduler that holds nothing yet");
+                }
+                // References carry a rank.
+                if let Some(fact) = (scheduler.needs() - Facts::one(Fact::CarriedRank)).first() {
+                    let expected = format!(
+                        "expected a scheduler that needs to know nothing of packets but child, rank and size, but this one needs {}",
+                        fact.name()
+                    );
+                    return refused("order", Some("{ ... }".to_owned()), &expected);
+                }
+                (self.asks, self.has_scheduled) = (true, true);
+                Some(Box::new(OtherOrder::Scheduled(ScheduledOrder::new(scheduler, children.len()))))
             }
         };
         let bounded = capacity != Capacity::Unlimited;
@@ -232,7 +253,7 @@ impl<T: Item> Plan<T> {
             *self.orders.share(order, child) = share;
         }
         let buffer = bounded.then(|| Box::new(Buffer::new(capacity, alpha, children.len())));
-        self.inner.push(Inner { place, next: Link::NONE, order, rule, approximate, buffer });
+        self.inner.push(Inner { place, next: Link::NONE, order, rule, other, buffer });
         self.labels.inner.push(label);
         let first = open.len();
         open.extend((0..).zip(children).map(|(position, child)| (child, at, position)));
@@ -240,13 +261,13 @@ impl<T: Item> Plan<T> {
         Ok(())
     }
 
-    /// Refuses a shaped node whose indices would come to a decider.
-    fn refuse_decider_above(&self, mut at: u32) -> Result<(), ParamError> {
+    /// Refuses a shaped node whose indices would come to a decider or a scheduler.
+    fn refuse_other_order_above(&self, mut at: u32) -> Result<(), ParamError> {
         while let Some(node) = self.inner.get(at as usize) {
-            if node.approximate.is_some() {
+            if node.other.is_some() {
                 let path = self.labels.path(&self.labels.inner[at as usize]);
                 let expected =
-                    "expected an exact order above a shaped node: a decider may refuse what was admitted already";
+                    "expected an exact order above a shaped node: any other may refuse what was admitted already";
                 return Err(fault(&path, "order", Some("{ ... }".to_owned()), expected));
             }
             at = node.place.parent;
@@ -269,7 +290,7 @@ impl<T: Item> Plan<T> {
     fn is_plain(&self) -> bool {
         self.shaped.is_empty()
             && self.leaves.iter().all(|leaf| matches!(leaf, LeafScheduler::Fifo(_)))
-            && self.inner.iter().all(|node| node.approximate.is_none() && matches!(node.rule, Rule::Own(_)))
+            && self.inner.iter().all(|node| node.other.is_none() && matches!(node.rule, Rule::Own(_)))
     }
 
     /// Leads past nodes with one child, in both directions.
@@ -337,6 +358,11 @@ impl<T: Item> Plan<T> {
             shaped: self.shaped.into(),
             asleep: SlotHeap::default(),
             sleepers: 0,
+            held: 0,
+            has_scheduled: self.has_scheduled,
+            stopped: None,
+            displaced: Vec::new(),
+            leaving: VecDeque::new(),
             packets: 0,
             bytes: 0,
             asks: self.asks,

@@ -1,0 +1,407 @@
+//! The order of a node's children where a scheduler keeps it: each index is a packet of its own, a *reference*.
+//!
+//! A reference has the child as its flow, the rank of the node's discipline, and the size and the eligibility of the packet that
+//! brought it. No scheduler gives back what it was given, and none is asked before it decides. Therefore:
+//!
+//! - A reference whose packet is gone stays where it is, *void*, and is passed over when it comes up. It takes room meanwhile: once a
+//!   child has more than [`spare`] of them, its next packet takes the latest over, with its rank, its size and its time, instead of
+//!   bringing another.
+//! - A reference that comes up while its child sleeps is put aside, and is the first to be looked at when the child is awake.
+//! - A reference that has come up stays the first until its packet has left.
+
+use super::share::Share;
+use crate::{Capacity, Dequeued, DropReason, Enqueued, Kept, Packet, Scheduler};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use pifolab_units::{Rank, Time};
+
+/// So many void references a child may have in a scheduler of this capacity before a packet takes one over: a 64th of its places,
+/// so that they take little room from others, and no more than can be kept.
+const fn spare(capacity: Capacity) -> usize {
+    const MOST: usize = 1_024;
+    match capacity {
+        Capacity::Unlimited => MOST,
+        Capacity::Packets(packets) if packets as usize / 64 < MOST => packets as usize / 64,
+        Capacity::Packets(_) => MOST,
+        Capacity::Bytes(_) => 0,
+    }
+}
+
+/// References to children in a scheduler.
+pub(super) struct ScheduledOrder {
+    scheduler: Box<dyn Scheduler + Send>,
+    /// By slot: the lower half of a reference's name.
+    references: Vec<Reference>,
+    free: Vec<u32>,
+    children: Box<[Child]>,
+    /// References that came up while their children slept, in the order in which they did.
+    aside: VecDeque<u32>,
+    /// The reference that has come up and whose packet has not left yet.
+    head: Option<u32>,
+    /// How many void references a child may have before a packet takes one over.
+    spare: usize,
+    pushed: u64,
+    came_up: u64,
+    /// What was worked out for the reference of the packet that is about to arrive.
+    asked: Option<Asked>,
+    /// A reference that is lost, until the packet of its child that leaves for it has left.
+    lost: Option<u32>,
+    /// Whether the scheduler lets nothing leave before a time that the tree waits for.
+    is_held: bool,
+}
+
+#[derive(Default)]
+struct Child {
+    /// The references that stand for a packet each, sorted: the last is the one that leaves when a packet is pushed out.
+    live: VecDeque<Key>,
+    void: VecDeque<u32>,
+    is_asleep: bool,
+}
+
+/// Of a reference: by rank, and then by arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    rank: u64,
+    arrival: u64,
+    slot: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reference {
+    key: Key,
+    child: u32,
+    state: State,
+    /// Counts those that came up.
+    came_up: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It is in the scheduler and stands for a packet.
+    Waits,
+    /// It is in the scheduler and stands for none.
+    Void,
+    /// It has come up, and its child sleeps.
+    Aside,
+    /// It has come up, and its child is next.
+    Head,
+    /// It is neither in the scheduler nor aside.
+    Out,
+}
+
+struct Asked {
+    /// The reference that was pushed for it; `None` if it takes over a void one.
+    slot: Option<u32>,
+    share: Share,
+}
+
+/// What comes up first.
+pub(super) enum First {
+    /// A reference to this child.
+    Child(u32),
+    /// The scheduler has given up this reference.
+    GivenUp(u32, DropReason),
+    /// The scheduler lets nothing leave before this time.
+    NotBefore(Time),
+    /// Nothing but what sleeps.
+    Nothing,
+}
+
+impl ScheduledOrder {
+    /// `scheduler` holds nothing, and needs to know nothing of packets but what a reference has.
+    pub(super) fn new(scheduler: Box<dyn Scheduler + Send>, children: usize) -> Self {
+        Self {
+            spare: spare(scheduler.capacity()),
+            scheduler,
+            references: Vec::new(),
+            free: Vec::new(),
+            children: core::iter::repeat_with(Child::default).take(children).collect(),
+            aside: VecDeque::new(),
+            head: None,
+            pushed: 0,
+            came_up: 0,
+            asked: None,
+            lost: None,
+            is_held: false,
+        }
+    }
+
+    /// What it and its scheduler keep in memory, without references.
+    pub(super) fn kept(&self) -> Kept {
+        Kept::bytes(size_of::<Self>() + self.children.len() * size_of::<Child>()) + self.scheduler.kept()
+    }
+
+    /// References to `child` that stand for packets.
+    pub(super) fn waiting(&self, child: u32) -> usize {
+        self.children[child as usize].live.len()
+    }
+
+    /// The child of a reference.
+    pub(super) fn child_of(&self, slot: u32) -> u32 {
+        self.references[slot as usize].child
+    }
+
+    /// Offers a reference to `child`, which stands for nothing until it is [committed](Self::commit) or
+    /// [withdrawn](Self::withdraw). `share` is what the discipline knows of the child if it is committed. Puts references that the scheduler
+    /// pushes out on `displaced`.
+    pub(super) fn ask(
+        &mut self,
+        (child, rank, size): (u32, u64, u32),
+        share: Share,
+        (eligible, now): (Time, Time),
+        mut displaced: impl FnMut(u32),
+    ) -> Result<(), DropReason> {
+        if self.children[child as usize].void.len() > self.spare {
+            self.asked = Some(Asked { slot: None, share });
+            return Ok(());
+        }
+        self.pushed += 1;
+        let slot = self.slot(child, rank);
+        let id = (self.pushed << 32 | u64::from(slot)) & (u64::MAX >> 1);
+        let reference = Packet { id, flow: child, size, rank: Rank::saturating(rank), arrival: now };
+        match self.scheduler.enqueue_eligible(reference, eligible, now) {
+            Enqueued::Admitted { .. } => {}
+            Enqueued::Evicted { victims, .. } => {
+                for victim in victims.iter() {
+                    if let Some(slot) = self.take_out(victim.id) {
+                        displaced(slot);
+                    }
+                }
+            }
+            Enqueued::Dropped { reason, .. } => {
+                self.forget(slot);
+                if self.children[child as usize].void.is_empty() {
+                    return Err(reason);
+                }
+                self.asked = Some(Asked { slot: None, share });
+                return Ok(());
+            }
+        }
+        self.asked = Some(Asked { slot: Some(slot), share });
+        Ok(())
+    }
+
+    /// Whether it was asked about a packet, and has a reference for it.
+    pub(super) const fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// The reference that was asked about stands for a packet of `child` from now on. Tells what the discipline knows of that child.
+    pub(super) fn commit(&mut self, child: u32) -> Share {
+        let Asked { slot, share } = self.asked.take().expect("it was asked about this packet");
+        let slot = slot.or_else(|| self.children[child as usize].void.pop_back()).expect("a void one was seen");
+        let reference = &mut self.references[slot as usize];
+        reference.state = State::Waits;
+        let key = reference.key;
+        self.insert(child, key);
+        share
+    }
+
+    /// The packet that it was asked about is refused elsewhere.
+    pub(super) fn withdraw(&mut self) {
+        if let Some(Asked { slot: Some(slot), .. }) = self.asked.take() {
+            self.make_void(slot);
+        }
+    }
+
+    /// What comes up first at `now`, among the references to children that are awake.
+    pub(super) fn first(&mut self, now: Time) -> First {
+        if let Some(slot) = self.head {
+            if !self.sleeps(slot) {
+                return First::Child(self.child_of(slot));
+            }
+            self.head = None;
+            self.put_aside(slot);
+        }
+        let awake = if self.aside.is_empty() { None } else { self.aside.iter().position(|slot| !self.sleeps(*slot)) };
+        if let Some(slot) = awake.and_then(|at| self.aside.remove(at)) {
+            return self.make_head(slot);
+        }
+        if self.is_held {
+            return First::Nothing;
+        }
+        loop {
+            match self.scheduler.dequeue(now) {
+                Dequeued::Packet { packet, .. } => {
+                    let slot = packet.id as u32;
+                    if self.references[slot as usize].state == State::Void {
+                        self.drop_void(slot);
+                        continue;
+                    }
+                    self.came_up += 1;
+                    self.references[slot as usize].came_up = self.came_up;
+                    if !self.sleeps(slot) {
+                        return self.make_head(slot);
+                    }
+                    self.put_aside(slot);
+                }
+                Dequeued::Dropped { packet, reason } => {
+                    if let Some(slot) = self.take_out(packet.id) {
+                        return First::GivenUp(slot, reason);
+                    }
+                }
+                Dequeued::NotBefore(time) => return First::NotBefore(time),
+                Dequeued::Empty => return First::Nothing,
+            }
+        }
+    }
+
+    /// Takes the reference to `child` that has come up, and tells its rank.
+    pub(super) fn pop(&mut self, child: u32) -> u64 {
+        let slot = self.head.take().expect("a packet leaves whose reference has come up");
+        let Reference { key, child: first, .. } = self.references[slot as usize];
+        debug_assert_eq!(first, child, "a packet of the first child leaves");
+        self.remove(child, key);
+        self.forget(slot);
+        key.rank
+    }
+
+    /// Takes the reference to `child` that has the largest rank, of equal ones the latest: that of a packet which is gone. If one
+    /// was lost, that one it was.
+    pub(super) fn remove_last(&mut self, child: u32) {
+        if let Some(slot) = self.lost.take() {
+            debug_assert_eq!(self.child_of(slot), child, "a packet leaves for the reference that was lost");
+            return self.forget(slot);
+        }
+        let Some(Key { slot, .. }) = self.children[child as usize].live.pop_back() else { return };
+        match self.references[slot as usize].state {
+            State::Waits => return self.make_void(slot),
+            State::Head => self.head = None,
+            State::Aside => self.aside.retain(|aside| *aside != slot),
+            State::Void | State::Out => unreachable!("it stands for a packet"),
+        }
+        self.forget(slot);
+    }
+
+    /// Passes `child` over from now on, or no more.
+    pub(super) fn set_asleep(&mut self, child: u32, is_asleep: bool) {
+        self.children[child as usize].is_asleep = is_asleep;
+    }
+
+    /// A reference to `child` would have been needed, and the scheduler refused it.
+    pub(super) fn lack(&mut self, child: u32, rank: u64) {
+        self.pushed += 1;
+        self.lost = Some(self.slot(child, rank));
+    }
+
+    /// This reference, which the scheduler pushed out or gave up, is lost until a packet has left for it.
+    pub(super) fn lose(&mut self, slot: u32) {
+        debug_assert!(self.lost.is_none(), "one after the other");
+        self.lost = Some(slot);
+    }
+
+    /// The reference that is lost, which is so no more.
+    pub(super) fn take_lost(&mut self) -> Option<u32> {
+        self.lost.take()
+    }
+
+    /// The child of the reference that is lost keeps its packet: the reference comes up as soon as that can leave.
+    pub(super) fn keep_lost(&mut self) {
+        let Some(slot) = self.lost.take() else { return };
+        self.came_up += 1;
+        let reference = &mut self.references[slot as usize];
+        reference.came_up = self.came_up;
+        let Reference { child, key, .. } = *reference;
+        self.insert(child, key);
+        self.put_aside(slot);
+    }
+
+    /// Lets the tree wait, or wait no more, for a time before which nothing may leave.
+    pub(super) fn set_held(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
+    /// Whether the tree waits for such a time.
+    pub(super) const fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// As [`Scheduler::not_before`], of references.
+    pub(super) fn not_before(&mut self) -> Time {
+        let has_come_up = self.head.is_some() || !self.aside.is_empty();
+        if has_come_up || self.scheduler.is_empty() { Time::ZERO } else { self.scheduler.not_before() }
+    }
+
+    fn sleeps(&self, slot: u32) -> bool {
+        self.children[self.references[slot as usize].child as usize].is_asleep
+    }
+
+    fn make_head(&mut self, slot: u32) -> First {
+        self.references[slot as usize].state = State::Head;
+        self.head = Some(slot);
+        First::Child(self.child_of(slot))
+    }
+
+    fn put_aside(&mut self, slot: u32) {
+        let Self { references, aside, .. } = self;
+        references[slot as usize].state = State::Aside;
+        let came_up = references[slot as usize].came_up;
+        let at = aside.partition_point(|other| references[*other as usize].came_up < came_up);
+        aside.insert(at, slot);
+    }
+
+    /// What the scheduler has given up: `None` if that stood for nothing.
+    fn take_out(&mut self, id: u64) -> Option<u32> {
+        let slot = id as u32;
+        let Reference { key, child, state, .. } = self.references[slot as usize];
+        if state == State::Void {
+            self.drop_void(slot);
+            return None;
+        }
+        self.references[slot as usize].state = State::Out;
+        self.remove(child, key);
+        Some(slot)
+    }
+
+    fn make_void(&mut self, slot: u32) {
+        self.references[slot as usize].state = State::Void;
+        let child = self.child_of(slot);
+        self.children[child as usize].void.push_back(slot);
+    }
+
+    /// A void reference has left the scheduler.
+    fn drop_void(&mut self, slot: u32) {
+        let child = self.child_of(slot);
+        let void = &mut self.children[child as usize].void;
+        if let Some(at) = void.iter().position(|other| *other == slot) {
+            void.remove(at);
+        }
+        self.forget(slot);
+    }
+
+    /// A slot for a new reference.
+    fn slot(&mut self, child: u32, rank: u64) -> u32 {
+        let slot = self.free.pop().unwrap_or(self.references.len() as u32);
+        let key = Key { rank, arrival: self.pushed, slot };
+        let reference = Reference { key, child, state: State::Out, came_up: 0 };
+        match self.references.get_mut(slot as usize) {
+            Some(place) => *place = reference,
+            None => self.references.push(reference),
+        }
+        slot
+    }
+
+    fn forget(&mut self, slot: u32) {
+        self.references[slot as usize].state = State::Out;
+        self.free.push(slot);
+    }
+
+    fn insert(&mut self, child: u32, key: Key) {
+        let live = &mut self.children[child as usize].live;
+        if live.back().is_none_or(|last| *last < key) {
+            return live.push_back(key);
+        }
+        let at = live.partition_point(|other| *other < key);
+        live.insert(at, key);
+    }
+
+    fn remove(&mut self, child: u32, key: Key) {
+        let live = &mut self.children[child as usize].live;
+        if live.front() == Some(&key) {
+            live.pop_front();
+        } else if let Ok(at) = live.binary_search(&key) {
+            live.remove(at);
+        }
+    }
+}
