@@ -16,7 +16,7 @@ _REASONS = {
     "not_ip_packets": "not IP or have invalid headers: all of them are one flow",
     "unread_tunnel_packets": "in tunnels whose inside could not be read: their flow is that of the tunnel's end points",
     "fragment_packets": "later fragments without ports: their flow is that of the addresses",
-    "held_back_packets": "not to leave as they arrive, says a column: only pieo, also in a tree, holds them back",
+    "held_back_packets": "eligible only after they arrive: pieo, alone or in a tree, holds them back, others do not",
     "unranked_packets": "without the payload bytes of the rank: their rank is 0",
 }
 

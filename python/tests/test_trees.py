@@ -327,7 +327,7 @@ def test_a_column_of_a_trace_says_when_packets_may_leave(scheduler: str, tmp_pat
     # At 8 Gb/s the link could send two packets in the time from one to the next.
     assert run.tables["schedulers"]["end_ns"].to_list() == [79_000, 40_000]
     (note,) = run.notes
-    assert "(39 of 40) are not to leave as they arrive, says a column: only pieo" in note
+    assert "(39 of 40) are eligible only after they arrive: pieo, alone or in a tree," in note
     (tmp_path / "trace.csv").write_text("time_ns,size_bytes,rank,eligible_ns\n5,1000,1,7\n5,1000,1,never\n")
     with pytest.raises(InputError, match=r'trace\.csv:3: eligible_ns: "never": expected a time, 0 or above'):
         pifolab.run(tmp_path / "held.toml")
