@@ -328,13 +328,7 @@ impl<T: Item> Tree<T> {
     #[inline(never)]
     fn enqueue_in(&mut self, leaf: usize, mut arriving: Packet, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
         let first_queue = self.spots[leaf].first_queue;
-        let outcome = scheduler!(self.leaves[leaf], scheduler => {
-            if eligible > Time::ZERO { scheduler.enqueue_eligible(packet, eligible, now) } else { scheduler.enqueue(packet, now) }
-        });
-        if self.may_mark {
-            self.note_mark(leaf);
-        }
-        match outcome {
+        match self.offer_to_leaf(leaf, packet, eligible, now) {
             Enqueued::Admitted { queue, rank } => {
                 arriving.rank = rank;
                 self.push(leaf, &arriving, now);
@@ -350,6 +344,18 @@ impl<T: Item> Tree<T> {
             }
             Enqueued::Dropped { packet, reason } => Enqueued::Dropped { packet, reason },
         }
+    }
+
+    /// Offers a packet to its leaf alone.
+    #[inline(always)]
+    fn offer_to_leaf(&mut self, leaf: usize, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
+        let outcome = scheduler!(self.leaves[leaf], scheduler => {
+            if eligible > Time::ZERO { scheduler.enqueue_eligible(packet, eligible, now) } else { scheduler.enqueue(packet, now) }
+        });
+        if self.may_mark {
+            self.note_mark(leaf);
+        }
+        outcome
     }
 
     /// Asks whether a leaf marks what it has just admitted or handed out.

@@ -38,13 +38,7 @@ impl<T: Item> Tree<T> {
             self.give_up_displaced(now);
             return Enqueued::Dropped { packet, reason };
         }
-        let outcome = scheduler!(self.leaves[leaf], scheduler => {
-            if eligible > Time::ZERO { scheduler.enqueue_eligible(packet, eligible, now) } else { scheduler.enqueue(packet, now) }
-        });
-        if self.may_mark {
-            self.note_mark(leaf);
-        }
-        let (queue, rank, mut victims) = match outcome {
+        let (queue, rank, mut victims) = match self.offer_to_leaf(leaf, packet, eligible, now) {
             Enqueued::Admitted { queue, rank } => (queue, rank, None),
             Enqueued::Evicted { queue, rank, victims } => (queue, rank, Some(victims)),
             Enqueued::Dropped { packet, reason } => {

@@ -127,8 +127,6 @@ impl<'a> CsvTrace<'a> {
 
 type Fault = (Option<&'static str>, String);
 
-const A_TIME: &str = "a time, 0 or above, exact to the picosecond";
-
 fn parse(
     line: &str,
     columns: &[Column],
@@ -145,15 +143,13 @@ fn parse(
             return Err((None, format!("{at} fields where the header has {}", columns.len())));
         };
         let expected = |what: &str| (Some(column.name()), format!("{}: expected {what}", quoted(text)));
+        let time = |power| {
+            let ps = picoseconds(text, power).and_then(|ps| i128::try_from(ps).ok());
+            ps.ok_or_else(|| expected("a time, 0 or above, exact to the picosecond"))
+        };
         match column {
-            Column::Time(_, power) => {
-                let ps = picoseconds(text, power).and_then(|ps| i128::try_from(ps).ok());
-                time_ps = ps.ok_or_else(|| expected(A_TIME))?;
-            }
-            Column::Eligible(_, power) => {
-                let ps = picoseconds(text, power).and_then(|ps| i128::try_from(ps).ok());
-                eligible = Some((ps.ok_or_else(|| expected(A_TIME))?, column, text));
-            }
+            Column::Time(_, power) => time_ps = time(power)?,
+            Column::Eligible(_, power) => eligible = Some((time(power)?, column, text)),
             Column::Size => {
                 let bytes = text.parse().ok().filter(|&bytes| bytes > 0);
                 arrival.bytes = bytes.ok_or_else(|| expected("1 to 2^32 - 1 bytes"))?;
