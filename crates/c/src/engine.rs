@@ -2,7 +2,7 @@
 
 use crate::border::{pifolab_lost, pifolab_packet, pifolab_reason};
 use pifolab_units::{Rank, Time};
-use sched::{Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use sched::{Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler, control};
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
@@ -156,6 +156,6 @@ impl<S: Scheduler> Burst for S {
     }
 
     fn forget_flow(&mut self, flow: u32) {
-        Scheduler::forget_flow(self, flow);
+        control::forget_flow(self, flow);
     }
 }

@@ -57,7 +57,7 @@ impl PyScheduler {
             let rank_fn = (registry::find_rank(args.owner()).map_err(Fault::Input)?.build)(args)?;
             Ok(Box::new(Ranked::new(rank_fn, scheduler)) as BoxedScheduler)
         })?;
-        let may_mark = inner.needs().contains(Fact::Ecn);
+        let may_mark = inner.wants().needs.contains(Fact::Ecn);
         Ok(Self { inner: Mutex::new(inner), now: Time::ZERO, next_id: 0, failed, may_mark, marked: false })
     }
 
@@ -436,7 +436,7 @@ impl Facts {
         let bytes = self.flow_size.or(self.remaining).or(self.unacknowledged).is_some();
         let times = self.deadline.or(self.remaining_transmission).or(self.delay_so_far).or(self.mean_delay_so_far);
         let given = bytes || times.is_some() || self.labels.is_some();
-        match (given, scheduler.wants_hints()) {
+        match (given, scheduler.wants().has_hints()) {
             (false, false) => return Ok(()),
             (true, false) => {
                 let message = "flow_size_bytes, remaining_bytes, ..., mean_delay_so_far_ns have no effect: \

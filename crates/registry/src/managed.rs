@@ -250,7 +250,7 @@ mod tests {
     fn dualpi2_has_a_queue_of_low_latency_before_those_of_its_scheduler() {
         let low = Labels { ecn: 1, ..Labels::default() };
         let mut dual = build(args("dualpi2", "pifo", &[("limit_packets", 3)])).unwrap();
-        assert!(dual.needs().contains(Fact::Ecn));
+        assert!(dual.wants().needs.contains(Fact::Ecn));
         for (id, rank, labels) in [(0, 9, Labels::default()), (1, 5, Labels::default()), (2, 7, low)] {
             dual.hint(id, &Hints { labels, ..Hints::default() });
             let packet = Packet { id, flow: 0, size: 1_000, rank: Rank::from(rank), arrival: Time::ZERO };

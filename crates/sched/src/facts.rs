@@ -174,6 +174,54 @@ impl Sub for Facts {
     }
 }
 
+/// The facts that a scheduler or a rank function wants to be told about packets.
+///
+/// ```
+/// use pifolab_sched::{Fact, Facts, WantedFacts};
+///
+/// let wanted = WantedFacts::needed(Facts::one(Fact::CarriedRank)) | WantedFacts { reads: Facts::one(Fact::FlowSize), ..WantedFacts::NONE };
+/// assert!(wanted.has_hints() && !wanted.needs.contains(Fact::FlowSize));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WantedFacts {
+    /// What it must be told about every packet. The caller checks that the source of the packets knows all of it.
+    pub needs: Facts,
+    /// What it looks at where it is known: at least what it needs.
+    pub reads: Facts,
+}
+
+impl WantedFacts {
+    /// Nothing.
+    pub const NONE: Self = Self { needs: Facts::NONE, reads: Facts::NONE };
+
+    /// It needs `facts` and looks at no others.
+    pub const fn needed(facts: Facts) -> Self {
+        Self { needs: facts, reads: facts }
+    }
+
+    /// Whether any of it travels beside the packet, as [`Hints`]: callers need not gather hints otherwise.
+    pub const fn has_hints(self) -> bool {
+        self.reads.has_hints()
+    }
+}
+
+impl BitOr for WantedFacts {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self { needs: self.needs | other.needs, reads: self.reads | other.reads }
+    }
+}
+
+/// All of them but `facts`.
+impl Sub<Facts> for WantedFacts {
+    type Output = Self;
+
+    fn sub(self, facts: Facts) -> Self {
+        Self { needs: self.needs - facts, reads: self.reads - facts }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

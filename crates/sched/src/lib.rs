@@ -25,6 +25,7 @@ extern crate alloc;
 extern crate pifolab_units;
 
 mod capacity;
+pub mod control;
 mod decider;
 pub mod entry;
 mod facts;
@@ -44,8 +45,9 @@ pub mod store;
 pub mod tree;
 
 pub use capacity::{Capacity, Room};
+pub use control::ControlPlane;
 pub use decider::{Arriving, Decider, Decision, FromParams};
-pub use facts::{Fact, Facts, Hints, Labels};
+pub use facts::{Fact, Facts, Hints, Labels, WantedFacts};
 pub use handles::{AnyDecider, Handle, HandleQueues};
 pub use inspect::{Inspect, Kept, RankInterval};
 pub use managed::{

@@ -3,7 +3,9 @@
 use crate::decider::{Arriving, Decider, Decision, FromParams};
 use crate::params::{Args, FromArgs, Info, ParamError};
 use crate::store::{PriorityQueues, Queues};
-use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, RankInterval, Scheduler};
+use crate::{
+    Capacity, ControlPlane, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, RankInterval, Scheduler,
+};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use pifolab_units::{Bytes, Rank, Time};
@@ -142,6 +144,12 @@ impl<D: Decider, T: Item, Q: Queues<T>> Scheduler<T> for Queued<D, T, Q> {
         }
     }
 
+    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
+        Some(self)
+    }
+}
+
+impl<D: Decider, T: Item, Q: Queues<T>> ControlPlane<T> for Queued<D, T, Q> {
     /// A decider that keeps accounts of its own decides again.
     fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
         if self.decider.keeps_accounts() {

@@ -1,7 +1,9 @@
 //! Joins any rank function to any scheduler: N + M files instead of N x M.
 
 use crate::inspect::inspect_inside;
-use crate::{Dequeued, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, Scheduler};
+use crate::{
+    ControlPlane, Dequeued, Enqueued, Fact, Facts, Hints, Inspect, Item, Packet, Scheduler, WantedFacts, control,
+};
 use pifolab_units::{Rank, Time};
 
 /// Decides the rank of each packet at one output port.
@@ -188,30 +190,34 @@ impl<T: Item, R: RankFn, S: Scheduler<T>> Scheduler<T> for Ranked<R, S> {
         self.scheduler.hint(id, hints);
     }
 
-    fn wants_hints(&self) -> bool {
-        self.rank_fn.reads().has_hints() || self.scheduler.wants_hints()
+    /// What the rank function wants, and what the scheduler wants but the carried rank, which it gets from the function.
+    fn wants(&self) -> WantedFacts {
+        let of_rank = WantedFacts { needs: self.rank_fn.needs(), reads: self.rank_fn.reads() };
+        of_rank | (self.scheduler.wants() - Facts::one(Fact::CarriedRank))
     }
 
-    /// What the rank function needs, and what the scheduler needs but the carried rank, which it gets from the function.
-    fn needs(&self) -> Facts {
-        self.rank_fn.needs() | (self.scheduler.needs() - Facts::one(Fact::CarriedRank))
-    }
     fn take_mark(&mut self) -> bool {
         self.scheduler.take_mark()
     }
 
+    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
+        Some(self)
+    }
+}
+
+impl<T: Item, R: RankFn, S: Scheduler<T>> ControlPlane<T> for Ranked<R, S> {
     fn forget_flow(&mut self, flow: u32) {
         self.rank_fn.forget_flow(flow);
-        self.scheduler.forget_flow(flow);
+        control::forget_flow(&mut self.scheduler, flow);
     }
 
     /// The packet has its rank.
     fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
-        self.scheduler.take_over(packet, queue, now)
+        control::take_over(&mut self.scheduler, packet, queue, now)
     }
 
     fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        self.scheduler.resume(window, state);
+        control::resume(&mut self.scheduler, window, state);
     }
 }
 

@@ -1,8 +1,8 @@
 //! The contract that every scheduler keeps.
 
-use crate::{Dequeued, Enqueued, Facts, Hints, Inspect, Item, Packet};
+use crate::{ControlPlane, Dequeued, Enqueued, Hints, Inspect, Item, Packet, WantedFacts};
 use alloc::boxed::Box;
-use pifolab_units::{Rank, Time};
+use pifolab_units::Time;
 
 /// Orders packets: takes them in, decides which to keep, and hands them out one by one.
 ///
@@ -13,14 +13,20 @@ use pifolab_units::{Rank, Time};
 /// - the same sequence of calls gives the same outcomes;
 /// - `now` never decreases from one call to the next.
 ///
-/// What it holds, how much it can hold and all that only looks is [`Inspect`]. The trait is object safe;
-/// `Box<dyn Scheduler>` is a scheduler of [`Packet`]s.
+/// What it holds, how much it can hold and all that only looks is [`Inspect`]; what a program that runs for long does to it
+/// besides is [`ControlPlane`]. The trait is object safe; `Box<dyn Scheduler>` is a scheduler of [`Packet`]s.
 pub trait Scheduler<T: Item = Packet>: Inspect {
     /// Offers `packet` at time `now`.
     fn enqueue(&mut self, packet: T, now: Time) -> Enqueued<T>;
 
     /// Asks for the next packet to send at time `now`.
     fn dequeue(&mut self, now: Time) -> Dequeued<T>;
+
+    /// Offers a packet that may not leave before `eligible`. Only PIEO looks at it; others enqueue as usual.
+    fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
+        let _ = eligible;
+        self.enqueue(packet, now)
+    }
 
     /// The earliest instant at which [`dequeue`](Self::dequeue) hands out a packet if none arrives before; one that has passed, if
     /// a packet may leave at once. To be asked only while it holds packets, by trees, which have to know when a leaf may send that
@@ -29,53 +35,26 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
         Time::ZERO
     }
 
-    /// Offers a packet that may not leave before `eligible`. Only PIEO looks at it; others enqueue as usual.
-    fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
-        let _ = eligible;
-        self.enqueue(packet, now)
+    /// Which facts about packets it wants to be told.
+    fn wants(&self) -> WantedFacts {
+        WantedFacts::NONE
     }
 
-    /// Hands over facts about packet `id` that its descriptor has no room for, directly before it is enqueued. Only
-    /// schedulers joined to a rank function that needs them keep them.
+    /// Hands over facts about packet `id` that its descriptor has no room for, directly before it is enqueued. To be called where
+    /// what it [`wants`](Self::wants) has hints.
     fn hint(&mut self, id: u64, hints: &Hints) {
         let _ = (id, hints);
     }
 
-    /// Whether [`hint`](Self::hint) has any effect here; callers need not gather hints otherwise.
-    fn wants_hints(&self) -> bool {
-        false
-    }
-
-    /// What it must be told about every packet. The caller checks that the source of the packets knows all of it.
-    fn needs(&self) -> Facts {
-        Facts::NONE
-    }
-
     /// Whether the packet that the last call admitted or handed out is to be marked (congestion experienced, RFC 3168). To be asked
-    /// after each such call where [`needs`](Self::needs) has [`Fact::Ecn`](crate::Fact::Ecn); there are no other marks.
+    /// after each such call where it needs [`Fact::Ecn`](crate::Fact::Ecn); there are no other marks.
     fn take_mark(&mut self) -> bool {
         false
     }
 
-    /// Forgets what is remembered of `flow`: its number will be another flow's. Only what rank functions remember is
-    /// meant, not packets. For callers that see more flows than they have numbers for.
-    fn forget_flow(&mut self, flow: u32) {
-        let _ = flow;
-    }
-
-    /// Takes over a packet that waits in `queue` of another scheduler of the same name: into the same queue, or the last one if
-    /// there are fewer, without a decision, as long as there is room. Others than [`Queued`](crate::Queued) enqueue it.
-    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
-        let _ = queue;
-        self.enqueue(packet, now)
-    }
-
-    /// Goes on with the window and the state that [`visit_window`](Inspect::visit_window) and
-    /// [`visit_state`](Inspect::visit_state) show of another scheduler of the same name: for one that takes its place with other
-    /// parameters. What does not fit is left out; the packets are not meant. Nothing happens where the algorithm remembers
-    /// nothing, or does not say how.
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        let _ = (window, state);
+    /// The side of it that a control plane sees, if there is anything for one to do.
+    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
+        None
     }
 }
 
@@ -86,32 +65,22 @@ impl<T: Item, S: Scheduler<T> + ?Sized> Scheduler<T> for Box<S> {
     fn dequeue(&mut self, now: Time) -> Dequeued<T> {
         (**self).dequeue(now)
     }
+    fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
+        (**self).enqueue_eligible(packet, eligible, now)
+    }
     fn not_before(&mut self) -> Time {
         (**self).not_before()
     }
-    fn enqueue_eligible(&mut self, packet: T, eligible: Time, now: Time) -> Enqueued<T> {
-        (**self).enqueue_eligible(packet, eligible, now)
+    fn wants(&self) -> WantedFacts {
+        (**self).wants()
     }
     fn hint(&mut self, id: u64, hints: &Hints) {
         (**self).hint(id, hints);
     }
-    fn wants_hints(&self) -> bool {
-        (**self).wants_hints()
-    }
-    fn needs(&self) -> Facts {
-        (**self).needs()
-    }
-
     fn take_mark(&mut self) -> bool {
         (**self).take_mark()
     }
-    fn forget_flow(&mut self, flow: u32) {
-        (**self).forget_flow(flow);
-    }
-    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T> {
-        (**self).take_over(packet, queue, now)
-    }
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        (**self).resume(window, state);
+    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
+        (**self).control_plane()
     }
 }

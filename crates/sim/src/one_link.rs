@@ -130,7 +130,7 @@ impl OneLink {
         O: Observer,
         A: Arrivals,
     {
-        let wants_hints = scheduler.wants_hints();
+        let wants_hints = scheduler.wants().has_hints();
         assert!(scheduler.is_empty(), "the scheduler holds packets before the run");
         let link = Link { from: 0, to: 1, rate: self.rate, delay: Span::ZERO };
         let told = Told { observer, hash: TraceHash::new() };

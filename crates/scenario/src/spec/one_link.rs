@@ -137,7 +137,7 @@ impl OneLinkSpec {
 impl OneLinkSpec {
     /// Whether a rank function or a scheduler may look at facts about packets.
     pub(crate) fn tells_facts(&self) -> bool {
-        self.rank.is_some() || self.schedulers.iter().any(|scheduler| scheduler.wants_hints)
+        self.rank.is_some() || self.schedulers.iter().any(|scheduler| scheduler.wants.has_hints())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHE
 use crate::text;
 use pifolab_params::{Absent, Misfit, Place, Table, Value, join};
 use pifolab_sched::params::{Args, Info, ParamError};
-use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler};
+use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler, WantedFacts};
 use pifolab_sim::network::{Controllers, PortScheduler};
 use serde_json::{Map, Value as Json, json};
 
@@ -25,7 +25,7 @@ pub(crate) struct SchedulerSpec {
     pub(crate) label: String,
     pub(crate) chosen: Chosen,
     /// Whether it looks at facts about packets that their descriptors have no room for.
-    pub(crate) wants_hints: bool,
+    pub(crate) wants: WantedFacts,
     /// For the manifest.
     pub(crate) resolved: Json,
 }
@@ -222,7 +222,7 @@ fn read_one(
     let label = read_text(&mut section, file, "label")?;
     let (chosen, place) = read_chosen(section, file)?;
     let built = chosen.scheduler(extras).map_err(|fault| place.fault(file, fault))?;
-    let wants_hints = built.wants_hints();
+    let wants = built.wants();
     check_known(&*built, known).map_err(|fault| place.fault(file, fault))?;
     let label = label.unwrap_or_else(|| chosen.name.clone());
     if others.iter().any(|other| other.label == label) {
@@ -233,13 +233,13 @@ fn read_one(
     resolved.insert("label".to_owned(), label.clone().into());
     resolved.extend(chosen.resolved());
     resolved.insert("built".to_owned(), json!({"capacity": built.capacity().to_string(), "queues": built.queues()}));
-    Ok(SchedulerSpec { label, chosen, wants_hints, resolved: resolved.into() })
+    Ok(SchedulerSpec { label, chosen, wants, resolved: resolved.into() })
 }
 
 /// Refuses a scheduler that needs a fact that is not known here.
 fn check_known(scheduler: &dyn Scheduler, known: Facts) -> Result<(), Fault> {
     // What ranks it needs is checked where the rank function is.
-    let needs = scheduler.needs() - Facts::one(Fact::CarriedRank);
+    let needs = scheduler.wants().needs - Facts::one(Fact::CarriedRank);
     let Some(fact) = (needs - known).first() else { return Ok(()) };
     let missing = match fact {
         Fact::Class => "the class of each packet: give the trace a column class, or the workload several sources",
@@ -272,22 +272,15 @@ pub(crate) fn read_scheduler(
     Ok((chosen, resolved.into()))
 }
 
-/// What ranks depend on: [`RankFn::needs`](pifolab_sched::RankFn::needs) and `reads`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RankFacts {
-    pub(crate) needs: Facts,
-    pub(crate) reads: Facts,
-}
-
 /// Reads `[rank]` and builds it once.
 pub(crate) fn read_rank(
     section: Table,
     file: &str,
     extras: &dyn Extras,
-) -> Result<(Chosen, Json, RankFacts), SpecError> {
+) -> Result<(Chosen, Json, WantedFacts), SpecError> {
     let (chosen, place) = read_chosen(section, file)?;
     let built = chosen.rank(extras).map_err(|fault| place.fault(file, fault))?;
-    let facts = RankFacts { needs: built.needs(), reads: built.reads() };
+    let facts = WantedFacts { needs: built.needs(), reads: built.reads() };
     let mut resolved = Map::from_iter([("name".to_owned(), chosen.name.clone().into())]);
     resolved.extend(chosen.resolved());
     Ok((chosen, resolved.into(), facts))

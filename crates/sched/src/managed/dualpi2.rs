@@ -28,7 +28,8 @@
 use super::CAPABLE;
 use crate::params::choices;
 use crate::{
-    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Kept, Packet, RankInterval, Scheduler,
+    Capacity, ControlPlane, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Kept, Packet, RankInterval,
+    Scheduler, WantedFacts, control,
 };
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -334,24 +335,30 @@ impl<S: Scheduler> Scheduler for DualPi2<S> {
         }
     }
 
-    fn wants_hints(&self) -> bool {
-        true
-    }
-
-    fn needs(&self) -> Facts {
-        Facts::one(Fact::Ecn) | self.classic.needs()
+    fn wants(&self) -> WantedFacts {
+        WantedFacts::needed(Facts::one(Fact::Ecn)) | self.classic.wants()
     }
 
     fn take_mark(&mut self) -> bool {
         core::mem::take(&mut self.mark) | self.classic.take_mark()
     }
 
+    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane> {
+        Some(self)
+    }
+}
+
+impl<S: Scheduler> ControlPlane for DualPi2<S> {
     fn forget_flow(&mut self, flow: u32) {
-        self.classic.forget_flow(flow);
+        control::forget_flow(&mut self.classic, flow);
+    }
+
+    fn take_over(&mut self, packet: Packet, _queue: u32, now: Time) -> Enqueued {
+        self.enqueue(packet, now)
     }
 
     fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        self.classic.resume(window, state);
+        control::resume(&mut self.classic, window, state);
     }
 }
 

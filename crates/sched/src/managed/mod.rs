@@ -5,7 +5,9 @@ mod dualpi2;
 
 use crate::inspect::inspect_inside;
 use crate::params::ParamError;
-use crate::{Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Packet, Scheduler};
+use crate::{
+    ControlPlane, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Packet, Scheduler, WantedFacts, control,
+};
 use codel::{Codel, CodelTarget};
 use pifolab_units::{Rank, Ratio, Span, Time};
 
@@ -162,13 +164,9 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
         self.scheduler.hint(if capable { id | CAPABLE } else { id }, hints);
     }
 
-    fn wants_hints(&self) -> bool {
-        self.ecn || self.scheduler.wants_hints()
-    }
-
-    fn needs(&self) -> Facts {
+    fn wants(&self) -> WantedFacts {
         let ecn = if self.ecn { Facts::one(Fact::Ecn) } else { Facts::NONE };
-        ecn | self.scheduler.needs()
+        WantedFacts::needed(ecn) | self.scheduler.wants()
     }
 
     /// What is marked inside is marked here.
@@ -176,17 +174,23 @@ impl<P: QueuePolicy, S: Scheduler> Scheduler for Managed<P, S> {
         core::mem::take(&mut self.mark) | self.scheduler.take_mark()
     }
 
+    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane> {
+        Some(self)
+    }
+}
+
+impl<P: QueuePolicy, S: Scheduler> ControlPlane for Managed<P, S> {
     fn forget_flow(&mut self, flow: u32) {
-        self.scheduler.forget_flow(flow);
+        control::forget_flow(&mut self.scheduler, flow);
     }
 
     /// The packet was accepted before.
     fn take_over(&mut self, packet: Packet, queue: u32, now: Time) -> Enqueued {
-        self.scheduler.take_over(packet, queue, now)
+        control::take_over(&mut self.scheduler, packet, queue, now)
     }
 
     fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        self.scheduler.resume(window, state);
+        control::resume(&mut self.scheduler, window, state);
     }
 }
 
@@ -548,7 +552,7 @@ mod tests {
     fn signalled(policy: impl QueuePolicy, packets: u64, ranks: u64) -> [[u64; 2]; 2] {
         let pifo = <Pifo>::new(PifoParams::packets(50)).unwrap();
         let mut scheduler = Managed::new(policy, pifo).with_ecn();
-        assert!(scheduler.wants_hints() && scheduler.needs().contains(Fact::Ecn));
+        assert!(scheduler.wants().needs.contains(Fact::Ecn));
         let (mut free, mut signals, mut held) = (Time::ZERO, [[0; 2]; 2], 0);
         let capable = |id: u64| (id % 2) as usize;
         for id in 0..packets {

@@ -23,7 +23,8 @@ use crate::managed::codel::{Codel, CodelTarget};
 use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
 use crate::store::FlowLists;
 use crate::{
-    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Kept, Packet, Room, Scheduler, Victims,
+    Capacity, Dequeued, DropReason, Enqueued, Fact, Facts, Hints, Inspect, Item, Kept, Packet, Room, Scheduler,
+    Victims, WantedFacts,
 };
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -215,12 +216,8 @@ impl<T: Item> Scheduler<T> for FqCodel<T> {
         self.capable = (self.ecn && hints.labels.ecn != 0).then_some(id);
     }
 
-    fn wants_hints(&self) -> bool {
-        self.ecn
-    }
-
-    fn needs(&self) -> Facts {
-        if self.ecn { Facts::one(Fact::Ecn) } else { Facts::NONE }
+    fn wants(&self) -> WantedFacts {
+        if self.ecn { WantedFacts::needed(Facts::one(Fact::Ecn)) } else { WantedFacts::NONE }
     }
 
     fn take_mark(&mut self) -> bool {
@@ -345,7 +342,7 @@ mod tests {
             }
             args.set("ecn", params::Value::Flag(ecn));
             let mut fair = <FqCodel>::build(args).unwrap();
-            assert_eq!(fair.needs().contains(Fact::Ecn), ecn);
+            assert_eq!(fair.wants().needs.contains(Fact::Ecn), ecn);
             for id in 0..40 {
                 let labels = crate::Labels { ecn: codepoint, ..Default::default() };
                 fair.hint(id, &Hints { labels, ..Default::default() });

@@ -71,7 +71,9 @@ pub use rule::Discipline;
 pub(crate) use shaper::Bucket;
 pub use shaper::TokenBucket;
 
-use crate::{Arriving, Dequeued, DropReason, Enqueued, Facts, Hints, Item, Packet, Scheduler};
+use crate::{
+    Arriving, ControlPlane, Dequeued, DropReason, Enqueued, Hints, Item, Packet, Scheduler, WantedFacts, control,
+};
 use buffer::Buffer;
 use parts::{Inner, Link, NONE, OtherOrder, Place, Stopped};
 use pifolab_units::Time;
@@ -266,7 +268,7 @@ impl<T: Item> Tree<T> {
     /// The leaf that takes `packet`. Nodes below that need facts about it are told.
     #[inline]
     fn classify(&mut self, packet: &Packet) -> Option<usize> {
-        if self.wants_hints {
+        if self.wants.has_hints() {
             self.classify_hinted(packet)
         } else {
             self.classifier.leaf(packet, None).map(|leaf| leaf as usize)
@@ -585,26 +587,32 @@ impl<T: Item> Scheduler<T> for Tree<T> {
     }
 
     fn hint(&mut self, id: u64, hints: &Hints) {
-        if self.wants_hints {
+        if self.wants.has_hints() {
             self.hinted = Some((id, *hints));
         }
     }
 
-    fn wants_hints(&self) -> bool {
-        self.wants_hints
-    }
-
-    fn needs(&self) -> Facts {
-        self.needs
+    fn wants(&self) -> WantedFacts {
+        self.wants
     }
 
     fn take_mark(&mut self) -> bool {
         core::mem::take(&mut self.mark)
     }
 
+    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
+        Some(self)
+    }
+}
+
+impl<T: Item> ControlPlane<T> for Tree<T> {
     fn forget_flow(&mut self, flow: u32) {
         for leaf in &mut self.leaves {
-            scheduler!(*leaf, scheduler => Scheduler::<T>::forget_flow(scheduler, flow));
+            scheduler!(*leaf, scheduler => control::forget_flow::<T, _>(scheduler, flow));
         }
+    }
+
+    fn take_over(&mut self, packet: T, _queue: u32, now: Time) -> Enqueued<T> {
+        self.enqueue(packet, now)
     }
 }

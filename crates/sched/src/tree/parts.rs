@@ -10,7 +10,7 @@ use super::rule::Rule;
 use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
 use crate::store::SlotHeap;
-use crate::{DropReason, Facts, Hints, Item, Packet};
+use crate::{DropReason, Hints, Item, Packet, WantedFacts};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -75,8 +75,7 @@ pub struct Tree<T: Item = Packet> {
     /// Whether moreover all leaves are first-in first-out, all orders exact, all ranks those of [`OwnRule`], and no node shaped:
     /// nothing is ever refused but by a leaf, held back, pushed out or passed over.
     pub(super) is_plain: bool,
-    pub(super) wants_hints: bool,
-    pub(super) needs: Facts,
+    pub(super) wants: WantedFacts,
     pub(super) hinted: Option<(u64, Hints)>,
     /// Whether a leaf may mark packets, and whether one has just done so.
     pub(super) may_mark: bool,

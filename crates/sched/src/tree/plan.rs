@@ -12,7 +12,7 @@ use super::scheduled::ScheduledOrder;
 use super::shaper::Shapers;
 use crate::params::ParamError;
 use crate::store::SlotHeap;
-use crate::{Capacity, Fact, Facts, Inspect, Item, Scheduler};
+use crate::{Capacity, Fact, Facts, Inspect, Item, Scheduler, WantedFacts};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -103,8 +103,7 @@ struct Plan<T: Item> {
     queues: u32,
     asks: bool,
     has_scheduled: bool,
-    wants_hints: bool,
-    needs: Facts,
+    wants: WantedFacts,
 }
 
 impl<T: Item> Plan<T> {
@@ -123,8 +122,7 @@ impl<T: Item> Plan<T> {
             queues: 0,
             asks: false,
             has_scheduled: false,
-            wants_hints: false,
-            needs: Facts::NONE,
+            wants: WantedFacts::NONE,
         };
         // A shaper stands before a parent, also that of a whole tree.
         let root = if root.shaper.is_some() { Node::inner(Discipline::Strict).child(root) } else { root };
@@ -172,9 +170,8 @@ impl<T: Item> Plan<T> {
                     return Err(fault(&self.labels.path(&label), "capacity", Some(capacity.to_string()), expected));
                 }
                 link_to(Link::leaf(self.leaves.len()));
-                let (queues, hints, needs) = look_at(&mut scheduler);
-                self.wants_hints |= hints;
-                self.needs = self.needs | needs;
+                let (queues, wants) = look_at(&mut scheduler);
+                self.wants = self.wants | wants;
                 self.leaves.push(scheduler);
                 self.spots.push(Spot { place, first_queue: self.queues, asleep: false });
                 self.labels.leaves.push(label);
@@ -206,8 +203,7 @@ impl<T: Item> Plan<T> {
             return Err(fault(&path_of(pair[1]), "label", Some(format!("{:?}", names[pair[1]])), expected));
         }
         if let Discipline::Ranked(function) = &discipline {
-            self.wants_hints |= function.reads().has_hints();
-            self.needs = self.needs | function.needs();
+            self.wants = self.wants | WantedFacts { needs: function.needs(), reads: function.reads() };
         }
         let other = match order {
             Ordering::Exact => None,
@@ -224,7 +220,7 @@ impl<T: Item> Plan<T> {
                     return refused("order", None, "expected a scheduler that holds nothing yet");
                 }
                 // References carry a rank.
-                if let Some(fact) = (scheduler.needs() - Facts::one(Fact::CarriedRank)).first() {
+                if let Some(fact) = (scheduler.wants().needs - Facts::one(Fact::CarriedRank)).first() {
                     let expected = format!(
                         "expected a scheduler that needs to know nothing of packets but child, rank and size, but this one needs {}",
                         fact.name()
@@ -334,9 +330,8 @@ impl<T: Item> Plan<T> {
     }
 
     fn finish(mut self, classifier: Classifier) -> Tree<T> {
-        let needs = self.needs | classifier.needs();
-        let wants_hints = self.wants_hints || needs.has_hints();
-        let is_simple = !self.asks && !wants_hints && classifier.reads_descriptors();
+        let wants = self.wants | WantedFacts::needed(classifier.needs());
+        let is_simple = !self.asks && !wants.has_hints() && classifier.reads_descriptors();
         let mut root = self.inner.first().map_or(Link::leaf(0), |_| Link::inner(0));
         let is_plain = is_simple && self.is_plain();
         if is_plain {
@@ -366,10 +361,9 @@ impl<T: Item> Plan<T> {
             packets: 0,
             bytes: 0,
             asks: self.asks,
-            wants_hints,
-            needs,
+            wants,
             hinted: None,
-            may_mark: needs.contains(Fact::Ecn),
+            may_mark: wants.needs.contains(Fact::Ecn),
             mark: false,
             forecast: Forecast::default(),
         }
@@ -397,12 +391,12 @@ impl<T: Item> Node<T> {
     }
 }
 
-/// How many queues a leaf has, whether it wants hints, and what it must be told.
-fn look_at<T: Item>(scheduler: &mut LeafScheduler<T>) -> (usize, bool, Facts) {
+/// How many queues a leaf has, and what it wants to be told.
+fn look_at<T: Item>(scheduler: &mut LeafScheduler<T>) -> (usize, WantedFacts) {
     match scheduler {
-        LeafScheduler::Fifo(fifo) => (fifo.queues(), false, Facts::NONE),
-        LeafScheduler::Pifo(pifo) => (pifo.queues(), false, Facts::NONE),
-        LeafScheduler::Other(other) => (other.queues(), other.wants_hints(), other.needs()),
+        LeafScheduler::Fifo(fifo) => (fifo.queues(), WantedFacts::NONE),
+        LeafScheduler::Pifo(pifo) => (pifo.queues(), WantedFacts::NONE),
+        LeafScheduler::Other(other) => (other.queues(), other.wants()),
     }
 }
 

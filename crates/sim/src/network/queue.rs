@@ -66,12 +66,12 @@ impl Queue {
 
     /// Whether a rank function wants to know more of a packet than its descriptor.
     pub(super) fn wants_hints(&mut self) -> bool {
-        self.scheduler().is_some_and(|scheduler| scheduler.wants_hints())
+        self.scheduler().is_some_and(|scheduler| scheduler.wants().has_hints())
     }
 
     /// Whether it marks packets.
     pub(super) fn may_mark(&mut self) -> bool {
-        self.scheduler().is_some_and(|scheduler| scheduler.needs().contains(Fact::Ecn))
+        self.scheduler().is_some_and(|scheduler| scheduler.wants().needs.contains(Fact::Ecn))
     }
 
     /// Tells a rank function more of a packet.

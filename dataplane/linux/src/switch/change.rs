@@ -8,7 +8,7 @@ use super::port::Port;
 use crate::rank::table::Watched;
 use crate::{Error, Result, say};
 use pifolab_registry::BoxedScheduler;
-use pifolab_sched::{Dequeued, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_sched::{Dequeued, Enqueued, Inspect, Packet, Scheduler, control};
 use pifolab_units::{Rate, Time};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,18 +33,20 @@ impl Port<Chosen> {
         let mut at = now;
         loop {
             match old.dequeue(at) {
-                Dequeued::Packet { packet, queue } => match self.scheduler_mut().take_over(packet, queue, now) {
-                    Enqueued::Admitted { .. } => {}
-                    Enqueued::Evicted { victims, .. } => victims.iter().for_each(|victim| self.lose(victim)),
-                    Enqueued::Dropped { packet, .. } => self.lose(&packet),
-                },
+                Dequeued::Packet { packet, queue } => {
+                    match control::take_over(self.scheduler_mut(), packet, queue, now) {
+                        Enqueued::Admitted { .. } => {}
+                        Enqueued::Evicted { victims, .. } => victims.iter().for_each(|victim| self.lose(victim)),
+                        Enqueued::Dropped { packet, .. } => self.lose(&packet),
+                    }
+                }
                 Dequeued::Dropped { packet, .. } => self.lose(&packet),
                 Dequeued::NotBefore(time) if time > at => at = time,
                 Dequeued::NotBefore(_) | Dequeued::Empty => break,
             }
         }
         // The frames that were moved are not arrivals.
-        self.scheduler_mut().resume(&window, &state);
+        control::resume(self.scheduler_mut(), &window, &state);
     }
 
     fn lose(&mut self, packet: &Packet) {

@@ -165,7 +165,7 @@ pub(crate) fn params(info: &Info, written: &[(String, String)]) -> Params {
 pub fn build_scheduler(name: &str, options: &SchedulerOptions) -> Result<BoxedScheduler> {
     let entry = find_scheduler(name).map_err(Error::Usage)?;
     let built = (entry.build)(params(entry.info, &options.written)).map_err(|error| Error::Usage(error.to_string()))?;
-    match (built.needs() - FRAME_FACTS).first() {
+    match (built.wants().needs - FRAME_FACTS).first() {
         Some(fact) => Err(Error::Usage(format!(
             "{name} needs the fact {} of each packet, which the switch does not read from frames (it reads dscp, hosts and ports)",
             fact.name()

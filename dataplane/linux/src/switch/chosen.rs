@@ -1,7 +1,9 @@
 //! A scheduler that the command line has chosen.
 
 use pifolab_registry::{BoxedRankFn, BoxedScheduler};
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Facts, Hints, Inspect, Packet, RankInterval, Ranked, Scheduler};
+use pifolab_sched::{
+    Capacity, ControlPlane, Dequeued, Enqueued, Hints, Inspect, Packet, RankInterval, Ranked, Scheduler, WantedFacts,
+};
 use pifolab_units::{Bytes, Rank, Time};
 
 /// A scheduler from the command line, alone or behind a rank function.
@@ -75,28 +77,16 @@ impl Scheduler for Chosen {
             Self::Ranked(ranked) => Scheduler::<Packet>::hint(ranked, id, hints),
         }
     }
-    fn wants_hints(&self) -> bool {
+    fn wants(&self) -> WantedFacts {
         match self {
-            Self::Plain(scheduler) => scheduler.wants_hints(),
-            Self::Ranked(ranked) => Scheduler::<Packet>::wants_hints(ranked),
+            Self::Plain(scheduler) => scheduler.wants(),
+            Self::Ranked(ranked) => Scheduler::<Packet>::wants(ranked),
         }
     }
-    fn needs(&self) -> Facts {
+    fn control_plane(&mut self) -> Option<&mut dyn ControlPlane> {
         match self {
-            Self::Plain(scheduler) => scheduler.needs(),
-            Self::Ranked(ranked) => Scheduler::<Packet>::needs(ranked),
+            Self::Plain(scheduler) => scheduler.control_plane(),
+            Self::Ranked(ranked) => ranked.control_plane(),
         }
-    }
-    fn forget_flow(&mut self, flow: u32) {
-        match self {
-            Self::Plain(scheduler) => scheduler.forget_flow(flow),
-            Self::Ranked(ranked) => Scheduler::<Packet>::forget_flow(ranked, flow),
-        }
-    }
-    fn take_over(&mut self, packet: Packet, queue: u32, now: Time) -> Enqueued {
-        self.inner_mut().take_over(packet, queue, now)
-    }
-    fn resume(&mut self, window: &[Rank], state: &[i64]) {
-        self.inner_mut().resume(window, state);
     }
 }

@@ -13,7 +13,7 @@ use super::flows::{FlowNumber, FlowTable};
 use super::frame::{FlowKey, Kind, complete_checksum, parse};
 use super::rank::RankReader;
 use super::share::PacedShare;
-use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Labels, Packet, Scheduler};
+use pifolab_sched::{Capacity, Dequeued, Enqueued, Hints, Labels, Packet, Scheduler, control};
 use pifolab_units::{Bytes, Rate, Rounding, Span, Time};
 use std::collections::VecDeque;
 
@@ -218,7 +218,7 @@ impl<S: Scheduler> Port<S> {
         let size = bytes.len() as u32;
         self.offered_bytes = bytes.len();
         let flow = self.flow(&key, now);
-        if self.scheduler.wants_hints() {
+        if self.scheduler.wants().has_hints() {
             self.scheduler.hint(u64::from(slot), &Hints { labels, ..Hints::default() });
         }
         Some(self.scheduler.enqueue(Packet { id: u64::from(slot), flow, size, rank, arrival: now }, now))
@@ -237,7 +237,7 @@ impl<S: Scheduler> Port<S> {
         let FlowNumber { number, replaces } = self.flows.number(key, now);
         if replaces {
             self.counters.flows_forgotten += 1;
-            self.scheduler.forget_flow(number);
+            control::forget_flow(&mut self.scheduler, number);
         }
         number
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::schedulers::SlackSp as Joined;
-use crate::{Dequeued, Inspect, Packet, Scheduler};
+use crate::{Dequeued, Inspect, Packet, Scheduler, control};
 use alloc::string::ToString;
 use pifolab_units::Time;
 
@@ -78,7 +78,7 @@ fn it_goes_on_with_the_bounds_of_another_one_that_has_as_many_queues() {
     for queues in [2, 4, 5] {
         let mut after: Joined = Joined::new(SlackSpParams::uniform(queues, 10)).unwrap();
         let fresh = after.queue_bound(1);
-        after.resume(&[], &state);
+        control::resume(&mut after, &[], &state);
         let expected = if queues == 4 { before.queue_bound(1) } else { fresh };
         assert_eq!(after.queue_bound(1), expected, "{queues} queues");
     }
@@ -172,7 +172,7 @@ fn with_shares_it_goes_on_where_another_one_stopped() {
     let mut state = Vec::new();
     before.visit_state(&mut |number| state.push(number));
     let mut after: Joined = Joined::new(shares(5, 10)).unwrap();
-    after.resume(&[], &state);
+    control::resume(&mut after, &[], &state);
     let mut resumed = Vec::new();
     after.visit_state(&mut |number| resumed.push(number));
     assert_eq!(state, resumed);
