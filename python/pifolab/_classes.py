@@ -61,10 +61,7 @@ def class_docstring(about: info.Info) -> str:
 
 
 def _kind_in_words(param: info.Param) -> str:
-    words = param.expected.removeprefix("expected ")
-    if param.default is not None:
-        words += f", default {param.default}"
-    return words
+    return param.allowed if param.default is None else f"{param.allowed}, default {param.default}"
 
 
 def _signature(about: info.Info) -> inspect.Signature:

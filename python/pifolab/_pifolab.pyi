@@ -17,7 +17,7 @@ class ParamTable(TypedDict):
     default: str | None
     absent_means: str | None
     required: bool
-    expected: str
+    allowed: str
     doc: str
 
 class InfoTable(TypedDict):
@@ -101,6 +101,7 @@ def attack_story(
 
 class Measurement(TypedDict):
     name: str
+    tree_depth: int | None
     occupancy: int
     load: str | None
     ns_per_packet: float

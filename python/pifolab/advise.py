@@ -430,7 +430,7 @@ def _read(
     except InputError as error:
         # A key of a scenario that the user has not written, and not a line of the trace.
         if error.key == "duration_s":
-            raise parameter_error(error.key, f": {error.changed(key='').said.removeprefix(' = ')}") from None
+            raise parameter_error(error.key, *error.after, value=error.value) from None
         if error.key.startswith("workload."):
             raise parameter_error("options", f": {error.said}") from None
         raise (error.changed(file=str(trace)) if error.file == str(trace.absolute()) else error) from None

@@ -63,6 +63,8 @@ class InputError(PifolabError, ValueError):
         What was given for the key, where the problem is the value.
     after : tuple of str
         What follows the key and the value in the text; names of other parameters are each a `ParameterName`.
+    unknown : str or None
+        What a scenario names that there is none of: ``scheduler``, ``rank function`` or ``congestion controller``.
 
     Examples
     --------
@@ -84,12 +86,14 @@ class InputError(PifolabError, ValueError):
         flag: str | None = None,
         value: str | None = None,
         after: tuple[str, ...] | None = None,
+        unknown: str | None = None,
     ) -> None:
         self.file = file
         self.line = line
         self.key = key
         self.flag = flag
         self.value = value
+        self.unknown = unknown
         self.after = (message or "",) if after is None else after
         if problem is None:
             problem = "".join(self.after).lstrip(" :") if value is None else f"= {value}{''.join(self.after)}"
@@ -101,7 +105,7 @@ class InputError(PifolabError, ValueError):
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         """Survive the way from a worker process."""
-        fields = self.file, self.line, self.key, self.problem, self.flag, self.value, self.after
+        fields = self.file, self.line, self.key, self.problem, self.flag, self.value, self.after, self.unknown
         return type(self), (str(self), *fields)
 
     @property
@@ -111,7 +115,7 @@ class InputError(PifolabError, ValueError):
 
     def changed(self, **fields: Any) -> "InputError":
         """Return the same error with other `fields`, and a text made of them if there is no other ``message``."""
-        own = {name: getattr(self, name) for name in ("file", "line", "key", "flag", "value", "after")}
+        own = {name: getattr(self, name) for name in ("file", "line", "key", "flag", "value", "after", "unknown")}
         return InputError(**(own | fields))
 
     def without_file(self) -> "InputError":

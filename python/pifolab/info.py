@@ -35,7 +35,7 @@ class Param:
         What holds without the parameter, where that is not a plain default.
     required : bool
         Whether it must be given.
-    expected : str
+    allowed : str
         What may be given, in words.
     doc : str
         What it does, and where the default comes from.
@@ -50,7 +50,7 @@ class Param:
     default: str | None
     absent_means: str | None
     required: bool
-    expected: str
+    allowed: str
     doc: str
 
 

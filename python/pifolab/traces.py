@@ -49,7 +49,7 @@ def trace_notes(spec: Mapping[str, Any]) -> list[str]:
             share = f"{max(100 * count / packets, 0.1):.3g} %"
             notes.append(f"{name}: {share} of the packets ({count:,} of {packets:,}) are {reason}")
     if contents.get("left_out"):
-        notes.append(f"{name}: {str(contents['left_out']).removeprefix(str(workload['trace']) + ': ')}")
+        notes.append(f"{name}: {contents['left_out']}")
     return notes
 
 

@@ -312,7 +312,7 @@ def test_ones_own_scheduler_is_tuned_and_ranked_with_the_others(uniform, tmp_pat
     [
         (["--rank", "stqf"], 'unknown rank function "stqf"; did you mean stfq?'),
         (["--set", "workload.foo=3"], "--set: workload.foo: unknown key"),
-        (["--duration-s", "1e99"], "--duration-s: 1e99: expected a time"),
+        (["--duration-s", "1e99"], "--duration-s 1e99: expected a time"),
         (["--queues", "7"], "--buffer-packets 80: expected a multiple of the 7 queues"),
         (["--rate-gbps", "1e11"], "--rate-gbps: rate_bps = 100000000000000000000: expected a rate"),
         (["--rate-mbps", "9e11"], "--rate-mbps: rate_bps = 900000000000000000: expected a rate"),

@@ -1,7 +1,8 @@
 //! What a user wrote for one scheduler, rank function or the like, read key by key.
 
-use crate::{Absent, Entry, FromValue, Kind, Param, Place, Table, Value, closest};
+use crate::{Absent, Entry, FromValue, Kind, Param, Place, Role, Table, Value, closest};
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -49,19 +50,27 @@ pub struct Misfit {
     /// What was written, where the problem is the value.
     pub value: Option<String>,
     /// What would be right, or what is wrong where no value is.
-    pub expected: String,
+    pub expected: Box<str>,
+    /// What there is none of by this name, where that is the problem.
+    pub unknown: Option<Role>,
 }
 
 impl Misfit {
     /// One of the value that was written.
     pub fn of(value: impl fmt::Display, expected: impl Into<String>) -> Self {
-        Self { value: Some(value.to_string()), expected: expected.into() }
+        Self { value: Some(value.to_string()), expected: expected.into().into(), unknown: None }
+    }
+
+    /// One of a name, of which there is no `role`.
+    #[must_use]
+    pub fn unknown(self, role: Role) -> Self {
+        Self { unknown: Some(role), ..self }
     }
 }
 
 impl<T: Into<String>> From<T> for Misfit {
     fn from(expected: T) -> Self {
-        Self { value: None, expected: expected.into() }
+        Self { value: None, expected: expected.into().into(), unknown: None }
     }
 }
 

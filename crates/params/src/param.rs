@@ -105,6 +105,16 @@ pub enum Role {
     Controller,
 }
 
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scheduler => "scheduler",
+            Self::RankFunction => "rank function",
+            Self::Controller => "congestion controller",
+        })
+    }
+}
+
 /// What a value can be read as.
 pub trait FromValue: Sized {
     /// Reads a value; `None` if it is not what `kind` allows.
@@ -308,8 +318,8 @@ impl Param {
         units.iter().map(|(unit, _)| format!("{}{unit}", self.name)).collect()
     }
 
-    /// What would be right, in words: `expected an integer from 1 to 1024 (queues)`.
-    pub fn expected(&self) -> String {
+    /// What may be written, in words: `an integer from 1 to 1024 (queues)`.
+    pub fn allowed(&self) -> String {
         let range = |min: i64, max: u64| {
             let min = if min == i64::MIN { "-2^63".to_owned() } else { min.to_string() };
             if max == MAX_RANK { format!("from {min} to 2^63 - 1") } else { format!("from {min} to {max}") }
@@ -342,7 +352,12 @@ impl Param {
             Kind::Tables(_) => "a table or a list of tables".to_owned(),
             Kind::Components(_) => format!("a list of tables, [[{}]]", self.name),
         };
-        if self.unit.is_empty() { format!("expected {what}") } else { format!("expected {what} ({})", self.unit) }
+        if self.unit.is_empty() { what } else { format!("{what} ({})", self.unit) }
+    }
+
+    /// What would be right, as errors say it: `expected an integer from 1 to 1024 (queues)`.
+    pub fn expected(&self) -> String {
+        format!("expected {}", self.allowed())
     }
 
     /// What would be right in the place of `value`, with the word that may have been meant.

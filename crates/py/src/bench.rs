@@ -16,6 +16,7 @@ pub fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let rows = measurements.iter().map(|measurement| {
         let row = PyDict::new(py);
         row.set_item("name", &measurement.name)?;
+        row.set_item("tree_depth", measurement.tree_depth)?;
         row.set_item("occupancy", measurement.occupancy)?;
         row.set_item("load", measurement.load.map(Load::as_str))?;
         row.set_item("ns_per_packet", measurement.ns_per_packet)?;

@@ -95,39 +95,41 @@ fn raise(py: Python<'_>, fault: Fault) -> PyErr {
             exception(py, "ParameterError", (message, error.owner, error.key, error.value, error.expected))
         }
         Fault::Input(message) => exception(py, "InputError", (message,)),
-        Fault::Argument(key, Misfit { value, expected }) => {
-            let joint = if value.is_some() { ": " } else { " " };
-            input_error(py, None, (None, None), key, value, format!("{joint}{expected}"))
+        Fault::Argument(key, problem) => {
+            let joint = if problem.value.is_some() { ": " } else { " " };
+            input_error(py, None, (None, None), key, joint, problem)
         }
         Fault::Kind(message) => PyTypeError::new_err(message),
-        Fault::Scenario(Error::Spec(SpecError { file, place, key, problem: Misfit { value, expected } })) => {
+        Fault::Scenario(Error::Spec(SpecError { file, place, key, problem })) => {
             let place = match place {
                 Place::File => (None, None),
                 Place::Line(line) => (Some(line as u64), None),
                 Place::Flag(flag) => (None, Some(flag)),
             };
             let joint = if key.is_empty() { "" } else { ": " };
-            input_error(py, Some(file), place, &key, value, format!("{joint}{expected}"))
+            input_error(py, Some(file), place, &key, joint, problem)
         }
         Fault::Scenario(Error::File(error)) => {
             let inside = error.inside();
-            input_error(py, Some(error.file), (error.place.line(), None), "", None, inside)
+            input_error(py, Some(error.file), (error.place.line(), None), "", "", inside.into())
         }
         Fault::Scenario(Error::Cancelled) => exception(py, "InputError", (Error::Cancelled.to_string(),)),
     }
 }
 
-/// An `InputError` from its fields, of which it makes its text; `place` is the line and the flag, and `after` follows key and value.
+/// An `InputError` from its fields, of which it makes its text; `place` is the line and the flag, and `joint` stands between the key
+/// with its value and what is expected.
 fn input_error(
     py: Python<'_>,
     file: Option<String>,
     (line, flag): (Option<u64>, Option<&str>),
     key: &str,
-    value: Option<String>,
-    after: String,
+    joint: &str,
+    Misfit { value, expected, unknown }: Misfit,
 ) -> PyErr {
     let made = None::<&str>;
-    exception(py, "InputError", (made, file, line, key, made, flag, value, (after,)))
+    let (after, unknown) = ((format!("{joint}{expected}"),), unknown.map(|role| role.to_string()));
+    exception(py, "InputError", (made, file, line, key, made, flag, value, after, unknown))
 }
 
 /// The exception classes are written in Python, where they can inherit from the built-in ones.

@@ -172,7 +172,7 @@ fn show_param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict
     row.set_item("default", default)?;
     row.set_item("absent_means", means)?;
     row.set_item("required", matches!(param.absent, Absent::Required))?;
-    row.set_item("expected", param.expected())?;
+    row.set_item("allowed", param.allowed())?;
     row.set_item("doc", param.doc)?;
     Ok(row)
 }

@@ -48,6 +48,8 @@ pub const WINDOWS: [u32; 3] = [20, 1_000, 10_000];
 pub struct Measurement {
     /// The scheduler with the options that matter, or the window.
     pub name: String,
+    /// Of a tree: its depth.
+    pub tree_depth: Option<u32>,
     /// Packets in the buffer; ranks in the window.
     pub occupancy: u32,
     /// How fast packets arrived; `None` for a window.
@@ -62,6 +64,8 @@ pub struct Measurement {
 pub struct Case {
     /// Its name, with the options that matter.
     pub name: &'static str,
+    /// Of a tree: its depth.
+    pub tree_depth: Option<u32>,
     make: fn(capacity: u32, load: Load) -> Box<dyn Run>,
 }
 
@@ -74,7 +78,15 @@ pub trait Run {
     fn occupancy(&self) -> usize;
 }
 
+const fn case(name: &'static str, make: fn(u32, Load) -> Box<dyn Run>) -> Case {
+    Case { name, tree_depth: None, make }
+}
+
 impl Case {
+    const fn of_depth(self, depth: u32) -> Self {
+        Self { tree_depth: Some(depth), ..self }
+    }
+
     /// The scheduler, filled and in its equilibrium.
     pub fn prepare(&self, occupancy: u32, load: Load) -> Box<dyn Run> {
         (self.make)(occupancy, load)
@@ -89,7 +101,7 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
 
 macro_rules! plain {
     ($($scheduler:ident),*) => {
-        &[$(Case { name: <schedulers::$scheduler>::INFO.name, make: plain::<schedulers::$scheduler> }),*]
+        &[$(case(<schedulers::$scheduler>::INFO.name, plain::<schedulers::$scheduler>)),*]
     };
 }
 
@@ -98,58 +110,43 @@ const PLAIN: &[Case] = pifolab_sched::each_scheduler!(plain);
 
 /// Those whose settings or ranks are not the defaults, and some in several ways.
 const CASES: &[Case] = &[
-    Case { name: "fifo", make: |n, load| single::<schedulers::Fifo>(n, load, WIDE, &[]) },
-    Case { name: "pifo", make: |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[]) },
-    Case {
-        name: "pifo, 2^16 ranks",
-        make: |n, load| single::<schedulers::Pifo>(n, load, 1 << 16, &[("ranks", Value::Integer(1 << 16))]),
-    },
-    Case {
-        name: "pifo, 2^20 ranks",
-        make: |n, load| single::<schedulers::Pifo>(n, load, 1 << 20, &[("ranks", Value::Integer(1 << 20))]),
-    },
-    Case {
-        name: "pifo, heap ties",
-        make: |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[("ties", Value::Text("heap".to_owned()))]),
-    },
+    case("fifo", |n, load| single::<schedulers::Fifo>(n, load, WIDE, &[])),
+    case("pifo", |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[])),
+    case("pifo, 2^16 ranks", |n, load| {
+        single::<schedulers::Pifo>(n, load, 1 << 16, &[("ranks", Value::Integer(1 << 16))])
+    }),
+    case("pifo, 2^20 ranks", |n, load| {
+        single::<schedulers::Pifo>(n, load, 1 << 20, &[("ranks", Value::Integer(1 << 20))])
+    }),
+    case("pifo, heap ties", |n, load| {
+        single::<schedulers::Pifo>(n, load, WIDE, &[("ties", Value::Text("heap".to_owned()))])
+    }),
     // Ranks that cost nothing and stay among those that wait, as all ranks do that grow with time.
-    Case { name: "pifo, growing ranks", make: |n, load| growing(n, load) },
+    case("pifo, growing ranks", |n, load| growing(n, load)),
     // What a fair node has to do, in one PIFO for all flows.
-    Case { name: "pifo, stfq ranks", make: |n, load| fair(n, load) },
-    Case { name: "strict-priority", make: |n, load| queued::<schedulers::StrictPriority>(n, load, 100, &[]) },
-    Case { name: "sp-pifo", make: |n, load| queued::<schedulers::SpPifo>(n, load, WIDE, &[]) },
-    Case { name: "sp-pifo-greedy", make: |n, load| queued::<schedulers::SpPifoGreedy>(n, load, 100, &[]) },
-    Case { name: "sp-pifo-optimal", make: |n, load| queued::<schedulers::SpPifoOptimal>(n, load, 100, &[]) },
-    Case {
-        name: "aifo, window 20",
-        make: |n, load| single::<schedulers::Aifo>(n, load, WIDE, &[("k", headroom(load))]),
-    },
-    Case {
-        name: "packs, window 20",
-        make: |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[("window", Value::Integer(20))]),
-    },
-    Case { name: "packs, window 1000", make: |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[]) },
-    Case { name: "rifo", make: |n, load| single::<schedulers::Rifo>(n, load, WIDE, &[("k", headroom(load))]) },
-    Case { name: "exp-pifo", make: |n, load| queued::<schedulers::ExpPifo>(n, load, WIDE, &[]) },
-    Case {
-        name: "afq",
-        make: |n, load| queued::<schedulers::Afq>(n, load, WIDE, &[("bytes_per_round", Value::Integer(round(n)))]),
-    },
-    Case { name: "pieo", make: |n, load| single::<schedulers::Pieo>(n, load, WIDE, &[]) },
-    Case {
-        name: "scrr",
-        make: |n, load| {
-            let most = Value::Integer(capacity(n, load).into());
-            single::<schedulers::Scrr>(n, load, WIDE, &[("flow_packets", most)])
-        },
-    },
-    Case { name: "managed, codel over fifo", make: |n, load| managed(n, load) },
-    Case { name: "tree, depth 1, 8 leaves", make: |n, load| tree(n, load, 1, 8) },
-    Case { name: "tree, depth 3, 8 leaves", make: |n, load| tree(n, load, 3, 8) },
-    Case { name: "tree, depth 5, 8 leaves", make: |n, load| tree(n, load, 5, 8) },
-    Case { name: "tree, depth 1, 1000 leaves", make: |n, load| tree(n, load, 1, 1_000) },
-    Case { name: "tree, depth 3, 1000 leaves", make: |n, load| tree(n, load, 3, 1_000) },
-    Case { name: "tree, depth 5, 1000 leaves", make: |n, load| tree(n, load, 5, 1_000) },
+    case("pifo, stfq ranks", |n, load| fair(n, load)),
+    case("strict-priority", |n, load| queued::<schedulers::StrictPriority>(n, load, 100, &[])),
+    case("sp-pifo", |n, load| queued::<schedulers::SpPifo>(n, load, WIDE, &[])),
+    case("sp-pifo-greedy", |n, load| queued::<schedulers::SpPifoGreedy>(n, load, 100, &[])),
+    case("sp-pifo-optimal", |n, load| queued::<schedulers::SpPifoOptimal>(n, load, 100, &[])),
+    case("aifo, window 20", |n, load| single::<schedulers::Aifo>(n, load, WIDE, &[("k", headroom(load))])),
+    case("packs, window 20", |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[("window", Value::Integer(20))])),
+    case("packs, window 1000", |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[])),
+    case("rifo", |n, load| single::<schedulers::Rifo>(n, load, WIDE, &[("k", headroom(load))])),
+    case("exp-pifo", |n, load| queued::<schedulers::ExpPifo>(n, load, WIDE, &[])),
+    case("afq", |n, load| queued::<schedulers::Afq>(n, load, WIDE, &[("bytes_per_round", Value::Integer(round(n)))])),
+    case("pieo", |n, load| single::<schedulers::Pieo>(n, load, WIDE, &[])),
+    case("scrr", |n, load| {
+        let most = Value::Integer(capacity(n, load).into());
+        single::<schedulers::Scrr>(n, load, WIDE, &[("flow_packets", most)])
+    }),
+    case("managed, codel over fifo", |n, load| managed(n, load)),
+    case("tree, depth 1, 8 leaves", |n, load| tree(n, load, 1, 8)).of_depth(1),
+    case("tree, depth 3, 8 leaves", |n, load| tree(n, load, 3, 8)).of_depth(3),
+    case("tree, depth 5, 8 leaves", |n, load| tree(n, load, 5, 8)).of_depth(5),
+    case("tree, depth 1, 1000 leaves", |n, load| tree(n, load, 1, 1_000)).of_depth(1),
+    case("tree, depth 3, 1000 leaves", |n, load| tree(n, load, 3, 1_000)).of_depth(3),
+    case("tree, depth 5, 1000 leaves", |n, load| tree(n, load, 5, 1_000)).of_depth(5),
 ];
 
 /// Ranks are uniform below this unless a scheduler wants a smaller or a declared rank space.
@@ -399,6 +396,7 @@ pub fn schedulers() -> Vec<Measurement> {
                 let (median, min) = sample(|packets| run.run(packets));
                 measured.push(Measurement {
                     name: case.name.to_owned(),
+                    tree_depth: case.tree_depth,
                     occupancy,
                     load: Some(load),
                     ns_per_packet: median,
@@ -412,6 +410,7 @@ pub fn schedulers() -> Vec<Measurement> {
         let (median, min) = sample(|ranks| run.run(ranks));
         measured.push(Measurement {
             name: format!("window quantile, {size} ranks"),
+            tree_depth: None,
             occupancy: size,
             load: None,
             ns_per_packet: median,

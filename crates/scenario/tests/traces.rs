@@ -83,13 +83,8 @@ fn the_manifest_says_what_of_a_capture_could_not_be_told_apart() {
     assert_eq!((contents["packets"].as_u64(), contents["not_ip_packets"].as_u64()), (Some(2), Some(1)));
     assert_eq!(contents["unread_tunnel_packets"], 0);
     assert_eq!(contents["fragment_packets"], 0);
-    let line = contents["left_out"].as_str().unwrap();
-    assert!(
-        line.ends_with(
-            "packet 3 at byte 86: the file is cut off in the packet's header: 3 of 16 bytes; it was left out"
-        ),
-        "{line}"
-    );
+    let line = "packet 3 at byte 86: the file is cut off in the packet's header: 3 of 16 bytes; it was left out";
+    assert_eq!(contents["left_out"], line);
 }
 
 #[test]

@@ -258,9 +258,9 @@ impl<'a> TraceReader<'a> {
         self.records.flows.names()
     }
 
-    /// What is to be said of a last packet that is not whole, and so was left out; known once the file was read.
-    pub fn left_out(&self) -> Option<String> {
-        self.records.left_out().map(|error| format!("{error}; it was left out"))
+    /// What is wrong with a last packet that is not whole, and so was left out; known once the file was read.
+    pub fn left_out(&self) -> Option<&FileError> {
+        self.records.left_out()
     }
 
     fn advance(&mut self) -> Result<Option<Arrival>, FileError> {

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import platform
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -75,10 +74,9 @@ def with_ratios(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     flat = {(row["name"], row["occupancy"], row["load"]): row["ns_per_packet"] for row in rows}
     told = [dict(row) for row in rows]
     for row in told:
-        depth = re.fullmatch(r"tree, depth (\d+), \d+ leaves", row["name"])
-        if depth and row["load"] == "steady":
+        if row["tree_depth"] is not None and row["load"] == "steady":
             ns = {ranks: flat[name, row["occupancy"], "steady"] for ranks, name in PIFOS.items()}
-            row["aim"] = int(depth[1]) + 1
+            row["aim"] = row["tree_depth"] + 1
             row["times_pifo"] = {ranks: row["ns_per_packet"] / one for ranks, one in ns.items()}
     return told
 

@@ -82,7 +82,7 @@ def _parameter(param: info.Param) -> str:
         absent = f"default {param.default}"
     else:
         absent = f"if absent: {param.absent_means}"
-    lines = [f"  {param.name}", f"{param.expected.removeprefix('expected ')}; {absent}", param.doc]
+    lines = [f"  {param.name}", f"{param.allowed}; {absent}", param.doc]
     text = "\n".join([lines[0], *(_wrapped(line, indent=6, first=6) for line in lines[1:])])
     width = max((len(word) for word, _ in param.choices), default=0) + 2
     for word, meaning in param.choices:

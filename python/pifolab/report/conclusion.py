@@ -16,8 +16,10 @@ __all__ = ["conclusion_lines", "words_of"]
 
 def conclusion_lines(run: Run) -> list[str]:
     """Return what follows from the numbers: what is nearest to PIFO, what loses most, and how sure that is."""
+    if idle := idle_notes(run):
+        return [f"Nothing: {idle[0]}."]
     lines = _network(run) if run.manifest["kind"] == "network" else _one_link(run)
-    if not lines[0].startswith("Nothing") and len(run.seeds) == 1 and run.manifest.get("random", True):
+    if len(run.seeds) == 1 and run.manifest.get("random", True):
         lines.append(
             "One seed says little about chance: repeat with several (seeds = [1, 2, 3, 4, 5]) or with a sweep."
         )
@@ -48,8 +50,6 @@ def _ideals(run: Run) -> set[str]:
 
 
 def _one_link(run: Run) -> list[str]:
-    if idle := idle_notes(run):
-        return [f"Nothing: {idle[0]}."]
     lines = []
     ideals = _ideals(run)
     inversions = {name: mean for name, mean in _means(run, "inversions").items() if name not in ideals}

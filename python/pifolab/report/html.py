@@ -75,7 +75,7 @@ def page(title: str, lead: str, sections: Sequence[Section]) -> str:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a table; cells that are `Html` stand as they are, all others are escaped."""
-    texts = {at for row in rows for at, cell in enumerate(row) if isinstance(cell, Html) and cell.startswith(_WORDS)}
+    texts = {at for row in rows for at, cell in enumerate(row) if isinstance(cell, _Words)}
     head = "".join(
         f"<th{' class=words' if at in texts else ''}>{escape(heading)}</th>" for at, heading in enumerate(headings)
     )
@@ -83,12 +83,12 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>'
 
 
-#: How a cell begins whose text is broken into lines.
-_WORDS = '<div class="words">'
-
-
 class Html(str):
     """Text that is HTML already."""
+
+
+class _Words(Html):
+    """A cell whose text is broken into lines."""
 
 
 def scheduler_name(name: str, others: list[str]) -> Html:
@@ -99,7 +99,7 @@ def scheduler_name(name: str, others: list[str]) -> Html:
 
 def words(text: str) -> Html:
     """Return a text as a table's cell that is broken into lines."""
-    return Html(f"{_WORDS}{escape(text)}</div>")
+    return _Words(f'<div class="words">{escape(text)}</div>')
 
 
 def figure(image: Path, caption: str, *, wide: bool = False) -> str:

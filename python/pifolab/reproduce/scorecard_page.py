@@ -24,26 +24,25 @@ if TYPE_CHECKING:
 
 __all__ = ["conclusion_lines", "markdown", "page", "setup_lines", "tables"]
 
-#: The tables of the page: heading, and how the columns in it begin or end.
+#: The tables of the page: heading, and the scenarios whose columns are in it.
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
-        "Order and drops on one link",
-        ("uniform", "poisson", "exponential", "inverse exponential"),
-    ),
+    ("Order and drops on one link", ("uniform", "poisson", "exponential", "inverse-exponential")),
     (
         "Arrivals at random, below saturation and above",
-        ("Poisson arrivals at 0.8", "Poisson arrivals at 0.95", "Poisson arrivals at 1.1"),
+        ("below-saturation", "poisson-arrivals-95", "poisson-arrivals-110"),
     ),
-    ("Traffic that the scheduler has not seen", ("shifting ranks", "bursts", "adversarial order")),
-    ("Fairness", ("STFQ",)),
-    ("Flows in a data centre", ("web search", "data mining", "Hadoop")),
+    ("Traffic that the scheduler has not seen", ("shift", "burst", "adversarial")),
+    ("Fairness", ("fairness",)),
+    ("Flows in a data centre", ("web-search", "data-mining", "hadoop")),
 )
 
 #: What is counted of a scheduler in a switch.
 _STATE = ("registers", "table bytes", "state bits", "operations")
 
-#: More is better; of all others less.
-_MORE = ("lowest dropped rank", "Jain index", "completed")
+#: The metrics of which more is better; of all others less.
+_MORE = ("lowest", "jain", "completed")
+
+_METRICS = {heading: metric for heading, _, metric in COLUMNS}
 
 #: What the figure shows.
 _DRAWN = (
@@ -188,11 +187,11 @@ def tables(card: Scorecard) -> Iterator[tuple[str, list[str], list[list[Any]]]]:
 
 def _groups(card: Scorecard) -> Iterator[tuple[str, list[str]]]:
     """Return the columns that were measured, group by group."""
-    for title, endings in _GROUPS:
+    for title, scenarios in _GROUPS:
         headings = [
             heading
-            for heading, _, _ in COLUMNS
-            if heading.rpartition(", ")[2] in endings and any((name, heading) in card.cells for name in card.schedulers)
+            for heading, scenario, _ in COLUMNS
+            if scenario in scenarios and any((name, heading) in card.cells for name in card.schedulers)
         ]
         if headings:
             yield title, headings
@@ -217,7 +216,7 @@ def _best(card: Scorecard, heading: str) -> list[str]:
     }
     if not means:
         return []
-    best = (max if heading.startswith(_MORE) else min)(means.values())
+    best = (max if _METRICS[heading] in _MORE else min)(means.values())
     return [name for name, mean in means.items() if mean == best]
 
 

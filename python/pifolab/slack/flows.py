@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -191,27 +192,30 @@ def best_of_five(of_load: Mapping[str, Mapping[int, float]]) -> str:
     return min((name for name in FIVE if name in of_load), key=lambda name: _mean(of_load[name].values()))
 
 
-def _verdict(of: Mapping[int, float], best: Mapping[int, float], allowed: float) -> str:
-    """Return the ratio to the best of the five with its interval.
+class _Verdict(Enum):
+    """Whether all of an interval is allowed, some of it, or nothing; the value is what stands on both sides of it."""
 
-    Bold if all of the interval is allowed (met), plain if none is (missed), in italics else (inconclusive).
-    """
+    MET = "**"
+    INCONCLUSIVE = "*"
+    MISSED = ""
+
+
+def _verdict(of: Mapping[int, float], best: Mapping[int, float], allowed: float) -> tuple[_Verdict, str]:
+    """Return the verdict on the ratio to the best of the five, and the ratio with its interval for a table."""
     common = sorted(of.keys() & best.keys())
     if len(common) < 2:
-        return "-"
+        return _Verdict.MISSED, "-"
     found = ratio_interval({seed: of[seed] for seed in common}, {seed: best[seed] for seed in common})
-    text = f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
     if found.high <= allowed:
-        return f"**{text}**"
-    return text if found.low > allowed else f"*{text}*"
+        verdict = _Verdict.MET
+    else:
+        verdict = _Verdict.MISSED if found.low > allowed else _Verdict.INCONCLUSIVE
+    return verdict, f"{verdict.value}{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]{verdict.value}"
 
 
-def _counts(rows: Sequence[str]) -> str:
-    met = sum(row.startswith("**") for row in rows)
-    inconclusive = sum(row.startswith("*") for row in rows) - met
-    return (
-        f"meets {met} of {len(rows)} rows, misses {len(rows) - met - inconclusive}, and {inconclusive} are inconclusive"
-    )
+def _counts(verdicts: Sequence[_Verdict]) -> str:
+    met, missed, inconclusive = map(verdicts.count, (_Verdict.MET, _Verdict.MISSED, _Verdict.INCONCLUSIVE))
+    return f"meets {met} of {len(verdicts)} rows, misses {missed}, and {inconclusive} are inconclusive"
 
 
 @dataclass(frozen=True)
@@ -288,7 +292,7 @@ def page(found: Mapping[str, Measured]) -> str:
             for at, of_load in sorted(measured.times.get(label, {}).items()):
                 best = best_of_five(of_load)
                 row = [f"{_mean(of_load['pifo'].values()):.3g}", f"{best} {_mean(of_load[best].values()):.3g}"]
-                row += [_verdict(of_load[beyond], of_load[best], allowed) for beyond in BEYOND]
+                row += [_verdict(of_load[beyond], of_load[best], allowed)[1] for beyond in BEYOND]
                 lines.append(f"| {label} | {at:g} | {' | '.join(row)} |")
         lines.append("")
     lines += ["## What it says", ""]
@@ -300,7 +304,7 @@ def page(found: Mapping[str, Measured]) -> str:
 def says(found: Mapping[str, Measured], scheduler: str) -> list[str]:
     """Return what is met by a scheduler, by figure and in all, and between which values the ratios are."""
     lines: list[str] = []
-    counted: list[str] = []
+    counted: list[_Verdict] = []
     met: list[str] = []
     between = ";\n  "
     for name, measured in found.items():
@@ -308,12 +312,12 @@ def says(found: Mapping[str, Measured], scheduler: str) -> list[str]:
         for label, _, _, allowed in MEASURES:
             loads = measured.times.get(label, {}).values()
             pairs = [(of_load[scheduler], of_load[best_of_five(of_load)]) for of_load in loads]
-            verdicts += [_verdict(*pair, allowed) for pair in pairs]
+            verdicts += [_verdict(*pair, allowed)[0] for pair in pairs]
             ratios = sorted(_mean(of.values()) / _mean(best.values()) for of, best in pairs)
             if ratios:
                 ranges.append(f"{label}: {ratios[0]:.2f} to {ratios[-1]:.2f}")
         lines += [f"- {FIGURES[name].title}: {_counts(verdicts)}.", f"  Ratios of {between.join(ranges)}."]
-        if all(verdict.startswith("**") for verdict in verdicts):
+        if all(verdict is _Verdict.MET for verdict in verdicts):
             met.append(FIGURES[name].title)
         counted += [] if FIGURES[name].is_variation else verdicts
     whole = f"It meets {', '.join(met)} as a whole." if met else "It meets no figure as a whole."

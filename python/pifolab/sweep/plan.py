@@ -22,14 +22,8 @@ __all__ = ["Plan", "PlannedRun", "Together", "make_plan"]
 #: What a specification says about itself, not about the results.
 _NO_EFFECT = ("title", "description", "seeds")
 
-#: What a scenario says of names that it does not know, and the table of a sweep that could have them.
-_UNKNOWN = {
-    "scheduler.name": "schedulers",
-    "host_port.scheduler.name": "schedulers",
-    "rank.name": "ranks",
-    "host_port.rank.name": "ranks",
-    "transport.controller.name": "controllers",
-}
+#: The table of a sweep for each kind of thing that a scenario may name and the library need not have.
+_TABLES = {"scheduler": "schedulers", "rank function": "ranks", "congestion controller": "controllers"}
 
 
 @dataclass(frozen=True)
@@ -201,6 +195,6 @@ def _without_flag(error: InputError | ParameterError) -> str:
 
 def _own_classes(error: InputError | ParameterError) -> str:
     """Return what to add where a scenario names something that neither the library nor the sweep has."""
-    kind = _UNKNOWN.get(error.key)
-    unknown = isinstance(error, InputError) and (error.problem.startswith("unknown") or kind == "controllers")
-    return f"; classes of your own come from the table {kind} of the sweep" if kind and unknown else ""
+    if not isinstance(error, InputError) or error.unknown is None:
+        return ""
+    return f"; classes of your own come from the table {_TABLES[error.unknown]} of the sweep"

@@ -5,7 +5,7 @@ use crate::extras::Extras;
 use crate::fields::{Reader, json_of};
 use crate::registry::{self, BoxedRankFn, BoxedScheduler, LiveWindow, RANKS, SCHEDULERS, Settings, Traits, unknown};
 use crate::text;
-use pifolab_params::{Absent, Misfit, Place, Table, Value, join};
+use pifolab_params::{Absent, Misfit, Place, Role, Table, Value, join};
 use pifolab_sched::params::{Args, Info, ParamError};
 use pifolab_sched::{Fact, Facts, Inspect, RankFn, Ranked, Scheduler, WantedFacts};
 use pifolab_sim::network::{Controllers, PortScheduler};
@@ -118,7 +118,7 @@ impl Chosen {
                 Some(built) => built.map_err(|problem| (None, problem.into())),
                 None => {
                     let known = SCHEDULERS.iter().map(|entry| entry.info.name);
-                    Err(unknown_name("scheduler", &self.name, known, extras.scheduler_names()))
+                    Err(unknown_name(Role::Scheduler, &self.name, known, extras.scheduler_names()))
                 }
             },
         }
@@ -131,7 +131,7 @@ impl Chosen {
                 Some(built) => built.map_err(|problem| (None, problem.into())),
                 None => {
                     let known = RANKS.iter().map(|entry| entry.info.name);
-                    Err(unknown_name("rank function", &self.name, known, extras.rank_names()))
+                    Err(unknown_name(Role::RankFunction, &self.name, known, extras.rank_names()))
                 }
             },
         }
@@ -144,9 +144,15 @@ fn fault_of(name: &str, error: &ParamError) -> Fault {
     (Some(join(inside, &error.key)), error.problem())
 }
 
-fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>, own: Vec<String>) -> Fault {
+/// `known` are the library's names, `own` those of the run.
+fn unknown_name<'a>(role: Role, name: &str, known: impl Iterator<Item = &'a str>, own: Vec<String>) -> Fault {
     let names: Vec<String> = known.map(str::to_owned).chain(own).collect();
-    (Some("name".to_owned()), unknown(what, name, || names.iter().map(String::as_str)).into())
+    let problem = if names.is_empty() {
+        Misfit::of(format_args!("{name:?}"), format!("unknown {role}; the run was given none"))
+    } else {
+        unknown(&role.to_string(), name, || names.iter().map(String::as_str)).into()
+    };
+    (Some("name".to_owned()), problem.unknown(role))
 }
 
 /// Builds the scheduler of a port that the library knows, joined to the rank function if there is one.
@@ -299,17 +305,7 @@ pub(crate) fn read_controller(section: Table, file: &str, extras: &dyn Extras) -
 pub(crate) fn controllers(chosen: &Chosen, extras: &dyn Extras) -> Result<Controllers, Fault> {
     match extras.controllers(&chosen.name, &chosen.written()) {
         Some(made) => made.map_err(|problem| (None, problem.into())),
-        None => {
-            let names = extras.controller_names();
-            let problem = match names.as_slice() {
-                [] => Misfit::of(
-                    format_args!("{:?}", chosen.name),
-                    "unknown congestion controller; the run was given none",
-                ),
-                _ => unknown("congestion controller", &chosen.name, || names.iter().map(String::as_str)).into(),
-            };
-            Err((Some("name".to_owned()), problem))
-        }
+        None => Err(unknown_name(Role::Controller, &chosen.name, std::iter::empty(), extras.controller_names())),
     }
 }
 

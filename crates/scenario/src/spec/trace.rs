@@ -36,7 +36,7 @@ pub(crate) struct Trace {
     pub(crate) flow_names: Vec<String>,
     labels: Labelled,
     counts: TraceCounts,
-    /// What is to be said of a last packet that is not whole.
+    /// What is to be said of a last packet that is not whole, without the file.
     left_out: Option<String>,
     /// What the file was when it was read.
     stamp: Option<Stamp>,
@@ -167,7 +167,8 @@ impl Trace {
             }
         }
         (self.labels.has_classes, self.labels.has_headers) = (reader.has_classes(), reader.has_headers());
-        (self.flow_names, self.counts, self.left_out) = (reader.flow_names(), reader.counts(), reader.left_out());
+        (self.flow_names, self.counts) = (reader.flow_names(), reader.counts());
+        self.left_out = reader.left_out().map(|error| format!("{}; it was left out", error.inside()));
         self.kept = kept;
         Ok(self)
     }
