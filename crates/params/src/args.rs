@@ -88,7 +88,8 @@ impl fmt::Display for Misfit {
 /// [`finish`](Self::finish) refuses what was not read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Args {
-    table: Table,
+    /// What was written.
+    pub table: Table,
 }
 
 impl From<Table> for Args {
@@ -153,18 +154,32 @@ impl Args {
     /// # Errors
     /// Missing, or not what its row allows.
     pub fn get<T: FromValue>(&mut self, param: &Param) -> Result<Option<T>, ParamError> {
-        let Some(value) = self.value(param)? else { return Ok(None) };
-        param.read(&value).map(Some).map_err(|expected| {
-            // Of a list of integers the member that is wrong.
-            let wrong = match &value {
-                Value::List(members) => members.iter().find(|member| i128::from_value(&param.kind, member).is_none()),
-                _ => None,
-            };
-            let shown = wrong.filter(|_| matches!(param.kind, Kind::Integers { .. } | Kind::IntegerOrIntegers { .. }));
-            let bare = !matches!(value, Value::List(_)) && matches!(param.kind, Kind::Integers { .. });
-            let expected = if bare { format!("{expected}, such as [1, 2]") } else { expected };
-            self.fault(param, Some(shown.unwrap_or(&value)), expected)
-        })
+        self.value(param)?.map(|value| self.read(param, &value)).transpose()
+    }
+
+    /// Reads `value`, which was written for `param`.
+    ///
+    /// # Errors
+    /// Not what the row allows, or an empty list.
+    pub fn read<T: FromValue>(&self, param: &Param, value: &Value) -> Result<T, ParamError> {
+        let lists = matches!(param.kind, Kind::Integers { .. } | Kind::Texts);
+        let empty = lists && matches!(value, Value::List(members) if members.is_empty());
+        T::from_value(&param.kind, value).filter(|_| !empty).ok_or_else(|| self.misfit(param, value))
+    }
+
+    /// The error for `value`, which is not what `param` allows.
+    pub fn misfit(&self, param: &Param, value: &Value) -> ParamError {
+        let expected = param.expected_not(value);
+        match (param.kind, value) {
+            // Of a list of integers the one that is out of range.
+            (Kind::Integers { .. } | Kind::IntegerOrIntegers { .. }, Value::List(members)) => {
+                let wrong = members.iter().find(|member| i128::from_value(&param.kind, member).is_none());
+                let integer = wrong.filter(|wrong| matches!(wrong, Value::Integer(_)));
+                self.fault(param, Some(integer.unwrap_or(value)), expected)
+            }
+            (Kind::Integers { .. }, _) => self.fault(param, Some(value), format!("{expected}, such as [1, 2]")),
+            _ => self.fault(param, Some(value), expected),
+        }
     }
 
     /// Reads a parameter that has a default or is required.
@@ -187,7 +202,7 @@ impl Args {
         match self.value(param)? {
             None => Ok(None),
             Some(Value::Table(table)) => self.named(param, table).map(Some),
-            Some(other) => Err(self.fault(param, Some(&other), param.expected())),
+            Some(other) => Err(self.misfit(param, &other)),
         }
     }
 
@@ -205,7 +220,7 @@ impl Args {
                 };
                 tables.into_iter().enumerate().map(at).collect()
             }
-            Some(other) => Err(self.fault(param, Some(&other), param.expected())),
+            Some(other) => Err(self.misfit(param, &other)),
         }
     }
 
@@ -252,15 +267,20 @@ impl Args {
         let names = || lists.iter().flat_map(|params| params.iter().map(|param| param.name));
         let expected = if names().any(|name| name == entry.key) {
             "this key has no effect with the other keys: remove it".to_owned()
-        } else if let Some(name) = closest(&entry.key, names()) {
-            format!("unknown key; did you mean {name}?")
-        } else if names().next().is_none() {
-            "unknown key; there are no parameters".to_owned()
         } else {
-            format!("unknown key; the keys are {}", names().collect::<Vec<_>>().join(", "))
+            unknown_key(&entry.key, names)
         };
         let value = Some(entry.value.to_string());
         ParamError { owner: self.owner().to_owned(), key: entry.key.clone(), value, expected }
+    }
+}
+
+/// Says that there is no `key`, with the closest of `names`, or all of them if none is close.
+pub fn unknown_key<'a, I: Iterator<Item = &'a str>>(key: &str, names: impl Fn() -> I) -> String {
+    match closest(key, names()) {
+        Some(name) => format!("unknown key; did you mean {name}?"),
+        None if names().next().is_none() => "unknown key; there are no parameters".to_owned(),
+        None => format!("unknown key; the keys are {}", names().collect::<Vec<_>>().join(", ")),
     }
 }
 

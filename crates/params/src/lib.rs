@@ -42,7 +42,7 @@ mod param;
 mod parse;
 mod value;
 
-pub use args::{Args, Component, Misfit, ParamError};
+pub use args::{Args, Component, Misfit, ParamError, unknown_key};
 pub use choice::{UP_TO_PICOSECOND, c_constants};
 pub use closest::closest;
 pub use param::{Absent, Case, Choice, FromValue, Kind, Literal, Param, RATE_UNITS, Role, TIME_UNITS, Word};

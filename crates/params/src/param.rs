@@ -372,14 +372,6 @@ impl Param {
         }
     }
 
-    /// Reads a value that was written for this row.
-    ///
-    /// # Errors
-    /// What would be right.
-    pub fn read<T: FromValue>(&self, value: &Value) -> Result<T, String> {
-        T::from_value(&self.kind, value).ok_or_else(|| self.expected_not(value))
-    }
-
     /// The default, if there is one.
     pub fn default_value(&self) -> Option<Value> {
         if let Absent::Default(literal) = self.absent { Some(literal.value()) } else { None }
@@ -401,7 +393,7 @@ mod tests {
             (Literal::Fraction(1, 3), "1/3", ratio(1, 3)),
         ] {
             assert_eq!(literal.to_string(), text);
-            assert_eq!(row.read::<Ratio>(&literal.value()), Ok(read));
+            assert_eq!(Ratio::from_value(&row.kind, &literal.value()), Some(read));
         }
         assert_eq!(Absent::Default(Literal::Time(Span::from_us(10))).to_string(), "default 10 us");
     }

@@ -2,14 +2,16 @@
 
 use crate::error::SpecError;
 use pifolab_params::{
-    Absent, Choice, FromValue, Kind, Misfit, Param, Place, RATE_UNITS, TIME_UNITS, Table, Value, closest, exact, join,
+    Args, Choice, FromValue, Kind, Misfit, Param, ParamError, Place, RATE_UNITS, TIME_UNITS, Table, Value, exact, join,
+    unknown_key,
 };
 use pifolab_units::{Rate, Ratio, Span};
 use serde_json::{Map, Value as Json};
 
-/// Reads the keys of one table, checks each against its row, and writes down what it came to.
+/// Reads the keys of one table as [`Args`] do, times and rates in whichever unit they are written; says where in the file something
+/// is wrong; and writes down what everything came to.
 pub(crate) struct Reader<'a> {
-    pub(crate) section: Table,
+    pub(crate) args: Args,
     file: &'a str,
     /// The rows that apply.
     fields: Vec<&'static Param>,
@@ -21,34 +23,21 @@ impl<'a> Reader<'a> {
     /// Refuses keys that no row has: a typo is told before what is missing because of it.
     pub(crate) fn new(section: Table, file: &'a str, fields: &'static [Param]) -> Result<Self, SpecError> {
         let cases = || fields.iter().flat_map(|field| field.cases()).flat_map(|(_, params)| params.iter());
-        let mut reader = Self { section, file, fields: fields.iter().chain(cases()).collect(), resolved: Map::new() };
-        if let Some(key) = reader.first_unknown() {
-            let mut keys = reader.keys();
-            keys.dedup();
-            let problem = match closest(&key, keys.iter().map(String::as_str)) {
-                Some(name) => format!("unknown key; did you mean {name}?"),
-                None => format!("unknown key; the keys here are {}", keys.join(", ")),
-            };
-            return Err(reader.fault(&key, problem));
+        let args = Args::from(section);
+        let mut reader = Self { args, file, fields: fields.iter().chain(cases()).collect(), resolved: Map::new() };
+        let mut keys: Vec<_> = reader.fields.iter().flat_map(|field| field.keys()).collect();
+        keys.dedup();
+        if let Some(entry) = reader.args.table.entries.iter().find(|entry| !keys.contains(&entry.key)) {
+            return Err(reader.fault(&entry.key, unknown_key(&entry.key, || keys.iter().map(String::as_str))));
         }
         // Keys of another case stay unread, and `finish` says so: what is missing beside the chosen word comes first.
         reader.fields = fields.iter().collect();
         for field in fields {
-            let Some(Value::Text(word)) = reader.section.get(field.name) else { continue };
+            let Some(Value::Text(word)) = reader.args.table.get(field.name) else { continue };
             let chosen = field.cases().iter().find(|(case, _)| case == word);
             reader.fields.extend(chosen.map_or(&[][..], |(_, params)| params));
         }
         Ok(reader)
-    }
-
-    fn keys(&self) -> Vec<String> {
-        self.fields.iter().flat_map(|field| field.keys()).collect()
-    }
-
-    /// The first key that none of the rows has.
-    fn first_unknown(&self) -> Option<String> {
-        let keys = self.keys();
-        self.section.entries.iter().map(|entry| &entry.key).find(|key| !keys.contains(key)).cloned()
     }
 
     fn find(&self, name: &str) -> Option<&'static Param> {
@@ -61,32 +50,29 @@ impl<'a> Reader<'a> {
 
     /// A fault of `key`.
     pub(crate) fn fault(&self, key: &str, problem: impl Into<Misfit>) -> SpecError {
-        self.fault_at(self.section.place_of(key), key, problem)
+        self.fault_at(self.args.table.place_of(key), key, problem)
     }
 
     fn fault_at(&self, place: Place, key: &str, problem: impl Into<Misfit>) -> SpecError {
-        SpecError { file: self.file.to_owned(), place, key: join(&self.section.path, key), problem: problem.into() }
+        SpecError { file: self.file.to_owned(), place, key: join(self.args.owner(), key), problem: problem.into() }
+    }
+
+    /// The same error, of what was written as `key`, with its place; what is missing is also explained.
+    fn told(&self, field: &Param, key: &str, error: &ParamError) -> SpecError {
+        match error.value {
+            Some(_) => self.fault(key, error.problem()),
+            None => self.fault(key, format!("{}; {}", error.problem(), field.doc)),
+        }
     }
 
     /// `= value: expected ...`.
     fn misfit(&self, field: &Param, key: &str, value: &Value) -> SpecError {
-        let expected = field.expected_not(value);
-        match value {
-            Value::Table(_) | Value::Tables(_) => self.fault(key, format!("is a table: {expected}")),
-            _ => self.fault(key, Misfit::of(value, expected)),
-        }
+        self.told(field, key, &self.args.misfit(field, value))
     }
 
-    fn missing(&self, field: &Param, key: &str) -> SpecError {
-        self.fault(key, format!("is missing: {}; {}", field.expected(), field.doc))
-    }
-
-    /// What was written for `key`, or the default.
-    fn value(&mut self, field: &Param, key: &str) -> Result<Option<Value>, SpecError> {
-        match (self.section.take(key), field.absent) {
-            (None, Absent::Required) => Err(self.missing(field, key)),
-            (written, _) => Ok(written.or_else(|| field.default_value())),
-        }
+    /// What was written for `field`, or the default.
+    fn value(&mut self, field: &Param) -> Result<Option<Value>, SpecError> {
+        self.args.value(field).map_err(|error| self.told(field, field.name, &error))
     }
 
     /// The key as which a time or a rate was written; with its first unit if it was not. A name that is none of the rows
@@ -94,12 +80,12 @@ impl<'a> Reader<'a> {
     pub(crate) fn written(&self, name: &str) -> String {
         let Some(field) = self.find(name) else { return name.to_owned() };
         let keys = field.keys();
-        keys.iter().find(|key| self.section.contains(key)).unwrap_or(&keys[0]).clone()
+        keys.iter().find(|key| self.args.table.contains(key)).unwrap_or(&keys[0]).clone()
     }
 
     /// Whether any spelling of the field was written.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.field(name).keys().iter().any(|key| self.section.contains(key))
+        self.field(name).keys().iter().any(|key| self.args.table.contains(key))
     }
 
     /// Writes a choice that was not written as what it came to.
@@ -110,10 +96,8 @@ impl<'a> Reader<'a> {
     /// What was written for `name`, or its default.
     pub(crate) fn get<T: FromValue>(&mut self, name: &str) -> Result<Option<T>, SpecError> {
         let field = self.field(name);
-        let Some(value) = self.value(field, name)? else { return Ok(None) };
-        let empty = matches!((&field.kind, &value), (Kind::Integers { .. } | Kind::Texts, Value::List(list)) if list.is_empty());
-        let read = T::from_value(&field.kind, &value).filter(|_| !empty);
-        let read = read.ok_or_else(|| self.misfit(field, name, &value))?;
+        let Some(value) = self.value(field)? else { return Ok(None) };
+        let read = self.args.read(field, &value).map_err(|error| self.told(field, name, &error))?;
         let shown = match field.kind {
             Kind::Positive => f64::from_value(&field.kind, &value).into(),
             _ => json_of(&value),
@@ -160,19 +144,16 @@ impl<'a> Reader<'a> {
     /// A quantity in the smallest unit, read exactly from whichever key it was written with.
     fn quantity(&mut self, name: &str, units: &[(&str, u32)]) -> Result<Option<u64>, SpecError> {
         let field = self.field(name);
-        let written: Vec<_> = field.keys().into_iter().filter(|key| self.section.contains(key)).collect();
+        let written: Vec<_> = field.keys().into_iter().filter(|key| self.args.table.contains(key)).collect();
         if let [first, second, ..] = written.as_slice() {
             return Err(self.fault(second, format!("conflicts with {first}: remove one of them")));
         }
         let Some(key) = written.first() else {
-            return match (field.absent, field.default_value()) {
-                (_, Some(Value::Integer(integer))) => Ok(u64::try_from(integer).ok()),
-                (Absent::Required, _) => Err(self.missing(field, &field.keys()[0])),
-                _ => Ok(None),
-            };
+            let absent = self.args.value(field).map_err(|error| self.told(field, &field.keys()[0], &error))?;
+            return Ok(if let Some(Value::Integer(integer)) = absent { u64::try_from(integer).ok() } else { None });
         };
         let (_, power) = units.iter().find(|(unit, _)| *key == format!("{name}{unit}")).expect("the key has a unit");
-        let value = self.value(field, key)?.expect("it was written");
+        let value = self.args.table.take(key).expect("it was written");
         let quantity = match &value {
             Value::Integer(integer) => exact(&integer.to_string(), *power),
             Value::Decimal(text) => exact(text, *power),
@@ -187,7 +168,7 @@ impl<'a> Reader<'a> {
     /// The table behind `name`.
     pub(crate) fn table(&mut self, name: &str) -> Result<Option<Table>, SpecError> {
         let field = self.field(name);
-        match self.value(field, name)? {
+        match self.value(field)? {
             None => Ok(None),
             Some(Value::Table(table)) => Ok(Some(table)),
             Some(Value::Tables(_)) => {
@@ -199,13 +180,13 @@ impl<'a> Reader<'a> {
 
     /// The table behind `name`; an empty one if it was not written.
     pub(crate) fn table_or_empty(&mut self, name: &str) -> Result<Table, SpecError> {
-        Ok(self.table(name)?.unwrap_or_else(|| Table::new(join(&self.section.path, name), Place::File)))
+        Ok(self.table(name)?.unwrap_or_else(|| Table::new(join(self.args.owner(), name), Place::File)))
     }
 
     /// The table or tables behind `name`.
     pub(crate) fn tables(&mut self, name: &str) -> Result<Vec<Table>, SpecError> {
         let field = self.field(name);
-        match self.value(field, name)? {
+        match self.value(field)? {
             None => Ok(Vec::new()),
             Some(Value::Table(table)) => Ok(vec![table]),
             Some(Value::Tables(tables)) => Ok(tables),
@@ -215,12 +196,12 @@ impl<'a> Reader<'a> {
 
     /// Takes the value of `name`, whatever it is.
     pub(crate) fn node(&mut self, name: &str) -> Option<Value> {
-        self.section.take(name)
+        self.args.table.take(name)
     }
 
     /// Refuses what was not read, and returns what everything came to.
     pub(crate) fn finish(self) -> Result<Map<String, Json>, SpecError> {
-        match self.section.first_unused() {
+        match self.args.table.first_unused() {
             None => Ok(self.resolved),
             Some(entry) => Err(self.fault_at(entry.place, &entry.key, "has no effect with the other keys: remove it")),
         }

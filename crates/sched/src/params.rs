@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use pifolab_units::Rate;
 
 pub use pifolab_params::{
-    Args, Choice, Component, Kind, Literal, MAX_RANK, Misfit, Param, ParamError, Value, choices, closest,
+    Args, Choice, Component, Kind, Literal, MAX_RANK, Misfit, Param, ParamError, Value, choices, closest, unknown_key,
 };
 
 /// The largest number of queues.

@@ -7,7 +7,7 @@
 use super::fault::Fault;
 use crate::{BoxedScheduler, SchedulerEntry};
 use pifolab_params::{Place, Table};
-use pifolab_sched::params::{self, Args, ParamError, closest};
+use pifolab_sched::params::{self, Args, ParamError, unknown_key};
 use serde_json::Value;
 
 /// Builds what a vector is replayed through, from the library's scheduler and its arguments.
@@ -205,11 +205,7 @@ fn arguments(entry: &SchedulerEntry, keys: &[Key], config: &[(String, Value)]) -
             args.set(name.as_str(), value);
         } else {
             let names = || keys.iter().map(|key| key.vector).chain(entry.info.params.iter().map(|param| param.name));
-            let known = match closest(name, names()) {
-                Some(closest) => format!("did you mean {closest}?"),
-                None => format!("the keys are {}", names().collect::<Vec<_>>().join(", ")),
-            };
-            return Err(fault(format!("{name}: unknown key; {known}")));
+            return Err(fault(format!("{name}: {}", unknown_key(name, names))));
         }
     }
     for key in keys.iter().filter(|key| !given(config, key.vector) && !given(config, key.library)) {

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::extras::Extras;
 use crate::fields::Reader;
 use crate::inputs::{note, read_digested};
-use pifolab_params::{Kind, Literal, Misfit, Param, Table};
+use pifolab_params::{Kind, Literal, Misfit, Param, Table, join};
 use pifolab_sched::params::{MAX_RANK, Value};
 use pifolab_sched::{Fact, Facts};
 use pifolab_units::{Rank, Rate, Ratio, Span, Time};
@@ -445,8 +445,8 @@ pub(crate) fn read_distribution(reader: &mut Reader<'_>, file: &str, key: &str) 
         None => return Ok(None),
         Some(Value::Table(section)) => section,
         Some(Value::Text(name)) => {
-            let path = format!("{}.{key}", reader.section.path);
-            Table::of(path, reader.section.place_of(key), "distribution", Value::Text(name))
+            let table = &reader.args.table;
+            Table::of(join(&table.path, key), table.place_of(key), "distribution", Value::Text(name))
         }
         Some(_) => {
             let problem = "expected a distribution: its name, such as \"uniform\", or a table with its parameters";
