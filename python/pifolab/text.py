@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 from pifolab.errors import InputError
 
-__all__ = ["MOST_BYTES", "drawn", "file_name", "read_bytes", "read_text", "shown"]
+__all__ = ["MOST_BYTES", "drawn", "file_name", "read_bytes", "read_text", "shown", "value_of"]
 
 #: A text that is read as a whole has no more bytes than this.
 MOST_BYTES = 64 * 2**20
@@ -52,6 +54,21 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def value_of(text: str) -> Any:
+    """Return what `text` says in JSON. Decimals stay as they are written, to be read exactly, and so does other text.
+
+    Examples
+    --------
+    >>> value_of("8"), value_of("[1, 2]"), value_of("0.1"), value_of("1/10"), value_of("per-queue")
+    (8, [1, 2], '0.1', '1/10', 'per-queue')
+    """
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return text if isinstance(value, float) else value
 
 
 def shown(text: str, keep: str = "") -> str:

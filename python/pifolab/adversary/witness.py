@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab, info
 from pifolab.errors import InputError, InternalError, PifolabError
 from pifolab.folder import replaced_file
+from pifolab.text import value_of
 
 if TYPE_CHECKING:
     from pifolab.adversary.question import Answer
@@ -80,7 +81,7 @@ def complete(name: str, options: dict[str, Any]) -> dict[str, Any]:
     for param in info.scheduler(name).params:
         if param.name in config or param.default is None:
             continue
-        default = _read(param.default)
+        default = value_of(param.default)
         try:
             _pifolab.Scheduler(name, {**config, param.name: default})
         except PifolabError:
@@ -99,11 +100,3 @@ def _capacity(name: str, config: dict[str, Any]) -> dict[str, Any]:
         queues = len(scheduler.queue_lengths)
         return {"queue_capacity_packets": [scheduler.capacity_packets // queues] * queues}
     return {"capacity_packets": scheduler.capacity_packets} if "capacity_packets" in known else {}
-
-
-def _read(text: str) -> Any:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return text if isinstance(value, float) else value

@@ -13,6 +13,7 @@ from pifolab.cli.rows import print_rows
 from pifolab.cli.run import (
     add_force_option,
     add_python_option,
+    add_set_option,
     add_trace_options,
     flagged,
     number,
@@ -51,14 +52,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     rate.add_argument("--rate-gbps", metavar="R", help="the link (default: the trace loads it by 110 %%)")
     rate.add_argument("--rate-mbps", metavar="R", help="the same in Mb/s")
     add_trace_options(parser)
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="overrides",
-        help="change a key of the trace, such as workload.payload_offset_bytes=4; may be repeated",
-    )
+    add_set_option(parser, "change a key of the trace, such as workload.payload_offset_bytes=4; may be repeated")
     parser.add_argument(
         "--queues", type=positive_integer, default=8, metavar="N", help="queues of the port (default: 8)"
     )

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.cli.parser import Parser, positive_integer
-from pifolab.cli.run import add_python_option, flagged, say_slow, say_whose_fault
+from pifolab.cli.run import add_python_option, add_set_option, flagged, say_slow, say_whose_fault
 from pifolab.errors import InputError
-from pifolab.text import read_text
+from pifolab.text import read_text, value_of
 
 __all__ = ["add_to"]
 
@@ -41,13 +41,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--ranks", type=_ranks, required=True, metavar="LOW..HIGH", help="the ranks, both ends included"
     )
     attack.add_argument("--lowest", type=_integer, default=1, metavar="M", help="m of inversions and drops; default 1")
-    attack.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a parameter of both schedulers where they have it; a.KEY=VALUE or b.KEY=VALUE of one",
-    )
+    add_set_option(attack, "a parameter of both schedulers where they have it; a.KEY=VALUE or b.KEY=VALUE of one")
     attack.add_argument(
         "--start-window", type=_list, metavar="R,R,...", help="ranks that windows start with, oldest first"
     )
@@ -208,7 +202,7 @@ def _options(arguments: argparse.Namespace, own: dict[str, Any]) -> tuple[dict[s
     sides = (("a", arguments.scheduler), ("b", arguments.against))
     known = {side: parameters(name) for side, name in sides if name is not None}
     options: dict[str, dict[str, Any]] = {"a": {}, "b": {}}
-    for text in arguments.set:
+    for text in arguments.overrides:
         key, equals, written = text.partition("=")
         if not equals or not key:
             raise InputError(f"--set {text}: expected KEY=VALUE, a.KEY=VALUE or b.KEY=VALUE")
@@ -224,17 +218,8 @@ def _options(arguments: argparse.Namespace, own: dict[str, Any]) -> tuple[dict[s
         for side in chosen:
             if name in options[side]:
                 raise InputError(f"--set {text}: duplicate: {side}.{name} is set already")
-            options[side][name] = _value(written)
+            options[side][name] = value_of(written)
     return options["a"], options["b"]
-
-
-def _value(text: str) -> Any:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    # Decimals stay as they are written: they are read exactly.
-    return text if isinstance(value, float) else value
 
 
 def _resumed(path: str | None) -> Any:
@@ -313,20 +298,18 @@ def _pairs(text: str) -> dict[int, int]:
 
 
 def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a positive number of seconds")
-    return seconds
+    return _positive(text, 1e9, "a positive number of seconds")
 
 
 def _share(text: str) -> float:
+    return _positive(text, 1.0, "a share above 0 and at most 1")
+
+
+def _positive(text: str, most: float, expected: str) -> float:
     try:
-        share = float(text)
+        number = float(text)
     except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a share above 0 and at most 1")
-    return share
+        number = 0.0
+    if not 0 < number <= most:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected {expected}")
+    return number

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pifolab import _pifolab
 from pifolab.cli.parser import Parser
+from pifolab.cli.run import _seed, add_set_option, overrides_of
 from pifolab.errors import InputError
 
 __all__ = ["add_to"]
@@ -30,20 +31,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="the list to write: .csv, .csv.gz, or .txt for the format of the HPCC simulator",
     )
     flows.add_argument("--seed", metavar="N", help="the seed; default the scenario's first")
-    flows.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="overrides",
-        help="change a key; may be repeated",
-    )
+    add_set_option(flows, "change a key; may be repeated")
     flows.set_defaults(run=run_flows)
 
 
 def run_flows(arguments: argparse.Namespace) -> int:
     """Write the list."""
-    from pifolab.cli.run import _seed, overrides_of
     from pifolab.folder import check_absent, whole_file
     from pifolab.text import read_text
 

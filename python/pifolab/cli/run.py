@@ -26,6 +26,7 @@ __all__ = [
     "add_drawing",
     "add_force_option",
     "add_python_option",
+    "add_set_option",
     "add_to",
     "add_trace_options",
     "flagged",
@@ -78,14 +79,7 @@ def add_trace_options(parser: Parser) -> None:
 def add_common(parser: Parser, default_out: str) -> None:
     """Declare what every command has that runs a scenario."""
     parser.add_argument("--seed", metavar="N", help="run with this seed instead of those of the scenario")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="overrides",
-        help="change a key, such as link.rate_gbps=40 or scheduler.packs.window=100; may be repeated",
-    )
+    add_set_option(parser, "change a key, such as link.rate_gbps=40 or scheduler.packs.window=100; may be repeated")
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"the folder to write; default {default_out}")
     add_force_option(parser)
 
@@ -106,6 +100,11 @@ def add_drawing(parser: Parser, schedulers: str | None = None) -> None:
         about="figures: ",
         of_curves=", where a number is drawn against another",
     )
+
+
+def add_set_option(parser: Parser, text: str) -> None:
+    """Declare ``--set``, the `overrides`; `text` says what it changes."""
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=text)
 
 
 def add_force_option(parser: Parser) -> None:
