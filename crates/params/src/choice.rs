@@ -75,14 +75,22 @@ pub fn c_constants<C: Choice>(prefix: &str) -> String {
     format!("enum {{\n{}}};\n", C::ALL.iter().map(line).collect::<String>())
 }
 
-/// How [`Rounding::UpToPicosecond`] is written, for defaults in tables.
-pub const UP_TO_PICOSECOND: &str = "up-to-picosecond";
+const UP_TO_PICOSECOND: &str = "up-to-picosecond";
+const DOWN_TO_NANOSECOND: &str = "down-to-nanosecond";
 
 crate::choice_words!(
     Rounding,
     UpToPicosecond = UP_TO_PICOSECOND: "up: a link is never faster than its rate",
-    DownToNanosecond = "down-to-nanosecond": "down to whole nanoseconds, as Netbench does"
+    DownToNanosecond = DOWN_TO_NANOSECOND: "down to whole nanoseconds, as Netbench does"
 );
+
+/// How a rounding is written, for defaults in tables.
+pub const fn rounding_word(rounding: Rounding) -> &'static str {
+    match rounding {
+        Rounding::UpToPicosecond => UP_TO_PICOSECOND,
+        Rounding::DownToNanosecond => DOWN_TO_NANOSECOND,
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -150,10 +150,23 @@ pub const RATE_UNITS: [(&str, u32); 3] = [("_gbps", 9), ("_mbps", 6), ("_bps", 0
 pub enum Absent {
     /// This value.
     Default(Literal),
+    /// A value that another key decides.
+    Depends(Depends),
     /// No value; the text says what that means.
     Means(&'static str),
     /// It must be given.
     Required,
+}
+
+/// A default that depends on the word of another key.
+#[derive(Clone, Copy, Debug)]
+pub struct Depends {
+    /// The other key.
+    pub key: &'static str,
+    /// What holds without it.
+    pub without: Literal,
+    /// What holds with each of its words.
+    pub with: &'static [(&'static str, Literal)],
 }
 
 /// A value in a table of parameters. It prints as it would be written.
@@ -210,11 +223,44 @@ impl fmt::Display for Literal {
     }
 }
 
+impl fmt::Display for Depends {
+    /// `kept; live with profile = netbench-aifo, netbench-rifo`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.without.fmt(f)?;
+        let mut told = Vec::from([self.without]);
+        for (_, literal) in self.with {
+            if told.contains(literal) {
+                continue;
+            }
+            told.push(*literal);
+            let words: Vec<_> = self.with.iter().filter(|(_, with)| with == literal).map(|(word, _)| *word).collect();
+            if words.len() == self.with.len() {
+                write!(f, "; {literal} with any {}", self.key)?;
+            } else {
+                write!(f, "; {literal} with {} = {}", self.key, words.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Absent {
+    /// What absence means where that is not one value.
+    pub fn meaning(&self) -> Option<String> {
+        match self {
+            Self::Depends(depends) => Some(depends.to_string()),
+            Self::Means(text) => Some((*text).to_owned()),
+            Self::Default(_) | Self::Required => None,
+        }
+    }
+}
+
 impl fmt::Display for Absent {
     /// `default 8`, `if absent: 80 packets`, `required`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default(literal) => write!(f, "default {literal}"),
+            Self::Depends(depends) => write!(f, "if absent: {depends}"),
             Self::Means(text) => write!(f, "if absent: {text}"),
             Self::Required => f.write_str("required"),
         }
@@ -268,6 +314,12 @@ impl Param {
     #[must_use]
     pub const fn means(self, text: &'static str) -> Self {
         Self { absent: Absent::Means(text), ..self }
+    }
+
+    /// With a default that another key decides.
+    #[must_use]
+    pub const fn depends(self, depends: Depends) -> Self {
+        Self { absent: Absent::Depends(depends), ..self }
     }
 
     /// With a default.
@@ -396,5 +448,16 @@ mod tests {
             assert_eq!(Ratio::from_value(&row.kind, &literal.value()), Some(read));
         }
         assert_eq!(Absent::Default(Literal::Time(Span::from_us(10))).to_string(), "default 10 us");
+    }
+
+    #[test]
+    fn a_default_that_depends_says_on_which_words() {
+        const A: Literal = Literal::Integer(1);
+        const B: Literal = Literal::Integer(2);
+        const C: Literal = Literal::Integer(3);
+        let told = |with| Absent::Depends(Depends { key: "profile", without: A, with }).to_string();
+        assert_eq!(told(&[("x", B), ("y", B)]), "if absent: 1; 2 with any profile");
+        assert_eq!(told(&[("x", B), ("y", A), ("z", B)]), "if absent: 1; 2 with profile = x, z");
+        assert_eq!(told(&[("x", B), ("y", C)]), "if absent: 1; 2 with profile = x; 3 with profile = y");
     }
 }

@@ -164,13 +164,11 @@ fn show_param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict
     row.set_item("min", range.map(|(min, _)| min))?;
     row.set_item("max", range.map(|(_, max)| max))?;
     row.set_item("choices", param.words().to_vec())?;
-    let (default, means) = match param.absent {
-        Absent::Default(literal) => (Some(literal.to_string()), None),
-        Absent::Means(text) => (None, Some(text)),
-        Absent::Required => (None, None),
-    };
-    row.set_item("default", default)?;
-    row.set_item("absent_means", means)?;
+    row.set_item(
+        "default",
+        if let Absent::Default(literal) = param.absent { Some(literal.to_string()) } else { None },
+    )?;
+    row.set_item("absent_means", param.absent.meaning())?;
     row.set_item("required", matches!(param.absent, Absent::Required))?;
     row.set_item("allowed", param.allowed())?;
     row.set_item("doc", param.doc)?;

@@ -66,8 +66,7 @@ fn property(field: &Param) -> Json {
 fn described(mut property: Json, field: &Param) -> Json {
     let absence = match field.absent {
         Absent::Default(literal) => format!("Default: {literal}."),
-        Absent::Means(text) => format!("If absent: {text}."),
-        Absent::Required => String::new(),
+        absent => absent.meaning().map_or_else(String::new, |meaning| format!("If absent: {meaning}.")),
     };
     if let Json::Object(property) = &mut property {
         property.insert("description".to_owned(), json!(format!("{} {absence}", field.doc).trim_end()));

@@ -3,7 +3,7 @@
 use super::common::{Common, read_seeds};
 use super::failure::{read_failures, read_switch_buffer};
 use super::flows::{FlowContext, Flows, draw_flows, read_workload};
-use super::network_fields::{ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
+use super::network_fields::{self, ENGINE, HOST_PORT, NETWORK, NETWORK_METRICS, PORT};
 use super::record::{Record, read_record};
 use super::schedulers::{
     Chosen, SchedulerSpec, build, build_both, build_port, controllers, read_rank, read_scheduler, read_schedulers,
@@ -50,8 +50,7 @@ pub struct NetworkSpec {
     pub(crate) schedulers: Vec<SchedulerSpec>,
     port: PortOptions,
     host_port: HostPort,
-    /// What `sampled_ranks` says.
-    live_windows: Option<bool>,
+    sampled_ranks: Option<SampledRanks>,
     engine: EngineOptions,
     switch_buffer: Option<SharedBuffer>,
     link_changes: Vec<LinkChange>,
@@ -136,7 +135,7 @@ impl NetworkSpec {
             return Err(top.fault("scheduler", "is an empty list: expected at least one").into());
         }
         let drop_tail = rank.is_none() && schedulers.iter().all(|scheduler| scheduler.chosen.is_tail_drop());
-        let (port, live_windows, shown) = read_port(top.table_or_empty("port")?, &file, drop_tail)?;
+        let (port, sampled_ranks, shown) = read_port(top.table_or_empty("port")?, &file, drop_tail)?;
         resolved.insert("port".to_owned(), shown);
         let host = top.table_or_empty("host_port")?;
         let (host_port, shown) = read_host_port(host, &file, profile, drop_tail, extras)?;
@@ -165,7 +164,7 @@ impl NetworkSpec {
             schedulers,
             port,
             host_port,
-            live_windows,
+            sampled_ranks,
             engine,
             switch_buffer,
             link_changes,
@@ -173,7 +172,7 @@ impl NetworkSpec {
             record,
             end,
         };
-        if spec.live_windows == Some(true)
+        if spec.sampled_ranks == Some(SampledRanks::Live)
             && let Some(scheduler) = spec.schedulers.iter().find(|scheduler| spec.live_window(scheduler).is_none())
         {
             let problem = format!("sampled_ranks = live: does not exist for {}; see its description", scheduler.label);
@@ -294,10 +293,8 @@ impl NetworkSpec {
 
     /// The ports whose windows follow their packets, where they are wanted and exist.
     fn live_window(&self, scheduler: &SchedulerSpec) -> Option<NetbenchLiveWindow> {
-        let wanted =
-            self.live_windows.unwrap_or(self.profile.is_some_and(|profile| profile != Profile::NetbenchSpPifo));
-        let like_switches = self.hosts_are_like_switches();
-        if !wanted || !like_switches {
+        let wanted = self.sampled_ranks.unwrap_or(network_fields::sampled_ranks(self.profile));
+        if wanted == SampledRanks::Kept || !self.hosts_are_like_switches() {
             return None;
         }
         let LiveWindow { test, window, sample, k } = self.rank.as_ref()?.live_window(&scheduler.chosen)?;
@@ -307,12 +304,8 @@ impl NetworkSpec {
 
     /// What a packet meets at an idle port of this scheduler.
     fn idle(&self, scheduler: &Chosen) -> IdlePort {
-        self.port.idle.unwrap_or(match self.profile {
-            None => IdlePort::Scheduler,
-            // In the simulators most ports send at once what arrives at an idle wire.
-            Some(_) if scheduler.traits().is_some_and(|traits| traits.tests_when_idle) => IdlePort::Admission,
-            Some(_) => IdlePort::Bypass,
-        })
+        let tests_when_idle = scheduler.traits().is_some_and(|traits| traits.tests_when_idle);
+        self.port.idle.unwrap_or(network_fields::idle(self.profile, tests_when_idle))
     }
 
     fn show(&self, scheduler: &SchedulerSpec) -> Json {
@@ -421,11 +414,11 @@ fn read_port_keys(reader: &mut Reader<'_>, drop_tail: bool) -> Result<PortOption
     Ok(PortOptions { ecn_threshold_bytes, ecn_threshold_packets, idle, in_service_occupies_buffer })
 }
 
-fn read_port(section: Table, file: &str, drop_tail: bool) -> Result<(PortOptions, Option<bool>, Json), Error> {
+fn read_port(section: Table, file: &str, drop_tail: bool) -> Result<(PortOptions, Option<SampledRanks>, Json), Error> {
     let mut reader = Reader::new(section, file, PORT)?;
     let port = read_port_keys(&mut reader, drop_tail)?;
-    let live_windows = reader.get("sampled_ranks")?.map(|ranks: SampledRanks| ranks == SampledRanks::Live);
-    Ok((port, live_windows, reader.finish()?.into()))
+    let sampled_ranks = reader.get("sampled_ranks")?;
+    Ok((port, sampled_ranks, reader.finish()?.into()))
 }
 
 fn read_host_port(
@@ -436,9 +429,7 @@ fn read_host_port(
     extras: &dyn Extras,
 ) -> Result<(HostPort, Json), Error> {
     let mut reader = Reader::new(section, file, HOST_PORT)?;
-    // In both simulators hosts have the ports of switches.
-    let absent = if profile.is_some() { HostQueueKind::AsSwitch } else { HostQueueKind::Unlimited };
-    let kind = reader.get("queue")?.unwrap_or(absent);
+    let kind = reader.get("queue")?.unwrap_or(network_fields::host_queue(profile));
     reader.resolve("queue", kind);
     let mut drop_tail = drop_tail || kind == HostQueueKind::Unlimited;
     let queue = match kind {
@@ -486,17 +477,12 @@ fn read_port_rank(section: Table, file: &str, extras: &dyn Extras) -> Result<(Ch
 
 fn read_engine(section: Table, file: &str, profile: Option<Profile>) -> Result<(EngineOptions, Json), Error> {
     let mut reader = Reader::new(section, file, ENGINE)?;
-    let absent = profile.map_or_else(EngineOptions::default, Profile::engine);
+    let absent = network_fields::engine(profile);
     let equal_times = reader.get("equal_times")?.unwrap_or(absent.equal_times);
     let rounding = reader.get("rounding")?.unwrap_or(absent.rounding);
     let wire_time = reader.get("wire_time")?.unwrap_or(absent.wire_time);
     let header_bytes = reader.get("header_bytes")?.unwrap_or(absent.header_bytes);
-    let kind = reader.get("routing")?.unwrap_or(match absent.routing {
-        Routing::FlowHash { .. } => RoutingKind::FlowHash,
-        Routing::NetbenchHash => RoutingKind::NetbenchHash,
-        Routing::NetbenchHashHostsLast => RoutingKind::NetbenchHashHostsLast,
-        Routing::Spray { .. } => RoutingKind::Spray,
-    });
+    let kind = reader.get("routing")?.unwrap_or(network_fields::routing_kind(absent.routing));
     let routing = match kind {
         RoutingKind::FlowHash => Routing::FlowHash { seed: reader.given("routing_seed")? },
         RoutingKind::NetbenchHash => Routing::NetbenchHash,
@@ -561,26 +547,24 @@ mod tests {
     }
 
     #[test]
+    fn the_description_of_idle_names_the_schedulers_that_test_when_idle() {
+        let row = PORT.iter().find(|row| row.name == "idle").unwrap();
+        let those = crate::registry::SCHEDULERS.iter().filter(|entry| entry.traits.tests_when_idle);
+        let names: Vec<_> = those.map(|entry| entry.info.name).collect();
+        assert!(row.doc.contains(&format!("With a profile {} have admission", names.join(" and "))), "{names:?}");
+    }
+
+    #[test]
     fn what_an_absent_key_means_is_what_it_comes_to() {
-        let theirs = [Profile::NetbenchAifo, Profile::NetbenchSpPifo, Profile::NetbenchPacks, Profile::NetbenchRifo];
-        assert_eq!(theirs.len(), Profile::ALL.len());
-        let theirs = theirs.map(|profile| (profile.as_word(), defaults(Some(profile))));
         for (place, (name, own)) in defaults(None).into_iter().enumerate() {
-            let (_, usual) = &theirs[0].1[place];
-            let mut whole = own.clone();
-            if *usual != own {
-                whole += &format!("; {usual} in the profiles");
-            }
-            for (profile, (_, value)) in theirs.iter().map(|(profile, values)| (profile, &values[place])) {
-                if value != usual {
-                    let before = if *usual == own { "; " } else { ", " };
-                    let after = if *usual == own { "in the profile" } else { "in" };
-                    whole += &format!("{before}{value} {after} {profile}");
-                }
-            }
             let row = ENGINE.iter().chain(HOST_PORT).find(|row| row.name == name).unwrap();
-            let Absent::Means(written) = row.absent else { panic!("{name}: {:?}", row.absent) };
-            assert_eq!(whole, written.replace(" (IPv4 and TCP without options)", ""), "{name}");
+            let Absent::Depends(depends) = row.absent else { panic!("{name}: {:?}", row.absent) };
+            assert_eq!(depends.without.to_string(), own, "{name}");
+            assert_eq!(depends.with.len(), Profile::ALL.len());
+            for (word, literal) in depends.with {
+                let theirs = defaults(Profile::from_word(word)).swap_remove(place);
+                assert_eq!(theirs, (name, literal.to_string()), "{word}");
+            }
         }
     }
 }

@@ -5,8 +5,8 @@ use super::topology::TOPOLOGY;
 use super::topology_fields::{LINK_FAILURE, RECORD, SWITCH_BUFFER};
 use super::transport_name::TRANSPORT_WORDS;
 use super::words::{FlowArrival, FlowSize, HostQueueKind, ListFormat, PairKind, RoutingKind, SampledRanks};
-use pifolab_params::{Kind, Literal, Param, Role};
-use pifolab_sim::network::{EqualTimes, IdlePort, Profile, WireTime};
+use pifolab_params::{Choice, Depends, Kind, Literal, Param, Role, rounding_word};
+use pifolab_sim::network::{EngineOptions, EqualTimes, IdlePort, Profile, Routing, WireTime};
 use pifolab_transport::rows;
 use pifolab_units::{Rounding, Span};
 use pifolab_workload::flows::MAX_FLOW_BYTES;
@@ -149,12 +149,79 @@ const IN_SERVICE: Param = Param::flag("in_service_occupies_buffer")
     .or_flag(false)
     .doc("Whether the packet on the wire counts against the capacity; only fifo without a rank function can do that.");
 
+/// The options of the engine that hold where nothing else is written.
+pub(super) const fn engine(profile: Option<Profile>) -> EngineOptions {
+    match profile {
+        None => EngineOptions::DEFAULT,
+        Some(profile) => profile.engine(),
+    }
+}
+
+/// How a routing is written.
+pub(super) const fn routing_kind(routing: Routing) -> RoutingKind {
+    match routing {
+        Routing::FlowHash { .. } => RoutingKind::FlowHash,
+        Routing::NetbenchHash => RoutingKind::NetbenchHash,
+        Routing::NetbenchHashHostsLast => RoutingKind::NetbenchHashHostsLast,
+        Routing::Spray { .. } => RoutingKind::Spray,
+    }
+}
+
+/// What orders packets in a host where nothing else is written: in the simulators hosts have the ports of switches.
+pub(super) const fn host_queue(profile: Option<Profile>) -> HostQueueKind {
+    if profile.is_some() { HostQueueKind::AsSwitch } else { HostQueueKind::Unlimited }
+}
+
+/// What a packet meets at an idle port where nothing else is written. In the simulators most ports send at once what arrives at an
+/// idle wire; some schedulers test it even then.
+pub(super) const fn idle(profile: Option<Profile>, tests_when_idle: bool) -> IdlePort {
+    match profile {
+        None => IdlePort::Scheduler,
+        Some(_) if tests_when_idle => IdlePort::Admission,
+        Some(_) => IdlePort::Bypass,
+    }
+}
+
+/// What a window does with ranks where nothing else is written and both exist.
+pub(super) const fn sampled_ranks(profile: Option<Profile>) -> SampledRanks {
+    match profile {
+        None | Some(Profile::NetbenchSpPifo) => SampledRanks::Kept,
+        Some(Profile::NetbenchAifo | Profile::NetbenchPacks | Profile::NetbenchRifo) => SampledRanks::Live,
+    }
+}
+
+/// A default from a function of the profile.
+macro_rules! by_profile {
+    (|$profile:ident| $value:expr) => {
+        Depends {
+            key: "profile",
+            without: {
+                let $profile = None;
+                $value
+            },
+            with: &const {
+                let mut with = [("", Literal::Flag(false)); <Profile as Choice>::ALL.len()];
+                let mut place = 0;
+                while place < with.len() {
+                    let theirs = <Profile as Choice>::ALL[place];
+                    let $profile = Some(theirs);
+                    with[place] = (theirs.word(), $value);
+                    place += 1;
+                }
+                with
+            },
+        }
+    };
+}
+
 /// The keys of `[port]`.
 pub(crate) const PORT: &[Param] = &[
     ECN,
     ECN_PACKETS,
-    Param::choice::<IdlePort>("idle").means("scheduler; in the profiles bypass, and admission for aifo and rifo").doc("How a packet is handled that arrives at an idle port."),
-    Param::choice::<SampledRanks>("sampled_ranks").means("kept; live in the profiles netbench-aifo, netbench-packs and netbench-rifo where it exists").doc("live repeats published simulators. It exists under stfq with scale = 1 and virtual_time = follow, with hosts \
+    Param::choice::<IdlePort>("idle")
+        .depends(by_profile!(|profile| Literal::Word(idle(profile, false).word())))
+        .doc("How a packet is handled that arrives at an idle port. With a profile aifo and rifo have admission if it is absent."),
+    Param::choice::<SampledRanks>("sampled_ranks").depends(by_profile!(|profile| Literal::Word(sampled_ranks(profile).word()))).doc("live repeats published simulators; where it does not exist, a profile means kept. It exists under stfq with scale = 1 and virtual_time = follow, with hosts \
               like switches, compare = lt and arithmetic = netbench: for aifo with capacity_packets and update = after, or \
               with update = before and headroom = false, and for packs with occupancy = global."),
     IN_SERVICE,
@@ -163,7 +230,7 @@ pub(crate) const PORT: &[Param] = &[
 /// The keys of `[host_port]`.
 pub(crate) const HOST_PORT: &[Param] = &[
     Param::choice::<HostQueueKind>("queue")
-        .means("unlimited; as-switch in the profiles")
+        .depends(by_profile!(|profile| Literal::Word(host_queue(profile).word())))
         .doc("What orders and drops packets in a host."),
     Param::new("scheduler", Kind::Component(Role::Scheduler)).doc("With queue = \"own\": the scheduler."),
     Param::new("rank", Kind::Component(Role::RankFunction))
@@ -180,19 +247,19 @@ pub(crate) const HOST_PORT: &[Param] = &[
 /// The keys of `[engine]`.
 pub(crate) const ENGINE: &[Param] = &[
     Param::choice::<EqualTimes>("equal_times")
-        .means("departures-first; netbench-batch in the profiles, insertion in netbench-sp-pifo")
+        .depends(by_profile!(|profile| Literal::Word(engine(profile).equal_times.word())))
         .doc("The order of events at the same time."),
     Param::choice::<Rounding>("rounding")
-        .means("up-to-picosecond; down-to-nanosecond in the profiles")
+        .depends(by_profile!(|profile| Literal::Word(rounding_word(engine(profile).rounding))))
         .doc("How the time that a packet takes on the wire is rounded."),
     Param::choice::<WireTime>("wire_time")
-        .means("own; of-packet-before in the profile netbench-packs")
+        .depends(by_profile!(|profile| Literal::Word(engine(profile).wire_time.word())))
         .doc("Whose transmission time applies to a packet that leaves a port's queue."),
     Param::integer("header_bytes", 0, 65_535)
-        .means("40 (IPv4 and TCP without options); 120 in the profiles")
-        .doc("Bytes of every packet on top of the payload."),
+        .depends(by_profile!(|profile| Literal::Integer(engine(profile).header_bytes as i64)))
+        .doc("Bytes of every packet on top of the payload. IPv4 and TCP without options have 40."),
     Param::choice::<RoutingKind>("routing")
-        .means("flow-hash; netbench-hash in the profiles")
+        .depends(by_profile!(|profile| Literal::Word(routing_kind(engine(profile).routing).word())))
         .doc("Which of several shortest paths a packet takes."),
     Param::integer("routing_seed", 0, MAX_SEED)
         .or_integer(0)

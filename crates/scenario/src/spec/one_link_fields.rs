@@ -3,7 +3,7 @@
 use super::common::{MAX_PACKETS, MAX_SEED};
 use super::words::End;
 use super::workload;
-use pifolab_params::{Kind, Param, Role, UP_TO_PICOSECOND};
+use pifolab_params::{Kind, Param, Role, rounding_word};
 use pifolab_sim::one_link::Tie;
 use pifolab_units::Rounding;
 
@@ -37,7 +37,7 @@ pub(crate) const TOP: &[Param] = &[
 pub(crate) const LINK: &[Param] = &[
     Param::new("rate", Kind::Rate).doc("The rate of the link."),
     Param::choice::<Rounding>("rounding")
-        .or_word(UP_TO_PICOSECOND)
+        .or_word(rounding_word(Rounding::UpToPicosecond))
         .doc("How the time that a packet takes on the wire is rounded."),
     Param::choice::<Tie>("tie")
         .or_word(Tie::DepartureFirst.word())

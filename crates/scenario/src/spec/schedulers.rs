@@ -99,10 +99,7 @@ impl Chosen {
                     };
                     resolved.insert(param.name.to_owned(), shown);
                 }
-                Absent::Means(text) => {
-                    absent.insert(param.name.to_owned(), text.into());
-                }
-                Absent::Required => {}
+                other => absent.extend(other.meaning().map(|meaning| (param.name.to_owned(), meaning.into()))),
             }
         }
         if !absent.is_empty() {

@@ -66,19 +66,16 @@ pub struct EngineOptions {
     pub routing: Routing,
 }
 
-impl Default for EngineOptions {
-    fn default() -> Self {
-        Self {
-            equal_times: EqualTimes::default(),
-            rounding: Rounding::default(),
-            wire_time: WireTime::default(),
-            header_bytes: 40,
-            routing: Routing::default(),
-        }
-    }
-}
-
 impl EngineOptions {
+    /// What holds without a profile. 40 bytes are the headers of IPv4 and TCP without options.
+    pub const DEFAULT: Self = Self {
+        equal_times: EqualTimes::DeparturesFirst,
+        rounding: Rounding::UpToPicosecond,
+        wire_time: WireTime::Own,
+        header_bytes: 40,
+        routing: Routing::FlowHash { seed: 0 },
+    };
+
     /// Sets these options in `config`.
     pub const fn apply(self, config: &mut Config) {
         config.equal_times = self.equal_times;
@@ -177,7 +174,7 @@ impl Config {
     /// The defaults; host ports as [`PortConfig::for_hosts`] makes them.
     pub fn new(topology: Topology, transport: TransportParams, switch_port: PortConfig, end: Time) -> Self {
         let host_port = switch_port.for_hosts();
-        let EngineOptions { equal_times, rounding, wire_time, header_bytes, routing } = EngineOptions::default();
+        let EngineOptions { equal_times, rounding, wire_time, header_bytes, routing } = EngineOptions::DEFAULT;
         Self {
             topology,
             transport,

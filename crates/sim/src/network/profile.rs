@@ -41,7 +41,7 @@ pub enum NetbenchTransport {
 
 impl Profile {
     /// The options of the engine.
-    pub fn engine(self) -> EngineOptions {
+    pub const fn engine(self) -> EngineOptions {
         EngineOptions {
             equal_times: match self {
                 Self::NetbenchSpPifo => EqualTimes::Insertion,
