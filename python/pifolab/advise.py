@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
 from pifolab.custom import PythonScheduler
-from pifolab.errors import InputError, parameter_error
+from pifolab.errors import InputError, from_parameter, parameter_error
 from pifolab.quantities import rate_text, size_text, time_text
 from pifolab.reproduce import hardware
 from pifolab.runs import complete, run_text
@@ -546,7 +546,7 @@ def _of_parameter(error: InputError) -> InputError:
     name = _PARAMETERS.get(error.key)
     if name is None:
         return error.without_file()
-    return parameter_error(name, f": {error.changed(key=error.key.rpartition('.')[2]).said}")
+    return from_parameter(name, error)
 
 
 def _wrong(inversions: int, sent: int, ideal: int, delta: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pifolab import info
-from pifolab.errors import InputError, ParameterName, parameter_error
+from pifolab.errors import InputError, ParameterName, from_parameter, parameter_error
 from pifolab.scenario import own_buffer, scenario_toml
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _of_parameter(error: InputError) -> InputError:
     if name is None:
         return error if error.file != "compare" else error.without_file()
     if error.key in _DERIVED:
-        return parameter_error(name, f": {error.changed(key=error.key.rpartition('.')[2]).said}")
+        return from_parameter(name, error)
     return parameter_error(name, *error.after, value=error.value)
 
 

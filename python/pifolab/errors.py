@@ -2,7 +2,15 @@
 
 from typing import Any
 
-__all__ = ["InputError", "InternalError", "ParameterError", "ParameterName", "PifolabError", "parameter_error"]
+__all__ = [
+    "InputError",
+    "InternalError",
+    "ParameterError",
+    "ParameterName",
+    "PifolabError",
+    "from_parameter",
+    "parameter_error",
+]
 
 
 class PifolabError(Exception):
@@ -142,3 +150,15 @@ def parameter_error(name: str, *after: str, value: object = None) -> InputError:
     burst = 3: has no effect without load
     """
     return InputError(key=name, value=None if value is None else str(value), after=after)
+
+
+def from_parameter(name: str, error: InputError) -> InputError:
+    """Return `error`, about a key of a scenario that was made from the parameter `name`, as one about this parameter.
+
+    Examples
+    --------
+    >>> wrong = InputError(file="scene", key="scheduler.queues", value="0", after=(": expected an integer >= 1",))
+    >>> print(from_parameter("buffers", wrong))
+    buffers: queues = 0: expected an integer >= 1
+    """
+    return parameter_error(name, f": {error.changed(key=error.key.rpartition('.')[2]).said}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pifolab import info
+from pifolab.figures.bars import draw_bars
 from pifolab.figures.palette import INK, look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, subplots
 
@@ -63,16 +64,7 @@ def draw_losses(advice: Advice) -> Figure:
         height = 0.55 + 0.24 * len(advice.ranking)
         figure, panels = subplots(1, 2, figsize=(COLUMN_INCHES, height), sharey=True, layout="constrained")
         for axes, (heading, values) in zip(panels, columns, strict=True):
-            top = max(*values, 0.0) or 1.0
-            for place, (one, value) in enumerate(zip(advice.ranking, values, strict=True)):
-                axes.barh(place, value, color=look(one.scheduler, names).colour, height=0.62)
-                axes.text(value + top * 0.03, place, f"{value:.3g}", va="center", fontsize=6.5, color=INK)
-            axes.set_xlim(0, top * 1.35)
-            axes.set_title(heading, loc="left", pad=4, fontsize=7)
-            axes.set_xticks([])
-            axes.spines["bottom"].set_visible(False)
-            axes.grid(visible=False)
-            axes.tick_params(left=False)
+            draw_bars(axes, heading, values, [look(one.scheduler, names).colour for one in advice.ranking])
         panels[0].set_yticks(range(len(advice.ranking)), [look(one.scheduler, names).label for one in advice.ranking])
         panels[0].invert_yaxis()
         return figure

@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pifolab.figures.palette import INK, Look, look
-from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, quantity, readable_log, subplots, time_axis
+from pifolab.figures.bars import draw_bars
+from pifolab.figures.palette import Look, look
+from pifolab.figures.style import (
+    COLUMN_INCHES,
+    PAGE_INCHES,
+    figure_style,
+    quantity,
+    readable_log,
+    subplots,
+    time_axis,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,23 +157,10 @@ def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figur
             squeeze=False,
             layout="constrained",
         )
-        places = np.arange(len(names))
         for axes, (column, heading) in zip(panels[0], columns, strict=True):
             means = [_mean(frame.filter(scheduler=name)[column]) for name in names]
-            top = max([value for value in means if np.isfinite(value)], default=0.0) or 1.0
-            for place, name, value in zip(places, names, means, strict=True):
-                if not np.isfinite(value):
-                    axes.text(0, place, "-", va="center", fontsize=6.5, color=INK)
-                    continue
-                axes.barh(place, value, color=look(name, names).colour, height=0.62)
-                axes.text(value + top * 0.03, place, quantity(value), va="center", fontsize=6.5, color=INK)
-            axes.set_xlim(0, top * 1.45)
-            axes.set_title(heading, loc="left", pad=4, fontsize=7)
-            axes.set_xticks([])
-            axes.spines["bottom"].set_visible(False)
-            axes.grid(visible=False)
-            axes.tick_params(left=False)
-        panels[0][0].set_yticks(places, [look(name, names).label for name in names])
+            draw_bars(axes, heading, means, [look(name, names).colour for name in names])
+        panels[0][0].set_yticks(range(len(names)), [look(name, names).label for name in names])
         panels[0][0].invert_yaxis()
         return figure
 

@@ -25,7 +25,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -331,10 +331,8 @@ class Store:
         StoreError
             There is no such run, or its record differs from what was written.
         """
-        try:
+        with self._reading(key):
             record = self._record(key)
-        except DamagedError as damage:
-            raise self._damaged(key, damage) from None
         return {**record.about, "files": record.files}
 
     def manifest(self, key: str) -> dict[str, Any]:
@@ -345,10 +343,8 @@ class Store:
         StoreError
             There is no such run, or its manifest differs from what was written.
         """
-        try:
+        with self._reading(key):
             return dict(json.loads(self._content(key, _MANIFEST, self._record(key))))
-        except DamagedError as damage:
-            raise self._damaged(key, damage) from None
 
     def tables(self, key: str) -> list[str]:
         """Return the names of the tables of the run `key`; none if its record differs from what was written."""
@@ -382,12 +378,10 @@ class Store:
         wanted = self.keys() if keys is None else list(keys)
         frames = []
         for key in wanted:
-            try:
+            with self._reading(key):
                 record = self._record(key)
                 if f"{name}.parquet" in record.files:
                     frames.append(table_of(self._content(key, f"{name}.parquet", record), f"{name}.parquet"))
-            except DamagedError as damage:
-                raise self._damaged(key, damage) from None
         if not frames:
             known = sorted({table for key in wanted for table in self.tables(key)})
             if not known:
@@ -526,8 +520,15 @@ class Store:
         """Read a file of a run; raises `DamagedError` if it differs from what was written."""
         return checked_bytes(self.run_folder(key) / name, record.files[name])
 
-    def _damaged(self, key: str, damage: DamagedError) -> StoreError:
-        return StoreError(f"{self.run_folder(key)}: {damage}; start the sweep again, which repeats the run")
+    @contextmanager
+    def _reading(self, key: str) -> Iterator[None]:
+        """Say of damage that is found in the run `key` how to get over it."""
+        try:
+            yield
+        except DamagedError as damage:
+            raise StoreError(
+                f"{self.run_folder(key)}: {damage}; start the sweep again, which repeats the run"
+            ) from None
 
     def _names(self, *folder: str) -> list[str]:
         """Return the names in a folder of the store, in order; what does not exist is empty.
