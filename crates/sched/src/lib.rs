@@ -45,7 +45,6 @@ pub mod store;
 pub mod tree;
 
 pub use capacity::{Capacity, Room};
-pub use control::ControlPlane;
 pub use decider::{Arriving, Decider, Decision, FromParams};
 pub use facts::{Fact, Facts, Hints, Labels, WantedFacts};
 pub use handles::{AnyDecider, Handle, HandleQueues};
@@ -59,7 +58,7 @@ pub use packet::{Item, Packet};
 pub use parts::Parts;
 pub use queued::Queued;
 pub use ranked::{RankFn, Ranked};
-pub use scheduler::Scheduler;
+pub use scheduler::{ControlPlane, Scheduler};
 
 /// The example of the readme.
 #[cfg(doctest)]

@@ -1,8 +1,8 @@
 //! The contract that every scheduler keeps.
 
-use crate::{ControlPlane, Dequeued, Enqueued, Hints, Inspect, Item, Packet, WantedFacts};
+use crate::{Dequeued, Enqueued, Hints, Inspect, Item, Packet, WantedFacts};
 use alloc::boxed::Box;
-use pifolab_units::Time;
+use pifolab_units::{Rank, Time};
 
 /// Orders packets: takes them in, decides which to keep, and hands them out one by one.
 ///
@@ -55,6 +55,30 @@ pub trait Scheduler<T: Item = Packet>: Inspect {
     /// The side of it that a control plane sees, if there is anything for one to do.
     fn control_plane(&mut self) -> Option<&mut dyn ControlPlane<T>> {
         None
+    }
+}
+
+/// The side of a scheduler that a control plane sees: a program that runs for long reuses the numbers of flows that have ended,
+/// and puts a scheduler with other parameters in the place of one that holds packets.
+///
+/// The functions of [`control`](crate::control) do the same to any scheduler, whether it has this side or not.
+pub trait ControlPlane<T: Item = Packet> {
+    /// Forgets what is remembered of `flow`: its number will be another flow's. Only what rank functions remember is
+    /// meant, not packets.
+    fn forget_flow(&mut self, flow: u32) {
+        let _ = flow;
+    }
+
+    /// Takes over a packet that waits in `queue` of another scheduler of the same name: into the same queue, or the last one if
+    /// there are fewer, without a decision, as long as there is room. One without such queues enqueues it.
+    fn take_over(&mut self, packet: T, queue: u32, now: Time) -> Enqueued<T>;
+
+    /// Goes on with the window and the state that [`visit_window`](Inspect::visit_window) and
+    /// [`visit_state`](Inspect::visit_state) show of another scheduler of the same name: for one that takes its place with
+    /// other parameters. What does not fit is left out; the packets are not meant. Nothing happens where the algorithm remembers
+    /// nothing, or does not say how.
+    fn resume(&mut self, window: &[Rank], state: &[i64]) {
+        let _ = (window, state);
     }
 }
 
