@@ -4,6 +4,7 @@
 //! Scheduling and popping cost O(1) for events within the horizon (bucket lists are short when the horizon is chosen
 //! to match the traffic), O(log n) beyond. It never loses precision: buckets only group, times stay exact.
 
+use crate::equal_times::EqualTimes;
 use pifolab_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,18 +14,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
-
-/// In which order events of equal time pop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum TieOrder {
-    /// In the order in which they were scheduled. The default.
-    #[default]
-    Insertion,
-    /// As the AIFO paper's fork of Netbench does: when the current batch is used up, all events of the earliest time
-    /// form the next batch; of a batch with n events, the one at a fixed position that depends on n goes first. Events
-    /// scheduled for the present wait until the batch is used up.
-    Batch,
-}
 
 /// Names a scheduled event, for [`EventQueue::cancel`] of the queue that it was scheduled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +52,10 @@ struct Bucket {
 /// The queue of future events.
 ///
 /// ```
-/// use pifolab_sim::event_queue::{EventQueue, TieOrder};
+/// use pifolab_sim::equal_times::EqualTimes;
+/// use pifolab_sim::event_queue::EventQueue;
 /// use pifolab_units::{Span, Time};
-/// let mut queue = EventQueue::new(Span::from_us(10), TieOrder::Insertion);
+/// let mut queue = EventQueue::new(Span::from_us(10), EqualTimes::Insertion);
 /// queue.schedule(Time::from_ns(5), "second");
 /// let never = queue.schedule(Time::from_ns(3), "cancelled");
 /// queue.schedule(Time::from_ns(5), "third");
@@ -94,7 +84,7 @@ pub struct EventQueue<E> {
     far: BinaryHeap<Reverse<(u64, u64, u32)>>,
     scheduled: u64,
     len: usize,
-    ties: TieOrder,
+    equal_times: EqualTimes,
     batch: Vec<E>,
     /// What the ids of its events carry.
     number: NonZeroU32,
@@ -102,8 +92,9 @@ pub struct EventQueue<E> {
 
 impl<E: Copy> EventQueue<E> {
     /// An empty queue at time 0 whose wheel reaches at least `reach` ahead: a little more than the longest common
-    /// delay is best.
-    pub fn new(reach: Span, ties: TieOrder) -> Self {
+    /// delay is best. Which events are departures it does not know: those of [`EqualTimes::DeparturesFirst`] pop as those of
+    /// [`EqualTimes::Insertion`] do.
+    pub fn new(reach: Span, equal_times: EqualTimes) -> Self {
         let width = (reach.as_ps() / (BUCKETS as u64 - 1)).max(2).checked_next_power_of_two().unwrap_or(1 << 53);
         Self {
             now: 0,
@@ -118,7 +109,7 @@ impl<E: Copy> EventQueue<E> {
             far: BinaryHeap::new(),
             scheduled: 0,
             len: 0,
-            ties,
+            equal_times,
             batch: Vec::new(),
             number: next_queue(),
         }
@@ -194,13 +185,13 @@ impl<E: Copy> EventQueue<E> {
     /// The next event with its time, and the clock moves there; `None` if none is due at or before `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Time) -> Option<(Time, E)> {
-        if self.ties == TieOrder::Batch {
+        if self.equal_times == EqualTimes::NetbenchBatch {
             return self.pop_batch(limit);
         }
         self.pop_in_order(limit)
     }
 
-    /// [`pop_until`](Self::pop_until) for a queue of [`TieOrder::Insertion`], which is not asked for here.
+    /// [`pop_until`](Self::pop_until) for a queue of any other order than [`EqualTimes::NetbenchBatch`], which is not asked for here.
     #[inline(always)]
     pub(crate) fn pop_in_order(&mut self, limit: Time) -> Option<(Time, E)> {
         self.pop_next(limit.as_ps()).map(|(time, event)| (Time::from_ps(time), event))
@@ -425,7 +416,7 @@ mod tests {
     #[test]
     fn pops_like_a_sorted_map_of_time_and_insertion_with_cancellations() {
         for reach in [Span::from_ps(1), Span::from_ps(5_000), Span::from_us(3)] {
-            let mut queue = EventQueue::new(reach, TieOrder::Insertion);
+            let mut queue = EventQueue::new(reach, EqualTimes::Insertion);
             let mut oracle = BTreeMap::new();
             let mut ids = BTreeMap::new();
             let mut state = 7u64;
@@ -454,7 +445,7 @@ mod tests {
 
     #[test]
     fn nothing_beyond_the_limit_pops_and_the_clock_stays() {
-        let mut queue = EventQueue::new(Span::from_us(1), TieOrder::Insertion);
+        let mut queue = EventQueue::new(Span::from_us(1), EqualTimes::Insertion);
         queue.schedule(Time::from_ns(5_000_000), 1);
         assert_eq!(queue.pop_until(Time::from_ns(4_999_999)), None);
         assert_eq!(queue.now(), Time::ZERO);
@@ -466,7 +457,7 @@ mod tests {
 
     #[test]
     fn the_id_of_another_queue_cancels_nothing() {
-        let mut queues = [0, 1].map(|_| EventQueue::new(Span::from_us(1), TieOrder::Insertion));
+        let mut queues = [0, 1].map(|_| EventQueue::new(Span::from_us(1), EqualTimes::Insertion));
         let [own, other] = queues.each_mut().map(|queue| queue.schedule(Time::from_ns(1), "event"));
         assert!(!queues[0].cancel(other));
         assert_eq!(queues[0].len(), 1);
@@ -477,7 +468,7 @@ mod tests {
 
     #[test]
     fn a_batch_is_emptied_before_events_that_it_schedules_for_the_present() {
-        let mut queue = EventQueue::new(Span::from_us(1), TieOrder::Batch);
+        let mut queue = EventQueue::new(Span::from_us(1), EqualTimes::NetbenchBatch);
         for number in 0..4 {
             queue.schedule(Time::from_ns(1), number);
         }
@@ -492,7 +483,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "an event was scheduled for 1 ps, which is before the present, 2 ps")]
     fn scheduling_in_the_past_panics() {
-        let mut queue = EventQueue::new(Span::from_us(1), TieOrder::Insertion);
+        let mut queue = EventQueue::new(Span::from_us(1), EqualTimes::Insertion);
         queue.schedule(Time::from_ps(2), ());
         queue.pop_until(Time::MAX);
         queue.schedule(Time::from_ps(1), ());

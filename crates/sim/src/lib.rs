@@ -1,6 +1,7 @@
 //! Event queue, links, ports, switches, hosts, and the engines that run them.
 
 pub mod bench;
+pub mod equal_times;
 pub mod event_queue;
 pub mod network;
 pub mod observer;

@@ -5,12 +5,13 @@
 //! the packet in service is not in the buffer and counts against no capacity. (Counting it is not supported: a scheduler
 //! that has handed a packet out no longer knows in which queue to keep its room.)
 //!
-//! Two things can happen at the same instant: the wire falls free, and packets arrive. [`Tie`] says which goes first.
+//! Two things can happen at the same instant: the wire falls free, and packets arrive. [`EqualTimesOnLink`] says which goes first.
 //! Nothing else is left to order: arrivals of one instant are taken in the order of their source.
 //!
 //! Cost: O(1) per packet beside scheduler and observers; no allocation. In debug builds conservation of packets and
 //! bytes is asserted after every event.
 
+use crate::equal_times::EqualTimesOnLink;
 use crate::network::Link;
 use crate::observer::{Loss, Observer, PacketView, PortId};
 use crate::port::{Listener, Order, Port, Served};
@@ -26,22 +27,10 @@ pub struct OneLink {
     pub rate: Rate,
     /// How serialisation times are rounded.
     pub rounding: Rounding,
-    /// What goes first at equal times.
-    pub tie: Tie,
+    /// What happens first among events of equal time.
+    pub equal_times: EqualTimesOnLink,
     /// When the run ends.
     pub end: End,
-}
-
-pifolab_params::choices! {
-    /// What goes first if the wire falls free at the instant of an arrival.
-    #[derive(Default)]
-    pub enum Tie {
-        /// The next packet is taken from the buffer before the arrival is offered to it. The default.
-        #[default]
-        DepartureFirst = "departure-first": "the next packet leaves the buffer before the arrival is offered",
-        /// All arrivals of the instant are offered to the buffer before the next packet is taken from it.
-        ArrivalFirst = "arrival-first": "all arrivals of the instant are offered first",
-    }
 }
 
 /// When a run ends.
@@ -146,9 +135,9 @@ impl OneLink {
         loop {
             let arrival = next.map_or(Time::MAX, |arrival| arrival.time);
             let departure = engine.next_event();
-            let departs = match self.tie {
-                Tie::DepartureFirst => departure <= arrival,
-                Tie::ArrivalFirst => departure < arrival,
+            let departs = match self.equal_times {
+                EqualTimesOnLink::DeparturesFirst => departure <= arrival,
+                EqualTimesOnLink::ArrivalsFirst => departure < arrival,
             };
             let time = arrival.min(departure);
             if time >= horizon || (next.is_none() && departure == Time::MAX) {
@@ -169,7 +158,8 @@ impl OneLink {
                 engine.arrive(arrival);
                 next = arrivals.next_arrival();
             }
-            let more_arrivals_now = self.tie == Tie::ArrivalFirst && next.is_some_and(|arrival| arrival.time == now);
+            let more_arrivals_now =
+                self.equal_times == EqualTimesOnLink::ArrivalsFirst && next.is_some_and(|arrival| arrival.time == now);
             if !more_arrivals_now {
                 engine.serve(now);
             }

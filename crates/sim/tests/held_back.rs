@@ -3,9 +3,10 @@
 
 use pifolab_sched::tree::{Discipline, Node, TokenBucket, Tree};
 use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Scheduler};
+use pifolab_sim::equal_times::EqualTimesOnLink;
 use pifolab_sim::network::{Config, EqualTimes, Flow, Network, PortConfig, RunResult, Topology};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
-use pifolab_sim::one_link::{End, OneLink, Tie};
+use pifolab_sim::one_link::{End, OneLink};
 use pifolab_transport::TransportParams;
 use pifolab_transport::udp::UdpParams;
 use pifolab_units::{Bytes, Rank, Rate, Rounding, Span, Time};
@@ -168,7 +169,7 @@ fn packets_may_be_given_up_when_they_should_leave_for_any_reason() {
     let link = OneLink {
         rate: Rate::from_gbps(4),
         rounding: Rounding::UpToPicosecond,
-        tie: Tie::DepartureFirst,
+        equal_times: EqualTimesOnLink::DeparturesFirst,
         end: End::Drain,
     };
     let mut losses = Losses::default();
@@ -214,7 +215,7 @@ fn a_port_of_shapers_inside_shapers_wakes_once_for_each_packet() {
     let link = OneLink {
         rate: Rate::from_gbps(1),
         rounding: Rounding::UpToPicosecond,
-        tie: Tie::DepartureFirst,
+        equal_times: EqualTimesOnLink::DeparturesFirst,
         end: End::Drain,
     };
     let arrivals = (0..500).map(|n| Arrival { time: Time::ZERO, bytes: 700 + n, rank: Rank::ZERO, flow: n % 2 });

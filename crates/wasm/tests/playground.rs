@@ -3,7 +3,8 @@
 use pifolab_metrics::{Departures, Drops, Inversions};
 use pifolab_params::{Args, Value as Written};
 use pifolab_registry::{SCHEDULERS, find_scheduler};
-use pifolab_sim::one_link::{End, OneLink, Tie};
+use pifolab_sim::equal_times::EqualTimesOnLink;
+use pifolab_sim::one_link::{End, OneLink};
 use pifolab_units::{Rate, Rounding, Time};
 use pifolab_wasm::request::Playground;
 use pifolab_workload::{ArrivalProcess, Distribution, FlowAssignment, RankSource, Source};
@@ -104,7 +105,7 @@ fn a_link_gives_what_a_simulation_gives() {
         let link = OneLink {
             rate: Rate::from_gbps(10),
             rounding: Rounding::default(),
-            tie: Tie::DepartureFirst,
+            equal_times: EqualTimesOnLink::DeparturesFirst,
             end: End::Drain,
         };
         let mut scheduler = (find_scheduler(name).unwrap().build)(Args::new(*name)).unwrap();

@@ -62,7 +62,7 @@ impl OneLinkSpec {
         let mut link = Reader::new(link, &file, LINK)?;
         let rate = link.rate("rate")?.expect("rate is required");
         let rounding = link.given("rounding")?;
-        let tie = link.given("tie")?;
+        let equal_times = link.given("tie")?;
         let rate_key = link.written("rate");
         let too_slow = link.fault(&rate_key, String::new());
         let link = link.finish()?;
@@ -123,7 +123,7 @@ impl OneLinkSpec {
         all.insert("scheduler".to_owned(), shown.into());
         Ok(Self {
             common: Common { file, text, overrides, seeds, resolved: all.into() },
-            link: OneLink { rate, rounding, tie, end },
+            link: OneLink { rate, rounding, equal_times, end },
             packets: packets.unwrap_or(u64::MAX),
             arrivals_end,
             workload,

@@ -4,7 +4,7 @@ use super::common::{MAX_PACKETS, MAX_SEED};
 use super::words::End;
 use super::workload;
 use pifolab_params::{Kind, Param, Role, rounding_word};
-use pifolab_sim::one_link::Tie;
+use pifolab_sim::equal_times::EqualTimesOnLink;
 use pifolab_units::Rounding;
 
 /// The keys at the top of a scenario on one link.
@@ -39,8 +39,8 @@ pub(crate) const LINK: &[Param] = &[
     Param::choice::<Rounding>("rounding")
         .or_word(rounding_word(Rounding::UpToPicosecond))
         .doc("How the time that a packet takes on the wire is rounded."),
-    Param::choice::<Tie>("tie")
-        .or_word(Tie::DepartureFirst.word())
+    Param::choice::<EqualTimesOnLink>("tie")
+        .or_word(EqualTimesOnLink::DeparturesFirst.word())
         .doc("What goes first if the wire becomes free at the instant of an arrival."),
 ];
 

@@ -6,6 +6,7 @@ use super::failures::{self, LinkChange};
 use super::routing::Routing;
 use super::shared_buffer::SharedBuffer;
 use super::topology::{Link, Topology};
+use crate::equal_times::EqualTimes;
 use crate::port::{IdlePort, WireTime};
 use pifolab_sched::schedulers::{Pifo, PifoParams};
 use pifolab_sched::{Capacity, Parts as PortScheduler};
@@ -96,22 +97,6 @@ pub type MakeController = dyn Fn(&Flow) -> BoxedController + Send + Sync;
 impl fmt::Debug for Controllers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Controllers(..)")
-    }
-}
-
-pifolab_params::choices! {
-    /// What happens first among events of equal time.
-    #[derive(Default)]
-    pub enum EqualTimes {
-        /// A departure at a port goes before an arrival at the same port; everything else in the order in which it was
-        /// scheduled. The default, and the fastest: departures need no event of their own.
-        #[default]
-        DeparturesFirst = "departures-first": "a departure at a port goes before an arrival at the same port",
-        /// Strictly in the order in which events were scheduled; departures and every setting of a timer are events.
-        Insertion = "insertion": "in the order in which events were scheduled",
-        /// As `Insertion`, but within a batch of equal-time events in the order of the AIFO paper's Netbench fork (see
-        /// [`TieOrder::Batch`](crate::event_queue::TieOrder::Batch)).
-        NetbenchBatch = "netbench-batch": "the order of the AIFO paper's simulator and of those made from it",
     }
 }
 

@@ -56,10 +56,10 @@ mod shared_buffer;
 mod topology;
 mod trace_hashes;
 
+pub use crate::equal_times::EqualTimes;
 pub use crate::port::{IdlePort, PortResult, WireTime};
 pub use config::{
-    Config, Controllers, Discipline, EngineOptions, EqualTimes, MakeController, MakeScheduler, PortConfig, PortInfo,
-    Ranks,
+    Config, Controllers, Discipline, EngineOptions, MakeController, MakeScheduler, PortConfig, PortInfo, Ranks,
 };
 pub use engine::{Network, Simulation};
 pub use error::ConfigError;

@@ -1,6 +1,6 @@
 //! Packets, ports and events: everything of a running network but its end points.
 
-use super::config::{Config, EqualTimes, Ranks};
+use super::config::{Config, Ranks};
 use super::error::ConfigError;
 use super::event::{Event, Packed};
 use super::failures::Failures;
@@ -11,7 +11,8 @@ use super::result::{Counters, RunError};
 use super::routing::{Route, Routes};
 use super::shared_buffer::Pools;
 use super::trace_hashes::{Ingredient, TraceHashes, loss};
-use crate::event_queue::{EventId, EventQueue, TieOrder};
+use crate::equal_times::EqualTimes;
+use crate::event_queue::{EventId, EventQueue};
 use crate::observer::{EndView, Loss, Observer, PacketView, PortId};
 use crate::port::{IdlePort, Listener, Order, Served, Wakeup};
 use pifolab_sched::{Arriving, DropReason, Enqueued, Handle, Hints, Inspect, Labels, Packet};
@@ -106,16 +107,12 @@ impl<'a, O: Observer> Net<'a, O> {
         let reach = ports.iter().map(reach).max().unwrap_or(Span::from_us(1));
         let (watched, followed) = (observer.watches(), observer.follows());
         let acknowledged = ports.iter().any(|port| port.wants_hints).then(|| vec![0; flows.len()]);
-        let ties = match config.equal_times {
-            EqualTimes::DeparturesFirst | EqualTimes::Insertion => TieOrder::Insertion,
-            EqualTimes::NetbenchBatch => TieOrder::Batch,
-        };
         let lazy = config.equal_times == EqualTimes::DeparturesFirst;
         // One more number than ports: 0 is not a port.
         let port_bits =
             if config.link_changes.is_empty() { u32::BITS - (ports.len() as u32).leading_zeros() } else { 0 };
         Ok(Self {
-            events: EventQueue::new(reach, ties),
+            events: EventQueue::new(reach, config.equal_times),
             ports,
             port_bits,
             packets: Vec::new(),

@@ -1,7 +1,8 @@
 //! The option sets of the published runs.
 
-use super::config::{Config, EngineOptions, EqualTimes};
+use super::config::{Config, EngineOptions};
 use super::routing::Routing;
+use crate::equal_times::EqualTimes;
 use crate::port::{IdlePort, WireTime};
 use pifolab_transport::dctcp::{Cut, DctcpParams};
 use pifolab_transport::{AckRank, Congestion, PlainController, RankRule, TcpParams, TransportParams};

@@ -8,8 +8,8 @@ fn fifo(packets: u32) -> Fifo {
     Fifo::new(FifoParams { capacity: Capacity::Packets(packets) }).unwrap()
 }
 
-fn link(tie: Tie, end: End) -> OneLink {
-    OneLink { rate: Rate::from_gbps(8), rounding: Rounding::UpToPicosecond, tie, end }
+fn link(equal_times: EqualTimesOnLink, end: End) -> OneLink {
+    OneLink { rate: Rate::from_gbps(8), rounding: Rounding::UpToPicosecond, equal_times, end }
 }
 
 /// At 8 Gb/s a byte takes a nanosecond.
@@ -34,16 +34,16 @@ impl Observer for Log {
     }
 }
 
-fn log(tie: Tie, end: End, capacity: u32, list: &[(u64, u32)]) -> (Vec<(u64, char, u64)>, Totals) {
+fn log(equal_times: EqualTimesOnLink, end: End, capacity: u32, list: &[(u64, u32)]) -> (Vec<(u64, char, u64)>, Totals) {
     let mut log = Log::default();
-    let totals = link(tie, end).run(arrivals(list), &mut fifo(capacity), &mut log);
+    let totals = link(equal_times, end).run(arrivals(list), &mut fifo(capacity), &mut log);
     (log.0, totals)
 }
 
 #[test]
 fn the_packet_on_the_wire_is_not_in_the_buffer() {
     // Capacity 1: packet 0 is on the wire, packet 1 waits, packet 2 finds the buffer full.
-    let (log, totals) = log(Tie::DepartureFirst, End::Drain, 1, &[(0, 100), (10, 100), (20, 100)]);
+    let (log, totals) = log(EqualTimesOnLink::DeparturesFirst, End::Drain, 1, &[(0, 100), (10, 100), (20, 100)]);
     assert_eq!(log, [(0, '+', 0), (0, '-', 0), (10, '+', 1), (20, 'x', 2), (100, '-', 1)]);
     assert_eq!(totals.busy, Span::from_ns(200));
     assert_eq!(totals.end, Time::from_ns(200));
@@ -53,35 +53,39 @@ fn the_packet_on_the_wire_is_not_in_the_buffer() {
 #[test]
 fn at_equal_times_the_departure_makes_room_or_comes_too_late() {
     let list = [(0, 100), (10, 100), (100, 100)];
-    let (departure_first, _) = log(Tie::DepartureFirst, End::Drain, 1, &list);
+    let (departure_first, _) = log(EqualTimesOnLink::DeparturesFirst, End::Drain, 1, &list);
     assert_eq!(departure_first[3..], [(100, '-', 1), (100, '+', 2), (200, '-', 2)]);
-    let (arrival_first, _) = log(Tie::ArrivalFirst, End::Drain, 1, &list);
+    let (arrival_first, _) = log(EqualTimesOnLink::ArrivalsFirst, End::Drain, 1, &list);
     assert_eq!(arrival_first[3..], [(100, 'x', 2), (100, '-', 1)]);
 }
 
 #[test]
 fn a_batch_reaches_an_idle_port_packet_by_packet_or_as_a_whole() {
     let list = [(5, 100), (5, 100), (5, 100)];
-    let (departure_first, _) = log(Tie::DepartureFirst, End::Drain, 2, &list);
+    let (departure_first, _) = log(EqualTimesOnLink::DeparturesFirst, End::Drain, 2, &list);
     assert_eq!(departure_first[..4], [(5, '+', 0), (5, '-', 0), (5, '+', 1), (5, '+', 2)]);
-    let (arrival_first, _) = log(Tie::ArrivalFirst, End::Drain, 2, &list);
+    let (arrival_first, _) = log(EqualTimesOnLink::ArrivalsFirst, End::Drain, 2, &list);
     assert_eq!(arrival_first[..4], [(5, '+', 0), (5, '+', 1), (5, 'x', 2), (5, '-', 0)]);
 }
 
 #[test]
 fn the_horizon_cuts_before_events_at_its_instant() {
     let list = [(0, 100), (10, 100), (200, 100)];
-    let (log, totals) = log(Tie::DepartureFirst, End::Horizon(Time::from_ns(100)), 5, &list);
+    let (log, totals) = log(EqualTimesOnLink::DeparturesFirst, End::Horizon(Time::from_ns(100)), 5, &list);
     assert_eq!(log, [(0, '+', 0), (0, '-', 0), (10, '+', 1)]);
     assert_eq!(totals.waiting, Count { packets: 1, bytes: 100 });
     assert_eq!((totals.busy, totals.end), (Span::from_ns(100), Time::from_ns(100)));
-    let half = link(Tie::DepartureFirst, End::Horizon(Time::from_ns(50))).run(arrivals(&list), &mut fifo(5), &mut ());
+    let half = link(EqualTimesOnLink::DeparturesFirst, End::Horizon(Time::from_ns(50))).run(
+        arrivals(&list),
+        &mut fifo(5),
+        &mut (),
+    );
     assert_eq!(half.busy, Span::from_ns(50));
 }
 
 #[test]
 fn a_run_without_arrivals_ends_at_once() {
-    let (log, totals) = log(Tie::DepartureFirst, End::Drain, 1, &[]);
+    let (log, totals) = log(EqualTimesOnLink::DeparturesFirst, End::Drain, 1, &[]);
     assert!(log.is_empty());
     assert_eq!(totals, Totals { trace_hash: 0, ..Totals::default() });
 }
@@ -121,7 +125,7 @@ impl Inspect for Shaper {
 #[test]
 fn a_scheduler_that_asks_to_wait_is_asked_again_then() {
     let mut log = Log::default();
-    let run = link(Tie::DepartureFirst, End::Drain);
+    let run = link(EqualTimesOnLink::DeparturesFirst, End::Drain);
     run.run(arrivals(&[(0, 10), (20, 10)]), &mut Shaper(fifo(5), Vec::new()), &mut log);
     assert_eq!(log.0, [(0, '+', 0), (20, '+', 1), (30, '-', 0), (50, '-', 1)]);
 }
@@ -129,7 +133,7 @@ fn a_scheduler_that_asks_to_wait_is_asked_again_then() {
 #[test]
 #[should_panic(expected = "an arrival at 5 ns after an event at 10 ns")]
 fn arrivals_that_go_back_in_time_are_our_bug() {
-    let _ = log(Tie::DepartureFirst, End::Drain, 5, &[(10, 1), (5, 1)]);
+    let _ = log(EqualTimesOnLink::DeparturesFirst, End::Drain, 5, &[(10, 1), (5, 1)]);
 }
 
 fn packs_source(end: Time) -> Source {
@@ -150,7 +154,7 @@ fn eleven_into_ten_gigabits_loses_one_packet_in_eleven() {
     let run = OneLink {
         rate: Rate::from_gbps(10),
         rounding: Rounding::UpToPicosecond,
-        tie: Tie::DepartureFirst,
+        equal_times: EqualTimesOnLink::DeparturesFirst,
         end: End::Horizon(end),
     };
     let totals = run.run(packs_source(end).stream(1, "source-0").unwrap(), &mut fifo(80), &mut ());
@@ -167,7 +171,7 @@ fn eleven_into_ten_gigabits_loses_one_packet_in_eleven() {
 fn the_same_seed_gives_the_same_hash_and_another_one_another() {
     let end = Time::ZERO + Span::from_us(1_000);
     let hash = |seed| {
-        let run = OneLink { rate: Rate::from_gbps(10), ..link(Tie::DepartureFirst, End::Drain) };
+        let run = OneLink { rate: Rate::from_gbps(10), ..link(EqualTimesOnLink::DeparturesFirst, End::Drain) };
         run.run(packs_source(end).stream(seed, "source-0").unwrap(), &mut fifo(80), &mut ()).trace_hash
     };
     assert_eq!(hash(1), hash(1));
@@ -196,7 +200,7 @@ fn mean_wait(sizes: Distribution) -> f64 {
         ..packs_source(Time::MAX)
     };
     let mut waits = Waits::default();
-    let run = link(Tie::DepartureFirst, End::Drain);
+    let run = link(EqualTimesOnLink::DeparturesFirst, End::Drain);
     run.run(source.stream(7, "source-0").unwrap(), &mut fifo(1 << 20), &mut waits);
     waits.total / waits.packets
 }
