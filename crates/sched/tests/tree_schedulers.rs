@@ -10,6 +10,7 @@ use pifolab_sched::{
     Capacity, CodelPolicy, Decider, Dequeued, DropReason, Enqueued, Inspect, Managed, Packet, Queued, Ranked,
     Scheduler, Victims, ranks,
 };
+use pifolab_testkit::Double;
 use pifolab_units::{Bytes, Rank, Rate, Span, Time};
 
 struct Draws(u64);
@@ -308,30 +309,8 @@ fn nothing_is_given_up_for_a_child_that_holds_its_packets_back() {
 #[test]
 fn an_index_of_a_refused_packet_stays_for_the_next_packet_of_its_child_and_changes_nothing_else() {
     // A leaf that refuses ranks above 5 although it has room, and an order of three places.
-    struct Picky(Fifo);
-    impl Inspect for Picky {
-        fn len(&self) -> usize {
-            self.0.len()
-        }
-        fn backlog(&self) -> Bytes {
-            self.0.backlog()
-        }
-        fn capacity(&self) -> Capacity {
-            self.0.capacity()
-        }
-    }
-    impl Scheduler for Picky {
-        fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
-            match packet.rank.get() {
-                0..=5 => Scheduler::<Packet>::enqueue(&mut self.0, packet, now),
-                _ => Enqueued::Dropped { packet, reason: DropReason::Admission },
-            }
-        }
-        fn dequeue(&mut self, now: Time) -> Dequeued {
-            self.0.dequeue(now)
-        }
-    }
-    let picky: Boxed = Box::new(Picky(fifo(50)));
+    let refuses = |packet: &Packet| (packet.rank.get() > 5).then_some(DropReason::Admission);
+    let picky: Boxed = Box::new(Double::new().refusing(refuses));
     let node = Node::inner(Discipline::RoundRobin).child(Node::leaf(picky).takes([0..=0]));
     let mut tree: Tree =
         node.child(Node::fifo().takes([1..=1])).ordered_by_scheduler(Box::new(fifo(3))).build().unwrap();

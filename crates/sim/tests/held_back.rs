@@ -7,55 +7,13 @@ use pifolab_sim::equal_times::EqualTimesOnLink;
 use pifolab_sim::network::{Config, EqualTimes, Flow, Network, PortConfig, RunResult, Topology};
 use pifolab_sim::observer::{Loss, Observer, PacketView, PortId};
 use pifolab_sim::one_link::{End, OneLink};
+use pifolab_testkit::Double;
 use pifolab_transport::TransportParams;
 use pifolab_transport::udp::UdpParams;
 use pifolab_units::{Bytes, Rank, Rate, Rounding, Span, Time};
 use pifolab_workload::Arrival;
 
 const ORDERS: [EqualTimes; 3] = [EqualTimes::DeparturesFirst, EqualTimes::Insertion, EqualTimes::NetbenchBatch];
-
-/// First in, first out among those that may leave.
-struct Shaper {
-    held: Vec<(Time, Packet)>,
-    /// From when on a packet may leave.
-    from: fn(&Packet) -> Time,
-    /// Why a packet is given up when it should leave.
-    given_up: fn(&Packet) -> Option<DropReason>,
-}
-
-impl Scheduler for Shaper {
-    fn enqueue(&mut self, packet: Packet, _: Time) -> Enqueued {
-        let rank = packet.rank;
-        self.held.push(((self.from)(&packet), packet));
-        Enqueued::Admitted { queue: 0, rank }
-    }
-
-    fn dequeue(&mut self, now: Time) -> Dequeued {
-        if let Some(place) = self.held.iter().position(|(from, _)| *from <= now) {
-            let (_, packet) = self.held.remove(place);
-            return match (self.given_up)(&packet) {
-                Some(reason) => Dequeued::Dropped { packet, reason },
-                None => Dequeued::Packet { packet, queue: 0 },
-            };
-        }
-        match self.held.iter().map(|(from, _)| *from).min() {
-            Some(first) => Dequeued::NotBefore(first),
-            None => Dequeued::Empty,
-        }
-    }
-}
-
-impl Inspect for Shaper {
-    fn len(&self) -> usize {
-        self.held.len()
-    }
-    fn backlog(&self) -> Bytes {
-        Bytes(self.held.iter().map(|(_, packet)| u64::from(packet.size)).sum())
-    }
-    fn capacity(&self) -> Capacity {
-        Capacity::Unlimited
-    }
-}
 
 const fn us(us: u64) -> Time {
     Time::from_ns(1_000 * us)
@@ -87,7 +45,7 @@ fn run<O: Observer>(
     topology.connect(0, 2, Rate::from_gbps(8), Span::ZERO);
     topology.connect(1, 2, Rate::from_gbps(4), Span::from_us(5));
     let transport = TransportParams::udp(UdpParams { payload_bytes: 960, interval: Span::from_us(1) });
-    let ports = PortConfig::scheduler(move |_| Box::new(Shaper { held: Vec::new(), from, given_up }));
+    let ports = PortConfig::scheduler(move |_| Box::new(Double::new().holding(from).giving_up(given_up)));
     let mut config = Config::new(topology, transport, ports, us(1_000));
     config.host_port = PortConfig::drop_tail(Capacity::Unlimited);
     config.equal_times = order;
@@ -173,7 +131,7 @@ fn packets_may_be_given_up_when_they_should_leave_for_any_reason() {
         end: End::Drain,
     };
     let mut losses = Losses::default();
-    let mut scheduler = Shaper { held: Vec::new(), from: at_once, given_up: at_odd_times };
+    let mut scheduler = Double::new().giving_up(at_odd_times);
     let totals = link.run(arrivals, &mut scheduler, &mut losses);
     assert_eq!((losses.refused, &losses.given_up[..]), (0, &expected[..]));
     assert_eq!((totals.dropped.packets, totals.dropped.bytes, totals.sent.packets), (5, 5_000, 5));

@@ -7,6 +7,7 @@
 
 mod case;
 mod contract;
+mod double;
 mod draw;
 mod flows;
 mod line;
@@ -18,6 +19,7 @@ pub mod suite;
 pub mod vectors;
 
 pub use case::{Answer, Case, Offer, Op, Ranks};
+pub use double::Double;
 pub use oracle::Oracle;
 pub use settings::Settings;
 pub use source::Source;

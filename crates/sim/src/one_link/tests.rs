@@ -1,7 +1,8 @@
 use super::*;
 use pifolab_sched::Capacity;
 use pifolab_sched::schedulers::{Fifo, FifoParams};
-use pifolab_units::{Bytes, Rank};
+use pifolab_testkit::Double;
+use pifolab_units::Rank;
 use pifolab_workload::{ArrivalProcess, Distribution, FlowAssignment, RankSource, Source};
 
 fn fifo(packets: u32) -> Fifo {
@@ -90,43 +91,11 @@ fn a_run_without_arrivals_ends_at_once() {
     assert_eq!(totals, Totals { trace_hash: 0, ..Totals::default() });
 }
 
-/// Holds each packet for 30 ns after its arrival.
-struct Shaper(Fifo, Vec<Time>);
-
-impl Scheduler for Shaper {
-    fn enqueue(&mut self, packet: Packet, now: Time) -> Enqueued {
-        self.1.push(now + Span::from_ns(30));
-        self.0.enqueue(packet, now)
-    }
-    fn dequeue(&mut self, now: Time) -> Dequeued {
-        match self.1.first() {
-            Some(time) if *time > now => Dequeued::NotBefore(*time),
-            Some(_) => {
-                self.1.remove(0);
-                self.0.dequeue(now)
-            }
-            None => Dequeued::Empty,
-        }
-    }
-}
-
-impl Inspect for Shaper {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn backlog(&self) -> Bytes {
-        self.0.backlog()
-    }
-    fn capacity(&self) -> Capacity {
-        self.0.capacity()
-    }
-}
-
 #[test]
 fn a_scheduler_that_asks_to_wait_is_asked_again_then() {
     let mut log = Log::default();
-    let run = link(EqualTimesOnLink::DeparturesFirst, End::Drain);
-    run.run(arrivals(&[(0, 10), (20, 10)]), &mut Shaper(fifo(5), Vec::new()), &mut log);
+    let mut shaper = Double::new().holding(|packet| packet.arrival + Span::from_ns(30));
+    link(EqualTimesOnLink::DeparturesFirst, End::Drain).run(arrivals(&[(0, 10), (20, 10)]), &mut shaper, &mut log);
     assert_eq!(log.0, [(0, '+', 0), (20, '+', 1), (30, '-', 0), (50, '-', 1)]);
 }
 
