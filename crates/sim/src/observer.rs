@@ -20,7 +20,7 @@ pub struct PortId(pub u32);
 /// waits when the run ends.
 pub trait Observer {
     /// Whether it wants to be told of packets at all. Engines may take short cuts, with the same results, if no observer
-    /// watches.
+    /// watches; where they take none, they may tell it nonetheless.
     fn watches(&self) -> bool {
         true
     }
@@ -46,7 +46,7 @@ pub trait Observer {
     }
 
     /// Whether it wants to be told what hosts send and receive: [`on_create`](Self::on_create) and
-    /// [`on_deliver`](Self::on_deliver).
+    /// [`on_deliver`](Self::on_deliver). One that watches may be told nonetheless.
     fn follows(&self) -> bool {
         false
     }

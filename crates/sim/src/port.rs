@@ -191,10 +191,15 @@ pub(crate) struct Port<Q> {
     /// The packet on the wire, where departures are events.
     pub(crate) serving: Option<u32>,
     pub(crate) queue: Q,
+    pub(crate) cold: Cold,
+}
+
+/// What few packets of a port touch.
+pub(crate) struct Cold {
     /// Capacity of a drop-tail queue; without limit otherwise.
     pub(crate) most_packets: u32,
     pub(crate) most_bytes: u64,
-    pub(crate) link: Link,
+    link: Link,
     /// Bytes of the last packet sent; kept only where it times the next one.
     size_before: u32,
     timer: Wakeup,
@@ -229,12 +234,14 @@ impl<Q: Order> Port<Q> {
             serving_bytes: 0,
             serving: None,
             queue,
-            most_packets: u32::MAX,
-            most_bytes: u64::MAX,
-            link,
-            size_before: 0,
-            timer: Wakeup { time: Time::ZERO, event: None },
-            losses: Losses::default(),
+            cold: Cold {
+                most_packets: u32::MAX,
+                most_bytes: u64::MAX,
+                link,
+                size_before: 0,
+                timer: Wakeup { time: Time::ZERO, event: None },
+                losses: Losses::default(),
+            },
         }
     }
 
@@ -297,7 +304,7 @@ impl<Q: Order> Port<Q> {
     #[cold]
     fn mark(&mut self, id: u64, listener: &mut impl Listener) {
         if self.queue.take_mark() {
-            self.losses.marked_packets += 1;
+            self.cold.losses.marked_packets += 1;
             listener.marked(id);
         }
     }
@@ -327,9 +334,9 @@ impl<Q: Order> Port<Q> {
     /// What does not balance, if anything.
     pub(crate) fn imbalance(&self) -> Option<String> {
         let Traffic { arrived_packets, arrived_bytes, sent_packets, sent_bytes, .. } = self.traffic;
-        let dropped = self.losses.dropped_packets.iter().sum::<u64>() + self.losses.link_down_packets;
+        let dropped = self.cold.losses.dropped_packets.iter().sum::<u64>() + self.cold.losses.link_down_packets;
         let packets = sent_packets + dropped + u64::from(self.waiting);
-        let bytes = sent_bytes + self.losses.dropped_bytes + self.backlog;
+        let bytes = sent_bytes + self.cold.losses.dropped_bytes + self.backlog;
         let queue = self.queue.inspect();
         let (held_packets, held_bytes) = (queue.len(), queue.backlog().0);
         let problem = if arrived_packets != packets {
@@ -343,7 +350,7 @@ impl<Q: Order> Port<Q> {
         } else {
             return None;
         };
-        Some(format!("port {} -> {}: {problem}", self.link.from, self.link.to))
+        Some(format!("port {} -> {}: {problem}", self.cold.link.from, self.cold.link.to))
     }
 }
 
@@ -352,7 +359,7 @@ impl<Q> Port<Q> {
     #[inline]
     pub(crate) fn serialisation(&self, bytes: u32, rounding: Rounding) -> Span {
         if self.ps_per_byte == 0 {
-            return self.link.rate.serialisation(Bytes(bytes.into()), rounding);
+            return self.cold.link.rate.serialisation(Bytes(bytes.into()), rounding);
         }
         let ps = self.ps_per_byte * u64::from(bytes);
         Span::from_ps(match rounding {
@@ -367,7 +374,7 @@ impl<Q> Port<Q> {
         let mut timed = size;
         if self.looks_back {
             self.serving_bytes = size;
-            let before = std::mem::replace(&mut self.size_before, size);
+            let before = std::mem::replace(&mut self.cold.size_before, size);
             if self.wire_time == WireTime::OfPacketBefore && queued && before > 0 {
                 timed = before;
             }
@@ -409,8 +416,8 @@ impl<Q> Port<Q> {
     /// Books a drop.
     #[inline]
     pub(crate) fn lose(&mut self, size: u32, reason: DropReason) {
-        self.losses.dropped_packets[reason as usize] += 1;
-        self.losses.dropped_bytes += u64::from(size);
+        self.cold.losses.dropped_packets[reason as usize] += 1;
+        self.cold.losses.dropped_bytes += u64::from(size);
     }
 
     /// Whether a packet that arrives now is marked.
@@ -424,26 +431,26 @@ impl<Q> Port<Q> {
     #[inline]
     pub(crate) fn no_room_beside_serving(&self, bytes: u32) -> bool {
         self.counts_serving
-            && (self.waiting + 1 >= self.most_packets
-                || self.backlog + u64::from(self.serving_bytes) + u64::from(bytes) > self.most_bytes)
+            && (self.waiting + 1 >= self.cold.most_packets
+                || self.backlog + u64::from(self.serving_bytes) + u64::from(bytes) > self.cold.most_bytes)
     }
 
     /// Sets the timer.
     #[cold]
     pub(crate) fn wait_until(&mut self, time: Time, event: Option<EventId>) {
         self.held_back = true;
-        self.timer = Wakeup { time, event };
+        self.cold.timer = Wakeup { time, event };
     }
 
     /// The timer, if it runs.
     pub(crate) fn timer(&self) -> Option<Wakeup> {
-        self.held_back.then_some(self.timer)
+        self.held_back.then_some(self.cold.timer)
     }
 
     /// Stops the timer and returns it, if it ran.
     #[inline]
     pub(crate) fn stop_timer(&mut self) -> Option<Wakeup> {
-        std::mem::take(&mut self.held_back).then_some(self.timer)
+        std::mem::take(&mut self.held_back).then_some(self.cold.timer)
     }
 
     /// What passed the port in a run that ends at `end`.
@@ -454,11 +461,11 @@ impl<Q> Port<Q> {
             arrived_bytes: self.traffic.arrived_bytes,
             sent_packets: self.traffic.sent_packets,
             sent_bytes: self.traffic.sent_bytes,
-            dropped_packets: self.losses.dropped_packets,
-            dropped_bytes: self.losses.dropped_bytes,
-            marked_packets: self.losses.marked_packets,
-            link_down_packets: self.losses.link_down_packets,
-            lost_on_wire_packets: self.losses.lost_on_wire_packets,
+            dropped_packets: self.cold.losses.dropped_packets,
+            dropped_bytes: self.cold.losses.dropped_bytes,
+            marked_packets: self.cold.losses.marked_packets,
+            link_down_packets: self.cold.losses.link_down_packets,
+            lost_on_wire_packets: self.cold.losses.lost_on_wire_packets,
             most_waiting: self.most_waiting,
             waiting: self.waiting,
             busy: Span::from_ps(self.traffic.busy.as_ps().saturating_sub(beyond)),

@@ -202,6 +202,11 @@ impl Config {
         Ok(())
     }
 
+    /// Whether a run has nothing but packets, its observer apart: no link fails, no memory is shared and no rank is drawn.
+    pub(super) fn is_plain(&self) -> bool {
+        self.link_changes.is_empty() && self.shared_buffer.is_none() && matches!(self.ranks, Ranks::Transport)
+    }
+
     /// Checks that no time of a run can be too large: all are sums of an instant of the run and one passage of a link.
     pub(super) fn check_times(&self, segment_bytes: u32) -> Result<(), ConfigError> {
         let bytes = segment_bytes + self.header_bytes;

@@ -1,51 +1,18 @@
-//! The engine: connections and the event loop.
+//! The engine: a checked network, and runs of flows over it.
 
-use super::config::{Config, Controllers};
+use super::config::Config;
 use super::error::ConfigError;
-use super::event::{Event, NUMBERS};
-use super::in_flight::InFlight;
-use super::net::{IDLE_TIMER, Net, Timer, Trip};
-use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
-use super::routing::{Route, Routes};
+use super::mode::{Full, FullSteps, Plain, PlainSteps};
+use super::result::{Counters, RunError, RunResult, Snapshot};
+use super::routing::Routes;
+use super::run::{Run, Steps};
 use super::topology::{Link, Topology};
-use super::trace_hashes::Ingredient;
+use crate::equal_times::EqualTimes;
 use crate::observer::Observer;
-use pifolab_transport::{Congestion, Progress, Receiver, SackLog, Sender, ValidParams};
-use pifolab_units::{Span, Time};
+use pifolab_transport::ValidParams;
+use pifolab_units::Time;
 use pifolab_workload::flows::Flow;
-
-const NONE: u32 = u32::MAX;
-
-/// Both ends of a flow's connection, in the order in which packets touch them.
-#[derive(Debug)]
-#[repr(C, align(64))]
-struct Connection {
-    /// The flow, or `NONE` once it is complete.
-    flow: u32,
-    src: u32,
-    dst: u32,
-    route_forth: Route,
-    route_back: Route,
-    log: SackLog,
-    sender: Sender,
-    sender_timer: Timer,
-    receiver: Receiver,
-    receiver_timer: Timer,
-}
-
-impl Connection {
-    /// What the sender's packets have in common.
-    #[inline]
-    fn forth(&self, slot: u32) -> Trip {
-        Trip { flow: self.flow, slot, src: self.src, dst: self.dst, route: self.route_forth }
-    }
-
-    /// What the receiver's packets have in common.
-    #[inline]
-    fn back(&self, slot: u32) -> Trip {
-        Trip { flow: self.flow, slot, src: self.dst, dst: self.src, route: self.route_back }
-    }
-}
+use std::marker::PhantomData;
 
 /// A checked network, ready to run flows.
 #[derive(Clone, Debug)]
@@ -117,333 +84,74 @@ impl Network {
                 }
             }
         }
-        Simulation::new(self, flows, routes, observer)
+        Ok(Simulation { run: self.in_mode(flows, routes, observer)?, observer: PhantomData })
+    }
+
+    /// The run, compiled for what it has: the only place where that is asked.
+    fn in_mode<'a, O: Observer>(
+        &'a self,
+        flows: &'a [Flow],
+        routes: Routes,
+        observer: &'a mut O,
+    ) -> Result<Box<dyn Steps + 'a>, RunError> {
+        let plain = self.config.is_plain() && !observer.watches() && !observer.follows();
+        let stepwise = self.config.equal_times != EqualTimes::DeparturesFirst;
+        let (config, transport) = (&self.config, self.transport);
+        Ok(match (stepwise, plain) {
+            (false, true) => Box::new(Run::<O, Plain>::new(config, transport, routes, flows, observer)?),
+            (false, false) => Box::new(Run::<O, Full>::new(config, transport, routes, flows, observer)?),
+            (true, true) => Box::new(Run::<O, PlainSteps>::new(config, transport, routes, flows, observer)?),
+            (true, false) => Box::new(Run::<O, FullSteps>::new(config, transport, routes, flows, observer)?),
+        })
     }
 }
 
 /// A run in progress.
 pub struct Simulation<'a, O> {
-    flows: &'a [Flow],
-    transport: ValidParams,
-    controllers: Option<&'a Controllers>,
-    net: Net<'a, O>,
-    /// How many flows have started.
-    started: usize,
-    /// For each flow, where its connection is while it is open.
-    open: Vec<u32>,
-    connections: Vec<Connection>,
-    free_connections: Vec<u32>,
-    results: Vec<FlowResult>,
-    end: Time,
-    /// No event after this happens for now.
-    pause: Time,
-    /// No event is left before the end.
-    is_over: bool,
-    is_udp: bool,
+    run: Box<dyn Steps + 'a>,
+    observer: PhantomData<&'a mut O>,
 }
 
-impl<'a, O: Observer> Simulation<'a, O> {
-    fn new(network: &'a Network, flows: &'a [Flow], routes: Routes, observer: &'a mut O) -> Result<Self, RunError> {
-        let config = &network.config;
-        let mut net = Net::new(config, network.transport.segment_bytes(), flows, routes, observer)?;
-        if let Some(failures) = net.failures.take() {
-            for (time, change) in failures.instants() {
-                net.events.schedule(time, Event::Links { change }.pack());
-            }
-            net.failures = Some(failures);
-        }
-        if net.lazy {
-            // One start at a time is enough; the next is scheduled when it happens.
-            if let Some(first) = flows.first() {
-                net.events.schedule(first.start, Event::Start { flow: 0 }.pack());
-            }
-        } else {
-            for (flow, Flow { start, .. }) in (0..).zip(flows) {
-                net.events.schedule(*start, Event::Start { flow }.pack());
-            }
-        }
-        Ok(Self {
-            flows,
-            transport: network.transport,
-            controllers: config.controller.as_ref(),
-            net,
-            started: 0,
-            open: vec![NONE; flows.len()],
-            connections: Vec::new(),
-            free_connections: Vec::new(),
-            results: vec![FlowResult::default(); flows.len()],
-            end: config.end,
-            pause: config.end,
-            is_over: false,
-            is_udp: matches!(config.transport.congestion, Congestion::Udp(_)),
-        })
-    }
-
+impl<O: Observer> Simulation<'_, O> {
     /// Lets up to `events` events happen; `false` when the run is over, or has reached where it pauses.
     ///
     /// # Errors
     /// If packets are not conserved.
     pub fn advance(&mut self, events: u64) -> Result<bool, RunError> {
-        if self.net.is_plain() { self.advance_by::<true>(events) } else { self.advance_by::<false>(events) }
-    }
-
-    /// [`advance`](Self::advance), where `PLAIN` says whether the network [is plain](Net::is_plain).
-    fn advance_by<const PLAIN: bool>(&mut self, events: u64) -> Result<bool, RunError> {
-        let stop = self.net.counters.events.saturating_add(events);
-        self.net.look_up = 0;
-        loop {
-            if self.net.counters.events >= self.net.look_up && !self.net.look_up(stop)? {
-                return Ok(true);
-            }
-            let events = &mut self.net.events;
-            let next = if PLAIN { events.pop_in_order(self.pause) } else { events.pop_until(self.pause) };
-            let Some((now, event)) = next else {
-                self.is_over = self.pause == self.end;
-                return Ok(false);
-            };
-            self.net.note(now, event);
-            self.net.prefetch_next();
-            if let Some((port, packet)) = event.arrival() {
-                if self.net.arrive::<PLAIN>(port, packet, now) {
-                    self.deliver::<PLAIN>(packet, now);
-                }
-            } else {
-                self.handle_other(event.unpack(), now);
-            }
-        }
-    }
-
-    /// Lets an event happen that is no arrival.
-    #[inline(never)]
-    fn handle_other(&mut self, event: Event, now: Time) {
-        match event {
-            Event::Arrive { .. } => unreachable!("the caller handles arrivals"),
-            Event::Depart { port } => self.net.depart(port, now),
-            Event::Release { port } => self.net.release(port, now),
-            Event::Start { flow } => self.start(flow, now),
-            Event::SenderTimer { flow, arm } => self.sender_timer(flow, arm, now),
-            Event::ReceiverTimer { flow, arm } => self.receiver_timer(flow, arm, now),
-            Event::Links { change } => self.net.change_links(change, now),
-        }
+        self.run.advance(events)
     }
 
     /// From now on [`advance`](Self::advance) goes no further than to `time`; `None`: to the end of the run.
     pub fn pause_at(&mut self, time: Option<Time>) {
-        self.pause = time.map_or(self.end, |time| time.min(self.end));
+        self.run.pause_at(time);
     }
 
     /// The accounts as they are, at `time`: that of the pause that was reached, or of the last event. Ports decide late, so
     /// each may have begun one packet more than its account says. Looking changes nothing.
     pub fn snapshot(&self, time: Time) -> Snapshot {
-        let open = self.connections.iter().filter(|connection| connection.flow != NONE);
-        let closed = self.results.iter().filter(|result| result.fct.is_some());
-        Snapshot {
-            ports: self.net.ports.iter().map(|port| port.result(time)).collect(),
-            acknowledged_bytes: closed.map(|result| result.acknowledged_bytes).sum::<u64>()
-                + open.map(|connection| connection.sender.acknowledged_bytes()).sum::<u64>(),
-        }
+        self.run.snapshot(time)
     }
 
     /// The time of the last event.
     pub fn now(&self) -> Time {
-        self.net.events.now()
+        self.run.now()
     }
 
     /// The counters so far.
     pub fn counters(&self) -> &Counters {
-        &self.net.counters
+        self.run.counters()
     }
 
     /// Flows that are complete so far, and flows that have started.
     pub fn flows_done(&self) -> (usize, usize) {
-        (self.started - (self.connections.len() - self.free_connections.len()), self.started)
+        self.run.flows_done()
     }
 
     /// Closes the books, at the end of the run or wherever it was interrupted.
     ///
     /// # Errors
     /// If packets are not conserved.
-    pub fn finish(mut self) -> Result<RunResult, RunError> {
-        let end = if self.is_over { self.end } else { self.now() };
-        if self.net.lazy {
-            for port in 0..self.net.ports.len() as u32 {
-                self.net.catch_up::<false>(port, end);
-            }
-        }
-        self.net.check()?;
-        for slot in 0..self.connections.len() as u32 {
-            if self.connections[slot as usize].flow != NONE {
-                self.settle(slot, None);
-            }
-        }
-        for result in &self.results {
-            self.net.counters.fast_retransmissions += u64::from(result.fast_retransmissions);
-            self.net.counters.timeouts += u64::from(result.timeouts);
-        }
-        self.net.observer.on_end(end);
-        Ok(RunResult {
-            flows: self.results,
-            ports: self.net.ports.iter().map(|port| port.result(end)).collect(),
-            counters: self.net.counters,
-            trace_hash: self.net.trace_hashes.of(Ingredient::Events),
-            trace_hashes: self.net.trace_hashes,
-            end,
-        })
-    }
-
-    fn start(&mut self, flow: u32, now: Time) {
-        self.started += 1;
-        if self.net.lazy
-            && let Some(next) = self.flows.get(self.started)
-        {
-            self.net.events.schedule(next.start, Event::Start { flow: flow + 1 }.pack());
-        }
-        let Flow { id, src, dst, bytes, .. } = self.flows[flow as usize];
-        let mut sender = Sender::new(&self.transport, bytes);
-        if let Some(Controllers(make)) = self.controllers {
-            sender = sender.steered_by(make(&self.flows[flow as usize]));
-        }
-        let connection = Connection {
-            sender,
-            receiver: Receiver::new(&self.transport, bytes),
-            log: SackLog::default(),
-            flow,
-            src,
-            dst,
-            route_forth: self.net.route(src, dst, id),
-            route_back: self.net.route(dst, src, id),
-            sender_timer: IDLE_TIMER,
-            receiver_timer: IDLE_TIMER,
-        };
-        let slot = match self.free_connections.pop() {
-            Some(slot) => {
-                self.connections[slot as usize] = connection;
-                slot
-            }
-            None => {
-                self.connections.push(connection);
-                self.connections.len() as u32 - 1
-            }
-        };
-        self.open[flow as usize] = slot;
-        let connection = &mut self.connections[slot as usize];
-        let (forth, net) = (connection.forth(slot), &mut self.net);
-        connection.sender.start(now, &mut |segment| net.send::<false>(segment, forth, now));
-        self.watch_sender::<false>(slot, now);
-    }
-
-    /// Hands a packet that has left the network to its connection, if that is still open.
-    #[inline(always)]
-    fn deliver<const PLAIN: bool>(&mut self, number: u32, now: Time) {
-        let InFlight { segment, flow, slot, dst: host, .. } = self.net.packets[number as usize];
-        let connection = &mut self.connections[slot as usize];
-        if connection.flow != flow {
-            return;
-        }
-        let net = &mut self.net;
-        if segment.from_sender() {
-            debug_assert_eq!(host, connection.dst);
-            let Connection { receiver, log, .. } = connection;
-            if let Some(answer) = receiver.handle_segment(&segment, log, now) {
-                net.send::<PLAIN>(answer, connection.back(slot), now);
-            }
-            if self.is_udp && connection.receiver.is_complete() {
-                self.close(slot, now);
-            } else if connection.receiver.arms() != 0 {
-                self.watch_receiver::<PLAIN>(slot, now);
-            }
-        } else {
-            let forth = connection.forth(slot);
-            let Connection { sender, log, .. } = connection;
-            let progress =
-                sender.handle_segment(&segment, log, now, &mut |segment| net.send::<PLAIN>(segment, forth, now));
-            if let Some(acknowledged) = &mut net.acknowledged {
-                acknowledged[flow as usize] = sender.acknowledged_bytes();
-            }
-            if progress == Progress::Completed {
-                self.close(slot, now);
-            } else {
-                self.watch_sender::<PLAIN>(slot, now);
-            }
-        }
-    }
-
-    fn sender_timer(&mut self, flow: u32, arm: u32, now: Time) {
-        let slot = self.open[flow as usize];
-        if slot == NONE {
-            return;
-        }
-        let connection = &mut self.connections[slot as usize];
-        if self.net.lazy {
-            connection.sender_timer.pending = None;
-        } else if arm != connection.sender.arms() % NUMBERS {
-            return;
-        }
-        let (forth, net) = (connection.forth(slot), &mut self.net);
-        connection.sender.handle_timeout(now, &mut |segment| net.send::<false>(segment, forth, now));
-        self.watch_sender::<false>(slot, now);
-    }
-
-    fn receiver_timer(&mut self, flow: u32, arm: u32, now: Time) {
-        let slot = self.open[flow as usize];
-        if slot == NONE {
-            return;
-        }
-        let connection = &mut self.connections[slot as usize];
-        if self.net.lazy {
-            connection.receiver_timer.pending = None;
-        } else if arm != connection.receiver.arms() % NUMBERS {
-            return;
-        }
-        if let Some(answer) = connection.receiver.handle_timeout(now) {
-            self.net.send::<false>(answer, connection.back(slot), now);
-        }
-        self.watch_receiver::<false>(slot, now);
-    }
-
-    fn watch_sender<const PLAIN: bool>(&mut self, slot: u32, now: Time) {
-        let Connection { sender, sender_timer, flow, .. } = &mut self.connections[slot as usize];
-        let flow = *flow;
-        let event = |arm| Event::SenderTimer { flow, arm };
-        self.net.watch::<PLAIN>(sender_timer, sender.deadline(), sender.arms(), event, now);
-    }
-
-    fn watch_receiver<const PLAIN: bool>(&mut self, slot: u32, now: Time) {
-        let Connection { receiver, receiver_timer, flow, .. } = &mut self.connections[slot as usize];
-        let flow = *flow;
-        let event = |arm| Event::ReceiverTimer { flow, arm };
-        self.net.watch::<PLAIN>(receiver_timer, receiver.deadline(), receiver.arms(), event, now);
-    }
-
-    /// The flow is complete: its connection is gone, packets still on their way will be ignored.
-    fn close(&mut self, slot: u32, now: Time) {
-        let connection = &self.connections[slot as usize];
-        for timer in [&connection.sender_timer, &connection.receiver_timer] {
-            if let Some((_, event)) = timer.pending {
-                self.net.events.cancel(event);
-            }
-        }
-        let flow = connection.flow;
-        self.settle(slot, Some(now.since(self.flows[flow as usize].start)));
-        self.open[flow as usize] = NONE;
-        self.connections[slot as usize].flow = NONE;
-        self.free_connections.push(slot);
-    }
-
-    fn settle(&mut self, slot: u32, fct: Option<Span>) {
-        let Connection { sender, receiver, flow, .. } = &self.connections[slot as usize];
-        let counts = sender.counts();
-        self.results[*flow as usize] = FlowResult {
-            fct,
-            acknowledged_bytes: if fct.is_some() {
-                self.flows[*flow as usize].bytes
-            } else {
-                sender.acknowledged_bytes()
-            },
-            retransmissions: counts.retransmissions,
-            fast_retransmissions: counts.fast_retransmissions,
-            timeouts: counts.timeouts + receiver.timeouts(),
-            reordered: receiver.reordered(),
-        };
+    pub fn finish(self) -> Result<RunResult, RunError> {
+        self.run.finish()
     }
 }

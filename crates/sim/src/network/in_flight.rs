@@ -1,8 +1,9 @@
-//! What the network keeps of a packet.
+//! What the network keeps of its packets.
 
 use super::routing::Route;
 use pifolab_transport::Segment;
 use pifolab_units::Span;
+use std::ops::{Index, IndexMut};
 
 /// A packet in the network. One cache line.
 #[derive(Clone, Copy, Debug)]
@@ -21,3 +22,65 @@ pub(super) struct InFlight {
 }
 
 const _: () = assert!(size_of::<InFlight>() == 64);
+
+/// The packets in the network, by number. A number is used again once its packet is gone.
+#[derive(Debug, Default)]
+pub(super) struct Packets {
+    slots: Vec<InFlight>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    /// Takes a packet in and gives it a number.
+    #[inline]
+    pub(super) fn insert(&mut self, packet: InFlight) -> u32 {
+        match self.free.pop() {
+            Some(number) => {
+                self.slots[number as usize] = packet;
+                number
+            }
+            None => {
+                self.slots.push(packet);
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Gives a number back. What it named can be read until the next packet is taken in.
+    #[inline]
+    pub(super) fn remove(&mut self, number: u32) {
+        self.free.push(number);
+    }
+
+    /// How many there are now.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The most that there ever were at once.
+    pub(super) fn most(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Where a packet lies, to be asked for ahead of its use.
+    #[inline(always)]
+    pub(super) fn address(&self, number: u32) -> *const InFlight {
+        self.slots.as_ptr().wrapping_add(number as usize)
+    }
+}
+
+impl Index<u32> for Packets {
+    type Output = InFlight;
+
+    #[inline(always)]
+    fn index(&self, number: u32) -> &InFlight {
+        &self.slots[number as usize]
+    }
+}
+
+impl IndexMut<u32> for Packets {
+    #[inline(always)]
+    fn index_mut(&mut self, number: u32) -> &mut InFlight {
+        &mut self.slots[number as usize]
+    }
+}

@@ -1,5 +1,6 @@
 //! What a link that fails does to the packets that wait for it.
 
+use super::mode::Mode;
 use super::net::Net;
 use super::port::take_next;
 use super::trace_hashes::loss::WAITING;
@@ -8,14 +9,14 @@ use crate::port::{Order, Served};
 use pifolab_sched::Handle;
 use pifolab_units::Time;
 
-impl<O: Observer> Net<'_, O> {
+impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// Everything that changes now, from the change number `first` on.
     #[cold]
     pub(super) fn change_links(&mut self, first: u32, now: Time) {
         let Some(mut failures) = self.failures.take() else { return };
         for port in failures.change(first, now) {
-            if self.lazy {
-                self.catch_up::<false>(port, now);
+            if !M::STEPWISE {
+                self.catch_up(port, now);
             }
             self.flush(port, now);
         }
@@ -40,9 +41,7 @@ impl<O: Observer> Net<'_, O> {
             }
             match port.serve(false, time, &mut told) {
                 Served::Packet(packet, _) => {
-                    if told.watched {
-                        told.observer.on_link_down(PortId(number), (&packet).into(), port.queue.inspect(), now);
-                    }
+                    told.observer.on_link_down(PortId(number), (&packet).into(), port.queue.inspect(), now);
                     self.lose_waiting(number, packet.id as u32, packet.size);
                 }
                 // What it holds back is lost as well.
@@ -50,7 +49,7 @@ impl<O: Observer> Net<'_, O> {
                 Served::Nothing => {
                     if self.ports[number as usize].waiting > 0 {
                         // It keeps what it admitted: the accounts will show it at once.
-                        self.check_soon();
+                        self.accounts.check_soon();
                     }
                     break;
                 }
@@ -60,8 +59,8 @@ impl<O: Observer> Net<'_, O> {
 
     fn lose_waiting(&mut self, number: u32, packet: u32, size: u32) {
         let (port, mut told) = self.port(number);
-        port.losses.link_down_packets += 1;
-        port.losses.dropped_bytes += u64::from(size);
+        port.cold.losses.link_down_packets += 1;
+        port.cold.losses.dropped_bytes += u64::from(size);
         told.forget(packet, WAITING);
     }
 }

@@ -37,24 +37,33 @@
 //! At every port and over the whole network packets and bytes are conserved. This is checked while the run goes on and
 //! at its end; a violation ends the run with [`RunError::NotConserved`] and the events that led to it.
 
+mod accounts;
 mod config;
 mod engine;
 mod error;
 mod event;
 mod failures;
+mod hints;
 mod ideal;
 mod in_flight;
 mod link_changes;
+mod mode;
 mod net;
 mod netbench_live_window;
+mod offer;
 mod port;
 mod profile;
 mod queue;
 mod result;
 mod routing;
+mod run;
+mod serve;
 mod shared_buffer;
+mod timer;
+mod told;
 mod topology;
 mod trace_hashes;
+mod travel;
 
 pub use crate::equal_times::EqualTimes;
 pub use crate::port::{IdlePort, PortResult, WireTime};

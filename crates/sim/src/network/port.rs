@@ -36,7 +36,7 @@ pub(super) fn port(
     port.wants_hints = wants_hints;
     port.may_mark = may_mark;
     port.set_service(config.in_service_occupies_buffer, wire_time);
-    (port.most_packets, port.most_bytes) = (most_packets, most_bytes);
+    (port.cold.most_packets, port.cold.most_bytes) = (most_packets, most_bytes);
     Ok(port)
 }
 

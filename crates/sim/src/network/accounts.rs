@@ -1,0 +1,94 @@
+//! The accounts of a run: counters, trace hashes, and whether both balance with what the ports hold.
+
+use super::event::{Event, Packed};
+use super::in_flight::Packets;
+use super::port::Port;
+use super::result::{Counters, RunError};
+use super::trace_hashes::{Ingredient, TraceHashes};
+use pifolab_units::Time;
+
+/// The accounts are checked after this many events, and at the end.
+const EVENTS_PER_CHECK: u64 = 1 << 20;
+/// Events remembered for the report of a violation.
+const REMEMBERED: usize = 32;
+
+/// The accounts of a run.
+pub(super) struct Accounts {
+    pub(super) counters: Counters,
+    pub(super) trace_hashes: TraceHashes,
+    recent: [(Time, Packed); REMEMBERED],
+    /// They are checked when this many events have happened.
+    next_check: u64,
+    /// The event loop looks up when this many have happened: to check the accounts, or since it shall stop.
+    look_up: u64,
+}
+
+impl Accounts {
+    pub(super) fn new() -> Self {
+        Self {
+            counters: Counters::default(),
+            trace_hashes: TraceHashes::default(),
+            recent: [(Time::ZERO, Event::Start { flow: 0 }.pack()); REMEMBERED],
+            next_check: 0,
+            look_up: 0,
+        }
+    }
+
+    /// Enters an event into the trace.
+    #[inline(always)]
+    pub(super) fn note(&mut self, now: Time, event: Packed) {
+        self.recent[self.counters.events as usize % REMEMBERED] = (now, event);
+        self.counters.events += 1;
+        self.trace_hashes.fold(Ingredient::Events, now.as_ps() ^ event.word().rotate_left(9));
+    }
+
+    /// Whether the event loop should look up.
+    #[inline(always)]
+    pub(super) fn wants_look(&self) -> bool {
+        self.counters.events >= self.look_up
+    }
+
+    /// Has the event loop look up before the next event.
+    pub(super) fn look_up_soon(&mut self) {
+        self.look_up = 0;
+    }
+
+    /// Looks up from the event loop, which shall stop after `stop` events: checks the accounts if that is due, and says whether
+    /// the loop goes on.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look_up(&mut self, stop: u64, ports: &[Port], packets: &Packets) -> Result<bool, RunError> {
+        if self.counters.events >= self.next_check {
+            self.check(ports, packets)?;
+        }
+        self.look_up = self.next_check.min(stop);
+        Ok(self.counters.events < stop)
+    }
+
+    /// Has the accounts checked after the present event.
+    pub(super) fn check_soon(&mut self) {
+        (self.next_check, self.look_up) = (0, 0);
+    }
+
+    /// Balances all accounts.
+    pub(super) fn check(&mut self, ports: &[Port], packets: &Packets) -> Result<(), RunError> {
+        self.next_check = self.counters.events + EVENTS_PER_CHECK;
+        let in_flight = packets.len() as u64;
+        self.counters.most_in_flight = packets.most() as u64;
+        let Counters { created, delivered, dropped, lost_on_wire, unreachable, .. } = self.counters;
+        let account = match ports.iter().find_map(Port::imbalance) {
+            Some(account) => account,
+            None if created != delivered + dropped + lost_on_wire + unreachable + in_flight => format!(
+                "the network: {created} packets created, but {delivered} delivered, {dropped} dropped, \
+                 {lost_on_wire} lost on wires, {unreachable} without a way, {in_flight} under way"
+            ),
+            None => return Ok(()),
+        };
+        let events = (0..REMEMBERED as u64)
+            .map(|back| (self.counters.events + back) as usize % REMEMBERED)
+            .skip(REMEMBERED.saturating_sub(self.counters.events as usize))
+            .map(|slot| format!("{}: {:?}", self.recent[slot].0, self.recent[slot].1.unpack()))
+            .collect();
+        Err(RunError::NotConserved { account, events })
+    }
+}
