@@ -88,8 +88,8 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
     sweeps = []
     for place, scenario in enumerate(variant.scenarios):
         file = folder / scenario
-        labels = _labels(read_toml(file))
-        overrides = {key: value for key, value in variant.overrides.items() if _fits(key, labels)}
+        written = read_toml(file)
+        overrides = {key: value for key, value in variant.overrides.items() if _fits(key, written)}
         used.update(overrides)
         if length.duration_s is not None:
             overrides["duration_s"] = length.duration_s
@@ -104,7 +104,7 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
                 "values": [int(one) if isinstance(one, float) and one == int(one) else one for one in settings],
                 "labels": [f"{value:g}" for value in values],
             }
-        written = {
+        sweep = {
             "scenario": str(file.absolute()),
             "title": f"{experiment.id}, {variant.name}",
             "seeds": list(length.seeds_of(variant)),
@@ -113,7 +113,7 @@ def sweeps_of(experiment: Experiment, variant: Variant, registry: Registry, dept
             "tables": list(experiment.tables),
             "metrics": [],
         }
-        sweeps.append(Sweep.from_dict(written, file=f"{experiment.id}-{variant.name}-{place + 1}"))
+        sweeps.append(Sweep.from_dict(sweep, file=f"{experiment.id}-{variant.name}-{place + 1}"))
     unused = set(variant.overrides) - used
     if unused:
         raise InputError(
@@ -126,10 +126,12 @@ def _labels(scenario: Mapping[str, Any]) -> set[str]:
     return {one.get("label", one.get("name", "")) for one in scenario.get("scheduler", [])}
 
 
-def _fits(key: str, labels: set[str]) -> bool:
-    """Return whether a scenario with these schedulers has what `key` sets."""
+def _fits(key: str, scenario: Mapping[str, Any]) -> bool:
+    """Return whether a scenario has what `key` sets: the scheduler, or a rank function whose parameter it is."""
     first, _, rest = key.partition(".")
-    return first != "scheduler" or rest.rpartition(".")[0] in labels
+    if first == "scheduler":
+        return rest.rpartition(".")[0] in _labels(scenario)
+    return first != "rank" or rest == "name" or "rank" in scenario
 
 
 def run_experiments(
