@@ -160,11 +160,9 @@ impl Args {
     /// Reads `value`, which was written for `param`.
     ///
     /// # Errors
-    /// Not what the row allows, or an empty list.
+    /// Not what the row allows.
     pub fn read<T: FromValue>(&self, param: &Param, value: &Value) -> Result<T, ParamError> {
-        let lists = matches!(param.kind, Kind::Integers { .. } | Kind::Texts);
-        let empty = lists && matches!(value, Value::List(members) if members.is_empty());
-        T::from_value(&param.kind, value).filter(|_| !empty).ok_or_else(|| self.misfit(param, value))
+        T::from_value(&param.kind, value).ok_or_else(|| self.misfit(param, value))
     }
 
     /// The error for `value`, which is not what `param` allows.

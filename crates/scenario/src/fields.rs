@@ -97,6 +97,11 @@ impl<'a> Reader<'a> {
     pub(crate) fn get<T: FromValue>(&mut self, name: &str) -> Result<Option<T>, SpecError> {
         let field = self.field(name);
         let Some(value) = self.value(field)? else { return Ok(None) };
+        // A list of nothing means nothing here: neither seeds nor labels.
+        let is_empty = matches!(&value, Value::List(members) if members.is_empty());
+        if is_empty && matches!(field.kind, Kind::Integers { .. } | Kind::Texts) {
+            return Err(self.misfit(field, name, &value));
+        }
         let read = self.args.read(field, &value).map_err(|error| self.told(field, name, &error))?;
         let shown = match field.kind {
             Kind::Positive => f64::from_value(&field.kind, &value).into(),

@@ -9,6 +9,9 @@ use pifolab_sched::{Capacity, Handle};
 
 pub(super) type Port = port::Port<Queue>;
 
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Port>().is_power_of_two());
+
 /// The port `number` as it is configured. `watched`: somebody wants to see whole packets.
 pub(super) fn port(
     config: &PortConfig,
