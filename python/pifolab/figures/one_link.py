@@ -14,15 +14,7 @@ import polars as pl
 
 from pifolab.figures.bars import draw_bars
 from pifolab.figures.palette import Look, look
-from pifolab.figures.style import (
-    COLUMN_INCHES,
-    PAGE_INCHES,
-    figure_style,
-    quantity,
-    readable_log,
-    subplots,
-    time_axis,
-)
+from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, quantity, readable_log, subplots, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
