@@ -1,8 +1,11 @@
 //! Future events, soonest first.
 //!
 //! A timing wheel of 4096 buckets with a bitmap over them, backed by a heap for what lies beyond the wheel's horizon.
-//! Scheduling and popping cost O(1) for events within the horizon (bucket lists are short when the horizon is chosen
-//! to match the traffic), O(log n) beyond. It never loses precision: buckets only group, times stay exact.
+//! Scheduling and popping cost O(1) for events within the horizon (buckets mostly hold one event when the horizon is
+//! chosen to match the traffic), O(log n) beyond. It never loses precision: buckets only group, times stay exact.
+//!
+//! A bucket holds one event itself, so that most events are written once and read once. What else falls into it, and
+//! every event that can be cancelled, is in a list of nodes beside it.
 
 use crate::equal_times::EqualTimes;
 use pifolab_units::{Span, Time};
@@ -33,21 +36,31 @@ fn next_queue() -> NonZeroU32 {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Node<E> {
+/// An event and its time, as a bucket holds it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry<E> {
     time: u64,
     event: E,
+}
+
+/// An event that is in the list of a bucket, or lies beyond the wheel.
+#[derive(Clone, Copy, Debug)]
+struct Node<E> {
+    entry: Entry<E>,
     next: u32,
     /// Counts the node's uses; the lowest bit tells that this use was cancelled.
     generation: u32,
 }
 
-/// The ends of a list of nodes; meaningless while the bucket's bit in `occupied` is not set.
+/// The ends of a list of nodes; meaningless for buckets that are not crowded.
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct List {
     head: u32,
     tail: u32,
 }
+
+/// One bit for each bucket.
+type Bits = [u64; WORDS];
 
 /// The queue of future events.
 ///
@@ -77,20 +90,26 @@ pub struct EventQueue<E> {
     fetch_at: u64,
     /// One bit per word of `occupied` that is not zero.
     summary: u64,
-    occupied: [u64; WORDS],
-    buckets: Box<[Bucket; BUCKETS]>,
+    /// The buckets that hold events.
+    occupied: Bits,
+    /// Those that have a list, too. Its events come after the bucket's own.
+    crowded: Bits,
+    /// Those of them that have nothing but their list.
+    listed_only: Bits,
+    /// For each bucket its own event, the first of all that fall into it.
+    entries: Box<[Entry<E>; BUCKETS]>,
+    lists: Box<[List; BUCKETS]>,
     nodes: Nodes<E>,
     /// Time, order of scheduling, node.
     far: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    scheduled: u64,
-    len: usize,
+    scheduled_far: u64,
     equal_times: EqualTimes,
     batch: Vec<E>,
     /// What the ids of its events carry.
     number: NonZeroU32,
 }
 
-impl<E: Copy> EventQueue<E> {
+impl<E: Copy + Default> EventQueue<E> {
     /// An empty queue at time 0 whose wheel reaches at least `reach` ahead: a little more than the longest common
     /// delay is best. Which events are departures it does not know: those of [`EqualTimes::DeparturesFirst`] pop as those of
     /// [`EqualTimes::Insertion`] do.
@@ -104,11 +123,13 @@ impl<E: Copy> EventQueue<E> {
             fetch_at: u64::MAX,
             summary: 0,
             occupied: [0; WORDS],
-            buckets: Box::new([Bucket { head: NONE, tail: NONE }; BUCKETS]),
-            nodes: Nodes { nodes: Vec::new(), free: NONE },
+            crowded: [0; WORDS],
+            listed_only: [0; WORDS],
+            entries: Box::new([Entry::default(); BUCKETS]),
+            lists: Box::new([List { head: NONE, tail: NONE }; BUCKETS]),
+            nodes: Nodes::default(),
             far: BinaryHeap::new(),
-            scheduled: 0,
-            len: 0,
+            scheduled_far: 0,
             equal_times,
             batch: Vec::new(),
             number: next_queue(),
@@ -120,66 +141,80 @@ impl<E: Copy> EventQueue<E> {
         Time::from_ps(self.now)
     }
 
-    /// Events that wait.
+    /// Events that wait. Not for hot paths: it counts them.
     pub fn len(&self) -> usize {
-        self.len
+        let own = self.occupied.iter().zip(&self.listed_only);
+        let own = own.map(|(occupied, listed_only)| (occupied & !listed_only).count_ones() as usize).sum::<usize>();
+        own + self.nodes.waiting + self.batch.len()
     }
 
     /// Whether no event waits.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
-    /// Adds an event.
+    /// Adds an event that can be cancelled.
     ///
     /// # Panics
     /// If `time` lies in the past.
     #[inline]
     pub fn schedule(&mut self, time: Time, event: E) -> EventId {
-        let node = self.push(time, event);
-        EventId { node, generation: self.nodes.at(node).generation, queue: self.number }
-    }
-
-    /// Adds an event that nobody will take back; returns its node.
-    ///
-    /// # Panics
-    /// If `time` lies in the past.
-    #[inline(always)]
-    pub(crate) fn push(&mut self, time: Time, event: E) -> u32 {
         let time = time.as_ps();
         if time < self.now {
             past(time, self.now);
         }
-        let node = self.nodes.take(time, event);
-        self.len += 1;
+        let node = self.nodes.take(Entry { time, event });
         let slot = time >> self.shift;
         if slot - self.start < BUCKETS as u64 {
-            self.insert(node, time, slot);
+            self.insert_node(node, time, slot);
         } else {
             self.push_far(node, time, slot);
         }
-        node
+        EventId { node, generation: self.nodes.at(node).generation, queue: self.number }
+    }
+
+    /// Adds an event that nobody will cancel.
+    ///
+    /// # Panics
+    /// If `time` lies in the past.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, time: Time, event: E) {
+        let time = time.as_ps();
+        if time < self.now {
+            past(time, self.now);
+        }
+        let slot = time >> self.shift;
+        if slot - self.start >= BUCKETS as u64 {
+            self.add_far(time, event);
+            return;
+        }
+        let bucket = Place::of(slot);
+        if self.occupied[bucket.word] & bucket.bit == 0 {
+            self.occupy(bucket, slot);
+            self.entries[bucket.index] = Entry { time, event };
+        } else {
+            self.push_among(bucket, Entry { time, event });
+        }
+    }
+
+    /// As [`push`](Self::push), beyond the wheel.
+    #[cold]
+    #[inline(never)]
+    fn add_far(&mut self, time: u64, event: E) {
+        let node = self.nodes.take(Entry { time, event });
+        self.push_far(node, time, time >> self.shift);
     }
 
     #[inline(never)]
     fn push_far(&mut self, node: u32, time: u64, slot: u64) {
-        self.far.push(Reverse((time, self.scheduled, node)));
-        self.scheduled += 1;
+        self.far.push(Reverse((time, self.scheduled_far, node)));
+        self.scheduled_far += 1;
         self.fetch_at = self.fetch_at.min(slot - (BUCKETS as u64 - 1));
     }
 
-    /// Takes an event back; `false` if it has already popped or been cancelled, or was scheduled in another queue.
+    /// Cancels an event; `false` if it has already popped or been cancelled, or was scheduled in another queue.
     pub fn cancel(&mut self, id: EventId) -> bool {
-        if id.queue != self.number {
-            return false;
-        }
-        let Some(node) = self.nodes.nodes.get_mut(id.node as usize).filter(|node| node.generation == id.generation)
-        else {
-            return false;
-        };
-        node.generation |= 1;
-        self.len -= 1;
-        true
+        id.queue == self.number && self.nodes.cancel(id.node, id.generation)
     }
 
     /// The next event with its time, and the clock moves there; `None` if none is due at or before `limit`.
@@ -194,48 +229,80 @@ impl<E: Copy> EventQueue<E> {
     /// [`pop_until`](Self::pop_until) for a queue of any other order than [`EqualTimes::NetbenchBatch`], which is not asked for here.
     #[inline(always)]
     pub(crate) fn pop_in_order(&mut self, limit: Time) -> Option<(Time, E)> {
-        self.pop_next(limit.as_ps()).map(|(time, event)| (Time::from_ps(time), event))
+        self.pop_next(limit.as_ps()).map(|Entry { time, event }| (Time::from_ps(time), event))
     }
 
     fn pop_batch(&mut self, limit: Time) -> Option<(Time, E)> {
         if self.batch.is_empty() {
-            let (time, first) = self.pop_next(limit.as_ps())?;
-            self.batch.push(first);
-            while let Some((_, event)) = self.pop_next(time) {
+            let Entry { time, event } = self.pop_next(limit.as_ps())?;
+            self.batch.push(event);
+            while let Some(Entry { event, .. }) = self.pop_next(time) {
                 self.batch.push(event);
             }
-            self.len += self.batch.len();
         }
-        self.len -= 1;
         let event = self.batch.remove(batch_position(self.batch.len()));
         Some((Time::from_ps(self.now), event))
     }
 
     #[inline(always)]
-    fn pop_next(&mut self, limit: u64) -> Option<(u64, E)> {
+    fn pop_next(&mut self, limit: u64) -> Option<Entry<E>> {
+        if self.first == u64::MAX && !self.restart(limit) {
+            return None;
+        }
+        let bucket = Place::of(self.first);
+        if self.crowded[bucket.word] & bucket.bit != 0 {
+            return self.pop_crowded(limit);
+        }
+        let entry = self.entries[bucket.index];
+        if entry.time > limit {
+            return None;
+        }
+        self.now = entry.time;
+        self.start = self.first;
+        self.vacate(bucket);
+        if self.start >= self.fetch_at {
+            self.fetch_far();
+        }
+        Some(entry)
+    }
+
+    /// As [`pop_next`](Self::pop_next), where the first bucket has a list.
+    #[inline(never)]
+    fn pop_crowded(&mut self, limit: u64) -> Option<Entry<E>> {
         loop {
-            if self.first == u64::MAX && !self.restart(limit) {
+            let bucket = Place::of(self.first);
+            if self.crowded[bucket.word] & bucket.bit == 0 {
+                return self.pop_next(limit);
+            }
+            let listed = self.listed_only[bucket.word] & bucket.bit != 0;
+            let head = self.lists[bucket.index].head;
+            let entry = if listed { self.nodes.at(head).entry } else { self.entries[bucket.index] };
+            if entry.time > limit {
                 return None;
             }
-            let index = self.first as usize % BUCKETS;
-            let node = self.buckets[index].head;
-            let Node { time, event, next, generation } = *self.nodes.at(node);
-            if time > limit {
-                return None;
-            }
-            self.now = time;
+            self.now = entry.time;
             self.start = self.first;
-            self.buckets[index].head = next;
-            if next == NONE {
-                self.vacate(index);
+            let mut cancelled = false;
+            if listed {
+                let next;
+                (next, cancelled) = self.nodes.give_back(head);
+                self.lists[bucket.index].head = next;
+                if next == NONE {
+                    self.crowded[bucket.word] &= !bucket.bit;
+                    self.listed_only[bucket.word] &= !bucket.bit;
+                    self.vacate(bucket);
+                }
+            } else {
+                self.listed_only[bucket.word] |= bucket.bit;
             }
-            self.nodes.give_back(node);
             if self.start >= self.fetch_at {
                 self.fetch_far();
             }
-            if generation & 1 == 0 {
-                self.len -= 1;
-                return Some((time, event));
+            if !cancelled {
+                return Some(entry);
+            }
+            if self.first == u64::MAX && !self.restart(limit) {
+                return None;
             }
         }
     }
@@ -254,11 +321,10 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Bucket `index`, the first, has become empty: finds the next one.
+    /// The first bucket has become empty: finds the next one.
     #[inline(always)]
-    fn vacate(&mut self, index: usize) {
-        let word = index / 64;
-        self.occupied[word] &= !(1 << (index % 64));
+    fn vacate(&mut self, Place { index, word, bit }: Place) {
+        self.occupied[word] &= !bit;
         let here = self.occupied[word] & (u64::MAX << (index % 64));
         let next = if here != 0 {
             word * 64 + here.trailing_zeros() as usize
@@ -278,10 +344,10 @@ impl<E: Copy> EventQueue<E> {
         self.first += (next.wrapping_sub(index) % BUCKETS) as u64;
     }
 
-    /// The event that pops next if none is scheduled before it; perhaps a cancelled one. For prefetching.
+    /// The event that pops next if none is scheduled before it; perhaps another one, mostly not. For prefetching.
     #[inline(always)]
-    pub(crate) fn peek(&self) -> Option<&E> {
-        (self.first != u64::MAX).then(|| &self.nodes.at(self.buckets[self.first as usize % BUCKETS].head).event)
+    pub(crate) fn peek(&self) -> &E {
+        &self.entries[self.first as usize % BUCKETS].event
     }
 
     /// Moves the far events that have come within reach to the wheel.
@@ -294,46 +360,103 @@ impl<E: Copy> EventQueue<E> {
                 return;
             }
             self.far.pop();
-            self.insert(node, time, slot);
+            self.insert_node(node, time, slot);
         }
         self.fetch_at = u64::MAX;
     }
 
-    /// Puts a node behind all of its bucket that are not later.
+    /// A bucket is no longer empty.
     #[inline(always)]
-    fn insert(&mut self, node: u32, time: u64, slot: u64) {
-        let index = slot as usize % BUCKETS;
-        let (word, bit) = (index / 64, 1 << (index % 64));
-        if self.occupied[word] & bit == 0 {
-            self.occupied[word] |= bit;
-            self.summary |= 1 << word;
-            self.first = self.first.min(slot);
-            self.buckets[index] = Bucket { head: node, tail: node };
+    fn occupy(&mut self, bucket: Place, slot: u64) {
+        self.occupied[bucket.word] |= bucket.bit;
+        self.summary |= 1 << bucket.word;
+        self.first = self.first.min(slot);
+    }
+
+    /// Adds an event to a bucket that holds others, behind all that are not later.
+    #[inline(never)]
+    fn push_among(&mut self, bucket: Place, entry: Entry<E>) {
+        if self.listed_only[bucket.word] & bucket.bit != 0 {
+            if self.nodes.at(self.lists[bucket.index].head).entry.time > entry.time {
+                self.listed_only[bucket.word] &= !bucket.bit;
+                self.entries[bucket.index] = entry;
+                return;
+            }
+        } else if self.entries[bucket.index].time > entry.time {
+            let later = std::mem::replace(&mut self.entries[bucket.index], entry);
+            return self.list_first(bucket, later);
+        }
+        let node = self.nodes.take(entry);
+        self.list(bucket, node);
+    }
+
+    /// Adds an event that may be cancelled, and hence has a node, behind all of its bucket that are not later.
+    fn insert_node(&mut self, node: u32, time: u64, slot: u64) {
+        let bucket = Place::of(slot);
+        if self.occupied[bucket.word] & bucket.bit == 0 {
+            self.occupy(bucket, slot);
+            self.listed_only[bucket.word] |= bucket.bit;
+        } else if self.listed_only[bucket.word] & bucket.bit == 0 && self.entries[bucket.index].time > time {
+            self.list_first(bucket, self.entries[bucket.index]);
+            self.listed_only[bucket.word] |= bucket.bit;
+        }
+        self.list(bucket, node);
+    }
+
+    /// Puts what was a bucket's own event at the head of the bucket's list.
+    fn list_first(&mut self, bucket: Place, entry: Entry<E>) {
+        let node = self.nodes.take(entry);
+        let list = &mut self.lists[bucket.index];
+        if self.crowded[bucket.word] & bucket.bit == 0 {
+            self.crowded[bucket.word] |= bucket.bit;
+            *list = List { head: node, tail: node };
         } else {
-            self.insert_among(node, time, index);
+            self.nodes.at_mut(node).next = list.head;
+            list.head = node;
         }
     }
 
-    /// As [`insert`](Self::insert), where the bucket holds others.
-    #[inline]
-    fn insert_among(&mut self, node: u32, time: u64, index: usize) {
-        let Bucket { head, tail } = self.buckets[index];
-        if self.nodes.at(tail).time <= time {
-            self.nodes.at_mut(tail).next = node;
-            self.buckets[index].tail = node;
-        } else if self.nodes.at(head).time > time {
-            self.nodes.at_mut(node).next = head;
-            self.buckets[index].head = node;
+    /// Puts a node into the list of its bucket, behind all that are not later.
+    fn list(&mut self, bucket: Place, node: u32) {
+        let list = &mut self.lists[bucket.index];
+        if self.crowded[bucket.word] & bucket.bit == 0 {
+            self.crowded[bucket.word] |= bucket.bit;
+            *list = List { head: node, tail: node };
+            return;
+        }
+        let time = self.nodes.at(node).entry.time;
+        if self.nodes.at(list.tail).entry.time <= time {
+            self.nodes.at_mut(list.tail).next = node;
+            list.tail = node;
+        } else if self.nodes.at(list.head).entry.time > time {
+            self.nodes.at_mut(node).next = list.head;
+            list.head = node;
         } else {
-            let mut before = head;
-            let mut after = self.nodes.at(head).next;
-            while self.nodes.at(after).time <= time {
+            let mut before = list.head;
+            let mut after = self.nodes.at(before).next;
+            while self.nodes.at(after).entry.time <= time {
                 before = after;
                 after = self.nodes.at(after).next;
             }
             self.nodes.at_mut(before).next = node;
             self.nodes.at_mut(node).next = after;
         }
+    }
+}
+
+/// Where a slot's bucket is.
+#[derive(Clone, Copy)]
+struct Place {
+    index: usize,
+    word: usize,
+    bit: u64,
+}
+
+impl Place {
+    #[inline(always)]
+    fn of(slot: u64) -> Self {
+        let index = slot as usize % BUCKETS;
+        Self { index, word: index / 64, bit: 1 << (index % 64) }
     }
 }
 
@@ -344,58 +467,63 @@ fn past(time: u64, now: u64) -> ! {
 }
 
 /// The nodes of all lists, those of the free list among them.
-///
-/// Nodes are only ever added, and every number that the queue keeps was handed out by [`take`](Self::take), so none is
-/// out of bounds. Checking that at every step would cost a tenth of a run.
 #[derive(Debug)]
 struct Nodes<E> {
     nodes: Vec<Node<E>>,
     free: u32,
+    /// Those that are in use and not cancelled.
+    waiting: usize,
+}
+
+impl<E> Default for Nodes<E> {
+    fn default() -> Self {
+        Self { nodes: Vec::new(), free: NONE, waiting: 0 }
+    }
 }
 
 impl<E: Copy> Nodes<E> {
-    #[inline(always)]
     fn at(&self, node: u32) -> &Node<E> {
-        debug_assert!((node as usize) < self.nodes.len());
-        // SAFETY: `node` came from `take`, which returns positions in the vector, and the vector never shrinks.
-        unsafe { self.nodes.get_unchecked(node as usize) }
+        &self.nodes[node as usize]
     }
 
-    #[inline(always)]
     fn at_mut(&mut self, node: u32) -> &mut Node<E> {
-        debug_assert!((node as usize) < self.nodes.len());
-        // SAFETY: as in `at`.
-        unsafe { self.nodes.get_unchecked_mut(node as usize) }
+        &mut self.nodes[node as usize]
     }
 
     /// A node for an event.
-    #[inline(always)]
-    fn take(&mut self, time: u64, event: E) -> u32 {
+    fn take(&mut self, entry: Entry<E>) -> u32 {
+        self.waiting += 1;
         let node = self.free;
         if node == NONE {
-            return self.add(time, event);
+            self.nodes.push(Node { entry, next: NONE, generation: 0 });
+            return self.nodes.len() as u32 - 1;
         }
         let slot = self.at_mut(node);
-        let next = slot.next;
-        (slot.time, slot.event, slot.next) = (time, event, NONE);
-        self.free = next;
+        slot.entry = entry;
+        self.free = std::mem::replace(&mut slot.next, NONE);
         node
     }
 
-    #[cold]
-    #[inline(never)]
-    fn add(&mut self, time: u64, event: E) -> u32 {
-        self.nodes.push(Node { time, event, next: NONE, generation: 0 });
-        self.nodes.len() as u32 - 1
-    }
-
-    #[inline(always)]
-    fn give_back(&mut self, node: u32) {
+    /// Ends the use of a node; returns the one that followed it, and whether it was cancelled.
+    fn give_back(&mut self, node: u32) -> (u32, bool) {
         let free = self.free;
         let slot = self.at_mut(node);
-        slot.next = free;
+        let next = std::mem::replace(&mut slot.next, free);
+        let cancelled = slot.generation & 1 != 0;
         slot.generation = (slot.generation | 1).wrapping_add(1);
         self.free = node;
+        self.waiting -= usize::from(!cancelled);
+        (next, cancelled)
+    }
+
+    /// Cancels this use of a node, if it still is.
+    fn cancel(&mut self, node: u32, generation: u32) -> bool {
+        let Some(slot) = self.nodes.get_mut(node as usize).filter(|slot| slot.generation == generation) else {
+            return false;
+        };
+        slot.generation |= 1;
+        self.waiting -= 1;
+        true
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) enum Event {
 pub(super) const NUMBERS: u32 = 1 << 30;
 
 /// An event in one word, as the event queue holds it: three bits for its kind, twice thirty for its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packed(u64);
 
 impl Packed {
