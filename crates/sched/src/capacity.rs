@@ -32,7 +32,7 @@ impl fmt::Display for Capacity {
 ///
 /// One cache line: a row of accounts is walked by shifts, and each comes with one miss.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(C)]
 pub struct Room {
     /// What came and what went are counted apart: `take` then never waits for what `release` has just written. All
     /// counts wrap; at most 2^31 packets wait in one queue, so that their differences do not.
@@ -47,6 +47,7 @@ pub struct Room {
     /// two, their number less one. Beside the counts they come with one cache miss.
     first_place: u32,
     places_mask: u32,
+    pad: [u64; 2],
 }
 
 const _: () = assert!(size_of::<Room>() == 64);
@@ -76,6 +77,7 @@ impl Room {
             unit,
             first_place: 0,
             places_mask: 0,
+            pad: [0; 2],
         }
     }
 

@@ -147,7 +147,7 @@ impl OneLink {
             now = time;
             events += 1;
             if departs {
-                engine.port.serving = None;
+                engine.port.take_serving();
                 engine.port.stop_timer();
             } else {
                 let arrival = next.take().expect("it is the next event");
@@ -203,7 +203,7 @@ impl<S: Scheduler, O: Observer> Engine<'_, S, O> {
     /// When the wire falls free or the port's timer expires.
     #[inline]
     fn next_event(&self) -> Time {
-        if self.port.serving.is_some() {
+        if self.port.serving().is_some() {
             return self.port.busy_until;
         }
         self.port.timer().map_or(Time::MAX, |timer| timer.time)
@@ -219,7 +219,7 @@ impl<S: Scheduler, O: Observer> Engine<'_, S, O> {
     /// Puts the next packet on the wire, unless the wire is busy or there is none.
     #[inline]
     fn serve(&mut self, now: Time) {
-        if self.port.serving.is_some() {
+        if self.port.serving().is_some() {
             return;
         }
         match self.port.serve(false, now, &mut self.told) {
@@ -227,7 +227,7 @@ impl<S: Scheduler, O: Observer> Engine<'_, S, O> {
                 self.told.sent(&packet, queue, &*self.port.queue.scheduler, now);
                 self.port.stop_timer();
                 self.port.transmit(packet.size, true, now, self.rounding);
-                self.port.serving = Some(0);
+                self.port.set_serving(0);
             }
             Served::NotBefore(time) => self.port.wait_until(time, None),
             Served::Nothing => {

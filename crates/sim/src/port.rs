@@ -154,47 +154,50 @@ pub(crate) struct Wakeup {
     pub(crate) event: Option<EventId>,
 }
 
-/// One output port. What every packet touches comes first and fills two cache lines.
+/// One output port: three cache lines, and what its queue and its books have elsewhere. What every packet touches is in the
+/// first two. (A size of a power of two would have ports share few sets of a cache.)
 #[repr(C, align(64))]
 pub(crate) struct Port<Q> {
     /// The wire is busy until then.
     pub(crate) busy_until: Time,
     pub(crate) delay: Span,
-    /// Picoseconds per byte, or 0 if that is not a whole number.
-    ps_per_byte: u64,
+    /// Picoseconds per byte, or 0 if that is not a whole number or does not fit.
+    ps_per_byte: u32,
+    /// Packets of fewer bytes need not ask the scheduler while nothing waits and the wire is idle.
+    pub(crate) passes_below: u32,
     /// Bytes in the queue.
     pub(crate) backlog: u64,
     pub(crate) ecn_threshold: u64,
-    /// Packets of fewer bytes need not ask the scheduler while nothing waits and the wire is idle.
-    pub(crate) passes_below: u64,
     pub(crate) ecn_threshold_packets: u32,
     /// Packets in the queue.
     pub(crate) waiting: u32,
     /// The node at the far end.
     pub(crate) to: u32,
+    pub(crate) most_waiting: u32,
+    /// The packet on the wire, where departures are events, or [`NOTHING`].
+    serving: u32,
+    /// The last packet sent matters for the next one: it takes room in the buffer, or times it.
+    looks_back: bool,
+    /// The scheduler holds packets but releases none yet: the timer runs.
+    pub(crate) held_back: bool,
     pub(crate) idle: IdlePort,
+    pub(crate) queue: Q,
+    pub(crate) traffic: Traffic,
+    /// Bytes of the last packet sent, and whether it is still on the wire; kept only where the port looks back.
+    size_before: u32,
+    serving_bytes: u32,
+    /// The packet on the wire takes room in the buffer.
+    counts_serving: bool,
+    wire_time: WireTime,
     pub(crate) at_host: bool,
     pub(crate) wants_hints: bool,
     /// The scheduler marks packets.
     pub(crate) may_mark: bool,
-    /// The scheduler holds packets but releases none yet: the timer runs.
-    pub(crate) held_back: bool,
-    /// The packet on the wire takes room in the buffer.
-    counts_serving: bool,
-    /// The last packet sent matters for the next one: it takes room in the buffer, or times it.
-    looks_back: bool,
-    wire_time: WireTime,
-    pub(crate) traffic: Traffic,
-    pub(crate) most_waiting: u32,
-    /// Bytes of the packet on the wire, where that takes room in the buffer.
-    serving_bytes: u32,
-    /// The packet on the wire, where departures are events.
-    pub(crate) serving: Option<u32>,
-    pub(crate) queue: Q,
-    pub(crate) cold: Cold,
-    /// Makes the size of a network's port a power of two, so that a shift finds it (docs/performance.md).
-    to_power_of_two: [u64; 8],
+    pub(crate) cold: Box<Cold>,
 }
+
+/// No packet is on the wire.
+const NOTHING: u32 = u32::MAX;
 
 /// What few packets of a port touch.
 pub(crate) struct Cold {
@@ -202,8 +205,6 @@ pub(crate) struct Cold {
     pub(crate) most_packets: u32,
     pub(crate) most_bytes: u64,
     link: Link,
-    /// Bytes of the last packet sent; kept only where it times the next one.
-    size_before: u32,
     timer: Wakeup,
     pub(crate) losses: Losses,
 }
@@ -216,35 +217,34 @@ impl<Q: Order> Port<Q> {
         Self {
             busy_until: Time::ZERO,
             delay: link.delay,
-            ps_per_byte: if BIT_PS_PER_S.is_multiple_of(bps) { BIT_PS_PER_S / bps } else { 0 },
+            ps_per_byte: if BIT_PS_PER_S.is_multiple_of(bps) { u32::try_from(BIT_PS_PER_S / bps).unwrap_or(0) } else { 0 },
+            passes_below: 0,
             backlog: 0,
             ecn_threshold: u64::MAX,
-            passes_below: 0,
             ecn_threshold_packets: u32::MAX,
             waiting: 0,
             to: link.to,
+            most_waiting: 0,
+            serving: NOTHING,
+            looks_back: false,
+            held_back: false,
             idle: IdlePort::Scheduler,
+            traffic: Traffic::default(),
+            queue,
+            size_before: 0,
+            serving_bytes: 0,
+            counts_serving: false,
+            wire_time: WireTime::Own,
             at_host: false,
             wants_hints: false,
             may_mark: false,
-            held_back: false,
-            counts_serving: false,
-            looks_back: false,
-            wire_time: WireTime::Own,
-            traffic: Traffic::default(),
-            most_waiting: 0,
-            serving_bytes: 0,
-            serving: None,
-            queue,
-            cold: Cold {
+            cold: Box::new(Cold {
                 most_packets: u32::MAX,
                 most_bytes: u64::MAX,
                 link,
-                size_before: 0,
                 timer: Wakeup { time: Time::ZERO, event: None },
                 losses: Losses::default(),
-            },
-            to_power_of_two: [0; 8],
+            }),
         }
     }
 
@@ -364,7 +364,7 @@ impl<Q> Port<Q> {
         if self.ps_per_byte == 0 {
             return self.cold.link.rate.serialisation(Bytes(bytes.into()), rounding);
         }
-        let ps = self.ps_per_byte * u64::from(bytes);
+        let ps = u64::from(self.ps_per_byte) * u64::from(bytes);
         Span::from_ps(match rounding {
             Rounding::UpToPicosecond => ps,
             Rounding::DownToNanosecond => ps / 1_000 * 1_000,
@@ -377,7 +377,7 @@ impl<Q> Port<Q> {
         let mut timed = size;
         if self.looks_back {
             self.serving_bytes = size;
-            let before = std::mem::replace(&mut self.cold.size_before, size);
+            let before = std::mem::replace(&mut self.size_before, size);
             if self.wire_time == WireTime::OfPacketBefore && queued && before > 0 {
                 timed = before;
             }
@@ -386,6 +386,27 @@ impl<Q> Port<Q> {
         self.traffic.sent_packets += 1;
         self.traffic.sent_bytes += u64::from(size);
         self.traffic.busy += self.busy_until.since(now);
+    }
+
+    /// The packet on the wire, where departures are events.
+    #[inline(always)]
+    pub(crate) fn serving(&self) -> Option<u32> {
+        (self.serving != NOTHING).then_some(self.serving)
+    }
+
+    /// Puts a packet on the wire, where departures are events.
+    #[inline(always)]
+    pub(crate) fn set_serving(&mut self, packet: u32) {
+        debug_assert_ne!(packet, NOTHING);
+        self.serving = packet;
+    }
+
+    /// Takes the packet from the wire.
+    #[inline(always)]
+    pub(crate) fn take_serving(&mut self) -> Option<u32> {
+        let serving = self.serving();
+        self.serving = NOTHING;
+        serving
     }
 
     /// What the packet on the wire does besides: whether it takes room in the buffer, and whose time it takes.
@@ -433,7 +454,8 @@ impl<Q> Port<Q> {
     /// Whether a packet finds no room because the packet on the wire takes some.
     #[inline]
     pub(crate) fn no_room_beside_serving(&self, bytes: u32) -> bool {
-        self.counts_serving
+        self.looks_back
+            && self.counts_serving
             && (self.waiting + 1 >= self.cold.most_packets
                 || self.backlog + u64::from(self.serving_bytes) + u64::from(bytes) > self.cold.most_bytes)
     }

@@ -12,6 +12,7 @@ use pifolab_units::Bytes;
 /// The account numbers the items: those that came and those that went are counted apart, and an item's place follows
 /// from its number. Nothing is counted twice, and neither end waits for what the other has just written.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Queue<T = Packet> {
     ring: Ring<T>,
     room: Room,

@@ -22,7 +22,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         let in_flight = &mut self.packets[packet];
         let size = in_flight.size;
         port.arrive(size);
-        let idle = if M::STEPWISE { port.serving.is_none() } else { port.busy_until <= now };
+        let idle = if M::STEPWISE { port.serving().is_none() } else { port.busy_until <= now };
         if port.marks() {
             in_flight.segment.flags = in_flight.segment.flags.with(Flags::CE);
             port.cold.losses.marked_packets += 1;
@@ -33,7 +33,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             }
             port = &mut self.ports[number as usize];
         }
-        let passed = if idle && u64::from(size) < port.passes_below {
+        let passed = if idle && size < port.passes_below {
             Ok(idle)
         } else {
             let no_room = !idle && port.no_room_beside_serving(size);

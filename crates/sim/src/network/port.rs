@@ -10,7 +10,7 @@ use pifolab_sched::{Capacity, Handle};
 pub(super) type Port = port::Port<Queue>;
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Port>().is_power_of_two());
+const _: () = assert!(size_of::<Port>() == 256 && std::mem::offset_of!(Port, queue) == 64 && size_of::<Queue>() == 80);
 
 /// The port `number` as it is configured. `watched`: somebody wants to see whole packets.
 pub(super) fn port(
@@ -33,7 +33,7 @@ pub(super) fn port(
     let mut port = Port::new(queue, link);
     port.ecn_threshold = config.ecn_threshold_bytes.unwrap_or(u64::MAX);
     port.ecn_threshold_packets = config.ecn_threshold_packets.unwrap_or(u32::MAX);
-    port.passes_below = passes_below;
+    port.passes_below = u32::try_from(passes_below).unwrap_or(u32::MAX);
     port.idle = config.idle;
     port.at_host = link.from < hosts;
     port.wants_hints = wants_hints;
@@ -50,5 +50,3 @@ pub(super) fn take_next(port: &mut Port) -> Handle {
     port.leave(next.size);
     next
 }
-
-const _: () = assert!(std::mem::offset_of!(Port, queue) <= 128);

@@ -15,7 +15,7 @@ use pifolab_units::Time;
 pub(super) enum Queue {
     /// Drop-tail.
     Fifo(Fifo<Handle>),
-    Pifo(HandlePifo),
+    Pifo(Box<HandlePifo>),
     Decided(Box<dyn HandleQueues>),
     Ranked(Box<Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>>),
     Other(Box<dyn Scheduler>),
@@ -42,7 +42,7 @@ impl Queue {
             made if watched => whole(made),
             PortScheduler::Decider(decider, capacities) => Self::Decided(decider.join_handles(&capacities)),
             PortScheduler::Pifo(pifo) if pifo.is_empty() => {
-                Self::Pifo(HandlePifo::new(pifo.params()).expect("the same was made before"))
+                Self::Pifo(Box::new(HandlePifo::new(pifo.params()).expect("the same was made before")))
             }
             made => whole(made),
         })
@@ -151,7 +151,7 @@ impl Order for Queue {
     fn inspect(&self) -> &dyn Inspect {
         match self {
             Self::Fifo(fifo) => fifo,
-            Self::Pifo(pifo) => pifo,
+            Self::Pifo(pifo) => &**pifo,
             Self::Decided(queues) => &**queues,
             Self::Ranked(ranked) => &**ranked,
             Self::Other(scheduler) => &**scheduler,

@@ -23,7 +23,7 @@ pub(super) fn begin<M: Mode>(
 ) {
     port.transmit(size, queued, now, rounding);
     if M::STEPWISE {
-        port.serving = Some(packet);
+        port.set_serving(packet);
         events.push(port.busy_until, Event::Depart { port: number }.pack());
     } else {
         events.push(port.busy_until.saturating_add(port.delay), Event::Arrive { port: number, packet }.pack());
@@ -114,7 +114,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// The packet on the wire is completely sent; the next one follows.
     pub(super) fn depart(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
-        let packet = port.serving.take().expect("a departure ends a transmission");
+        let packet = port.take_serving().expect("a departure ends a transmission");
         self.events.push(now + port.delay, Event::Arrive { port: number, packet }.pack());
         if port.waiting > 0 {
             self.begin_next(number, now);
