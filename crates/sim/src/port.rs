@@ -13,6 +13,7 @@ use crate::network::Link;
 use crate::observer::{Loss, PacketView};
 use pifolab_sched::{Dequeued, DropReason, Enqueued, Inspect, Packet};
 use pifolab_units::{Bytes, Rounding, Span, Time};
+use std::hint::select_unpredictable;
 
 pifolab_params::choices! {
     /// How long a packet that comes from a port's queue occupies the wire.
@@ -426,8 +427,8 @@ impl<Q> Port<Q> {
     /// Whether it should have begun to send a packet that waits by now, if its scheduler does not hold it back.
     #[inline(always)]
     pub(crate) fn is_behind(&self, now: Time) -> bool {
-        // One branch: neither half could be foreseen.
-        (self.waiting > 0) & (self.busy_until <= now)
+        // One branch: neither half can be predicted.
+        select_unpredictable(self.waiting > 0, self.busy_until, Time::MAX) <= now
     }
 
     /// Books a packet that no longer waits.

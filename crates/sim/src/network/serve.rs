@@ -37,17 +37,23 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// end, which comes here too: so no decision is late, and each is made as of the instant when the wire became free.
     #[inline(always)]
     pub(super) fn catch_up(&mut self, number: u32, now: Time) -> &mut Port {
-        if self.ports[number as usize].is_behind(now) && !self.ports[number as usize].queue.stores_handles() {
-            self.catch_up_scheduled(number, now);
-            return &mut self.ports[number as usize];
-        }
         let port = &mut self.ports[number as usize];
-        while port.is_behind(now) {
-            let start = port.busy_until;
-            let next = take_next(port);
-            begin::<M>(port, &mut self.events, number, next, true, start, self.rounding);
+        if port.is_behind(now) {
+            if port.queue.stores_handles() {
+                loop {
+                    let start = port.busy_until;
+                    let next = take_next(port);
+                    begin::<M>(port, &mut self.events, number, next, true, start, self.rounding);
+                    // Mostly so, whereas whether more packets wait cannot be predicted.
+                    if port.busy_until > now || port.waiting == 0 {
+                        break;
+                    }
+                }
+            } else {
+                self.catch_up_scheduled(number, now);
+            }
         }
-        port
+        &mut self.ports[number as usize]
     }
 
     /// As [`catch_up`](Self::catch_up), where a scheduler decides.
