@@ -4,19 +4,23 @@
 //! Scheduling and popping cost O(1) for events within the horizon (buckets mostly hold one event when the horizon is
 //! chosen to match the traffic), O(log n) beyond. It never loses precision: buckets only group, times stay exact.
 //!
-//! A bucket holds one event itself, so that most events are written once and read once. What else falls into it, and
-//! every event that can be cancelled, is in a list of nodes beside it.
+//! A bucket holds two events itself, so that most events are written once and read once, and no branch depends on how
+//! many there are: that could not be predicted. What else falls into it, and every event that can be cancelled, is in a
+//! list of nodes beside it.
 
 use crate::equal_times::EqualTimes;
 use pifolab_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hint::select_unpredictable;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
+/// Beside the number of a node beyond the wheel: nobody will cancel it.
+const FIXED: u32 = 1 << 31;
 
 /// Names a scheduled event, for [`EventQueue::cancel`] of the queue that it was scheduled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,11 @@ struct Entry<E> {
     event: E,
 }
 
+/// The events that a bucket holds itself, soonest first. Those that are not there are whatever they were.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Own<E>([Entry<E>; 2]);
+
 /// An event that is in the list of a bucket, or lies beyond the wheel.
 #[derive(Clone, Copy, Debug)]
 struct Node<E> {
@@ -52,7 +61,7 @@ struct Node<E> {
     generation: u32,
 }
 
-/// The ends of a list of nodes; meaningless for buckets that are not crowded.
+/// The ends of a list of nodes; meaningless for buckets that have none.
 #[derive(Clone, Copy, Debug)]
 struct List {
     head: u32,
@@ -92,12 +101,13 @@ pub struct EventQueue<E> {
     summary: u64,
     /// The buckets that hold events.
     occupied: Bits,
-    /// Those that have a list, too. Its events come after the bucket's own.
-    crowded: Bits,
-    /// Those of them that have nothing but their list.
-    listed_only: Bits,
-    /// For each bucket its own event, the first of all that fall into it.
-    entries: Box<[Entry<E>; BUCKETS]>,
+    /// Those that hold two of their own.
+    paired: Bits,
+    /// Those that have a list. Its events come after the bucket's own.
+    listed: Bits,
+    /// Those of them that have none of their own.
+    only_listed: Bits,
+    own: Box<[Own<E>; BUCKETS]>,
     lists: Box<[List; BUCKETS]>,
     nodes: Nodes<E>,
     /// Time, order of scheduling, node.
@@ -123,9 +133,10 @@ impl<E: Copy + Default> EventQueue<E> {
             fetch_at: u64::MAX,
             summary: 0,
             occupied: [0; WORDS],
-            crowded: [0; WORDS],
-            listed_only: [0; WORDS],
-            entries: Box::new([Entry::default(); BUCKETS]),
+            paired: [0; WORDS],
+            listed: [0; WORDS],
+            only_listed: [0; WORDS],
+            own: Box::new([Own::default(); BUCKETS]),
             lists: Box::new([List { head: NONE, tail: NONE }; BUCKETS]),
             nodes: Nodes::default(),
             far: BinaryHeap::new(),
@@ -143,8 +154,10 @@ impl<E: Copy + Default> EventQueue<E> {
 
     /// Events that wait. Not for hot paths: it counts them.
     pub fn len(&self) -> usize {
-        let own = self.occupied.iter().zip(&self.listed_only);
-        let own = own.map(|(occupied, listed_only)| (occupied & !listed_only).count_ones() as usize).sum::<usize>();
+        let own = (0..WORDS).map(|word| {
+            (self.occupied[word] & !self.only_listed[word]).count_ones() + self.paired[word].count_ones()
+        });
+        let own = own.sum::<u32>() as usize;
         own + self.nodes.waiting + self.batch.len()
     }
 
@@ -188,13 +201,18 @@ impl<E: Copy + Default> EventQueue<E> {
             self.add_far(time, event);
             return;
         }
+        let entry = Entry { time, event };
         let bucket = Place::of(slot);
-        if self.occupied[bucket.word] & bucket.bit == 0 {
-            self.occupy(bucket, slot);
-            self.entries[bucket.index] = Entry { time, event };
-        } else {
-            self.push_among(bucket, Entry { time, event });
+        let Place { index, word, bit } = bucket;
+        let (occupied, own) = (self.occupied[word] & bit, &mut self.own[index].0);
+        let full = (self.paired[word] | self.listed[word]) & bit != 0;
+        if full | (select_unpredictable(occupied != 0, own[0].time, 0) > time) {
+            self.push_among(bucket, entry);
+            return;
         }
+        own[usize::from(occupied != 0)] = entry;
+        self.paired[word] |= occupied;
+        self.occupy(bucket, slot);
     }
 
     /// As [`push`](Self::push), beyond the wheel.
@@ -202,7 +220,7 @@ impl<E: Copy + Default> EventQueue<E> {
     #[inline(never)]
     fn add_far(&mut self, time: u64, event: E) {
         let node = self.nodes.take(Entry { time, event });
-        self.push_far(node, time, time >> self.shift);
+        self.push_far(node | FIXED, time, time >> self.shift);
     }
 
     #[inline(never)]
@@ -250,16 +268,21 @@ impl<E: Copy + Default> EventQueue<E> {
             return None;
         }
         let bucket = Place::of(self.first);
-        if self.crowded[bucket.word] & bucket.bit != 0 {
-            return self.pop_crowded(limit);
+        let Place { index, word, bit } = bucket;
+        if self.listed[word] & bit != 0 {
+            return self.pop_among(limit);
         }
-        let entry = self.entries[bucket.index];
+        let own = &mut self.own[index].0;
+        let entry = own[0];
         if entry.time > limit {
             return None;
         }
+        own[0] = own[1];
+        self.occupied[word] &= !bit | self.paired[word];
+        self.paired[word] &= !bit;
         self.now = entry.time;
         self.start = self.first;
-        self.vacate(bucket);
+        self.advance(bucket);
         if self.start >= self.fetch_at {
             self.fetch_far();
         }
@@ -268,32 +291,35 @@ impl<E: Copy + Default> EventQueue<E> {
 
     /// As [`pop_next`](Self::pop_next), where the first bucket has a list.
     #[inline(never)]
-    fn pop_crowded(&mut self, limit: u64) -> Option<Entry<E>> {
+    fn pop_among(&mut self, limit: u64) -> Option<Entry<E>> {
         loop {
             let bucket = Place::of(self.first);
-            if self.crowded[bucket.word] & bucket.bit == 0 {
+            let Place { index, word, bit } = bucket;
+            if self.listed[word] & bit == 0 {
                 return self.pop_next(limit);
             }
-            let listed = self.listed_only[bucket.word] & bucket.bit != 0;
-            let head = self.lists[bucket.index].head;
-            let entry = if listed { self.nodes.at(head).entry } else { self.entries[bucket.index] };
+            let head = self.lists[index].head;
+            let own = self.own_len(bucket);
+            let entry = if own > 0 { self.own[index].0[0] } else { self.nodes.at(head).entry };
             if entry.time > limit {
                 return None;
             }
             self.now = entry.time;
             self.start = self.first;
             let mut cancelled = false;
-            if listed {
+            if own > 0 {
+                self.own[index].0[0] = self.own[index].0[1];
+                self.set_own_len(bucket, own - 1);
+            } else {
                 let next;
                 (next, cancelled) = self.nodes.give_back(head);
-                self.lists[bucket.index].head = next;
+                self.lists[index].head = next;
                 if next == NONE {
-                    self.crowded[bucket.word] &= !bucket.bit;
-                    self.listed_only[bucket.word] &= !bucket.bit;
-                    self.vacate(bucket);
+                    for bits in [&mut self.occupied, &mut self.listed, &mut self.only_listed] {
+                        bits[word] &= !bit;
+                    }
+                    self.advance(bucket);
                 }
-            } else {
-                self.listed_only[bucket.word] |= bucket.bit;
             }
             if self.start >= self.fetch_at {
                 self.fetch_far();
@@ -304,6 +330,21 @@ impl<E: Copy + Default> EventQueue<E> {
             if self.first == u64::MAX && !self.restart(limit) {
                 return None;
             }
+        }
+    }
+
+    /// How many events of its own a bucket with a list holds.
+    fn own_len(&self, Place { word, bit, .. }: Place) -> usize {
+        match (self.only_listed[word] & bit != 0, self.paired[word] & bit != 0) {
+            (true, _) => 0,
+            (false, paired) => 1 + usize::from(paired),
+        }
+    }
+
+    /// Sets how many events of its own a bucket with a list holds.
+    fn set_own_len(&mut self, Place { word, bit, .. }: Place, own: usize) {
+        for (bits, set) in [(&mut self.only_listed, own == 0), (&mut self.paired, own == 2)] {
+            bits[word] = if set { bits[word] | bit } else { bits[word] & !bit };
         }
     }
 
@@ -321,10 +362,9 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// The first bucket has become empty: finds the next one.
+    /// Finds the first bucket, which was `index` and has perhaps become empty.
     #[inline(always)]
-    fn vacate(&mut self, Place { index, word, bit }: Place) {
-        self.occupied[word] &= !bit;
+    fn advance(&mut self, Place { index, word, .. }: Place) {
         let here = self.occupied[word] & (u64::MAX << (index % 64));
         let next = if here != 0 {
             word * 64 + here.trailing_zeros() as usize
@@ -347,7 +387,7 @@ impl<E: Copy + Default> EventQueue<E> {
     /// The event that pops next if none is scheduled before it; perhaps another one, mostly not. For prefetching.
     #[inline(always)]
     pub(crate) fn peek(&self) -> &E {
-        &self.entries[self.first as usize % BUCKETS].event
+        &self.own[self.first as usize % BUCKETS].0[0].event
     }
 
     /// Moves the far events that have come within reach to the wheel.
@@ -360,7 +400,13 @@ impl<E: Copy + Default> EventQueue<E> {
                 return;
             }
             self.far.pop();
-            self.insert_node(node, time, slot);
+            if node & FIXED == 0 {
+                self.insert_node(node, time, slot);
+            } else {
+                let entry = self.nodes.at(node ^ FIXED).entry;
+                self.nodes.give_back(node ^ FIXED);
+                self.push(Time::from_ps(time), entry.event);
+            }
         }
         self.fetch_at = u64::MAX;
     }
@@ -376,30 +422,39 @@ impl<E: Copy + Default> EventQueue<E> {
     /// Adds an event to a bucket that holds others, behind all that are not later.
     #[inline(never)]
     fn push_among(&mut self, bucket: Place, entry: Entry<E>) {
-        if self.listed_only[bucket.word] & bucket.bit != 0 {
-            if self.nodes.at(self.lists[bucket.index].head).entry.time > entry.time {
-                self.listed_only[bucket.word] &= !bucket.bit;
-                self.entries[bucket.index] = entry;
-                return;
-            }
-        } else if self.entries[bucket.index].time > entry.time {
-            let later = std::mem::replace(&mut self.entries[bucket.index], entry);
-            return self.list_first(bucket, later);
+        let Place { index, word, bit } = bucket;
+        let own = self.own_len(bucket);
+        if own == 0 || self.own[index].0[own - 1].time <= entry.time {
+            let node = self.nodes.take(entry);
+            return self.list(bucket, node);
         }
-        let node = self.nodes.take(entry);
-        self.list(bucket, node);
+        if own == 2 {
+            self.list_first(bucket, self.own[index].0[1]);
+        }
+        let own = &mut self.own[index].0;
+        if own[0].time > entry.time {
+            *own = [entry, own[0]];
+        } else {
+            own[1] = entry;
+        }
+        self.paired[word] |= bit;
     }
 
-    /// Adds an event that may be cancelled, and hence has a node, behind all of its bucket that are not later.
+    /// Adds an event that can be cancelled, and hence has a node, behind all of its bucket that are not later.
     fn insert_node(&mut self, node: u32, time: u64, slot: u64) {
         let bucket = Place::of(slot);
-        if self.occupied[bucket.word] & bucket.bit == 0 {
+        let Place { index, word, bit } = bucket;
+        let mut own = 0;
+        if self.occupied[word] & bit == 0 {
             self.occupy(bucket, slot);
-            self.listed_only[bucket.word] |= bucket.bit;
-        } else if self.listed_only[bucket.word] & bucket.bit == 0 && self.entries[bucket.index].time > time {
-            self.list_first(bucket, self.entries[bucket.index]);
-            self.listed_only[bucket.word] |= bucket.bit;
+        } else {
+            own = self.own_len(bucket);
+            while own > 0 && self.own[index].0[own - 1].time > time {
+                own -= 1;
+                self.list_first(bucket, self.own[index].0[own]);
+            }
         }
+        self.set_own_len(bucket, own);
         self.list(bucket, node);
     }
 
@@ -407,8 +462,8 @@ impl<E: Copy + Default> EventQueue<E> {
     fn list_first(&mut self, bucket: Place, entry: Entry<E>) {
         let node = self.nodes.take(entry);
         let list = &mut self.lists[bucket.index];
-        if self.crowded[bucket.word] & bucket.bit == 0 {
-            self.crowded[bucket.word] |= bucket.bit;
+        if self.listed[bucket.word] & bucket.bit == 0 {
+            self.listed[bucket.word] |= bucket.bit;
             *list = List { head: node, tail: node };
         } else {
             self.nodes.at_mut(node).next = list.head;
@@ -419,8 +474,8 @@ impl<E: Copy + Default> EventQueue<E> {
     /// Puts a node into the list of its bucket, behind all that are not later.
     fn list(&mut self, bucket: Place, node: u32) {
         let list = &mut self.lists[bucket.index];
-        if self.crowded[bucket.word] & bucket.bit == 0 {
-            self.crowded[bucket.word] |= bucket.bit;
+        if self.listed[bucket.word] & bucket.bit == 0 {
+            self.listed[bucket.word] |= bucket.bit;
             *list = List { head: node, tail: node };
             return;
         }
