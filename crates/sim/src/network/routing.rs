@@ -43,6 +43,12 @@ impl Route {
         Self(HASH | hash as u64)
     }
 
+    /// The next port, if this is a path; otherwise any number.
+    #[inline(always)]
+    pub(super) const fn ahead(self, bits: u32) -> u32 {
+        (self.0 as u32 & ((1 << bits) - 1)).wrapping_sub(1)
+    }
+
     /// The next port of a path, which it then has behind it. `bits` as in [`Routes::route`].
     ///
     /// # Errors
