@@ -42,7 +42,7 @@ impl Timer {
         } else if let Some(deadline) = deadline {
             while self.arms != arms {
                 self.arms = self.arms.wrapping_add(1);
-                events.schedule(deadline, event(self.arms).pack());
+                events.push(deadline, event(self.arms).pack());
             }
         } else {
             self.arms = arms;
