@@ -15,10 +15,11 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// Offers a packet to a port.
     #[inline(always)]
     pub(super) fn offer(&mut self, number: u32, packet: u32, now: Time) {
-        if !M::STEPWISE {
-            self.catch_up(number, now);
-        }
         let mut port = &mut self.ports[number as usize];
+        if !M::STEPWISE && port.is_behind(now) {
+            self.catch_up(number, now);
+            port = &mut self.ports[number as usize];
+        }
         let in_flight = &mut self.packets[packet];
         let size = in_flight.size;
         port.arrive(size);

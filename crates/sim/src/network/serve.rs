@@ -30,30 +30,42 @@ pub(super) fn begin<M: Mode>(
     }
 }
 
+/// Puts on the wire of port `number`, which is behind and stores handles, what it should have begun to send by now.
+#[inline(always)]
+fn begin_waiting<M: Mode>(
+    port: &mut Port,
+    events: &mut EventQueue<Packed>,
+    number: u32,
+    now: Time,
+    rounding: Rounding,
+) {
+    loop {
+        let start = port.busy_until;
+        let next = take_next(port);
+        begin::<M>(port, events, number, next, true, start, rounding);
+        // Mostly so, whereas whether more packets wait cannot be predicted.
+        if port.busy_until > now || port.waiting == 0 {
+            return;
+        }
+    }
+}
+
 impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// Lets a port decide what it should have sent since somebody last looked (only without departure events).
     ///
     /// Whoever touches a port comes here first, and the end of every transmission is followed by an arrival at the far
     /// end, which comes here too: so no decision is late, and each is made as of the instant when the wire became free.
     #[inline(always)]
-    pub(super) fn catch_up(&mut self, number: u32, now: Time) -> &mut Port {
+    pub(super) fn catch_up(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
-        if port.is_behind(now) {
-            if port.queue.stores_handles() {
-                loop {
-                    let start = port.busy_until;
-                    let next = take_next(port);
-                    begin::<M>(port, &mut self.events, number, next, true, start, self.rounding);
-                    // Mostly so, whereas whether more packets wait cannot be predicted.
-                    if port.busy_until > now || port.waiting == 0 {
-                        break;
-                    }
-                }
-            } else {
-                self.catch_up_scheduled(number, now);
-            }
+        if !port.is_behind(now) {
+            return;
         }
-        &mut self.ports[number as usize]
+        if port.queue.stores_handles() {
+            begin_waiting::<M>(port, &mut self.events, number, now, self.rounding);
+        } else {
+            self.catch_up_scheduled(number, now);
+        }
     }
 
     /// As [`catch_up`](Self::catch_up), where a scheduler decides.

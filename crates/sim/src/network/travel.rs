@@ -46,7 +46,11 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     #[inline(always)]
     pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> bool {
         self.prefetch_port(self.packets[number].route.ahead(self.port_bits));
-        let node = if M::STEPWISE { self.ports[port as usize].to } else { self.catch_up(port, now).to };
+        let port_here = &self.ports[port as usize];
+        let node = port_here.to;
+        if !M::STEPWISE && port_here.is_behind(now) {
+            self.catch_up(port, now);
+        }
         if !M::PLAIN && self.failures.is_some() && self.lost_on_wire(port, number, now) {
             return false;
         }
