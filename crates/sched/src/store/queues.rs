@@ -4,6 +4,7 @@ use super::ring::Rings;
 use crate::{Capacity, Item, Packet, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::slice;
 
 /// First-in first-out queues of items, each with an account of its own; the first has the highest priority.
 ///
@@ -39,13 +40,20 @@ pub trait Queues<T> {
         T: 'a;
 }
 
+/// The account of one of several queues. On a cache line of its own: it is found by a shift, and comes with one miss.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+struct Account(Room);
+
+const _: () = assert!(size_of::<Account>() == size_of::<Room>());
+
 /// Strict-priority queues, each with a capacity of its own. Queue 0 is served first.
 ///
 /// `push_if` and `pop_from` are O(1), `first` is O(1) for up to 64 queues (a bit mask tells which hold items), O(queues / 64)
 /// beyond.
 #[derive(Debug)]
 pub struct PriorityQueues<T = Packet> {
-    rooms: Box<[Room]>,
+    accounts: Box<[Account]>,
     /// Made for these accounts.
     rings: Rings<T>,
     /// Which of the first 64 queues hold items.
@@ -57,7 +65,7 @@ pub struct PriorityQueues<T = Packet> {
 impl<T: Clone> Clone for PriorityQueues<T> {
     fn clone(&self) -> Self {
         Self {
-            rooms: self.rooms.clone(),
+            accounts: self.accounts.clone(),
             rings: self.rings.clone(),
             occupied: self.occupied,
             beyond: self.beyond.clone(),
@@ -68,7 +76,7 @@ impl<T: Clone> Clone for PriorityQueues<T> {
     fn clone_from(&mut self, source: &Self) {
         // In this order: should the clone of an item panic, there are still places for all that the accounts count.
         self.rings.clone_from(&source.rings);
-        self.rooms.clone_from(&source.rooms);
+        self.accounts.clone_from(&source.accounts);
         self.occupied = source.occupied;
         self.beyond.clone_from(&source.beyond);
     }
@@ -77,10 +85,10 @@ impl<T: Clone> Clone for PriorityQueues<T> {
 impl<T: Item> PriorityQueues<T> {
     /// Empty queues with these capacities, highest priority first.
     pub fn new(capacities: &[Capacity]) -> Self {
-        let mut rooms: Box<[Room]> = capacities.iter().map(|capacity| Room::new(*capacity)).collect();
+        let mut accounts: Box<[Account]> = capacities.iter().map(|capacity| Account(Room::new(*capacity))).collect();
         Self {
-            rings: Rings::new(&mut rooms),
-            rooms,
+            rings: Rings::new(accounts.iter_mut().map(|account| &mut account.0)),
+            accounts,
             occupied: 0,
             beyond: alloc::vec![0; capacities.len().saturating_sub(1) / 64],
         }
@@ -89,7 +97,7 @@ impl<T: Item> PriorityQueues<T> {
     /// How many queues there are.
     #[inline]
     pub fn count(&self) -> usize {
-        self.rooms.len()
+        self.accounts.len()
     }
 
     #[inline(always)]
@@ -128,21 +136,22 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
 
     #[inline(always)]
     fn rooms(&self) -> &[Room] {
-        &self.rooms
+        // SAFETY: an account is a room and nothing else, of the same size.
+        unsafe { slice::from_raw_parts(self.accounts.as_ptr().cast(), self.accounts.len()) }
     }
 
     #[inline(always)]
     fn push_if(&mut self, wanted: bool, queue: usize, copy: T) -> bool {
         // Which queue it is no branch could foresee, hence not whether that one has room, nor whether its bit is set.
         // SAFETY: the places were made for these accounts.
-        let stored = unsafe { self.rings.put_if(wanted, &mut self.rooms[queue], copy) };
+        let stored = unsafe { self.rings.put_if(wanted, &mut self.accounts[queue].0, copy) };
         self.occupy_if(stored, queue);
         stored
     }
 
     #[inline(always)]
     fn push_fitting(&mut self, queue: usize, item: T) {
-        let (room, size) = (&mut self.rooms[queue], item.size());
+        let (room, size) = (&mut self.accounts[queue].0, item.size());
         // SAFETY: the places were made for these accounts.
         unsafe { self.rings.put(room, item) };
         room.take(size);
@@ -151,11 +160,11 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
 
     #[inline(always)]
     fn pass(&mut self, queue: usize, size: u32, look: impl FnOnce(&[Room])) -> bool {
-        let fits = self.rooms.get(queue).is_some_and(|room| room.fits(size));
+        let fits = self.accounts.get(queue).is_some_and(|account| account.0.fits(size));
         if fits {
-            self.rooms[queue].take(size);
-            look(&self.rooms);
-            self.rooms[queue].release(size);
+            self.accounts[queue].0.take(size);
+            look(self.rooms());
+            self.accounts[queue].0.release(size);
         }
         fits
     }
@@ -164,12 +173,12 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
     fn first(&self) -> Option<usize> {
         let first = if self.occupied != 0 { self.occupied.trailing_zeros() as usize } else { self.first_beyond() };
         // The comparison that the account of that queue takes anyway: nothing waits if there is no such queue.
-        (first < self.rooms.len()).then_some(first)
+        (first < self.accounts.len()).then_some(first)
     }
 
     #[inline(always)]
     fn pop_from(&mut self, queue: usize) -> Option<T> {
-        let room = &mut self.rooms[queue];
+        let room = &mut self.accounts[queue].0;
         // SAFETY: the places were made for these accounts.
         let item = unsafe { self.rings.pop(room) }?;
         let emptied = room.packets() == 0;
@@ -181,6 +190,6 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
     where
         T: 'a,
     {
-        self.rooms.get(queue).into_iter().flat_map(|room| self.rings.iter(room))
+        self.rooms().get(queue).into_iter().flat_map(|room| self.rings.iter(room))
     }
 }

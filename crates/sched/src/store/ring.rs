@@ -137,7 +137,7 @@ impl<T: Clone> Clone for Rings<T> {
 
 impl<T: Item> Rings<T> {
     /// The places of queues with these accounts, which are told where those are.
-    pub(super) fn new(rooms: &mut [Room]) -> Self {
+    pub(super) fn new<'a>(rooms: impl Iterator<Item = &'a mut Room>) -> Self {
         let mut places = 0;
         for room in rooms {
             let own = places_at_first(room.capacity());
