@@ -10,7 +10,7 @@ use pifolab_sched::{Capacity, Handle};
 pub(super) type Port = port::Port<Queue>;
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Port>() == 256 && std::mem::offset_of!(Port, queue) == 64 && size_of::<Queue>() == 80);
+const _: () = assert!(size_of::<Port>() == 256 && std::mem::offset_of!(Port, queue) == 64 && size_of::<Queue>() == 96);
 
 /// The port `number` as it is configured. `watched`: somebody wants to see whole packets.
 pub(super) fn port(

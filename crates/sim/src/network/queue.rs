@@ -12,10 +12,11 @@ use pifolab_sched::{
 use pifolab_units::Time;
 
 /// What orders the packets of a port. The first three store handles, where nobody watches; the others packets.
+#[repr(u8)]
 pub(super) enum Queue {
     /// Drop-tail.
     Fifo(Fifo<Handle>),
-    Pifo(Box<HandlePifo>),
+    Pifo(HandlePifo),
     Decided(Box<dyn HandleQueues>),
     Ranked(Box<Ranked<Box<dyn RankFn>, Box<dyn Scheduler>>>),
     Other(Box<dyn Scheduler>),
@@ -42,7 +43,7 @@ impl Queue {
             made if watched => whole(made),
             PortScheduler::Decider(decider, capacities) => Self::Decided(decider.join_handles(&capacities)),
             PortScheduler::Pifo(pifo) if pifo.is_empty() => {
-                Self::Pifo(Box::new(HandlePifo::new(pifo.params()).expect("the same was made before")))
+                Self::Pifo(HandlePifo::new(pifo.params()).expect("the same was made before"))
             }
             made => whole(made),
         })
@@ -151,7 +152,7 @@ impl Order for Queue {
     fn inspect(&self) -> &dyn Inspect {
         match self {
             Self::Fifo(fifo) => fifo,
-            Self::Pifo(pifo) => &**pifo,
+            Self::Pifo(pifo) => pifo,
             Self::Decided(queues) => &**queues,
             Self::Ranked(ranked) => &**ranked,
             Self::Other(scheduler) => &**scheduler,
