@@ -264,7 +264,8 @@ impl<E: Copy + Default> EventQueue<E> {
 
     #[inline(always)]
     fn pop_next(&mut self, limit: u64) -> Option<Entry<E>> {
-        if self.first == u64::MAX && !self.restart(limit) {
+        // The wheel is empty, or a far event has come within reach: both are rare, and one comparison tells either.
+        if self.first >= self.fetch_at && !self.look_far(limit) {
             return None;
         }
         let bucket = Place::of(self.first);
@@ -278,14 +279,12 @@ impl<E: Copy + Default> EventQueue<E> {
             return None;
         }
         own[0] = own[1];
-        self.occupied[word] &= !bit | self.paired[word];
-        self.paired[word] &= !bit;
+        let paired = self.paired[word];
+        self.occupied[word] ^= bit & !paired;
+        self.paired[word] = paired & !bit;
         self.now = entry.time;
         self.start = self.first;
         self.advance(bucket);
-        if self.start >= self.fetch_at {
-            self.fetch_far();
-        }
         Some(entry)
     }
 
@@ -293,6 +292,9 @@ impl<E: Copy + Default> EventQueue<E> {
     #[inline(never)]
     fn pop_among(&mut self, limit: u64) -> Option<Entry<E>> {
         loop {
+            if self.first >= self.fetch_at && !self.look_far(limit) {
+                return None;
+            }
             let bucket = Place::of(self.first);
             let Place { index, word, bit } = bucket;
             if self.listed[word] & bit == 0 {
@@ -321,14 +323,8 @@ impl<E: Copy + Default> EventQueue<E> {
                     self.advance(bucket);
                 }
             }
-            if self.start >= self.fetch_at {
-                self.fetch_far();
-            }
             if !cancelled {
                 return Some(entry);
-            }
-            if self.first == u64::MAX && !self.restart(limit) {
-                return None;
             }
         }
     }
@@ -348,39 +344,58 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// The wheel has run dry: starts it anew at the first far event, if that is due by `limit`.
+    /// Brings the first far event to the wheel if the wheel is empty, and all that are within reach of the first event of the
+    /// wheel; false if no event is due by `limit`.
     #[cold]
-    fn restart(&mut self, limit: u64) -> bool {
-        match self.far.peek() {
-            Some(&Reverse((time, ..))) if time <= limit => {
-                self.now = time;
-                self.start = time >> self.shift;
-                self.fetch_far();
-                true
+    #[inline(never)]
+    fn look_far(&mut self, limit: u64) -> bool {
+        if self.first == u64::MAX {
+            match self.far.peek() {
+                Some(&Reverse((time, ..))) if time <= limit => {
+                    self.now = time;
+                    self.start = time >> self.shift;
+                }
+                _ => return false,
             }
-            _ => false,
+        } else {
+            if self.first_time() > limit {
+                return false;
+            }
+            self.start = self.first;
+        }
+        self.fetch_far();
+        true
+    }
+
+    /// When the first event of the wheel is due; perhaps it is cancelled.
+    fn first_time(&self) -> u64 {
+        let bucket = Place::of(self.first);
+        if self.only_listed[bucket.word] & bucket.bit != 0 {
+            self.nodes.at(self.lists[bucket.index].head).entry.time
+        } else {
+            self.own[bucket.index].0[0].time
         }
     }
 
     /// Finds the first bucket, which was `index` and has perhaps become empty.
     #[inline(always)]
     fn advance(&mut self, Place { index, word, .. }: Place) {
-        let here = self.occupied[word] & (u64::MAX << (index % 64));
-        let next = if here != 0 {
-            word * 64 + here.trailing_zeros() as usize
-        } else {
-            if self.occupied[word] == 0 {
-                self.summary &= !(1 << word);
-                if self.summary == 0 {
-                    self.first = u64::MAX;
-                    return;
-                }
+        let ahead = self.occupied[word] >> (index % 64);
+        if ahead != 0 {
+            self.first += u64::from(ahead.trailing_zeros());
+            return;
+        }
+        if self.occupied[word] == 0 {
+            self.summary &= !(1 << word);
+            if self.summary == 0 {
+                self.first = u64::MAX;
+                return;
             }
-            // Going round, the word itself comes last: its lower bits are the farthest slots.
-            let after = self.summary & (u64::MAX << word << 1);
-            let word = if after != 0 { after } else { self.summary }.trailing_zeros() as usize % WORDS;
-            word * 64 + self.occupied[word].trailing_zeros() as usize
-        };
+        }
+        // Going round, the word itself comes last: its lower bits are the farthest slots.
+        let after = self.summary & (u64::MAX << word << 1);
+        let word = if after != 0 { after } else { self.summary }.trailing_zeros() as usize % WORDS;
+        let next = word * 64 + self.occupied[word].trailing_zeros() as usize;
         self.first += (next.wrapping_sub(index) % BUCKETS) as u64;
     }
 

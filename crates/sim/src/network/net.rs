@@ -7,7 +7,7 @@ use super::event::{Event, Packed};
 use super::failures::Failures;
 use super::in_flight::{InFlight, Packets};
 use super::port::{self, Port};
-use super::routing::{Route, Routes};
+use super::routing::{PortBits, Route, Routes};
 use super::shared_buffer::Pools;
 use super::told::Told;
 use crate::event_queue::EventQueue;
@@ -26,8 +26,7 @@ pub(super) struct Net<'a, O, M> {
     pub(super) packets: Packets,
     pub(super) accounts: Accounts,
     pub(super) routes: Routes,
-    /// As in [`Routes::route`].
-    pub(super) port_bits: u32,
+    pub(super) port_bits: PortBits,
     pub(super) hosts: u32,
     pub(super) header_bytes: u32,
     pub(super) rounding: Rounding,
@@ -66,9 +65,8 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
         };
         let reach = ports.iter().map(reach).max().unwrap_or(Span::from_us(1));
         let acknowledged = ports.iter().any(|port| port.wants_hints).then(|| vec![0; flows.len()]);
-        // One more number than ports: 0 is not a port.
         let port_bits =
-            if config.link_changes.is_empty() { u32::BITS - (ports.len() as u32).leading_zeros() } else { 0 };
+            if config.link_changes.is_empty() { PortBits::of(ports.len() as u32) } else { PortBits::NONE };
         Ok(Self {
             events: EventQueue::new(reach, config.equal_times),
             ports,

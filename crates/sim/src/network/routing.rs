@@ -34,6 +34,25 @@ impl Default for Routing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route(u64);
 
+/// How many bits of a path a port takes, and as many bits set; none where packets carry no path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PortBits {
+    bits: u32,
+    mask: u32,
+}
+
+impl PortBits {
+    /// Of a path among so many ports.
+    pub(super) const fn of(ports: u32) -> Self {
+        // One more number than ports: 0 is not a port.
+        let bits = u32::BITS - ports.leading_zeros();
+        Self { bits, mask: (1 << bits) - 1 }
+    }
+
+    /// Where packets carry no path.
+    pub(super) const NONE: Self = Self { bits: 0, mask: 0 };
+}
+
 /// Marks a hash.
 const HASH: u64 = 1 << 63;
 
@@ -45,22 +64,22 @@ impl Route {
 
     /// The next port, if this is a path; otherwise any number.
     #[inline(always)]
-    pub(super) const fn ahead(self, bits: u32) -> u32 {
-        (self.0 as u32 & ((1 << bits) - 1)).wrapping_sub(1)
+    pub(super) const fn ahead(self, PortBits { mask, .. }: PortBits) -> u32 {
+        (self.0 as u32 & mask).wrapping_sub(1)
     }
 
-    /// The next port of a path, which it then has behind it. `bits` as in [`Routes::route`].
+    /// The next port of a path, which it then has behind it.
     ///
     /// # Errors
     /// The hash, where there is no path.
     #[inline(always)]
-    pub(super) const fn take(&mut self, bits: u32) -> Result<u32, u32> {
-        let ahead = self.0;
-        if ahead & HASH != 0 {
-            return Err(ahead as u32);
+    pub(super) const fn take(&mut self, bits: PortBits) -> Result<u32, u32> {
+        let route = *self;
+        if route.0 & HASH != 0 {
+            return Err(route.0 as u32);
         }
-        self.0 = ahead >> bits;
-        Ok((ahead as u32 & ((1 << bits) - 1)).wrapping_sub(1))
+        self.0 = route.0 >> bits.bits;
+        Ok(route.ahead(bits))
     }
 }
 
@@ -156,10 +175,11 @@ impl Routes {
         }
     }
 
-    /// What packets from `src` to `dst` of flow `id` carry along: the whole path, each port in `bits` bits, if it is the
-    /// same for all of them and short enough. `to` tells where a port leads. `bits` is 0 where routes may change.
-    pub(super) fn route(&mut self, src: u32, dst: u32, id: u64, bits: u32, to: impl Fn(u32) -> u32) -> Route {
+    /// What packets from `src` to `dst` of flow `id` carry along: the whole path, if it is the same for all of them and short
+    /// enough. `to` tells where a port leads. Packets carry no path where routes may change.
+    pub(super) fn route(&mut self, src: u32, dst: u32, id: u64, bits: PortBits, to: impl Fn(u32) -> u32) -> Route {
         let hash = self.path_hash(src, dst, id);
+        let bits = bits.bits;
         if bits == 0 || matches!(self.routing, Routing::Spray { .. }) {
             return Route::picked_by(hash);
         }
@@ -304,15 +324,16 @@ mod tests {
         let topology = LeafSpine::papers(1).topology().unwrap();
         let mut routes = Routes::new(&topology, Routing::default());
         let to = |port: u32| topology.links[port as usize].to;
-        let bits = 32 - (topology.links.len() as u32).leading_zeros();
+        let bits = PortBits::of(topology.links.len() as u32);
         for id in 0..200 {
             let mut route = routes.route(5, 100, id, bits, to);
             let carried: Vec<_> = [(); 4].iter().map(|()| to(route.take(bits).unwrap())).collect();
             assert_eq!(carried, walk(&mut routes, &topology, 5, 100, id)[1..]);
             // Where routes may change, and where the path is too long to be carried, the hash stays in charge.
             let hash = routes.path_hash(5, 100, id);
-            assert_eq!(routes.route(5, 100, id, 0, to).take(0), Err(hash));
-            assert_eq!(routes.route(5, 100, id, 16, to).take(16), Err(hash));
+            assert_eq!(routes.route(5, 100, id, PortBits::NONE, to).take(PortBits::NONE), Err(hash));
+            let wide = PortBits::of(1 << 15);
+            assert_eq!(routes.route(5, 100, id, wide, to).take(wide), Err(hash));
         }
     }
 

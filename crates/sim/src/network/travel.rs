@@ -3,6 +3,7 @@
 use super::in_flight::InFlight;
 use super::mode::Mode;
 use super::net::Net;
+use super::port::Port;
 use super::routing::Route;
 use super::trace_hashes::loss;
 use crate::observer::{EndView, Observer};
@@ -45,17 +46,21 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     /// A packet reached the far end of a link: on to the next port, or (true) out to the end point.
     #[inline(always)]
     pub(super) fn arrive(&mut self, port: u32, number: u32, now: Time) -> bool {
-        self.prefetch_port(self.packets[number].route.ahead(self.port_bits));
-        let port_here = &self.ports[port as usize];
-        let node = port_here.to;
-        if !M::STEPWISE && port_here.is_behind(now) {
+        let mut packet = &mut self.packets[number];
+        prefetch_port(&self.ports, packet.route.ahead(self.port_bits));
+        let left = &self.ports[port as usize];
+        let node = left.to;
+        if !M::STEPWISE && left.is_behind(now) {
             self.catch_up(port, now);
+            packet = &mut self.packets[number];
         }
-        if !M::PLAIN && self.failures.is_some() && self.lost_on_wire(port, number, now) {
-            return false;
+        if !M::PLAIN && self.failures.is_some() {
+            if self.lost_on_wire(port, number, now) {
+                return false;
+            }
+            packet = &mut self.packets[number];
         }
         self.accounts.counters.hops += 1;
-        let packet = &self.packets[number];
         if node < self.hosts {
             assert!(packet.dst == node, "packet {number} reached host {node} instead of {}", packet.dst);
             self.accounts.counters.delivered += 1;
@@ -67,7 +72,11 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             self.packets.remove(number);
             return true;
         }
-        match self.next_port(node, number) {
+        let next = match packet.route.take(self.port_bits) {
+            Ok(port) => Some(port),
+            Err(hash) => self.routes.next_port(node, packet.dst, hash),
+        };
+        match next {
             Some(next) => self.offer(next, number, now),
             None => self.lose_unreachable(number),
         }
@@ -111,17 +120,18 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     #[inline(always)]
     pub(super) fn prefetch_next(&self) {
         let (port, packet) = self.events.peek().numbers();
-        self.prefetch_port(port);
+        prefetch_port(&self.ports, port);
         prefetch(self.packets.address(packet).cast());
     }
 
-    /// Asks for what every packet touches of a port, if there is one of this number.
-    #[inline(always)]
-    fn prefetch_port(&self, port: u32) {
-        let port = self.ports.as_ptr().wrapping_add(port as usize).cast::<i8>();
-        for line in 0..2 {
-            prefetch(port.wrapping_add(64 * line));
-        }
+}
+
+/// Asks for what every packet touches of a port, if there is one of this number.
+#[inline(always)]
+fn prefetch_port(ports: &[Port], port: u32) {
+    let port = ports.as_ptr().wrapping_add(port as usize).cast::<i8>();
+    for line in 0..2 {
+        prefetch(port.wrapping_add(64 * line));
     }
 }
 
