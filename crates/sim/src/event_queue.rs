@@ -1,26 +1,29 @@
 //! Future events, soonest first.
 //!
-//! A timing wheel of 4096 buckets with a bitmap over them, backed by a heap for what lies beyond the wheel's horizon.
-//! Scheduling and popping cost O(1) for events within the horizon (buckets mostly hold one event when the horizon is
-//! chosen to match the traffic), O(log n) beyond. It never loses precision: buckets only group, times stay exact.
+//! A timing wheel of 4096 buckets with a bitmap over them, backed by a coarse wheel for what lies beyond its horizon, and by
+//! a heap for what lies beyond that one's. Scheduling and popping cost O(1) for events that a wheel takes (buckets mostly
+//! hold one event when the horizon is chosen to match the traffic), O(log n) for others. It never loses precision: buckets
+//! only group, times stay exact.
 //!
 //! A bucket holds two events itself, so that most events are written once and read once, and no branch depends on how
 //! many there are: that could not be predicted. What else falls into it, and every event that can be cancelled, is in a
 //! list of nodes beside it.
 
+mod far;
+mod nodes;
+
 use crate::equal_times::EqualTimes;
 use pifolab_units::{Span, Time};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use far::{Far, SLOTS_PER_COARSE};
+use nodes::{Entry, NONE, Nodes};
 use std::hint::select_unpredictable;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
-const NONE: u32 = u32::MAX;
-/// Beside the number of a node beyond the wheel: nobody will cancel it.
-const FIXED: u32 = 1 << 31;
+/// The wheel always reaches that many slots ahead.
+const KEPT: u64 = BUCKETS as u64 - SLOTS_PER_COARSE;
 
 /// Names a scheduled event, for [`EventQueue::cancel`] of the queue that it was scheduled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,26 +43,10 @@ fn next_queue() -> NonZeroU32 {
     }
 }
 
-/// An event and its time, as a bucket holds it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry<E> {
-    time: u64,
-    event: E,
-}
-
 /// The events that a bucket holds itself, soonest first. Those that are not there are whatever they were.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Own<E>([Entry<E>; 2]);
-
-/// An event that is in the list of a bucket, or lies beyond the wheel.
-#[derive(Clone, Copy, Debug)]
-struct Node<E> {
-    entry: Entry<E>,
-    next: u32,
-    /// Counts the node's uses; the lowest bit tells that this use was cancelled.
-    generation: u32,
-}
 
 /// The ends of a list of nodes; meaningless for buckets that have none.
 #[derive(Clone, Copy, Debug)]
@@ -91,11 +78,12 @@ pub struct EventQueue<E> {
     now: u64,
     /// Bucket width as a power of two, in picoseconds. A time shifted by it is a slot; slot s lies in bucket s mod 4096.
     shift: u32,
-    /// The slot of `now`. The wheel holds the slots from here up to 4095 further.
-    start: u64,
+    /// The wheel holds the slots from that of `now` up to this one, which is not among them: a multiple of those of a coarse
+    /// bucket, and at most 4096 further than the slot of `now`.
+    end: u64,
     /// The first occupied slot, or the end of time.
     first: u64,
-    /// The slot of `now` from which on the first far event is within reach.
+    /// From this slot on the wheel can take another coarse bucket.
     fetch_at: u64,
     /// One bit per word of `occupied` that is not zero.
     summary: u64,
@@ -110,9 +98,7 @@ pub struct EventQueue<E> {
     own: Box<[Own<E>; BUCKETS]>,
     lists: Box<[List; BUCKETS]>,
     nodes: Nodes<E>,
-    /// Time, order of scheduling, node.
-    far: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    scheduled_far: u64,
+    far: Far,
     equal_times: EqualTimes,
     batch: Vec<E>,
     /// What the ids of its events carry.
@@ -124,13 +110,13 @@ impl<E: Copy + Default> EventQueue<E> {
     /// delay is best. Which events are departures it does not know: those of [`EqualTimes::DeparturesFirst`] pop as those of
     /// [`EqualTimes::Insertion`] do.
     pub fn new(reach: Span, equal_times: EqualTimes) -> Self {
-        let width = (reach.as_ps() / (BUCKETS as u64 - 1)).max(2).checked_next_power_of_two().unwrap_or(1 << 53);
+        let width = (reach.as_ps() / KEPT).max(2).checked_next_power_of_two().unwrap_or(1 << 53);
         Self {
             now: 0,
             shift: width.trailing_zeros().min(53),
-            start: 0,
+            end: BUCKETS as u64,
             first: u64::MAX,
-            fetch_at: u64::MAX,
+            fetch_at: BUCKETS as u64 - KEPT,
             summary: 0,
             occupied: [0; WORDS],
             paired: [0; WORDS],
@@ -139,8 +125,7 @@ impl<E: Copy + Default> EventQueue<E> {
             own: Box::new([Own::default(); BUCKETS]),
             lists: Box::new([List { head: NONE, tail: NONE }; BUCKETS]),
             nodes: Nodes::default(),
-            far: BinaryHeap::new(),
-            scheduled_far: 0,
+            far: Far::new(BUCKETS as u64 / SLOTS_PER_COARSE),
             equal_times,
             batch: Vec::new(),
             number: next_queue(),
@@ -178,10 +163,10 @@ impl<E: Copy + Default> EventQueue<E> {
         }
         let node = self.nodes.take(Entry { time, event });
         let slot = time >> self.shift;
-        if slot - self.start < BUCKETS as u64 {
+        if slot < self.end {
             self.insert_node(node, time, slot);
         } else {
-            self.push_far(node, time, slot);
+            self.far.add(&mut self.nodes, node, slot);
         }
         EventId { node, generation: self.nodes.at(node).generation, queue: self.number }
     }
@@ -197,7 +182,7 @@ impl<E: Copy + Default> EventQueue<E> {
             past(time, self.now);
         }
         let slot = time >> self.shift;
-        if slot - self.start >= BUCKETS as u64 {
+        if slot >= self.end {
             self.add_far(time, event);
             return;
         }
@@ -216,18 +201,10 @@ impl<E: Copy + Default> EventQueue<E> {
     }
 
     /// As [`push`](Self::push), beyond the wheel.
-    #[cold]
     #[inline(never)]
     fn add_far(&mut self, time: u64, event: E) {
-        let node = self.nodes.take(Entry { time, event });
-        self.push_far(node | FIXED, time, time >> self.shift);
-    }
-
-    #[inline(never)]
-    fn push_far(&mut self, node: u32, time: u64, slot: u64) {
-        self.far.push(Reverse((time, self.scheduled_far, node)));
-        self.scheduled_far += 1;
-        self.fetch_at = self.fetch_at.min(slot - (BUCKETS as u64 - 1));
+        let node = self.nodes.take_fixed(Entry { time, event });
+        self.far.add(&mut self.nodes, node, time >> self.shift);
     }
 
     /// Cancels an event; `false` if it has already popped or been cancelled, or was scheduled in another queue.
@@ -283,7 +260,6 @@ impl<E: Copy + Default> EventQueue<E> {
         self.occupied[word] ^= bit & !paired;
         self.paired[word] = paired & !bit;
         self.now = entry.time;
-        self.start = self.first;
         self.advance(bucket);
         Some(entry)
     }
@@ -307,7 +283,6 @@ impl<E: Copy + Default> EventQueue<E> {
                 return None;
             }
             self.now = entry.time;
-            self.start = self.first;
             let mut cancelled = false;
             if own > 0 {
                 self.own[index].0[0] = self.own[index].0[1];
@@ -344,27 +319,47 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// Brings the first far event to the wheel if the wheel is empty, and all that are within reach of the first event of the
-    /// wheel; false if no event is due by `limit`.
+    /// Takes the coarse buckets into the wheel that have come within its reach; if it is empty, from the first far event on.
+    /// False if no event is due by `limit`.
     #[cold]
     #[inline(never)]
     fn look_far(&mut self, limit: u64) -> bool {
-        if self.first == u64::MAX {
-            match self.far.peek() {
-                Some(&Reverse((time, ..))) if time <= limit => {
-                    self.now = time;
-                    self.start = time >> self.shift;
-                }
-                _ => return false,
-            }
+        let first = if self.first == u64::MAX {
+            let Some(time) = self.far.first_time(&mut self.nodes).filter(|time| *time <= limit) else { return false };
+            self.now = time;
+            let first = time >> self.shift;
+            self.end = self.end.max(first - first % SLOTS_PER_COARSE);
+            self.far.skip_to(&mut self.nodes, self.end / SLOTS_PER_COARSE, self.shift);
+            first
         } else {
             if self.first_time() > limit {
                 return false;
             }
-            self.start = self.first;
+            self.first
+        };
+        while self.end <= first + KEPT {
+            let mut node = self.far.take_bucket(&mut self.nodes, self.shift);
+            self.end += SLOTS_PER_COARSE;
+            while node != NONE {
+                node = self.fetch(node);
+            }
         }
-        self.fetch_far();
+        self.fetch_at = self.end - KEPT;
         true
+    }
+
+    /// Moves a far event to the wheel; returns the next one of its list.
+    fn fetch(&mut self, node: u32) -> u32 {
+        let Entry { time, event } = self.nodes.at(node).entry;
+        if self.nodes.can_be_cancelled(node) {
+            let next = self.nodes.unlink(node);
+            self.insert_node(node, time, time >> self.shift);
+            next
+        } else {
+            let (next, _) = self.nodes.give_back(node);
+            self.push(Time::from_ps(time), event);
+            next
+        }
     }
 
     /// When the first event of the wheel is due; perhaps it is cancelled.
@@ -403,27 +398,6 @@ impl<E: Copy + Default> EventQueue<E> {
     #[inline(always)]
     pub(crate) fn peek(&self) -> &E {
         &self.own[self.first as usize % BUCKETS].0[0].event
-    }
-
-    /// Moves the far events that have come within reach to the wheel.
-    #[cold]
-    fn fetch_far(&mut self) {
-        while let Some(&Reverse((time, _, node))) = self.far.peek() {
-            let slot = time >> self.shift;
-            if slot - self.start >= BUCKETS as u64 {
-                self.fetch_at = slot - (BUCKETS as u64 - 1);
-                return;
-            }
-            self.far.pop();
-            if node & FIXED == 0 {
-                self.insert_node(node, time, slot);
-            } else {
-                let entry = self.nodes.at(node ^ FIXED).entry;
-                self.nodes.give_back(node ^ FIXED);
-                self.push(Time::from_ps(time), entry.event);
-            }
-        }
-        self.fetch_at = u64::MAX;
     }
 
     /// A bucket is no longer empty.
@@ -534,67 +508,6 @@ impl Place {
 #[inline(never)]
 fn past(time: u64, now: u64) -> ! {
     panic!("an event was scheduled for {time} ps, which is before the present, {now} ps")
-}
-
-/// The nodes of all lists, those of the free list among them.
-#[derive(Debug)]
-struct Nodes<E> {
-    nodes: Vec<Node<E>>,
-    free: u32,
-    /// Those that are in use and not cancelled.
-    waiting: usize,
-}
-
-impl<E> Default for Nodes<E> {
-    fn default() -> Self {
-        Self { nodes: Vec::new(), free: NONE, waiting: 0 }
-    }
-}
-
-impl<E: Copy> Nodes<E> {
-    fn at(&self, node: u32) -> &Node<E> {
-        &self.nodes[node as usize]
-    }
-
-    fn at_mut(&mut self, node: u32) -> &mut Node<E> {
-        &mut self.nodes[node as usize]
-    }
-
-    /// A node for an event.
-    fn take(&mut self, entry: Entry<E>) -> u32 {
-        self.waiting += 1;
-        let node = self.free;
-        if node == NONE {
-            self.nodes.push(Node { entry, next: NONE, generation: 0 });
-            return self.nodes.len() as u32 - 1;
-        }
-        let slot = self.at_mut(node);
-        slot.entry = entry;
-        self.free = std::mem::replace(&mut slot.next, NONE);
-        node
-    }
-
-    /// Ends the use of a node; returns the one that followed it, and whether it was cancelled.
-    fn give_back(&mut self, node: u32) -> (u32, bool) {
-        let free = self.free;
-        let slot = self.at_mut(node);
-        let next = std::mem::replace(&mut slot.next, free);
-        let cancelled = slot.generation & 1 != 0;
-        slot.generation = (slot.generation | 1).wrapping_add(1);
-        self.free = node;
-        self.waiting -= usize::from(!cancelled);
-        (next, cancelled)
-    }
-
-    /// Cancels this use of a node, if it still is.
-    fn cancel(&mut self, node: u32, generation: u32) -> bool {
-        let Some(slot) = self.nodes.get_mut(node as usize).filter(|slot| slot.generation == generation) else {
-            return false;
-        };
-        slot.generation |= 1;
-        self.waiting -= 1;
-        true
-    }
 }
 
 /// The position that `new java.util.Random(1).nextInt(n)` names: the fork makes a new generator for every event, so
