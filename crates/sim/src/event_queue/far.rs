@@ -15,8 +15,9 @@ const COARSE: usize = 1 << 15;
 pub(super) struct Far {
     /// The number of the first coarse bucket, which is the next that the wheel takes; that of number n is at n mod 2^15.
     next: u64,
-    /// For each coarse bucket its list, the latest scheduled first.
+    /// For each coarse bucket its list, the latest scheduled first, and a bit that tells whether there is one.
     heads: Box<[u32]>,
+    occupied: Box<[u64]>,
     /// Time, order of scheduling, node.
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
     scheduled: u64,
@@ -25,7 +26,13 @@ pub(super) struct Far {
 impl Far {
     /// Nothing; the first coarse bucket will be that of number `next`.
     pub(super) fn new(next: u64) -> Self {
-        Self { next, heads: vec![NONE; COARSE].into_boxed_slice(), heap: BinaryHeap::new(), scheduled: 0 }
+        Self {
+            next,
+            heads: vec![NONE; COARSE].into_boxed_slice(),
+            occupied: vec![0; COARSE / 64].into_boxed_slice(),
+            heap: BinaryHeap::new(),
+            scheduled: 0,
+        }
     }
 
     /// Adds a node whose event is due in this slot.
@@ -40,8 +47,9 @@ impl Far {
     }
 
     fn list<E: Copy>(&mut self, nodes: &mut Nodes<E>, node: u32, bucket: u64) {
-        let head = &mut self.heads[bucket as usize % COARSE];
-        nodes.at_mut(node).next = std::mem::replace(head, node);
+        let bucket = bucket as usize % COARSE;
+        nodes.at_mut(node).next = std::mem::replace(&mut self.heads[bucket], node);
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
     /// Moves to the coarse wheel what has come within its reach.
@@ -58,10 +66,15 @@ impl Far {
 
     /// Takes the first coarse bucket out: a list in the order in which its events were scheduled.
     pub(super) fn take_bucket<E: Copy>(&mut self, nodes: &mut Nodes<E>, shift: u32) -> u32 {
-        let list = std::mem::replace(&mut self.heads[self.next as usize % COARSE], NONE);
+        let list = self.empty(self.next as usize % COARSE);
         self.next += 1;
         self.look_beyond(nodes, shift);
         nodes.reverse(list)
+    }
+
+    fn empty(&mut self, bucket: usize) -> u32 {
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        std::mem::replace(&mut self.heads[bucket], NONE)
     }
 
     /// Goes on to a coarse bucket before which there is nothing.
@@ -72,22 +85,13 @@ impl Far {
 
     /// When the first event is due; those that were cancelled are dropped on the way.
     pub(super) fn first_time<E: Copy>(&mut self, nodes: &mut Nodes<E>) -> Option<u64> {
-        let first = self.next as usize % COARSE;
-        for bucket in (first..COARSE).chain(0..first) {
-            if self.heads[bucket] == NONE {
-                continue;
-            }
-            // Twice round: in the order as it was.
-            let list = nodes.reverse(self.heads[bucket]);
-            self.heads[bucket] = nodes.reverse(list);
-            let mut node = list_or(self.heads[bucket]);
-            let mut earliest = None;
-            while let Some(number) = node {
-                let time = nodes.at(number).entry.time;
-                earliest = Some(earliest.map_or(time, |other: u64| other.min(time)));
-                node = list_or(nodes.at(number).next);
-            }
+        while let Some(bucket) = self.first_occupied() {
+            let list = self.empty(bucket);
+            let list = nodes.reverse(list);
+            let earliest = nodes.times(list).min();
             if earliest.is_some() {
+                self.heads[bucket] = nodes.reverse(list);
+                self.occupied[bucket / 64] |= 1 << (bucket % 64);
                 return earliest;
             }
         }
@@ -100,9 +104,15 @@ impl Far {
         }
         None
     }
-}
 
-/// The node of this number, if it is one.
-fn list_or(node: u32) -> Option<u32> {
-    (node != NONE).then_some(node)
+    /// The first coarse bucket that has a list.
+    fn first_occupied(&self) -> Option<usize> {
+        let first = self.next as usize % COARSE;
+        let found = |word: usize, bits: u64| (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize);
+        let (word, words) = (first / 64, self.occupied.len());
+        found(word, self.occupied[word] & u64::MAX << (first % 64)).or_else(|| {
+            // Going round, the word itself comes last: its lower bits are the farthest.
+            (1..=words).map(|step| (word + step) % words).find_map(|word| found(word, self.occupied[word]))
+        })
+    }
 }

@@ -103,6 +103,15 @@ impl<E: Copy> Nodes<E> {
         !self.at(node).fixed
     }
 
+    /// When the events of a list are due.
+    pub(super) fn times(&self, mut node: u32) -> impl Iterator<Item = u64> {
+        std::iter::from_fn(move || {
+            let Node { entry, next, .. } = self.nodes.get(node as usize)?;
+            node = *next;
+            Some(entry.time)
+        })
+    }
+
     /// Turns a list round, and drops what was cancelled; returns its first node.
     pub(super) fn reverse(&mut self, mut node: u32) -> u32 {
         let mut reversed = NONE;

@@ -56,6 +56,12 @@ impl Packed {
         (self.0 >> 60 == 0).then_some(((self.0 >> 30) as u32, self.0 as u32 % NUMBERS))
     }
 
+    /// The port, if this is a departure.
+    #[inline(always)]
+    pub(super) fn departure(self) -> Option<u32> {
+        (self.0 >> 60 == 1).then_some((self.0 >> 30) as u32 % NUMBERS)
+    }
+
     /// Its two numbers, whatever they mean.
     #[inline(always)]
     pub(super) fn numbers(self) -> (u32, u32) {

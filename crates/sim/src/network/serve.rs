@@ -90,6 +90,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     }
 
     /// Starts to send the next packet of an idle port where one waits.
+    #[inline(always)]
     fn begin_next(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
         if port.queue.stores_handles() {
@@ -130,6 +131,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     }
 
     /// The packet on the wire is completely sent; the next one follows.
+    #[inline(always)]
     pub(super) fn depart(&mut self, number: u32, now: Time) {
         let port = &mut self.ports[number as usize];
         let packet = port.take_serving().expect("a departure ends a transmission");
