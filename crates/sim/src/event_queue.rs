@@ -85,8 +85,6 @@ pub struct EventQueue<E> {
     first: u64,
     /// From this slot on the wheel can take another coarse bucket.
     fetch_at: u64,
-    /// One bit per word of `occupied` that is not zero.
-    summary: u64,
     /// The buckets that hold events.
     occupied: Bits,
     /// Those that hold two of their own.
@@ -117,7 +115,6 @@ impl<E: Copy + Default> EventQueue<E> {
             end: BUCKETS as u64,
             first: u64::MAX,
             fetch_at: BUCKETS as u64 - KEPT,
-            summary: 0,
             occupied: [0; WORDS],
             paired: [0; WORDS],
             listed: [0; WORDS],
@@ -375,21 +372,24 @@ impl<E: Copy + Default> EventQueue<E> {
     /// Finds the first bucket, which was `index` and has perhaps become empty.
     #[inline(always)]
     fn advance(&mut self, Place { index, word, .. }: Place) {
-        let ahead = self.occupied[word] >> (index % 64);
-        if ahead != 0 {
-            self.first += u64::from(ahead.trailing_zeros());
-            return;
+        // 64 buckets from this one on: mostly one of them holds something, whereas the rest of a word could well be empty.
+        let words = u128::from(self.occupied[(word + 1) % WORDS]) << 64 | u128::from(self.occupied[word]);
+        match (words >> (index % 64)) as u64 {
+            0 => self.advance_far(index, word),
+            ahead => self.first += u64::from(ahead.trailing_zeros()),
         }
-        if self.occupied[word] == 0 {
-            self.summary &= !(1 << word);
-            if self.summary == 0 {
-                self.first = u64::MAX;
-                return;
-            }
-        }
+    }
+
+    /// As [`advance`](Self::advance), where the next 64 buckets are empty.
+    #[cold]
+    #[inline(never)]
+    fn advance_far(&mut self, index: usize, word: usize) {
         // Going round, the word itself comes last: its lower bits are the farthest slots.
-        let after = self.summary & (u64::MAX << word << 1);
-        let word = if after != 0 { after } else { self.summary }.trailing_zeros() as usize % WORDS;
+        let found = (1..=WORDS).map(|step| (word + step) % WORDS).find(|word| self.occupied[*word] != 0);
+        let Some(word) = found else {
+            self.first = u64::MAX;
+            return;
+        };
         let next = word * 64 + self.occupied[word].trailing_zeros() as usize;
         self.first += (next.wrapping_sub(index) % BUCKETS) as u64;
     }
@@ -404,7 +404,6 @@ impl<E: Copy + Default> EventQueue<E> {
     #[inline(always)]
     fn occupy(&mut self, bucket: Place, slot: u64) {
         self.occupied[bucket.word] |= bucket.bit;
-        self.summary |= 1 << bucket.word;
         self.first = self.first.min(slot);
     }
 
