@@ -110,6 +110,8 @@ impl AifoParams {
 /// assert_eq!(outcome, Enqueued::Dropped { packet: packet(9), reason: DropReason::Admission });
 /// ```
 #[derive(Debug)]
+// The queue comes behind it in memory, and then begins with a cache line as well.
+#[repr(align(64))]
 pub struct Aifo {
     estimate: Estimate,
     /// C, in the unit of the capacity.

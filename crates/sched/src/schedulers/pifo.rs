@@ -81,6 +81,8 @@ impl PifoParams {
 /// assert_eq!(victims.iter().next().unwrap().id, 1);
 /// ```
 #[derive(Debug)]
+// Unaligned it was up to a sixth slower, with its account across two cache lines.
+#[repr(align(64))]
 pub struct Pifo<T = Packet> {
     order: Order<T>,
     room: Room,
