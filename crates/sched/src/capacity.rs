@@ -30,7 +30,7 @@ impl fmt::Display for Capacity {
 /// Schedulers do their admission arithmetic in the *unit* of the capacity (packets or bytes): [`Room::used`],
 /// [`Room::total`] and [`Room::cost`] speak that unit.
 ///
-/// One cache line: a row of accounts is walked by shifts, and each comes with one miss.
+/// As large as a cache line, and what is used of it comes first: a queue that stands alone has its places beside it.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Room {
@@ -47,7 +47,8 @@ pub struct Room {
     /// two, their number less one. Beside the counts they come with one cache miss.
     first_place: u32,
     places_mask: u32,
-    pad: [u64; 2],
+    /// As large as a cache line: a row of accounts is walked by shifts.
+    to_line: [u64; 2],
 }
 
 const _: () = assert!(size_of::<Room>() == 64);
@@ -77,7 +78,7 @@ impl Room {
             unit,
             first_place: 0,
             places_mask: 0,
-            pad: [0; 2],
+            to_line: [0; 2],
         }
     }
 

@@ -13,9 +13,9 @@ mod far;
 mod nodes;
 
 use crate::equal_times::EqualTimes;
-use pifolab_units::{Span, Time};
 use far::{Far, SLOTS_PER_COARSE};
 use nodes::{Entry, NONE, Nodes};
+use pifolab_units::{Span, Time};
 use std::hint::select_unpredictable;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -136,9 +136,8 @@ impl<E: Copy + Default> EventQueue<E> {
 
     /// Events that wait. Not for hot paths: it counts them.
     pub fn len(&self) -> usize {
-        let own = (0..WORDS).map(|word| {
-            (self.occupied[word] & !self.only_listed[word]).count_ones() + self.paired[word].count_ones()
-        });
+        let own = (0..WORDS)
+            .map(|word| (self.occupied[word] & !self.only_listed[word]).count_ones() + self.paired[word].count_ones());
         let own = own.sum::<u32>() as usize;
         own + self.nodes.waiting + self.batch.len()
     }
@@ -238,7 +237,7 @@ impl<E: Copy + Default> EventQueue<E> {
 
     #[inline(always)]
     fn pop_next(&mut self, limit: u64) -> Option<Entry<E>> {
-        // The wheel is empty, or a far event has come within reach: both are rare, and one comparison tells either.
+        // The wheel is empty, or can take another coarse bucket: both are rare, and one comparison tells either.
         if self.first >= self.fetch_at && !self.look_far(limit) {
             return None;
         }
@@ -525,7 +524,7 @@ mod tests {
 
     #[test]
     fn pops_like_a_sorted_map_of_time_and_insertion_with_cancellations() {
-        for reach in [Span::from_ps(1), Span::from_ps(5_000), Span::from_us(3)] {
+        for reach in [Span::from_ps(1), Span::from_ps(100_000), Span::from_us(3), Span::from_us(1_000)] {
             let mut queue = EventQueue::new(reach, EqualTimes::Insertion);
             let mut oracle = BTreeMap::new();
             let mut ids = BTreeMap::new();
@@ -537,7 +536,11 @@ mod tests {
                     // Many ties, many near, some far.
                     let ahead = [0, draw % 16, draw % 5_000, draw % 50_000_000][(draw % 11) as usize % 4];
                     let time = queue.now().as_ps() + ahead;
-                    ids.insert(number, (time, queue.schedule(Time::from_ps(time), number)));
+                    if draw.is_multiple_of(3) {
+                        ids.insert(number, (time, queue.schedule(Time::from_ps(time), number)));
+                    } else {
+                        queue.push(Time::from_ps(time), number);
+                    }
                     oracle.insert((time, number), ());
                 } else if draw % 7 == 4 && !ids.is_empty() {
                     let key = *ids.keys().nth(draw as usize % ids.len()).unwrap();
@@ -545,8 +548,11 @@ mod tests {
                     assert_eq!(queue.cancel(id), oracle.remove(&(time, key)).is_some());
                     assert!(!queue.cancel(id));
                 } else {
-                    let expected = oracle.pop_first().map(|((time, number), ())| (Time::from_ps(time), number));
-                    assert_eq!(queue.pop_until(Time::MAX), expected);
+                    let limit = if draw.is_multiple_of(5) { queue.now().as_ps() + draw % 100_000 } else { u64::MAX };
+                    let first = oracle.first_entry().filter(|first| first.key().0 <= limit);
+                    let expected = first.map(|first| first.remove_entry().0);
+                    let popped = queue.pop_until(Time::from_ps(limit));
+                    assert_eq!(popped.map(|(time, number)| (time.as_ps(), number)), expected);
                 }
                 assert_eq!(queue.len(), oracle.len());
             }

@@ -155,8 +155,8 @@ pub(crate) struct Wakeup {
     pub(crate) event: Option<EventId>,
 }
 
-/// One output port: three cache lines, and what its queue and its books have elsewhere. What every packet touches is in the
-/// first two. (A size of a power of two would have ports share few sets of a cache.)
+/// One output port. Every packet looks at the first cache line, and adds to the traffic; in a network the queue begins with the
+/// second line.
 #[repr(C, align(64))]
 pub(crate) struct Port<Q> {
     /// The wire is busy until then.
@@ -184,8 +184,9 @@ pub(crate) struct Port<Q> {
     pub(crate) idle: IdlePort,
     pub(crate) queue: Q,
     pub(crate) traffic: Traffic,
-    /// Bytes of the last packet sent, and whether it is still on the wire; kept only where the port looks back.
+    /// Bytes of the last packet sent; kept only where that times the next one.
     size_before: u32,
+    /// Bytes of the packet on the wire, where that takes room in the buffer.
     serving_bytes: u32,
     /// The packet on the wire takes room in the buffer.
     counts_serving: bool,
@@ -218,7 +219,11 @@ impl<Q: Order> Port<Q> {
         Self {
             busy_until: Time::ZERO,
             delay: link.delay,
-            ps_per_byte: if BIT_PS_PER_S.is_multiple_of(bps) { u32::try_from(BIT_PS_PER_S / bps).unwrap_or(0) } else { 0 },
+            ps_per_byte: if BIT_PS_PER_S.is_multiple_of(bps) {
+                u32::try_from(BIT_PS_PER_S / bps).unwrap_or(0)
+            } else {
+                0
+            },
             passes_below: 0,
             backlog: 0,
             ecn_threshold: u64::MAX,

@@ -10,7 +10,8 @@ use pifolab_units::Bytes;
 /// no more.
 ///
 /// The account numbers the items: those that came and those that went are counted apart, and an item's place follows
-/// from its number. Nothing is counted twice, and neither end waits for what the other has just written.
+/// from its number. Nothing is counted twice, and neither end waits for what the other has just written. Where the places are
+/// and what is used of the account are 64 bytes.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Queue<T = Packet> {

@@ -65,8 +65,7 @@ impl<'a, O: Observer, M> Net<'a, O, M> {
         };
         let reach = ports.iter().map(reach).max().unwrap_or(Span::from_us(1));
         let acknowledged = ports.iter().any(|port| port.wants_hints).then(|| vec![0; flows.len()]);
-        let port_bits =
-            if config.link_changes.is_empty() { PortBits::of(ports.len() as u32) } else { PortBits::NONE };
+        let port_bits = if config.link_changes.is_empty() { PortBits::of(ports.len() as u32) } else { PortBits::NONE };
         Ok(Self {
             events: EventQueue::new(reach, config.equal_times),
             ports,

@@ -114,7 +114,9 @@ impl<O: Observer, M: Mode> Steps for Run<'_, O, M> {
                 if self.net.arrive(port, packet, now) {
                     self.deliver(packet, now);
                 }
-            } else if M::STEPWISE && let Some(port) = event.departure() {
+            } else if M::STEPWISE
+                && let Some(port) = event.departure()
+            {
                 self.net.depart(port, now);
             } else {
                 self.handle_other(event.unpack(), now);

@@ -123,7 +123,6 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
         prefetch_port(&self.ports, port);
         prefetch(self.packets.address(packet).cast());
     }
-
 }
 
 /// Asks for what every packet touches of a port, if there is one of this number.
