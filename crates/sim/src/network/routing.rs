@@ -62,6 +62,12 @@ impl Route {
         Self(HASH | hash as u64)
     }
 
+    /// Whether this is a path that leads no further.
+    #[inline(always)]
+    pub(super) const fn is_at_end(self) -> bool {
+        self.0 == 0
+    }
+
     /// The next port, if this is a path; otherwise any number.
     #[inline(always)]
     pub(super) const fn ahead(self, PortBits { mask, .. }: PortBits) -> u32 {

@@ -9,11 +9,13 @@ use super::result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 use super::routing::{Route, Routes};
 use super::timer::Timer;
 use super::trace_hashes::Ingredient;
-use super::travel::Trip;
+use super::travel::{Trip, prefetch_lines};
 use crate::observer::Observer;
 use pifolab_transport::{Congestion, Progress, Receiver, SackLog, Sender, ValidParams};
 use pifolab_units::{Span, Time};
 use pifolab_workload::flows::Flow;
+use std::hint::select_unpredictable;
+use std::mem::offset_of;
 
 /// A run in progress, whatever its mode.
 pub(super) trait Steps {
@@ -111,6 +113,7 @@ impl<O: Observer, M: Mode> Steps for Run<'_, O, M> {
             self.net.accounts.note(now, event);
             self.net.prefetch_next();
             if let Some((port, packet)) = event.arrival() {
+                self.prefetch_onward(packet);
                 if self.net.arrive(port, packet, now) {
                     self.deliver(packet, now);
                 }
@@ -221,6 +224,16 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
             is_over: false,
             is_udp: matches!(config.transport.congestion, Congestion::Udp(_)),
         })
+    }
+
+    /// Asks for what a packet meets next, a port or the end of its connection: it is not known yet which.
+    #[inline(always)]
+    fn prefetch_onward(&self, packet: u32) {
+        let InFlight { route, slot, segment, .. } = &self.net.packets[packet];
+        let port = self.net.port_address(route.ahead(self.net.port_bits));
+        let connection = self.connections.as_ptr().wrapping_add(*slot as usize).cast::<i8>();
+        let end = if segment.from_sender() { offset_of!(Connection, receiver) } else { offset_of!(Connection, sender) };
+        prefetch_lines(select_unpredictable(route.is_at_end(), connection.wrapping_add(end), port));
     }
 
     /// Lets an event happen that is no arrival.
