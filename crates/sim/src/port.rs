@@ -134,7 +134,8 @@ pub(crate) struct Traffic {
     pub(crate) arrived_bytes: u64,
     sent_packets: u64,
     sent_bytes: u64,
-    busy: Span,
+    /// How long the wire was idle before the last transmission: nothing to add for a packet that follows another.
+    idle: Span,
 }
 
 /// What few packets add to.
@@ -388,10 +389,10 @@ impl<Q> Port<Q> {
                 timed = before;
             }
         }
+        self.traffic.idle += now.since(self.busy_until);
         self.busy_until = now.saturating_add(self.serialisation(timed, rounding));
         self.traffic.sent_packets += 1;
         self.traffic.sent_bytes += u64::from(size);
-        self.traffic.busy += self.busy_until.since(now);
     }
 
     /// The packet on the wire, where departures are events.
@@ -486,7 +487,6 @@ impl<Q> Port<Q> {
 
     /// What passed the port in a run that ends at `end`.
     pub(crate) fn result(&self, end: Time) -> PortResult {
-        let beyond = self.busy_until.as_ps().saturating_sub(end.as_ps());
         PortResult {
             arrived_packets: self.traffic.arrived_packets,
             arrived_bytes: self.traffic.arrived_bytes,
@@ -499,7 +499,7 @@ impl<Q> Port<Q> {
             lost_on_wire_packets: self.cold.losses.lost_on_wire_packets,
             most_waiting: self.most_waiting,
             waiting: self.waiting,
-            busy: Span::from_ps(self.traffic.busy.as_ps().saturating_sub(beyond)),
+            busy: Span::from_ps(self.busy_until.min(end).as_ps().saturating_sub(self.traffic.idle.as_ps())),
         }
     }
 }

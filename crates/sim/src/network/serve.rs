@@ -40,8 +40,8 @@ fn begin_waiting<M: Mode>(
     rounding: Rounding,
 ) {
     loop {
-        let start = port.busy_until;
         let next = take_next(port);
+        let start = port.busy_until;
         begin::<M>(port, events, number, next, true, start, rounding);
         // Mostly so, whereas whether more packets wait cannot be predicted.
         if port.busy_until > now || port.waiting == 0 {
