@@ -111,9 +111,11 @@ test-faults: build
 
 ## Formatting, also of the files that a build script finds, which cargo fmt does not see
 ORACLES := $(wildcard crates/testkit/src/oracles/*.rs)
+EBPF := $(wildcard dataplane/linux/src/ebpf/programs/*.rs)
 format: $(VENV)/.packages
 	cargo fmt --all
-	rustfmt --edition 2024 $(ORACLES)
+	cargo fmt --manifest-path dataplane/linux/Cargo.toml
+	rustfmt --edition 2024 $(ORACLES) $(EBPF)
 	$(BIN)/ruff format python scripts
 
 ## Style: formatting, lints as errors, types, and who may import whom

@@ -34,6 +34,8 @@ fi
 
 if [ "${1:-}" = check ]; then
     cargo fmt --manifest-path dataplane/linux/Cargo.toml --check
+    # What the build script finds, cargo fmt does not see.
+    rustfmt --edition 2024 --check dataplane/linux/src/ebpf/programs/*.rs
     cargo clippy --locked --quiet --manifest-path dataplane/linux/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" \
         --all-targets "${features[@]}" -- -D warnings
     exit 0

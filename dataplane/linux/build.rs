@@ -1,7 +1,11 @@
-//! Compiles the eBPF programs with clang; they become part of the binary.
+//! Finds the eBPF programs, lists them, and compiles them with clang; they become part of the binary.
+
+#[path = "build/programs.rs"]
+mod programs;
 
 use pifolab_params::c_constants;
 use pifolab_sched::schedulers::{PushDown, RifoMode};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -11,18 +15,28 @@ const OLDEST_FOR_QDISCS: u32 = 17;
 /// Where packages put commands.
 const COMMANDS: &str = "/usr/bin";
 
-/// A folder for each scheduler has these.
+/// Each scheduler has a file here.
+const FILES: &str = "src/ebpf/programs";
+
+/// And a folder, which has these.
 const FILTER: &str = "filter";
 const QDISC: &str = "qdisc";
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");
+    println!("cargo::rerun-if-changed={FILES}");
     println!("cargo::rerun-if-env-changed=CLANG");
     println!("cargo::rustc-check-cfg=cfg(bpf_qdisc)");
     if env::var_os("CARGO_FEATURE_EBPF").is_none() {
         return;
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let names = match programs::in_order(&folders(), &stems()) {
+        Ok(names) => names,
+        Err(faults) => return faults.iter().for_each(|fault| println!("cargo::error={fault}")),
+    };
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    fs::write(out.join("programs.rs"), programs::rust(&names, &root.join(FILES))).expect("OUT_DIR can be written to");
     // The numbers of choices come from the library's own lists of words.
     let choices = c_constants::<PushDown>("PUSH") + &c_constants::<RifoMode>("RIFO");
     fs::write(out.join("choices.h"), choices).expect("OUT_DIR can be written to");
@@ -45,10 +59,33 @@ fn main() {
     }
 }
 
+/// The folders with a program.
+fn folders() -> Vec<String> {
+    let has_program = |path: &PathBuf| [FILTER, QDISC].iter().any(|kind| path.join(format!("{kind}.bpf.c")).exists());
+    entries("bpf").filter(has_program).map(|path| text(path.file_name())).collect()
+}
+
+/// The names of the files in Rust, without `.rs`.
+fn stems() -> Vec<String> {
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    entries(FILES).filter(is_rust).map(|path| text(path.file_stem())).filter(|stem| stem != "mod").collect()
+}
+
+/// What is in a folder, by name.
+fn entries(folder: &str) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder}: {error}"));
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths.into_iter()
+}
+
+fn text(name: Option<&OsStr>) -> String {
+    name.expect("an entry has a name").to_string_lossy().into_owned()
+}
+
 /// The sources of a kind, with the object of each.
 fn sources(kind: &str, out: &Path) -> Vec<(PathBuf, PathBuf)> {
-    let folders = fs::read_dir("bpf").expect("the folder of the programs").map(|entry| entry.expect("an entry").path());
-    let sources = folders.map(|folder| (folder.join(format!("{kind}.bpf.c")), folder));
+    let sources = entries("bpf").map(|folder| (folder.join(format!("{kind}.bpf.c")), folder));
     let sources = sources.filter(|(source, _)| source.exists());
     let object = |folder: &Path| out.join(format!("{}.{kind}.bpf.o", folder.file_name().expect("a name").display()));
     sources.map(|(source, folder)| (source, object(&folder))).collect()

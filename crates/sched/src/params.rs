@@ -27,7 +27,7 @@ pub struct Info {
     pub name: &'static str,
     /// One sentence: what it does.
     pub summary: &'static str,
-    /// Paper, section and algorithm number.
+    /// Paper, section and algorithm number; what begins with `none` has no paper.
     pub paper: &'static str,
     /// How its order and its drops deviate from PIFO's (schedulers), or what the rank does (rank functions).
     pub effect: &'static str,

@@ -20,6 +20,7 @@ pub mod qdisc;
 pub mod reader;
 pub mod settings;
 pub mod snapshot;
+pub mod window;
 
 pub use crate::rank::RankSource;
 pub(crate) use installed::name_now;

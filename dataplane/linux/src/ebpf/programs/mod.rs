@@ -1,41 +1,23 @@
 //! One file for each scheduler that runs in the kernel: what its program is loaded with, and what its registers say. The C
 //! is in `bpf/<name>/`: `filter.bpf.c` is a filter in front of the kernel's queues, `qdisc.bpf.c` a qdisc of its own.
-
-pub mod aifo;
-pub mod exp_pifo;
-pub mod fifo;
-pub mod packs;
-pub mod pifo;
-pub mod rifo;
-pub mod slack_sp;
-pub mod sp_pifo;
-pub mod window;
+//! The build finds both by their names; so a program joins [`PROGRAMS`] by being there.
 
 use super::program::{Parameters, Program};
 use crate::{Error, Result};
 use pifolab_registry::find_scheduler;
 use pifolab_sched::params::{Args, Value};
 
-/// Every program, in the order in which they are shown.
-pub static PROGRAMS: [&dyn Program; 8] = [
-    &fifo::Fifo,
-    &pifo::Pifo,
-    &sp_pifo::SpPifo,
-    &aifo::Aifo,
-    &packs::Packs,
-    &rifo::Rifo,
-    &exp_pifo::ExpPifo,
-    &slack_sp::SlackSp,
-];
+// The modules and the list, which build/programs.rs writes.
+include!(concat!(env!("OUT_DIR"), "/programs.rs"));
 
 /// The programs that are filters.
 pub fn filters() -> impl Iterator<Item = &'static dyn Program> {
-    PROGRAMS.into_iter().filter(|program| program.filter().is_some())
+    PROGRAMS.iter().copied().filter(|program| program.filter().is_some())
 }
 
 /// The programs that are qdiscs.
 pub fn qdiscs() -> impl Iterator<Item = &'static dyn Program> {
-    PROGRAMS.into_iter().filter(|program| program.qdisc().is_some())
+    PROGRAMS.iter().copied().filter(|program| program.qdisc().is_some())
 }
 
 fn names(programs: impl Iterator<Item = &'static dyn Program>) -> Vec<&'static str> {
@@ -83,13 +65,24 @@ pub fn arguments(name: &str, parameters: Parameters) -> Args {
 }
 
 #[cfg(test)]
+#[path = "../../../build/programs.rs"]
+mod build;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::ebpf::{Occupancy, Settings};
     use crate::rank::RankSource;
 
     #[test]
-    fn every_program_has_a_folder_and_every_folder_a_program() {
+    fn the_manual_names_the_filters_in_their_order() {
+        let manual = include_str!("../../../../../docs/dataplane.md").split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected = format!("one folder for each scheduler: `{}`.", names(filters()).join("`, `"));
+        assert!(manual.contains(&expected), "docs/dataplane.md: expected in its first paragraph: {expected}");
+    }
+
+    #[test]
+    fn every_program_has_the_name_of_its_folder_and_what_the_folder_has() {
         let bpf = concat!(env!("CARGO_MANIFEST_DIR"), "/bpf");
         for (file, mut listed) in [("filter.bpf.c", names(filters())), ("qdisc.bpf.c", names(qdiscs()))] {
             let folders = std::fs::read_dir(bpf).expect("the C").filter_map(|entry| {

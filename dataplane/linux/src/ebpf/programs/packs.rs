@@ -1,11 +1,11 @@
 //! PACKS: `bpf/packs`.
 
-use super::window::{self, Window};
 use crate::Result;
 use crate::ebpf::intf::shared;
 use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
 use crate::ebpf::program::{Case, PARAMETERS, Parameters, Program, STATE, object};
 use crate::ebpf::reader::{Memory, Reader};
+use crate::ebpf::window::{self, Window};
 use pifolab_sched::params::{FromArgs, Info};
 use pifolab_sched::schedulers::{Occupancy, PacksParams};
 use pifolab_units::Ratio;
