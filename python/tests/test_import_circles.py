@@ -2,8 +2,9 @@
 
 Files in a circle are one file in pieces: none of them can be read, tested or moved without the others. In Rust a file
 imports the file that defines what it names; `pub use` on the way does not count, since it only hands a name on. A file
-that calls a method which another file adds to its type (`impl Net` in `failures.rs`) imports that file, too. In Python
-every import counts, those inside functions included; those for type annotations alone do not. Tests are left out.
+that calls a method which another file adds to its type (`impl Net` in `failures.rs`) imports that file, too. What a
+build script lists is all files of a folder: the file with `include!` imports them. In Python every import counts, those
+inside functions included; those for type annotations alone do not. Tests are left out.
 """
 
 import ast
@@ -133,6 +134,7 @@ def tree_of_use(text: str, before: tuple[str, ...] = ()) -> Iterator[tuple[str, 
             yield (renamed.group(1) if renamed else path[-1]), path
 
 
+INCLUDE = re.compile(r"\binclude!\s*\(")
 MODULE = re.compile(r"\bmod\s+(\w+)\s*([;{])")
 USE = re.compile(r"\b(pub\s+)?use\s+([^;]+);")
 PATH = re.compile(r"(?<![\w:])((?:crate|super|self|\w+)(?:\s*::\s*\w+)+)")
@@ -160,6 +162,10 @@ class Crate:
         self.enter(module, code_of(path.read_text()), str(path.relative_to(ROOT)), folder)
 
     def enter(self, module: Name, code: str, file: str, folder: Path) -> None:
+        if found := INCLUDE.search(code):
+            stems = sorted(path.stem for path in folder.glob("*.rs") if path.name != "mod.rs")
+            listed = " ".join(f"mod {stem}; use self::{stem};" for stem in stems)
+            code = code[: found.start()] + listed + code[end_of_group(code, found.end() - 1) :]
         at = 0
         while found := MODULE.search(code, at):
             child, begin = (*module, found.group(1)), found.start()
@@ -359,3 +365,13 @@ def test_a_circle_is_found_through_reexports_and_through_methods_that_another_fi
     (source / "b.rs").write_text("pub struct Two; pub struct Three;")
     (source / "c.rs").write_text("pub struct Four; impl Four { fn call(&self) {} }")
     assert circles(Crate(source).graph()) == []
+
+
+def test_files_that_a_build_script_lists_are_read(tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    source = tmp_path / "src"
+    (source / "listed").mkdir(parents=True)
+    (source / "lib.rs").write_text("mod listed;")
+    (source / "listed/mod.rs").write_text('include!(concat!(env!("OUT_DIR"), "/listed.rs")); pub struct One;')
+    (source / "listed/a.rs").write_text("use super::One; pub struct Two(One);")
+    assert circles(Crate(source).graph()) == [["src/listed/a.rs", "src/listed/mod.rs"]]

@@ -1,7 +1,8 @@
-//! What an oracle is, and the plain buffer that oracles keep packets in.
+//! What an oracle is, the plain buffer that oracles keep packets in, and fractions as floating-point numbers.
 
 use crate::case::cost;
 use crate::{Answer, Offer, Op};
+use num_rational::BigRational;
 use pifolab_sched::{Capacity, DropReason};
 
 /// The obvious form of a scheduler. It may be slow, and it may assume that time never decreases.
@@ -76,4 +77,10 @@ pub(crate) fn serve_first(queues: &mut [Buffer]) -> Answer {
         Some(offer) => Answer::Sent(offer.id),
         None => Answer::Empty,
     }
+}
+
+/// A fraction of small parts.
+pub(crate) fn number(fraction: &BigRational) -> f64 {
+    let part = |part: &num_bigint::BigInt| i64::try_from(part).expect("it has small parts") as f64;
+    part(fraction.numer()) / part(fraction.denom())
 }

@@ -1,10 +1,9 @@
 //! PACKS: the quantile of a rank against the free space of each queue.
 
 use super::aifo::{Window, draw_window, fraction, set_window, single};
-use super::slack_sp::number;
 use crate::draw::{THREE, THREE_BYTES, draw_from, draw_queues};
 use crate::line::{PRIORITIES, Suite, Vectors, line};
-use crate::oracle::{Buffer, serve_first, store};
+use crate::oracle::{Buffer, number, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
 use pifolab_sched::{DropReason, schedulers};

@@ -5,16 +5,11 @@ mod shares;
 
 use crate::draw::{THREE, THREE_BYTES, draw_from, draw_queues};
 use crate::line::{PRIORITIES, Suite, Vectors, line};
-use crate::oracle::{Buffer, serve_first, store};
+use crate::oracle::{Buffer, number, serve_first, store};
 use crate::{Answer, Offer, Oracle, Ranks, Settings, Source};
 use num_rational::BigRational;
 use pifolab_sched::{DropReason, schedulers};
 use shares::Shares;
-
-pub(super) fn number(fraction: &BigRational) -> f64 {
-    let part = |part: &num_bigint::BigInt| i64::try_from(part).expect("it has small parts") as f64;
-    part(fraction.numer()) / part(fraction.denom())
-}
 
 /// 1 - eps^(k/(n-1)).
 pub(super) fn quantile(eps: &BigRational, k: usize, queues: usize) -> f64 {

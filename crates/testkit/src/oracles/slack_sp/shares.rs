@@ -1,7 +1,6 @@
 //! Slack-SP with `map = shares`, from docs/slack-shares.md: weights and quantiles in floating point, registers in whole multiples.
 
-use super::number;
-use crate::oracle::{Buffer, serve_first, store};
+use crate::oracle::{Buffer, number, serve_first, store};
 use crate::{Answer, Offer, Settings};
 use pifolab_sched::DropReason;
 
