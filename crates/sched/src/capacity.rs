@@ -32,7 +32,7 @@ impl fmt::Display for Capacity {
 ///
 /// As large as a cache line, and what is used of it comes first: a queue that stands alone has its places beside it.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(8))]
 pub struct Room {
     /// What came and what went are counted apart: `take` then never waits for what `release` has just written. All
     /// counts wrap; at most 2^31 packets wait in one queue, so that their differences do not.

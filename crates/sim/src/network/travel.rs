@@ -3,7 +3,7 @@
 use super::in_flight::InFlight;
 use super::mode::Mode;
 use super::net::Net;
-use super::routing::Route;
+use super::routing::{PortBits, Route, Routes};
 use super::trace_hashes::loss;
 use crate::observer::{EndView, Observer};
 use pifolab_transport::Segment;
@@ -36,7 +36,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             let view = EndView { id: u64::from(number), flow, host: src, size, segment: &segment };
             self.observer.on_create(view, now);
         }
-        match self.next_port(src, number) {
+        match next_port(&mut self.packets[number], src, self.port_bits, &mut self.routes) {
             Some(port) => self.offer(port, number, now),
             None => self.lose_unreachable(number),
         }
@@ -70,25 +70,11 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
             self.packets.remove(number);
             return true;
         }
-        let next = match packet.route.take(self.port_bits) {
-            Ok(port) => Some(port),
-            Err(hash) => self.routes.next_port(node, packet.dst, hash),
-        };
-        match next {
+        match next_port(packet, node, self.port_bits, &mut self.routes) {
             Some(next) => self.offer(next, number, now),
             None => self.lose_unreachable(number),
         }
         false
-    }
-
-    /// The port by which a packet leaves `node`; `None` if there is no way.
-    #[inline(always)]
-    fn next_port(&mut self, node: u32, packet: u32) -> Option<u32> {
-        let InFlight { route, dst, .. } = &mut self.packets[packet];
-        match route.take(self.port_bits) {
-            Ok(port) => Some(port),
-            Err(hash) => self.routes.next_port(node, *dst, hash),
-        }
     }
 
     /// Whether the packet that should reach the far end of a port's link now was lost there.
@@ -126,6 +112,15 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     #[inline(always)]
     pub(super) fn port_address(&self, port: u32) -> *const i8 {
         self.ports.as_ptr().wrapping_add(port as usize).cast()
+    }
+}
+
+/// The port by which a packet leaves `node`; `None` if there is no way.
+#[inline(always)]
+fn next_port(packet: &mut InFlight, node: u32, bits: PortBits, routes: &mut Routes) -> Option<u32> {
+    match packet.route.take(bits) {
+        Ok(port) => Some(port),
+        Err(hash) => routes.next_port(node, packet.dst, hash),
     }
 }
 

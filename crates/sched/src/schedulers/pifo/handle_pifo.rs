@@ -189,6 +189,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_pointer_width = "64")]
     #[test]
     fn is_small() {
         assert_eq!(size_of::<HandlePifo>(), 88);
