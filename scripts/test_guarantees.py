@@ -135,7 +135,7 @@ def _files(group: str, root: Path) -> list[Path]:
     if group.endswith(".py"):
         return [path for path in (root / group,) if path.is_file()]
     folder = root / group if group == DATA_PLANE else root / "crates" / group.removeprefix("pifolab-")
-    return sorted(path for part in ("src", "tests") for path in (folder / part).rglob("*.rs"))
+    return sorted(path for part in ("src", "tests", "build") for path in (folder / part).rglob("*.rs"))
 
 
 def _keep_worst(found: dict, key: object, result: str) -> None:
