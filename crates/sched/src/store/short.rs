@@ -60,10 +60,10 @@ impl<T> Short<T> {
         }
     }
 
-    /// Puts the item at `from` where it belongs, there or before.
+    /// Puts the item of this rank that stands at `from` where it belongs, there or before.
     #[inline(never)]
     fn insert_far(&mut self, rank: Rank, from: usize) {
-        let place = self.row[..from].partition_point(|(other, _)| *other > rank);
+        let place = self.place(rank);
         self.row[place..=from].rotate_right(1);
     }
 
