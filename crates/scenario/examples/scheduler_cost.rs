@@ -5,8 +5,8 @@
 //! valgrind --tool=callgrind target/release/examples/scheduler_cost "tree, depth 5, 1000" 10000 40000
 //! ```
 //!
-//! With an occupancy and a number of packets it sends so many and measures no time: the difference between two numbers of
-//! packets is the cost without the preparation.
+//! With an occupancy and a number of packets it sends so many (steady) and measures no time: the difference between two
+//! numbers of packets is the cost without the preparation.
 
 use pifolab_scenario::bench::{Load, OCCUPANCIES, cases};
 use std::hint::black_box;
@@ -19,22 +19,25 @@ fn main() {
     let (occupancy, packets) = (args.next().map(number), args.next().map(number));
     for case in cases().filter(|case| case.name.contains(&word)) {
         for held in OCCUPANCIES.into_iter().filter(|held| occupancy.is_none_or(|wanted| wanted == *held)) {
-            let mut run = case.prepare(held, Load::Steady);
             if let Some(packets) = packets {
-                black_box(run.run(packets.into()));
+                black_box(case.prepare(held, Load::Steady).run(packets.into()));
                 continue;
             }
-            const PACKETS: u64 = 1 << 16;
-            black_box(run.run(PACKETS));
-            let mut samples: Vec<f64> = (0..25)
-                .map(|_| {
-                    let start = Instant::now();
-                    black_box(run.run(PACKETS));
-                    start.elapsed().as_nanos() as f64 / PACKETS as f64
-                })
-                .collect();
-            samples.sort_by(f64::total_cmp);
-            println!("{:<40} {held:>6} {:>8.1} {:>8.1}", case.name, samples[12], samples[0]);
+            for load in [Load::Steady, Load::Overload] {
+                const PACKETS: u64 = 1 << 16;
+                let mut run = case.prepare(held, load);
+                black_box(run.run(PACKETS));
+                let mut samples: Vec<f64> = (0..25)
+                    .map(|_| {
+                        let start = Instant::now();
+                        black_box(run.run(PACKETS));
+                        start.elapsed().as_nanos() as f64 / PACKETS as f64
+                    })
+                    .collect();
+                samples.sort_by(f64::total_cmp);
+                let (name, load) = (case.name, load.as_str());
+                println!("{name:<40} {held:>6} {load:<8} {:>8.1} {:>8.1}", samples[12], samples[0]);
+            }
         }
     }
 }

@@ -410,9 +410,19 @@ proptest! {
                 }
                 4 => prop_assert!(window.clone().iter().eq(window.iter())),
                 5 => {
-                    let _ = (bounds.last_reached(rank.signed()), bounds.last_reached_sorted(rank.signed()));
-                    let at = *draw as usize % bounds.as_slice().len();
-                    bounds.as_mut_slice()[at] = rank.signed();
+                    prop_assert!(bounds.last_reached(rank.signed()) < bounds.iter().count());
+                    let place = bounds.place(rank.signed());
+                    if draw % 3 == 0 {
+                        let at = *draw as usize % bounds.iter().count();
+                        bounds.as_mut_slice()[at] = rank.signed();
+                    } else if draw % 3 == 1 {
+                        bounds.narrow();
+                    }
+                    if let Some(place) = place {
+                        prop_assert!(place.queue() < bounds.iter().count());
+                        bounds.follow(place);
+                        bounds.follow(place);
+                    }
                 }
                 6 => prop_assert!(places.take(u64::from(draw % 14)) <= 8),
                 _ => prop_assert!(places.give_back_first() <= 8),

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`RankWindow`] | how many of the last n ranks lie below a bound | [`ListWindow`] |
 //! | [`SortedSlots`] | which of the items held has the lowest rank, which the highest | a sorted list |
+//! | [`BoundRow`] | which is the last of eight bounds that a rank reaches | comparing one after the other |
 //! | [`FreePlaces`] | which is the first of a few buffers with enough free places | adding up |
 //!
 //! Each is held to the plain form in the third column by a property test. The processor is asked once which vectors it has;
@@ -30,6 +31,7 @@ extern crate alloc;
 #[macro_use]
 extern crate pifolab_units;
 
+mod bound_row;
 mod free_places;
 mod histogram;
 mod lanes;
@@ -41,6 +43,7 @@ mod quad;
 mod sorted_slots;
 mod window;
 
+pub use bound_row::{BoundRow, Reached};
 pub use free_places::FreePlaces;
 pub use list_window::ListWindow;
 pub use sorted_slots::SortedSlots;

@@ -30,6 +30,16 @@ impl Quad {
 
 #[cfg(target_arch = "x86_64")]
 impl Quad {
+    #[inline(always)]
+    pub(super) const fn of(vector: __m128i) -> Self {
+        Self(vector)
+    }
+
+    #[inline(always)]
+    pub(super) const fn vector(self) -> __m128i {
+        self.0
+    }
+
     /// The same integer four times.
     #[inline(always)]
     pub(super) fn splat(lane: i32) -> Self {

@@ -144,7 +144,7 @@ impl FromParams for SpPifo {
     fn from_params(params: SpPifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
         params::check_queue_capacities(SpPifoParams::INFO.name, &params.capacities)?;
         let bounds = Bounds::new(core::iter::repeat_n(0, params.capacities.len()));
-        let decider = Self {
+        let mut decider = Self {
             before: bounds.clone(),
             bounds,
             push_down: params.push_down,
@@ -155,6 +155,7 @@ impl FromParams for SpPifo {
             },
             order: params.order,
         };
+        decider.settle();
         Ok((decider, params.capacities))
     }
 }
@@ -163,13 +164,21 @@ impl Decider for SpPifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let rank = packet.rank.signed();
+        // Scanned from the lowest priority up: the first queue whose bound the rank reaches, or queue 1.
+        if let Some(place) = self.bounds.place(rank) {
+            let queue = place.queue();
+            if queues[queue].fits(packet.size) || self.on_full == OnFull::Update {
+                // Push-up: the bound becomes the rank; push-down after an inversion in queue 1.
+                self.bounds.follow(place);
+            }
+            return Decision::queue(queue);
+        }
+        // The same bound by bound, for large ranks and other push-downs.
         if self.order == Order::PushDownFirst {
             return Decision::queue(self.push_down_and_scan(rank, packet.size, queues));
         }
-        // Scanned from the lowest priority up: the first queue whose bound the rank reaches, or queue 1.
         let queue = self.bounds.last_reached(rank);
         if self.on_full == OnFull::Update || queues[queue].fits(packet.size) {
-            // Push-up: the bound becomes the rank; push-down after an inversion in queue 1.
             let before = core::mem::replace(&mut self.bounds.as_mut_slice()[queue], rank);
             // One branch: which queue it is could not be foreseen.
             if unforeseen((queue == 0) & (rank < before)) {
@@ -192,7 +201,7 @@ impl Decider for SpPifo {
     /// then nobody knows.
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
         let rank = packet.rank.signed();
-        let first = self.bounds.as_slice()[0];
+        let first = self.bounds.first();
         let (bounds, certain) = match (self.order, self.on_full) {
             // The drop put the bounds back, and `before` holds them as they had fallen.
             (Order::PushDownFirst, OnFull::Keep) if rank < first => (&self.before, true),
@@ -205,7 +214,7 @@ impl Decider for SpPifo {
 
     /// The bounds.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.bounds.as_slice().iter().copied().for_each(visit);
+        self.bounds.iter().for_each(visit);
     }
 
     /// Further queues begin with the bound of the last one.
@@ -214,10 +223,21 @@ impl Decider for SpPifo {
         for (queue, bound) in self.bounds.as_mut_slice().iter_mut().enumerate() {
             *bound = (*state.get(queue).unwrap_or(last)).max(self.floor);
         }
+        self.settle();
     }
 }
 
 impl SpPifo {
+    /// Says which bounds may follow ranks by themselves: those that all fall by the cost of an inversion, and as far as they must.
+    fn settle(&mut self) {
+        let falls_together = self.push_down == PushDown::Cost && self.floor == i64::MIN;
+        if falls_together && self.order == Order::ScanFirst {
+            self.bounds.narrow();
+        } else {
+            self.bounds.widen();
+        }
+    }
+
     /// Lets every bound below queue 1 fall, for a packet of `rank` that found q_1 at `first`.
     #[inline(never)]
     fn push_down(&mut self, rank: i64, first: i64) {
@@ -240,7 +260,7 @@ impl SpPifo {
 
     /// Lets every bound fall, queue 1's included.
     fn push_all_down(&mut self, rank: i64) {
-        let first = self.bounds.as_slice()[0];
+        let first = self.bounds.first();
         self.push_down(rank, first);
         self.bounds.as_mut_slice()[0] = match self.push_down {
             PushDown::Cost | PushDown::QueueBound | PushDown::QueueBoundOld => rank,
@@ -251,10 +271,10 @@ impl SpPifo {
 
     /// MetaOpt's order: all bounds fall if the rank is below q_1, then the queue is chosen and its bound moves.
     fn push_down_and_scan(&mut self, rank: i64, size: u32, queues: &[Room]) -> usize {
-        let falls = rank < self.bounds.as_slice()[0];
+        let falls = rank < self.bounds.first();
         if falls {
             if self.on_full == OnFull::Keep {
-                self.before.as_mut_slice().copy_from_slice(self.bounds.as_slice());
+                self.before.as_mut_slice().copy_from_slice(self.bounds.as_mut_slice());
             }
             self.push_all_down(rank);
         }

@@ -15,7 +15,7 @@
 //! Deviations: none. A rank below q_1 goes to queue 1, one beyond R to queue n, as in SP-PIFO's mapping.
 
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError};
-use crate::store::Bounds;
+use crate::store::FixedBounds;
 use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
 use alloc::format;
 use alloc::vec::Vec;
@@ -75,7 +75,7 @@ pub(super) fn read_bounds(args: &mut Args, param: &Param) -> Result<Option<Vec<R
 /// ```
 #[derive(Debug)]
 pub struct StrictPriority {
-    bounds: Bounds,
+    bounds: FixedBounds,
 }
 
 clone_by_field!(StrictPriority { bounds });
@@ -87,7 +87,7 @@ impl FromParams for StrictPriority {
         let name = StrictPriorityParams::INFO.name;
         params::check_queue_capacities(name, &params.capacities)?;
         check_bounds(name, &BOUNDS, &params.bounds, params.capacities.len())?;
-        let bounds = Bounds::new(params.bounds.into_iter().map(Rank::signed));
+        let bounds = FixedBounds::new(params.bounds.into_iter().map(Rank::signed));
         Ok((Self { bounds }, params.capacities))
     }
 }
@@ -95,7 +95,7 @@ impl FromParams for StrictPriority {
 impl Decider for StrictPriority {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, _queues: &[Room]) -> Decision {
-        Decision::queue(self.bounds.last_reached_sorted(packet.rank.signed()))
+        Decision::queue(self.bounds.last_reached(packet.rank.signed()))
     }
 
     #[inline(always)]
@@ -108,7 +108,7 @@ impl Decider for StrictPriority {
     }
 
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
-        Some(self.bounds.last_reached_sorted(packet.rank.signed()))
+        Some(self.bounds.last_reached(packet.rank.signed()))
     }
 }
 
