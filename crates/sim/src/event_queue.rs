@@ -16,7 +16,6 @@ use crate::equal_times::EqualTimes;
 use far::{Far, SLOTS_PER_COARSE};
 use nodes::{Entry, NONE, Nodes};
 use pifolab_units::{Span, Time};
-use std::hint::select_unpredictable;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -87,12 +86,14 @@ pub struct EventQueue<E> {
     fetch_at: u64,
     /// The buckets that hold events.
     occupied: Bits,
-    /// Those that hold two of their own.
-    paired: Bits,
+    /// Those that hold two of their own, or have a list.
+    full: Bits,
     /// Those that have a list. Its events come after the bucket's own.
     listed: Bits,
     /// Those of them that have none of their own.
     only_listed: Bits,
+    /// Those of them that hold two of their own.
+    listed_pair: Bits,
     own: Box<[Own<E>; BUCKETS]>,
     lists: Box<[List; BUCKETS]>,
     nodes: Nodes<E>,
@@ -116,9 +117,10 @@ impl<E: Copy + Default> EventQueue<E> {
             first: u64::MAX,
             fetch_at: BUCKETS as u64 - KEPT,
             occupied: [0; WORDS],
-            paired: [0; WORDS],
+            full: [0; WORDS],
             listed: [0; WORDS],
             only_listed: [0; WORDS],
+            listed_pair: [0; WORDS],
             own: Box::new([Own::default(); BUCKETS]),
             lists: Box::new([List { head: NONE, tail: NONE }; BUCKETS]),
             nodes: Nodes::default(),
@@ -136,8 +138,10 @@ impl<E: Copy + Default> EventQueue<E> {
 
     /// Events that wait. Not for hot paths: it counts them.
     pub fn len(&self) -> usize {
-        let own = (0..WORDS)
-            .map(|word| (self.occupied[word] & !self.only_listed[word]).count_ones() + self.paired[word].count_ones());
+        let own = (0..WORDS).map(|word| {
+            let pairs = self.full[word] & !self.listed[word] | self.listed_pair[word];
+            (self.occupied[word] & !self.only_listed[word]).count_ones() + pairs.count_ones()
+        });
         let own = own.sum::<u32>() as usize;
         own + self.nodes.waiting + self.batch.len()
     }
@@ -186,13 +190,14 @@ impl<E: Copy + Default> EventQueue<E> {
         let bucket = Place::of(slot);
         let Place { index, word, bit } = bucket;
         let (occupied, own) = (self.occupied[word] & bit, &mut self.own[index].0);
-        let full = (self.paired[word] | self.listed[word]) & bit != 0;
-        if full | (select_unpredictable(occupied != 0, own[0].time, 0) > time) {
+        // What an empty bucket last held is past, and hence not later.
+        debug_assert!(occupied != 0 || own[0].time <= self.now);
+        if (self.full[word] & bit != 0) | (own[0].time > time) {
             self.push_among(bucket, entry);
             return;
         }
         own[usize::from(occupied != 0)] = entry;
-        self.paired[word] |= occupied;
+        self.full[word] |= occupied;
         self.occupy(bucket, slot);
     }
 
@@ -252,9 +257,9 @@ impl<E: Copy + Default> EventQueue<E> {
             return None;
         }
         own[0] = own[1];
-        let paired = self.paired[word];
+        let paired = self.full[word];
         self.occupied[word] ^= bit & !paired;
-        self.paired[word] = paired & !bit;
+        self.full[word] = paired & !bit;
         self.now = entry.time;
         self.advance(bucket);
         Some(entry)
@@ -288,7 +293,7 @@ impl<E: Copy + Default> EventQueue<E> {
                 (next, cancelled) = self.nodes.give_back(head);
                 self.lists[index].head = next;
                 if next == NONE {
-                    for bits in [&mut self.occupied, &mut self.listed, &mut self.only_listed] {
+                    for bits in [&mut self.occupied, &mut self.full, &mut self.listed, &mut self.only_listed] {
                         bits[word] &= !bit;
                     }
                     self.advance(bucket);
@@ -300,19 +305,29 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// How many events of its own a bucket with a list holds.
+    /// How many events of its own a bucket holds.
     fn own_len(&self, Place { word, bit, .. }: Place) -> usize {
-        match (self.only_listed[word] & bit != 0, self.paired[word] & bit != 0) {
-            (true, _) => 0,
-            (false, paired) => 1 + usize::from(paired),
+        let has = |bits: &Bits| bits[word] & bit != 0;
+        if has(&self.listed) {
+            usize::from(!has(&self.only_listed)) + usize::from(has(&self.listed_pair))
+        } else {
+            usize::from(has(&self.occupied)) + usize::from(has(&self.full))
         }
     }
 
     /// Sets how many events of its own a bucket with a list holds.
     fn set_own_len(&mut self, Place { word, bit, .. }: Place, own: usize) {
-        for (bits, set) in [(&mut self.only_listed, own == 0), (&mut self.paired, own == 2)] {
+        for (bits, set) in [(&mut self.only_listed, own == 0), (&mut self.listed_pair, own == 2)] {
             bits[word] = if set { bits[word] | bit } else { bits[word] & !bit };
         }
+    }
+
+    /// Gives a bucket that has none a list of one node.
+    fn begin_list(&mut self, bucket: Place, node: u32) {
+        self.set_own_len(bucket, self.own_len(bucket));
+        self.lists[bucket.index] = List { head: node, tail: node };
+        self.listed[bucket.word] |= bucket.bit;
+        self.full[bucket.word] |= bucket.bit;
     }
 
     /// Takes the coarse buckets into the wheel that have come within its reach; if it is empty, from the first far event on.
@@ -424,7 +439,10 @@ impl<E: Copy + Default> EventQueue<E> {
         } else {
             own[1] = entry;
         }
-        self.paired[word] |= bit;
+        if self.listed[word] & bit != 0 {
+            self.listed_pair[word] |= bit;
+        }
+        self.full[word] |= bit;
     }
 
     /// Adds an event that can be cancelled, and hence has a node, behind all of its bucket that are not later.
@@ -441,31 +459,27 @@ impl<E: Copy + Default> EventQueue<E> {
                 self.list_first(bucket, self.own[index].0[own]);
             }
         }
-        self.set_own_len(bucket, own);
         self.list(bucket, node);
+        self.set_own_len(bucket, own);
     }
 
     /// Puts what was a bucket's own event at the head of the bucket's list.
     fn list_first(&mut self, bucket: Place, entry: Entry<E>) {
         let node = self.nodes.take(entry);
-        let list = &mut self.lists[bucket.index];
         if self.listed[bucket.word] & bucket.bit == 0 {
-            self.listed[bucket.word] |= bucket.bit;
-            *list = List { head: node, tail: node };
-        } else {
-            self.nodes.at_mut(node).next = list.head;
-            list.head = node;
+            return self.begin_list(bucket, node);
         }
+        let list = &mut self.lists[bucket.index];
+        self.nodes.at_mut(node).next = list.head;
+        list.head = node;
     }
 
     /// Puts a node into the list of its bucket, behind all that are not later.
     fn list(&mut self, bucket: Place, node: u32) {
-        let list = &mut self.lists[bucket.index];
         if self.listed[bucket.word] & bucket.bit == 0 {
-            self.listed[bucket.word] |= bucket.bit;
-            *list = List { head: node, tail: node };
-            return;
+            return self.begin_list(bucket, node);
         }
+        let list = &mut self.lists[bucket.index];
         let time = self.nodes.at(node).entry.time;
         if self.nodes.at(list.tail).entry.time <= time {
             self.nodes.at_mut(list.tail).next = node;
