@@ -76,7 +76,7 @@ def _verdicts(stored: list[testbed.Results]) -> list[str]:
     head = ["claim", "experiment", *map(newest.plane_label, planes), "measured on BMv2"]
     rows = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for results in stored:
-        judged: dict[str, dict[str, testbed.Verdict]] = {}
+        judged: dict[str, dict[str, testbed.Judged]] = {}
         for verdict in testbed.verdicts(results):
             judged.setdefault(verdict.claim, {})[verdict.data_plane] = verdict
         for claim, by_plane in judged.items():

@@ -24,14 +24,14 @@ from pifolab.newest import NewestShares
 from pifolab.reproduce import load_registry
 from pifolab.reproduce.expression import Results as Tables
 from pifolab.reproduce.verdict import judge_source
-from pifolab.statistics import Estimate, interval_or_range
+from pifolab.statistics import Estimate, Verdict, interval_or_range
 from pifolab.text import read_text
 from pifolab.twin import Twin
 
 __all__ = [
     "BesideLinux",
+    "Judged",
     "Results",
-    "Verdict",
     "beside_linux",
     "draw",
     "newest_shares",
@@ -58,14 +58,14 @@ def _threshold(name: str) -> float:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judged:
     """What the measurements say of one claim."""
 
     claim: str
     """The claim's id."""
     statement: str
     """The claim in words, with the range and its tolerance."""
-    verdict: str
+    verdict: Verdict
     """`reproduced`, `partly`, `not reproduced`, or `withheld`: the runs say nothing about the claim."""
     provisional: bool
     """Whether there were fewer than three repeats."""
@@ -340,7 +340,7 @@ class BesideLinux:
     def __str__(self) -> str:
         """Return the comparison as a line."""
         points = f"{100 * self.apart:.1f} points at most"
-        verdict = {True: "within", False: "not within", None: "withheld: within"}[self.near]
+        verdict = {True: "within", False: "not within", None: f"{Verdict.WITHHELD}: within"}[self.near]
         what = f"{self.scheduler} ({self.data_plane})"
         return f"{what}: {verdict} {100 * _threshold('beside-linux'):.0f} points of Linux's {self.qdisc} ({points})"
 
@@ -377,7 +377,11 @@ def _linux_lines(results: Results) -> list[str]:
         lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for one in compared:
         cells = [f"{100 * one.shares[-1][flow]:.1f} / {100 * one.linux[-1][flow]:.1f} %" for flow in shown]
-        near = {True: "yes", False: "no", None: "withheld: starved senders, or losses outside the scheduler"}[one.near]
+        near = {
+            True: "yes",
+            False: "no",
+            None: f"{Verdict.WITHHELD}: starved senders, or losses outside the scheduler",
+        }[one.near]
         row = [one.scheduler, one.data_plane, one.qdisc, *cells, f"{100 * one.apart:.1f} points", near]
         lines.append("| " + " | ".join(row) + " |")
     lines += [""] if compared and skipped else []
@@ -432,7 +436,7 @@ def _tables(results: Results) -> dict[int, Tables]:
     }
 
 
-def verdicts(results: Results) -> list[Verdict]:
+def verdicts(results: Results) -> list[Judged]:
     """Judge the claims that the registry has for this experiment; those whose schedulers did not run are left out.
 
     Where a scheduler ran on several data planes, each of them is a source of its own and judged for itself. A verdict
@@ -451,7 +455,7 @@ def verdicts(results: Results) -> list[Verdict]:
     return found
 
 
-def _judge(results: Results) -> list[Verdict]:
+def _judge(results: Results) -> list[Judged]:
     by_repeat = _tables(results)
     found = []
     for source in load_registry().sources:
@@ -469,7 +473,7 @@ def _judge(results: Results) -> list[Verdict]:
             measured = "; ".join(f"{part.part.what}: {part.reason}" for part in parts)
             metrics = " ".join(part.part.metric.text for part in parts)
             named = {name for name in results.schedulers if f"'{name}'" in metrics}
-            judged = Verdict(claim.id, statement, verdict, provisional, measured)
+            judged = Judged(claim.id, statement, verdict, provisional, measured)
             found.append(_withheld(results, judged, named, _ranks_problem(results, claim.powers_of_two)))
     return found
 
@@ -492,7 +496,7 @@ def _ranks_problem(results: Results, powers_of_two: bool) -> str | None:
     return None
 
 
-def _withheld(results: Results, verdict: Verdict, schedulers: set[str], problem: str | None) -> Verdict:
+def _withheld(results: Results, judged: Judged, schedulers: set[str], problem: str | None) -> Judged:
     """Return the verdict on runs of `schedulers`, or one that says why there is none."""
     runs = [run for name in schedulers for run in results.runs(name)]
     reasons = []
@@ -509,8 +513,9 @@ def _withheld(results: Results, verdict: Verdict, schedulers: set[str], problem:
     if problem:
         reasons.append(problem)
     if not reasons:
-        return verdict
-    return replace(verdict, verdict="withheld", measured=f"{verdict.measured}. Withheld: {'; '.join(reasons)}")
+        return judged
+    measured = f"{judged.measured}. Withheld: {'; '.join(reasons)}"
+    return replace(judged, verdict=Verdict.WITHHELD, measured=measured)
 
 
 def draw(results: Results, simulated: Twin | None = None) -> list[Path]:

@@ -128,14 +128,16 @@ def _names(text: str | None) -> list[str]:
 
 def _print(result: Reproduction) -> None:
     from pifolab.reproduce.report import VERDICTS, of_authors, summary_rows
+    from pifolab.statistics import Verdict
 
     rows = []
     for one in result.verdicts:
-        worst = next((part for part in one.parts if part.verdict != "reproduced"), one.parts[0] if one.parts else None)
+        missed = (part for part in one.parts if part.verdict is not Verdict.REPRODUCED)
+        worst = next(missed, one.parts[0] if one.parts else None)
         number = f"{worst.part.what}: {worst.reason}" if worst else one.claim.note
         said = of_authors(one.authors)
         rows.append(
-            [one.claim.id, one.shown, one.artefact, said, number if len(number) <= 110 else number[:107] + "..."]
+            [one.claim.id, one.shown, one.artefact or "", said, number if len(number) <= 110 else number[:107] + "..."]
         )
     _print_rows(["claim", "verdict", "artefact", "authors' data", "the number that decides"], rows)
     print()

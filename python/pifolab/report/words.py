@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pifolab.report import html
+from pifolab.statistics import Verdict
 
 __all__ = ["WORDS", "glossary"]
 
@@ -77,18 +78,18 @@ WORDS: dict[str, tuple[str, str]] = {
         "One scheduler's number over another's, seed by seed, and the mean of these, with its interval.",
     ),
     "verdict_ratio": (
-        "holds, does not hold, inconclusive",
+        ", ".join(verdict.of_numbers for verdict in (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE)),
         "All of the interval lies within what was stated, outside of it, or across its border.",
     ),
     "score": ("score", "What the objective counts, on the second half of the trace; less is better."),
     "tuned": ("when tuned", "The score on the first half, for which the settings were chosen."),
     "verdict": (
-        "reproduced, partly, not reproduced",
+        ", ".join((Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT_REPRODUCED)),
         "The mean lies within what the paper states and its tolerance; or the direction holds and the effect is of the "
         "same order (within a factor of four); or neither.",
     ),
     "inconclusive": (
-        "inconclusive",
+        Verdict.INCONCLUSIVE.value,
         "The interval is wider than the accepted range and reaches into it: more seeds would decide.",
     ),
     "artefact": (

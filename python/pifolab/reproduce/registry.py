@@ -21,6 +21,7 @@ from pifolab.reproduce.expression import Expression
 from pifolab.reproduce.published import Published, load_published
 from pifolab.reproduce.toml import read_toml
 from pifolab.section import Section, below
+from pifolab.statistics import Verdict
 
 __all__ = [
     "Axis",
@@ -47,7 +48,7 @@ PAPERS = ("sp-pifo", "aifo", "packs", "rifo", "exp-pifo", "hardware")
 DEPTHS = ("quick", "default", "full")
 
 #: What a claim can say instead of being measured.
-STATUSES = ("not applicable", "pending", "not yet measured")
+STATUSES = (Verdict.NOT_APPLICABLE, Verdict.PENDING, Verdict.NOT_MEASURED)
 
 #: What a second variant of an experiment can be: the settings of the paper's own public code, or another reading.
 SECOND = ("artefact", "reading")

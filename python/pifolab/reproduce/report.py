@@ -17,15 +17,13 @@ from pifolab.report.words import glossary
 from pifolab.reproduce.execute import READINGS
 from pifolab.reproduce.figures import draw_claim, write_figures
 from pifolab.reproduce.run import Reproduction
-from pifolab.reproduce.verdict import REPRODUCED, ClaimVerdict, PartVerdict, as_json
+from pifolab.reproduce.verdict import ClaimVerdict, PartVerdict, as_json
+from pifolab.statistics import Verdict
 
 __all__ = ["VERDICTS", "command_for", "markdown", "of_authors", "second_column", "summary_rows", "write_report"]
 
-#: In the order of the summary.
-VERDICTS = ("reproduced", "partly", "inconclusive", "not reproduced", "not yet measured", "pending", "not applicable")
-
-#: What a verdict is called where it is one on the authors' own numbers.
-_OF_AUTHORS = {"reproduced": "holds", "partly": "in part", "not reproduced": "does not hold"}
+#: Those of the simulator's claims, in the order of the summary.
+VERDICTS = tuple(verdict for verdict in Verdict if verdict is not Verdict.WITHHELD)
 
 #: How to read the columns of a claim.
 _READING = (
@@ -41,16 +39,6 @@ _READING = (
     "*Authors' data*: whether the authors' published numbers agree with their text, by the same rules. A mean over the "
     "loads is checked at every load.",
 )
-
-_COLOURS = {
-    "reproduced": "#009e73",
-    "partly": "#e69f00",
-    "inconclusive": "#56b4e9",
-    "not reproduced": "#d55e00",
-    "not yet measured": "#8c8c8c",
-    "pending": "#8c8c8c",
-    "not applicable": "#8c8c8c",
-}
 
 
 def write_report(result: Reproduction, folder: Path, *, figures: bool = True) -> list[Path]:
@@ -148,13 +136,14 @@ def _part_json(result: Reproduction, part: PartVerdict, variant: str) -> dict[st
 
 def _explanation(one: ClaimVerdict) -> str:
     """Return why a claim does not reproduce: what we know, or else which numbers miss and by how much."""
-    if one.verdict == REPRODUCED or not one.parts:
+    if one.verdict is Verdict.REPRODUCED or not one.parts:
         return ""
-    missed = [part for part in one.parts if part.verdict != REPRODUCED]
+    missed = [part for part in one.parts if part.verdict is not Verdict.REPRODUCED]
     numbers = "; ".join(f"{part.part.what}: {part.reason}" for part in missed)
     if one.claim.explanation:
         return f"{one.claim.explanation} What misses: {numbers}."
-    if one.artefact == REPRODUCED and one.second == "artefact" and not any(part.points for part in one.artefact_parts):
+    against_text = one.second == "artefact" and not any(part.points for part in one.artefact_parts)
+    if one.artefact is Verdict.REPRODUCED and against_text:
         return (
             f"What misses: {numbers}. Under the public artefact's settings it does reproduce, so that the difference "
             "lies in those."
@@ -268,9 +257,9 @@ def _rows(one: ClaimVerdict) -> list[tuple[PartVerdict, PartVerdict | None, Part
     return list(zip(one.parts, others, authors, strict=True))
 
 
-def of_authors(verdict: str) -> str:
-    """Return what a verdict is called where it is one on the authors' own numbers."""
-    return _OF_AUTHORS.get(verdict, verdict)
+def of_authors(verdict: Verdict | None) -> str:
+    """Return what a verdict is called where it is one on the authors' own numbers; nothing if there is none."""
+    return verdict.of_numbers if verdict else ""
 
 
 def _published(part: PartVerdict | None) -> str:
@@ -297,7 +286,7 @@ def second_column(one: ClaimVerdict) -> str:
 
 
 def _second(one: ClaimVerdict) -> str:
-    return f"another reading: {one.artefact}" if one.artefact and one.second == "reading" else one.artefact
+    return f"another reading: {one.artefact}" if one.artefact and one.second == "reading" else one.artefact or ""
 
 
 def _sources(result: Reproduction, one: ClaimVerdict) -> str:
@@ -327,11 +316,11 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _badge(verdict: str, shown: str | None = None) -> html.Html:
+def _badge(verdict: Verdict | None, shown: str | None = None) -> html.Html:
     if not verdict:
         return html.Html("")
-    colour = _COLOURS[verdict]
-    return html.Html(f'<span class="chip" style="background:{colour}"></span>{html.escape(shown or verdict)}')
+    chip = f'<span class="chip" style="background:{verdict.colour}"></span>'
+    return html.Html(f"{chip}{html.escape(shown or verdict)}")
 
 
 def _wrapping(text: str, least_rem: int = 18) -> html.Html:
@@ -376,15 +365,15 @@ def conclusion_lines(result: Reproduction) -> list[str]:
     of = {name: [one for one in result.verdicts if one.verdict == name] for name in VERDICTS}
     counts = ", ".join(f"{len(found)} {name}" for name, found in of.items() if found)
     lines = [f"Of {len(result.verdicts)} claims: {counts}."]
-    missed = of["not reproduced"]
+    missed = of[Verdict.NOT_REPRODUCED]
     if missed:
         lines.append(
             f"Not reproduced: {', '.join(one.claim.id for one in missed)}; each says which numbers miss, and why."
         )
-    rescued = [one.claim.id for one in missed if one.artefact == REPRODUCED and one.second == "artefact"]
+    rescued = [one.claim.id for one in missed if one.artefact is Verdict.REPRODUCED and one.second == "artefact"]
     if rescued:
         lines.append(f"Of these, reproduced with the settings of the paper's public code: {', '.join(rescued)}.")
-    theirs = [one.claim.id for one in missed if one.authors == "not reproduced"]
+    theirs = [one.claim.id for one in missed if one.authors is Verdict.NOT_REPRODUCED]
     if theirs:
         lines.append(f"Of these, the authors' own published numbers do not satisfy: {', '.join(theirs)}.")
     provisional = [one.claim.id for one in result.verdicts if one.provisional]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.reproduce.expression import MissingValueError, Results
 from pifolab.reproduce.registry import SECOND, Claim, Part, SourceClaim
-from pifolab.statistics import FEW_SEEDS, Estimate, interval_or_range
+from pifolab.statistics import FEW_SEEDS, Estimate, Verdict, interval_or_range
 
 if TYPE_CHECKING:
     from pifolab.reproduce.earlier import Earlier, Taken
@@ -26,10 +26,14 @@ __all__ = [
     "measure",
 ]
 
-REPRODUCED, PARTLY, NOT_REPRODUCED, NOT_MEASURED = "reproduced", "partly", "not reproduced", "not yet measured"
-INCONCLUSIVE = "inconclusive"
-
-_WORST_FIRST = (NOT_REPRODUCED, NOT_MEASURED, INCONCLUSIVE, PARTLY, REPRODUCED)
+#: Of what is judged; a claim is as good as the worst of its parts.
+_WORST_FIRST = (
+    Verdict.NOT_REPRODUCED,
+    Verdict.NOT_MEASURED,
+    Verdict.INCONCLUSIVE,
+    Verdict.PARTLY,
+    Verdict.REPRODUCED,
+)
 
 #: The columns that tell the points of a figure apart.
 _AXES = ("load", "utilisation")
@@ -52,7 +56,7 @@ class Point:
     at: float | None
     ours: Estimate
     theirs: float
-    verdict: str
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class PartVerdict:
     """
 
     part: Part
-    verdict: str
+    verdict: Verdict
     value: float
     low: float
     high: float
@@ -104,13 +108,13 @@ class ClaimVerdict:
     """A claim and what became of it."""
 
     claim: Claim
-    verdict: str
+    verdict: Verdict
     parts: tuple[PartVerdict, ...]
     #: The same with the settings of the paper's own public code, or else under another reading, where there is one.
-    artefact: str
+    artefact: Verdict | None
     artefact_parts: tuple[PartVerdict, ...]
     #: The same of what the authors published, where they did; a part that they have no numbers for is not measured.
-    authors: str = ""
+    authors: Verdict | None = None
     authors_parts: tuple[PartVerdict, ...] = ()
     #: What `artefact` is: ``"artefact"`` or ``"reading"``.
     second: str = "artefact"
@@ -150,18 +154,16 @@ def judge_part(part: Part, values: Sequence[float], problem: str = "nothing ran"
     --------
     >>> from pifolab.reproduce import load_registry
     >>> part = load_registry().by_id["pk1"].parts[0]
-    >>> judge_part(part, [3.1, 3.2, 3.15]).verdict
-    'reproduced'
-    >>> judge_part(part, [2.1, 2.2, 2.15]).verdict
-    'partly'
-    >>> judge_part(part, [0.9, 0.91, 0.92]).verdict
-    'not reproduced'
-    >>> judge_part(part, [1.0, 3.2, 6.0]).verdict
-    'inconclusive'
+    >>> for values in [3.1, 3.2, 3.15], [2.1, 2.2, 2.15], [0.9, 0.91, 0.92], [1.0, 3.2, 6.0]:
+    ...     print(judge_part(part, values).verdict)
+    reproduced
+    partly
+    not reproduced
+    inconclusive
     """
     accepted = part.tolerance.widened(part.low, part.high)
     if not values:
-        return PartVerdict(part, NOT_MEASURED, math.nan, math.nan, math.nan, (), accepted, problem)
+        return PartVerdict(part, Verdict.NOT_MEASURED, math.nan, math.nan, math.nan, (), accepted, problem)
     return replace(_judged(part, interval_or_range(values)), values=tuple(values))
 
 
@@ -174,16 +176,16 @@ def _judged(part: Part, estimate: Estimate) -> PartVerdict:
     return PartVerdict(part, verdict, value, low, high, (), accepted, reason)
 
 
-def _decide(estimate: Estimate, accepted: tuple[float, float], same_direction: bool) -> str:
+def _decide(estimate: Estimate, accepted: tuple[float, float], same_direction: bool) -> Verdict:
     # A hair's breadth for the last digit of floating-point arithmetic.
     slack = 1e-9 * max(1.0, abs(estimate.value))
     low, high = accepted[0] - slack, accepted[1] + slack
     wider = estimate.high - estimate.low > high - low
     if wider and estimate.low <= high and estimate.high >= low:
-        return INCONCLUSIVE
+        return Verdict.INCONCLUSIVE
     if low <= estimate.value <= high:
-        return REPRODUCED
-    return PARTLY if same_direction else NOT_REPRODUCED
+        return Verdict.REPRODUCED
+    return Verdict.PARTLY if same_direction else Verdict.NOT_REPRODUCED
 
 
 def _same_direction(part: Part, value: float) -> bool:
@@ -277,7 +279,7 @@ def judge_claim(
     authors = tuple(judge_published(part, published.get(part.experiment)) for part in claim.parts)
     holds = [one for one in authors if one.measured]
     if claim.status:
-        return ClaimVerdict(claim, claim.status, (), "", ())
+        return ClaimVerdict(claim, Verdict(claim.status), (), None, ())
     parts = tuple(_part_of(claim, part, "paper", results, earlier) for part in claim.parts)
     second = "artefact"
     other: tuple[PartVerdict, ...] = ()
@@ -297,9 +299,9 @@ def judge_claim(
         claim,
         _overall(parts),
         parts,
-        _overall(measured) if measured else "",
+        _overall(measured) if measured else None,
         other,
-        _overall(holds) if holds else "",
+        _overall(holds) if holds else None,
         authors if holds else (),
         second,
     )
@@ -316,7 +318,7 @@ def judge_published(part: Part, published: Results | None) -> PartVerdict:
     inside = [judge_part(part, [point.theirs]) for point in points]
     if not inside:
         return one
-    worst = next(verdict for verdict in _WORST_FIRST if verdict in [each.verdict for each in inside])
+    worst = _worst(inside)
     values = [point.theirs for point in points]
     reason = f"{_number(one.value)}, at single loads {_number(min(values))} to {_number(max(values))}"
     return replace(one, verdict=worst, low=min(values), high=max(values), reason=reason)
@@ -353,7 +355,7 @@ def _against(one: PartVerdict, published: Results | None, by_seed: Mapping[int, 
         )
     if not points:
         return one
-    worst = next(verdict for verdict in _WORST_FIRST if verdict in [point.verdict for point in points])
+    worst = _worst(points)
     said = ", ".join(
         f"{'' if point.at is None else f'{point.at:g}: '}{_number(point.ours.value)} against {_number(point.theirs)}"
         for point in points
@@ -361,20 +363,21 @@ def _against(one: PartVerdict, published: Results | None, by_seed: Mapping[int, 
     return replace(one, verdict=worst, points=points, reason=said)
 
 
-def judge_source(source: SourceClaim, by_repeat: Mapping[int, Results]) -> tuple[str, tuple[PartVerdict, ...]]:
+def judge_source(source: SourceClaim, by_repeat: Mapping[int, Results]) -> tuple[Verdict, tuple[PartVerdict, ...]]:
     """Judge a claim by what another source than the simulator measured: its verdict, and what each part came to."""
     parts = tuple(judge_part(part, *measure(part, by_repeat)) for part in source.parts)
     return _overall(parts), parts
 
 
-def _overall(parts: Sequence[PartVerdict]) -> str:
+def _overall(parts: Sequence[PartVerdict]) -> Verdict:
     """Return the weakest verdict of the main statements; a side statement that fails makes a claim hold in part."""
-    main = [one.verdict for one in parts if not one.part.side] or [one.verdict for one in parts]
-    worst = next(verdict for verdict in _WORST_FIRST if verdict in main)
-    side = [one.verdict for one in parts if one.part.side]
-    if worst == REPRODUCED and any(verdict != REPRODUCED for verdict in side):
-        return PARTLY
-    return worst
+    worst = _worst([one for one in parts if not one.part.side] or parts)
+    side_fails = any(one.part.side and one.verdict is not Verdict.REPRODUCED for one in parts)
+    return Verdict.PARTLY if worst is Verdict.REPRODUCED and side_fails else worst
+
+
+def _worst(judged: Iterable[Point | PartVerdict]) -> Verdict:
+    return min((one.verdict for one in judged), key=_WORST_FIRST.index)
 
 
 def _number(value: float) -> str:

@@ -12,7 +12,6 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from pifolab.errors import InputError
 from pifolab.folder import replaced_file
 from pifolab.reproduce.execute import experiments_folder
 from pifolab.slack.measure import SHARES_SETTINGS
-from pifolab.statistics import ratio_interval
+from pifolab.statistics import Verdict, judge, ratio_interval
 from pifolab.store import Store
 from pifolab.sweep import Sweep, run_sweep
 from pifolab.text import read_text
@@ -192,29 +191,23 @@ def best_of_five(of_load: Mapping[str, Mapping[int, float]]) -> str:
     return min((name for name in FIVE if name in of_load), key=lambda name: _mean(of_load[name].values()))
 
 
-class _Verdict(Enum):
-    """Whether all of an interval is allowed, some of it, or nothing; the value is what stands on both sides of it."""
-
-    MET = "**"
-    INCONCLUSIVE = "*"
-    MISSED = ""
+#: What stands on both sides of a ratio whose interval is allowed as a whole, in part, or not at all.
+_MARKS = {Verdict.REPRODUCED: "**", Verdict.INCONCLUSIVE: "*", Verdict.NOT_REPRODUCED: ""}
 
 
-def _verdict(of: Mapping[int, float], best: Mapping[int, float], allowed: float) -> tuple[_Verdict, str]:
+def _verdict(of: Mapping[int, float], best: Mapping[int, float], allowed: float) -> tuple[Verdict, str]:
     """Return the verdict on the ratio to the best of the five, and the ratio with its interval for a table."""
     common = sorted(of.keys() & best.keys())
     if len(common) < 2:
-        return _Verdict.MISSED, "-"
+        return Verdict.NOT_REPRODUCED, "-"
     found = ratio_interval({seed: of[seed] for seed in common}, {seed: best[seed] for seed in common})
-    if found.high <= allowed:
-        verdict = _Verdict.MET
-    else:
-        verdict = _Verdict.MISSED if found.low > allowed else _Verdict.INCONCLUSIVE
-    return verdict, f"{verdict.value}{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]{verdict.value}"
+    verdict = judge(found, stated_high=allowed).finding
+    mark = _MARKS[verdict]
+    return verdict, f"{mark}{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]{mark}"
 
 
-def _counts(verdicts: Sequence[_Verdict]) -> str:
-    met, missed, inconclusive = map(verdicts.count, (_Verdict.MET, _Verdict.MISSED, _Verdict.INCONCLUSIVE))
+def _counts(verdicts: Sequence[Verdict]) -> str:
+    met, inconclusive, missed = map(verdicts.count, _MARKS)
     return f"meets {met} of {len(verdicts)} rows, misses {missed}, and {inconclusive} are inconclusive"
 
 
@@ -304,7 +297,7 @@ def page(found: Mapping[str, Measured]) -> str:
 def says(found: Mapping[str, Measured], scheduler: str) -> list[str]:
     """Return what is met by a scheduler, by figure and in all, and between which values the ratios are."""
     lines: list[str] = []
-    counted: list[_Verdict] = []
+    counted: list[Verdict] = []
     met: list[str] = []
     between = ";\n  "
     for name, measured in found.items():
@@ -317,7 +310,7 @@ def says(found: Mapping[str, Measured], scheduler: str) -> list[str]:
             if ratios:
                 ranges.append(f"{label}: {ratios[0]:.2f} to {ratios[-1]:.2f}")
         lines += [f"- {FIGURES[name].title}: {_counts(verdicts)}.", f"  Ratios of {between.join(ranges)}."]
-        if all(verdict is _Verdict.MET for verdict in verdicts):
+        if all(verdict is Verdict.REPRODUCED for verdict in verdicts):
             met.append(FIGURES[name].title)
         counted += [] if FIGURES[name].is_variation else verdicts
     whole = f"It meets {', '.join(met)} as a whole." if met else "It meets no figure as a whole."

@@ -2,11 +2,12 @@
 
 from pifolab.statistics.intervals import FEW_SEEDS, Estimate, interval_or_range, mean_interval, ratio_interval
 from pifolab.statistics.metrics import Metric, common_rows, metric_values
-from pifolab.statistics.verdict import Verdict, judge
+from pifolab.statistics.verdict import Judgement, Verdict, judge
 
 __all__ = [
     "FEW_SEEDS",
     "Estimate",
+    "Judgement",
     "Metric",
     "Verdict",
     "common_rows",

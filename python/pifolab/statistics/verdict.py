@@ -1,26 +1,72 @@
-"""Whether an estimate agrees with what was stated."""
+"""Verdicts: their words, and whether an estimate agrees with what was stated."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from enum import Enum
 
 from pifolab.errors import InputError
 from pifolab.statistics.intervals import FEW_SEEDS, Estimate
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["Judgement", "Verdict", "judge"]
+
+
+class Verdict(str, Enum):
+    """Every verdict that there is, in the order of summaries. Its value is the word for a claim of a paper.
+
+    Attributes
+    ----------
+    of_numbers : str
+        The word where a statement is held against given numbers: a ratio of a sweep, or what the authors published.
+    colour : str
+        Its colour in reports.
+
+    Examples
+    --------
+    >>> print(Verdict.NOT_REPRODUCED), print(Verdict.NOT_REPRODUCED.of_numbers)
+    not reproduced
+    does not hold
+    (None, None)
+    """
+
+    of_numbers: str
+    colour: str
+
+    REPRODUCED = "reproduced", "holds", "#009e73"
+    #: The direction is right but not the size, or a side statement fails.
+    PARTLY = "partly", "in part", "#e69f00"
+    #: The interval decides nothing.
+    INCONCLUSIVE = "inconclusive", "", "#56b4e9"
+    NOT_REPRODUCED = "not reproduced", "does not hold", "#d55e00"
+    NOT_MEASURED = "not yet measured"
+    PENDING = "pending"
+    NOT_APPLICABLE = "not applicable"
+    #: The runs say nothing about the claim.
+    WITHHELD = "withheld"
+
+    def __new__(cls, word: str, of_numbers: str = "", colour: str = "#8c8c8c") -> Verdict:
+        """Make a verdict; its word serves everywhere unless it has another for numbers."""
+        verdict = str.__new__(cls, word)
+        verdict._value_ = word
+        verdict.of_numbers = of_numbers or word
+        verdict.colour = colour
+        return verdict
+
+    def __str__(self) -> str:
+        """Return the word for a claim."""
+        return str(self.value)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judgement:
     """What `judge` says.
 
     Attributes
     ----------
-    verdict : str
-        ``"holds"``: the whole interval lies in the accepted range; ``"does not hold"``: all of it lies outside;
-        ``"inconclusive"``: it crosses a border, so that more seeds are needed.
+    finding : Verdict
+        Reproduced: the whole interval lies in the accepted range; not reproduced: all of it lies outside; inconclusive:
+        it crosses a border, so that more seeds are needed.
     reason : str
         The numbers, in one line.
     accepted_low, accepted_high : float
@@ -31,12 +77,17 @@ class Verdict:
         About how many seeds would decide, where that can be told.
     """
 
-    verdict: Literal["holds", "does not hold", "inconclusive"]
+    finding: Verdict
     reason: str
     accepted_low: float
     accepted_high: float
     provisional: bool
     seeds_needed: int | None = None
+
+    @property
+    def verdict(self) -> str:
+        """``"holds"``, ``"does not hold"`` or ``"inconclusive"``."""
+        return self.finding.of_numbers
 
 
 def judge(
@@ -44,7 +95,7 @@ def judge(
     stated_low: float | None = None,
     stated_high: float | None = None,
     tolerance: float = 0.0,
-) -> Verdict:
+) -> Judgement:
     """Compare `estimate` with a stated value or range.
 
     Parameters
@@ -90,12 +141,12 @@ def judge(
     # One seed has no interval: the value alone decides, provisionally.
     bounds = (estimate.low, estimate.high) if math.isfinite(estimate.low) else (estimate.value, estimate.value)
     if any(map(math.isnan, bounds)):
-        return Verdict("inconclusive", f"{reason}: there is no value", low, high, True)
+        return Judgement(Verdict.INCONCLUSIVE, f"{reason}: there is no value", low, high, True)
     if low <= bounds[0] and bounds[1] <= high:
-        return Verdict("holds", reason, low, high, few)
+        return Judgement(Verdict.REPRODUCED, reason, low, high, few)
     if bounds[1] < low or bounds[0] > high:
-        return Verdict("does not hold", reason, low, high, few)
-    return Verdict("inconclusive", reason, low, high, few, _seeds_to_decide(estimate, low, high))
+        return Judgement(Verdict.NOT_REPRODUCED, reason, low, high, few)
+    return Judgement(Verdict.INCONCLUSIVE, reason, low, high, few, _seeds_to_decide(estimate, low, high))
 
 
 def _seeds_to_decide(estimate: Estimate, low: float, high: float) -> int | None:

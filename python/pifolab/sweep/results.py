@@ -15,8 +15,8 @@ from pifolab.errors import InputError
 from pifolab.export import check_ending, latex, markdown, write_table, write_text
 from pifolab.statistics import (
     Estimate,
+    Judgement,
     Metric,
-    Verdict,
     common_rows,
     judge,
     mean_interval,
@@ -88,7 +88,7 @@ class Compared:
     comparison: Comparison
     axes: dict[str, Any]
     estimate: Estimate
-    verdict: Verdict | None
+    verdict: Judgement | None
     #: Seeds of which only one side has a value.
     unpaired: int = 0
 
