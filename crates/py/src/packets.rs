@@ -228,8 +228,7 @@ impl Dropped {
     #[new]
     fn new(py: Python<'_>, reason: &str, packet: PyPacket) -> PyResult<Self> {
         guard(py, || {
-            let known = DropReason::ALL.into_iter().find(|known| known.as_str() == reason);
-            let reason = known.ok_or_else(|| {
+            let reason = DropReason::from_word(reason).ok_or_else(|| {
                 let words = DropReason::ALL.map(DropReason::as_str).join(", ");
                 Fault::Input(format!("reason = {reason:?}: expected one of {words}"))
             })?;

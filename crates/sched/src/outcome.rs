@@ -68,6 +68,11 @@ impl DropReason {
             Self::RankOutOfRange => "rank-out-of-range",
         }
     }
+
+    /// The reason whose word this is.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == word)
+    }
 }
 
 impl fmt::Display for DropReason {

@@ -202,10 +202,9 @@ impl Answer {
                 Ok(Self::Admitted { queue, evicted })
             }
             ("adm", []) => Err("expected [\"adm\", queue] or [\"adm\", queue, \"evict\", id]".to_owned()),
-            ("drop", [Value::String(word)]) => {
-                let reason = DropReason::ALL.into_iter().find(|reason| reason.as_str() == word);
-                reason.map(Self::Dropped).ok_or_else(|| format!("unknown reason; expected one of {}", words()))
-            }
+            ("drop", [Value::String(word)]) => DropReason::from_word(word)
+                .map(Self::Dropped)
+                .ok_or_else(|| format!("unknown reason; expected one of {}", words())),
             ("drop", _) => Err(format!("expected [\"drop\", reason], the reason being one of {}", words())),
             ("deq", [Value::Null]) => Ok(Self::Sent(None)),
             ("deq", [id]) => Ok(Self::Sent(Some(number(id, "id", u64::MAX)?))),

@@ -36,9 +36,18 @@ impl Cell {
     }
 }
 
-/// The names of the columns that count drops, in the order of [`DropReason::ALL`].
-pub(crate) const DROPPED: [&str; DropReason::ALL.len()] =
-    ["dropped_admission", "dropped_full", "dropped_pushed_out", "dropped_rank_out_of_range"];
+/// The columns that count drops, one for each reason.
+pub(crate) fn dropped<T>(count: impl Fn(DropReason) -> T) -> impl Iterator<Item = (&'static str, T)> {
+    DropReason::ALL.into_iter().map(move |reason| {
+        let name = match reason {
+            DropReason::Admission => "dropped_admission",
+            DropReason::Full => "dropped_full",
+            DropReason::PushedOut => "dropped_pushed_out",
+            DropReason::RankOutOfRange => "dropped_rank_out_of_range",
+        };
+        (name, count(reason))
+    })
+}
 
 /// What the tables of queues have in common.
 pub(crate) fn queue_columns(rows: &[(Option<u32>, QueueShare)]) -> Vec<(&'static str, Column)> {
@@ -50,9 +59,7 @@ pub(crate) fn queue_columns(rows: &[(Option<u32>, QueueShare)]) -> Vec<(&'static
         ("sent_bytes", counts(&|queue| queue.sent_bytes)),
         ("dropped_packets", counts(&|queue| queue.dropped.all())),
     ];
-    for (name, reason) in DROPPED.iter().zip(DropReason::ALL) {
-        columns.push((name, counts(&move |queue| queue.dropped.of(reason))));
-    }
+    columns.extend(dropped(|reason| counts(&move |queue| queue.dropped.of(reason))));
     columns
 }
 

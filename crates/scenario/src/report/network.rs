@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
-use super::columns::{Cell, DROPPED, Limit, cut_short, queue_columns};
+use super::columns::{Cell, Limit, cut_short, dropped, queue_columns};
 use super::nothing;
 use super::record::{self, Recorders};
 use crate::extras::Extras;
@@ -11,7 +11,6 @@ use pifolab_metrics::{
     Bin, Column, MeasuredTime, PortWatch, QueueShare, RankCount, SizeClass, Table, WatchedPort, size_classes, slowdown,
     whole,
 };
-use pifolab_sched::DropReason;
 use pifolab_sim::network::{Flow, FlowResult, Ingredient, PortResult, RunResult, Snapshot};
 use pifolab_units::{Span, Time};
 use serde_json::{Map, Value as Json, json};
@@ -154,8 +153,8 @@ fn scalars(spec: &NetworkSpec, flows: &[Flow], run: &NetworkRun) -> Vec<(&'stati
         ("dropped_at_source", Cell::Count(counters.dropped_at_source)),
         ("dropped_bytes", Cell::Count(sum(|port| port.dropped_bytes))),
     ];
-    row.extend(DROPPED.iter().zip(DropReason::ALL).map(|(name, reason)| {
-        (*name, Cell::Count(result.ports.iter().map(|port| port.dropped_packets[reason as usize]).sum()))
+    row.extend(dropped(|reason| {
+        Cell::Count(result.ports.iter().map(|port| port.dropped_packets[reason as usize]).sum())
     }));
     row.extend([
         ("dropped_link_down", Cell::Count(sum(|port| port.link_down_packets))),
@@ -270,9 +269,7 @@ fn ports(spec: &NetworkSpec, result: &RunResult, watch: Option<&PortWatch>) -> T
         ("dropped_packets", counted(&PortResult::dropped)),
         ("dropped_bytes", counted(&|port| port.dropped_bytes)),
     ];
-    for (name, reason) in DROPPED.iter().zip(DropReason::ALL) {
-        columns.push((name, counted(&move |port| port.dropped_packets[reason as usize])));
-    }
+    columns.extend(dropped(|reason| counted(&move |port| port.dropped_packets[reason as usize])));
     columns.extend([
         ("dropped_link_down", counted(&|port| port.link_down_packets)),
         ("lost_on_wire_packets", counted(&|port| port.lost_on_wire_packets)),
@@ -313,8 +310,6 @@ fn port_ranks(watch: &PortWatch) -> Table {
         ("pairwise_inversions", integers(&|row| row.2.inversions.pairwise)),
         ("dropped_packets", integers(&|row| row.2.drops.all())),
     ];
-    for (name, reason) in DROPPED.iter().zip(DropReason::ALL) {
-        columns.push((name, integers(&move |row| row.2.drops.of(reason))));
-    }
+    columns.extend(dropped(|reason| integers(&move |row| row.2.drops.of(reason))));
     Table::new("port_ranks", columns)
 }

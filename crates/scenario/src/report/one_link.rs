@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::builder::{Builder, Outcome, hex};
-use super::columns::{Cell, DROPPED, Limit, cut_short, queue_columns, sample_tables};
+use super::columns::{Cell, Limit, cut_short, dropped, queue_columns, sample_tables};
 use super::nothing;
 use crate::extras::Extras;
 use crate::spec::one_link::OneLinkSpec;
@@ -11,7 +11,6 @@ use pifolab_metrics::{
     Bin, Column, Departures, DropCount, Drops, InversionCount, Inversions, Measures, QueueShares, Reordering, Samples,
     Sojourn, Table, Unpifoness, Waits, whole,
 };
-use pifolab_sched::DropReason;
 use pifolab_sim::one_link::{End, Totals};
 use pifolab_units::{Span, Time};
 use serde_json::{Value as Json, json};
@@ -93,8 +92,7 @@ fn scalars(measured: &Measured, reference: Option<&Measured>) -> Vec<(&'static s
         ("dropped_packets", Cell::Count(totals.dropped.packets)),
         ("dropped_bytes", Cell::Count(totals.dropped.bytes)),
     ];
-    let reasons = DROPPED.iter().zip(DropReason::ALL);
-    row.extend(reasons.map(|(name, reason)| (*name, Cell::Count(drops.total().of(reason)))));
+    row.extend(dropped(|reason| Cell::Count(drops.total().of(reason))));
     row.extend([
         ("waiting_packets", Cell::Count(totals.waiting.packets)),
         ("lowest_dropped_rank", Cell::Optional(drops.lowest_rank().map(|rank| rank.get()))),
@@ -158,9 +156,7 @@ fn ranks(measured: &Measured) -> Table {
         ("pairwise_inversions", integers(&|_, row| row.inversions.pairwise)),
         ("dropped", integers(&|_, row| row.drops.all())),
     ];
-    for (name, reason) in DROPPED.iter().zip(DropReason::ALL) {
-        columns.push((name, integers(&|_, row| row.drops.of(reason))));
-    }
+    columns.extend(dropped(|reason| integers(&|_, row| row.drops.of(reason))));
     let means = rows.values().map(|row| row.waits.mean_ns().unwrap_or(f64::NAN)).collect();
     columns.push(("sojourn_mean_ns", Column::Reals(means)));
     Table::new("ranks", columns)
