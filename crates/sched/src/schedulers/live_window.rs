@@ -1,0 +1,112 @@
+//! The tests of AIFO and PACKS in the forks of Netbench, against a window whose ranks may change after they were sampled.
+//!
+//! Papers: Yu et al., "Programmable Packet Scheduling with a Single Queue", SIGCOMM 2021, Figure 14 (13 in its code);
+//! Alcoz et al., "Everything Matters in Programmable Packet Scheduling", NSDI 2025, Figures 13 and 14, in the public code
+//! of an earlier submission.
+//!
+//! Parameters ([`LiveWindow`]): capacities in packets, |W|, sampling, k, as for AIFO and PACKS.
+//!
+//! Cost: O(|W|) per arrival. For repeating published runs only.
+//!
+//! Deviation from PIFO: that of AIFO and PACKS.
+//!
+//! Deviation from [`Aifo`](super::Aifo) and [`Packs`](super::Packs) with the options of the published simulations: entries of
+//! the window are what [`LiveRank`] says at each test.
+
+use crate::entry::{LiveTest, LiveWindow};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, Room};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use pifolab_units::Rank;
+
+/// An entry of the window: the rank of a packet, as it is now.
+pub trait LiveRank {
+    /// The rank.
+    fn rank(&self) -> u64;
+}
+
+impl LiveTest {
+    /// The capacities of the queues, highest priority first.
+    pub fn capacities(self) -> Vec<Capacity> {
+        match self {
+            Self::Aifo { packets } | Self::AifoOfPacks { packets } => alloc::vec![Capacity::Packets(packets)],
+            Self::Packs { queues, queue_packets } => alloc::vec![Capacity::Packets(queue_packets); queues as usize],
+        }
+    }
+}
+
+/// The test, its window, and what gives the entry of the packet that arrives.
+#[derive(Clone, Debug)]
+pub struct LiveAdmission<E, N> {
+    params: LiveWindow,
+    arriving: N,
+    window: VecDeque<E>,
+    until_sample: u32,
+}
+
+impl<E: LiveRank, N: Fn() -> E> LiveAdmission<E, N> {
+    /// The decider with an empty window; its queues hold what [`LiveTest::capacities`] says. `arriving` gives the entry of the
+    /// packet that the decider is asked about.
+    pub fn new(params: LiveWindow, arriving: N) -> Self {
+        Self { params, arriving, window: VecDeque::with_capacity(params.window as usize + 1), until_sample: 0 }
+    }
+
+    /// Takes one packet in so many into the window.
+    fn sample(&mut self) {
+        if self.until_sample == 0 {
+            self.window.push_back((self.arriving)());
+            if self.window.len() > self.params.window as usize {
+                self.window.pop_front();
+            }
+            self.until_sample = self.params.sample;
+        }
+        self.until_sample -= 1;
+    }
+
+    /// The queue of an arriving rank.
+    fn choose(&self, rank: Rank, queues: &[Room]) -> Decision {
+        let (count, k) = (queues.len(), self.params.k);
+        let capacity = queues.iter().map(Room::total).sum::<u64>() as f64;
+        let held = queues.iter().map(Room::used).sum::<u64>() as f64;
+        let lower = || self.window.iter().filter(|entry| entry.rank() < rank.get()).count() as f64;
+        // In the forks' order: 1 / (1 - k) * ((i + 1) * (1 / n)) * (C - c) / C * |W|.
+        let scale = 1.0 / f64::from(1.0 - k);
+        let threshold = |share: f64| scale * share * (capacity - held) / capacity * self.window.len() as f64;
+        let passes = |queue: usize| match self.params.test {
+            LiveTest::Aifo { .. } if held <= f64::from(k) * capacity || self.window.is_empty() => true,
+            LiveTest::Aifo { .. } | LiveTest::AifoOfPacks { .. } => lower() < threshold(1.0),
+            LiveTest::Packs { .. } => lower() < threshold((queue + 1) as f64 * (1.0 / count as f64)),
+        };
+        let mut reason = DropReason::Admission;
+        for queue in (0..count).filter(|queue| passes(*queue)) {
+            if queues[queue].fits(0) {
+                return Decision::queue(queue);
+            }
+            reason = DropReason::Full;
+        }
+        Decision::refuse(reason)
+    }
+}
+
+impl<E: LiveRank, N: Fn() -> E> Decider for LiveAdmission<E, N> {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+        if matches!(self.params.test, LiveTest::Aifo { .. }) {
+            let decision = self.choose(packet.rank, queues);
+            self.sample();
+            decision
+        } else {
+            self.sample();
+            self.choose(packet.rank, queues)
+        }
+    }
+
+    fn serves_by_priority(&self) -> bool {
+        true
+    }
+
+    fn visit_window(&self, visit: &mut dyn FnMut(Rank)) {
+        for entry in &self.window {
+            visit(Rank::saturating(entry.rank()));
+        }
+    }
+}
