@@ -26,7 +26,8 @@
 //! with a factor 0 is 0, and (1-k)B takes the nearest power of two (ties the lower one, at least 1). Where ranks or
 //! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
 
-use super::admission;
+mod published;
+
 use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use super::headroom::{Headroom, ShelteredPower, bits_above_16};
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
@@ -34,6 +35,7 @@ use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept,
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
+use published::PublishedTest;
 
 choices! {
     /// The admission test.
@@ -205,7 +207,7 @@ impl Decider for Rifo {
     /// Min and Max (-1 and 0 before the first packet), then the counter, then the lengths that the next arrivals see.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
         let registers = match self.published() {
-            Some(&PublishedTest { min, max, counter, .. }) => [min.into(), max.into(), counter as i64],
+            Some(published) => published.registers(),
             None => [self.min as i64, self.max as i64, self.counter as i64],
         };
         registers.into_iter().for_each(&mut *visit);
@@ -219,8 +221,7 @@ impl Decider for Rifo {
         let [min, max, counter, ..] = *state else { return };
         let counter = (counter as u64).min(self.tracking_range);
         if let Some(published) = self.options.as_mut().and_then(|options| options.published.as_mut()) {
-            (published.min, published.max, published.counter) =
-                (min as i32, max as i32, counter.min(published.tracking_range - 1));
+            published.resume(min, max, counter);
         } else {
             (self.min, self.max, self.counter) = (min as u64, max as u64, counter);
         }
@@ -278,54 +279,6 @@ impl Rifo {
     fn admits(&self, rank: u64, used: u64, total: u64) -> bool {
         let range = self.max - self.min;
         range == 0 || self.test.admits(rank - self.min, range, used, total)
-    }
-}
-
-/// The admission test of RIFO's public simulation, on every arrival and in its order.
-///
-/// Deviations from Algorithm 1: a rank that raises Max never lowers Min; the counter restarts Max and Min below and above
-/// all ranks after the test of every T-th packet; and (Max - r) / (Max - Min) must be *at least* the free share, so that
-/// beyond kB high ranks pass only where little is free. Ranks are 32-bit integers, scores 64-bit floating point: 0/0
-/// refuses.
-#[derive(Clone, Copy, Debug)]
-struct PublishedTest {
-    min: i32,
-    max: i32,
-    counter: u64,
-    tracking_range: u64,
-    /// kB: a 32-bit k times a 64-bit B.
-    guaranteed: f64,
-    total: u64,
-}
-
-impl PublishedTest {
-    fn new(tracking_range: u64, k: Ratio, total: u64) -> Self {
-        let guaranteed = f64::from(admission::netbench_k(k)) * total as f64;
-        Self { min: i32::MAX, max: 0, counter: 0, tracking_range, guaranteed, total }
-    }
-
-    /// Shows the registers an arriving rank, of which the low 32 bits count, and says whether it passes with `used` queued.
-    fn passes(&mut self, rank: u64, used: u64) -> bool {
-        let rank = rank as i32;
-        if rank > self.max {
-            self.max = rank;
-        } else if rank < self.min {
-            self.min = rank;
-        }
-        let difference = |lower: i32| f64::from(self.max.wrapping_sub(lower));
-        let score = difference(rank) / difference(self.min);
-        self.counter += 1;
-        if self.counter == self.tracking_range {
-            *self = Self { min: i32::MAX, max: i32::MIN, counter: 0, ..*self };
-        }
-        let free_share = (self.total as f64 - used as f64) / self.total as f64;
-        used as f64 <= self.guaranteed || score >= free_share
-    }
-
-    /// Min and Max, where both were set since the last restart.
-    fn range(&self) -> Option<(u64, u64)> {
-        let (min, max) = (u64::try_from(self.min).ok()?, u64::try_from(self.max).ok()?);
-        (min <= max).then_some((min, max))
     }
 }
 
@@ -426,105 +379,4 @@ impl FromArgs for RifoParams {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schedulers::Rifo;
-    use crate::{Enqueued, Packet, Scheduler};
-    use pifolab_units::Time;
-
-    fn offer(rifo: &mut Rifo, rank: u32) -> Result<(), DropReason> {
-        match rifo
-            .enqueue(Packet { id: 0, flow: 0, size: 100, rank: Rank::from(rank), arrival: Time::ZERO }, Time::ZERO)
-        {
-            Enqueued::Dropped { reason, .. } => Err(reason),
-            _ => Ok(()),
-        }
-    }
-
-    fn rifo(packets: u32, tracking_range: u64, reset_counter: ResetCounter) -> Rifo {
-        let params = RifoParams { tracking_range, k: Ratio::ZERO, reset_counter, ..RifoParams::packets(packets) };
-        Rifo::new(params).unwrap()
-    }
-
-    /// Six ranks seen, from 1 to 6; two packets in a queue of three. The text prints 1/5 for the relative rank of 5 and
-    /// says that 4 would have been admitted: it is 4/5, and 2 would.
-    #[test]
-    fn reproduces_the_papers_figure_3() {
-        for (rank, expected) in [(5, Err(DropReason::Admission)), (4, Err(DropReason::Admission)), (2, Ok(()))] {
-            let mut rifo = rifo(3, 6, ResetCounter::One);
-            assert_eq!([1, 1].map(|rank| offer(&mut rifo, rank)), [Ok(()), Ok(())]);
-            for rank in [6, 6, 6] {
-                assert_eq!(offer(&mut rifo, rank), Err(DropReason::Admission));
-            }
-            assert_eq!(offer(&mut rifo, rank), expected, "rank {rank}");
-        }
-    }
-
-    #[test]
-    fn the_range_restarts_after_t_packets_or_one_later() {
-        for (reset, last) in [(ResetCounter::One, (8, 8)), (ResetCounter::Zero, (6, 8))] {
-            let mut rifo = rifo(100, 2, reset);
-            let mut range_after = |rank| {
-                let _ = offer(&mut rifo, rank);
-                rifo.decider().range().map(|(min, max)| (min.get(), max.get())).expect("a packet was offered")
-            };
-            assert_eq!([4, 5, 6, 7, 8].map(&mut range_after), [(4, 4), (4, 5), (6, 6), (6, 7), last]);
-        }
-    }
-
-    #[test]
-    fn a_full_queue_drops_what_the_test_lets_pass() {
-        let mut rifo = rifo(1, 10, ResetCounter::One);
-        assert_eq!(offer(&mut rifo, 3), Ok(()));
-        assert_eq!(offer(&mut rifo, 3), Err(DropReason::Full), "Max = Min admits");
-        assert_eq!(offer(&mut rifo, 4), Err(DropReason::Admission));
-        assert_eq!(offer(&mut rifo, 3), Err(DropReason::Full), "the lowest rank passes the test");
-    }
-
-    #[test]
-    fn eq3_admits_more_than_algorithm_1_above_the_guaranteed_share() {
-        let half = Ratio::new(1, 2).unwrap();
-        let test = |mode| Test::new(mode, half, 8);
-        // l = 5 of 8 free 3: score 1/2 > 3/8, but 1/2 <= 3/4.
-        assert!(!test(RifoMode::Alg1).admits(50, 100, 5, 8));
-        assert!(test(RifoMode::Eq3).admits(50, 100, 5, 8));
-        // At l = kB both admit every rank.
-        assert!(test(RifoMode::Alg1).admits(100, 100, 4, 8));
-        assert!(test(RifoMode::Eq3).admits(100, 100, 4, 8));
-    }
-
-    #[test]
-    fn eq3_is_exact_beyond_128_bits() {
-        let k = Ratio::new(1, u64::from(u32::MAX)).unwrap();
-        let (total, range) = (params::MAX_BYTES, params::MAX_RANK);
-        let test = Test::new(RifoMode::Eq3, k, total);
-        // (1 - k) B (r - Min) = (B - l) (Max - Min) exactly at r = Max, l = kB; 2^40 / (2^32 - 1) is not an integer.
-        let l = total / u64::from(u32::MAX);
-        assert!(test.admits(range, range, l, total));
-        assert!(!test.admits(range, range, l + 1, total));
-    }
-
-    #[test]
-    fn the_nearest_power_of_two_of_the_sheltered_buffer_is_the_lower_in_the_middle() {
-        let exponent =
-            |k: (u64, u64), capacity| match Test::new(RifoMode::Pow2, Ratio::new(k.0, k.1).unwrap(), capacity) {
-                Test::Pow2(power) => power.exponent,
-                _ => unreachable!("the mode is pow2"),
-            };
-        assert_eq!(exponent((0, 1), 12), 3, "12 lies in the middle between 8 and 16");
-        assert_eq!(exponent((0, 1), 13), 4);
-        assert_eq!(exponent((1, 10), 20), 4, "18");
-        assert_eq!(exponent((9, 10), 1), 0, "a tenth of a packet");
-    }
-
-    #[test]
-    fn the_switch_compares_powers_of_two() {
-        let test = Test::new(RifoMode::Pow2, Ratio::ZERO, 16);
-        assert!(test.admits(15, 31, 8, 16), "2^4 2^3 <= 2^3 2^4");
-        assert!(!test.admits(16, 31, 8, 16), "2^4 2^4 > 2^3 2^4");
-        assert!(test.admits(0, 31, 16, 16), "a product with 0 is 0");
-        assert!(!test.admits(1, 31, 16, 16), "nothing is free");
-        assert!(test.admits((1 << 47) - 1, u64::MAX >> 1, 16, 16), "shifted out: 2^46 of 2^63 counts as 0");
-        assert!(!test.admits(1 << 47, u64::MAX >> 1, 16, 16));
-    }
-}
+mod tests;
