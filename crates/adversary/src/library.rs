@@ -33,9 +33,9 @@ where
 const ENTRIES: &[(&str, Make)] = &[
     (Pifo::<Probe>::INFO.name, |args| {
         if Pifo::<Probe>::build(args.clone())?.params().starvation_prevention {
-            let row = Pifo::<Probe>::INFO.params.iter().find(|row| row.name == "starvation_prevention");
+            let row = Pifo::<Probe>::INFO.row("starvation_prevention");
             let because = "expected false, since the packets of a searched trace have no flows";
-            return Err(row.expect("it was read").error_because(args.owner(), "true", because));
+            return Err(row.error_because(args.owner(), "true", because));
         }
         Described::<Pifo<Probe>>::make(args, Order::Ranks)
     }),
@@ -89,8 +89,7 @@ where
 {
     fn make(args: &Args, order: Order) -> Result<Box<dyn Subject + Send>, ParamError> {
         let made = S::build(args.clone())?;
-        let windowed = S::INFO.params.iter().any(|param| param.name == START_WINDOW);
-        let row = S::INFO.params.iter().find(|param| param.name == "window").filter(|_| windowed);
+        let row = S::INFO.param("window").filter(|_| S::INFO.param(START_WINDOW).is_some());
         let size = row.map(|row| args.clone().given::<u32>(row)).transpose()?;
         Ok(Box::new(Self { args: args.clone(), order, made, window: size.map(|size| size as usize) }))
     }

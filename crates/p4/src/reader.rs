@@ -2,8 +2,8 @@
 
 use crate::target::Target;
 use pifolab_params::FromValue;
-use pifolab_sched::Capacity;
-use pifolab_sched::params::{self, Args, Info, Param, ParamError};
+use pifolab_sched::params::{self, Args, Info, ParamError};
+use pifolab_sched::{Capacity, Room};
 use std::fmt;
 
 /// Why there is no parameter file.
@@ -37,19 +37,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    fn row(&self, name: &str) -> &'static Param {
-        let row = self.info.params.iter().find(|param| param.name == name);
-        row.unwrap_or_else(|| panic!("{} has no parameter {name}", self.info.name))
-    }
-
     pub fn get<T: FromValue>(&mut self, name: &str) -> Result<Option<T>, Refusal> {
-        let row = self.row(name);
-        Ok(self.args.get(row)?)
+        Ok(self.args.get(self.info.row(name))?)
     }
 
     pub fn given<T: FromValue>(&mut self, name: &str) -> Result<T, Refusal> {
-        let row = self.row(name);
-        Ok(self.args.given(row)?)
+        Ok(self.args.given(self.info.row(name))?)
     }
 
     /// Refuses another value of `name` than `only`, which is a number, a flag or a word as it is written.
@@ -62,8 +55,8 @@ impl Reader {
 
     /// The value of `name` as users write it: the given one or the default.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
-        let row = self.row(name);
-        Ok(self.args.value(row)?.map(|value| value.to_string().trim_matches('"').to_owned()))
+        let value = self.args.value(self.info.row(name))?;
+        Ok(value.map(|value| value.to_string().trim_matches('"').to_owned()))
     }
 
     /// How stale the lengths are is decided where the program runs, not by a parameter.
@@ -87,10 +80,5 @@ pub fn read_capacities(reader: &mut Reader, single: bool) -> Result<(bool, Vec<u
         params::read_queue_capacities(&mut reader.args)?
     };
     let in_bytes = matches!(capacities[0], Capacity::Bytes(_));
-    let amount = |capacity: &Capacity| match *capacity {
-        Capacity::Packets(packets) => packets.into(),
-        Capacity::Bytes(bytes) => bytes,
-        Capacity::Unlimited => unreachable!("text gives no unlimited capacity"),
-    };
-    Ok((in_bytes, capacities.iter().map(amount).collect()))
+    Ok((in_bytes, capacities.into_iter().map(|capacity| Room::new(capacity).total()).collect()))
 }

@@ -175,7 +175,7 @@ fn round(occupancy: u32) -> i128 {
 
 /// A scheduler with one buffer or with eight queues, whichever it has.
 fn plain<S: FromArgs + Scheduler + 'static>(n: u32, load: Load) -> Box<dyn Run> {
-    let has_queues = S::INFO.params.iter().any(|param| param.name == QUEUE_CAPACITY_PACKETS.name);
+    let has_queues = S::INFO.param(QUEUE_CAPACITY_PACKETS.name).is_some();
     (if has_queues { queued::<S> } else { single::<S> })(n, load, WIDE, &[])
 }
 

@@ -1,7 +1,7 @@
 //! What a row in the list of schedulers or of rank functions says: how it is built from text, what its decisions depend on,
 //! how figures draw it, what it keeps in a switch. Code that needs one of these asks the row, never the name.
 
-use crate::params::{Args, FromArgs, Info, Param, ParamError, Value};
+use crate::params::{Args, FromArgs, Info, ParamError, Value};
 use crate::{Facts, Parts, RankFn, Scheduler};
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -146,22 +146,18 @@ impl<'a> Settings<'a> {
         Self { info, written, queues: 1 }
     }
 
-    fn row(&self, name: &str) -> &'static Param {
-        self.info.params.iter().find(|param| param.name == name).expect("a row of the table")
-    }
-
     /// An integer; `None` if it was not written and has no default.
     ///
     /// # Panics
     /// If there is no such integer.
     pub fn integer<T: TryFrom<i128>>(&self, name: &str) -> Option<T> {
-        let integer = self.written.clone().get::<i128>(self.row(name)).expect("it was built with them")?;
+        let integer = self.written.clone().get::<i128>(self.info.row(name)).expect("it was built with them")?;
         T::try_from(integer).ok()
     }
 
     /// Whether a list was written for `name`.
     pub fn is_list(&self, name: &str) -> bool {
-        self.written.clone().get::<Vec<u64>>(self.row(name)).is_ok_and(|list| list.is_some())
+        self.written.clone().get::<Vec<u64>>(self.info.row(name)).is_ok_and(|list| list.is_some())
     }
 
     /// A fraction, as the nearest number.
@@ -169,7 +165,7 @@ impl<'a> Settings<'a> {
     /// # Panics
     /// If there is no such fraction.
     pub fn fraction(&self, name: &str) -> f64 {
-        let fraction: Ratio = self.written.clone().given(self.row(name)).expect("it was built with them");
+        let fraction: Ratio = self.written.clone().given(self.info.row(name)).expect("it was built with them");
         fraction.as_f64()
     }
 
@@ -178,7 +174,7 @@ impl<'a> Settings<'a> {
     /// # Panics
     /// If there is no such choice.
     pub fn is(&self, name: &str, word: &str) -> bool {
-        let value = self.written.clone().value(self.row(name)).expect("it was built with them");
+        let value = self.written.clone().value(self.info.row(name)).expect("it was built with them");
         value == Some(Value::Text(word.to_owned()))
     }
 
@@ -187,12 +183,12 @@ impl<'a> Settings<'a> {
     /// # Panics
     /// If there is no such flag.
     pub fn flag(&self, name: &str) -> bool {
-        self.written.clone().given(self.row(name)).expect("it was built with them")
+        self.written.clone().given(self.info.row(name)).expect("it was built with them")
     }
 
     /// Whether none of `names` was written.
     pub fn lacks(&self, names: &[&str]) -> bool {
-        names.iter().all(|name| !self.written.contains(self.row(name)))
+        names.iter().all(|name| !self.written.contains(self.info.row(name)))
     }
 }
 

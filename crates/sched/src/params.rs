@@ -39,6 +39,37 @@ pub struct Info {
     pub params: &'static [Param],
 }
 
+impl Info {
+    /// Whether a paper describes it.
+    pub fn has_paper(&self) -> bool {
+        !self.paper.starts_with("none")
+    }
+
+    /// The row of the parameter `name`, if it has one.
+    pub fn param(&self, name: &str) -> Option<&'static Param> {
+        self.params.iter().find(|param| param.name == name)
+    }
+
+    /// The row of the parameter `name`, for code that is written for this table.
+    ///
+    /// # Panics
+    /// The table has changed.
+    pub fn row(&self, name: &str) -> &'static Param {
+        self.param(name).unwrap_or_else(|| panic!("{} has no parameter {name}", self.name))
+    }
+
+    /// Arguments as a command line gives them: each value is read by the kind of its row. What has no row stays text.
+    pub fn arguments(&self, written: &[(&str, &str)]) -> Args {
+        let mut args = Args::new(self.name);
+        for &(name, text) in written {
+            let value =
+                self.param(name).map_or_else(|| Value::Text(text.into()), |row| Value::from_text(&row.kind, text));
+            args.set(name, value);
+        }
+        args
+    }
+}
+
 /// `capacity_packets`: of a single buffer.
 pub const CAPACITY_PACKETS: Param = Param::integer("capacity_packets", 1, MAX_PACKETS)
     .unit("packets")

@@ -39,7 +39,7 @@ pub fn in_order(folders: &[String], stems: &[String]) -> Result<Vec<&'static str
         return Err(faults);
     }
     let mut infos: Vec<_> = SCHEDULERS.iter().map(|entry| entry.info).collect();
-    infos.sort_by_key(|info| info.paper.starts_with("none"));
+    infos.sort_by_key(|info| !info.has_paper());
     Ok(infos.into_iter().map(|info| info.name).filter(|name| has(folders, name)).collect())
 }
 

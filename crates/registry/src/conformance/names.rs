@@ -201,7 +201,7 @@ fn arguments(entry: &SchedulerEntry, keys: &[Key], config: &[(String, Value)]) -
                 return Err(fault(format!("{name} and {} mean the same: remove one", key.library)));
             }
             args.set(key.library, in_library_words(key, value));
-        } else if entry.info.params.iter().any(|param| param.name == name) {
+        } else if entry.info.param(name).is_some() {
             args.set(name.as_str(), value);
         } else {
             let names = || keys.iter().map(|key| key.vector).chain(entry.info.params.iter().map(|param| param.name));
@@ -273,8 +273,7 @@ pub(super) fn check_tables() {
     for dialect in DIALECTS {
         let entry = crate::find_scheduler(dialect.library).expect("the library has the scheduler");
         for key in dialect.keys {
-            let param = entry.info.params.iter().find(|param| param.name == key.library);
-            let param = param.unwrap_or_else(|| panic!("{} has no {}", dialect.library, key.library));
+            let param = entry.info.row(key.library);
             let default = match key.absent {
                 Absent::Word(word) | Absent::WordWithout(word, _) => Some(word),
                 _ => None,

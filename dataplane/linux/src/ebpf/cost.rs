@@ -14,7 +14,7 @@ use super::intf::{Harness, Shared};
 use super::loaded::Loaded;
 use super::plane::{Plane, PlaneConfig};
 use super::program::{Case, Program};
-use super::programs::{arguments, filters};
+use super::programs::filters;
 use super::settings::{Occupancy, Settings};
 use crate::rank::RankSource;
 use crate::testbed::namespace::Namespace;
@@ -110,7 +110,7 @@ pub struct Cost {
 }
 
 fn settings(program: &'static dyn Program, case: &Case, occupancy: Occupancy) -> Result<Settings> {
-    let args = arguments(program.name(), case.parameters);
+    let args = program.info().arguments(case.parameters);
     let mut settings = Settings::of(program, args, RankSource::Dscp, occupancy)?;
     settings.config.shuffle_ranks = 1;
     Ok(settings)

@@ -3,7 +3,7 @@
 
 use super::loaded::Loaded;
 use super::program::Program;
-use super::programs::{arguments, filters, qdiscs};
+use super::programs::{filters, qdiscs};
 use super::qdisc;
 use super::settings::{Occupancy, Settings};
 use crate::error::Trying;
@@ -82,7 +82,7 @@ pub fn check(folder: Option<&Path>) -> Result<Vec<Load>> {
                 if *rank != RankSource::Dscp && occupancy == Occupancy::Counters {
                     continue;
                 }
-                let mut settings = Settings::of(program, arguments(program.name(), parameters), *rank, occupancy)?;
+                let mut settings = Settings::of(program, program.info().arguments(parameters), *rank, occupancy)?;
                 // Weights and ranks for what is not IP go with one of the sources.
                 settings.config.weighted = (*rank == RankSource::Stfq).into();
                 if *rank == RankSource::Table {

@@ -3,8 +3,8 @@
 use super::intf::{MAX_QUEUES, Shared};
 use crate::{Error, Result};
 use pifolab_params::FromValue;
-use pifolab_sched::Capacity;
-use pifolab_sched::params::{self, Args, FromArgs, Info, Param, ParamError};
+use pifolab_sched::params::{self, Args, FromArgs, Info, ParamError};
+use pifolab_sched::{Capacity, Room};
 use std::fmt;
 
 /// The queues, in numbers.
@@ -30,18 +30,12 @@ impl Reader {
         Self { info, args, capacities: Vec::new() }
     }
 
-    fn row(&self, name: &str) -> &'static Param {
-        let row = self.info.params.iter().find(|param| param.name == name);
-        row.unwrap_or_else(|| panic!("{} has no parameter {name}", self.info.name))
-    }
-
     /// The parameter `name`, if it is given or has a default.
     ///
     /// # Errors
     /// The value is not what the table wants.
     pub fn get<T: FromValue>(&mut self, name: &str) -> Result<Option<T>> {
-        let row = self.row(name);
-        self.args.get(row).map_err(wrong)
+        self.args.get(self.info.row(name)).map_err(wrong)
     }
 
     /// The parameter `name`, which has a default or must be given.
@@ -49,8 +43,7 @@ impl Reader {
     /// # Errors
     /// The value is not what the table wants.
     pub fn given<T: FromValue>(&mut self, name: &str) -> Result<T> {
-        let row = self.row(name);
-        self.args.given(row).map_err(wrong)
+        self.args.given(self.info.row(name)).map_err(wrong)
     }
 
     /// The capacity of the one queue of the scheduler.
@@ -129,11 +122,7 @@ impl Reader {
 
 /// A capacity in its own unit.
 pub(super) fn units(capacity: Capacity) -> u64 {
-    match capacity {
-        Capacity::Packets(packets) => packets.into(),
-        Capacity::Bytes(bytes) => bytes,
-        Capacity::Unlimited => unreachable!("text gives no unlimited capacity"),
-    }
+    Room::new(capacity).total()
 }
 
 pub(super) fn wrong(error: params::ParamError) -> Error {

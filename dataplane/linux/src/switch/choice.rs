@@ -47,7 +47,7 @@ impl clap::Args for SchedulerOptions {
         for param in every_param() {
             let users: Vec<_> = SCHEDULERS
                 .iter()
-                .filter(|entry| entry.info.params.iter().any(|own| own.name == param.name))
+                .filter(|entry| entry.info.param(param.name).is_some())
                 .map(|entry| entry.info.name)
                 .collect();
             let argument = Arg::new(id(param))
@@ -106,8 +106,7 @@ impl SchedulerOptions {
     /// No such scheduler.
     pub fn kept_by(&self, name: &str) -> Result<Self> {
         let info = find_scheduler(name).map_err(Error::Usage)?.info;
-        let known = |key: &str| info.params.iter().any(|param| param.name == key);
-        Ok(Self { written: self.written.iter().filter(|(key, _)| known(key)).cloned().collect() })
+        Ok(Self { written: self.written.iter().filter(|(key, _)| info.param(key).is_some()).cloned().collect() })
     }
 }
 
@@ -152,8 +151,7 @@ fn of_json(json: &serde_json::Value) -> Option<Value> {
 pub(crate) fn params(info: &Info, written: &[(String, String)]) -> Params {
     let mut params = Params::new(info.name);
     for (name, text) in written {
-        let row = info.params.iter().find(|param| param.name == name);
-        params.set(name.clone(), value(row, text));
+        params.set(name.clone(), value(info.param(name), text));
     }
     params
 }
@@ -206,7 +204,7 @@ pub fn join_rank(scheduler: BoxedScheduler, rank: &str) -> Result<(Chosen, Optio
     for argument in arguments.split(',').filter(|argument| !argument.is_empty()) {
         let (key, text) = argument
             .split_once('=')
-            .ok_or_else(|| Error::Usage(format!("--rank {rank:?}: {argument:?} is not of the form key=value")))?;
+            .ok_or_else(|| Error::Usage(format!("--rank {rank:?}: {argument:?} expected key=value")))?;
         written.push((key.to_owned(), text.replace('/', ",")));
     }
     let rank_fn =

@@ -9,7 +9,7 @@ use crate::switch::choice::{SchedulerOptions, build_scheduler};
 use crate::{Error, Result};
 use pifolab_registry::find_scheduler;
 use pifolab_sched::params::Value;
-use pifolab_sched::{Capacity, Inspect};
+use pifolab_sched::{Capacity, Inspect, Room};
 use serde_json::json;
 use std::process::Command;
 
@@ -52,7 +52,7 @@ impl Setting<'_> {
 
     /// What was written, or the library's default.
     fn value(&self, key: &str) -> std::result::Result<u64, String> {
-        let row = find_scheduler(self.scheduler)?.info.params.iter().find(|param| param.name == key);
+        let row = find_scheduler(self.scheduler)?.info.param(key);
         let default = match row.and_then(|row| row.default_value()) {
             Some(Value::Integer(default)) => u64::try_from(default).ok(),
             _ => None,
@@ -69,11 +69,10 @@ fn fifo_kind(setting: &Setting<'_>) -> &'static str {
 }
 
 fn fifo(setting: &Setting<'_>) -> std::result::Result<String, String> {
-    let limit = match setting.capacity {
-        Capacity::Packets(packets) => u64::from(packets),
-        Capacity::Bytes(bytes) => bytes,
-        Capacity::Unlimited => return Err("its queue is limited".to_owned()),
-    };
+    if setting.capacity == Capacity::Unlimited {
+        return Err("its queue is limited".to_owned());
+    }
+    let limit = Room::new(setting.capacity).total();
     Ok(format!("qdisc add dev DEV parent 1:1 handle {HANDLE} {} limit {limit}\n", fifo_kind(setting)))
 }
 
@@ -104,7 +103,7 @@ fn drr(setting: &Setting<'_>) -> std::result::Result<String, String> {
     let is_enough = matches!(setting.capacity, Capacity::Packets(packets) if u64::from(packets) >= flows * limit);
     if !is_enough {
         return Err(format!(
-            "it has no limit of all flows together: give --capacity-packets {} or more for {flows} flows of {limit} packets",
+            "it does not limit all flows together: give --capacity-packets {} or more for {flows} flows of {limit} packets",
             flows * limit
         ));
     }

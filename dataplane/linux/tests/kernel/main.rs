@@ -14,7 +14,8 @@ mod ranks;
 mod traffic;
 
 use pifolab_dataplane::doctor;
-use pifolab_sched::params::{Args, Value};
+use pifolab_registry::find_scheduler;
+use pifolab_sched::params::Args;
 
 /// Why tier K (programs in the kernel, HTB) cannot be tested here.
 fn missing() -> Option<String> {
@@ -35,21 +36,12 @@ fn can_run(test: &str) -> bool {
     false
 }
 
-/// Arguments as text would give them: `window=20 k=0.1 update=after`.
+/// Arguments as a command line gives them: `window=20 k=0.1 update=after`.
 fn arguments(scheduler: &str, text: &str) -> Args {
-    let mut args = Args::new(scheduler);
-    for (key, value) in text.split_ascii_whitespace().map(|pair| pair.split_once('=').expect("key=value")) {
-        let number = |text: &str| text.parse().ok().map(Value::Integer);
-        let parsed = match value {
-            "true" => Value::Flag(true),
-            "false" => Value::Flag(false),
-            list if list.contains(',') => Value::List(list.split(',').filter_map(number).collect()),
-            other if other.contains('/') || other.contains('.') => Value::Text(other.to_owned()),
-            other => number(other).unwrap_or_else(|| Value::Text(other.to_owned())),
-        };
-        args.set(key, parsed);
-    }
-    args
+    let pairs = text.split_ascii_whitespace().map(|pair| pair.split_once('=').expect("key=value"));
+    // A name that the library does not have is for the program to refuse.
+    let info = find_scheduler(scheduler).map(|entry| entry.info);
+    info.map_or_else(|_| Args::new(scheduler), |info| info.arguments(&pairs.collect::<Vec<_>>()))
 }
 
 /// A small generator (Knuth's MMIX), so that tests repeat.

@@ -2,10 +2,9 @@
 //! is in `bpf/<name>/`: `filter.bpf.c` is a filter in front of the kernel's queues, `qdisc.bpf.c` a qdisc of its own.
 //! The build finds both by their names; so a program joins [`PROGRAMS`] by being there.
 
-use super::program::{Parameters, Program};
+use super::program::Program;
 use crate::{Error, Result};
 use pifolab_registry::find_scheduler;
-use pifolab_sched::params::{Args, Value};
 
 // The modules and the list, which build/programs.rs writes.
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
@@ -33,7 +32,7 @@ pub fn find_filter(name: &str) -> Result<&'static dyn Program> {
     filters().find(|program| program.name() == name).ok_or_else(|| {
         let names = names(filters()).join(", ");
         Error::Unsupported(format!(
-            "there is no eBPF program of {name} (there are {names}); the user-space switch runs it: pifolab dataplane switch"
+            "there is no eBPF program of {name}; expected one of {names}; the user-space switch runs it: pifolab dataplane switch"
         ))
     })
 }
@@ -44,24 +43,9 @@ pub fn find_filter(name: &str) -> Result<&'static dyn Program> {
 /// There is none.
 pub fn find_qdisc(name: &str) -> Result<&'static dyn Program> {
     qdiscs().find(|program| program.name() == name).ok_or_else(|| {
-        let names = names(qdiscs()).join(" and ");
-        Error::Unsupported(format!("no BPF qdisc of {name}: there are {names}"))
+        let names = names(qdiscs()).join(" or ");
+        Error::Unsupported(format!("there is no BPF qdisc of {name}; expected {names}"))
     })
-}
-
-/// Parameters given as text become what the library's tables take.
-pub fn arguments(name: &str, parameters: Parameters) -> Args {
-    let mut args = Args::new(name);
-    for (key, text) in parameters {
-        let value = match (text.parse(), text.parse()) {
-            (Ok(number), _) => Value::Integer(number),
-            (_, Ok(flag)) => Value::Flag(flag),
-            _ if text.starts_with("0.") => Value::Decimal((*text).to_owned()),
-            _ => Value::Text((*text).to_owned()),
-        };
-        args.set(*key, value);
-    }
-    args
 }
 
 #[cfg(test)]
@@ -103,7 +87,7 @@ mod tests {
             let parameters =
                 program.variants().iter().copied().chain(program.cases().iter().map(|case| case.parameters));
             for parameters in parameters {
-                let args = arguments(program.name(), parameters);
+                let args = program.info().arguments(parameters);
                 let settings = Settings::of(program, args, RankSource::Dscp, Occupancy::Walk);
                 settings.unwrap_or_else(|error| panic!("{program:?} {parameters:?}: {error}"));
             }
