@@ -2,12 +2,9 @@
 
 use crate::errors::{Fault, guard};
 use pifolab_scenario::{Error, Place, SpecError};
-use pifolab_sched::tree::{Compiled, Hierarchy, HierarchyError, Policy, Shape};
+use pifolab_sched::tree::{Compiled, Hierarchy, HierarchyError, Policy, Shape, WALL_CLOCK_TICKS};
 use pifolab_units::Ratio;
 use pyo3::prelude::*;
-
-/// Ranks of `wfq` in fractions of a picosecond at a byte per picosecond, as `policy` of a tree has them.
-const TICKS_PER_PS: u32 = 256;
 
 /// The policy in its normal order, with the classes of its leaves.
 #[pyfunction]
@@ -55,7 +52,7 @@ pub fn compare_compiled(
 ) -> PyResult<(Option<u64>, Option<u64>)> {
     guard(py, || {
         let policy = parse(text)?;
-        let compared = compile(&policy, degree)?.compare(&policy, Ratio::ONE, TICKS_PER_PS, operations);
+        let compared = compile(&policy, degree)?.compare(&policy, Ratio::ONE, WALL_CLOCK_TICKS, operations);
         Ok((compared.ok(), compared.err()))
     })
 }
@@ -68,5 +65,5 @@ fn compile(policy: &Policy, degree: usize) -> Result<Compiled, Fault> {
     if !(2..=1024).contains(&degree) {
         return Err(Fault::Input(format!("degree = {degree}: expected an integer from 2 to 1024")));
     }
-    Ok(Compiled::new(policy, degree, Ratio::ONE, TICKS_PER_PS))
+    Ok(Compiled::new(policy, degree, Ratio::ONE, WALL_CLOCK_TICKS))
 }

@@ -24,13 +24,16 @@ const LONGEST_NS: u64 = 1 << 40;
 const POLICY: Param = Param::one_of::<Policy>(
     "policy",
     &[
-        ("codel", &[TARGET, INTERVAL]),
-        ("dualpi2", &[TARGET, UPDATE, LIMIT_PACKETS, ALPHA, BETA, COUPLING, STEP, CLASSIC_SHARE, LOW_LATENCY]),
-        ("pie", &[TARGET, UPDATE, BURST]),
-        ("red", &[MIN_BYTES, MAX_BYTES_KEPT, MAX_PROBABILITY, WEIGHT, IDLE_PACKET]),
+        (Policy::Codel.word(), &[TARGET, INTERVAL]),
+        (
+            Policy::DualPi2.word(),
+            &[TARGET, UPDATE, LIMIT_PACKETS, ALPHA, BETA, COUPLING, STEP, CLASSIC_SHARE, LOW_LATENCY],
+        ),
+        (Policy::Pie.word(), &[TARGET, UPDATE, BURST]),
+        (Policy::Red.word(), &[MIN_BYTES, MAX_BYTES_KEPT, MAX_PROBABILITY, WEIGHT, IDLE_PACKET]),
     ],
 )
-.means("codel")
+.means(Policy::Codel.word())
 .doc("The policy that drops or marks packets.");
 const ECN: Param = Param::flag("ecn").or_flag(false).doc(
     "Whether packets that can carry a mark (RFC 3168) are marked in the place of most drops: with red below max_bytes, with pie up to a \

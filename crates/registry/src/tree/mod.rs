@@ -10,12 +10,15 @@ use classes::{Classes, Taken};
 use pifolab_params::{Component, Value, join};
 use pifolab_sched::entry::BoxedRankFn;
 use pifolab_sched::params::{self, Args, Param, ParamError};
-use pifolab_sched::tree::{Classify, Discipline, Field, Hierarchy, LeafScheduler, Node, Policy, TokenBucket, Tree};
+use pifolab_sched::tree::{
+    Classify, Discipline, DisciplineKind, Field, Hierarchy, LeafScheduler, Node, Policy, TokenBucket, Tree,
+    WALL_CLOCK_TICKS,
+};
 use pifolab_sched::{Capacity, Parts, Ranked, Scheduler};
 use pifolab_units::{Bytes, Ratio};
 use rows::{
     ALPHA, CAPACITY_BYTES, CAPACITY_PACKETS, CHILD, CLASSES, CLASSIFY, DISCIPLINE, HIERARCHY, INNER, LABEL, LEAF_RANK,
-    ORDER, POLICY, PRIORITY, QUANTUM, RANK, RATE, Rule, SHAPE, SHAPE_BURST, TAKES, WEIGHT,
+    ORDER, POLICY, PRIORITY, QUANTUM, RANK, RATE, SHAPE, SHAPE_BURST, TAKES, WEIGHT,
 };
 
 pub use rows::CHILD_KEYS;
@@ -53,8 +56,7 @@ fn read(mut args: Args, library: Library, field: Option<Field>) -> Result<(Node,
     let owner = args.owner().to_owned();
     let classes = Classes::read(&mut args, field.is_some_and(Field::is_host))?;
     let mut reading = Reading { classes, by_function: field.is_none(), library };
-    let of_root = |param: &Param| INFO.params.iter().any(|own| own.name == param.name);
-    for param in CHILD_KEYS.iter().filter(|param| !of_root(param)) {
+    for param in CHILD_KEYS.iter().filter(|param| INFO.param(param.name).is_none()) {
         refuse_given(&mut args, param, "this key belongs to a child: the root has no parent")?;
     }
     let node = match args.get::<String>(&POLICY)? {
@@ -118,9 +120,6 @@ fn of_hierarchy(text: &str, args: &Args) -> Result<Node, ParamError> {
     Ok(hierarchy.node())
 }
 
-/// Ticks of a picosecond in which wall-clock finish times are counted: ranks then last for ten hours.
-const WALL_CLOCK_TICKS: u32 = 256;
-
 /// The picoseconds of a byte at weight 1.
 fn wall_clock_rate(args: &mut Args) -> Result<Ratio, ParamError> {
     let rate = params::read_gbps(args, &RATE)?.ok_or_else(|| missing(args, &RATE, "expected the rate of weight 1"))?;
@@ -142,16 +141,16 @@ fn inner(args: &mut Args, reading: &mut Reading) -> Result<Node, ParamError> {
     for param in [&POLICY, &HIERARCHY] {
         refuse_given(args, param, "only a whole tree is written as a text: give this node's children with child")?;
     }
-    let rule = args.get::<Rule>(&DISCIPLINE)?.unwrap_or(Rule::Strict);
+    let rule = args.get::<DisciplineKind>(&DISCIPLINE)?.unwrap_or(DisciplineKind::Strict);
     let discipline = match rule {
-        Rule::Strict => Discipline::Strict,
-        Rule::RoundRobin => Discipline::RoundRobin,
-        Rule::Stfq => Discipline::Stfq,
-        Rule::Drr => Discipline::Drr { quantum_bytes: args.given(&QUANTUM)? },
-        Rule::WallClock => {
+        DisciplineKind::Strict => Discipline::Strict,
+        DisciplineKind::RoundRobin => Discipline::RoundRobin,
+        DisciplineKind::Stfq => Discipline::Stfq,
+        DisciplineKind::Drr => Discipline::Drr { quantum_bytes: args.given(&QUANTUM)? },
+        DisciplineKind::WallClock => {
             Discipline::WallClock { ps_per_byte: wall_clock_rate(args)?, ticks_per_ps: WALL_CLOCK_TICKS }
         }
-        Rule::Rank => {
+        DisciplineKind::Ranked => {
             let function = rank_function(args, &RANK, reading)?;
             Discipline::Ranked(
                 function.ok_or_else(|| missing(args, &RANK, "expected a rank function: { name = \"stfq\" }"))?,
@@ -215,7 +214,7 @@ fn child(
     component: Component,
     position: usize,
     parent: &str,
-    rule: Rule,
+    rule: DisciplineKind,
     reading: &mut Reading,
 ) -> Result<Node, ParamError> {
     let Component { name, mut args } = component;
@@ -229,8 +228,7 @@ fn child(
     }
     let weight = ratio(&mut args, &WEIGHT)?.unwrap_or(Ratio::ONE);
     let priority: i64 = args.given(&PRIORITY)?;
-    let weighs = matches!(rule, Rule::Stfq | Rule::Drr | Rule::WallClock);
-    for (param, counts) in [(&WEIGHT, weighs), (&PRIORITY, matches!(rule, Rule::Strict))] {
+    for (param, counts) in [(&WEIGHT, rule.weighs()), (&PRIORITY, rule == DisciplineKind::Strict)] {
         if !counts {
             let problem = format!("this key has no effect below a node of discipline {}: remove it", rule.word());
             refuse_given(&mut args, param, &problem)?;

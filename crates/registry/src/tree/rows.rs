@@ -2,20 +2,8 @@
 
 use pifolab_params::{Kind, Role};
 use pifolab_sched::entry::{Look, Traits};
-use pifolab_sched::params::{self, Info, Param, choices};
-use pifolab_sched::tree::Field;
-
-choices! {
-    /// How a node orders its children.
-    pub(super) enum Rule {
-        Strict = "strict": "the child of the lowest priority first",
-        RoundRobin = "rr": "each child in turn sends one packet",
-        Stfq = "stfq": "start-time fair queueing by the weights of the children, with a virtual time for the node",
-        Drr = "drr": "deficit round robin by the weights of the children",
-        WallClock = "wfq": "by finish times on the wall clock, as the public simulator of trees has it",
-        Rank = "rank": "by a rank function of the library, to which the children are flows 0, 1, ...",
-    }
-}
+use pifolab_sched::params::{self, Info, Param};
+use pifolab_sched::tree::{DisciplineKind, Field};
 
 pub(super) const POLICY: Param = Param::new("policy", Kind::Text).means("the tree is what child says").doc(
     "The whole tree as a text: strict[(fifo[0], 1), (rr[fifo[1], fifo[2-9]], 2)]. A leaf fifo[X] without bound takes the \
@@ -33,10 +21,16 @@ pub(super) const CLASSES: Param = Param::new("classes", Kind::Texts).means("valu
     "Names for values of the field that classify selects, for leaves to take: [\"voice = 46\", \"web = 10-19\"]. Each must be taken by \
      a leaf.",
 );
-pub(super) const DISCIPLINE: Param =
-    Param::one_of::<Rule>("discipline", &[("drr", &[QUANTUM]), ("wfq", &[RATE]), ("rank", &[RANK])])
-        .means("strict")
-        .doc("How a node orders its children.");
+pub(super) const DISCIPLINE: Param = Param::one_of::<DisciplineKind>(
+    "discipline",
+    &[
+        (DisciplineKind::Drr.word(), &[QUANTUM]),
+        (DisciplineKind::WallClock.word(), &[RATE]),
+        (DisciplineKind::Ranked.word(), &[RANK]),
+    ],
+)
+.means(DisciplineKind::Strict.word())
+.doc("How a node orders its children.");
 pub(super) const ORDER: Param = Param::new("order", Kind::Component(Role::Scheduler)).means("an exact PIFO").doc(
     "What keeps the indices of the children in order in the place of a PIFO: any scheduler that needs to know nothing of packets but \
      their size (sp-pifo, pieo, scrr, fq-codel, managed, another tree). To it each index is a packet whose flow is the position of the \

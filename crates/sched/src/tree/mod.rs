@@ -67,7 +67,7 @@ pub use hierarchy::{Hierarchy, HierarchyError};
 pub use node::{LeafScheduler, Node};
 pub use parts::Tree;
 pub use policy::{Number, Policy, PolicyError};
-pub use rule::Discipline;
+pub use rule::{Discipline, DisciplineKind, WALL_CLOCK_TICKS};
 pub(crate) use shaper::Bucket;
 pub use shaper::TokenBucket;
 

@@ -9,12 +9,14 @@
 //! Source of the rules: the public simulator of Mohan et al., "Formal Abstractions for Packet Scheduling" (OOPSLA 2023) and its
 //! successors; the vectors in `conformance/trees` come from it.
 
+use super::rule::DisciplineKind;
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
+use pifolab_params::Choice;
 use pifolab_units::Ratio;
 
 /// A policy, as it was written or in its normal order.
@@ -185,13 +187,13 @@ impl Policy {
 
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = match self {
-            Self::Fifo(class) => return write!(f, "fifo[{class}]"),
-            Self::Strict(_) => "strict",
-            Self::RoundRobin(_) => "rr",
-            Self::WeightedFair(_) => "wfq",
+        let discipline = match self {
+            Self::Fifo(class) => return write!(f, "{LEAF}[{class}]"),
+            Self::Strict(_) => DisciplineKind::Strict,
+            Self::RoundRobin(_) => DisciplineKind::RoundRobin,
+            Self::WeightedFair(_) => DisciplineKind::WallClock,
         };
-        write!(f, "{word}[")?;
+        write!(f, "{}[", discipline.word())?;
         match self {
             Self::Fifo(_) => {}
             Self::RoundRobin(children) => {
@@ -211,18 +213,8 @@ impl fmt::Display for Policy {
     }
 }
 
-/// What a policy begins with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Leaf,
-    Strict,
-    RoundRobin,
-    WeightedFair,
-}
-
-/// The words of the grammar.
-const KINDS: [(&str, Kind); 4] =
-    [("fifo", Kind::Leaf), ("strict", Kind::Strict), ("rr", Kind::RoundRobin), ("wfq", Kind::WeightedFair)];
+/// What a leaf begins with; an inner node begins with the word of its discipline.
+const LEAF: &str = "fifo";
 
 struct Parser<'a> {
     text: &'a str,
@@ -275,12 +267,18 @@ impl<'a> Parser<'a> {
         self.skip_space();
         let start = self.at;
         let word = self.word();
-        let Some(&(_, kind)) = KINDS.iter().find(|(known, _)| *known == word) else {
-            self.at = start;
-            return Err(self.fault(format!("expected fifo, strict, rr or wfq, got {word:?}")));
+        let discipline = match DisciplineKind::from_word(word) {
+            Some(known @ (DisciplineKind::Strict | DisciplineKind::RoundRobin | DisciplineKind::WallClock)) => {
+                Some(known)
+            }
+            _ if word == LEAF => None,
+            _ => {
+                self.at = start;
+                return Err(self.fault(format!("expected fifo, strict, rr or wfq, got {word:?}")));
+            }
         };
         self.expect("[")?;
-        if kind == Kind::Leaf {
+        let Some(discipline) = discipline else {
             let at = self.at;
             let class = self.word().to_string();
             if class.is_empty() {
@@ -289,11 +287,11 @@ impl<'a> Parser<'a> {
             }
             self.expect("]")?;
             return Ok(Policy::Fifo(class));
-        }
-        if kind == Kind::RoundRobin {
+        };
+        if discipline == DisciplineKind::RoundRobin {
             return Ok(Policy::RoundRobin(self.list(|parser| parser.policy(depth + 1))?));
         }
-        let weighted = kind == Kind::WeightedFair;
+        let weighted = discipline == DisciplineKind::WallClock;
         let children = self.list(|parser| {
             parser.expect("(")?;
             let child = parser.policy(depth + 1)?;

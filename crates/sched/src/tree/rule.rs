@@ -6,7 +6,36 @@ use super::share::Share;
 use crate::{Packet, RankFn};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use pifolab_params::choices;
 use pifolab_units::{Rank, Ratio, Time};
+
+choices! {
+    /// Which [`Discipline`], as text says it.
+    pub enum DisciplineKind {
+        /// [`Discipline::Strict`].
+        Strict = "strict": "the child of the lowest priority first",
+        /// [`Discipline::RoundRobin`].
+        RoundRobin = "rr": "each child in turn sends one packet",
+        /// [`Discipline::Stfq`].
+        Stfq = "stfq": "start-time fair queueing by the weights of the children, with a virtual time for the node",
+        /// [`Discipline::Drr`].
+        Drr = "drr": "deficit round robin by the weights of the children",
+        /// [`Discipline::WallClock`].
+        WallClock = "wfq": "by finish times on the wall clock, as the public simulator of trees has it",
+        /// [`Discipline::Ranked`].
+        Ranked = "rank": "by a rank function of the library, to which the children are flows 0, 1, ...",
+    }
+}
+
+impl DisciplineKind {
+    /// Whether it looks at the weights of children.
+    pub const fn weighs(self) -> bool {
+        matches!(self, Self::WallClock | Self::Stfq | Self::Drr)
+    }
+}
+
+/// Ticks of a picosecond in which [`Discipline::WallClock`] counts wherever text does not say otherwise: ranks last for ten hours.
+pub const WALL_CLOCK_TICKS: u32 = 256;
 
 /// How an inner node ranks the indices of its children.
 ///
@@ -28,8 +57,8 @@ pub enum Discipline {
     WallClock {
         /// The picoseconds that a byte takes at weight 1.
         ps_per_byte: Ratio,
-        /// Ranks count fractions of a picosecond, up to so many, if finish times are then exact: up to 2^63 of them in all. 256
-        /// leave room for ten hours.
+        /// Ranks count fractions of a picosecond, up to so many, if finish times are then exact: up to 2^63 of them in all
+        /// ([`WALL_CLOCK_TICKS`]).
         ticks_per_ps: u32,
     },
     /// Start-time fair queueing, with a virtual time for the node: rank = max(V, finish_i), finish_i = rank + bytes /
@@ -51,26 +80,21 @@ pub enum Discipline {
 
 impl core::fmt::Debug for Discipline {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.kind().word())
     }
 }
 
 impl Discipline {
-    /// Its word in text.
-    pub const fn word(&self) -> &'static str {
+    /// Which it is.
+    pub const fn kind(&self) -> DisciplineKind {
         match self {
-            Self::Strict => "strict",
-            Self::RoundRobin => "rr",
-            Self::WallClock { .. } => "wfq",
-            Self::Stfq => "stfq",
-            Self::Drr { .. } => "drr",
-            Self::Ranked(_) => "rank",
+            Self::Strict => DisciplineKind::Strict,
+            Self::RoundRobin => DisciplineKind::RoundRobin,
+            Self::WallClock { .. } => DisciplineKind::WallClock,
+            Self::Stfq => DisciplineKind::Stfq,
+            Self::Drr { .. } => DisciplineKind::Drr,
+            Self::Ranked(_) => DisciplineKind::Ranked,
         }
-    }
-
-    /// Whether it looks at the weights of children.
-    pub const fn weighs(&self) -> bool {
-        matches!(self, Self::WallClock { .. } | Self::Stfq | Self::Drr { .. })
     }
 }
 
