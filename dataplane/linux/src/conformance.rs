@@ -2,7 +2,7 @@
 
 #[cfg(feature = "ebpf")]
 use crate::ebpf;
-pub use crate::verdict::Verdict;
+pub use crate::replay::Replay;
 use crate::{Error, Result, switch};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl Through {
     ///
     /// # Errors
     /// A file that cannot be read or understood; no right to load programs.
-    pub fn replay_file(self, path: &Path) -> Result<Verdict> {
+    pub fn replay_file(self, path: &Path) -> Result<Replay> {
         match self {
             #[cfg(feature = "ebpf")]
             Self::Kernel => ebpf::conformance::replay_file(path),
@@ -67,11 +67,11 @@ pub fn run(args: Args) -> Result<()> {
                 broken = broken.or(Some(error));
             }
             Err(error) => return Err(error),
-            Ok(Verdict::Skipped(reason)) => {
+            Ok(Replay::Skipped(reason)) => {
                 skipped += 1;
                 println!("skipped {}: {reason}", path.display());
             }
-            Ok(Verdict::Replayed(outcome)) => {
+            Ok(Replay::Done(outcome)) => {
                 vectors += 1;
                 operations += outcome.operations;
                 mismatches += outcome.mismatches;

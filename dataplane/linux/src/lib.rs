@@ -13,9 +13,9 @@ pub mod error;
 pub mod net;
 pub mod rank;
 pub mod record;
+mod replay;
 pub mod switch;
 pub mod testbed;
-mod verdict;
 
 pub use error::{Error, Result};
 

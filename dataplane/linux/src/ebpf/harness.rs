@@ -1,5 +1,5 @@
-//! A loaded program as a scheduler of the library: it decides, user space keeps the queues. So it can be replayed
-//! against the vectors that the library is held to.
+//! A loaded program as a decider of the library, whose queues are joined to it. So it can be replayed against the vectors that
+//! the library is held to.
 
 use super::intf::{Harness, Shared};
 use super::loaded::Loaded;
@@ -7,9 +7,7 @@ use super::settings::{Occupancy, Settings};
 use crate::rank::RankSource;
 use crate::{Error, Result};
 use pifolab_sched::params::Args;
-use pifolab_sched::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Packet, Room, Scheduler};
-use pifolab_units::{Bytes, Time};
-use std::collections::VecDeque;
+use pifolab_sched::{Arriving, Decider, Decision, DropReason, Queued, Room};
 use std::sync::{Arc, Mutex};
 
 /// Ethernet, IPv4 and UDP headers with eight bytes of payload: the rank.
@@ -34,107 +32,54 @@ pub fn frame(rank: u64, dscp: u8) -> [u8; FRAME_BYTES] {
 /// What the harness cannot say through the library's contract, kept for its owner.
 pub type FirstError = Arc<Mutex<Option<Error>>>;
 
-/// The program behind the library's contract.
+/// The program as what decides in front of the library's queues.
 pub struct Harnessed {
     loaded: Loaded,
-    queues: Vec<Queue>,
     used: Harness,
     first_error: FirstError,
 }
 
-struct Queue {
-    packets: VecDeque<Packet>,
-    room: Room,
-}
-
 impl Harnessed {
-    /// Loads the program of the scheduler `name`.
+    /// Loads the program of the scheduler `name`, and joins it to queues in user space.
     ///
     /// # Errors
     /// As [`Settings::new`] and [`Loaded::load`].
-    pub fn new(name: &str, args: Args, first_error: FirstError) -> Result<Self> {
+    pub fn scheduler(name: &str, args: Args, first_error: FirstError) -> Result<Queued<Self>> {
         let settings = Settings::new(name, args, RankSource::Payload { offset: 0, width: 8 }, Occupancy::Harness)?;
-        let queue = |capacity: &Capacity| Queue { packets: VecDeque::new(), room: Room::new(*capacity) };
-        let queues = settings.capacities.iter().map(queue).collect();
-        Ok(Self { loaded: Loaded::load(settings)?, queues, used: Harness::zeroed(), first_error })
+        let capacities = settings.capacities.clone();
+        let decider = Self { loaded: Loaded::load(settings)?, used: Harness::zeroed(), first_error };
+        Ok(Queued::with_decider(decider, &capacities))
     }
 
-    fn failed(&self, error: Error, packet: Packet) -> Enqueued {
-        self.first_error.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
-        Enqueued::Dropped { packet, reason: DropReason::Admission }
-    }
-
-    fn decide(&mut self, packet: &Packet) -> Result<super::Decision> {
-        let small = self.loaded.settings.in_bytes() && (packet.size as usize) < FRAME_BYTES;
-        if small {
+    fn ask(&mut self, packet: Arriving, queues: &[Room]) -> Result<Decision> {
+        if self.loaded.settings.in_bytes() && (packet.size as usize) < FRAME_BYTES {
             return Err(Error::Unsupported(format!(
                 "a packet of {} bytes cannot carry its headers and its rank",
                 packet.size
             )));
         }
-        for (used, queue) in self.used.used.iter_mut().zip(&self.queues) {
-            *used = queue.room.used();
+        for (used, queue) in self.used.used.iter_mut().zip(queues) {
+            *used = queue.used();
         }
         self.loaded.set_used(&self.used)?;
-        self.loaded.test(&frame(packet.rank.get(), 0), packet.size.max(FRAME_BYTES as u32))
-    }
-}
-
-impl Scheduler for Harnessed {
-    fn enqueue(&mut self, packet: Packet, _now: Time) -> Enqueued {
-        let decision = match self.decide(&packet) {
-            Ok(decision) => decision,
-            Err(error) => return self.failed(error, packet),
-        };
-        if let Some(reason) = decision.drop {
-            return Enqueued::Dropped { packet, reason };
-        }
-        let Some(queue) = self.queues.get_mut(decision.queue as usize).filter(|queue| queue.room.fits(packet.size))
-        else {
-            let error =
-                Error::Failed(format!("the program put a packet into queue {}, which has no room", decision.queue));
-            return self.failed(error, packet);
-        };
-        let rank = packet.rank;
-        queue.room.take(packet.size);
-        queue.packets.push_back(packet);
-        Enqueued::Admitted { queue: decision.queue, rank }
-    }
-
-    fn dequeue(&mut self, _now: Time) -> Dequeued {
-        for (index, queue) in self.queues.iter_mut().enumerate() {
-            if let Some(packet) = queue.packets.pop_front() {
-                queue.room.release(packet.size);
-                return Dequeued::Packet { packet, queue: index as u32 };
+        let decided = self.loaded.test(&frame(packet.rank.get(), 0), packet.size.max(FRAME_BYTES as u32))?;
+        match decided.drop {
+            Some(reason) => Ok(Decision::refuse(reason)),
+            None if queues.get(decided.queue as usize).is_some_and(|queue| queue.fits(packet.size)) => {
+                Ok(Decision::queue(decided.queue as usize))
+            }
+            None => {
+                Err(Error::Failed(format!("the program put a packet into queue {}, which has no room", decided.queue)))
             }
         }
-        Dequeued::Empty
     }
 }
 
-impl Inspect for Harnessed {
-    fn len(&self) -> usize {
-        self.queues.iter().map(|queue| queue.packets.len()).sum()
-    }
-
-    fn backlog(&self) -> Bytes {
-        Bytes(self.queues.iter().map(|queue| queue.room.bytes().0).sum())
-    }
-
-    fn capacity(&self) -> Capacity {
-        let config = self.loaded.config();
-        if config.in_bytes == 0 {
-            Capacity::Packets(config.total.try_into().unwrap_or(u32::MAX))
-        } else {
-            Capacity::Bytes(config.total)
-        }
-    }
-
-    fn queues(&self) -> usize {
-        self.queues.len()
-    }
-
-    fn queue_len(&self, queue: usize) -> usize {
-        self.queues.get(queue).map_or(0, |queue| queue.packets.len())
+impl Decider for Harnessed {
+    fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
+        self.ask(packet, queues).unwrap_or_else(|error| {
+            self.first_error.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
+            Decision::refuse(DropReason::Admission)
+        })
     }
 }

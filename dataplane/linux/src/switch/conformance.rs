@@ -6,7 +6,7 @@ use super::frame::udp_frame;
 use super::port::{Frame, Port, PortConfig};
 use super::rank::RankReader;
 use crate::rank::RankSource;
-use crate::verdict::Verdict;
+use crate::replay::Replay;
 use crate::{Error, Result};
 use pifolab_registry::conformance::replay_through;
 use pifolab_registry::{BoxedScheduler, SchedulerEntry, Traits};
@@ -177,7 +177,7 @@ impl Inspect for Wired {
 ///
 /// # Errors
 /// A file that cannot be read or understood.
-pub fn replay_file(path: &Path) -> Result<Verdict> {
+pub fn replay_file(path: &Path) -> Result<Replay> {
     let file = path.display().to_string();
     let text = fs::read(path).map_err(|error| Error::Usage(format!("{file}: cannot be read: {error}")))?;
     let reason = Reason::default();
@@ -186,7 +186,7 @@ pub fn replay_file(path: &Path) -> Result<Verdict> {
     };
     let outcome = replay_through(&file, &text, &build).map_err(|error| Error::Usage(error.to_string()))?;
     let reason = reason.lock().expect("no thread panics while it holds the lock").take();
-    Ok(reason.map_or(Verdict::Replayed(outcome), Verdict::Skipped))
+    Ok(reason.map_or(Replay::Done(outcome), Replay::Skipped))
 }
 
 #[cfg(test)]
@@ -203,11 +203,11 @@ mod tests {
                 continue;
             }
             match replay_file(&path).expect("a valid vector") {
-                Verdict::Replayed(outcome) => {
+                Replay::Done(outcome) => {
                     assert_eq!(outcome.mismatches, 0, "{}", outcome.first.expect("a mismatch is told"));
                     replayed += 1;
                 }
-                Verdict::Skipped(reason) => skipped.push((path, reason)),
+                Replay::Skipped(reason) => skipped.push((path, reason)),
             }
         }
         assert!(replayed > 20, "only {replayed} vectors were replayed; skipped: {skipped:?}");

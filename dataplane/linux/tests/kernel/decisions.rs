@@ -2,7 +2,7 @@
 
 use crate::{Random, arguments, can_run};
 use pifolab_dataplane::Error;
-use pifolab_dataplane::conformance::{Through, Verdict};
+use pifolab_dataplane::conformance::{Replay, Through};
 use pifolab_dataplane::ebpf::harness::{FirstError, Harnessed, frame};
 use pifolab_dataplane::ebpf::intf::Clock;
 use pifolab_dataplane::ebpf::programs::filters;
@@ -100,7 +100,7 @@ fn programs_decide_like_the_library_with_every_option() {
             let first_error = FirstError::default();
             let args = arguments(name, text);
             let mut library = (find_scheduler(name).expect("known").build)(args.clone()).expect("valid parameters");
-            let mut program = Harnessed::new(name, args, first_error.clone()).expect("the program loads");
+            let mut program = Harnessed::scheduler(name, args, first_error.clone()).expect("the program loads");
             let mut random = Random(limit ^ 0x5eed);
             for id in 0..500 {
                 let context = || format!("{configuration}, ranks below {limit}, operation {id}");
@@ -132,8 +132,8 @@ fn the_projects_vectors_agree_in_every_answer() {
             continue;
         }
         match Through::Kernel.replay_file(&path).unwrap_or_else(|error| panic!("{error}")) {
-            Verdict::Skipped(reason) => eprintln!("skipped {}: {reason}", path.display()),
-            Verdict::Replayed(outcome) => {
+            Replay::Skipped(reason) => eprintln!("skipped {}: {reason}", path.display()),
+            Replay::Done(outcome) => {
                 assert_eq!(outcome.mismatches, 0, "{:?}", outcome.first);
                 replayed += 1;
             }
@@ -150,19 +150,19 @@ fn a_vector_with_a_wrong_answer_is_found_and_one_without_program_is_skipped_with
     let replay = |name: &str, text: &str| {
         let path = std::env::temp_dir().join(format!("pifolab-{name}-{}.json", std::process::id()));
         std::fs::write(&path, text).expect("a file in the temporary folder");
-        let verdict = Through::Kernel.replay_file(&path);
+        let replayed = Through::Kernel.replay_file(&path);
         std::fs::remove_file(&path).expect("it was just written");
-        verdict
+        replayed
     };
     let vector = r#"{"scheduler": "fifo", "config": {"capacity": 1}, "ops": [["enq", 0, 5], ["enq", 1, 2], ["deq"]],
                      "expect": [["adm", 0], ["adm", 0], ["deq", 0]]}"#;
-    let Ok(Verdict::Replayed(outcome)) = replay("wrong", vector) else { panic!("it can be replayed") };
+    let Ok(Replay::Done(outcome)) = replay("wrong", vector) else { panic!("it can be replayed") };
     assert_eq!((outcome.operations, outcome.mismatches), (3, 1));
     let first = outcome.first.expect("there is one");
     assert_eq!((first.operation, first.got.as_str()), (1, r#"["drop", "full"]"#));
 
     let pifo = r#"{"scheduler": "pifo", "config": {"capacity": 1}, "ops": [["deq"]], "expect": [["deq", null]]}"#;
-    let Ok(Verdict::Skipped(reason)) = replay("pifo", pifo) else { panic!("there is no such program") };
+    let Ok(Replay::Skipped(reason)) = replay("pifo", pifo) else { panic!("there is no such program") };
     assert!(reason.contains("no eBPF program of pifo"), "{reason}");
 
     let broken = vector.replace("capacity", "capacty");

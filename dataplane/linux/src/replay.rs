@@ -4,9 +4,9 @@ use pifolab_registry::conformance::Outcome;
 
 /// What became of one vector.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum Replay {
     /// It was replayed.
-    Replayed(Outcome),
+    Done(Outcome),
     /// The data plane cannot do this, for this reason.
     Skipped(String),
 }
