@@ -197,6 +197,22 @@ macro_rules! inspect_inside {
 }
 pub(crate) use inspect_inside;
 
+/// What [`Inspect`] requires, of a scheduler whose packets are all in one account.
+macro_rules! inspect_room {
+    ($self:ident => $room:expr) => {
+        fn len(&$self) -> usize {
+            $room.packets()
+        }
+        fn backlog(&$self) -> ::pifolab_units::Bytes {
+            $room.bytes()
+        }
+        fn capacity(&$self) -> $crate::Capacity {
+            $room.capacity()
+        }
+    };
+}
+pub(crate) use inspect_room;
+
 impl<S: Inspect + ?Sized> Inspect for Box<S> {
     inspect_inside!(self => (**self));
 }

@@ -14,19 +14,20 @@
 //! Cost: O(1) per packet if Q is at least the largest packet. A switch needs a list of flows, and a deficit and a queue for
 //! each flow.
 //!
-//! Departure from PIFO: ranks are ignored. What does not fit is dropped ("full"). If the capacity is the only limit, a flow that
+//! Deviation from PIFO: ranks are ignored. What does not fit is dropped ("full"). If the capacity is the only limit, a flow that
 //! offers more than its share fills the buffer, and arrivals of all flows are dropped alike: shares are fair where the most packets of
 //! one flow are bounded, or where senders react to drops.
 //!
 //! Deviations: the paper drops from the longest queue (McKenney's buffer stealing) or from the tail, as an implementation likes;
 //! here it is the tail. Linux's qdisc has a limit for each flow, and none for all together. With a quantum below the packets several turns pass at once, which changes no order.
 
+use crate::inspect::inspect_room;
 use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError, QUANTUM};
 use crate::store::FlowLists;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use pifolab_units::{Bytes, Time};
+use pifolab_units::Time;
 
 /// What a [`Drr`] is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +118,7 @@ impl<T: Item> Scheduler<T> for Drr<T> {
     }
 
     fn dequeue(&mut self, _now: Time) -> Dequeued<T> {
-        // Backlogged flows alone are in the list. With a tiny quantum whole rounds in which nobody can send would pass one by one:
+        // Backlogged flows alone are in the list. With a tiny quantum whole rounds in which no flow can send would pass one by one:
         // they are counted instead, as soon as one round brought nothing.
         let mut unserved = 0;
         loop {
@@ -167,17 +168,7 @@ impl<T: Item> Drr<T> {
 }
 
 impl<T: Item> Inspect for Drr<T> {
-    fn len(&self) -> usize {
-        self.room.packets()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.room.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.room.capacity()
-    }
+    inspect_room!(self => self.room);
 
     fn kept(&self) -> Kept {
         Kept::bytes(self.flows.len() * size_of::<Flow<T>>())

@@ -15,14 +15,15 @@
 //! nothing is sent. When every packet is eligible on arrival it is a PIFO.
 //!
 //! Deviations: the paper leaves a full list to the user; here it drops as PIFO does. With a capacity in bytes an arrival
-//! that would not fit even after all packets of higher rank had left is refused and nobody is pushed out.
+//! that would not fit even after all packets of higher rank had left is refused and no packet is pushed out.
 
+use crate::inspect::inspect_room;
 use crate::params::{self, Args, FromArgs, Info, ParamError};
 use crate::store::SlotHeap;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use pifolab_units::{Bytes, Rank, Time};
+use pifolab_units::{Rank, Time};
 
 /// What a [`Pieo`] is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,17 +198,7 @@ impl<T: Item> Scheduler<T> for Pieo<T> {
 }
 
 impl<T: Item> Inspect for Pieo<T> {
-    fn len(&self) -> usize {
-        self.room.packets()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.room.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.room.capacity()
-    }
+    inspect_room!(self => self.room);
 }
 
 impl<T: Item> FromArgs for Pieo<T> {
@@ -237,6 +228,7 @@ impl FromArgs for PieoParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pifolab_units::Bytes;
 
     fn packet(id: u64, rank: u32, size: u32) -> Packet {
         Packet { id, flow: 0, size, rank: Rank::from(rank), arrival: Time::ZERO }
@@ -296,7 +288,7 @@ mod tests {
             assert!(pieo.enqueue(packet(id, rank, size), Time::ZERO).is_admitted());
         }
         assert!(!pieo.enqueue(packet(3, 5, 61), Time::ZERO).is_admitted());
-        assert_eq!(pieo.len(), 3, "nobody left in vain");
+        assert_eq!(pieo.len(), 3, "no packet was pushed out in vain");
         let Enqueued::Evicted { victims, .. } = pieo.enqueue(packet(4, 5, 60), Time::ZERO) else {
             panic!("60 B can be freed")
         };

@@ -22,7 +22,7 @@
 //!
 //! Deviation from PIFO: none; with starvation prevention the order within a flow is that of arrival, which no PIFO can give
 //! (AIFO section 3). With a capacity in bytes an arrival that would not fit even after all packets of higher rank had left is
-//! refused and nobody is pushed out.
+//! refused and no packet is pushed out.
 //!
 //! Deviations: a capacity of C packets holds C packets (the papers' simulator holds C - 1: give it that capacity).
 //! `heap` counts packets only, as that simulator does.
@@ -31,10 +31,11 @@ mod handle_pifo;
 
 pub use handle_pifo::HandlePifo;
 
+use crate::inspect::inspect_room;
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::store::{ArrayHeap, FlowOrder, RankBuckets, Sorted};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler, Victims};
-use pifolab_units::{Bytes, Rank, Time};
+use pifolab_units::{Rank, Time};
 
 choices! {
     /// Which of several packets of equal rank leaves first, and which is pushed out.
@@ -417,17 +418,7 @@ impl<T: Item> Scheduler<T> for Pifo<T> {
 }
 
 impl<T: Item> Inspect for Pifo<T> {
-    fn len(&self) -> usize {
-        self.room.packets()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.room.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.room.capacity()
-    }
+    inspect_room!(self => self.room);
 
     fn kept(&self) -> Kept {
         match &self.order {

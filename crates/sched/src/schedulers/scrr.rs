@@ -15,17 +15,18 @@
 //!
 //! Cost: O(1) per operation. A switch needs two lists of flows, and a finish tag and a queue for each flow.
 //!
-//! Departure from PIFO: ranks are ignored. A packet beyond either limit is dropped ("full").
+//! Deviation from PIFO: ranks are ignored. A packet beyond either limit is dropped ("full").
 //!
 //! Deviations: the qdisc hashes flows with a key that changes; here flows are dense numbers, and the same run gives the same
 //! result. Tags stay at 2^64 - 1 bytes instead of wrapping.
 
+use crate::inspect::inspect_room;
 use crate::params::{self, Args, BUCKETS, FromArgs, Info, Param, ParamError};
 use crate::store::FlowLists;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Kept, Packet, Room, Scheduler};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use pifolab_units::{Bytes, Time};
+use pifolab_units::Time;
 
 /// What an [`Scrr`] is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,17 +163,7 @@ impl<T: Item> Scheduler<T> for Scrr<T> {
 }
 
 impl<T: Item> Inspect for Scrr<T> {
-    fn len(&self) -> usize {
-        self.room.packets()
-    }
-
-    fn backlog(&self) -> Bytes {
-        self.room.bytes()
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.room.capacity()
-    }
+    inspect_room!(self => self.room);
 
     fn kept(&self) -> Kept {
         Kept::bytes(self.flows.len() * size_of::<Flow<T>>())

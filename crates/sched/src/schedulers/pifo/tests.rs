@@ -2,6 +2,7 @@ use super::*;
 use crate::params::Value;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use pifolab_units::Bytes;
 use proptest::prelude::*;
 
 fn packet(id: u64, rank: u32, size: u32) -> Packet {
@@ -213,7 +214,7 @@ fn with_starvation_prevention_the_highest_rank_is_pushed_out_as_ever() {
         pifo.enqueue(of_flow(3, 2, 5), Time::ZERO),
         Enqueued::Dropped { packet: Packet { id: 3, .. }, reason: DropReason::Full }
     ));
-    // In bytes those above the arriving packet make room together, whatever their order of arrival, or nobody leaves.
+    // In bytes those above the arriving packet make room together, whatever their order of arrival, or none leaves.
     let mut pifo = starvation_prevention(Capacity::Bytes(30));
     for (id, rank) in [(0, 8), (1, 2), (2, 9)] {
         assert!(pifo.enqueue(packet(id, rank, 10), Time::ZERO).is_admitted());
