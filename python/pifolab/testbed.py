@@ -57,6 +57,12 @@ def _threshold(name: str) -> float:
     return load_registry().thresholds["testbed"][name]
 
 
+def _lost_outside(run: dict[str, Any]) -> float:
+    """Return the share of a run's packets that were lost outside the scheduler; 0 if the registry allows so many."""
+    share = float(run.get("losses", {}).get("share", 0))
+    return share if share > _threshold("lost-outside") else 0.0
+
+
 @dataclass(frozen=True)
 class Judged:
     """What the measurements say of one claim."""
@@ -202,7 +208,7 @@ def table(results: Results) -> str:
 def _marks(results: Results, scheduler: str, plane: str) -> str:
     """Return what a reader must know of a scheduler's runs before their numbers."""
     runs = results.runs(scheduler, plane)
-    lost = max((100 * run["losses"]["share"] for run in runs if run.get("lost_outside")), default=0.0)
+    lost = max((100 * _lost_outside(run) for run in runs), default=0.0)
     starved = " (starved)" if any(run["starved"] for run in runs) else ""
     return starved + (f" ({lost:.1f} % lost outside)" if lost else "")
 
@@ -354,7 +360,7 @@ def beside_linux(results: Results) -> list[BesideLinux]:
             continue
         shares, theirs = _shares(results, scheduler, plane), _shares(results, scheduler, _LINUX)
         apart = _apart(shares, theirs)
-        unsound = any(run["starved"] or run.get("lost_outside") for run in [*runs, *linux])
+        unsound = any(run["starved"] or _lost_outside(run) for run in [*runs, *linux])
         near = None if unsound else apart <= _threshold("beside-linux")
         qdisc = str(linux[0]["counters"]["kind"])
         found.append(BesideLinux(scheduler, plane, qdisc, shares, theirs, apart, near))
@@ -500,7 +506,7 @@ def _withheld(results: Results, judged: Judged, schedulers: set[str], problem: s
     """Return the verdict on runs of `schedulers`, or one that says why there is none."""
     runs = [run for name in schedulers for run in results.runs(name)]
     reasons = []
-    lost = [run["losses"]["share"] for run in runs if run.get("lost_outside")]
+    lost = [share for run in runs if (share := _lost_outside(run))]
     if lost:
         most = 100 * _threshold("lost-outside")
         reasons.append(

@@ -191,6 +191,12 @@ def test_runs_that_lost_packets_outside_the_scheduler_give_no_verdict(tmp_path: 
     assert "aifo (31.0 % lost outside)" in testbed.table(results)
 
 
+def test_the_program_repeats_runs_by_the_limit_of_the_registry():
+    source = (ROOT / "dataplane/linux/src/testbed/losses.rs").read_text(encoding="utf-8")
+    [most] = re.findall(r"^pub const MOST_LOST_OUTSIDE: f64 = ([\d.]+);$", source, re.MULTILINE)
+    assert float(most) == load_registry().thresholds["testbed"]["lost-outside"]
+
+
 def test_starved_senders_give_no_verdict(tmp_path: Path) -> None:
     results = four(tmp_path)
     results.runs("fifo")[0]["starved"] = True

@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 use std::fs;
 
-/// The share of lost packets beyond which a run gives no verdict.
+/// The share of lost packets beyond which a run is repeated. That beyond which it gives no verdict, the same, is in the registry of
+/// claims (`lost-outside`).
 pub const MOST_LOST_OUTSIDE: f64 = 0.001;
 
 /// What was lost outside the scheduler.
