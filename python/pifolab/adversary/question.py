@@ -17,7 +17,6 @@ from pifolab.quantities import number
 
 __all__ = ["Answer", "attack", "metrics"]
 
-METHODS = ("auto", "exact", "enumerate", "guided")
 STRATEGIES = ("local", "evolution", "beam")
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pifolab.cli.parser import Parser, positive_integer
+from pifolab.cli.parser import Parser, pair_of, positive_integer
 from pifolab.cli.run import add_python_option, add_set_option, flagged, say_slow, say_whose_fault
 from pifolab.errors import InputError
 from pifolab.text import read_text, value_of
@@ -117,7 +117,7 @@ def run_attack(arguments: argparse.Namespace) -> int:
 
 
 def _attack(arguments: argparse.Namespace, own: dict[str, Any]) -> int:
-    from pifolab.adversary import attack
+    from pifolab.adversary.question import STRATEGIES, attack
 
     a_options, b_options = _options(arguments, own)
     answer = attack(
@@ -139,7 +139,7 @@ def _attack(arguments: argparse.Namespace, own: dict[str, Any]) -> int:
         load=arguments.load,
         burst=arguments.burst,
         method=arguments.method,
-        strategies=arguments.strategy or ("local", "evolution", "beam"),
+        strategies=arguments.strategy or STRATEGIES,
         seed=arguments.seed,
         evaluations=arguments.evaluations,
         initial=_resumed(arguments.resume),
@@ -203,9 +203,7 @@ def _options(arguments: argparse.Namespace, own: dict[str, Any]) -> tuple[dict[s
     known = {side: parameters(name) for side, name in sides if name is not None}
     options: dict[str, dict[str, Any]] = {"a": {}, "b": {}}
     for text in arguments.overrides:
-        key, equals, written = text.partition("=")
-        if not equals or not key:
-            raise InputError(f"--set {text}: expected KEY=VALUE, a.KEY=VALUE or b.KEY=VALUE")
+        key, written = pair_of("--set", text, "KEY=VALUE, a.KEY=VALUE or b.KEY=VALUE")
         side, dot, name = key.partition(".")
         if dot and side not in known:
             raise InputError(f"--set {text}: expected a.{name} or, with --against, b.{name}")

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from pifolab import _pifolab
-from pifolab.cli.parser import Parser
+from pifolab.cli.parser import Parser, pair_of
 from pifolab.errors import InputError
 from pifolab.figures.choice import FigureChoice
 
@@ -87,10 +87,11 @@ def labels(texts: Sequence[str] | None) -> dict[str, str]:
     """
     found = {}
     for text in texts or []:
-        name, equals, label = text.partition("=")
-        if not equals or not name.strip() or not label.strip():
-            raise InputError(f"--label {text}: expected NAME=TEXT, such as packs=PACKS (ours)")
-        found[name.strip()] = label.strip()
+        form = "NAME=TEXT, such as packs=PACKS (ours)"
+        name, label = pair_of("--label", text, form)
+        if not label:
+            raise InputError(f"--label {text}: expected {form}")
+        found[name] = label
     return found
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
-from pifolab.cli.parser import Parser
+from pifolab.cli.parser import Parser, pair_of
 from pifolab.errors import InputError
 from pifolab.export import write_text
-from pifolab.text import shown
+from pifolab.text import shown, value_of
 
 __all__ = ["run_p4"]
 
@@ -84,25 +84,9 @@ def _add_parameters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", choices=_TARGETS, default="bmv2", help="where it runs (default: bmv2)")
 
 
-def _read_value(text: str) -> Any:
-    if text.startswith("[") and text.endswith("]"):
-        return [_read_value(member.strip()) for member in text[1:-1].split(",") if member.strip()]
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
-    given = {}
-    for text in arguments.param:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(f"--param {shown(text)}: expected KEY=VALUE")
-        given[shown(key)] = _read_value(value)
-    return given
+    pairs = (pair_of("--param", shown(text)) for text in arguments.param)
+    return {key: value_of(value) for key, value in pairs}
 
 
 def _list(arguments: argparse.Namespace) -> int:

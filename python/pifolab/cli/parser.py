@@ -9,9 +9,10 @@ from itertools import takewhile
 from typing import Any, ClassVar, NoReturn
 
 from pifolab import _pifolab
+from pifolab.errors import InputError
 from pifolab.text import shown
 
-__all__ = ["Parser", "positive_integer"]
+__all__ = ["Parser", "pair_of", "positive_integer"]
 
 
 class Parser(argparse.ArgumentParser):
@@ -83,3 +84,17 @@ def positive_integer(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text!r}")
     return int(text)
+
+
+def pair_of(option: str, text: str, form: str = "KEY=VALUE") -> tuple[str, str]:
+    """Return what stands before and after the ``=`` in what `option` is given; errors say that it has this `form`.
+
+    Examples
+    --------
+    >>> pair_of("--set", "link.rate_gbps = 40")
+    ('link.rate_gbps', '40')
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise InputError(f"{option} {text}: expected {form}")
+    return key.strip(), value.strip()

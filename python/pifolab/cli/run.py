@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab
 from pifolab.cli.figure_options import add_figure_options, figure_choice
-from pifolab.cli.parser import Parser
+from pifolab.cli.parser import Parser, pair_of
 from pifolab.cli.table import print_table
 from pifolab.errors import InputError, ParameterName
 from pifolab.text import read_text, shown
@@ -222,10 +222,7 @@ def say_whose_fault(error: BaseException, stopped: str = "the run") -> int:
 
 def override(text: str) -> tuple[str, str]:
     """Return key and value of `--set`."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise InputError(f"--set {text}: expected KEY=VALUE, such as link.rate_gbps=40")
-    return key.strip(), value.strip()
+    return pair_of("--set", text, "KEY=VALUE, such as link.rate_gbps=40")
 
 
 def overrides_of(texts: Sequence[str]) -> dict[str, str]:
