@@ -72,7 +72,8 @@ class InputError(PifolabError, ValueError):
     after : tuple of str
         What follows the key and the value in the text; names of other parameters are each a `ParameterName`.
     unknown : str or None
-        What a scenario names that there is none of: ``scheduler``, ``rank function`` or ``congestion controller``.
+        The kind of component that a scenario names and that does not exist: ``scheduler``, ``rank function`` or
+        ``congestion controller``.
 
     Examples
     --------
@@ -127,7 +128,7 @@ class InputError(PifolabError, ValueError):
         return InputError(**(own | fields))
 
     def without_file(self) -> "InputError":
-        """Return the same error without the file and the line: of a scenario that is none of the user's files."""
+        """Return the same error without the file and the line: of a scenario that is not a file of the user's."""
         return self.changed(file=None, line=None)
 
 

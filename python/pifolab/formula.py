@@ -171,7 +171,7 @@ class Formula:
     def _check_call(self, node: ast.Call, bound: frozenset[str]) -> None:
         if not isinstance(node.func, ast.Name) or node.func.id not in self._functions:
             called, known = ast.unparse(node.func), ", ".join(sorted(self._functions))
-            raise InputError(f"{self.place}: unknown function {called!r}; there are {known}")
+            raise InputError(f"{self.place}: unknown function {called!r}; the functions are {known}")
         takes = self._functions[node.func.id]
         if takes is not None and (len(node.args) != takes or node.keywords):
             raise InputError(f"{self.place}: {node.func.id} takes {takes} argument{'s' if takes > 1 else ''}")

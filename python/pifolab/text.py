@@ -36,7 +36,7 @@ def read_bytes(path: Path) -> bytes:
         # No system has such a name; Python refuses it before it asks.
         raise InputError(f"{path}: cannot be read: the name has a null character") from None
     if len(data) > MOST_BYTES:
-        raise InputError(f"{path}: has over 64 MiB: expected a text of at most that size")
+        raise InputError(f"{path}: has over 64 MiB: expected at most 64 MiB of text")
     return data
 
 

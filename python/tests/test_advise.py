@@ -244,7 +244,7 @@ def test_a_trace_that_does_not_fit_into_memory_is_refused_while_it_is_read(unifo
     monkeypatch.setattr(sys.modules["pifolab.advise"], "MOST_PACKETS", 2_000)
     assert main(["advise", "--trace", str(uniform)]) == 2
     assert capsys.readouterr().err == (
-        f"pifolab: {uniform}: has over 2,000 packets: expected at most so many, or a duration_s after which the rest "
+        f"pifolab: {uniform}: has over 2,000 packets: expected at most that many, or a duration_s after which the rest "
         "is left out\n"
     )
 

@@ -37,7 +37,7 @@ def test_names_that_generators_bind_are_not_free():
         ("1 +", "here: not an expression: invalid syntax"),
         ("x.real", "here: 'x.real' is not allowed in an expression"),
         ("'a'", "here: 'a' is not a number"),
-        ("min(1)", "here: unknown function 'min'; there are sum"),
+        ("min(1)", "here: unknown function 'min'; the functions are sum"),
         ("sum(1, 2)", "here: sum takes 1 argument"),
     ],
 )

@@ -338,7 +338,7 @@ class NoQueues(Fifo):
             NEW_RENO + CONTROLLED,
             {},
             pifolab.InputError,
-            'name = "mine": unknown congestion controller; the run was given none',
+            'name = "mine": unknown congestion controller; expected a class that is given to the run',
         ),
         (
             NEW_RENO + CONTROLLED.replace('"mine"', '"mine"\nshare = 1', 1),

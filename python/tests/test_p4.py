@@ -244,7 +244,7 @@ def test_the_testbed_refuses_an_unknown_occupancy_in_one_line(tmp_path: Path, ca
         (["--rate-mbps", "nan"], "pifolab: --rate-mbps nan: expected from 0.1 to 1000 Mb/s\n"),
         (["--rate-mbps", "inf"], "pifolab: --rate-mbps inf: expected from 0.1 to 1000 Mb/s\n"),
         (["--phase-s", "nan"], "pifolab: --phase-s nan: expected from 0.2 to 600 seconds\n"),
-        (["--scheduler", "fifo,pifo"], "pifolab: --scheduler pifo: there is no P4 program of it; there are fifo, "),
+        (["--scheduler", "fifo,pifo"], "pifolab: --scheduler pifo: no P4 program runs it; expected one of fifo, "),
         (["--scheduler", "fifo,fofi"], 'pifolab: unknown scheduler "fofi"; '),
         (["--scheduler", "fifo,fifo"], "pifolab: --scheduler fifo,fifo: fifo is a duplicate\n"),
         (["--data-plane", "p4,linux"], "pifolab: --data-plane p4,linux: expected p4, alone or with ebpf and switch\n"),

@@ -61,7 +61,7 @@ def test_the_network_of_rifos_pareto_runs_has_racks_that_send_to_others_only():
     [
         ({"arrivals": "poisson"}, "pairs = pareto-skewed: expected netbench arrivals"),
         ({"hosts_per_rack": 7}, "hosts_per_rack = 7: expected a number of hosts that makes two racks or more"),
-        ({"pairs": "all-to-all"}, 'pairs: expected "uniform" or "pareto-skewed": these arrivals know no other'),
+        ({"pairs": "all-to-all"}, 'pairs: expected "uniform" or "pareto-skewed" with these arrivals'),
     ],
 )
 def test_pairs_that_cannot_be_drawn_are_refused(overrides, problem):

@@ -190,7 +190,7 @@ def test_drops_by_queue_and_overlaps_of_flows_are_counted():
     ("text", "problem"),
     [
         ("of('a', 'x') +", "invalid syntax"),
-        ("__import__('os')", "unknown function '__import__'; there are abs, all"),
+        ("__import__('os')", "unknown function '__import__'; the functions are abs, all"),
         ("of('a', 'x').real", "is not allowed in an expression"),
         ("load", "unknown name 'load'"),
         ("[1, 2][0]", "is not allowed in an expression"),
@@ -236,7 +236,7 @@ def test_what_was_not_measured_is_said(text, problem):
         ("packs.toml", "of('sp-pifo', 'inversions')", "off('sp-pifo')", "unknown function 'off'"),
         ("packs.toml", 'id = "pk18"', 'id = "pk18"\nstatus = "later"', "status = 'later': expected one of"),
         ("packs.toml", 'length = "link"', 'length = "long"', "length = 'long': depth quick does not have this row"),
-        ("packs.toml", 'study = "mapping-batches"', 'study = "x"', "study = 'x': there are"),
+        ("packs.toml", 'study = "mapping-batches"', 'study = "x"', "study = 'x': expected one of"),
         ("sp-pifo.toml", 'values = "loads"', 'values = "lods"', "values = 'lods': depths.toml does not have this list"),
         ("sp-pifo.toml", 'map = "starts-switch"', 'map = "x"', "map = 'x': unknown map"),
         ("depths.toml", "seeds = 3", "seeds = 0", "seeds = 0: expected an integer >= 1"),

@@ -179,7 +179,7 @@ def test_means_over_the_flows_that_all_schedulers_completed():
         (lambda: ratio_interval({1: 1.0}, [1.0]), "expected two mappings from seeds or two sequences"),
         (lambda: judge(mean_interval([1.0])), "stated_low, stated_high: expected at least one of them"),
         (lambda: judge(mean_interval([1.0]), 2.0, 1.0), "stated_low = 2.0 lies above stated_high = 1.0"),
-        (lambda: judge(mean_interval([1.0]), 2.0, tolerance=-1.0), "tolerance = -1.0: expected a share from 0"),
+        (lambda: judge(mean_interval([1.0]), 2.0, tolerance=-1.0), "tolerance = -1.0: expected a number >= 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(call, message: str):

@@ -418,7 +418,7 @@ pub unsafe extern "C" fn pifolab_queue(
     guarded(|| {
         // SAFETY: as this function's own promise.
         let scheduler = unsafe { seen(scheduler) }
-            .ok_or_else(|| failure(PIFOLAB_NULL_POINTER, "scheduler is NULL, or met a defect"))?;
+            .ok_or_else(|| failure(PIFOLAB_NULL_POINTER, "scheduler is NULL, or had an internal error"))?;
         let inspect = scheduler.engine.inspect();
         if queue as usize >= inspect.queues() {
             let why = format!("queue {queue}: expected from 0 to {}", inspect.queues() - 1);

@@ -47,7 +47,7 @@ pub fn compile(name: &str, args: Args, target: Target) -> Result<Compiled, Refus
     let scheduler = (entry.build)(args.clone())?;
     let program = Program::of(entry.info.name).ok_or_else(|| {
         let names = PROGRAMS.iter().flat_map(|program| program.schedulers).copied().collect::<Vec<_>>().join(", ");
-        Refusal::Unsupported(format!("there is no P4 program of {} (there are {names})", entry.info.name))
+        Refusal::Unsupported(format!("there is no P4 program of {}; expected one of {names}", entry.info.name))
     })?;
     let mut reader = Reader { info: entry.info, args, target };
     let (in_bytes, capacities) = read_capacities(&mut reader, program.single)?;

@@ -51,7 +51,7 @@ pub struct Misfit {
     pub value: Option<String>,
     /// What would be right, or what is wrong where no value is.
     pub expected: Box<str>,
-    /// What there is none of by this name, where that is the problem.
+    /// The kind of component that does not exist by this name, where that is the problem.
     pub unknown: Option<Role>,
 }
 

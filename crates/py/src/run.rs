@@ -276,7 +276,7 @@ fn show_tables<'py>(
             // What was begun is forgotten.
             let shown = match shown {
                 Some(shown) => shown,
-                None => show_column(py, &column, &first, None)?.expect("nobody looks"),
+                None => show_column(py, &column, &first, None)?.expect("only what looks can end it"),
             };
             columns.push((name, shown));
         }

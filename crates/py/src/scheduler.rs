@@ -326,7 +326,9 @@ impl PyScheduler {
             let now = now.time("now_ns")?;
             if now < self.now {
                 let (now, last) = (now.as_ns(), self.now.as_ns());
-                return Err(Fault::Input(format!("now_ns = {now}: time never runs backwards; it was {last} before")));
+                return Err(Fault::Input(format!(
+                    "now_ns = {now}: expected at least {last}, the time of the call before"
+                )));
             }
             self.now = now;
         }

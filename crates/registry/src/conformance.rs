@@ -38,7 +38,7 @@ pub fn replay_file(path: &Path) -> Result<Outcome, Error> {
     let mut text = Vec::new();
     match File::open(path).and_then(|opened| opened.take(LONGEST_VECTOR + 1).read_to_end(&mut text)) {
         Ok(length) if length as u64 > LONGEST_VECTOR => {
-            let message = "has over 64 MiB: expected a vector of at most that size".to_owned();
+            let message = "has over 64 MiB: expected a vector of at most 64 MiB".to_owned();
             Err(Error { file, place: None, message })
         }
         Ok(_) => replay(&file, &text),

@@ -22,7 +22,7 @@ pub struct SpecError {
     pub file: String,
     /// Where in it.
     pub place: Place,
-    /// The key with its tables: `link.rate_gbps`; empty if the fault is none of a key.
+    /// The key with its tables: `link.rate_gbps`; empty if the fault is not that of a key.
     pub key: String,
     /// What is wrong, and what would be right.
     pub problem: Misfit,

@@ -410,7 +410,10 @@ fn faults_of_failures_buffers_and_windows_name_the_key() {
         (failure("link = \"leaf0\"\nat_us = 1"), "link_failure.link: \"leaf0\" is not a link: expected two nodes"),
         (failure("link = \"leaf0-leaf1\"\nat_us = 1"), "link_failure.link: no link leads from leaf0 to leaf1"),
         (failure("link = \"leaf0-spine1\"\nat_ms = 1"), "link_failure.at_ms = 1 ms: expected a time before"),
-        (failure("link = \"leaf0-spine1\"\nat_us = 5\nrepair_us = 5"), "link_failure.repair_us: does not come after"),
+        (
+            failure("link = \"leaf0-spine1\"\nat_us = 5\nrepair_us = 5"),
+            "link_failure.repair_us: expected a time after the failure",
+        ),
         (
             failure("link = \"leaf0-spine1\"\nat_us = 5\n[[link_failure]]\nlink = \"spine1-leaf0\"\nat_us = 9"),
             "link_failure.link = \"spine1-leaf0\": has failed already",
@@ -544,7 +547,7 @@ fn a_network_from_a_file_without_end_is_refused_at_the_limit() {
         assert!(!error.contains('\n') && error.len() < 200, "{error}");
     }
     let error = run(&with("kind = \"file\"\nfile = \"/dev/zero\""), &[]).unwrap_err();
-    assert_eq!(error, "/dev/zero: has over 64 MiB: expected a text of at most that size");
+    assert_eq!(error, "/dev/zero: has over 64 MiB: expected at most 64 MiB of text");
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn faults_name_their_place_and_what_would_be_right() {
         ("transport.max_window_bytes", "9", "transport.max_window_bytes = 9: expected from 1460"),
         ("transport.gain", "0.1", "transport.gain: has no effect with the other keys: remove it"),
         ("port.in_service_occupies_buffer", "true", "expected false; only fifo without a rank function"),
-        ("port.sampled_ranks", "live", "sampled_ranks = live: does not exist for pifo"),
+        ("port.sampled_ranks", "live", "sampled_ranks = live: not supported for pifo"),
         ("metrics.size_classes_bytes", "[5, 5]", "metrics.size_classes_bytes: has 5 after 5: expected ascending sizes"),
         ("profile", "netbench", "profile = \"netbench\": expected one of netbench-sp-pifo, netbench-aifo"),
         ("host_port.scheduler", "{ name = \"pifo\" }", "host_port.scheduler: has no effect with the other keys"),

@@ -80,7 +80,7 @@ pub(crate) fn set(
                     let found = members.iter().position(|member| title(member) == Some(wanted));
                     let found = found.or_else(|| wanted.parse().ok().filter(|index| *index < members.len()));
                     found.ok_or_else(|| {
-                        fault(format!("{inner} has several members: say which of {}", names_of(members).join(", ")))
+                        fault(format!("{inner} has several members: expected one of {}", names_of(members).join(", ")))
                     })?
                 };
                 way.push(index.to_string());
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(set("seeds.x"), "f.toml: --set: seeds.x: seeds is a value: expected a table");
         assert_eq!(
             set("scheduler.k"),
-            "f.toml: --set: scheduler.k: scheduler has several members: say which of packs, wide"
+            "f.toml: --set: scheduler.k: scheduler has several members: expected one of packs, wide"
         );
         assert_eq!(
             set("link."),

@@ -53,7 +53,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Stored, and nobody left.
+    /// Stored, and no packet was pushed out.
     pub const fn admitted(queue: usize) -> Self {
         Self::Admitted { queue: queue as u32, evicted: Vec::new() }
     }

@@ -146,7 +146,7 @@ pub struct TraceCounts {
 pub struct TraceReader<'a> {
     records: Records<'a>,
     clock: Clock,
-    sorted: Option<std::vec::IntoIter<Sorted>>,
+    sorted: Option<std::vec::IntoIter<SortedRecord>>,
     /// Of the packet that was handed out last.
     labels: TraceLabels,
     /// When it may leave.
@@ -213,7 +213,7 @@ impl<'a> TraceReader<'a> {
                 }
                 let Arrival { bytes, rank, flow, .. } = arrival;
                 let labels = reader.records.labels;
-                all.push(Sorted { time_ps: at.time_ps, hold_ps: at.hold_ps, rank, bytes, flow, labels });
+                all.push(SortedRecord { time_ps: at.time_ps, hold_ps: at.hold_ps, rank, bytes, flow, labels });
             }
             all.sort_by_key(|record| record.time_ps);
             reader.sorted = Some(all.into_iter());
@@ -267,7 +267,7 @@ impl<'a> TraceReader<'a> {
         let (at, mut arrival) = match &mut self.sorted {
             Some(sorted) => match sorted.next() {
                 // All places were known when the file was read; only a time that does not fit is left to go wrong.
-                Some(Sorted { time_ps, hold_ps, rank, bytes, flow, labels }) => {
+                Some(SortedRecord { time_ps, hold_ps, rank, bytes, flow, labels }) => {
                     self.labels = labels;
                     let arrival = Arrival { time: Time::ZERO, bytes, rank, flow };
                     (At { time_ps, hold_ps, place: Place::File }, arrival)
@@ -303,7 +303,7 @@ impl Iterator for TraceReader<'_> {
 }
 
 /// A record while the trace is sorted.
-struct Sorted {
+struct SortedRecord {
     time_ps: i128,
     hold_ps: u64,
     rank: Rank,
@@ -313,7 +313,7 @@ struct Sorted {
 }
 
 // A long trace has to fit into memory to be sorted.
-const _: () = assert!(size_of::<Sorted>() == 64);
+const _: () = assert!(size_of::<SortedRecord>() == 64);
 
 /// Turns the file's times into times of the run.
 struct Clock {

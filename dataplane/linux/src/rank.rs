@@ -211,7 +211,7 @@ impl RankOptions {
                 Err(Error::Usage("--rank table: --rank-table FILE is missing: the file with the ranks".to_owned()))
             }
             (Some(path), _) => {
-                Err(Error::Usage(format!("--rank-table {}: it has an effect with --rank table only", path.display())))
+                Err(Error::Usage(format!("--rank-table {}: has no effect without --rank table", path.display())))
             }
             (None, _) => Ok(None),
         }

@@ -239,7 +239,7 @@ def prepare(experiment: Experiment, schedulers: Sequence[str]) -> dict[str, dict
     library = [entry["name"] for entry in _pifolab.schedulers()]
     for name in schedulers:
         if name in library and name not in written:
-            raise InputError(f"--scheduler {name}: there is no P4 program of it; there are {', '.join(written)}")
+            raise InputError(f"--scheduler {name}: no P4 program runs it; expected one of {', '.join(written)}")
         if name in made:
             raise InputError(f"--scheduler {','.join(schedulers)}: {name} is a duplicate")
         parameters = experiment.parameters(name)

@@ -518,7 +518,7 @@ def _experiment(file: str, paper: str, table: Any, shared: _Shared) -> Experimen
     if bool(study) == bool(scenarios):
         raise InputError(f"{section.place}: expected either scenarios or a study")
     if study and study not in studies.STUDIES:
-        raise InputError(f"{section.place}: study = {study!r}: there are {', '.join(sorted(studies.STUDIES))}")
+        raise InputError(f"{section.place}: study = {study!r}: expected one of {', '.join(sorted(studies.STUDIES))}")
     length = _length(section, shared, None)
     axes = _axes(section.place, section.table.get("axes", {}), shared)
     variants = [

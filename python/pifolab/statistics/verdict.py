@@ -126,7 +126,7 @@ def judge(
     if stated_low is None and stated_high is None:
         raise InputError("stated_low, stated_high: expected at least one of them")
     if tolerance < 0 or not math.isfinite(tolerance):
-        raise InputError(f"tolerance = {tolerance}: expected a share from 0")
+        raise InputError(f"tolerance = {tolerance}: expected a number >= 0")
     for key, stated in (("stated_low", stated_low), ("stated_high", stated_high)):
         if stated is not None and not math.isfinite(stated):
             raise InputError(f"{key} = {stated}: expected a finite number")

@@ -183,7 +183,7 @@ def _range(written: Any, place: Callable[..., str]) -> list[int | Decimal]:
         gap = (end - start) / max(count - 1, 1)
         return [_exact(start + gap * at) for at in range(count)]
     if start <= 0:
-        raise InputError(f"{place('from')} = {written['from']}: log spacing needs a number above 0")
+        raise InputError(f"{place('from')} = {written['from']}: expected a number above 0 where spacing = 'log'")
     factor = float(end / start) ** (1 / max(count - 1, 1))
     inner = [float(start) * factor**at for at in range(1, count - 1)]
     # Between whole numbers (windows, queues) every value is one, and each appears once.

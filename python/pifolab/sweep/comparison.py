@@ -89,7 +89,7 @@ class Comparison:
             raise InputError(f"{place}.stated_low = {low} lies above stated_high = {high}")
         tolerance = numbers["tolerance"] or 0.0
         if tolerance < 0:
-            raise InputError(f"{place}.tolerance = {tolerance}: expected a share from 0")
+            raise InputError(f"{place}.tolerance = {tolerance}: expected a number >= 0")
         source = section.text("source") if "source" in section else None
         named = next((metric for metric in metrics if metric.name == section.table["metric"]), None)
         metric = named or Metric.read(section.table["metric"], section.at("metric"))

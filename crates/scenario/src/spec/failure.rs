@@ -31,7 +31,7 @@ pub(crate) fn read_failures(
         }
         if repair.is_some_and(|repair| repair <= at) {
             let key = reader.written("repair");
-            return Err(reader.fault(&key, format!("does not come after the failure, at {at}")).into());
+            return Err(reader.fault(&key, format!("expected a time after the failure, {at}")).into());
         }
         if let Some(other) = failures.iter().find(|other: &&Failure| other.overlaps(ports, at, repair)) {
             let problem = format!("has failed already, at {}, and is not repaired before", other.at);

@@ -181,7 +181,7 @@ fn read_netbench(
             NetbenchPairs::ParetoSkewed { hosts_per_rack, switches: context.switches }
         }
         _ => {
-            let problem = "expected \"uniform\" or \"pareto-skewed\": these arrivals know no other";
+            let problem = "expected \"uniform\" or \"pareto-skewed\" with these arrivals";
             return Err(reader.fault("pairs", problem).into());
         }
     };

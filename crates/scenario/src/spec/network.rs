@@ -175,7 +175,7 @@ impl NetworkSpec {
         if spec.sampled_ranks == Some(SampledRanks::Live)
             && let Some(scheduler) = spec.schedulers.iter().find(|scheduler| spec.live_window(scheduler).is_none())
         {
-            let problem = format!("sampled_ranks = live: does not exist for {}; see its description", scheduler.label);
+            let problem = format!("sampled_ranks = live: not supported for {}; see its description", scheduler.label);
             return Err(Spec::fault(&spec.common.file, "port", problem).into());
         }
         let shown: Vec<Json> = spec.schedulers.iter().map(|scheduler| spec.show(scheduler)).collect();

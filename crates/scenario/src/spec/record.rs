@@ -37,7 +37,7 @@ pub(crate) fn read_record(
         Some(interval) => {
             let ports = members(&mut reader, "sample_ports", |text| layout.ports(text))?;
             let ports = ports.map_or_else(|| layout.ports("switches"), Ok);
-            Some((interval, ports.expect("every network has switches' ports, if only none of them")))
+            Some((interval, ports.expect("a network lists its switches' ports, even if there are none")))
         }
         None => None,
     };

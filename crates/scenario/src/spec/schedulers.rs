@@ -145,7 +145,7 @@ fn fault_of(name: &str, error: &ParamError) -> Fault {
 fn unknown_name<'a>(role: Role, name: &str, known: impl Iterator<Item = &'a str>, own: Vec<String>) -> Fault {
     let names: Vec<String> = known.map(str::to_owned).chain(own).collect();
     let problem = if names.is_empty() {
-        Misfit::of(format_args!("{name:?}"), format!("unknown {role}; the run was given none"))
+        Misfit::of(format_args!("{name:?}"), format!("unknown {role}; expected a class that is given to the run"))
     } else {
         unknown(&role.to_string(), name, || names.iter().map(String::as_str)).into()
     };

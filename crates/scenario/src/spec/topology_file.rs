@@ -23,7 +23,7 @@ pub(super) fn text_of(content: &mut impl Read, file: &str) -> Result<String, Fil
     let mut bytes = Vec::new();
     match content.take(LONGEST_TEXT + 1).read_to_end(&mut bytes) {
         Ok(length) if length as u64 > LONGEST_TEXT => {
-            fault(Place::File, "has over 64 MiB: expected a text of at most that size".to_owned())
+            fault(Place::File, "has over 64 MiB: expected at most 64 MiB of text".to_owned())
         }
         Ok(_) => String::from_utf8(bytes).or_else(|error| {
             let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];

@@ -14,7 +14,7 @@
 //!
 //! Cost: O(1) per operation beside the scheduler's. A switch needs two queues with arrival times, a controller and a credit.
 //!
-//! Departure from PIFO: low-latency packets are first in, first out and go first, but for the Classic share; Classic packets are
+//! Deviation from PIFO: low-latency packets are first in, first out and go first, but for the Classic share; Classic packets are
 //! in the order of their scheduler.
 //!
 //! Deviations: the delay of a queue is that of the packet that left it last, since the oldest packet of an arbitrary scheduler

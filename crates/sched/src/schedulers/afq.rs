@@ -148,7 +148,7 @@ impl Decider for Afq {
     /// The queue of this round, or of the next one that has packets: rounds pass over empty queues.
     #[inline(always)]
     fn serve(&mut self, _first: usize, queues: &[Room]) -> usize {
-        // Once around at most: who asks where nothing waits gets an answer, too.
+        // Once around at most: a caller that asks while nothing waits gets an answer, too.
         let mut steps = self.count;
         while queues.get(self.current).is_none_or(|queue| queue.packets() == 0) && steps > 0 {
             steps -= 1;

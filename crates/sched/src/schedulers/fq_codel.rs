@@ -12,7 +12,7 @@
 //! Cost: O(1) per operation; O(buckets) when the capacity is exceeded. A switch needs two lists of flows and, for each flow, a
 //! deficit, CoDel's registers and a queue with arrival times.
 //!
-//! Departure from PIFO: ranks are ignored. A full buffer drops from the head of the queue of the most bytes, half of it but at most
+//! Deviation from PIFO: ranks are ignored. A full buffer drops from the head of the queue of the most bytes, half of it but at most
 //! a batch ("pushed-out"; the arriving packet itself may be among them: then "full"). Packets that CoDel gives up are dropped at
 //! dequeue ("admission"), or with ECN marked and sent. A full buffer always drops.
 //!

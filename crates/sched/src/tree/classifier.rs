@@ -90,7 +90,7 @@ pub(super) enum Classifier {
     Only,
     ByField {
         field: Field,
-        /// The leaves of small values, [`NOBODY`] where none takes it.
+        /// The leaves of small values, [`NO_LEAF`] where none takes it.
         table: Box<[u32]>,
         /// The others: first value, last value, leaf; in ascending order.
         ranges: Box<[(u64, u64, u32)]>,
@@ -105,7 +105,7 @@ pub(super) enum Classifier {
 /// Values below this are looked up in a table.
 const TABLE: u64 = 1 << 12;
 /// Stands in the table for no leaf.
-const NOBODY: u32 = u32::MAX;
+const NO_LEAF: u32 = u32::MAX;
 
 /// Two leaves take the same value.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ impl Classifier {
             return Err(Overlap { value: pair[1].0, leaves: (pair[0].2, pair[1].2) });
         }
         let entries = ranges.last().map_or(0, |(_, last, _)| last.saturating_add(1).min(TABLE));
-        let mut table: Box<[u32]> = core::iter::repeat_n(rest.unwrap_or(NOBODY), entries as usize).collect();
+        let mut table: Box<[u32]> = core::iter::repeat_n(rest.unwrap_or(NO_LEAF), entries as usize).collect();
         for (first, last, leaf) in &ranges {
             for value in *first..(last.saturating_add(1)).min(entries) {
                 table[value as usize] = *leaf;
@@ -204,7 +204,7 @@ impl Classifier {
 #[inline(always)]
 fn look_up(table: &[u32], ranges: &[(u64, u64, u32)], rest: Option<u32>, value: u64) -> Option<u32> {
     match table.get(value as usize) {
-        Some(leaf) => (*leaf != NOBODY).then_some(*leaf),
+        Some(leaf) => (*leaf != NO_LEAF).then_some(*leaf),
         None => search(ranges, value).or(rest),
     }
 }

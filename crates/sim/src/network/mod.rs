@@ -74,8 +74,8 @@ pub use engine::{Network, Simulation};
 pub use error::ConfigError;
 pub use failures::LinkChange;
 pub use netbench_live_window::NetbenchLiveWindow;
-/// The scheduler of a port: those of the library should come as they are, not boxed. A port where nobody watches then stores
-/// handles of eight bytes in them, and [`IdlePort::Admission`] can hide a departure from a rank function.
+/// The scheduler of a port: those of the library should come as they are, not boxed. A port that no observer watches then stores
+/// handles of eight bytes in them, and [`IdlePort::Admission`] can hide from a rank function that a packet has left.
 pub use pifolab_sched::Parts as PortScheduler;
 pub use pifolab_sched::entry::LiveTest;
 pub use pifolab_workload::flows::Flow;

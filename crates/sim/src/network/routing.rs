@@ -139,7 +139,7 @@ impl Routes {
         let mut hosts = Vec::new();
         for (host, gate) in (0..).zip(gates) {
             if gate == u32::MAX {
-                // A host without a link: nobody gets there.
+                // A host without a link: it cannot be reached.
                 hosts.push((0, u32::MAX));
                 continue;
             }

@@ -8,7 +8,7 @@
 //! every port of the switch for each arrival at it, in the simulator; a switch keeps one counter. A queue alone settles at
 //! alpha B / (1 + alpha).
 //!
-//! Departures from the paper: packets instead of cells, so that a queue may pass its threshold by less than one packet. The
+//! Deviations from the paper: packets instead of cells, so that a queue may pass its threshold by less than one packet. The
 //! queue is everything that waits at a port, however its scheduler divides it; the scheduler's own capacity holds
 //! besides. The packet on the wire is not in the memory.
 

@@ -141,7 +141,7 @@ impl Up {
         let mut monitor = self.monitor()?;
         let Args { dev, scheduler, .. } = args;
         let mut parameters = args.parameters.as_deref().map(Watched::new);
-        // A file tells nobody that it has changed.
+        // A file does not announce that it has changed.
         let timeout = if parameters.is_some() { PollTimeout::from(LOOK_EVERY_MS) } else { PollTimeout::NONE };
         loop {
             if parameters.as_mut().is_some_and(Watched::changed) {

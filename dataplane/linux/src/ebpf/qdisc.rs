@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn what_a_qdisc_cannot_do_is_refused_with_what_it_can() {
-        assert!(refused("aifo", "", 0, RankSource::Dscp).contains("pifo and sp-pifo"));
+        assert!(refused("aifo", "", 0, RankSource::Dscp).contains("pifo or sp-pifo"));
         assert!(refused("pifo", "", 0, RankSource::Las).contains("dscp, payload"));
         assert!(refused("pifo", "capacity_packets", 2000, RankSource::Dscp).contains("at most 1024"));
         assert!(refused("pifo", "capacity_bytes", 1_000_000, RankSource::Dscp).contains("at most 1024"));

@@ -134,7 +134,7 @@ impl Settings {
         self.flow_table = options.read_table(Some(rank))?;
         if let Some(path) = weights {
             if rank != RankSource::Stfq {
-                let message = format!("--flow-weights {}: it has an effect with --rank stfq only", path.display());
+                let message = format!("--flow-weights {}: has no effect without --rank stfq", path.display());
                 return Err(Error::Usage(message));
             }
             self.flow_table = Some(Table::read(path, Values::Weights)?);

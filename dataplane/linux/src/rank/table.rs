@@ -120,7 +120,7 @@ fn endpoint(text: &str, has_ports: bool) -> Result<(IpAddr, u16), String> {
         (true, ..) => {
             Err(format!("{text:?}: expected ADDRESS:PORT, or [ADDRESS]:PORT for IPv6 (port 0 stands for fragments)"))
         }
-        (false, Ok(_), _) => Err(format!("{text:?}: expected an address alone: ports are read of tcp and udp only")),
+        (false, Ok(_), _) => Err(format!("{text:?}: expected an address without a port: only tcp and udp have ports")),
         (false, ..) => Err(format!("{text:?}: expected an address")),
     }
 }
@@ -361,7 +361,7 @@ mod tests {
             ("flow udp nonsense", ["line 1", "flow udp nonsense", "`flow PROTOCOL SOURCE DESTINATION RANK`"]),
             ("flow udp 10.0.0.1 10.0.0.2:2 1", ["line 1", "\"10.0.0.1\"", "ADDRESS:PORT"]),
             ("flow tcp 10.0.0.1:70000 10.0.0.2:2 1", ["line 1", "10.0.0.1:70000", "ADDRESS:PORT"]),
-            ("flow 132 10.0.0.1:1 10.0.0.2:2 1", ["line 1", "10.0.0.1:1", "ports are read of tcp and udp only"]),
+            ("flow 132 10.0.0.1:1 10.0.0.2:2 1", ["line 1", "10.0.0.1:1", "only tcp and udp have ports"]),
             ("flow 132 10.0.0.256 10.0.0.2 1", ["line 1", "10.0.0.256", "expected an address"]),
             ("to 10.0.0.0/8 1", ["line 1", "\"to\"", "flow, dst or src"]),
             ("flow udp 10.0.0.1:1 [::1]:2 1", ["line 1", "[::1]:2", "one version"]),

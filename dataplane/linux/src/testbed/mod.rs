@@ -319,7 +319,7 @@ fn wait_until_connected(lab: &Lab, rank: u32) -> Result<Probe> {
             return Ok(Probe { sent, received: 1, receiver });
         }
     }
-    Err(Error::Failed("nothing arrives through the data plane within five seconds".to_owned()))
+    Err(Error::Failed("nothing arrived through the data plane in five seconds".to_owned()))
 }
 
 fn timetable(experiment: &Experiment) -> Timetable {
