@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.adversary.explain import explain, names
 from pifolab.errors import InputError
-from pifolab.folder import replaced_file
+from pifolab.export import write_text
 from pifolab.quantities import number
 
 if TYPE_CHECKING:
@@ -159,6 +159,5 @@ def _page(answer: Answer, drawing: Figure, path: Path) -> Path:
         Section("Step by step", [f'<div class="wide">{svg}</div>']),
         Section("What happened", [f'<pre style="white-space: pre-wrap">{escape(explain(answer))}</pre>']),
     ]
-    with replaced_file(path) as temporary:
-        temporary.write_text(page(title, lead, sections), encoding="utf-8")
+    write_text(page(title, lead, sections), path)
     return path

@@ -13,7 +13,7 @@ from pifolab import _pifolab
 from pifolab.adversary.worst_cases import METRICS as WORST
 from pifolab.adversary.worst_cases import gap_to_pifo
 from pifolab.errors import InputError
-from pifolab.folder import replaced_file
+from pifolab.export import write_text
 from pifolab.plugins import load_plugins
 from pifolab.reproduce import hardware
 from pifolab.reproduce.execute import experiments_folder
@@ -198,8 +198,7 @@ def _with_own(scenario: Path, own: Mapping[str, type[PythonScheduler]], folder: 
         keys = {"name": name, **own_buffer(made, 80, 8)}
         lines += [f"{key} = {inline_toml(value)}" for key, value in keys.items()]
     target = folder / scenario.name
-    with replaced_file(target) as temporary:
-        temporary.write_text("\n".join([read_text(scenario), *lines, ""]), encoding="utf-8")
+    write_text("\n".join([read_text(scenario), *lines, ""]), target)
     return target
 
 

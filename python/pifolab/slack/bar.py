@@ -10,20 +10,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
-from pifolab.folder import replaced_file
+from pifolab.export import write_text
 from pifolab.provenance import code_version
 from pifolab.slack import dithered
 from pifolab.slack.limits import ExactShares
 from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
 from pifolab.slack.page import FIVE, is_met, ratio
 from pifolab.text import read_text
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["BASE", "PACKETS", "SEEDS", "WEIGHTS", "Cell", "load", "measure", "page", "reason"]
 
@@ -84,7 +87,7 @@ def measure(
     """Run PACKS and every variant on the same packets."""
     depth = DEPTHS[queues]
     oracles = {exact(weight): _exact(queues, depth, distribution, weight) for weight in WEIGHTS}
-    found: dict[str, dict[str, list[int]]] = {"inversions": {}, "misdrops": {}}
+    frames = []
     for makers, library, own_seeds in (
         ({DITHERED: lambda: dithered.DitheredShares(queues, depth)}, LIBRARY, seeds),
         (oracles, {}, seeds[:EXACT_SEEDS]),
@@ -97,8 +100,16 @@ def measure(
             packets=packets,
             seeds=own_seeds,
             makers=makers,
-        ).sort("seed")
-        for (name,), of in frame.group_by(["scheduler"]):
+        )
+        frames.append(frame)
+    return cell_of(queues, distribution, arrivals, frames)
+
+
+def cell_of(queues: int, distribution: str, arrivals: str, frames: Iterable[pl.DataFrame]) -> Cell:
+    """Return the counts of every scheduler but PIFO in what `judge` returned, in the order of the seeds."""
+    found: dict[str, dict[str, list[int]]] = {"inversions": {}, "misdrops": {}}
+    for frame in frames:
+        for (name,), of in frame.sort("seed").group_by(["scheduler"]):
             for column, counts in found.items():
                 if name != "PIFO":
                     counts[str(name)] = of[column].to_list()
@@ -118,8 +129,7 @@ def store(path: Path, cells: Sequence[Cell], seeds: Sequence[int], packets: int,
         "seeds": list(seeds),
         "cells": [vars(cell) for cell in cells],
     }
-    with replaced_file(path) as file:
-        file.write_text(json.dumps(written, separators=(",", ":"), sort_keys=True) + "\n", encoding="utf-8")
+    write_text(json.dumps(written, separators=(",", ":"), sort_keys=True) + "\n", path)
 
 
 def load(path: Path) -> tuple[list[Cell], dict[str, Any]]:
@@ -154,12 +164,10 @@ def main(argv: Sequence[str]) -> int:
             store(path, cells, SEEDS, PACKETS, arguments.revision)
     if not arguments.queues:
         files = [load(data / f"queues-{queues}.json") for queues in DEPTHS]
-        with replaced_file(arguments.folder / "slack-bar.md") as file:
-            file.write_text(page(files), encoding="utf-8")
+        write_text(page(files), arguments.folder / "slack-bar.md")
         pairs = [cell.pair(DITHERED) for cells, _ in files for cell in cells]
         about = files[0][1]
-        with replaced_file(arguments.folder / "slack-dithered.md") as file:
-            file.write_text(dithered.page(pairs, len(about["seeds"]), about["packets"]), encoding="utf-8")
+        write_text(dithered.page(pairs, len(about["seeds"]), about["packets"]), arguments.folder / "slack-dithered.md")
     return 0
 
 
@@ -203,7 +211,8 @@ def _summary(cells: Sequence[Cell]) -> list[str]:
     return [*lines, ""]
 
 
-def _table(cells: Sequence[Cell], scheduler: str, queues: int) -> list[str]:
+def table(cells: Sequence[Cell], scheduler: str, queues: int) -> list[str]:
+    """Return the ratios of the cells with this number of queues; bold where the bar is met."""
     of = {(cell.distribution, cell.arrivals): cell for cell in cells if cell.queues == queues}
     arrivals = list(dict.fromkeys(process for _, process in of))
     lines = [f"{queues} queues of {DEPTHS[queues]}:", "", f"| | {' | '.join(arrivals)} |"]
@@ -225,7 +234,7 @@ def page(files: Sequence[tuple[Sequence[Cell], Mapping[str, Any]]]) -> str:
     for title, scheduler in (("Slack-SP", SLACK), ("Dithered registers", DITHERED)):
         lines += [f"## {title}, every cell", "", "Ratios of inversions and of misdrops; bold where the bar is met.", ""]
         for queues in sorted({cell.queues for cell in cells}):
-            lines += _table(cells, scheduler, queues)
+            lines += table(cells, scheduler, queues)
     missed = [(cell, why) for cell in cells if (why := reason(cell, DITHERED))]
     counts = {why: sum(of == why for _, of in missed) for why in ("registers", "map", "window")}
     said = ", ".join(f"{why} {count}" for why, count in counts.items())

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from pifolab.folder import replaced_file
+from pifolab.export import write_text
 from pifolab.reproduce.execute import experiments_folder
 from pifolab.runs import complete, run_text
 from pifolab.slack.measure import _toml
@@ -125,8 +125,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m pifolab.slack.few", description=__doc__)
     parser.add_argument("folder", type=Path, help="where slack-few-ranks.md is written")
     arguments = parser.parse_args(argv)
-    with replaced_file(arguments.folder / "slack-few-ranks.md") as file:
-        file.write_text(page(shares()), encoding="utf-8")
+    write_text(page(shares()), arguments.folder / "slack-few-ranks.md")
     return 0
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from pifolab.errors import InputError
-from pifolab.folder import replaced_file
+from pifolab.export import write_text
 from pifolab.reproduce.execute import experiments_folder
 from pifolab.slack.measure import SHARES_SETTINGS
 from pifolab.statistics import Verdict, judge, ratio_interval
@@ -237,8 +237,7 @@ def store(path: Path, measured: Measured) -> None:
     ]
     about = {"revision": measured.revision, "seeds": measured.seeds, "duration_s": measured.duration_s}
     lines = ",\n".join(json.dumps(row) for row in rows)
-    with replaced_file(path) as file:
-        file.write_text(f'{json.dumps(about)[:-1]}, "milliseconds": [\n{lines}\n]}}\n', encoding="utf-8")
+    write_text(f'{json.dumps(about)[:-1]}, "milliseconds": [\n{lines}\n]}}\n', path)
 
 
 def load(folder: Path) -> dict[str, Measured]:
@@ -390,8 +389,7 @@ def main(argv: Sequence[str]) -> int:
         planned = sweep(name, LOADS, range(1, seeds + 1), duration_s)
         completed = times(table_of(planned, arguments, "fct"))
         store(data / f"{name}.json", Measured(completed, seeds, duration_s, arguments.revision))
-    with replaced_file(arguments.folder / "slack-flows.md") as file:
-        file.write_text(page(load(data)), encoding="utf-8")
+    write_text(page(load(data)), arguments.folder / "slack-flows.md")
     return 0
 
 

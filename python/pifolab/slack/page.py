@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pifolab.errors import InputError
-from pifolab.folder import replaced_file
+from pifolab.export import write_text
 from pifolab.slack.measure import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, judge
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def write_page(argv: Sequence[str], name: str, text: Callable[[Path], str]) -> i
     if len(argv) != 1:
         raise InputError("expected one argument, the folder to write to")
     folder = Path(argv[0])
-    with replaced_file(folder / name) as file:
-        file.write_text(text(folder), encoding="utf-8")
+    write_text(text(folder), folder / name)
     return 0
 
 

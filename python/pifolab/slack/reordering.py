@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pifolab.folder import replaced_file
+from pifolab.export import write_text
 from pifolab.slack.flows import FIGURES, LOADS, run_arguments, sweep, table_of
 
 __all__ = ["COLUMNS", "DURATION_S", "ORDERED", "SEEDS", "page", "reordering"]
@@ -101,8 +101,7 @@ def main(argv: Sequence[str]) -> int:
     for name in ORDERED:
         planned = sweep(name, LOADS, SEEDS, DURATION_S, ["reordering"], {"record.reordering": True})
         found[name] = reordering(table_of(planned, arguments, "reordering"))
-    with replaced_file(arguments.folder / "slack-reordering.md") as file:
-        file.write_text(page(found), encoding="utf-8")
+    write_text(page(found), arguments.folder / "slack-reordering.md")
     return 0
 
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pifolab.folder import replaced_file
+from pifolab.export import write_text
 from pifolab.slack import flows
-from pifolab.slack.bar import BASE, Cell, load, store
+from pifolab.slack.bar import BASE, Cell, cell_of, load, store, table
 from pifolab.slack.measure import ARRIVALS, DEPTHS, OTHER_DISTRIBUTIONS, SHARES_SETTINGS, judge
 from pifolab.slack.page import FIVE, is_met
 
@@ -33,12 +33,7 @@ def measure(
         SHARES: ("slack-sp", {"map": "shares", **SHARES_SETTINGS[queues]}),
     }
     frame = judge(distribution, arrivals, schedulers=schedulers, queues=queues, packets=packets, seeds=seeds)
-    found: dict[str, dict[str, list[int]]] = {"inversions": {}, "misdrops": {}}
-    for (name,), of in frame.sort("seed").group_by(["scheduler"]):
-        for column, counts in found.items():
-            if name != "PIFO":
-                counts[str(name)] = of[column].to_list()
-    return Cell(queues, distribution, arrivals, found["inversions"], found["misdrops"])
+    return cell_of(queues, distribution, arrivals, [frame])
 
 
 def main(argv: Sequence[str]) -> int:
@@ -57,8 +52,7 @@ def main(argv: Sequence[str]) -> int:
                 cells = [measure(queues, name, arrivals) for name in names for arrivals in ARRIVALS]
                 store(path, cells, SEEDS, PACKETS, arguments.revision)
             files[what, queues] = load(path)
-    with replaced_file(arguments.folder / "slack-shares.md") as file:
-        file.write_text(page(files, _flows(arguments.folder / "slack-flows")), encoding="utf-8")
+    write_text(page(files, _flows(arguments.folder / "slack-flows")), arguments.folder / "slack-shares.md")
     return 0
 
 
@@ -69,19 +63,7 @@ def _flows(data: Path) -> str:
 
 
 def _tables(cells: Sequence[Cell]) -> list[str]:
-    lines = []
-    for queues in sorted({cell.queues for cell in cells}):
-        own = [cell for cell in cells if cell.queues == queues]
-        lines += [f"{queues} queues of {DEPTHS[queues]}:", "", f"| | {' | '.join(ARRIVALS)} |"]
-        lines.append("|---" * (len(ARRIVALS) + 1) + "|")
-        for name in dict.fromkeys(cell.distribution for cell in own):
-            row = []
-            for pair in (cell.pair(SHARES) for cell in own if cell.distribution == name):
-                bold = "**" if is_met(*pair) else ""
-                row.append(f"{bold}{pair[0]:.2f}, {pair[1]:.2f}{bold}")
-            lines.append(f"| {name} | {' | '.join(row)} |")
-        lines.append("")
-    return lines
+    return [line for queues in sorted({cell.queues for cell in cells}) for line in table(cells, SHARES, queues)]
 
 
 def _verdict(cells: Sequence[Cell]) -> str:

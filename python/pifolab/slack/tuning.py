@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pifolab.folder import replaced_file
+from pifolab.export import write_text
 from pifolab.slack.flows import FIGURES, LOADS, MEASURES, Times, run_arguments, sweep, table_of, times
 
 __all__ = ["DURATION_S", "KINDS", "SEEDS", "best", "grid", "page", "ratios"]
@@ -119,8 +119,7 @@ def main(argv: Sequence[str]) -> int:
             settings = {"scheduler": _schedulers(name, kind)}
             planned = sweep(name, LOADS, SEEDS, DURATION_S, settings=settings)
             found[name] = ratios(times(table_of(planned, arguments, "fct")))
-    with replaced_file(arguments.folder / "slack-tuning.md") as file:
-        file.write_text(page(found), encoding="utf-8")
+    write_text(page(found), arguments.folder / "slack-tuning.md")
     return 0
 
 
