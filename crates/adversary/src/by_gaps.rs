@@ -6,7 +6,8 @@ use crate::meter::Judge;
 use crate::metric::Amount;
 use crate::problem::Problem;
 use pifolab_sched::Capacity;
-use pifolab_sched::params::{Args, Value};
+use pifolab_sched::params::{Args, FromArgs, Value};
+use pifolab_sched::schedulers::PifoParams;
 
 /// The best of the worst traces of each of these sums, and a bound that holds for every trace; it is proven without a second
 /// scheduler, or if that one loses nothing with the trace. `solve` is the exact search for a sum.
@@ -20,9 +21,10 @@ pub(crate) fn by_gaps(
     let (Capacity::Packets(capacity), false, None) = (capacity, gaps.is_empty(), problem.constraint.load) else {
         return Err(Error::Unsuited(format!("{} is not a sum of prices", problem.metric.name())));
     };
-    let mut args = Args::new("pifo");
+    let mut args = Args::new(PifoParams::INFO.name);
     args.set("capacity_packets", Value::Integer(capacity.into()));
-    let pifo = library("pifo", &args).expect("it is in the library").expect("another scheduler has this capacity");
+    let pifo =
+        library(args.owner(), &args).expect("it is in the library").expect("another scheduler has this capacity");
     let (mut best, mut most, mut evaluations) = (None::<Answer>, None::<Amount>, 0);
     for (metric, ranks) in gaps {
         let part = Problem { b: Some(&*pifo), metric, ranks, constraint: problem.constraint.clone(), ..*problem };

@@ -4,6 +4,8 @@
 pub mod table;
 
 use crate::{Error, Result};
+use pifolab_sched::params::FromArgs;
+use pifolab_sched::ranks::{Las, Stfq};
 use pifolab_units::Rank;
 use std::fmt;
 use std::path::PathBuf;
@@ -39,20 +41,24 @@ pub enum RankSource {
 pub const RANK_FORMS: &str =
     "dscp, payload:OFFSET:WIDTH (bytes; WIDTH is 1, 2, 4 or 8), vlan, mpls, mark, table, las or stfq";
 
+/// The sources that are one word; rank functions have the library's names.
+const WORDS: [(&str, RankSource); 7] = [
+    ("dscp", RankSource::Dscp),
+    ("vlan", RankSource::Vlan),
+    ("mpls", RankSource::Mpls),
+    ("mark", RankSource::Mark),
+    ("table", RankSource::Table),
+    (Las::INFO.name, RankSource::Las),
+    (Stfq::INFO.name, RankSource::Stfq),
+];
+
 impl FromStr for RankSource {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?}: expected {RANK_FORMS}");
-        match text {
-            "dscp" => return Ok(Self::Dscp),
-            "vlan" => return Ok(Self::Vlan),
-            "mpls" => return Ok(Self::Mpls),
-            "mark" => return Ok(Self::Mark),
-            "table" => return Ok(Self::Table),
-            "las" => return Ok(Self::Las),
-            "stfq" => return Ok(Self::Stfq),
-            _ => {}
+        if let Some((_, source)) = WORDS.iter().find(|(word, _)| *word == text) {
+            return Ok(*source);
         }
         let (offset, width) =
             text.strip_prefix("payload:").and_then(|place| place.split_once(':')).ok_or_else(wrong)?;
@@ -63,16 +69,10 @@ impl FromStr for RankSource {
 
 impl fmt::Display for RankSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Dscp => "dscp",
-            Self::Payload { offset, width } => return write!(f, "payload:{offset}:{width}"),
-            Self::Vlan => "vlan",
-            Self::Mpls => "mpls",
-            Self::Mark => "mark",
-            Self::Table => "table",
-            Self::Las => "las",
-            Self::Stfq => "stfq",
-        })
+        match self {
+            Self::Payload { offset, width } => write!(f, "payload:{offset}:{width}"),
+            source => f.write_str(WORDS.iter().find(|(_, known)| known == source).expect("all others have a word").0),
+        }
     }
 }
 
