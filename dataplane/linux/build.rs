@@ -4,7 +4,7 @@
 mod programs;
 
 use pifolab_params::c_constants;
-use pifolab_sched::schedulers::{PushDown, RifoMode};
+use pifolab_sched::schedulers::SCHEDULERS;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,7 +38,9 @@ fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     fs::write(out.join("programs.rs"), programs::rust(&names, &root.join(FILES))).expect("OUT_DIR can be written to");
     // The numbers of choices come from the library's own lists of words.
-    let choices = c_constants::<PushDown>("PUSH") + &c_constants::<RifoMode>("RIFO");
+    let infos = SCHEDULERS.iter().map(|entry| entry.info).filter(|info| names.contains(&info.name));
+    let choices: String =
+        infos.flat_map(|info| info.params.iter().map(|param| c_constants(info.name, param))).collect();
     fs::write(out.join("choices.h"), choices).expect("OUT_DIR can be written to");
     for (source, object) in sources(FILTER, &out) {
         compile(&clang(), &source, &object);

@@ -1,6 +1,6 @@
 //! Choices: an enum whose words, parser, printer and C constants come from one list.
 
-use crate::Choice;
+use crate::{Kind, Param, Word};
 use alloc::format;
 use alloc::string::String;
 use pifolab_units::Rounding;
@@ -55,6 +55,15 @@ macro_rules! choice_words {
             }
         }
 
+        const _: () = {
+            let all = <$name as $crate::Choice>::ALL;
+            let mut place = 0;
+            while place < all.len() {
+                assert!(all[place] as usize == place, "words come in the order of their variants");
+                place += 1;
+            }
+        };
+
         impl $crate::FromValue for $name {
             fn from_value(_: &$crate::Kind, value: &$crate::Value) -> Option<Self> {
                 match value {
@@ -66,13 +75,16 @@ macro_rules! choice_words {
     };
 }
 
-/// The numbers of a choice as C constants: `PREFIX_WORD = number`, for a header that a data plane includes.
-pub fn c_constants<C: Choice>(prefix: &str) -> String {
-    let line = |choice: &C| {
-        let word = choice.as_word().replace('-', "_").to_ascii_uppercase();
-        format!("    {prefix}_{word} = {},\n", choice.code())
+/// The numbers of a choice as C constants, for a header that a data plane includes: `OWNER_PARAMETER_WORD = number`. Nothing if the
+/// parameter is not a choice.
+pub fn c_constants(owner: &str, param: &Param) -> String {
+    let Kind::Choice(words) = param.kind else { return String::new() };
+    // The place of a word is its number: no choice compiles otherwise.
+    let line = |(number, (word, _)): (usize, &Word)| {
+        let name = format!("{owner}_{}_{word}", param.name).replace('-', "_").to_ascii_uppercase();
+        format!("    {name} = {number},\n")
     };
-    format!("enum {{\n{}}};\n", C::ALL.iter().map(line).collect::<String>())
+    format!("enum {{\n{}}};\n", words.iter().enumerate().map(line).collect::<String>())
 }
 
 const UP_TO_PICOSECOND: &str = "up-to-picosecond";
@@ -95,7 +107,7 @@ pub const fn rounding_word(rounding: Rounding) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FromValue, Kind, Value};
+    use crate::{Choice, FromValue, Value};
 
     choices! {
         enum Order {
@@ -111,7 +123,9 @@ mod tests {
             assert_eq!(read, Some(*choice));
         }
         assert_eq!(Order::from_word("scan"), None);
-        let constants = c_constants::<Order>("PF_ORDER");
-        assert_eq!(constants, "enum {\n    PF_ORDER_SCAN_FIRST = 0,\n    PF_ORDER_PUSH_FIRST = 1,\n};\n");
+        let constants = c_constants("sp-pifo", &Param::choice::<Order>("order"));
+        assert_eq!(constants, "enum {\n    SP_PIFO_ORDER_SCAN_FIRST = 0,\n    SP_PIFO_ORDER_PUSH_FIRST = 1,\n};\n");
+        assert_eq!(c_constants("sp-pifo", &Param::flag("old")), "");
+        assert_eq!(Order::PushFirst.code(), 1);
     }
 }

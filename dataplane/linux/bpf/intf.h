@@ -82,7 +82,7 @@ struct pf_config {
 	__u32 spare;
 };
 
-/* PUSH_* and RIFO_*: numbers of the library's choices. The build writes it from the library. */
+/* SCHEDULER_PARAMETER_WORD: numbers of the library's choices. The build writes it from the library. */
 #include "choices.h"
 
 /* BPF qdisc: packets that it can hold, and that one arrival may push out (from a capacity in bytes). */

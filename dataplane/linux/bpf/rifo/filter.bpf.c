@@ -15,7 +15,7 @@ struct parameters {
 	__u64 guaranteed;     /* alg1: floor(kB) */
 	__u64 sheltered;      /* eq3: (1-k)B times the denominator of k */
 	__u64 denominator;
-	__u32 mode;		  /* RIFO_* */
+	__u32 mode;		  /* RIFO_MODE_* */
 	__u32 sheltered_exponent; /* pow2: of (1-k)B */
 	__u32 capacity_shift;	  /* pow2: by how much capacities are shifted to fit in 16 bits */
 	__u32 spare;
@@ -90,9 +90,9 @@ static __always_inline bool passes(__u64 above, __u64 range)
 	__u64 in_queue = used(0);
 	__u64 free = in_queue < config.total ? config.total - in_queue : 0;
 
-	if (parameters.mode == RIFO_POW2)
+	if (parameters.mode == RIFO_MODE_POW2)
 		return passes_pow2(above, range, free);
-	if (parameters.mode == RIFO_EQ3)
+	if (parameters.mode == RIFO_MODE_EQ3)
 		return at_most(product(parameters.sheltered, above), product(free * parameters.denominator, range));
 	return in_queue <= parameters.guaranteed || at_most(product(above, config.total), product(free, range));
 }

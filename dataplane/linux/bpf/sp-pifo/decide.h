@@ -11,7 +11,7 @@
 
 struct parameters {
 	__s64 floor;	 /* the least bound */
-	__u32 push_down; /* PUSH_*: how bounds fall */
+	__u32 push_down; /* SP_PIFO_PUSH_DOWN_*: how bounds fall */
 	__u32 update_on_full;
 	__u32 push_down_first;
 	__u32 spare;
@@ -41,8 +41,10 @@ static __always_inline __s64 raised(__s64 bound)
 
 static __always_inline void push_down(__s64 rank, __s64 first)
 {
-	__s64 above = parameters.push_down == PUSH_QUEUE_BOUND ? rank : first;
-	__s64 by = parameters.push_down == PUSH_COST ? first - rank : parameters.push_down == PUSH_RANK ? rank : 1;
+	__s64 above = parameters.push_down == SP_PIFO_PUSH_DOWN_QUEUE_BOUND ? rank : first;
+	__s64 by = parameters.push_down == SP_PIFO_PUSH_DOWN_COST   ? first - rank
+		   : parameters.push_down == SP_PIFO_PUSH_DOWN_RANK ? rank
+								    : 1;
 
 #pragma clang loop unroll(disable)
 	for (__u32 queue = 1; queue < MAX_QUEUES; queue++) {
@@ -50,7 +52,8 @@ static __always_inline void push_down(__s64 rank, __s64 first)
 			break;
 		__s64 bound = state.bounds[queue];
 
-		if (parameters.push_down == PUSH_QUEUE_BOUND || parameters.push_down == PUSH_QUEUE_BOUND_OLD) {
+		if (parameters.push_down == SP_PIFO_PUSH_DOWN_QUEUE_BOUND ||
+		    parameters.push_down == SP_PIFO_PUSH_DOWN_QUEUE_BOUND_OLD) {
 			state.bounds[queue] = raised(above);
 			above = bound;
 		} else {
@@ -63,9 +66,9 @@ static __always_inline void push_down(__s64 rank, __s64 first)
 static __always_inline void push_all_down(__s64 rank, __s64 first)
 {
 	push_down(rank, first);
-	if (parameters.push_down == PUSH_RANK)
+	if (parameters.push_down == SP_PIFO_PUSH_DOWN_RANK)
 		state.bounds[0] = lowered(first, rank);
-	else if (parameters.push_down == PUSH_ONE)
+	else if (parameters.push_down == SP_PIFO_PUSH_DOWN_ONE)
 		state.bounds[0] = lowered(first, 1);
 	else
 		state.bounds[0] = rank;
