@@ -146,6 +146,12 @@ impl Estimate {
         (self.window.count_below(self.bound(rank)) as u64, self.held())
     }
 
+    /// The highest quantile that a rank can have once it has entered the window. A full window has the highest.
+    pub(super) fn highest_quantile(&self) -> (u64, u64) {
+        let size = self.size as u64;
+        (size - u64::from(self.quantile == Quantile::Lower), size)
+    }
+
     /// What the ranks that count lie below.
     #[inline(always)]
     fn bound(&self, rank: Rank) -> u64 {

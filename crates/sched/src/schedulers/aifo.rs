@@ -123,8 +123,8 @@ pub struct Aifo {
     sampling: Sampling,
     /// The lengths that the test sees, if not those of now.
     delayed: Option<Box<Delayed>>,
-    /// The headroom and the test, if it is that of Algorithm 1 as printed: every rank enters the window first, and the
-    /// occupancy, which is that of now, stays within the target.
+    /// The occupancy up to which every rank passes, and the test beyond, if it is that of Algorithm 1 as printed: every rank enters
+    /// the window first, and the occupancy, which is that of now, stays within the target.
     plain: Option<(u64, Admission)>,
 }
 
@@ -181,7 +181,9 @@ impl FromParams for Aifo {
                         && params.occupancy_delay == 0
                         && limit <= target =>
                 {
-                    Some((headroom, admission))
+                    // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
+                    let passing = target - admission.least(estimate.highest_quantile());
+                    Some((headroom.max(passing), admission))
                 }
                 _ => None,
             },
@@ -229,9 +231,9 @@ impl Aifo {
     /// Shows the window an arriving rank, and says whether the admission test lets it pass.
     #[inline(always)]
     fn passes(&mut self, rank: Rank, queue: &Room) -> bool {
-        let Some((headroom, admission)) = &self.plain else { return self.passes_with_options(rank, queue) };
+        let Some((all_pass, admission)) = &self.plain else { return self.passes_with_options(rank, queue) };
         let used = queue.used();
-        if used <= *headroom {
+        if used <= *all_pass {
             self.estimate.push(rank);
             return true;
         }
