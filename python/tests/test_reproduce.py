@@ -55,10 +55,23 @@ def rows(**columns):
 
 def test_every_claim_of_the_papers_is_there_exactly_once(known):
     ids = [claim.id for claim in known.claims]
-    by_paper = {paper: [id for id in ids if id.startswith(paper)] for paper in CLAIMS}
+    papers = dict.fromkeys(id.rstrip("0123456789") for id in ids)
+    by_paper = {paper: [id for id in ids if id.rstrip("0123456789") == paper] for paper in papers}
     # In order and without a gap: a new claim has the next number.
     assert ids == [f"{paper}{number + 1}" for paper, found in by_paper.items() for number in range(len(found))]
-    assert all(len(by_paper[paper]) >= count for paper, count in CLAIMS.items()), by_paper
+    assert all(len(by_paper.get(paper, [])) >= count for paper, count in CLAIMS.items()), by_paper
+
+
+def test_a_paper_of_one_s_own_needs_its_file_and_its_name(copy):
+    edited(copy, "words.toml", '"hardware"]', '"hardware", "mine"]')
+    (copy / "mine.toml").write_text(
+        'paper = "Mine (2026)"\n[[claim]]\nid = "my1"\nfigure = "Fig. 1"\nstatement = "PIFO keeps the order."\n'
+        'experiment = "pk-fig3"\n[[claim.part]]\nwhat = "inversions"\nmetric = "of(\'pifo\', \'inversions\')"\n'
+        'paper = 0\nunit = "packets"\nneutral = 1\n'
+    )
+    known = load_registry(copy)
+    assert known.papers["mine"] == "Mine (2026)"
+    assert [claim.id for claim in known.select(papers=["mine"])] == ["my1"]
 
 
 def test_every_claim_has_numbers_or_a_reason_why_not(known):
@@ -241,6 +254,8 @@ def test_what_was_not_measured_is_said(text, problem):
         ("sp-pifo.toml", 'map = "starts-switch"', 'map = "x"', "map = 'x': unknown map"),
         ("depths.toml", "seeds = 3", "seeds = 0", "seeds = 0: expected an integer >= 1"),
         ("words.toml", "relative = 0.1", "relative = -1", "expected numbers >= 0"),
+        ("words.toml", '"sp-pifo", ', "1, ", "words.toml: papers = [1, 'aifo', "),
+        ("words.toml", '"sp-pifo", ', '"sp-fifo", ', "sp-fifo.toml: cannot be read"),
         ("words.toml", 'other = "ratio"', "", "words.toml: published: other: is missing"),
         (
             "words.toml",

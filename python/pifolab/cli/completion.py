@@ -122,7 +122,7 @@ def _preamble(shapes: dict[bool, str], files: str) -> Iterator[str]:
 
 def _names(kind: str) -> Sequence[str]:
     from pifolab.advise import OBJECTIVES
-    from pifolab.reproduce.registry import PAPERS
+    from pifolab.reproduce.registry import paper_names
 
     schedulers = [about.name for about in info.schedulers()]
     ranks = [about.name for about in info.ranks()]
@@ -131,6 +131,6 @@ def _names(kind: str) -> Sequence[str]:
         "ranks": [*ranks, "column", "dscp"],
         "names": [*schedulers, *ranks],
         "objectives": list(OBJECTIVES),
-        "papers": list(PAPERS),
+        "papers": paper_names(),
         "experiments": list(packaged.experiments()),
     }[kind]

@@ -42,9 +42,6 @@ HERE = Path(__file__).resolve().parent / "registry"
 #: What else measures claims, each with its file: the thresholds, and why they are not those of the simulator.
 SOURCES = ("testbed",)
 
-#: The order in which papers are shown.
-PAPERS = ("sp-pifo", "aifo", "packs", "rifo", "exp-pifo", "hardware")
-
 DEPTHS = ("quick", "default", "full")
 
 #: What a claim can say instead of being measured.
@@ -379,6 +376,24 @@ class _Section(Section):
         return " ".join(super().text(key, default, empty=empty).split())
 
 
+def paper_names(folder: Path = HERE) -> list[str]:
+    """Return the papers of the registry in `folder`, in the order in which they are shown.
+
+    Raises
+    ------
+    InputError
+        Its ``words.toml`` does not say.
+    """
+    return _papers(read_toml(folder / "words.toml"))
+
+
+def _papers(words: Mapping[str, Any]) -> list[str]:
+    names = words.get("papers")
+    if isinstance(names, list) and names and all(isinstance(name, str) and _NAME.match(name) for name in names):
+        return names
+    raise InputError(f"words.toml: papers = {names!r}: expected a list with the name of a file for each paper")
+
+
 def load_registry(folder: Path = HERE) -> Registry:
     """Read and check the registry in `folder`.
 
@@ -394,7 +409,7 @@ def load_registry(folder: Path = HERE) -> Registry:
     experiments: dict[str, Experiment] = {}
     claims: dict[str, Claim] = {}
     raw: list[tuple[str, str, Any]] = []
-    for name in PAPERS:
+    for name in _papers(words):
         file = folder / f"{name}.toml"
         top = _Section(file.name, read_toml(file), ("paper", "maps", "experiment", "claim"))
         papers[name] = top.text("paper")
@@ -411,9 +426,8 @@ def load_registry(folder: Path = HERE) -> Registry:
             raise InputError(f"{place}: claim {claim.id}: duplicate id")
         claims[claim.id] = claim
     glossary = {key: " ".join(value.split()) for key, value in words.get("words", {}).items()}
-    afterwards = _Section("words.toml", words, ("afterwards", "words", "published", "same-order", "tolerance")).text(
-        "afterwards", ""
-    )
+    top = _Section("words.toml", words, ("papers", "afterwards", "words", "published", "same-order", "tolerance"))
+    afterwards = top.text("afterwards", "")
     tops = {
         name: _Section(f"{name}.toml", read_toml(folder / f"{name}.toml"), ("claim", "threshold"))
         for name in SOURCES
