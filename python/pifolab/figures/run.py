@@ -97,6 +97,9 @@ def draw_run(run: Run, choice: FigureChoice | None = None) -> dict[str, Figure]:
         beyond = None if beyond is None else _only(beyond, choice.schedulers)
     with with_labels(choice.labels):
         figures = _draw(run, beyond)
+    # The report shows what has a caption.
+    unsaid = figures.keys() - CAPTIONS.keys()
+    assert not unsaid, f"CAPTIONS says nothing of {', '.join(sorted(unsaid))}"
     for name, figure in figures.items():
         choice.applied(figure, scales=name in _SCALED)
     return figures
