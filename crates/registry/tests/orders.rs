@@ -37,23 +37,16 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// A scheduler with little room, so that it refuses, pushes out and gives up.
+/// A scheduler with little room, so that it refuses, pushes out and gives up. Which capacities it has, its row says.
 fn small(name: &str) -> Table {
     let integers =
         |keys: &[(&'static str, i128)]| keys.iter().map(|(key, value)| (*key, Value::Integer(*value))).collect();
-    let keys: Vec<(&str, Value)> = match name {
-        "pifo" | "fifo" | "pieo" => integers(&[("capacity_packets", 12)]),
-        "aifo" => integers(&[("capacity_packets", 12), ("window", 10)]),
-        "rifo" => integers(&[("capacity_packets", 12), ("tracking_range_packets", 10)]),
-        "drr" => integers(&[("capacity_packets", 12), ("flow_packets", 6), ("quantum_bytes", 300)]),
-        "scrr" => integers(&[("capacity_packets", 12), ("flow_packets", 4)]),
-        "fq-codel" => integers(&[
-            ("capacity_packets", 12),
-            ("target_ns", 200),
-            ("interval_ns", 500),
-            ("quantum_bytes", 500),
-            ("drop_batch", 3),
-        ]),
+    let mut keys: Vec<(&str, Value)> = match name {
+        "aifo" => integers(&[("window", 10)]),
+        "rifo" => integers(&[("tracking_range_packets", 10)]),
+        "drr" => integers(&[("flow_packets", 6), ("quantum_bytes", 300)]),
+        "scrr" => integers(&[("flow_packets", 4)]),
+        "fq-codel" => integers(&[("target_ns", 200), ("interval_ns", 500), ("quantum_bytes", 500), ("drop_batch", 3)]),
         "managed" => {
             let mut keys: Vec<_> = integers(&[("target_ns", 200), ("interval_ns", 400)]);
             keys.push(("scheduler", Value::Table(small("pifo"))));
@@ -66,8 +59,11 @@ fn small(name: &str) -> Table {
             rest.put("takes", Place::File, text("rest"));
             vec![("discipline", text("rr")), ("child", Value::Tables(vec![takes, rest]))]
         }
-        _ => integers(&[("queues", 3), ("queue_capacity_packets", 4)]),
+        _ => Vec::new(),
     };
+    let row = find_scheduler(name).expect("a name of the registry");
+    let room = [("capacity_packets", 12), ("queues", 3), ("queue_capacity_packets", 4)];
+    keys.extend(integers(&room).into_iter().filter(|(key, _)| row.info.params.iter().any(|param| param.name == *key)));
     table(name, keys)
 }
 
