@@ -91,7 +91,9 @@ fn optimal(source: &mut Source<'_>) -> Settings {
     // The oracle tries all bounds: few queues and ranks.
     let queues = source.from_to(1, 4);
     settings.integer("queues", queues);
-    settings.integer("queue_capacity_packets", source.from_to(1, 6));
+    let (capacity, most) =
+        if source.once_in(4) { ("queue_capacity_bytes", 6_000) } else { ("queue_capacity_packets", 6) };
+    settings.integer(capacity, source.from_to(1, most));
     let mut weights: Vec<u64> = (0..source.from_to(1, 9)).map(|_| source.below(6)).collect();
     weights[0] += u64::from(weights.iter().all(|weight| *weight == 0));
     settings.list("weights", weights);
