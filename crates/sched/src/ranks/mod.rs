@@ -61,3 +61,79 @@ pub const RANKS: &[RankEntry] = &[
     rank::<Fcfs>(),
     rank::<Shaped>(),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::BoxedRankFn;
+    use crate::params::Args;
+    use crate::{Fact, Facts, Hints, Labels, Packet};
+    use pifolab_units::{Bytes, Rank, Span, Time};
+
+    fn built(entry: &RankEntry) -> BoxedRankFn {
+        (entry.build)(Args::new(entry.info.name)).expect("a rank function has defaults")
+    }
+
+    /// The rank of a packet, and when it may leave.
+    fn answer(function: &mut BoxedRankFn, id: u64, flow: u32, carried: u32, hints: &Hints) -> (Rank, Time) {
+        let now = Time::from_ns(100 * id);
+        let mut packet = Packet { id, flow, size: 1000, rank: Rank::from(carried), arrival: now };
+        function.hint(id, hints);
+        packet.rank = function.rank(&packet, now);
+        let eligible = function.eligible(&packet, now);
+        function.on_dequeue(&packet, now);
+        (packet.rank, eligible)
+    }
+
+    /// What forgets too little ranks the first packets of a new flow by what another one did.
+    #[test]
+    fn a_flow_that_is_forgotten_ranks_as_one_that_never_was() {
+        for entry in RANKS {
+            let after = |flow| {
+                let mut function = built(entry);
+                for id in 0..20 {
+                    answer(&mut function, id, 3, 7, &Hints::default());
+                }
+                function.forget_flow(3);
+                answer(&mut function, 20, flow, 7, &Hints::default())
+            };
+            assert_eq!(after(3), after(4), "{}: forget_flow", entry.info.name);
+        }
+    }
+
+    /// A fact that it does not declare is not told: every packet would have the default.
+    #[test]
+    fn a_rank_function_declares_every_fact_that_changes_its_ranks() {
+        let none = Hints::default();
+        let told = [
+            (Fact::FlowSize, Hints { flow_size: Bytes(9_000), ..none }),
+            (Fact::Remaining, Hints { remaining: Bytes(9_000), ..none }),
+            (Fact::Unacknowledged, Hints { unacknowledged: Bytes(9_000), ..none }),
+            (Fact::Deadline, Hints { deadline: Some(Time::from_ns(9_000)), ..none }),
+            (Fact::RemainingTransmission, Hints { remaining_transmission: Span::from_ns(900), ..none }),
+            (Fact::DelaySoFar, Hints { delay_so_far: Span::from_ns(900), ..none }),
+            (Fact::MeanDelaySoFar, Hints { mean_delay_so_far: Span::from_ns(900), ..none }),
+            (Fact::Class, Hints { labels: Labels { class: 9, ..none.labels }, ..none }),
+            (Fact::Dscp, Hints { labels: Labels { dscp: 9, ..none.labels }, ..none }),
+            (Fact::Ecn, Hints { labels: Labels { ecn: 2, ..none.labels }, ..none }),
+        ];
+        for entry in RANKS {
+            // With a deadline, too, or what is computed from it stays at the largest rank.
+            for deadline in [None, Some(Time::from_ns(50_000))] {
+                let answers = |carried, hints: &Hints| {
+                    let mut function = built(entry);
+                    let hints = Hints { deadline: hints.deadline.or(deadline), ..*hints };
+                    [5, 6, 7].map(|id| answer(&mut function, id, 1, carried, &hints))
+                };
+                let base = answers(0, &none);
+                let carried = (Fact::CarriedRank, answers(8, &none));
+                let changed = told.iter().map(|(fact, hints)| (*fact, answers(0, hints))).chain([carried]);
+                let reads = built(entry).reads();
+                for (fact, _) in changed.filter(|(_, answers)| *answers != base) {
+                    let undeclared = Facts::one(fact) - reads;
+                    assert_eq!(undeclared.first(), None, "{}: needs() or reads()", entry.info.name);
+                }
+            }
+        }
+    }
+}
