@@ -93,3 +93,41 @@ controllers! {
         Cubic = "cubic": "TCP CUBIC";
     with_parameters: Dctcp;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pifolab_params::Choice;
+
+    /// What [`Controller`] asks of each: a window that grows only as far as it may, and thresholds with room for two segments.
+    #[test]
+    fn every_controller_keeps_its_window_within_its_limits() {
+        for plain in PlainController::ALL {
+            let mut controller = plain.controller();
+            let mut window = Window { cwnd: 1_000.0, ssthresh: 1e9, mss: 1_000.0, limit: 10_000.0 };
+            let sane = |window: &Window, what: &str| {
+                let name = plain.word();
+                assert!((1_000.0..=10_000.0).contains(&window.cwnd), "{name}: cwnd = {} after {what}", window.cwnd);
+                assert!(window.ssthresh >= 2_000.0, "{name}: ssthresh = {} after {what}", window.ssthresh);
+            };
+            for round in 0..2_000 {
+                let (now, upto_bytes) = (Time::from_ns(1_000_000 * round), 1_000 * round);
+                let ack =
+                    Ack { now, upto_bytes, newly_bytes: 1_000, sent_bytes: upto_bytes, marked: false, rtt_s: 0.001 };
+                controller.on_any_ack(&mut window, &ack);
+                controller.on_new_ack(&mut window, &ack);
+                sane(&window, "an acknowledgement");
+                // Long enough to reach the limit a segment at a time, then one segment in flight.
+                if round % 500 == 499 {
+                    let flight = if round < 1_000 { window.cwnd } else { window.mss };
+                    controller.on_loss(&mut window, flight as u64, now);
+                    // The sender ends recovery with the threshold as its window.
+                    window.cwnd = window.ssthresh;
+                    sane(&window, "a loss");
+                    controller.on_timeout(&mut window, flight, now);
+                    sane(&window, "a timeout");
+                }
+            }
+        }
+    }
+}
