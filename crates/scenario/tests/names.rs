@@ -219,7 +219,6 @@ fn words(pointer: &str) -> Vec<String> {
 fn lists_of_words_on_pages_are_complete() {
     let flows = "/then/properties/workload/properties/flows/anyOf/0";
     for (page, start, pointer) in [
-        ("network.md", "| `[topology]` |", "/then/properties/topology/kind"),
         ("network-scenarios.md", "| `kind` |", "/then/properties/topology/kind"),
         ("network.md", "| `[transport]` |", "/then/properties/transport/name"),
         ("network.md", "| `[host_port]` |", "/then/properties/host_port/queue"),

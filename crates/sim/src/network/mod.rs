@@ -83,5 +83,5 @@ pub use profile::{NetbenchTransport, Profile};
 pub use result::{Counters, FlowResult, RunError, RunResult, Snapshot};
 pub use routing::Routing;
 pub use shared_buffer::SharedBuffer;
-pub use topology::{Dumbbell, FatTree, LeafSpine, Link, Topology};
+pub use topology::*;
 pub use trace_hashes::{Ingredient, TraceHashes};
