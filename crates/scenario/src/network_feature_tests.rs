@@ -313,6 +313,10 @@ fn faults_of_topologies_and_recordings_name_the_key() {
         (FAT_TREE.replace("access_rate_gbps = 1\n", ""), "topology.access_rate_gbps: is missing: expected the rate"),
         (FAT_TREE.replace("k = 4", "k = 200"), "topology.k = 200: expected an integer from 2 to 128"),
         (format!("{SINGLE}k = 4\n"), "topology.k: has no effect with the other keys"),
+        (
+            DUMBBELL.replace("left_hosts = 2", "left_hosts = 134217728"),
+            "topology.left_hosts = 134217728: a network of 268435464 ports: expected fewer than 268435456",
+        ),
         (DUMBBELL.replace("left_hosts = 2", "left_hosts = 0"), "topology.left_hosts = 0: expected an integer from 1"),
         (DUMBBELL.replace("bottleneck", "fabric"), "topology.bottleneck_rate_gbps: is missing"),
         (format!("{LEAF_SPINE}fabric_rate_gbps = 4\n"), "topology.fabric_rate_gbps: has no effect with the other keys"),

@@ -225,6 +225,7 @@ pub(crate) fn read_topology(section: Table, file: &str) -> Result<(Layout, Json)
         TopologyKind::Dumbbell => read_dumbbell(&mut reader)?,
         TopologyKind::SingleSwitch => {
             let hosts = reader.given::<u32>("hosts")?;
+            check_size(&reader, "hosts", hosts, 2 * u64::from(hosts))?;
             let rate = given_rate(&mut reader, "rate")?;
             let delay = reader.time("delay")?.expect("delay is required");
             let topology = Topology::single_switch(hosts, rate, delay).map_err(|error| misfit(&reader, &error))?;
@@ -292,6 +293,7 @@ fn read_dumbbell(reader: &mut Reader<'_>) -> Result<Layout, Error> {
     let access_rate = given_rate(reader, "access_rate")?;
     let bottleneck_rate = given_rate(reader, "bottleneck_rate")?;
     let delay = reader.time("delay")?.expect("delay is required");
+    check_size(reader, "left_hosts", left, 2 * (u64::from(left) + u64::from(right) + 1))?;
     let dumbbell = Dumbbell { left, right, access_rate, bottleneck_rate, delay };
     let topology = dumbbell.topology().map_err(|error| misfit(reader, &error))?;
     let tiers = vec![("host", topology.hosts), ("switch", 2)];
@@ -328,7 +330,7 @@ fn check_size(reader: &Reader<'_>, key: &str, value: u32, ports: u64) -> Result<
     if ports < MOST_PORTS {
         return Ok(());
     }
-    Err(reader.fault(key, Misfit::of(value, format!("a network of over {ports} ports does not fit"))))
+    Err(reader.fault(key, Misfit::of(value, format!("a network of {ports} ports: expected fewer than {MOST_PORTS}"))))
 }
 
 fn misfit(reader: &Reader<'_>, error: &pifolab_sim::network::ConfigError) -> SpecError {
