@@ -181,6 +181,19 @@ fn what_a_row_declares_is_what_the_scheduler_does() {
 }
 
 #[test]
+fn no_two_schedulers_look_alike_in_a_figure() {
+    let looks: Vec<_> = SCHEDULERS.iter().map(|entry| (entry.info.name, entry.look)).collect();
+    for (at, (name, look)) in looks.iter().enumerate() {
+        for (other, its) in &looks[..at] {
+            assert_ne!(look.label, its.label, "{name} and {other} have one label");
+            assert_ne!(look.colour, its.colour, "{name} and {other} have one colour");
+            // Dash and marker say the same without colour.
+            assert_ne!((look.dash, look.marker), (its.dash, its.marker), "{name} and {other} have one dash and marker");
+        }
+    }
+}
+
+#[test]
 fn every_scheduler_and_rank_function_has_a_page() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let rows = SCHEDULERS.iter().map(|entry| ("schedulers", entry.info.name));
