@@ -66,6 +66,18 @@ mod tests {
     }
 
     #[test]
+    fn the_manual_has_a_row_of_costs_for_each_measured_case() {
+        let manual = include_str!("../../../../../docs/dataplane.md");
+        let (_, table) = manual.split_once("| program | registers |").expect("the table of costs");
+        let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+        for program in filters() {
+            let begin = format!("| {}, ", program.name());
+            let shown = rows.iter().filter(|row| row.starts_with(&begin)).count();
+            assert_eq!(shown, program.cases().len(), "docs/dataplane.md: rows of costs that begin with {begin:?}");
+        }
+    }
+
+    #[test]
     fn every_program_has_the_name_of_its_folder_and_what_the_folder_has() {
         let bpf = concat!(env!("CARGO_MANIFEST_DIR"), "/bpf");
         for (file, mut listed) in [("filter.bpf.c", names(filters())), ("qdisc.bpf.c", names(qdiscs()))] {
