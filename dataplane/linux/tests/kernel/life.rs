@@ -212,6 +212,8 @@ fn cost_tells_instructions_and_time_of_every_program_and_leaves_nothing() {
     assert_eq!(programs.len(), cases);
     for program in programs {
         let number = |key: &str| program[key].as_u64().unwrap_or_else(|| panic!("{key}: {program}"));
+        let counted = !program["executed_instructions"].is_null() && !program["walk_instructions"].is_null();
+        assert!(counted, "not counted yet: GUEST_WRITE=1 make guest-test writes instructions.json: {program}");
         assert!(number("min_ns") > 0 && number("min_ns") <= number("median_ns"), "{program}");
         // Fewer than 100 machine instructions read no headers, and more than 20 for each of 1000 slots are a mistake.
         assert!((100..20_000).contains(&number("executed_instructions")), "{program}");
