@@ -123,7 +123,7 @@ pub struct Aifo {
     sampling: Sampling,
     /// The lengths that the test sees, if not those of now.
     delayed: Option<Box<Delayed>>,
-    /// The occupancy up to which every rank passes, and the test beyond, if it is that of Algorithm 1 as printed: every rank enters
+    /// The occupancy below the capacity up to which every rank passes, and the test beyond, if it is that of Algorithm 1 as printed: every rank enters
     /// the window first, and the occupancy, which is that of now, stays within the target.
     plain: Option<(u64, Admission)>,
 }
@@ -183,7 +183,7 @@ impl FromParams for Aifo {
                 {
                     // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
                     let passing = target - admission.least(estimate.highest_quantile());
-                    Some((headroom.max(passing), admission))
+                    Some((headroom.max(passing).min(limit - 1), admission))
                 }
                 _ => None,
             },
@@ -202,7 +202,17 @@ impl FromParams for Aifo {
 impl Decider for Aifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
-        Decision::queue_if(self.passes(packet.rank, &queues[0]), 0, DropReason::Admission)
+        let (rank, queue) = (packet.rank, &queues[0]);
+        let passes = match &self.plain {
+            None => self.passes_with_options(rank, queue),
+            Some((all_pass, _)) if queue.used() <= *all_pass => {
+                self.estimate.push(rank);
+                // A place is free; so many bytes perhaps not.
+                return if queue.counts_bytes() { Decision::queue(0) } else { Decision::queue_with_room(0) };
+            }
+            Some((_, admission)) => admission.passes(self.estimate.push_and_quantile(rank), self.target - queue.used()),
+        };
+        Decision::queue_if(passes, 0, DropReason::Admission)
     }
 
     #[inline(always)]
@@ -228,20 +238,7 @@ impl Decider for Aifo {
 }
 
 impl Aifo {
-    /// Shows the window an arriving rank, and says whether the admission test lets it pass.
-    #[inline(always)]
-    fn passes(&mut self, rank: Rank, queue: &Room) -> bool {
-        let Some((all_pass, admission)) = &self.plain else { return self.passes_with_options(rank, queue) };
-        let used = queue.used();
-        if used <= *all_pass {
-            self.estimate.push(rank);
-            return true;
-        }
-        let quantile = self.estimate.push_and_quantile(rank);
-        admission.passes(quantile, self.target - used)
-    }
-
-    /// [`passes`](Self::passes) for whatever options.
+    /// Shows the window an arriving rank, and says whether the admission test lets it pass, for whatever options.
     #[inline(never)]
     fn passes_with_options(&mut self, rank: Rank, queue: &Room) -> bool {
         let used = match &mut self.delayed {
