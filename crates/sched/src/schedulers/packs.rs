@@ -264,7 +264,8 @@ impl Decider for Packs {
             None => self.scan_with_options(packet, queues),
         };
         if queue < queues.len() {
-            return Decision::queue(queue);
+            // What is free now was looked at, unless the accounts come late.
+            return if self.delayed.is_none() { Decision::queue_with_room(queue) } else { Decision::queue(queue) };
         }
         // A branch: what is stored where would otherwise wait until it is known that the packet is not refused.
         Decision::refuse(if unforeseen(passed) { DropReason::Full } else { DropReason::Admission })
