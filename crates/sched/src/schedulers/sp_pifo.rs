@@ -26,7 +26,7 @@
 use crate::decider::unforeseen;
 use crate::params::{self, Args, FromArgs, Info, Param, ParamError, choices};
 use crate::store::Bounds;
-use crate::{Arriving, Capacity, Decider, Decision, FromParams, RankInterval, Room};
+use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
 use alloc::vec::Vec;
 use pifolab_units::Rank;
 
@@ -167,11 +167,12 @@ impl Decider for SpPifo {
         // Scanned from the lowest priority up: the first queue whose bound the rank reaches, or queue 1.
         if let Some(place) = self.bounds.place(rank) {
             let queue = place.queue();
-            if queues[queue].fits(packet.size) || self.on_full == OnFull::Update {
+            let fits = queues[queue].fits(packet.size);
+            if fits || self.on_full == OnFull::Update {
                 // Push-up: the bound becomes the rank; push-down after an inversion in queue 1.
                 self.bounds.follow(place);
             }
-            return Decision::queue(queue);
+            return if fits { Decision::queue_with_room(queue) } else { Decision::refuse(DropReason::Full) };
         }
         // The same bound by bound, for large ranks and other push-downs.
         if self.order == Order::PushDownFirst {
