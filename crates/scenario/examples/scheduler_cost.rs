@@ -36,7 +36,7 @@ fn main() {
                     .collect();
                 samples.sort_by(f64::total_cmp);
                 let (name, load) = (case.name, load.as_str());
-                println!("{name:<40} {held:>6} {load:<8} {:>8.1} {:>8.1}", samples[12], samples[0]);
+                println!("{name:<40} {held:>6} {load:<8} {:>8.2} {:>8.2}", samples[12], samples[0]);
             }
         }
     }

@@ -35,7 +35,7 @@ impl FromParams for Fifo {
 impl Decider for Fifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
-        if queues[0].fits(packet.size) { Decision::queue(0) } else { Decision::refuse(DropReason::Full) }
+        if queues[0].fits(packet.size) { Decision::queue_with_room(0) } else { Decision::refuse(DropReason::Full) }
     }
 
     #[inline(always)]
