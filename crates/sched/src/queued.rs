@@ -89,9 +89,10 @@ impl<D: Decider, T: Item, Q: Queues<T>> Queued<D, T, Q> {
     pub fn pass(&mut self, arriving: Arriving) -> Result<(), DropReason> {
         debug_assert!(self.queues.first().is_none(), "only what finds nothing waiting goes past the queues");
         let Self { queues, decider, .. } = self;
-        let queue = decider.decide(arriving, queues.rooms()).get()?;
+        let decision = decider.decide(arriving, queues.rooms());
+        let queue = decision.get()?;
         let passed = if decider.serves_by_priority() {
-            queues.rooms().get(queue).is_some_and(|room| room.fits(arriving.size))
+            decision.has_room() || queues.rooms().get(queue).is_some_and(|room| room.fits(arriving.size))
         } else {
             queues.pass(queue, arriving.size, |rooms| {
                 decider.serve(queue, rooms);
