@@ -5,8 +5,8 @@
 //! valgrind --tool=callgrind target/release/examples/scheduler_cost "tree, depth 5, 1000" 10000 40000
 //! ```
 //!
-//! With an occupancy and a number of packets it sends so many (steady) and measures no time: the difference between two
-//! numbers of packets is the cost without the preparation.
+//! With an occupancy and a number of packets it sends so many and measures no time: the difference between two numbers of
+//! packets is the cost without the preparation. They are sent in the steady state unless `overload` comes last.
 
 use pifolab_scenario::bench::{Load, OCCUPANCIES, cases};
 use std::hint::black_box;
@@ -17,10 +17,15 @@ fn main() {
     let word = args.next().unwrap_or_default();
     let number = |text: String| text.parse::<u32>().expect("expected a number");
     let (occupancy, packets) = (args.next().map(number), args.next().map(number));
+    let counted = match args.next().as_deref() {
+        None => Load::Steady,
+        Some("overload") => Load::Overload,
+        Some(other) => panic!("expected overload or nothing, got {other}"),
+    };
     for case in cases().filter(|case| case.name.contains(&word)) {
         for held in OCCUPANCIES.into_iter().filter(|held| occupancy.is_none_or(|wanted| wanted == *held)) {
             if let Some(packets) = packets {
-                black_box(case.prepare(held, Load::Steady).run(packets.into()));
+                black_box(case.prepare(held, counted).run(packets.into()));
                 continue;
             }
             for load in [Load::Steady, Load::Overload] {
