@@ -44,19 +44,9 @@ choices! {
     }
 }
 
-/// k as the published simulations hold it.
-pub(super) fn netbench_k(k: Ratio) -> f32 {
-    (k.numerator() as f64 / k.denominator() as f64) as f32
-}
-
-/// 1 / (1 - k) as the published simulations compute it.
-pub(super) fn netbench_scale(k: Ratio) -> f64 {
-    1.0 / f64::from(1.0 - netbench_k(k))
-}
-
 /// Which packets enter the window: 1, s + 1, 2s + 1, ...
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sampling {
+struct Sampling {
     every: u32,
     /// Packets until the next one that enters.
     left: u32,
@@ -67,52 +57,58 @@ impl Sampling {
     ///
     /// # Errors
     /// 0.
-    pub(super) fn new(owner: &str, every: u32) -> Result<Self, ParamError> {
+    fn new(owner: &str, every: u32) -> Result<Self, ParamError> {
         SAMPLE.check(owner, every)?;
         Ok(Self { every, left: 0 })
     }
 
     /// Whether the packet that arrives now enters the window.
     #[inline]
-    pub(super) fn takes_next(&mut self) -> bool {
+    fn takes_next(&mut self) -> bool {
         let taken = self.left == 0;
         self.left = if taken { self.every } else { self.left } - 1;
         taken
     }
 
     /// Whether every packet enters.
-    pub(super) const fn takes_all(&self) -> bool {
+    const fn takes_all(&self) -> bool {
         self.every == 1
-    }
-
-    /// Its counter.
-    pub(super) fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        visit(self.left.into());
     }
 }
 
-/// The sliding window and how it is asked.
+/// What the options say of a window.
+pub(super) struct WindowOptions<'a> {
+    /// |W|.
+    pub(super) size: u32,
+    /// Added to every rank that it holds.
+    pub(super) shift: i64,
+    pub(super) quantile: Quantile,
+    pub(super) update: Update,
+    /// One packet in this many enters.
+    pub(super) sample: u32,
+    /// The ranks that it holds at first, oldest first.
+    pub(super) start: &'a [Rank],
+}
+
+/// The sliding window, how ranks enter it and how it is asked.
 #[derive(Debug)]
 pub(super) struct Estimate {
     window: RankWindow,
     size: usize,
     quantile: Quantile,
+    update: Update,
+    sampling: Sampling,
 }
 
-clone_by_field!(Estimate { window, size, quantile });
+clone_by_field!(Estimate { window, size, quantile, update, sampling });
 
 impl Estimate {
-    /// A window that holds the ranks `start`, oldest first.
+    /// The window that the options of `owner` describe.
     ///
     /// # Errors
-    /// A size out of range, or more ranks than it holds.
-    pub(super) fn new(
-        owner: &str,
-        size: u32,
-        shift: i64,
-        quantile: Quantile,
-        start: &[Rank],
-    ) -> Result<Self, ParamError> {
+    /// A size out of range, more ranks than it holds, or a sample of none.
+    pub(super) fn new(owner: &str, options: WindowOptions<'_>) -> Result<Self, ParamError> {
+        let WindowOptions { size, shift, quantile, update, sample, start } = options;
         WINDOW.check(owner, size)?;
         if start.len() > size as usize {
             let written = alloc::format!("a list of {}", start.len());
@@ -123,7 +119,7 @@ impl Estimate {
         for rank in start {
             window.push(*rank);
         }
-        Ok(Self { window, size: size as usize, quantile })
+        Ok(Self { window, size: size as usize, quantile, update, sampling: Sampling::new(owner, sample)? })
     }
 
     /// Takes in a rank.
@@ -138,6 +134,38 @@ impl Estimate {
         let count = self.window.push_and_count_below(rank, self.bound(rank));
         // It holds at least this one.
         (count as u64, self.window.len() as u64)
+    }
+
+    /// Whether every rank enters before its quantile is taken, as [`push_and_quantile`](Self::push_and_quantile) has it.
+    pub(super) fn enters_first(&self) -> bool {
+        self.sampling.takes_all() && self.update == Update::Before
+    }
+
+    /// Whether ranks enter after their quantiles are taken.
+    pub(super) fn enters_last(&self) -> bool {
+        self.update == Update::After
+    }
+
+    /// Takes in a rank if it is its turn.
+    #[inline(always)]
+    pub(super) fn sample(&mut self, rank: Rank) {
+        if self.sampling.takes_next() {
+            self.push(rank);
+        }
+    }
+
+    /// Takes in a rank if it is its turn, and tells its quantile: with it or before it, as `update` says.
+    #[inline(always)]
+    pub(super) fn sample_and_quantile(&mut self, rank: Rank) -> (u64, u64) {
+        match self.update {
+            _ if !self.sampling.takes_next() => self.quantile(rank),
+            Update::Before => self.push_and_quantile(rank),
+            Update::After => {
+                let quantile = self.quantile(rank);
+                self.push(rank);
+                quantile
+            }
+        }
     }
 
     /// The quantile of `rank` as a fraction: the ranks that count, and the ranks held. An empty window gives 0/1.
@@ -189,18 +217,11 @@ impl Estimate {
     /// The number of ranks held, then the ranks, oldest first: all that the window remembers; then the packets until the next
     /// one that enters it, then the lengths that the next arrivals see. If the next rank enters it before a quantile is taken,
     /// the oldest rank of a full window is about to leave unseen, and is left out.
-    pub(super) fn visit_state(
-        &self,
-        update: Update,
-        sampling: &Sampling,
-        delayed: Option<&Delayed>,
-        visit: &mut dyn FnMut(i64),
-    ) {
+    pub(super) fn visit_state(&self, delayed: Option<&Delayed>, visit: &mut dyn FnMut(i64)) {
         visit(self.window.len() as i64);
-        let enters_first = sampling.takes_all() && update == Update::Before;
-        let leaving = usize::from(enters_first && self.window.len() == self.size);
+        let leaving = usize::from(self.enters_first() && self.window.len() == self.size);
         self.window.iter().skip(leaving).for_each(|rank| visit(rank.signed()));
-        sampling.visit_state(visit);
+        visit(self.sampling.left.into());
         if let Some(delayed) = delayed {
             delayed.visit_state(visit);
         }

@@ -21,9 +21,10 @@
 //! Deviations: with `quantile = lt` the lowest rank passes the test on a full buffer; the physical limit then drops it
 //! ("full", not "admission"). All tests are exact, since k = 1/10 must not depend on rounding.
 
-use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
+use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Update, WindowOptions};
 use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use super::headroom::Headroom;
+use super::netbench::{self, NetbenchTest};
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
 use alloc::boxed::Box;
@@ -119,8 +120,6 @@ pub struct Aifo {
     /// Up to this occupancy every rank passes: the largest c with c <= kC, if that is not left out.
     headroom: Option<u64>,
     test: Test,
-    update: Update,
-    sampling: Sampling,
     /// The lengths that the test sees, if not those of now.
     delayed: Option<Box<Delayed>>,
     /// The occupancy below the capacity up to which every rank passes, and the test beyond, if it is that of Algorithm 1 as printed: every rank enters
@@ -128,18 +127,14 @@ pub struct Aifo {
     plain: Option<(u64, Admission)>,
 }
 
-clone_by_field!(Aifo { estimate, target, headroom, test, update, sampling, plain, delayed });
+clone_by_field!(Aifo { estimate, target, headroom, test, plain, delayed });
 
 /// The admission test beyond the headroom.
 #[derive(Clone, Copy, Debug)]
 enum Test {
     AtMost(Admission),
     Below(Admission),
-    /// 1 / (1 - k) as the published simulation computes it.
-    Netbench {
-        scale: f64,
-        compare: Compare,
-    },
+    Netbench(NetbenchTest),
 }
 
 impl FromParams for Aifo {
@@ -154,8 +149,15 @@ impl FromParams for Aifo {
         let target_row = if room.counts_bytes() { &TARGET_BYTES } else { &TARGET_PACKETS };
         target_row.check(name, target)?;
         K.check_fraction(name, params.k)?;
-        let sampling = Sampling::new(name, params.sample)?;
-        let estimate = Estimate::new(name, params.window, 0, params.quantile, &params.start_window)?;
+        let window = WindowOptions {
+            size: params.window,
+            shift: 0,
+            quantile: params.quantile,
+            update: params.update,
+            sample: params.sample,
+            start: &params.start_window,
+        };
+        let estimate = Estimate::new(name, window)?;
         let (headroom, test) = match (params.arithmetic, params.compare) {
             (Arithmetic::Exact, compare) => {
                 let admission = Admission::new(params.k, target, 1, params.window);
@@ -166,20 +168,14 @@ impl FromParams for Aifo {
                 (Headroom::new(params.k, target).guaranteed(), test)
             }
             (Arithmetic::Netbench, compare) => {
-                let k = admission::netbench_k(params.k);
-                // An integer c is at most kC, a 64-bit product, if it is at most the floor.
-                let headroom = (f64::from(k) * target as f64) as u64;
-                (headroom, Test::Netbench { scale: admission::netbench_scale(params.k), compare })
+                let test = NetbenchTest::new(params.k, compare == Compare::Below);
+                (netbench::guaranteed(params.k, target), Test::Netbench(test))
             }
         };
         let decider = Self {
             plain: match test {
                 Test::AtMost(admission)
-                    if params.headroom
-                        && params.sample == 1
-                        && params.update == Update::Before
-                        && params.occupancy_delay == 0
-                        && limit <= target =>
+                    if params.headroom && estimate.enters_first() && params.occupancy_delay == 0 && limit <= target =>
                 {
                     // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
                     let passing = target - admission.least(estimate.highest_quantile());
@@ -191,8 +187,6 @@ impl FromParams for Aifo {
             target,
             headroom: params.headroom.then_some(headroom),
             test,
-            update: params.update,
-            sampling,
             delayed: Delayed::new(name, params.occupancy_delay, &[params.capacity])?,
         };
         Ok((decider, alloc::vec![params.capacity]))
@@ -229,7 +223,7 @@ impl Decider for Aifo {
     }
 
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(self.update, &self.sampling, self.delayed.as_deref(), visit);
+        self.estimate.visit_state(self.delayed.as_deref(), visit);
     }
 
     fn resume(&mut self, window: &[Rank], _state: &[i64]) {
@@ -241,45 +235,19 @@ impl Aifo {
     /// Shows the window an arriving rank, and says whether the admission test lets it pass, for whatever options.
     #[inline(never)]
     fn passes_with_options(&mut self, rank: Rank, queue: &Room) -> bool {
-        let used = match &mut self.delayed {
-            None => queue.used(),
-            Some(delayed) => {
-                let used = delayed.seen()[0].used();
-                delayed.record(core::slice::from_ref(queue));
-                used
-            }
-        };
-        let sampled = self.sampling.takes_next();
+        let used = Delayed::used(&mut self.delayed, queue);
         // Beyond the target the threshold is negative.
         let free = self.target.checked_sub(used);
         let sheltered = self.headroom.is_some_and(|headroom| used <= headroom);
         let Some(free) = free.filter(|_| !sheltered) else {
-            if sampled {
-                self.estimate.push(rank);
-            }
+            self.estimate.sample(rank);
             return sheltered;
         };
-        let quantile = match (sampled, self.update) {
-            (true, Update::Before) => self.estimate.push_and_quantile(rank),
-            (true, Update::After) => {
-                let quantile = self.estimate.quantile(rank);
-                self.estimate.push(rank);
-                quantile
-            }
-            (false, _) => self.estimate.quantile(rank),
-        };
+        let quantile = self.estimate.sample_and_quantile(rank);
         match &self.test {
             Test::AtMost(admission) => admission.passes(quantile, free),
             Test::Below(admission) => admission.passes_strictly(quantile, free),
-            Test::Netbench { scale, compare } => {
-                let (count, held) = (quantile.0 as f64, quantile.1 as f64);
-                // In this order: (1 / (1 - k)) * (C - c) / C * |W|.
-                let threshold = scale * free as f64 / self.target as f64 * held;
-                match compare {
-                    Compare::AtMost => count <= threshold,
-                    Compare::Below => count < threshold,
-                }
-            }
+            Test::Netbench(test) => test.passes(quantile, 1.0, free, self.target),
         }
     }
 }

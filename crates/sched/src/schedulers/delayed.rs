@@ -39,6 +39,14 @@ impl Delayed {
         Ok((arrivals > 0).then(|| Box::new(Self { rows, queues: capacities.len(), oldest: 0 })))
     }
 
+    /// The occupancy of the only queue as the arrival of now sees it; `queue` is how it finds it.
+    pub(super) fn used(delayed: &mut Option<Box<Self>>, queue: &Room) -> u64 {
+        let Some(delayed) = delayed else { return queue.used() };
+        let used = delayed.seen()[0].used();
+        delayed.record(core::slice::from_ref(queue));
+        used
+    }
+
     /// What the next arrival sees.
     pub(super) fn seen(&self) -> &[Room] {
         &self.rows[self.oldest..][..self.queues]

@@ -13,6 +13,7 @@
 //! Deviation from [`Aifo`](super::Aifo) and [`Packs`](super::Packs) with the options of the published simulations: entries of
 //! the window are what [`LiveRank`] says at each test.
 
+use super::netbench::NetbenchTest;
 use crate::entry::{LiveTest, LiveWindow};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, Room};
 use alloc::collections::VecDeque;
@@ -66,16 +67,17 @@ impl<E: LiveRank, N: Fn() -> E> LiveAdmission<E, N> {
     /// The queue of an arriving rank.
     fn choose(&self, rank: Rank, queues: &[Room]) -> Decision {
         let (count, k) = (queues.len(), self.params.k);
-        let capacity = queues.iter().map(Room::total).sum::<u64>() as f64;
-        let held = queues.iter().map(Room::used).sum::<u64>() as f64;
-        let lower = || self.window.iter().filter(|entry| entry.rank() < rank.get()).count() as f64;
-        // In the forks' order: 1 / (1 - k) * ((i + 1) * (1 / n)) * (C - c) / C * |W|.
-        let scale = 1.0 / f64::from(1.0 - k);
-        let threshold = |share: f64| scale * share * (capacity - held) / capacity * self.window.len() as f64;
+        let capacity = queues.iter().map(Room::total).sum::<u64>();
+        let held = queues.iter().map(Room::used).sum::<u64>();
+        let lower = || self.window.iter().filter(|entry| entry.rank() < rank.get()).count() as u64;
+        let below = |share: f64| {
+            let quantile = (lower(), self.window.len() as u64);
+            NetbenchTest::with_narrow(k, true).passes(quantile, share, capacity - held, capacity)
+        };
         let passes = |queue: usize| match self.params.test {
-            LiveTest::Aifo { .. } if held <= f64::from(k) * capacity || self.window.is_empty() => true,
-            LiveTest::Aifo { .. } | LiveTest::AifoOfPacks { .. } => lower() < threshold(1.0),
-            LiveTest::Packs { .. } => lower() < threshold((queue + 1) as f64 * (1.0 / count as f64)),
+            LiveTest::Aifo { .. } if held as f64 <= f64::from(k) * capacity as f64 || self.window.is_empty() => true,
+            LiveTest::Aifo { .. } | LiveTest::AifoOfPacks { .. } => below(1.0),
+            LiveTest::Packs { .. } => below((queue + 1) as f64 * (1.0 / count as f64)),
         };
         let mut reason = DropReason::Admission;
         for queue in (0..count).filter(|queue| passes(*queue)) {

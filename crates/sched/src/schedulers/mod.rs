@@ -12,6 +12,7 @@ mod fq_codel;
 mod geometric;
 mod headroom;
 mod live_window;
+mod netbench;
 mod packs;
 mod pieo;
 mod pifo;

@@ -27,9 +27,10 @@
 //! (no more inversions of the highest priority than AIFO) holds for batches, not when dequeues interleave; the tests
 //! keep a counterexample.
 
-use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Sampling, Update};
+use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Update, WindowOptions};
 use super::delayed::{Delayed, OCCUPANCY_DELAY};
 use super::geometric::GeometricMap;
+use super::netbench::NetbenchTest;
 use crate::decider::unforeseen;
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, RankInterval, Room};
@@ -126,12 +127,10 @@ impl PacksParams {
 pub struct Packs {
     estimate: Estimate,
     admission: Admission,
-    update: Update,
     occupancy: Occupancy,
     fall_through: bool,
     /// Of the geometric map: the first quantile, as a multiple of 2^-62, that each queue but the last does not take any more.
     ends: Option<Box<[u64]>>,
-    sampling: Sampling,
     /// The test in floating point, where it is wanted.
     netbench: Option<NetbenchTest>,
     /// The lengths that the tests see, if not those of now.
@@ -143,19 +142,7 @@ pub struct Packs {
     highest: Rank,
 }
 
-clone_by_field!(Packs {
-    estimate,
-    admission,
-    update,
-    occupancy,
-    fall_through,
-    ends,
-    sampling,
-    netbench,
-    plain,
-    highest,
-    delayed
-});
+clone_by_field!(Packs { estimate, admission, occupancy, fall_through, ends, netbench, plain, highest, delayed });
 
 /// What makes the usual test short.
 #[derive(Debug)]
@@ -192,22 +179,6 @@ impl Plain {
     }
 }
 
-/// The test of the published simulation.
-#[derive(Clone, Copy, Debug)]
-struct NetbenchTest {
-    /// 1 / (1 - k), of a 32-bit k.
-    scale: f64,
-    below: bool,
-}
-
-impl NetbenchTest {
-    fn passes(self, (count, held): (u64, u64), share: f64, free: u64, total: u64) -> bool {
-        // In this order: 1 / (1 - k) * ((i + 1) * (1 / n)) * (C - c) / C * |W|.
-        let threshold = self.scale * share * free as f64 / total as f64 * held as f64;
-        if self.below { (count as f64) < threshold } else { count as f64 <= threshold }
-    }
-}
-
 impl FromParams for Packs {
     type Params = PacksParams;
 
@@ -216,13 +187,19 @@ impl FromParams for Packs {
         params::check_queue_capacities(name, &params.capacities)?;
         K.check_fraction(name, params.k)?;
         SHIFT.check(name, params.shift)?;
-        let estimate = Estimate::new(name, params.window, params.shift, params.quantile, &params.start_window)?;
+        let window = WindowOptions {
+            size: params.window,
+            shift: params.shift,
+            quantile: params.quantile,
+            update: params.update,
+            sample: params.sample,
+            start: &params.start_window,
+        };
+        let estimate = Estimate::new(name, window)?;
         let rooms: Vec<Room> = params.capacities.iter().map(|capacity| Room::new(*capacity)).collect();
-        let netbench = (params.arithmetic == Arithmetic::Netbench)
-            .then(|| NetbenchTest { scale: admission::netbench_scale(params.k), below: params.below });
+        let netbench = (params.arithmetic == Arithmetic::Netbench).then(|| NetbenchTest::new(params.k, params.below));
         let plain = netbench.is_none()
-            && params.sample == 1
-            && params.update == Update::Before
+            && estimate.enters_first()
             && params.occupancy_delay == 0
             && params.occupancy == Occupancy::PerQueue
             && params.fall_through
@@ -238,14 +215,12 @@ impl FromParams for Packs {
             plain: if plain { Plain::new(&rooms, &admission, params.window) } else { None },
             estimate,
             admission: if params.below { admission.strictly() } else { admission },
-            update: params.update,
             occupancy: params.occupancy,
             fall_through: params.fall_through,
             ends: match params.map {
                 Some(map) => Some(map.ends(name, params.capacities.len())?.into()),
                 None => None,
             },
-            sampling: Sampling::new(name, params.sample)?,
             netbench,
             delayed: Delayed::new(name, params.occupancy_delay, &params.capacities)?,
             highest: params.start_window.iter().copied().max().unwrap_or(Rank::ZERO),
@@ -305,7 +280,7 @@ impl Decider for Packs {
 
     /// The first queue whose test the packet passed. With update `after` its rank has changed the window since.
     fn refused_at(&self, packet: Arriving, queues: &[Room]) -> Option<usize> {
-        if self.update == Update::After {
+        if self.estimate.enters_last() {
             return None;
         }
         let quantile = self.estimate.quantile(packet.rank);
@@ -323,7 +298,7 @@ impl Decider for Packs {
 
     /// What is free in the queues is known from their accounts, and the highest rank seen decides nothing.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(self.update, &self.sampling, self.delayed.as_deref(), visit);
+        self.estimate.visit_state(self.delayed.as_deref(), visit);
     }
 
     fn resume(&mut self, window: &[Rank], _state: &[i64]) {
@@ -341,15 +316,7 @@ impl Packs {
     /// Takes note of the rank, then [`scan`](Self::scan)s the accounts that this arrival sees.
     #[inline(never)]
     fn scan_with_options(&mut self, packet: Arriving, queues: &[Room]) -> (usize, bool) {
-        let quantile = match self.update {
-            _ if !self.sampling.takes_next() => self.estimate.quantile(packet.rank),
-            Update::Before => self.estimate.push_and_quantile(packet.rank),
-            Update::After => {
-                let quantile = self.estimate.quantile(packet.rank);
-                self.estimate.push(packet.rank);
-                quantile
-            }
-        };
+        let quantile = self.estimate.sample_and_quantile(packet.rank);
         let found = self.scan(quantile, packet.size, self.seen(queues));
         if let Some(delayed) = &mut self.delayed {
             delayed.record(queues);

@@ -253,13 +253,9 @@ impl Rifo {
     /// Shows the registers an arriving rank, and says whether the admission test lets it pass, for whatever options.
     #[inline(never)]
     fn passes_with_options(&mut self, rank: u64, queue: &Room) -> bool {
-        let used = match self.options.as_mut().and_then(|options| options.delayed.as_mut()) {
+        let used = match &mut self.options {
             None => queue.used(),
-            Some(delayed) => {
-                let used = delayed.seen()[0].used();
-                delayed.record(core::slice::from_ref(queue));
-                used
-            }
+            Some(options) => Delayed::used(&mut options.delayed, queue),
         };
         match self.options.as_mut().and_then(|options| options.published.as_mut()) {
             Some(published) => published.passes(rank, used),

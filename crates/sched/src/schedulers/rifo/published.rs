@@ -1,6 +1,6 @@
 //! RIFO's test as the public simulation does it.
 
-use super::super::admission::netbench_k;
+use crate::schedulers::netbench;
 use pifolab_units::Ratio;
 
 /// The admission test of RIFO's public simulation, on every arrival and in its order.
@@ -15,14 +15,14 @@ pub(super) struct PublishedTest {
     max: i32,
     counter: u64,
     tracking_range: u64,
-    /// kB: a 32-bit k times a 64-bit B.
-    guaranteed: f64,
+    /// The largest occupancy of at most kB.
+    guaranteed: u64,
     total: u64,
 }
 
 impl PublishedTest {
     pub(super) fn new(tracking_range: u64, k: Ratio, total: u64) -> Self {
-        let guaranteed = f64::from(netbench_k(k)) * total as f64;
+        let guaranteed = netbench::guaranteed(k, total);
         Self { min: i32::MAX, max: 0, counter: 0, tracking_range, guaranteed, total }
     }
 
@@ -41,7 +41,7 @@ impl PublishedTest {
             *self = Self { min: i32::MAX, max: i32::MIN, counter: 0, ..*self };
         }
         let free_share = (self.total as f64 - used as f64) / self.total as f64;
-        used as f64 <= self.guaranteed || score >= free_share
+        used <= self.guaranteed || score >= free_share
     }
 
     /// Min and Max, where both were set since the last restart.
