@@ -109,6 +109,11 @@ pub const QUEUE_CAPACITY_BYTES: Param =
              queue_capacity_packets.",
         );
 
+/// Whether packets of a full queue try the next ones.
+pub const FALL_THROUGH: Param = Param::flag("fall_through")
+    .or_flag(true)
+    .doc("Whether a packet whose queue is full tries the next ones, or is dropped.");
+
 /// `buckets`: queues that flows share.
 pub const BUCKETS: Param = Param::integer("buckets", 1, 1 << 20)
     .unit("queues")

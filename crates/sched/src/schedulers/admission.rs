@@ -209,22 +209,20 @@ impl Estimate {
     }
 
     /// What the window and the lengths that are seen late keep in memory.
-    pub(super) fn kept(&self, delayed: Option<&Delayed>) -> Kept {
+    pub(super) fn kept(&self, delayed: &Delayed) -> Kept {
         let window = Kept { bytes: RankWindow::bytes_of_index(self.size), window_ranks: self.size };
-        window + delayed.map_or(Kept::default(), Delayed::kept)
+        window + delayed.kept()
     }
 
     /// The number of ranks held, then the ranks, oldest first: all that the window remembers; then the packets until the next
     /// one that enters it, then the lengths that the next arrivals see. If the next rank enters it before a quantile is taken,
     /// the oldest rank of a full window is about to leave unseen, and is left out.
-    pub(super) fn visit_state(&self, delayed: Option<&Delayed>, visit: &mut dyn FnMut(i64)) {
+    pub(super) fn visit_state(&self, delayed: &Delayed, visit: &mut dyn FnMut(i64)) {
         visit(self.window.len() as i64);
         let leaving = usize::from(self.enters_first() && self.window.len() == self.size);
         self.window.iter().skip(leaving).for_each(|rank| visit(rank.signed()));
         visit(self.sampling.left.into());
-        if let Some(delayed) = delayed {
-            delayed.visit_state(visit);
-        }
+        delayed.visit_state(visit);
     }
 
     /// Holds the newest of `ranks`, which come oldest first, in the place of what it held.

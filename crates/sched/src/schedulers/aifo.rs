@@ -27,7 +27,6 @@ use super::headroom::Headroom;
 use super::netbench::{self, NetbenchTest};
 use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::{Rank, Ratio};
 
@@ -120,10 +119,10 @@ pub struct Aifo {
     /// Up to this occupancy every rank passes: the largest c with c <= kC, if that is not left out.
     headroom: Option<u64>,
     test: Test,
-    /// The lengths that the test sees, if not those of now.
-    delayed: Option<Box<Delayed>>,
-    /// The occupancy below the capacity up to which every rank passes, and the test beyond, if it is that of Algorithm 1 as printed: every rank enters
-    /// the window first, and the occupancy, which is that of now, stays within the target.
+    /// What the test sees of the queue.
+    delayed: Delayed,
+    /// The occupancy below the capacity up to which every rank passes, and the test beyond, if it is that of Algorithm 1 as
+    /// printed: every rank enters the window first, and the occupancy, which is that of now, stays within the target.
     plain: Option<(u64, Admission)>,
 }
 
@@ -219,11 +218,11 @@ impl Decider for Aifo {
     }
 
     fn kept(&self) -> Kept {
-        self.estimate.kept(self.delayed.as_deref())
+        self.estimate.kept(&self.delayed)
     }
 
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(self.delayed.as_deref(), visit);
+        self.estimate.visit_state(&self.delayed, visit);
     }
 
     fn resume(&mut self, window: &[Rank], _state: &[i64]) {
@@ -235,7 +234,7 @@ impl Aifo {
     /// Shows the window an arriving rank, and says whether the admission test lets it pass, for whatever options.
     #[inline(never)]
     fn passes_with_options(&mut self, rank: Rank, queue: &Room) -> bool {
-        let used = Delayed::used(&mut self.delayed, queue);
+        let used = self.delayed.used(queue);
         // Beyond the target the threshold is negative.
         let free = self.target.checked_sub(used);
         let sheltered = self.headroom.is_some_and(|headroom| used <= headroom);

@@ -17,9 +17,18 @@ pub(super) const OCCUPANCY_DELAY: Param =
          packets (AIFO, RIFO) or ghost thread (PACKS) carry them to the ingress; 0 is the length of now.",
     );
 
+/// What a test sees of the queues: their accounts as they are, or as earlier arrivals found them.
+#[derive(Debug)]
+pub(super) struct Delayed {
+    /// Nothing if there is no delay.
+    late: Option<Box<Rows>>,
+}
+
+clone_by_field!(Delayed { late });
+
 /// The accounts of the queues at the last arrivals.
 #[derive(Clone, Debug)]
-pub(super) struct Delayed {
+struct Rows {
     /// Rows of one account for each queue, used in turn.
     rows: Vec<Room>,
     queues: usize,
@@ -28,44 +37,56 @@ pub(super) struct Delayed {
 }
 
 impl Delayed {
-    /// Empty queues of these capacities, seen `arrivals` arrivals late; nothing if there is no delay.
-    pub(super) fn new(
-        scheduler: &'static str,
-        arrivals: u32,
-        capacities: &[Capacity],
-    ) -> Result<Option<Box<Self>>, ParamError> {
+    /// Queues of these capacities, empty at first, seen `arrivals` arrivals late.
+    ///
+    /// # Errors
+    /// Too many arrivals.
+    pub(super) fn new(scheduler: &'static str, arrivals: u32, capacities: &[Capacity]) -> Result<Self, ParamError> {
         OCCUPANCY_DELAY.check(scheduler, arrivals)?;
         let rows = (0..arrivals).flat_map(|_| capacities.iter().map(|capacity| Room::new(*capacity))).collect();
-        Ok((arrivals > 0).then(|| Box::new(Self { rows, queues: capacities.len(), oldest: 0 })))
+        let rows = Rows { rows, queues: capacities.len(), oldest: 0 };
+        Ok(Self { late: (arrivals > 0).then(|| Box::new(rows)) })
     }
 
-    /// The occupancy of the only queue as the arrival of now sees it; `queue` is how it finds it.
-    pub(super) fn used(delayed: &mut Option<Box<Self>>, queue: &Room) -> u64 {
-        let Some(delayed) = delayed else { return queue.used() };
-        let used = delayed.seen()[0].used();
-        delayed.record(core::slice::from_ref(queue));
-        used
+    /// Whether there is a delay.
+    pub(super) const fn is_late(&self) -> bool {
+        self.late.is_some()
     }
 
-    /// What the next arrival sees.
-    pub(super) fn seen(&self) -> &[Room] {
-        &self.rows[self.oldest..][..self.queues]
+    /// What the next arrival sees, which finds `queues`.
+    #[inline(always)]
+    pub(super) fn seen<'a>(&'a self, queues: &'a [Room]) -> &'a [Room] {
+        self.late.as_ref().map_or(queues, |late| &late.rows[late.oldest..][..late.queues])
     }
 
     /// Takes down what an arrival found, once it has seen what it sees.
+    #[inline(always)]
     pub(super) fn record(&mut self, found: &[Room]) {
-        self.rows[self.oldest..][..self.queues].clone_from_slice(found);
-        self.oldest = (self.oldest + self.queues) % self.rows.len();
+        let Some(late) = &mut self.late else { return };
+        late.rows[late.oldest..][..late.queues].clone_from_slice(found);
+        late.oldest = (late.oldest + late.queues) % late.rows.len();
+    }
+
+    /// The occupancy of the only queue as an arrival sees it that finds `queue`, which is taken down.
+    #[inline(always)]
+    pub(super) fn used(&mut self, queue: &Room) -> u64 {
+        let Some(late) = &mut self.late else { return queue.used() };
+        debug_assert_eq!(late.queues, 1, "the only queue");
+        let used = late.rows[late.oldest].used();
+        late.rows[late.oldest].clone_from(queue);
+        late.oldest = (late.oldest + 1) % late.rows.len();
+        used
     }
 
     /// What the rows take in memory.
-    pub(super) const fn kept(&self) -> Kept {
-        Kept::bytes(self.rows.len() * size_of::<Room>())
+    pub(super) fn kept(&self) -> Kept {
+        self.late.as_ref().map_or(Kept::default(), |late| Kept::bytes(late.rows.len() * size_of::<Room>()))
     }
 
-    /// The lengths, oldest first.
+    /// The lengths, oldest first, if they are not those of now.
     pub(super) fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        let (newer, older) = self.rows.split_at(self.oldest);
+        let Some(late) = &self.late else { return };
+        let (newer, older) = late.rows.split_at(late.oldest);
         older.iter().chain(newer).for_each(|room| visit(room.used() as i64));
     }
 }

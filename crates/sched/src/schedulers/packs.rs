@@ -133,8 +133,8 @@ pub struct Packs {
     ends: Option<Box<[u64]>>,
     /// The test in floating point, where it is wanted.
     netbench: Option<NetbenchTest>,
-    /// The lengths that the tests see, if not those of now.
-    delayed: Option<Box<Delayed>>,
+    /// What the tests see of the queues.
+    delayed: Delayed,
     /// For Algorithm 1 as printed: every rank enters the window first, and of at most eight queues, which count packets, each
     /// for itself, a full one is passed over.
     plain: Option<Plain>,
@@ -240,7 +240,7 @@ impl Decider for Packs {
         };
         if queue < queues.len() {
             // What is free now was looked at, unless the accounts come late.
-            return if self.delayed.is_none() { Decision::queue_with_room(queue) } else { Decision::queue(queue) };
+            return if self.delayed.is_late() { Decision::queue(queue) } else { Decision::queue_with_room(queue) };
         }
         // A branch: what is stored where would otherwise wait until it is known that the packet is not refused.
         Decision::refuse(if unforeseen(passed) { DropReason::Full } else { DropReason::Admission })
@@ -273,7 +273,9 @@ impl Decider for Packs {
             let rank = most.map(|most| self.estimate.largest_rank_with((most >> 62) as u64, self.highest));
             return RankInterval::up_to(rank.unwrap_or(-1));
         }
-        let Some(free_parts) = self.free_parts(self.seen(queues)).nth(queue) else { return RankInterval::default() };
+        let Some(free_parts) = self.free_parts(self.delayed.seen(queues)).nth(queue) else {
+            return RankInterval::default();
+        };
         let count = self.admission.largest_count(self.estimate.held(), free_parts);
         RankInterval::up_to(count.map_or(-1, |count| self.estimate.largest_rank_with(count, self.highest)))
     }
@@ -284,7 +286,7 @@ impl Decider for Packs {
             return None;
         }
         let quantile = self.estimate.quantile(packet.rank);
-        let first = self.refusing(quantile, self.seen(queues));
+        let first = self.refusing(quantile, self.delayed.seen(queues));
         (first < queues.len()).then(|| self.mapped(quantile).unwrap_or(first))
     }
 
@@ -293,12 +295,12 @@ impl Decider for Packs {
     }
 
     fn kept(&self) -> Kept {
-        self.estimate.kept(self.delayed.as_deref())
+        self.estimate.kept(&self.delayed)
     }
 
     /// What is free in the queues is known from their accounts, and the highest rank seen decides nothing.
     fn visit_state(&self, visit: &mut dyn FnMut(i64)) {
-        self.estimate.visit_state(self.delayed.as_deref(), visit);
+        self.estimate.visit_state(&self.delayed, visit);
     }
 
     fn resume(&mut self, window: &[Rank], _state: &[i64]) {
@@ -308,19 +310,12 @@ impl Decider for Packs {
 }
 
 impl Packs {
-    /// The accounts that the next arrival sees.
-    fn seen<'a>(&'a self, queues: &'a [Room]) -> &'a [Room] {
-        self.delayed.as_ref().map_or(queues, |delayed| delayed.seen())
-    }
-
     /// Takes note of the rank, then [`scan`](Self::scan)s the accounts that this arrival sees.
     #[inline(never)]
     fn scan_with_options(&mut self, packet: Arriving, queues: &[Room]) -> (usize, bool) {
         let quantile = self.estimate.sample_and_quantile(packet.rank);
-        let found = self.scan(quantile, packet.size, self.seen(queues));
-        if let Some(delayed) = &mut self.delayed {
-            delayed.record(queues);
-        }
+        let found = self.scan(quantile, packet.size, self.delayed.seen(queues));
+        self.delayed.record(queues);
         found
     }
 
@@ -413,10 +408,6 @@ const OCCUPANCY: Param = Param::choice::<Occupancy>("occupancy")
     .or_word(Occupancy::PerQueue.word())
     .doc("What is known about the queues; global is the approximation of the switch implementation.");
 
-pub(super) const FALL_THROUGH: Param = Param::flag("fall_through")
-    .or_flag(true)
-    .doc("Whether a packet whose queue is full tries the next ones, or is dropped.");
-
 impl FromArgs for PacksParams {
     const INFO: Info = Info {
         name: "packs",
@@ -436,7 +427,7 @@ impl FromArgs for PacksParams {
             admission::UPDATE,
             COMPARE,
             OCCUPANCY,
-            FALL_THROUGH,
+            params::FALL_THROUGH,
             MAP,
             GeometricMap::EPS,
             GeometricMap::LOAD,
@@ -465,7 +456,7 @@ impl FromArgs for PacksParams {
             update: admission::read_update(args)?,
             below: args.given::<Comparison>(&COMPARE)? == Comparison::Below,
             occupancy: args.given(&OCCUPANCY)?,
-            fall_through: args.given(&FALL_THROUGH)?,
+            fall_through: args.given(&params::FALL_THROUGH)?,
             sample: args.given(&admission::SAMPLE)?,
             arithmetic: args.given(&admission::ARITHMETIC)?,
             occupancy_delay: args.given(&OCCUPANCY_DELAY)?,

@@ -126,8 +126,8 @@ pub struct Rifo {
 struct Options {
     /// In the mode of the published simulation all that decides; the registers above stay unused.
     published: Option<PublishedTest>,
-    /// The lengths that the test sees, if not those of now.
-    delayed: Option<Box<Delayed>>,
+    /// What the test sees of the queue.
+    delayed: Delayed,
 }
 
 /// The admission test, with what can be computed beforehand.
@@ -167,7 +167,7 @@ impl FromParams for Rifo {
                 ResetCounter::One => 1,
                 ResetCounter::Zero => 0,
             },
-            options: (published.is_some() || delayed.is_some()).then(|| Box::new(Options { published, delayed })),
+            options: (published.is_some() || delayed.is_late()).then(|| Box::new(Options { published, delayed })),
         };
         Ok((decider, alloc::vec![params.capacity]))
     }
@@ -200,8 +200,7 @@ impl Decider for Rifo {
     }
 
     fn kept(&self) -> Kept {
-        let delayed = self.options.as_ref().and_then(|options| options.delayed.as_ref());
-        delayed.map_or(Kept::default(), |delayed| delayed.kept())
+        self.options.as_ref().map_or(Kept::default(), |options| options.delayed.kept())
     }
 
     /// Min and Max (-1 and 0 before the first packet), then the counter, then the lengths that the next arrivals see.
@@ -211,8 +210,8 @@ impl Decider for Rifo {
             None => [self.min as i64, self.max as i64, self.counter as i64],
         };
         registers.into_iter().for_each(&mut *visit);
-        if let Some(delayed) = self.options.as_ref().and_then(|options| options.delayed.as_ref()) {
-            delayed.visit_state(visit);
+        if let Some(options) = &self.options {
+            options.delayed.visit_state(visit);
         }
     }
 
@@ -253,17 +252,13 @@ impl Rifo {
     /// Shows the registers an arriving rank, and says whether the admission test lets it pass, for whatever options.
     #[inline(never)]
     fn passes_with_options(&mut self, rank: u64, queue: &Room) -> bool {
-        let used = match &mut self.options {
-            None => queue.used(),
-            Some(options) => Delayed::used(&mut options.delayed, queue),
-        };
-        match self.options.as_mut().and_then(|options| options.published.as_mut()) {
-            Some(published) => published.passes(rank, used),
-            None => {
-                self.track(rank);
-                self.admits(rank, used, queue.total())
-            }
+        let options = self.options.as_mut().expect("called only where there are some");
+        let used = options.delayed.used(queue);
+        if let Some(published) = &mut options.published {
+            return published.passes(rank, used);
         }
+        self.track(rank);
+        self.admits(rank, used, queue.total())
     }
 
     fn published(&self) -> Option<&PublishedTest> {

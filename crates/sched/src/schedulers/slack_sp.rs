@@ -33,7 +33,6 @@ pub use admission::SlackAdmission;
 pub use shares::SlackShares;
 
 use super::geometric::{self, ONE};
-use super::packs::FALL_THROUGH;
 use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};
 use admission::Limit;
@@ -353,7 +352,7 @@ impl FromArgs for SlackSpParams {
             STEP,
             INITIAL_BOUNDS,
             RANKS,
-            FALL_THROUGH,
+            params::FALL_THROUGH,
             admission::GAIN,
             admission::TARGET,
             MAP,
@@ -381,7 +380,7 @@ impl FromArgs for SlackSpParams {
         Ok(Self {
             step: args.get(&STEP)?.unwrap_or_else(|| steps.usual_step()),
             eps: args.given(&EPS)?,
-            fall_through: args.given(&FALL_THROUGH)?,
+            fall_through: args.given(&params::FALL_THROUGH)?,
             capacities,
             steps,
             initial_bounds,
