@@ -21,78 +21,17 @@
 //! Deviations: with `quantile = lt` the lowest rank passes the test on a full buffer; the physical limit then drops it
 //! ("full", not "admission"). All tests are exact, since k = 1/10 must not depend on rounding.
 
-use super::admission::{self, Admission, Arithmetic, Estimate, Quantile, Update, WindowOptions};
-use super::delayed::{Delayed, OCCUPANCY_DELAY};
+mod options;
+
+use super::admission::{Admission, Arithmetic, Estimate};
+use super::delayed::Delayed;
 use super::headroom::Headroom;
 use super::netbench::{self, NetbenchTest};
-use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
+use crate::params::{FromArgs, ParamError};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
 use alloc::vec::Vec;
-use pifolab_units::{Rank, Ratio};
-
-choices! {
-    /// How the quantile is compared with the threshold.
-    #[derive(Default)]
-    pub enum Compare {
-        /// Admitted if the quantile is at most the threshold: Algorithm 1.
-        #[default]
-        AtMost = "le": "admitted if quantile <= threshold (Algorithm 1)",
-        /// Admitted if it is below the threshold, or if c <= kC: the published simulation.
-        Below = "lt": "admitted if quantile < threshold or c <= kC (the published simulation)",
-    }
-}
-
-/// What an [`Aifo`](super::Aifo) is built from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AifoParams {
-    /// The most that it holds.
-    pub capacity: Capacity,
-    /// C in the admission test, in the unit of the capacity; the capacity if absent.
-    pub target: Option<u64>,
-    /// |W|.
-    pub window: u32,
-    /// k, below 1.
-    pub k: Ratio,
-    /// One packet in this many enters the window.
-    pub sample: u32,
-    /// What the quantile counts.
-    pub quantile: Quantile,
-    /// When a rank enters the window.
-    pub update: Update,
-    /// How the quantile is compared.
-    pub compare: Compare,
-    /// In what numbers.
-    pub arithmetic: Arithmetic,
-    /// Whether every rank passes while c <= kC.
-    pub headroom: bool,
-    /// The test sees the length that the arrival so many packets before found; 0 is that of now.
-    pub occupancy_delay: u32,
-    /// Ranks that the window starts with, oldest first.
-    pub start_window: Vec<Rank>,
-}
-
-impl AifoParams {
-    /// The paper's scheduler with `packets` packets and its settings: |W| = 20, k = 1/10, every packet sampled.
-    ///
-    /// # Panics
-    /// Never: 1/10 is a fraction.
-    pub fn packets(packets: u32) -> Self {
-        Self {
-            capacity: Capacity::Packets(packets),
-            target: None,
-            window: 20,
-            k: Ratio::new(1, 10).expect("1/10 is a fraction"),
-            sample: 1,
-            quantile: Quantile::default(),
-            update: Update::default(),
-            compare: Compare::default(),
-            arithmetic: Arithmetic::default(),
-            headroom: true,
-            occupancy_delay: 0,
-            start_window: Vec::new(),
-        }
-    }
-}
+pub use options::{AifoParams, Compare};
+use pifolab_units::Rank;
 
 /// AIFO.
 ///
@@ -140,48 +79,27 @@ impl FromParams for Aifo {
     type Params = AifoParams;
 
     fn from_params(params: AifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
+        params.check()?;
         let name = AifoParams::INFO.name;
-        params::check_bounded_capacity(name, params.capacity)?;
-        let room = Room::new(params.capacity);
-        let limit = room.total();
-        let target = params.target.unwrap_or(limit);
-        let target_row = if room.counts_bytes() { &TARGET_BYTES } else { &TARGET_PACKETS };
-        target_row.check(name, target)?;
-        K.check_fraction(name, params.k)?;
-        let window = WindowOptions {
-            size: params.window,
-            shift: 0,
-            quantile: params.quantile,
-            update: params.update,
-            sample: params.sample,
-            start: &params.start_window,
-        };
-        let estimate = Estimate::new(name, window)?;
+        let target = params.target();
+        let admission = Admission::new(params.k, target, 1, params.window);
+        let exact = Headroom::new(params.k, target).guaranteed();
         let (headroom, test) = match (params.arithmetic, params.compare) {
-            (Arithmetic::Exact, compare) => {
-                let admission = Admission::new(params.k, target, 1, params.window);
-                let test = match compare {
-                    Compare::AtMost => Test::AtMost(admission),
-                    Compare::Below => Test::Below(admission),
-                };
-                (Headroom::new(params.k, target).guaranteed(), test)
-            }
+            (Arithmetic::Exact, Compare::AtMost) => (exact, Test::AtMost(admission)),
+            (Arithmetic::Exact, Compare::Below) => (exact, Test::Below(admission)),
             (Arithmetic::Netbench, compare) => {
                 let test = NetbenchTest::new(params.k, compare == Compare::Below);
                 (netbench::guaranteed(params.k, target), Test::Netbench(test))
             }
         };
+        let estimate = Estimate::new(name, params.window())?;
         let decider = Self {
-            plain: match test {
-                Test::AtMost(admission)
-                    if params.headroom && estimate.enters_first() && params.occupancy_delay == 0 && limit <= target =>
-                {
-                    // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
-                    let passing = target - admission.least(estimate.highest_quantile());
-                    Some((headroom.max(passing).min(limit - 1), admission))
-                }
-                _ => None,
-            },
+            plain: params.is_as_printed().then(|| {
+                // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
+                let passing = target - admission.least(estimate.highest_quantile());
+                let limit = Room::new(params.capacity).total();
+                (headroom.max(passing).min(limit - 1), admission)
+            }),
             estimate,
             target,
             headroom: params.headroom.then_some(headroom),
@@ -248,78 +166,6 @@ impl Aifo {
             Test::Below(admission) => admission.passes_strictly(quantile, free),
             Test::Netbench(test) => test.passes(quantile, 1.0, free, self.target),
         }
-    }
-}
-
-const TARGET_PACKETS: Param = Param::integer("target_packets", 1, params::MAX_PACKETS)
-    .unit("packets")
-    .means("the capacity")
-    .doc("C, the occupancy that the admission test aims at, where it differs from the physical capacity.");
-
-const TARGET_BYTES: Param = Param::integer("target_bytes", 1, params::MAX_BYTES)
-    .unit("bytes")
-    .means("the capacity")
-    .doc("C in bytes, beside capacity_bytes.");
-
-const WINDOW: Param = admission::WINDOW.or_integer(20);
-
-const K: Param = admission::K.or(Literal::Fraction(1, 10));
-
-const COMPARE: Param = Param::choice::<Compare>("compare")
-    .or_word(Compare::AtMost.word())
-    .doc("How the quantile is compared with the threshold.");
-
-const HEADROOM: Param = Param::flag("headroom").or_flag(true).doc(
-    "Whether every rank passes while c <= kC, which Algorithm 1 implies; false is the published simulation of PACKS, \
-     whose AIFO may then drop a packet from an empty queue.",
-);
-
-impl FromArgs for AifoParams {
-    const INFO: Info = Info {
-        name: "aifo",
-        summary: "One first-in first-out queue behind a test that compares the quantile of a rank with the free space.",
-        paper: "AIFO, SIGCOMM 2021, section 4.2, Algorithm 1",
-        effect: "It approximates which packets PIFO sends, not their order; an admitted packet is never pushed out.",
-        state: "one register per window slot and a sampling counter",
-        cost: "a count over the window per enqueue beyond the headroom, O(1) per dequeue",
-        params: &[
-            params::CAPACITY_PACKETS,
-            params::CAPACITY_BYTES,
-            TARGET_PACKETS,
-            TARGET_BYTES,
-            WINDOW,
-            K,
-            admission::SAMPLE,
-            admission::QUANTILE,
-            admission::UPDATE,
-            COMPARE,
-            admission::ARITHMETIC,
-            HEADROOM,
-            OCCUPANCY_DELAY,
-            admission::START_WINDOW,
-        ],
-    };
-
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        let capacity = params::read_capacity(args)?;
-        let target = match capacity {
-            Capacity::Bytes(_) => args.get(&TARGET_BYTES)?,
-            Capacity::Packets(_) | Capacity::Unlimited => args.get(&TARGET_PACKETS)?,
-        };
-        Ok(Self {
-            capacity,
-            target,
-            window: args.given(&WINDOW)?,
-            k: args.given(&K)?,
-            sample: args.given(&admission::SAMPLE)?,
-            quantile: admission::read_quantile(args)?,
-            update: admission::read_update(args)?,
-            compare: args.given(&COMPARE)?,
-            arithmetic: args.given(&admission::ARITHMETIC)?,
-            headroom: args.given(&HEADROOM)?,
-            occupancy_delay: args.given(&OCCUPANCY_DELAY)?,
-            start_window: admission::read_start_window(args)?,
-        })
     }
 }
 

@@ -1,0 +1,184 @@
+//! The options of AIFO.
+
+use crate::params::{self, Args, FromArgs, Info, Literal, Param, ParamError, choices};
+use crate::schedulers::admission::{self, Arithmetic, Quantile, Update, WindowOptions};
+use crate::schedulers::delayed::OCCUPANCY_DELAY;
+use crate::{Capacity, Room};
+use alloc::vec::Vec;
+use pifolab_units::{Rank, Ratio};
+
+choices! {
+    /// How the quantile is compared with the threshold.
+    #[derive(Default)]
+    pub enum Compare {
+        /// Admitted if the quantile is at most the threshold: Algorithm 1.
+        #[default]
+        AtMost = "le": "admitted if quantile <= threshold (Algorithm 1)",
+        /// Admitted if it is below the threshold, or if c <= kC: the published simulation.
+        Below = "lt": "admitted if quantile < threshold or c <= kC (the published simulation)",
+    }
+}
+
+/// What an [`Aifo`](crate::schedulers::Aifo) is built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AifoParams {
+    /// The most that it holds.
+    pub capacity: Capacity,
+    /// C in the admission test, in the unit of the capacity; the capacity if absent.
+    pub target: Option<u64>,
+    /// |W|.
+    pub window: u32,
+    /// k, below 1.
+    pub k: Ratio,
+    /// One packet in this many enters the window.
+    pub sample: u32,
+    /// What the quantile counts.
+    pub quantile: Quantile,
+    /// When a rank enters the window.
+    pub update: Update,
+    /// How the quantile is compared.
+    pub compare: Compare,
+    /// In what numbers.
+    pub arithmetic: Arithmetic,
+    /// Whether every rank passes while c <= kC.
+    pub headroom: bool,
+    /// The test sees the length that the arrival so many packets before found; 0 is that of now.
+    pub occupancy_delay: u32,
+    /// Ranks that the window starts with, oldest first.
+    pub start_window: Vec<Rank>,
+}
+
+impl AifoParams {
+    /// The paper's scheduler with `packets` packets and its settings: |W| = 20, k = 1/10, every packet sampled.
+    ///
+    /// # Panics
+    /// Never: 1/10 is a fraction.
+    pub fn packets(packets: u32) -> Self {
+        Self {
+            capacity: Capacity::Packets(packets),
+            target: None,
+            window: 20,
+            k: Ratio::new(1, 10).expect("1/10 is a fraction"),
+            sample: 1,
+            quantile: Quantile::default(),
+            update: Update::default(),
+            compare: Compare::default(),
+            arithmetic: Arithmetic::default(),
+            headroom: true,
+            occupancy_delay: 0,
+            start_window: Vec::new(),
+        }
+    }
+
+    /// # Errors
+    /// A value out of its range.
+    pub(super) fn check(&self) -> Result<(), ParamError> {
+        let name = Self::INFO.name;
+        params::check_bounded_capacity(name, self.capacity)?;
+        if let Some(target) = self.target {
+            let row = if let Capacity::Bytes(_) = self.capacity { &TARGET_BYTES } else { &TARGET_PACKETS };
+            row.check(name, target)?;
+        }
+        K.check_fraction(name, self.k)
+    }
+
+    /// C.
+    pub(super) fn target(&self) -> u64 {
+        self.target.unwrap_or_else(|| Room::new(self.capacity).total())
+    }
+
+    /// Whether the test is that of Algorithm 1 as printed.
+    pub(super) fn is_as_printed(&self) -> bool {
+        self.arithmetic == Arithmetic::Exact
+            && self.compare == Compare::AtMost
+            && self.headroom
+            && self.sample == 1
+            && self.update == Update::Before
+            && self.occupancy_delay == 0
+            && Room::new(self.capacity).total() <= self.target()
+    }
+
+    /// The window and how ranks enter it.
+    pub(super) fn window(&self) -> WindowOptions<'_> {
+        WindowOptions {
+            size: self.window,
+            shift: 0,
+            quantile: self.quantile,
+            update: self.update,
+            sample: self.sample,
+            start: &self.start_window,
+        }
+    }
+}
+
+const TARGET_PACKETS: Param = Param::integer("target_packets", 1, params::MAX_PACKETS)
+    .unit("packets")
+    .means("the capacity")
+    .doc("C, the occupancy that the admission test aims at, where it differs from the physical capacity.");
+
+const TARGET_BYTES: Param = Param::integer("target_bytes", 1, params::MAX_BYTES)
+    .unit("bytes")
+    .means("the capacity")
+    .doc("C in bytes, beside capacity_bytes.");
+
+const WINDOW: Param = admission::WINDOW.or_integer(20);
+
+const K: Param = admission::K.or(Literal::Fraction(1, 10));
+
+const COMPARE: Param = Param::choice::<Compare>("compare")
+    .or_word(Compare::AtMost.word())
+    .doc("How the quantile is compared with the threshold.");
+
+const HEADROOM: Param = Param::flag("headroom").or_flag(true).doc(
+    "Whether every rank passes while c <= kC, which Algorithm 1 implies; false is the published simulation of PACKS, \
+     whose AIFO may then drop a packet from an empty queue.",
+);
+
+impl FromArgs for AifoParams {
+    const INFO: Info = Info {
+        name: "aifo",
+        summary: "One first-in first-out queue behind a test that compares the quantile of a rank with the free space.",
+        paper: "AIFO, SIGCOMM 2021, section 4.2, Algorithm 1",
+        effect: "It approximates which packets PIFO sends, not their order; an admitted packet is never pushed out.",
+        state: "one register per window slot and a sampling counter",
+        cost: "a count over the window per enqueue beyond the headroom, O(1) per dequeue",
+        params: &[
+            params::CAPACITY_PACKETS,
+            params::CAPACITY_BYTES,
+            TARGET_PACKETS,
+            TARGET_BYTES,
+            WINDOW,
+            K,
+            admission::SAMPLE,
+            admission::QUANTILE,
+            admission::UPDATE,
+            COMPARE,
+            admission::ARITHMETIC,
+            HEADROOM,
+            OCCUPANCY_DELAY,
+            admission::START_WINDOW,
+        ],
+    };
+
+    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
+        let capacity = params::read_capacity(args)?;
+        let target = match capacity {
+            Capacity::Bytes(_) => args.get(&TARGET_BYTES)?,
+            Capacity::Packets(_) | Capacity::Unlimited => args.get(&TARGET_PACKETS)?,
+        };
+        Ok(Self {
+            capacity,
+            target,
+            window: args.given(&WINDOW)?,
+            k: args.given(&K)?,
+            sample: args.given(&admission::SAMPLE)?,
+            quantile: admission::read_quantile(args)?,
+            update: admission::read_update(args)?,
+            compare: args.given(&COMPARE)?,
+            arithmetic: args.given(&admission::ARITHMETIC)?,
+            headroom: args.given(&HEADROOM)?,
+            occupancy_delay: args.given(&OCCUPANCY_DELAY)?,
+            start_window: admission::read_start_window(args)?,
+        })
+    }
+}
