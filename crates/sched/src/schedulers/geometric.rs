@@ -9,6 +9,7 @@
 //! Powers are computed in integers: multiples of 2^-62, rounded down at each multiplication.
 
 use crate::params::{Kind, Literal, Param, ParamError};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pifolab_units::Ratio;
 
@@ -70,8 +71,8 @@ impl GeometricMap {
          With map = geometric only.",
     );
 
-    /// The first quantile, as a multiple of 2^-62, that queues 1, 2, .. do not take any more; the last queue has none.
-    pub(super) fn ends(self, owner: &str, queues: usize) -> Result<Vec<u64>, ParamError> {
+    /// Which quantiles each of `queues` takes.
+    pub(super) fn ends(self, owner: &str, queues: usize) -> Result<Ends, ParamError> {
         if self.load == Ratio::ZERO {
             return Err(Self::LOAD.error(owner, self.load));
         }
@@ -79,7 +80,35 @@ impl GeometricMap {
             let end = u128::from(share) * u128::from(self.load.denominator()) / u128::from(self.load.numerator());
             (end.min(2 * u128::from(ONE)) as u64).saturating_sub(NEAR)
         };
-        Ok(shares(owner, &Self::EPS, self.eps, queues)?.into_iter().map(over_load).collect())
+        Ok(Ends { ends: shares(owner, &Self::EPS, self.eps, queues)?.into_iter().map(over_load).collect() })
+    }
+}
+
+/// The first quantile, as a multiple of 2^-62, that queues 1, 2, .. do not take any more; the last queue has none.
+#[derive(Debug)]
+pub(super) struct Ends {
+    ends: Box<[u64]>,
+}
+
+clone_by_field!(Ends { ends });
+
+impl Ends {
+    /// Whether a queue takes whatever the queues before it do not.
+    pub(super) fn is_last(&self, queue: usize) -> bool {
+        queue >= self.ends.len()
+    }
+
+    /// The queue of the quantile `count / held`.
+    #[inline(always)]
+    pub(super) fn queue(&self, (count, held): (u64, u64)) -> usize {
+        let reaches = |end: &&u64| u128::from(count) << 62 >= u128::from(**end) * u128::from(held);
+        self.ends.iter().take_while(reaches).count()
+    }
+
+    /// The largest count of `held` that `queue`, which is not the last, or one before it takes, if they take any.
+    pub(super) fn largest_count(&self, queue: usize, held: u64) -> Option<u64> {
+        let most = (u128::from(self.ends[queue]) * u128::from(held)).checked_sub(1)?;
+        Some((most >> 62) as u64)
     }
 }
 
@@ -101,7 +130,8 @@ mod tests {
     fn ends_are_the_shares_over_the_load() {
         let map = GeometricMap { eps: Ratio::new(1, 4).unwrap(), load: Ratio::new(5, 4).unwrap() };
         // Slack 1/2 and 1/4 at a load of 5/4: quantiles of 2/5 and 3/5.
-        let tenths: Vec<u64> = map.ends("test", 3).unwrap().iter().map(|end| (end / (ONE / 1000) + 50) / 100).collect();
+        let tenths: Vec<u64> =
+            map.ends("test", 3).unwrap().ends.iter().map(|end| (end / (ONE / 1000) + 50) / 100).collect();
         assert_eq!(tenths, [4, 6]);
     }
 

@@ -1,9 +1,9 @@
 use super::*;
-use crate::params::Value;
-use crate::schedulers::{Aifo, AifoParams, Packs};
+use crate::params::{Args, Value};
+use crate::schedulers::{Aifo, AifoParams, Packs, Update};
 use crate::{Dequeued, Enqueued, Inspect, Packet, Queued, Scheduler};
 use alloc::string::ToString;
-use pifolab_units::Time;
+use pifolab_units::{Ratio, Time};
 use proptest::prelude::*;
 
 fn packet(id: u64, rank: u32, size: u32) -> Packet {
