@@ -26,74 +26,21 @@
 //! with a factor 0 is 0, and (1-k)B takes the nearest power of two (ties the lower one, at least 1). Where ranks or
 //! capacities need more than 16 bits, the two operands of a ratio are shifted right together until the larger fits.
 
+mod division_free;
+mod options;
 mod published;
+mod variation;
 
-use super::delayed::{Delayed, OCCUPANCY_DELAY};
-use super::headroom::{Headroom, ShelteredPower, bits_above_16};
-use crate::params::{self, Args, FromArgs, Info, Kind, Literal, Param, ParamError, choices};
+use super::headroom::Headroom;
+use crate::params::ParamError;
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use pifolab_units::{Rank, Ratio};
+use division_free::{Eq3, Pow2};
+pub use options::{ResetCounter, RifoMode, RifoParams};
+use pifolab_units::Rank;
 use published::PublishedTest;
-
-choices! {
-    /// The admission test.
-    #[derive(Default)]
-    pub enum RifoMode {
-        /// l <= kB, or (r - Min) / (Max - Min) <= (B - l) / B.
-        #[default]
-        Alg1 = "alg1": "the test of Algorithm 1",
-        /// (1 - k) B (r - Min) <= (B - l) (Max - Min).
-        Eq3 = "eq3": "the test of eq. 3, which admits more if k > 0",
-        /// As `Eq3` with each factor replaced by a power of two: the switch.
-        Pow2 = "pow2": "eq. 3 on powers of two, as the switch tables compute it",
-        /// l <= kB, or (Max - r) / (Max - Min) >= (B - l) / B, in the numbers and with the registers of the published
-        /// simulation; the reset counter has no part in it.
-        Netbench = "netbench": "the published simulation: the reversed score against the free share",
-    }
-}
-
-/// What the packet counter restarts at when the tracking range does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ResetCounter {
-    /// The packet that restarts the range counts: period T.
-    #[default]
-    One,
-    /// It does not: period T + 1.
-    Zero,
-}
-
-/// What a [`Rifo`](super::Rifo) is built from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RifoParams {
-    /// B: the most that the queue holds; not unlimited.
-    pub capacity: Capacity,
-    /// T, in packets.
-    pub tracking_range: u64,
-    /// k, the share of the queue that admits every rank; below 1.
-    pub k: Ratio,
-    /// The admission test.
-    pub mode: RifoMode,
-    /// What the counter restarts at.
-    pub reset_counter: ResetCounter,
-    /// The test sees the length that the arrival so many packets before found; 0 is that of now.
-    pub occupancy_delay: u32,
-}
-
-impl RifoParams {
-    /// Algorithm 1 with the paper's T = 500 and k = 1/10 on a queue of `packets` packets.
-    pub fn packets(packets: u32) -> Self {
-        Self {
-            capacity: Capacity::Packets(packets),
-            tracking_range: 500,
-            k: Ratio::new(1, 10).expect("ten is not zero"),
-            mode: RifoMode::default(),
-            reset_counter: ResetCounter::default(),
-            occupancy_delay: 0,
-        }
-    }
-}
+use variation::Variation;
 
 /// RIFO.
 ///
@@ -119,55 +66,37 @@ pub struct Rifo {
     restart: u64,
     test: Test,
     /// What departs from Algorithm 1, if anything does.
-    options: Option<Box<Options>>,
-}
-
-#[derive(Clone, Debug)]
-struct Options {
-    /// In the mode of the published simulation all that decides; the registers above stay unused.
-    published: Option<PublishedTest>,
-    /// What the test sees of the queue.
-    delayed: Delayed,
+    variation: Option<Box<Variation>>,
 }
 
 /// The admission test, with what can be computed beforehand.
 #[derive(Clone, Debug)]
 enum Test {
-    /// l <= `guaranteed` passes whatever the rank: floor(kB).
-    Alg1 {
-        guaranteed: u64,
-    },
-    /// Both sides of eq. 3 multiplied by k's denominator.
-    Eq3 {
-        sheltered: u128,
-        denominator: u64,
-    },
-    Pow2(ShelteredPower),
+    /// With floor(kB), up to which l passes whatever the rank.
+    Alg1(u64),
+    Eq3(Eq3),
+    Pow2(Pow2),
 }
 
 impl FromParams for Rifo {
     type Params = RifoParams;
 
     fn from_params(params: RifoParams) -> Result<(Self, Vec<Capacity>), ParamError> {
-        let name = RifoParams::INFO.name;
-        params::check_bounded_capacity(name, params.capacity)?;
-        TRACKING_RANGE.check(name, params.tracking_range)?;
-        K.check_fraction(name, params.k)?;
+        params.check()?;
         let total = Room::new(params.capacity).total();
-        let published =
-            (params.mode == RifoMode::Netbench).then(|| PublishedTest::new(params.tracking_range, params.k, total));
-        let delayed = Delayed::new(name, params.occupancy_delay, &[params.capacity])?;
+        let headroom = Headroom::new(params.k, total);
         let decider = Self {
-            test: Test::new(params.mode, params.k, total),
+            test: match params.mode {
+                RifoMode::Alg1 => Test::Alg1(headroom.guaranteed()),
+                RifoMode::Eq3 | RifoMode::Netbench => Test::Eq3(Eq3::new(headroom)),
+                RifoMode::Pow2 => Test::Pow2(Pow2::new(headroom)),
+            },
             min: u64::MAX,
             max: 0,
             counter: 0,
             tracking_range: params.tracking_range,
-            restart: match params.reset_counter {
-                ResetCounter::One => 1,
-                ResetCounter::Zero => 0,
-            },
-            options: (published.is_some() || delayed.is_late()).then(|| Box::new(Options { published, delayed })),
+            restart: params.reset_counter as u64,
+            variation: Variation::new(&params)?,
         };
         Ok((decider, alloc::vec![params.capacity]))
     }
@@ -177,11 +106,11 @@ impl Decider for Rifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let (rank, queue) = (packet.rank.get(), &queues[0]);
-        let passes = if self.options.is_none() {
+        let passes = if self.variation.is_none() {
             self.track(rank);
             self.admits(rank, queue.used(), queue.total())
         } else {
-            self.passes_with_options(rank, queue)
+            self.passes_in_variation(rank, queue)
         };
         Decision::queue_if(passes, 0, DropReason::Admission)
     }
@@ -200,7 +129,7 @@ impl Decider for Rifo {
     }
 
     fn kept(&self) -> Kept {
-        self.options.as_ref().map_or(Kept::default(), |options| options.delayed.kept())
+        self.variation.as_ref().map_or(Kept::default(), |variation| variation.delayed.kept())
     }
 
     /// Min and Max (-1 and 0 before the first packet), then the counter, then the lengths that the next arrivals see.
@@ -210,8 +139,8 @@ impl Decider for Rifo {
             None => [self.min as i64, self.max as i64, self.counter as i64],
         };
         registers.into_iter().for_each(&mut *visit);
-        if let Some(options) = &self.options {
-            options.delayed.visit_state(visit);
+        if let Some(variation) = &self.variation {
+            variation.delayed.visit_state(visit);
         }
     }
 
@@ -219,7 +148,7 @@ impl Decider for Rifo {
     fn resume(&mut self, _window: &[Rank], state: &[i64]) {
         let [min, max, counter, ..] = *state else { return };
         let counter = (counter as u64).min(self.tracking_range);
-        if let Some(published) = self.options.as_mut().and_then(|options| options.published.as_mut()) {
+        if let Some(published) = self.variation.as_mut().and_then(|variation| variation.published.as_mut()) {
             published.resume(min, max, counter);
         } else {
             (self.min, self.max, self.counter) = (min as u64, max as u64, counter);
@@ -249,12 +178,12 @@ impl Rifo {
         }
     }
 
-    /// Shows the registers an arriving rank, and says whether the admission test lets it pass, for whatever options.
+    /// Shows the registers an arriving rank, and says whether the admission test lets it pass, for the variation.
     #[inline(never)]
-    fn passes_with_options(&mut self, rank: u64, queue: &Room) -> bool {
-        let options = self.options.as_mut().expect("called only where there are some");
-        let used = options.delayed.used(queue);
-        if let Some(published) = &mut options.published {
+    fn passes_in_variation(&mut self, rank: u64, queue: &Room) -> bool {
+        let variation = self.variation.as_mut().expect("called only where there is one");
+        let used = variation.delayed.used(queue);
+        if let Some(published) = &mut variation.published {
             return published.passes(rank, used);
         }
         self.track(rank);
@@ -262,7 +191,7 @@ impl Rifo {
     }
 
     fn published(&self) -> Option<&PublishedTest> {
-        self.options.as_ref()?.published.as_ref()
+        self.variation.as_ref()?.published.as_ref()
     }
 
     /// Whether a rank within the tracked range may enter.
@@ -274,98 +203,17 @@ impl Rifo {
 }
 
 impl Test {
-    fn new(mode: RifoMode, k: Ratio, capacity: u64) -> Self {
-        let headroom = Headroom::new(k, capacity);
-        match mode {
-            RifoMode::Alg1 => Self::Alg1 { guaranteed: headroom.guaranteed() },
-            RifoMode::Eq3 | RifoMode::Netbench => {
-                Self::Eq3 { sheltered: headroom.sheltered(), denominator: headroom.scale() }
-            }
-            RifoMode::Pow2 => Self::Pow2(headroom.power()),
-        }
-    }
-
     /// Whether `above` = r - Min of a `range` = Max - Min may enter a queue of `total` with `used` in it.
     #[inline]
     fn admits(&self, above: u64, range: u64, used: u64, total: u64) -> bool {
         let free = total - used;
-        match *self {
-            Self::Alg1 { guaranteed } => {
-                used <= guaranteed || u128::from(above) * u128::from(total) <= u128::from(free) * u128::from(range)
+        match self {
+            Self::Alg1(guaranteed) => {
+                used <= *guaranteed || u128::from(above) * u128::from(total) <= u128::from(free) * u128::from(range)
             }
-            Self::Eq3 { sheltered, denominator } => {
-                wide_product(sheltered, above) <= wide_product(u128::from(free) * u128::from(denominator), range)
-            }
-            Self::Pow2(ShelteredPower { exponent, shift }) => {
-                let rank_shift = bits_above_16(range);
-                let power = |value: u64, shift: u32| (value >> shift).checked_ilog2();
-                match (power(above, rank_shift), power(free, shift), power(range, rank_shift)) {
-                    (None, _, _) => true,
-                    (Some(above), Some(free), Some(range)) => exponent + above <= free + range,
-                    (Some(_), _, _) => false,
-                }
-            }
+            Self::Eq3(test) => test.admits(above, range, free),
+            Self::Pow2(test) => test.admits(above, range, free),
         }
-    }
-}
-
-/// The 192-bit product, most significant part first: eq. 3 with capacities in bytes needs up to 136 bits.
-#[inline]
-const fn wide_product(a: u128, b: u64) -> (u128, u64) {
-    let low = (a as u64 as u128) * b as u128;
-    ((a >> 64) * b as u128 + (low >> 64), low as u64)
-}
-
-const TRACKING_RANGE: Param = Param::integer("tracking_range_packets", 1, 1 << 32).unit("packets").or_integer(500).doc(
-    "T: after this many packets Min and Max restart at the rank of the next packet. 500 is the paper's evaluation.",
-);
-
-const K: Param = Param::new("k", Kind::Fraction)
-    .or(Literal::Fraction(1, 10))
-    .doc("The share of the queue within which every rank is admitted; 0.1 is the paper's evaluation.");
-
-const MODE: Param = Param::choice::<RifoMode>("mode").or_word(RifoMode::Alg1.word()).doc("The admission test.");
-
-const RESET_COUNTER: Param = Param::integer("reset_counter", 0, 1).unit("packets").or_integer(1).doc(
-    "What the packet counter restarts at: 1 as in Algorithm 1 (period T), 0 as in the paper's text (period T + 1).",
-);
-
-impl FromArgs for RifoParams {
-    const INFO: Info = Info {
-        name: "rifo",
-        summary: "One queue; a packet enters if its place in the range of recent ranks is below the free share.",
-        paper: "RIFO, IEEE/ACM ToN 2025, section III, Algorithm 1",
-        effect: "Admitted packets leave in arrival order; admission knows the range of ranks, not their distribution.",
-        state: "three registers (Min, Max, counter); pow2 adds three tables of 15 entries and two of 256",
-        cost: "O(1) per operation",
-        params: &[
-            params::CAPACITY_PACKETS,
-            params::CAPACITY_BYTES,
-            TRACKING_RANGE,
-            K,
-            MODE,
-            RESET_COUNTER,
-            OCCUPANCY_DELAY,
-        ],
-    };
-
-    fn from_args(args: &mut Args) -> Result<Self, ParamError> {
-        let mode = args.given(&MODE)?;
-        Ok(Self {
-            capacity: params::read_capacity(args)?,
-            tracking_range: args.given(&TRACKING_RANGE)?,
-            k: args.given(&K)?,
-            mode,
-            reset_counter: match mode {
-                // The counter stays unread: it has no effect here.
-                RifoMode::Netbench => ResetCounter::default(),
-                RifoMode::Alg1 | RifoMode::Eq3 | RifoMode::Pow2 => match args.given::<u8>(&RESET_COUNTER)? {
-                    0 => ResetCounter::Zero,
-                    _ => ResetCounter::One,
-                },
-            },
-            occupancy_delay: args.given(&OCCUPANCY_DELAY)?,
-        })
     }
 }
 

@@ -1,7 +1,14 @@
 use super::*;
-use crate::schedulers::Rifo;
+use crate::params;
+use crate::schedulers::{Rifo, deciders};
 use crate::{Enqueued, Packet, Scheduler};
-use pifolab_units::Time;
+use pifolab_units::{Ratio, Time};
+
+/// The test of a capacity in bytes.
+fn test(mode: RifoMode, k: Ratio, capacity: u64) -> Test {
+    let params = RifoParams { capacity: Capacity::Bytes(capacity), k, mode, ..RifoParams::packets(1) };
+    deciders::Rifo::from_params(params).expect("the parameters are in range").0.test
+}
 
 fn offer(rifo: &mut Rifo, rank: u32) -> Result<(), DropReason> {
     match rifo.enqueue(Packet { id: 0, flow: 0, size: 100, rank: Rank::from(rank), arrival: Time::ZERO }, Time::ZERO) {
@@ -53,7 +60,7 @@ fn a_full_queue_drops_what_the_test_lets_pass() {
 #[test]
 fn eq3_admits_more_than_algorithm_1_above_the_guaranteed_share() {
     let half = Ratio::new(1, 2).unwrap();
-    let test = |mode| Test::new(mode, half, 8);
+    let test = |mode| test(mode, half, 8);
     // l = 5 of 8 free 3: score 1/2 > 3/8, but 1/2 <= 3/4.
     assert!(!test(RifoMode::Alg1).admits(50, 100, 5, 8));
     assert!(test(RifoMode::Eq3).admits(50, 100, 5, 8));
@@ -66,7 +73,7 @@ fn eq3_admits_more_than_algorithm_1_above_the_guaranteed_share() {
 fn eq3_is_exact_beyond_128_bits() {
     let k = Ratio::new(1, u64::from(u32::MAX)).unwrap();
     let (total, range) = (params::MAX_BYTES, params::MAX_RANK);
-    let test = Test::new(RifoMode::Eq3, k, total);
+    let test = test(RifoMode::Eq3, k, total);
     // (1 - k) B (r - Min) = (B - l) (Max - Min) exactly at r = Max, l = kB; 2^40 / (2^32 - 1) is not an integer.
     let l = total / u64::from(u32::MAX);
     assert!(test.admits(range, range, l, total));
@@ -75,8 +82,8 @@ fn eq3_is_exact_beyond_128_bits() {
 
 #[test]
 fn the_nearest_power_of_two_of_the_sheltered_buffer_is_the_lower_in_the_middle() {
-    let exponent = |k: (u64, u64), capacity| match Test::new(RifoMode::Pow2, Ratio::new(k.0, k.1).unwrap(), capacity) {
-        Test::Pow2(power) => power.exponent,
+    let exponent = |k: (u64, u64), capacity| match test(RifoMode::Pow2, Ratio::new(k.0, k.1).unwrap(), capacity) {
+        Test::Pow2(power) => power.0.exponent,
         _ => unreachable!("the mode is pow2"),
     };
     assert_eq!(exponent((0, 1), 12), 3, "12 lies in the middle between 8 and 16");
@@ -87,7 +94,7 @@ fn the_nearest_power_of_two_of_the_sheltered_buffer_is_the_lower_in_the_middle()
 
 #[test]
 fn the_switch_compares_powers_of_two() {
-    let test = Test::new(RifoMode::Pow2, Ratio::ZERO, 16);
+    let test = test(RifoMode::Pow2, Ratio::ZERO, 16);
     assert!(test.admits(15, 31, 8, 16), "2^4 2^3 <= 2^3 2^4");
     assert!(!test.admits(16, 31, 8, 16), "2^4 2^4 > 2^3 2^4");
     assert!(test.admits(0, 31, 16, 16), "a product with 0 is 0");
