@@ -1,5 +1,11 @@
 //! The algorithms, one file each. Those that choose a queue on arrival are [`deciders`]; joined to queues they are the schedulers
 //! of the same names here.
+//!
+//! A short algorithm has its options and tests in the same file. AIFO, Exp-PIFO, PACKS, RIFO and SP-PIFO have outgrown it and are
+//! all laid out alike: the file that carries the name has the header, the decider and the paper's lines, 150 lines of code at
+//! most; the folder of the same name has `options.rs`, what a user writes with its table, its defaults and its checks,
+//! `tests.rs`, and further files for what makes the paper's lines fast and for variants that repeat published runs or a switch's
+//! arithmetic. What several of them share is beside them: `admission`, `delayed`, `geometric`, `headroom` and `netbench`.
 
 mod admission;
 mod afq;
@@ -260,4 +266,28 @@ macro_rules! each_scheduler {
     ($each:ident) => {
         $each! { Pifo, Fifo, StrictPriority, SpPifo, SpPifoGreedy, SpPifoOptimal, SlackSp, Spring, Aifo, Packs, Rifo, ExpPifo, Afq, Drr, Scrr, FqCodel, Pieo }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_file_that_carries_a_papers_name_is_its_algorithm_and_no_more() {
+        for (name, text) in [
+            ("aifo", include_str!("aifo.rs")),
+            ("exp_pifo", include_str!("exp_pifo.rs")),
+            ("packs", include_str!("packs.rs")),
+            ("rifo", include_str!("rifo.rs")),
+            ("sp_pifo", include_str!("sp_pifo.rs")),
+        ] {
+            let (code, tests) = text.split_once("#[cfg(test)]").expect("it ends with its tests");
+            assert_eq!(tests.trim(), "mod tests;", "the tests of {name} are in a file of their own");
+            let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
+            let lines = code.lines().map(str::trim).filter(is_code).count();
+            assert!(
+                lines <= 150,
+                "{name}.rs has {lines} lines of code: expected at most 150, with its options in {name}/options.rs"
+            );
+            assert!(!code.contains("Param::"), "the parameters of {name} are in {name}/options.rs");
+        }
+    }
 }
