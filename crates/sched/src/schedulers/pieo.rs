@@ -19,9 +19,8 @@
 
 use crate::inspect::inspect_room;
 use crate::params::{self, Args, FromArgs, Info, ParamError};
-use crate::store::SlotHeap;
+use crate::store::{Slab, SlotHeap};
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Room, Scheduler, Victims};
-use alloc::vec::Vec;
 use core::cmp::Reverse;
 use pifolab_units::{Rank, Time};
 
@@ -49,8 +48,7 @@ pub struct PieoParams {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Pieo<T = Packet> {
-    slots: Vec<Slot<T>>,
-    free: Vec<u32>,
+    slots: Slab<Slot<T>>,
     /// Packets that may leave: the lowest rank on top, the earliest arrival among equals.
     eligible: SlotHeap<(Rank, u64)>,
     /// Packets that may not leave yet: the first to become eligible on top.
@@ -62,9 +60,9 @@ pub struct Pieo<T = Packet> {
     arrivals: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Slot<T> {
-    packet: Option<T>,
+    packet: T,
     order: (Rank, u64),
     waits: bool,
 }
@@ -81,8 +79,7 @@ impl<T: Item> Pieo<T> {
             Capacity::Bytes(_) | Capacity::Unlimited => 0,
         };
         Ok(Self {
-            slots: Vec::with_capacity(packets),
-            free: Vec::with_capacity(packets),
+            slots: Slab::with_capacity(packets),
             eligible: SlotHeap::with_capacity(packets),
             waiting: SlotHeap::with_capacity(packets),
             highest: SlotHeap::with_capacity(packets),
@@ -96,17 +93,7 @@ impl<T: Item> Pieo<T> {
         let order = (packet.rank(), self.arrivals);
         self.arrivals += 1;
         let waits = eligible > now;
-        let slot = Slot { packet: Some(packet), order, waits };
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.slots[place as usize] = slot;
-                place
-            }
-            None => {
-                self.slots.push(slot);
-                self.slots.len() as u32 - 1
-            }
-        };
+        let place = self.slots.insert(Slot { packet, order, waits });
         self.highest.push(Reverse(order), place);
         if waits {
             self.waiting.push((eligible, order.1), place);
@@ -117,15 +104,14 @@ impl<T: Item> Pieo<T> {
 
     /// Takes the packet of a slot that no heap names any more.
     fn release(&mut self, place: u32) -> T {
-        let packet = self.slots[place as usize].packet.take().expect("a heap named the slot");
-        self.free.push(place);
+        let Slot { packet, .. } = self.slots.take_by(place, |slot| Slot { packet: slot.packet.duplicate(), ..*slot });
         self.room.release(packet.size());
         packet
     }
 
     fn evict(&mut self) -> T {
         let (_, place) = self.highest.pop().expect("only a full buffer evicts");
-        if self.slots[place as usize].waits {
+        if self.slots.get(place).waits {
             self.waiting.remove(place);
         } else {
             self.eligible.remove(place);
@@ -136,13 +122,12 @@ impl<T: Item> Pieo<T> {
     /// Whether `packet` fits once every packet of higher rank has left.
     fn can_make_room(&self, packet: &T) -> bool {
         let rank = packet.rank();
-        let higher = |slot: &&Slot<T>| slot.packet.as_ref().is_some_and(|held| held.rank() > rank);
         match self.room.capacity() {
             // The caller saw one of higher rank, and one is enough.
             Capacity::Packets(_) | Capacity::Unlimited => true,
             Capacity::Bytes(limit) => {
-                let size = |slot: &Slot<T>| slot.packet.as_ref().map_or(0, |held| u64::from(held.size()));
-                let freed: u64 = self.slots.iter().filter(higher).map(size).sum();
+                let higher = self.highest.iter().filter(|(Reverse((held, _)), _)| *held > rank);
+                let freed: u64 = higher.map(|(_, place)| u64::from(self.slots.get(place).packet.size())).sum();
                 self.room.bytes().0 - freed + u64::from(packet.size()) <= limit
             }
         }
@@ -175,7 +160,7 @@ impl<T: Item> Scheduler<T> for Pieo<T> {
     fn dequeue(&mut self, now: Time) -> Dequeued<T> {
         while self.waiting.peek().is_some_and(|(time, _)| *time <= now) {
             let (_, place) = self.waiting.pop().expect("one was seen");
-            let slot = &mut self.slots[place as usize];
+            let slot = self.slots.get_mut(place);
             slot.waits = false;
             self.eligible.push(slot.order, place);
         }
@@ -228,6 +213,7 @@ impl FromArgs for PieoParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
     use pifolab_units::Bytes;
 
     fn packet(id: u64, rank: u32, size: u32) -> Packet {

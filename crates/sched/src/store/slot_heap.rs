@@ -23,6 +23,7 @@ impl<K: Copy + Ord> SlotHeap<K> {
     }
 
     /// Adds a slot that is not there yet.
+    #[inline(always)]
     pub(crate) fn push(&mut self, key: K, slot: u32) {
         if slot as usize >= self.places.len() {
             self.places.resize(slot as usize + 1, u32::MAX);

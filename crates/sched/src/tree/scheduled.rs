@@ -10,10 +10,10 @@
 //! - A reference that has come up stays the first until its packet has left.
 
 use super::share::Share;
+use crate::store::Slab;
 use crate::{Capacity, Dequeued, DropReason, Enqueued, Kept, Packet, Scheduler};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use pifolab_units::{Rank, Time};
 
 /// So many void references a child may have in a scheduler of this capacity before a packet takes one over: a 64th of its places,
@@ -32,8 +32,7 @@ const fn spare(capacity: Capacity) -> usize {
 pub(super) struct ScheduledOrder {
     scheduler: Box<dyn Scheduler + Send>,
     /// By slot: the lower half of a reference's name.
-    references: Vec<Reference>,
-    free: Vec<u32>,
+    references: Slab<Reference>,
     children: Box<[Child]>,
     /// References that came up while their children slept, in the order in which they did.
     aside: VecDeque<u32>,
@@ -60,14 +59,14 @@ struct Child {
 }
 
 /// Of a reference: by rank, and then by arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     rank: u64,
     arrival: u64,
     slot: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Reference {
     key: Key,
     child: u32,
@@ -76,7 +75,7 @@ struct Reference {
     came_up: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// It is in the scheduler and stands for a packet.
     Waits,
@@ -87,6 +86,7 @@ enum State {
     /// It has come up, and its child is next.
     Head,
     /// It is neither in the scheduler nor aside.
+    #[default]
     Out,
 }
 
@@ -114,8 +114,7 @@ impl ScheduledOrder {
         Self {
             spare: spare(scheduler.capacity()),
             scheduler,
-            references: Vec::new(),
-            free: Vec::new(),
+            references: Slab::with_capacity(0),
             children: core::iter::repeat_with(Child::default).take(children).collect(),
             aside: VecDeque::new(),
             head: None,
@@ -139,7 +138,7 @@ impl ScheduledOrder {
 
     /// The child of a reference.
     pub(super) fn child_of(&self, slot: u32) -> u32 {
-        self.references[slot as usize].child
+        self.references.get(slot).child
     }
 
     /// Offers a reference to `child`, which stands for nothing until it is [committed](Self::commit) or
@@ -191,7 +190,7 @@ impl ScheduledOrder {
     pub(super) fn commit(&mut self, child: u32) -> Share {
         let Asked { slot, share } = self.asked.take().expect("it was asked about this packet");
         let slot = slot.or_else(|| self.children[child as usize].void.pop_back()).expect("a void one was seen");
-        let reference = &mut self.references[slot as usize];
+        let reference = self.references.get_mut(slot);
         reference.state = State::Waits;
         let key = reference.key;
         self.insert(child, key);
@@ -225,12 +224,12 @@ impl ScheduledOrder {
             match self.scheduler.dequeue(now) {
                 Dequeued::Packet { packet, .. } => {
                     let slot = packet.id as u32;
-                    if self.references[slot as usize].state == State::Void {
+                    if self.references.get(slot).state == State::Void {
                         self.drop_void(slot);
                         continue;
                     }
                     self.came_up += 1;
-                    self.references[slot as usize].came_up = self.came_up;
+                    self.references.get_mut(slot).came_up = self.came_up;
                     if !self.sleeps(slot) {
                         return self.make_head(slot);
                     }
@@ -250,7 +249,7 @@ impl ScheduledOrder {
     /// Takes the reference to `child` that has come up, and tells its rank.
     pub(super) fn pop(&mut self, child: u32) -> u64 {
         let slot = self.head.take().expect("a packet leaves whose reference has come up");
-        let Reference { key, child: first, .. } = self.references[slot as usize];
+        let Reference { key, child: first, .. } = *self.references.get(slot);
         debug_assert_eq!(first, child, "a packet of the first child leaves");
         self.remove(child, key);
         self.forget(slot);
@@ -265,7 +264,7 @@ impl ScheduledOrder {
             return self.forget(slot);
         }
         let Some(Key { slot, .. }) = self.children[child as usize].live.pop_back() else { return };
-        match self.references[slot as usize].state {
+        match self.references.get(slot).state {
             State::Waits => return self.make_void(slot),
             State::Head => self.head = None,
             State::Aside => self.aside.retain(|aside| *aside != slot),
@@ -300,7 +299,7 @@ impl ScheduledOrder {
     pub(super) fn keep_lost(&mut self) {
         let Some(slot) = self.lost.take() else { return };
         self.came_up += 1;
-        let reference = &mut self.references[slot as usize];
+        let reference = self.references.get_mut(slot);
         reference.came_up = self.came_up;
         let Reference { child, key, .. } = *reference;
         self.insert(child, key);
@@ -324,38 +323,38 @@ impl ScheduledOrder {
     }
 
     fn sleeps(&self, slot: u32) -> bool {
-        self.children[self.references[slot as usize].child as usize].is_asleep
+        self.children[self.references.get(slot).child as usize].is_asleep
     }
 
     fn make_head(&mut self, slot: u32) -> First {
-        self.references[slot as usize].state = State::Head;
+        self.references.get_mut(slot).state = State::Head;
         self.head = Some(slot);
         First::Child(self.child_of(slot))
     }
 
     fn put_aside(&mut self, slot: u32) {
         let Self { references, aside, .. } = self;
-        references[slot as usize].state = State::Aside;
-        let came_up = references[slot as usize].came_up;
-        let at = aside.partition_point(|other| references[*other as usize].came_up < came_up);
+        references.get_mut(slot).state = State::Aside;
+        let came_up = references.get(slot).came_up;
+        let at = aside.partition_point(|other| references.get(*other).came_up < came_up);
         aside.insert(at, slot);
     }
 
     /// What the scheduler has given up: `None` if that stood for nothing.
     fn take_out(&mut self, id: u64) -> Option<u32> {
         let slot = id as u32;
-        let Reference { key, child, state, .. } = self.references[slot as usize];
+        let Reference { key, child, state, .. } = *self.references.get(slot);
         if state == State::Void {
             self.drop_void(slot);
             return None;
         }
-        self.references[slot as usize].state = State::Out;
+        self.references.get_mut(slot).state = State::Out;
         self.remove(child, key);
         Some(slot)
     }
 
     fn make_void(&mut self, slot: u32) {
-        self.references[slot as usize].state = State::Void;
+        self.references.get_mut(slot).state = State::Void;
         let child = self.child_of(slot);
         self.children[child as usize].void.push_back(slot);
     }
@@ -372,19 +371,16 @@ impl ScheduledOrder {
 
     /// A slot for a new reference.
     fn slot(&mut self, child: u32, rank: u64) -> u32 {
-        let slot = self.free.pop().unwrap_or(self.references.len() as u32);
-        let key = Key { rank, arrival: self.pushed, slot };
-        let reference = Reference { key, child, state: State::Out, came_up: 0 };
-        match self.references.get_mut(slot as usize) {
-            Some(place) => *place = reference,
-            None => self.references.push(reference),
-        }
-        slot
+        let arrival = self.pushed;
+        self.references.insert_with(|slot| Reference {
+            key: Key { rank, arrival, slot },
+            child,
+            ..Reference::default()
+        })
     }
 
     fn forget(&mut self, slot: u32) {
-        self.references[slot as usize].state = State::Out;
-        self.free.push(slot);
+        self.references.take(slot);
     }
 
     fn insert(&mut self, child: u32, key: Key) {
