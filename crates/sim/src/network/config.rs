@@ -119,7 +119,7 @@ pub enum Ranks {
 #[derive(Clone, Debug)]
 pub struct PortConfig {
     /// What orders and drops packets.
-    pub discipline: Discipline,
+    pub discipline: QueueDiscipline,
     /// Mark a packet (congestion experienced) that arrives when at least this many bytes wait. Default: never.
     pub ecn_threshold_bytes: Option<u64>,
     /// Mark a packet that arrives when at least this many packets wait, beside the threshold in bytes. Default: never.
@@ -132,7 +132,7 @@ pub struct PortConfig {
 
 /// What orders and drops packets at a port.
 #[derive(Clone)]
-pub enum Discipline {
+pub enum QueueDiscipline {
     /// First in, first out, with tail drop.
     DropTail(Capacity),
     /// Any scheduler: made once for each port.
@@ -192,10 +192,10 @@ impl Config {
         }
         for (owner, port) in [("switch_port", &self.switch_port), ("host_port", &self.host_port)] {
             let key = "in_service_occupies_buffer";
-            if port.in_service_occupies_buffer && matches!(port.discipline, Discipline::Scheduler(_)) {
+            if port.in_service_occupies_buffer && matches!(port.discipline, QueueDiscipline::Scheduler(_)) {
                 return Err(ConfigError::new(owner, key, true, "false: only drop-tail ports can count it"));
             }
-            if let Discipline::DropTail(capacity @ (Capacity::Packets(0) | Capacity::Bytes(0))) = port.discipline {
+            if let QueueDiscipline::DropTail(capacity @ (Capacity::Packets(0) | Capacity::Bytes(0))) = port.discipline {
                 return Err(ConfigError::new(owner, "capacity", capacity, "more than 0"));
             }
         }
@@ -267,12 +267,12 @@ impl Config {
 impl PortConfig {
     /// First in, first out, with tail drop.
     pub fn drop_tail(capacity: Capacity) -> Self {
-        Self::with_discipline(Discipline::DropTail(capacity))
+        Self::with_discipline(QueueDiscipline::DropTail(capacity))
     }
 
     /// Any scheduler, made anew for each port by `make`.
     pub fn scheduler<S: Into<PortScheduler>>(make: impl Fn(&PortInfo) -> S + Send + Sync + 'static) -> Self {
-        Self::with_discipline(Discipline::Scheduler(Arc::new(move |info| make(info).into())))
+        Self::with_discipline(QueueDiscipline::Scheduler(Arc::new(move |info| make(info).into())))
     }
 
     /// The host ports that go with these switch ports by default: without limit, since a host has memory for what its
@@ -285,8 +285,8 @@ impl PortConfig {
     /// Never: an unlimited PIFO needs no parameters.
     pub fn for_hosts(&self) -> Self {
         let ports = match self.discipline {
-            Discipline::DropTail(_) => Self::drop_tail(Capacity::Unlimited),
-            Discipline::Scheduler(_) => Self::scheduler(|_| {
+            QueueDiscipline::DropTail(_) => Self::drop_tail(Capacity::Unlimited),
+            QueueDiscipline::Scheduler(_) => Self::scheduler(|_| {
                 let params = PifoParams { capacity: Capacity::Unlimited, ..PifoParams::packets(1) };
                 <Pifo>::new(params).expect("an unlimited PIFO needs no parameters")
             }),
@@ -298,7 +298,7 @@ impl PortConfig {
         }
     }
 
-    fn with_discipline(discipline: Discipline) -> Self {
+    fn with_discipline(discipline: QueueDiscipline) -> Self {
         Self {
             discipline,
             ecn_threshold_bytes: None,
@@ -314,7 +314,7 @@ impl PortConfig {
     }
 }
 
-impl fmt::Debug for Discipline {
+impl fmt::Debug for QueueDiscipline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DropTail(capacity) => f.debug_tuple("DropTail").field(capacity).finish(),

@@ -68,7 +68,7 @@ mod travel;
 pub use crate::equal_times::EqualTimes;
 pub use crate::port::{IdlePort, PortResult, WireTime};
 pub use config::{
-    Config, Controllers, Discipline, EngineOptions, MakeController, MakeScheduler, PortConfig, PortInfo, Ranks,
+    Config, Controllers, EngineOptions, MakeController, MakeScheduler, PortConfig, PortInfo, QueueDiscipline, Ranks,
 };
 pub use engine::{Network, Simulation};
 pub use error::ConfigError;

@@ -155,7 +155,7 @@ mod tests {
         let params =
             NetbenchLiveWindow { test: LiveTest::Aifo { packets: 100 }, window: 20, sample: 1, k: 0.1, hosts: 2 };
         let config = params.ports();
-        let super::super::Discipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
+        let super::super::QueueDiscipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
         let rate = Rate::from_gbps(1);
         let made = |port, from, to| match make(&PortInfo { port, from, to, rate }) {
             PortScheduler::Ranked(ranked) => ranked,
@@ -185,7 +185,7 @@ mod tests {
         let params =
             NetbenchLiveWindow { test: LiveTest::Aifo { packets: 100 }, window: 20, sample: 1, k: 0.1, hosts: 1 };
         let config = params.ports();
-        let super::super::Discipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
+        let super::super::QueueDiscipline::Scheduler(make) = &config.discipline else { panic!("a scheduler") };
         let rate = Rate::from_gbps(1);
         let packet = || Packet { id: 0, flow: 0, size: 1_000, rank: Rank::ZERO, arrival: Time::ZERO };
         let made = || match make(&PortInfo { port: 0, from: 0, to: 1, rate }) {

@@ -1,6 +1,6 @@
 //! The ports of a network.
 
-use super::config::{Discipline, PortConfig, PortInfo};
+use super::config::{PortConfig, PortInfo, QueueDiscipline};
 use super::error::ConfigError;
 use super::queue::Queue;
 use super::topology::Link;
@@ -24,9 +24,9 @@ pub(super) fn port(
     let info = PortInfo { port: number, from: link.from, to: link.to, rate: link.rate };
     let mut queue = Queue::new(config, &info, watched)?;
     let (most_packets, most_bytes) = match config.discipline {
-        Discipline::DropTail(Capacity::Packets(packets)) => (packets, u64::MAX),
-        Discipline::DropTail(Capacity::Bytes(bytes)) => (u32::MAX, bytes),
-        Discipline::DropTail(Capacity::Unlimited) | Discipline::Scheduler(_) => (u32::MAX, u64::MAX),
+        QueueDiscipline::DropTail(Capacity::Packets(packets)) => (packets, u64::MAX),
+        QueueDiscipline::DropTail(Capacity::Bytes(bytes)) => (u32::MAX, bytes),
+        QueueDiscipline::DropTail(Capacity::Unlimited) | QueueDiscipline::Scheduler(_) => (u32::MAX, u64::MAX),
     };
     let (passes_below, wants_hints, may_mark) =
         (queue.passes_below(config.idle), queue.wants_hints(), queue.may_mark());

@@ -1,6 +1,6 @@
 //! The schedulers of ports: those of the library, which store two numbers for each packet wherever that is enough.
 
-use super::config::{Discipline, PortConfig, PortInfo};
+use super::config::{PortConfig, PortInfo, QueueDiscipline};
 use super::error::ConfigError;
 use crate::port::{IdlePort, Order};
 use pifolab_sched::params::ParamError;
@@ -25,7 +25,7 @@ pub(super) enum Queue {
 impl Queue {
     pub(super) fn new(config: &PortConfig, info: &PortInfo, watched: bool) -> Result<Self, ConfigError> {
         let made = match &config.discipline {
-            Discipline::DropTail(capacity) => {
+            QueueDiscipline::DropTail(capacity) => {
                 let refused = |error: ParamError| {
                     let (owner, key) = ("port".to_owned(), "capacity".to_owned());
                     ConfigError { owner, key, value: capacity.to_string(), expected: error.expected }
@@ -37,7 +37,7 @@ impl Queue {
                     Self::Fifo(Fifo::new(params).map_err(refused)?)
                 });
             }
-            Discipline::Scheduler(make) => make(info),
+            QueueDiscipline::Scheduler(make) => make(info),
         };
         Ok(match made {
             made if watched => whole(made),
