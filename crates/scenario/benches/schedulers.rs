@@ -20,7 +20,7 @@ fn schedulers(criterion: &mut Criterion) {
             group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(500));
             for case in cases() {
                 let mut run = case.prepare(occupancy, load);
-                group.bench_function(case.name, |b| {
+                group.bench_function(case.name(), |b| {
                     b.iter(|| black_box(run.run(PACKETS)));
                 });
             }

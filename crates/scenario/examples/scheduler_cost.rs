@@ -22,7 +22,7 @@ fn main() {
         Some("overload") => Load::Overload,
         Some(other) => panic!("expected overload or nothing, got {other}"),
     };
-    for case in cases().filter(|case| case.name.contains(&word)) {
+    for case in cases().filter(|case| case.name().contains(&word)) {
         for held in OCCUPANCIES.into_iter().filter(|held| occupancy.is_none_or(|wanted| wanted == *held)) {
             if let Some(packets) = packets {
                 black_box(case.prepare(held, counted).run(packets.into()));
@@ -40,7 +40,7 @@ fn main() {
                     })
                     .collect();
                 samples.sort_by(f64::total_cmp);
-                let (name, load) = (case.name, load.as_str());
+                let (name, load) = (case.name(), load.as_str());
                 println!("{name:<40} {held:>6} {load:<8} {:>8.2} {:>8.2}", samples[12], samples[0]);
             }
         }

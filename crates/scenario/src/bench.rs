@@ -62,8 +62,10 @@ pub struct Measurement {
 
 /// A scheduler to be measured.
 pub struct Case {
-    /// Its name, with the options that matter.
-    pub name: &'static str,
+    /// The scheduler's name.
+    pub scheduler: &'static str,
+    /// The options that matter, in words; nothing where they are the usual ones.
+    pub options: &'static str,
     /// Of a tree: its depth.
     pub tree_depth: Option<u32>,
     make: fn(capacity: u32, load: Load) -> Box<dyn Run>,
@@ -78,13 +80,21 @@ pub trait Run {
     fn occupancy(&self) -> usize;
 }
 
-const fn case(name: &'static str, make: fn(u32, Load) -> Box<dyn Run>) -> Case {
-    Case { name, tree_depth: None, make }
+const fn case(scheduler: &'static str, options: &'static str, make: fn(u32, Load) -> Box<dyn Run>) -> Case {
+    Case { scheduler, options, tree_depth: None, make }
 }
 
 impl Case {
     const fn of_depth(self, depth: u32) -> Self {
         Self { tree_depth: Some(depth), ..self }
+    }
+
+    /// The scheduler's name, with the options that matter.
+    pub fn name(&self) -> String {
+        match self.options {
+            "" => self.scheduler.to_owned(),
+            options => format!("{}, {options}", self.scheduler),
+        }
     }
 
     /// The scheduler, filled and in its equilibrium.
@@ -95,13 +105,13 @@ impl Case {
 
 /// Every scheduler: those with settings of their own, then the others with their defaults.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    let own = |name: &str| CASES.iter().any(|case| case.name.split(',').next() == Some(name));
-    CASES.iter().chain(PLAIN.iter().filter(move |case| !own(case.name)))
+    let own = |plain: &Case| CASES.iter().any(|case| case.scheduler == plain.scheduler);
+    CASES.iter().chain(PLAIN.iter().filter(move |case| !own(case)))
 }
 
 macro_rules! plain {
     ($($scheduler:ident),*) => {
-        &[$(case(<schedulers::$scheduler>::INFO.name, plain::<schedulers::$scheduler>)),*]
+        &[$(case(<schedulers::$scheduler>::INFO.name, "", plain::<schedulers::$scheduler>)),*]
     };
 }
 
@@ -110,43 +120,45 @@ const PLAIN: &[Case] = pifolab_sched::each_scheduler!(plain);
 
 /// Those whose settings or ranks are not the defaults, and some in several ways.
 const CASES: &[Case] = &[
-    case("fifo", |n, load| single::<schedulers::Fifo>(n, load, WIDE, &[])),
-    case("pifo", |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[])),
-    case("pifo, 2^16 ranks", |n, load| {
+    case("fifo", "", |n, load| single::<schedulers::Fifo>(n, load, WIDE, &[])),
+    case("pifo", "", |n, load| single::<schedulers::Pifo>(n, load, WIDE, &[])),
+    case("pifo", "2^16 ranks", |n, load| {
         single::<schedulers::Pifo>(n, load, 1 << 16, &[("ranks", Value::Integer(1 << 16))])
     }),
-    case("pifo, 2^20 ranks", |n, load| {
+    case("pifo", "2^20 ranks", |n, load| {
         single::<schedulers::Pifo>(n, load, 1 << 20, &[("ranks", Value::Integer(1 << 20))])
     }),
-    case("pifo, heap ties", |n, load| {
+    case("pifo", "heap ties", |n, load| {
         single::<schedulers::Pifo>(n, load, WIDE, &[("ties", Value::Text("heap".to_owned()))])
     }),
     // Ranks that cost nothing and stay among those that wait, as all ranks do that grow with time.
-    case("pifo, growing ranks", |n, load| growing(n, load)),
+    case("pifo", "growing ranks", |n, load| growing(n, load)),
     // What a fair node has to do, in one PIFO for all flows.
-    case("pifo, stfq ranks", |n, load| fair(n, load)),
-    case("strict-priority", |n, load| queued::<schedulers::StrictPriority>(n, load, 100, &[])),
-    case("sp-pifo", |n, load| queued::<schedulers::SpPifo>(n, load, WIDE, &[])),
-    case("sp-pifo-greedy", |n, load| queued::<schedulers::SpPifoGreedy>(n, load, 100, &[])),
-    case("sp-pifo-optimal", |n, load| queued::<schedulers::SpPifoOptimal>(n, load, 100, &[])),
-    case("aifo, window 20", |n, load| single::<schedulers::Aifo>(n, load, WIDE, &[("k", headroom(load))])),
-    case("packs, window 20", |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[("window", Value::Integer(20))])),
-    case("packs, window 1000", |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[])),
-    case("rifo", |n, load| single::<schedulers::Rifo>(n, load, WIDE, &[("k", headroom(load))])),
-    case("exp-pifo", |n, load| queued::<schedulers::ExpPifo>(n, load, WIDE, &[])),
-    case("afq", |n, load| queued::<schedulers::Afq>(n, load, WIDE, &[("bytes_per_round", Value::Integer(round(n)))])),
-    case("pieo", |n, load| single::<schedulers::Pieo>(n, load, WIDE, &[])),
-    case("scrr", |n, load| {
+    case("pifo", "stfq ranks", |n, load| fair(n, load)),
+    case("strict-priority", "", |n, load| queued::<schedulers::StrictPriority>(n, load, 100, &[])),
+    case("sp-pifo", "", |n, load| queued::<schedulers::SpPifo>(n, load, WIDE, &[])),
+    case("sp-pifo-greedy", "", |n, load| queued::<schedulers::SpPifoGreedy>(n, load, 100, &[])),
+    case("sp-pifo-optimal", "", |n, load| queued::<schedulers::SpPifoOptimal>(n, load, 100, &[])),
+    case("aifo", "window 20", |n, load| single::<schedulers::Aifo>(n, load, WIDE, &[("k", headroom(load))])),
+    case("packs", "window 20", |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[("window", Value::Integer(20))])),
+    case("packs", "window 1000", |n, load| queued::<schedulers::Packs>(n, load, WIDE, &[])),
+    case("rifo", "", |n, load| single::<schedulers::Rifo>(n, load, WIDE, &[("k", headroom(load))])),
+    case("exp-pifo", "", |n, load| queued::<schedulers::ExpPifo>(n, load, WIDE, &[])),
+    case("afq", "", |n, load| {
+        queued::<schedulers::Afq>(n, load, WIDE, &[("bytes_per_round", Value::Integer(round(n)))])
+    }),
+    case("pieo", "", |n, load| single::<schedulers::Pieo>(n, load, WIDE, &[])),
+    case("scrr", "", |n, load| {
         let most = Value::Integer(capacity(n, load).into());
         single::<schedulers::Scrr>(n, load, WIDE, &[("flow_packets", most)])
     }),
-    case("managed, codel over fifo", |n, load| managed(n, load)),
-    case("tree, depth 1, 8 leaves", |n, load| tree(n, load, 1, 8)).of_depth(1),
-    case("tree, depth 3, 8 leaves", |n, load| tree(n, load, 3, 8)).of_depth(3),
-    case("tree, depth 5, 8 leaves", |n, load| tree(n, load, 5, 8)).of_depth(5),
-    case("tree, depth 1, 1000 leaves", |n, load| tree(n, load, 1, 1_000)).of_depth(1),
-    case("tree, depth 3, 1000 leaves", |n, load| tree(n, load, 3, 1_000)).of_depth(3),
-    case("tree, depth 5, 1000 leaves", |n, load| tree(n, load, 5, 1_000)).of_depth(5),
+    case("managed", "codel over fifo", |n, load| managed(n, load)),
+    case("tree", "depth 1, 8 leaves", |n, load| tree(n, load, 1, 8)).of_depth(1),
+    case("tree", "depth 3, 8 leaves", |n, load| tree(n, load, 3, 8)).of_depth(3),
+    case("tree", "depth 5, 8 leaves", |n, load| tree(n, load, 5, 8)).of_depth(5),
+    case("tree", "depth 1, 1000 leaves", |n, load| tree(n, load, 1, 1_000)).of_depth(1),
+    case("tree", "depth 3, 1000 leaves", |n, load| tree(n, load, 3, 1_000)).of_depth(3),
+    case("tree", "depth 5, 1000 leaves", |n, load| tree(n, load, 5, 1_000)).of_depth(5),
 ];
 
 /// Ranks are uniform below this unless a scheduler wants a smaller or a declared rank space.
@@ -395,7 +407,7 @@ pub fn schedulers() -> Vec<Measurement> {
                 let mut run = case.prepare(occupancy, load);
                 let (median, min) = sample(|packets| run.run(packets));
                 measured.push(Measurement {
-                    name: case.name.to_owned(),
+                    name: case.name(),
                     tree_depth: case.tree_depth,
                     occupancy,
                     load: Some(load),
@@ -444,21 +456,21 @@ mod tests {
     fn every_scheduler_of_the_registry_is_measured() {
         for entry in crate::registry::SCHEDULERS {
             let name = entry.info.name;
-            let measured = cases().any(|case| case.name.split(',').next() == Some(name));
+            let measured = cases().any(|case| case.scheduler == name);
             assert!(measured, "each_scheduler! lacks {name}");
         }
     }
 
     #[test]
     fn a_scheduler_without_a_case_of_its_own_is_measured_with_its_defaults() {
-        for case in PLAIN.iter().filter(|case| ["pifo", "sp-pifo", "pieo"].contains(&case.name)) {
+        for case in PLAIN.iter().filter(|case| ["pifo", "sp-pifo", "pieo"].contains(&case.scheduler)) {
             for (load, held) in [(Load::Steady, 80..=80), (Load::Overload, 1..=80)] {
                 let mut run = case.prepare(80, load);
                 run.run(1_000);
-                assert!(held.contains(&run.occupancy()), "{}: {}", case.name, run.occupancy());
+                assert!(held.contains(&run.occupancy()), "{}: {}", case.name(), run.occupancy());
             }
         }
-        assert_eq!(cases().filter(|case| case.name == "pifo").count(), 1);
+        assert_eq!(cases().filter(|case| case.name() == "pifo").count(), 1);
     }
 
     #[test]
@@ -466,7 +478,7 @@ mod tests {
         for case in cases() {
             let mut run = case.prepare(80, Load::Steady);
             run.run(10_000);
-            assert_eq!(run.occupancy(), 80, "{}", case.name);
+            assert_eq!(run.occupancy(), 80, "{}", case.name());
         }
     }
 
@@ -475,7 +487,7 @@ mod tests {
         for case in cases() {
             let mut run = case.prepare(80, Load::Overload);
             run.run(10_000);
-            assert!((1..=80).contains(&run.occupancy()), "{}: {}", case.name, run.occupancy());
+            assert!((1..=80).contains(&run.occupancy()), "{}: {}", case.name(), run.occupancy());
         }
     }
 }
