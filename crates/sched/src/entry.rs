@@ -53,7 +53,7 @@ pub enum LiveTest {
         /// C: capacity and target, in packets, at least 1.
         packets: u32,
     },
-    /// AIFO in the fork behind PACKS: ranks enter the window before the test, to which there is no exception.
+    /// AIFO in the fork behind PACKS: ranks enter the window before the test, and every packet is tested.
     AifoOfPacks {
         /// C: capacity and target, in packets, at least 1.
         packets: u32,

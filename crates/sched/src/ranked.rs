@@ -31,7 +31,7 @@ pub trait RankFn {
     }
 
     /// Facts about packet `id`, handed over directly before it is enqueued: at most one packet's facts are pending. A
-    /// packet of which nothing was said has [`Hints::default`].
+    /// packet without facts has [`Hints::default`].
     fn hint(&mut self, id: u64, hints: &Hints) {
         let _ = (id, hints);
     }

@@ -680,7 +680,7 @@ fn gap(accounts: &BTreeMap<Vec<usize>, Account>, (one, other): &(Vec<usize>, Vec
 
 #[test]
 fn a_fair_child_that_sends_small_packets_first_pays_for_the_large_ones_that_came_first() {
-    // The known limit: a rank is given as a packet arrives, and of which packet an index turns out to be nobody knows then.
+    // The known limit: a rank is given when a packet arrives, and it is not known then which packet its index will send.
     let first = Node::inner(Discipline::Strict)
         .child(Node::fifo().takes([0..=0]))
         .child(Node::fifo().takes([1..=1]).priority(1));

@@ -171,7 +171,7 @@ impl<E: Copy + Default> EventQueue<E> {
         EventId { node, generation: self.nodes.at(node).generation, queue: self.number }
     }
 
-    /// Adds an event that nobody will cancel.
+    /// Adds an event that cannot be cancelled.
     ///
     /// # Panics
     /// If `time` lies in the past.

@@ -8,7 +8,7 @@
 //!
 //! What the rank means: short flows go first, to the last of their packets.
 //!
-//! Deviations: a packet of which nothing was said (an ACK) ranks 0.
+//! Deviations: a packet without facts (an ACK) ranks 0.
 //!
 //! References: `docs/ranks/flow-size.md`.
 

@@ -1,4 +1,4 @@
-//! What a rank function is told of the packet that comes next, and the rank functions that are no more than that.
+//! The facts that a rank function is given about the next packet, and the rank functions that are computed from them alone.
 
 use crate::Hints;
 
@@ -15,7 +15,7 @@ impl Hinted {
         self.pending = Some((id, *hints));
     }
 
-    /// The facts about packet `id`; a packet of which nothing was said has the default ones.
+    /// The facts about packet `id`; the defaults if none were given.
     pub(super) fn take(&mut self, id: u64) -> Hints {
         match self.pending.take() {
             Some((hinted, hints)) if hinted == id => hints,
@@ -25,7 +25,7 @@ impl Hinted {
 }
 
 /// A rank function without state and parameters: the rank is computed from facts that travel beside the packet, and from the
-/// time. A packet of which nothing was said has the default ones.
+/// time. A packet without facts has the default ones.
 macro_rules! hinted_rank {
     ($(#[$doc:meta])* $name:ident, needs: $needs:expr, rank: |$hints:ident, $now:ident| $rank:expr, $info:expr) => {
         $(#[$doc])*

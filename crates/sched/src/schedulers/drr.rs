@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_in_which_nobody_can_send_are_counted_and_not_walked() {
+    fn rounds_in_which_no_flow_can_send_are_counted_without_a_walk() {
         let mut drr = drr(1);
         let large = 1 << 30;
         assert_eq!(order(&mut drr, &[(0, large), (1, large / 2), (0, 1), (1, 1)]), [1, 3, 0, 2]);

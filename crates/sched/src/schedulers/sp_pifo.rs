@@ -122,7 +122,7 @@ impl Decider for SpPifo {
     }
 
     /// With on-full `update` an inversion may have moved the bound of another queue onto the packet's rank or below:
-    /// then nobody knows.
+    /// which queue refused it is then unknown.
     fn refused_at(&self, packet: Arriving, _queues: &[Room]) -> Option<usize> {
         let rank = packet.rank.signed();
         let first = self.bounds.first();

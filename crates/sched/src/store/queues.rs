@@ -142,7 +142,7 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
 
     #[inline(always)]
     fn push_if(&mut self, wanted: bool, queue: usize, copy: T) -> bool {
-        // Which queue it is no branch could foresee, hence not whether that one has room, nor whether its bit is set.
+        // Which queue it is cannot be predicted, so a branch on its room or on its bit could not be either.
         // SAFETY: the places were made for these accounts.
         let stored = unsafe { self.rings.put_if(wanted, &mut self.accounts[queue].0, copy) };
         self.occupy_if(stored, queue);

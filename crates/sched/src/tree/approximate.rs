@@ -123,7 +123,7 @@ impl ApproximateOrder {
         self.children[child as usize].0
     }
 
-    /// Passes `child` over from now on, or no more.
+    /// Passes `child` over from now on, or stops doing so.
     pub(super) fn set_asleep(&mut self, child: u32, asleep: bool) {
         let held = &mut self.children[child as usize].1;
         if *held != asleep {

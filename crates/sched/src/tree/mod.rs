@@ -423,7 +423,7 @@ impl<T: Item> Tree<T> {
         self.set_asleep_at(parent, child, true);
     }
 
-    /// Passes `leaf` over no more.
+    /// Stops passing `leaf` over.
     #[inline(never)]
     fn wake(&mut self, leaf: usize) {
         if core::mem::take(&mut self.spots[leaf].asleep) {
@@ -434,7 +434,7 @@ impl<T: Item> Tree<T> {
         self.rouse(parent, child);
     }
 
-    /// Passes over no more what is above the child `child` of the node `at`, nor that child.
+    /// Stops passing over the child `child` of the node `at` and what is above it.
     fn rouse(&mut self, mut at: u32, mut child: u32) {
         while at != NONE {
             self.set_asleep_at(at, child, false);
@@ -445,7 +445,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Passes over no more what an index leads to that has just been released to the node `at` for its child `child`. A leaf that sleeps
+    /// Stops passing over what an index leads to that has just been released to the node `at` for its child `child`. A leaf that sleeps
     /// goes on sleeping, since its packets may leave no sooner.
     fn rouse_released(&mut self, mut at: u32, mut child: u32) {
         let node = &self.inner[at as usize];

@@ -235,8 +235,8 @@ impl<T: Item> Node<T> {
         Self { priority, ..self }
     }
 
-    /// The most that is held below it; an arriving packet that does not fit is refused. Without this there is no bound but
-    /// those of the leaves.
+    /// The most that is held below it; an arriving packet that does not fit is refused. By default only the
+    /// leaves are bounded.
     #[must_use]
     pub fn capacity(self, capacity: Capacity) -> Self {
         Self { capacity, ..self }

@@ -200,7 +200,7 @@ impl ExactOrders {
         !self.firsts[order.first_of(child)].is_none() || !self.lanes[order.place(child)].waiting.is_empty()
     }
 
-    /// Passes `child` over from now on, or no more. Tells the place of the child that is next.
+    /// Passes `child` over from now on, or stops doing so. Tells the place of the child that is next.
     pub(super) fn set_asleep(&mut self, order: ExactOrder, child: u32, asleep: bool) -> Option<usize> {
         let place = order.place(child);
         if self.asleep[place] == asleep {

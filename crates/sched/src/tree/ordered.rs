@@ -264,7 +264,7 @@ impl<T: Item> Tree<T> {
         }
     }
 
-    /// Waits no more for the time before which the scheduler of the node `at` lets nothing leave.
+    /// Stops waiting for the time before which the scheduler of the node `at` lets nothing leave.
     pub(super) fn release_held(&mut self, at: usize) {
         let sleeper = (self.leaves.len() + at) as u32;
         if let Some(order) = self.scheduled(at as u32).filter(|order| order.is_held()) {

@@ -83,8 +83,8 @@ pub struct Tree<T: Item = Packet> {
     pub(super) forecast: Forecast,
 }
 
-/// Where a node or a leaf is. In a [plain](Tree::is_plain) tree a node with one child is left out: what is next there is no
-/// question.
+/// Where a node or a leaf is. In a [plain](Tree::is_plain) tree a node with one child is left out, since only that child can be
+/// next.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     /// The inner node above; [`NONE`] at the root.
@@ -113,7 +113,7 @@ pub(super) struct Inner {
 
 const _: () = assert!(size_of::<Inner>() == 64);
 
-/// An order of children that is no exact PIFO.
+/// An order of children other than an exact PIFO.
 pub(super) enum OtherOrder {
     /// A decider and queues.
     Decided(ApproximateOrder),

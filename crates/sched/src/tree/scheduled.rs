@@ -273,7 +273,7 @@ impl ScheduledOrder {
         self.forget(slot);
     }
 
-    /// Passes `child` over from now on, or no more.
+    /// Passes `child` over from now on, or stops doing so.
     pub(super) fn set_asleep(&mut self, child: u32, is_asleep: bool) {
         self.children[child as usize].is_asleep = is_asleep;
     }
@@ -290,7 +290,7 @@ impl ScheduledOrder {
         self.lost = Some(slot);
     }
 
-    /// The reference that is lost, which is so no more.
+    /// The reference that is lost, if any; it no longer counts as lost.
     pub(super) fn take_lost(&mut self) -> Option<u32> {
         self.lost.take()
     }
@@ -306,7 +306,7 @@ impl ScheduledOrder {
         self.put_aside(slot);
     }
 
-    /// Lets the tree wait, or wait no more, for a time before which nothing may leave.
+    /// Says whether the tree waits for a time before which nothing may leave.
     pub(super) fn set_held(&mut self, is_held: bool) {
         self.is_held = is_held;
     }

@@ -17,7 +17,7 @@ pub(super) struct Node<E> {
     pub(super) next: u32,
     /// Counts the node's uses; the lowest bit tells that this use was cancelled.
     pub(super) generation: u32,
-    /// Nobody knows its name, and so it will not be cancelled.
+    /// Its name was not handed out, so it cannot be cancelled.
     fixed: bool,
 }
 
@@ -60,7 +60,7 @@ impl<E: Copy> Nodes<E> {
         node
     }
 
-    /// A node for an event that nobody will cancel.
+    /// A node for an event that cannot be cancelled.
     pub(super) fn take_fixed(&mut self, entry: Entry<E>) -> u32 {
         let node = self.take(entry);
         self.at_mut(node).fixed = true;

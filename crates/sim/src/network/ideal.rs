@@ -69,7 +69,7 @@ impl Network {
                 let hash = routes.path_hash(from, to, flow.id);
                 let mut node = from;
                 while node != to {
-                    // Where there is no way, the run of the flow says so.
+                    // Where there is no path, the run of the flow reports it.
                     let Some(port) = routes.first_port(node, to, hash) else { break };
                     let link = &self.config().topology.links[port as usize];
                     kind.push((link.rate, link.delay));

@@ -11,7 +11,7 @@ use pifolab_sched::{
 };
 use pifolab_units::Time;
 
-/// What orders the packets of a port. The first three store handles, where nobody watches; the others packets.
+/// What orders the packets of a port. The first three store handles, where no observer watches; the others store packets.
 #[repr(u8)]
 pub(super) enum Queue {
     /// Drop-tail.

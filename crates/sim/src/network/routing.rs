@@ -227,7 +227,7 @@ impl Routes {
         port
     }
 
-    /// The port by which a packet for host `dst` leaves `node`; `None` if there is no way.
+    /// The port by which a packet for host `dst` leaves `node`; `None` if there is no path.
     #[inline(never)]
     pub(super) fn next_port(&mut self, node: u32, dst: u32, hash: u32) -> Option<u32> {
         let (group, down) = self.hosts[dst as usize];

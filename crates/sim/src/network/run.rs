@@ -236,7 +236,7 @@ impl<'a, O: Observer, M: Mode> Run<'a, O, M> {
         prefetch_lines(select_unpredictable(route.is_at_end(), connection.wrapping_add(end), port));
     }
 
-    /// Lets an event happen that is no arrival.
+    /// Handles an event other than an arrival.
     #[inline(never)]
     fn handle_other(&mut self, event: Event, now: Time) {
         match event {

@@ -100,7 +100,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     }
 
     /// Asks for the port and the packet of the next event while this one is handled, and reads neither, so that nothing waits
-    /// for them: few of them are in the nearest cache. What is no arrival names other things, and then this is in vain.
+    /// for them: few of them are in the nearest cache. Events other than arrivals name other things, and gain nothing.
     #[inline(always)]
     pub(super) fn prefetch_next(&self) {
         let (port, packet) = self.events.peek().numbers();
@@ -115,7 +115,7 @@ impl<O: Observer, M: Mode> Net<'_, O, M> {
     }
 }
 
-/// The port by which a packet leaves `node`; `None` if there is no way.
+/// The port by which a packet leaves `node`; `None` if there is no path.
 #[inline(always)]
 fn next_port(packet: &mut InFlight, node: u32, bits: PortBits, routes: &mut Routes) -> Option<u32> {
     match packet.route.take(bits) {

@@ -167,7 +167,7 @@ fn relative_ranks_say_how_far_a_flow_is_ahead_of_the_port() {
     // The tag of a packet that is dropped is forgotten, and its share given back.
     stfq.on_drop(&fourth, Time::ZERO);
     assert_eq!(offer(&mut stfq, 5, 0).rank.get(), 200);
-    // A name that is used again, by a packet of which nothing was said when it left, is no second packet.
+    // A packet that takes over the name of one whose departure was not reported replaces it.
     let again = offer(&mut stfq, 5, 2);
     stfq.on_dequeue(&again, Time::ZERO);
     assert_eq!(stfq.now, 100);

@@ -79,7 +79,7 @@ fn byte_capacity_pushes_out_until_the_arrival_fits() {
 }
 
 #[test]
-fn byte_capacity_pushes_out_nobody_in_vain() {
+fn a_byte_capacity_pushes_out_packets_only_if_the_arrival_then_fits() {
     for mut pifo in variants(Capacity::Bytes(1000)) {
         for (id, rank, size) in [(0, 1, 900), (1, 7, 100)] {
             assert!(pifo.enqueue(packet(id, rank, size), Time::ZERO).is_admitted());
