@@ -70,11 +70,9 @@ impl Delayed {
     /// The occupancy of the only queue as an arrival sees it that finds `queue`, which is taken down.
     #[inline(always)]
     pub(super) fn used(&mut self, queue: &Room) -> u64 {
-        let Some(late) = &mut self.late else { return queue.used() };
-        debug_assert_eq!(late.queues, 1, "the only queue");
-        let used = late.rows[late.oldest].used();
-        late.rows[late.oldest].clone_from(queue);
-        late.oldest = (late.oldest + 1) % late.rows.len();
+        let found = core::slice::from_ref(queue);
+        let used = self.seen(found)[0].used();
+        self.record(found);
         used
     }
 
