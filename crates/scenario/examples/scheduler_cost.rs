@@ -1,4 +1,4 @@
-//! What a packet costs in the schedulers whose case names contain a word: nanoseconds, or a fixed number of packets for callgrind.
+//! What a packet costs in the case of this name, or in those whose names contain a word: nanoseconds, or a fixed number of packets for callgrind.
 //!
 //! ```text
 //! cargo run --release -p pifolab-scenario --example scheduler_cost -- tree
@@ -22,7 +22,8 @@ fn main() {
         Some("overload") => Load::Overload,
         Some(other) => panic!("expected overload or nothing, got {other}"),
     };
-    for case in cases().filter(|case| case.name().contains(&word)) {
+    let whole = cases().any(|case| case.name() == word);
+    for case in cases().filter(|case| if whole { case.name() == word } else { case.name().contains(&word) }) {
         for held in OCCUPANCIES.into_iter().filter(|held| occupancy.is_none_or(|wanted| wanted == *held)) {
             if let Some(packets) = packets {
                 black_box(case.prepare(held, counted).run(packets.into()));

@@ -340,6 +340,7 @@ fn send<S: Scheduler>(scheduler: &mut S) -> u64 {
 impl<S: Scheduler, const GROWS: bool> Run for Loaded<S, GROWS> {
     fn run(&mut self, packets: u64) -> u64 {
         let Self { scheduler, ranks, load, offered } = self;
+        let ranks: &[Rank; DRAWN] = ranks;
         let (mut sum, first) = (0u64, *offered);
         *offered += packets;
         match load {

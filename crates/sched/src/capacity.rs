@@ -1,7 +1,7 @@
 //! How much fits: capacities in packets or bytes, and the account of what is used.
 
+use crate::branchless::mask;
 use core::fmt;
-use core::hint::select_unpredictable;
 use pifolab_units::Bytes;
 
 /// The most that a queue or a buffer can hold.
@@ -30,7 +30,7 @@ impl fmt::Display for Capacity {
 /// Schedulers do their admission arithmetic in the *unit* of the capacity (packets or bytes): [`Room::used`],
 /// [`Room::total`] and [`Room::cost`] speak that unit.
 ///
-/// As large as a cache line, and what is used of it comes first: a queue that stands alone has its places beside it.
+/// As large as a cache line, and what a queue that stands alone uses of it comes first: it has its places beside it.
 #[derive(Clone, Debug)]
 #[repr(C, align(8))]
 pub struct Room {
@@ -42,13 +42,17 @@ pub struct Room {
     limit: u64,
     taken_packets: u32,
     released_packets: u32,
-    unit: Unit,
-    /// Where the packets are, if they wait among those of other queues: the first of the places and, since those are a power of
-    /// two, their number less one. Beside the counts they come with one cache miss.
-    first_place: u32,
+    /// While it holds fewer packets, another one fits and has a place. 0 if bytes are counted.
+    open: u32,
+    /// While it holds fewer packets, only their number says whether another one fits, and that has a place. 0 if bytes are
+    /// counted.
+    settled: u32,
+    /// Where the packets are, if they wait in places: their number, a power of two, less one, and the first of them.
     places_mask: u32,
-    /// As large as a cache line: a row of accounts is walked by shifts.
-    to_line: [u64; 2],
+    unit: Unit,
+    first_place: u32,
+    /// The bit of its queue among others.
+    bit: u64,
 }
 
 const _: () = assert!(size_of::<Room>() == 64);
@@ -69,28 +73,55 @@ impl Room {
             Capacity::Bytes(limit) => (Unit::Bytes, limit),
             Capacity::Unlimited => (Unit::Nothing, u64::MAX),
         };
+        let (open, settled) = match capacity {
+            Capacity::Packets(limit) => (limit, u32::MAX),
+            Capacity::Bytes(_) => (0, 0),
+            Capacity::Unlimited => (u32::MAX, u32::MAX),
+        };
         Self {
             taken_bytes: 0,
             released_bytes: 0,
             limit,
             taken_packets: 0,
             released_packets: 0,
+            open,
+            settled,
+            places_mask: 0,
             unit,
             first_place: 0,
-            places_mask: 0,
-            to_line: [0; 2],
+            bit: 0,
         }
     }
 
     /// Whether a packet of `size` bytes fits now.
     #[inline(always)]
     pub const fn fits(&self, size: u32) -> bool {
+        self.is_open() || self.fits_by_unit(size)
+    }
+
+    /// Whether another packet fits, whatever its size, and has a place. It may fit even if not.
+    #[inline(always)]
+    pub(crate) const fn is_open(&self) -> bool {
+        self.held_packets() < self.open
+    }
+
+    /// Whether the number of packets alone says whether another one fits, and that has a place.
+    #[inline(always)]
+    pub(crate) const fn is_settled(&self) -> bool {
+        self.held_packets() < self.settled
+    }
+
+    /// Whether another packet fits, if bytes are not counted. No branch depends on it.
+    #[inline(always)]
+    pub(crate) const fn takes_one_more(&self) -> bool {
+        (self.held_packets() as u64) < self.limit
+    }
+
+    /// [`fits`](Self::fits), without a branch that depends on what is held.
+    #[inline(always)]
+    pub(crate) const fn fits_by_unit(&self, size: u32) -> bool {
         // One unit is asked about, the other never: a branch that is always foreseen.
-        if self.counts_bytes() {
-            self.held_bytes() + size as u64 <= self.limit
-        } else {
-            (self.held_packets() as u64) < self.limit
-        }
+        if self.counts_bytes() { self.held_bytes() + size as u64 <= self.limit } else { self.takes_one_more() }
     }
 
     /// Books a packet of `size` bytes.
@@ -105,8 +136,9 @@ impl Room {
     #[inline(always)]
     pub(crate) fn take_if(&mut self, stored: bool, size: u32) {
         debug_assert!(!stored || self.fits(size), "a packet was stored beyond the capacity");
-        self.taken_packets = self.taken_packets.wrapping_add(u32::from(stored));
-        self.taken_bytes = self.taken_bytes.wrapping_add(select_unpredictable(stored, u64::from(size), 0));
+        let mask = mask(stored);
+        self.taken_packets = self.taken_packets.wrapping_sub(mask as u32);
+        self.taken_bytes = self.taken_bytes.wrapping_add(u64::from(size) & mask);
     }
 
     /// Gives back what a packet of `size` bytes had booked.
@@ -139,25 +171,54 @@ impl Room {
         self.released_packets
     }
 
-    /// The first of the places of this queue, and their number less one.
+    /// Whether there is a place for each packet that fits.
     #[inline(always)]
-    pub(crate) const fn places(&self) -> (usize, u32) {
-        (self.first_place as usize, self.places_mask)
+    pub(crate) const fn has_all_places(&self) -> bool {
+        self.limit <= self.places_mask as u64
+    }
+
+    /// The number of places of this queue less one.
+    #[inline(always)]
+    pub(crate) const fn places_mask(&self) -> u32 {
+        self.places_mask
+    }
+
+    /// The first of the places of this queue.
+    #[inline(always)]
+    pub(crate) const fn first_place(&self) -> u32 {
+        self.first_place
     }
 
     /// The packets are in as many `places`, a power of two, from `first` on.
     pub(crate) fn set_places(&mut self, first: usize, places: usize) {
         debug_assert!(places.is_power_of_two());
-        self.first_place = u32::try_from(first).expect("less than 2^32 packets wait");
-        self.places_mask = u32::try_from(places - 1).expect("less than 2^32 packets wait");
+        let number = |place: usize| u32::try_from(place).expect("less than 2^32 packets wait");
+        // The last one's number fits, too.
+        number(first + places);
+        (self.first_place, self.places_mask) = (number(first), number(places - 1));
+        if !self.counts_bytes() {
+            self.settled = number(places);
+            self.open = u32::try_from(self.limit).unwrap_or(u32::MAX).min(self.settled);
+        }
     }
 
-    #[inline]
+    /// The bit of its queue among others, as it was last set; 0 at first.
+    #[inline(always)]
+    pub(crate) const fn bit(&self) -> u64 {
+        self.bit
+    }
+
+    /// Sets the bit of its queue.
+    pub(crate) const fn set_bit(&mut self, bit: u64) {
+        self.bit = bit;
+    }
+
+    #[inline(always)]
     const fn held_packets(&self) -> u32 {
         self.taken_packets.wrapping_sub(self.released_packets)
     }
 
-    #[inline]
+    #[inline(always)]
     const fn held_bytes(&self) -> u64 {
         self.taken_bytes.wrapping_sub(self.released_bytes)
     }

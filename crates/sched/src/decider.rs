@@ -1,5 +1,6 @@
 //! What the pipeline of a device decides when a packet arrives: its queue, or that it is refused.
 
+use crate::branchless::unforeseen;
 use crate::params::{FromArgs, ParamError};
 use crate::{Capacity, DropReason, Item, Kept, RankInterval, Room};
 use alloc::boxed::Box;
@@ -96,24 +97,6 @@ impl Decision {
     pub const fn get(self) -> Result<usize, DropReason> {
         if self.wanted { Ok(self.queue) } else { Err(self.refusal) }
     }
-}
-
-/// The same truth, of which the compiler knows nothing: it would let a branch of the test go on into what is stored, and half of
-/// these branches are foreseen wrongly.
-#[inline(always)]
-pub(crate) fn unforeseen(truth: bool) -> bool {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        let mut known = u8::from(truth);
-        // SAFETY: there is no instruction in it, so that 0 stays 0 and 1 stays 1.
-        #[expect(clippy::transmute_int_to_bool, reason = "a comparison would cost two instructions")]
-        unsafe {
-            core::arch::asm!("/* {0} */", inout(reg_byte) known, options(pure, nomem, nostack, preserves_flags));
-            core::mem::transmute::<u8, bool>(known)
-        }
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    truth
 }
 
 /// The whole of an algorithm that approximates PIFO on first-in first-out queues: into which queue an arriving packet goes,

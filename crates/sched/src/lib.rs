@@ -24,6 +24,7 @@ extern crate alloc;
 #[macro_use]
 extern crate pifolab_units;
 
+mod branchless;
 mod capacity;
 pub mod control;
 mod decider;

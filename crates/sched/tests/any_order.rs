@@ -10,7 +10,7 @@ use pifolab_sched::store::{ArrayHeap, Bounds, PriorityQueues, Queue, Queues, Ran
 use pifolab_sched::{
     Arriving, Capacity, Decider, Dequeued, DropReason, Enqueued, Inspect, Item, Packet, Queued, Ranked, Room, Scheduler,
 };
-use pifolab_simd::{FreePlaces, RankWindow, SortedSlots, Window};
+use pifolab_simd::{Enough, FreePlaces, RankWindow, SortedSlots, Window};
 use pifolab_testkit::{Settings, Source, suite};
 use pifolab_units::{Rank, Time};
 use proptest::prelude::*;
@@ -424,7 +424,7 @@ proptest! {
                         bounds.follow(place);
                     }
                 }
-                6 => prop_assert!(places.take(u64::from(draw % 14)) <= 8),
+                6 => prop_assert!(places.take(Enough::new(u64::from(draw % 14))) <= 8),
                 _ => prop_assert!(places.give_back_first() <= 8),
             }
             prop_assert!(window.len() <= size);

@@ -18,6 +18,18 @@ pub struct FreePlaces {
     all: [Quad; 2],
 }
 
+/// How many free places are enough.
+#[derive(Clone, Copy, Debug)]
+pub struct Enough(i32);
+
+impl Enough {
+    /// So many, and at least one.
+    #[inline(always)]
+    pub fn new(places: u64) -> Self {
+        Self(places.clamp(1, FreePlaces::LARGEST + 1) as i32)
+    }
+}
+
 impl FreePlaces {
     /// The most places in all.
     const LARGEST: u64 = 1 << 28;
@@ -38,16 +50,16 @@ impl FreePlaces {
         Some(Self { free: all, all })
     }
 
-    /// Takes a place in the first buffer that, with those before it, has at least `enough` free ones and at least one.
-    /// Returns that buffer, or a number beyond all if there are fewer.
+    /// Takes a place in the first buffer that has `enough` free ones together with those before it. Returns that buffer, or a
+    /// number beyond all if there are fewer.
     #[inline(always)]
-    pub fn take(&mut self, enough: u64) -> usize {
-        let enough = Quad::splat(enough.clamp(1, Self::LARGEST + 1) as i32);
+    pub fn take(&mut self, Enough(enough): Enough) -> usize {
+        let enough = Quad::splat(enough);
         let few = [self.free[0].less(enough), self.free[1].less(enough)];
         // One less where -1, which means too few, is not.
         self.free[0] = self.free[0].minus(Quad::splat(1).plus(few[0]));
         self.free[1] = self.free[1].minus(Quad::splat(1).plus(few[1]));
-        Quad::splat(0).minus(few[0].plus(few[1])).small_sum()
+        Quad::first_clear(few[0], few[1])
     }
 
     /// Gives back a place in the first buffer that has one taken. Returns that buffer, or a number beyond all if all are
@@ -56,7 +68,7 @@ impl FreePlaces {
     pub fn give_back_first(&mut self) -> usize {
         let taken = [self.free[0].less(self.all[0]), self.free[1].less(self.all[1])];
         self.free = [self.free[0].minus(taken[0]), self.free[1].minus(taken[1])];
-        Quad::splat(2).plus(taken[0].plus(taken[1])).small_sum()
+        Quad::first_set(taken[0], taken[1])
     }
 }
 
@@ -86,7 +98,7 @@ mod tests {
                     let sums: Vec<u64> =
                         free.iter().scan(0, |sum, free| { *sum += free; Some(*sum) }).collect();
                     let first = sums.iter().position(|sum| *sum >= enough.max(1));
-                    let found = places.take(enough);
+                    let found = places.take(Enough::new(enough));
                     prop_assert_eq!(Some(found).filter(|found| *found < sizes.len()), first);
                     first.into_iter().for_each(|buffer| free[buffer] -= 1);
                 }

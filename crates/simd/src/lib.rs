@@ -44,7 +44,7 @@ mod sorted_slots;
 mod window;
 
 pub use bound_row::{BoundRow, Reached};
-pub use free_places::FreePlaces;
+pub use free_places::{Enough, FreePlaces};
 pub use list_window::ListWindow;
 pub use sorted_slots::SortedSlots;
 pub use window::RankWindow;

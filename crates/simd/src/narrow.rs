@@ -50,18 +50,39 @@ impl Narrow {
     /// Takes in a rank that [is not too large](Self::takes); the oldest leaves if the window is full.
     #[inline(always)]
     pub(super) fn push(&mut self, rank: Rank) {
+        let place = self.take_place();
+        Quad::lanes_of(&mut self.rows).as_flattened_mut()[place] = rank.get() as i32;
+    }
+
+    /// The same, and how many ranks then lie below `bound`.
+    #[inline(always)]
+    pub(super) fn push_and_count(&mut self, rank: Rank, bound: u64) -> usize {
+        let place = self.take_place();
+        let (rank, small) = (rank.get() as i32, bound.min(FILLER as u64) as i32);
+        let oldest = Quad::lanes_of(&mut self.rows).as_flattened()[place];
+        // Counting does not wait for what is written here.
+        let count = self.count_below(bound) + usize::from(rank < small) - usize::from(oldest < small);
         // A whole vector is written: reading it soon after a part of it was written would stall.
-        let row = &mut self.rows[self.next / FAN];
-        *row = row.replaced(Quad::splat(rank.get() as i32), LANE[self.next % FAN]);
-        self.next = if self.next + 1 == self.size { 0 } else { self.next + 1 };
+        let row = &mut self.rows[place / FAN];
+        *row = row.replaced(Quad::splat(rank), LANE[place % FAN]);
+        count
+    }
+
+    /// Where the next rank goes; the one after it goes to the next place.
+    #[inline(always)]
+    fn take_place(&mut self) -> usize {
+        let place = self.next;
+        self.next = if place + 1 == self.size { 0 } else { place + 1 };
+        place
     }
 
     /// How many ranks held lie below `bound`.
     #[inline(always)]
     pub(super) fn count_below(&self, bound: u64) -> usize {
         let bound = Quad::splat(bound.min(FILLER as u64) as i32);
-        let counts = self.rows.iter().fold(Quad::splat(0), |counts, row| counts.minus(row.less(bound)));
-        counts.small_sum()
+        // Two rows at a time: the sum does not wait for one after the other.
+        let [a, b, c, d, e, f] = self.rows.map(|row| row.less(bound));
+        Quad::splat(0).minus(a.plus(b).plus(c.plus(d)).plus(e.plus(f))).small_sum()
     }
 
     /// Where the next rank goes, in the order of writing.

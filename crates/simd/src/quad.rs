@@ -26,6 +26,13 @@ impl Quad {
         // SAFETY: as in `new`.
         unsafe { core::mem::transmute::<Lanes, [i32; 4]>(self.0) }
     }
+
+    /// The integers in vectors, one by one.
+    #[inline(always)]
+    pub(super) const fn lanes_of<const N: usize>(vectors: &mut [Self; N]) -> &mut [[i32; 4]; N] {
+        // SAFETY: as in `new`, and a vector is aligned at least as four integers are.
+        unsafe { core::mem::transmute::<&mut [Self; N], &mut [[i32; 4]; N]>(vectors) }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -73,6 +80,23 @@ impl Quad {
     pub(super) fn replaced(self, other: Self, mask: Self) -> Self {
         // SAFETY: every x86-64 has SSE2.
         Self(unsafe { _mm_or_si128(_mm_andnot_si128(mask.0, self.0), _mm_and_si128(mask.0, other.0)) })
+    }
+
+    /// The first of the lanes of two masks (all bits in a lane or none) that has bits; 8 if none has.
+    #[inline(always)]
+    pub(super) fn first_set(low: Self, high: Self) -> usize {
+        // SAFETY: every x86-64 has SSE2.
+        let bits = unsafe { _mm_movemask_epi8(_mm_packs_epi32(low.0, high.0)) } as u32;
+        // Two for each lane.
+        ((bits | 1 << 16).trailing_zeros() / 2) as usize
+    }
+
+    /// The first lane that has none; 8 if all have bits.
+    #[inline(always)]
+    pub(super) fn first_clear(low: Self, high: Self) -> usize {
+        // SAFETY: every x86-64 has SSE2.
+        let bits = unsafe { _mm_movemask_epi8(_mm_packs_epi32(low.0, high.0)) } as u32;
+        (bits.trailing_ones() / 2) as usize
     }
 
     /// The sum of lanes from 0 to 255.
@@ -123,6 +147,18 @@ impl Quad {
         Self(core::array::from_fn(|at| self.0[at] & !mask.0[at] | other.0[at] & mask.0[at]))
     }
 
+    /// The first of the lanes of two masks (all bits in a lane or none) that has bits; 8 if none has.
+    #[inline(always)]
+    pub(super) fn first_set(low: Self, high: Self) -> usize {
+        low.0.iter().chain(&high.0).take_while(|lane| **lane == 0).count()
+    }
+
+    /// The first lane that has none; 8 if all have bits.
+    #[inline(always)]
+    pub(super) fn first_clear(low: Self, high: Self) -> usize {
+        low.0.iter().chain(&high.0).take_while(|lane| **lane != 0).count()
+    }
+
     /// The sum of lanes from 0 to 255.
     #[inline(always)]
     pub(super) fn small_sum(self) -> usize {
@@ -142,6 +178,16 @@ mod tests {
         assert_eq!(a.minus(b).to_array(), [-1, 0, -1, 7]);
         assert_eq!(a.replaced(b, Quad::new([0, 0, -1, -1])).to_array(), [1, -5, i32::MIN, 0]);
         assert_eq!(Quad::splat(3).to_array(), [3; 4]);
+        let (none, all) = (Quad::splat(0), Quad::splat(-1));
+        let third = Quad::new([0, 0, -1, 0]);
+        assert_eq!([Quad::first_set(third, all), Quad::first_set(none, third), Quad::first_set(none, none)], [2, 6, 8]);
+        let but_third = Quad::new([-1, -1, 0, -1]);
+        let clear =
+            [Quad::first_clear(but_third, none), Quad::first_clear(all, but_third), Quad::first_clear(all, all)];
+        assert_eq!(clear, [2, 6, 8]);
+        let mut both = [a, b];
+        Quad::lanes_of(&mut both)[1][2] = 9;
+        assert_eq!(both.map(Quad::to_array), [[1, -5, i32::MAX, 7], [2, -5, 9, 0]]);
         assert_eq!(Quad::new([255, 1, 0, 2]).small_sum(), 258);
     }
 }

@@ -148,6 +148,15 @@ impl RankWindow {
         rows
     }
 
+    /// Counts a rank that was taken in.
+    #[inline(always)]
+    fn count_one(&mut self) {
+        // It is full but at first: a branch that is foreseen.
+        if self.len < self.size {
+            self.len += 1;
+        }
+    }
+
     /// A bound for the unshifted ranks: the shift is taken off the bound instead of added to every rank.
     #[inline(always)]
     fn shifted(&self, bound: u64) -> u64 {
@@ -208,7 +217,7 @@ impl Window for RankWindow {
             }
             Held::Indexed(held) => held.push(rank, self.size, self.lanes),
         }
-        self.len += usize::from(self.len < self.size);
+        self.count_one();
     }
 
     #[inline]
@@ -230,15 +239,12 @@ impl Window for RankWindow {
     fn push_and_count_below(&mut self, rank: Rank, bound: u64) -> usize {
         let shifted = self.shifted(bound);
         let count = match &mut self.held {
-            Held::Narrow(held) if Narrow::takes(rank) => {
-                held.push(rank);
-                held.count_below(shifted)
-            }
+            Held::Narrow(held) if Narrow::takes(rank) => held.push_and_count(rank, shifted),
             Held::Narrow(_) => self.widen().replace_and_count(lane(rank), bound_lane(shifted)),
             Held::Compared(held) => held.replace_and_count(lane(rank), bound_lane(shifted)),
             Held::Indexed(held) => held.push_and_count(rank, bound_lane(shifted), self.size, self.lanes),
         };
-        self.len += usize::from(self.len < self.size);
+        self.count_one();
         count
     }
 }

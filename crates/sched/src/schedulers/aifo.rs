@@ -63,9 +63,11 @@ pub struct Aifo {
     /// The occupancy below the capacity up to which every rank passes, and the test beyond, if it is that of Algorithm 1 as
     /// printed: every rank enters the window first, and the occupancy, which is that of now, stays within the target.
     plain: Option<(u64, Admission)>,
+    /// While fewer packets wait, every rank passes and finds room. 0 if bytes are counted, or with other options.
+    open: u32,
 }
 
-clone_by_field!(Aifo { estimate, target, headroom, test, plain, delayed });
+clone_by_field!(Aifo { estimate, target, headroom, test, plain, open, delayed });
 
 /// The admission test beyond the headroom.
 #[derive(Clone, Copy, Debug)]
@@ -93,13 +95,20 @@ impl FromParams for Aifo {
             }
         };
         let estimate = Estimate::new(name, params.window())?;
+        let plain = params.is_as_printed().then(|| {
+            // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
+            let passing = target - admission.least(estimate.highest_quantile());
+            let limit = Room::new(params.capacity).total();
+            (headroom.max(passing).min(limit - 1), admission)
+        });
         let decider = Self {
-            plain: params.is_as_printed().then(|| {
-                // Beyond the headroom, too, all may pass: a rank that has entered the window is not below itself.
-                let passing = target - admission.least(estimate.highest_quantile());
-                let limit = Room::new(params.capacity).total();
-                (headroom.max(passing).min(limit - 1), admission)
-            }),
+            open: match (&plain, params.capacity) {
+                (Some((all_pass, _)), Capacity::Packets(_)) => {
+                    u32::try_from(all_pass + 1).expect("within the capacity")
+                }
+                _ => 0,
+            },
+            plain,
             estimate,
             target,
             headroom: params.headroom.then_some(headroom),
@@ -114,12 +123,15 @@ impl Decider for Aifo {
     #[inline(always)]
     fn decide(&mut self, packet: Arriving, queues: &[Room]) -> Decision {
         let (rank, queue) = (packet.rank, &queues[0]);
+        if queue.packets() < self.open as usize {
+            self.estimate.push(rank);
+            return Decision::queue_with_room(0);
+        }
         let passes = match &self.plain {
             None => self.passes_with_options(rank, queue),
-            Some((all_pass, _)) if queue.used() <= *all_pass => {
+            Some((all_pass, _)) if queue.counts_bytes() && queue.used() <= *all_pass => {
                 self.estimate.push(rank);
-                // A place is free; so many bytes perhaps not.
-                return if queue.counts_bytes() { Decision::queue(0) } else { Decision::queue_with_room(0) };
+                return Decision::queue(0);
             }
             Some((_, admission)) => admission.passes(self.estimate.push_and_quantile(rank), self.target - queue.used()),
         };

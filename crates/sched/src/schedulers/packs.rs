@@ -34,7 +34,7 @@ mod published;
 use super::admission::{Admission, Estimate};
 use super::delayed::Delayed;
 use super::geometric::Ends;
-use crate::decider::unforeseen;
+use crate::branchless::unforeseen;
 use crate::params::{FromArgs, ParamError};
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, Kept, RankInterval, Room};
 use alloc::vec::Vec;
@@ -112,11 +112,11 @@ impl Decider for Packs {
         self.highest = self.highest.max(rank);
         let (queue, passed) = match &mut self.plain {
             Some(plain) => plain.take(&self.admission, self.estimate.push_and_quantile(rank)),
-            None => self.scan_with_options(packet, queues),
+            None => self.scan_with_options(rank, packet.size, queues),
         };
         if queue < queues.len() {
-            // What is free now was looked at, unless the accounts come late.
-            return if self.delayed.is_late() { Decision::queue(queue) } else { Decision::queue_with_room(queue) };
+            // The accounts may come late, but not those that `plain` keeps.
+            return if self.plain.is_some() { Decision::queue_with_room(queue) } else { Decision::queue(queue) };
         }
         // A branch: what is stored where would otherwise wait until it is known that the packet is not refused.
         Decision::refuse(if unforeseen(passed) { DropReason::Full } else { DropReason::Admission })
@@ -186,9 +186,9 @@ impl Decider for Packs {
 impl Packs {
     /// Takes note of the rank, then [`scan`](Self::scan)s the accounts that this arrival sees.
     #[inline(never)]
-    fn scan_with_options(&mut self, packet: Arriving, queues: &[Room]) -> (usize, bool) {
-        let quantile = self.estimate.sample_and_quantile(packet.rank);
-        let found = self.scan(quantile, packet.size, self.delayed.seen(queues));
+    fn scan_with_options(&mut self, rank: Rank, size: u32, queues: &[Room]) -> (usize, bool) {
+        let quantile = self.estimate.sample_and_quantile(rank);
+        let found = self.scan(quantile, size, self.delayed.seen(queues));
         self.delayed.record(queues);
         found
     }

@@ -25,7 +25,7 @@
 
 mod options;
 
-use crate::decider::unforeseen;
+use crate::branchless::unforeseen;
 use crate::params::ParamError;
 use crate::store::Bounds;
 use crate::{Arriving, Capacity, Decider, Decision, DropReason, FromParams, RankInterval, Room};

@@ -10,17 +10,17 @@ const ROW: usize = 8;
 
 /// One bound for each queue, highest priority first, none below the one before. They stay as they are.
 ///
-/// Up to eight stand beside the rest of their scheduler and are all compared, without a branch.
+/// Up to eight whose numbers have 31 bits stand beside the rest of their scheduler and are compared in vectors, without a branch.
 #[derive(Debug)]
 pub struct FixedBounds {
-    /// The first eight. Unused places hold the largest integer.
-    row: [i64; ROW],
-    /// All, if there are more.
+    /// The bounds but the first, which decides nothing.
+    row: BoundRow,
+    /// Ranks below this are compared in vectors: all that a row can hold, or none.
+    narrow_below: u64,
     all: Vec<i64>,
-    count: usize,
 }
 
-clone_by_field!(FixedBounds { row, all, count });
+clone_by_field!(FixedBounds { row, narrow_below, all });
 
 impl FixedBounds {
     /// These bounds.
@@ -28,31 +28,38 @@ impl FixedBounds {
     /// # Panics
     /// If there is none, or if one is below the one before.
     pub fn new(bounds: impl IntoIterator<Item = i64>) -> Self {
-        let mut all: Vec<i64> = bounds.into_iter().collect();
+        let all: Vec<i64> = bounds.into_iter().collect();
         assert!(!all.is_empty() && all.is_sorted(), "expected bounds that never decrease, got {all:?}");
-        let count = all.len();
-        let row = core::array::from_fn(|place| all.get(place).copied().unwrap_or(i64::MAX));
-        if count <= ROW {
-            all = Vec::new();
-        }
-        Self { row, all, count }
+        let row = if all.len() <= ROW { narrow_row(&all[1..]) } else { None };
+        let narrow_below = if row.is_some() { BoundRow::NEVER as u64 } else { 0 };
+        Self { row: row.unwrap_or(BoundRow::new([BoundRow::NEVER; ROW])), narrow_below, all }
     }
 
-    /// The last queue whose bound the rank reaches; queue 0 if none. O(1) for up to eight queues, else O(log queues).
+    /// The last queue whose bound the rank, 0 or more, reaches; queue 0 if none. O(1) for up to eight queues, else O(log queues).
     #[inline(always)]
     pub fn last_reached(&self, rank: i64) -> usize {
-        if !self.all.is_empty() {
+        if rank as u64 >= self.narrow_below {
             return self.all.partition_point(|bound| *bound <= rank).saturating_sub(1);
         }
-        // Only the largest rank reaches an unused place, and it reaches every bound.
-        self.row[1..].iter().map(|bound| usize::from(*bound <= rank)).sum::<usize>().min(self.count - 1)
+        self.row.count_reached(rank as i32)
     }
 
     /// The bound of `queue` as the lowest rank that it takes.
     pub fn ranks_from(&self, queue: usize) -> RankInterval {
-        let bounds = if self.all.is_empty() { &self.row[..self.count] } else { &self.all[..] };
-        bounds.get(queue).copied().map_or(RankInterval::default(), RankInterval::from)
+        self.all.get(queue).copied().map_or(RankInterval::default(), RankInterval::from)
     }
+}
+
+/// Bounds that never decrease, in a row, if they are few and small enough.
+fn narrow_row(bounds: &[i64]) -> Option<BoundRow> {
+    if bounds.len() > ROW || !bounds.is_sorted() {
+        return None;
+    }
+    let mut row = [BoundRow::NEVER; ROW];
+    for (narrow, bound) in row.iter_mut().zip(bounds) {
+        *narrow = i32::try_from(*bound).ok().filter(|bound| *bound != BoundRow::NEVER)?;
+    }
+    Some(BoundRow::new(row))
 }
 
 /// One bound for each queue, highest priority first, in any order of size.
@@ -116,18 +123,11 @@ impl Bounds {
 
     /// Keeps the bounds narrow from now on, if they can be: then they can [follow](Self::follow) ranks.
     pub fn narrow(&mut self) {
-        let bounds = &self.wide.as_flattened()[..self.count()];
-        if self.narrow || bounds.len() > ROW || !bounds.is_sorted() {
-            return;
+        if !self.narrow
+            && let Some(row) = narrow_row(&self.wide.as_flattened()[..self.count()])
+        {
+            (self.row, self.fallen, self.narrow) = (row, 0, true);
         }
-        let mut row = [BoundRow::NEVER; ROW];
-        for (narrow, bound) in row.iter_mut().zip(bounds) {
-            match i32::try_from(*bound) {
-                Ok(bound) if bound != BoundRow::NEVER => *narrow = bound,
-                _ => return,
-            }
-        }
-        (self.row, self.fallen, self.narrow) = (BoundRow::new(row), 0, true);
     }
 
     /// Compares the bounds one by one from now on: they can be changed in any way.

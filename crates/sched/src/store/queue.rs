@@ -34,7 +34,8 @@ impl<T: Clone> Clone for Queue<T> {
 impl<T: Item> Queue<T> {
     /// An empty queue.
     pub fn new(capacity: Capacity) -> Self {
-        Self { ring: Ring::new(capacity), room: Room::new(capacity) }
+        let mut room = Room::new(capacity);
+        Self { ring: Ring::new(core::iter::once(&mut room)), room }
     }
 
     /// The account.
@@ -52,22 +53,22 @@ impl<T: Item> Queue<T> {
         if !self.room.fits(item.size()) {
             return Err(item);
         }
-        let size = item.size();
-        self.ring.put(&self.room, item);
-        self.room.take(size);
+        self.push_fitting(0, item);
         Ok(())
     }
 
     /// The item that has waited longest. O(1).
     #[inline(always)]
     pub fn front(&self) -> Option<&T> {
-        self.ring.front(&self.room)
+        // SAFETY: the places were made for this account.
+        unsafe { self.ring.front(&self.room) }
     }
 
     /// Takes the item that has waited longest. O(1).
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
-        self.ring.pop(&mut self.room)
+        // SAFETY: the places were made for this account.
+        unsafe { self.ring.pop(&mut self.room) }
     }
 
     /// The items, the one that has waited longest first.
@@ -111,14 +112,14 @@ impl<T: Item> Queues<T> for Queue<T> {
 
     #[inline(always)]
     fn push_if(&mut self, wanted: bool, _queue: usize, copy: T) -> bool {
-        self.ring.put_if(wanted, &mut self.room, copy)
+        // SAFETY: the places were made for this account.
+        unsafe { self.ring.put_if(wanted, &mut self.room, copy) }
     }
 
     #[inline(always)]
     fn push_fitting(&mut self, _queue: usize, item: T) {
-        let size = item.size();
-        self.ring.put(&self.room, item);
-        self.room.take(size);
+        // SAFETY: the places were made for this account.
+        unsafe { self.ring.put(&mut self.room, item) };
     }
 
     #[inline(always)]

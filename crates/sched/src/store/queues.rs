@@ -1,9 +1,11 @@
 //! Strict-priority queues, each first-in first-out: what real devices have.
 
 use super::ring::Rings;
+use crate::branchless::mask;
 use crate::{Capacity, Item, Packet, Room};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 use core::slice;
 
 /// First-in first-out queues of items, each with an account of its own; the first has the highest priority.
@@ -55,7 +57,7 @@ const _: () = assert!(size_of::<Account>() == size_of::<Room>());
 pub struct PriorityQueues<T = Packet> {
     accounts: Box<[Account]>,
     /// Made for these accounts.
-    rings: Rings<T>,
+    rings: Rings<T, true>,
     /// Which of the first 64 queues hold items.
     occupied: u64,
     /// The same for the others, 64 in a word.
@@ -86,6 +88,9 @@ impl<T: Item> PriorityQueues<T> {
     /// Empty queues with these capacities, highest priority first.
     pub fn new(capacities: &[Capacity]) -> Self {
         let mut accounts: Box<[Account]> = capacities.iter().map(|capacity| Account(Room::new(*capacity))).collect();
+        for (queue, account) in accounts.iter_mut().enumerate() {
+            account.0.set_bit(1 << (queue % 64));
+        }
         Self {
             rings: Rings::new(accounts.iter_mut().map(|account| &mut account.0)),
             accounts,
@@ -100,23 +105,30 @@ impl<T: Item> PriorityQueues<T> {
         self.accounts.len()
     }
 
+    /// The word of the bit mask that tells whether `queue`, beyond the first 64, holds items.
+    #[cold]
+    #[inline(never)]
+    fn word_beyond(&mut self, queue: usize) -> &mut u64 {
+        &mut self.beyond[queue / 64 - 1]
+    }
+
+    /// Notes that `queue` holds items, if these are its bits.
     #[inline(always)]
-    fn occupy_if(&mut self, stored: bool, queue: usize) {
-        let bit = u64::from(stored) << (queue % 64);
+    fn occupy(&mut self, queue: usize, bits: u64) {
         if queue < 64 {
-            self.occupied |= bit;
+            self.occupied |= bits;
         } else {
-            self.beyond[queue / 64 - 1] |= bit;
+            *self.word_beyond(queue) |= bits;
         }
     }
 
+    /// Notes that `queue` holds no more items, if these are its bits.
     #[inline(always)]
-    fn vacate_if(&mut self, emptied: bool, queue: usize) {
-        let bit = u64::from(emptied) << (queue % 64);
+    fn vacate(&mut self, queue: usize, bits: u64) {
         if queue < 64 {
-            self.occupied &= !bit;
+            self.occupied ^= bits;
         } else {
-            self.beyond[queue / 64 - 1] &= !bit;
+            *self.word_beyond(queue) ^= bits;
         }
     }
 
@@ -143,19 +155,21 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
     #[inline(always)]
     fn push_if(&mut self, wanted: bool, queue: usize, copy: T) -> bool {
         // Which queue it is cannot be predicted, so a branch on its room or on its bit could not be either.
+        let room = &mut self.accounts[queue].0;
+        let bit = room.bit();
         // SAFETY: the places were made for these accounts.
-        let stored = unsafe { self.rings.put_if(wanted, &mut self.accounts[queue].0, copy) };
-        self.occupy_if(stored, queue);
+        let stored = unsafe { self.rings.put_if(wanted, room, copy) };
+        self.occupy(queue, bit & mask(stored));
         stored
     }
 
     #[inline(always)]
     fn push_fitting(&mut self, queue: usize, item: T) {
-        let (room, size) = (&mut self.accounts[queue].0, item.size());
+        let room = &mut self.accounts[queue].0;
+        let bit = room.bit();
         // SAFETY: the places were made for these accounts.
         unsafe { self.rings.put(room, item) };
-        room.take(size);
-        self.occupy_if(true, queue);
+        self.occupy(queue, bit);
     }
 
     #[inline(always)]
@@ -181,8 +195,9 @@ impl<T: Item> Queues<T> for PriorityQueues<T> {
         let room = &mut self.accounts[queue].0;
         // SAFETY: the places were made for these accounts.
         let item = unsafe { self.rings.pop(room) }?;
-        let emptied = room.packets() == 0;
-        self.vacate_if(emptied, queue);
+        // The bit of a queue that held an item is set.
+        let emptied = select_unpredictable(room.packets() == 0, room.bit(), 0);
+        self.vacate(queue, emptied);
         Some(item)
     }
 

@@ -2,7 +2,6 @@
 
 use crate::{Capacity, Item, Room};
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 /// Places are allocated up front up to this many; larger queues grow once.
 const PREALLOCATED: u32 = 1024;
@@ -24,63 +23,122 @@ fn places_after(places: usize) -> usize {
     (2 * places).max(4)
 }
 
-/// The places of one queue. What is in use of them follows from the queue's account, and only from that.
+/// The places of one queue, or if they are `SHARED` of several, side by side: whichever queue it is, they begin at the same
+/// address. The account of a queue says which are its own, and what is in use of them.
 #[derive(Debug)]
-pub(super) struct Ring<T> {
-    /// A power of two of places, at least one: whatever is masked with their number less one is the index of a place.
+pub(super) struct Rings<T, const SHARED: bool> {
     places: Box<[T]>,
 }
 
-impl<T: Clone> Clone for Ring<T> {
+/// The places of one queue.
+pub(super) type Ring<T> = Rings<T, false>;
+
+impl<T: Clone, const SHARED: bool> Clone for Rings<T, SHARED> {
     fn clone(&self) -> Self {
         Self { places: self.places.clone() }
     }
 
+    /// Allocates nothing if both have as many places. There are never fewer than the accounts say, even if the clone of an
+    /// item panics.
     fn clone_from(&mut self, source: &Self) {
         self.places.clone_from(&source.places);
     }
 }
 
-impl<T: Item> Ring<T> {
-    pub(super) fn new(capacity: Capacity) -> Self {
-        Self { places: vacant(places_at_first(capacity)).collect() }
-    }
-
-    /// Writes an item behind the last one. The account counts it next.
-    #[inline(always)]
-    pub(super) fn put(&mut self, room: &Room, item: T) {
-        if room.packets() >= self.places.len() {
-            self.grow(room);
+impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
+    /// The places of queues with these accounts, which are told where those are.
+    pub(super) fn new<'a>(rooms: impl Iterator<Item = &'a mut Room>) -> Self {
+        let mut places = 0;
+        for room in rooms {
+            debug_assert!(SHARED || places == 0, "the places of one queue");
+            let own = places_at_first(room.capacity());
+            room.set_places(places, own);
+            places += own;
         }
-        let at = self.place(room.taken_packets());
-        // SAFETY: there is a place, and the mask keeps `at` among them. Without the check no branch stands between what is
-        // decided and what is stored.
-        *unsafe { self.places.get_unchecked_mut(at) } = item;
+        Self { places: vacant(places).collect() }
     }
 
     /// Stores an item if it is `wanted` and fits, and says whether it was: the caller gives up its own or keeps it. No
     /// branch depends on the answer, since the item is written in any case and only then counts or does not.
+    ///
+    /// # Safety
+    /// The account must be one of those that these places were made for.
     #[inline(always)]
-    pub(super) fn put_if(&mut self, wanted: bool, room: &mut Room, item: T) -> bool {
+    pub(super) unsafe fn put_if(&mut self, wanted: bool, room: &mut Room, item: T) -> bool {
         let size = item.size();
-        let stored = wanted & room.fits(size);
-        self.put(room, item);
-        room.take_if(stored, size);
-        stored
+        let fits = if room.is_settled() { room.is_open() } else { self.make_place_and_ask(room, size) };
+        // SAFETY: what the caller promises, and there is a place.
+        unsafe { self.write_if(wanted & fits, room, item) };
+        wanted & fits
     }
 
+    /// Makes a place for one more item if there is none, and says whether one of this size fits.
+    #[inline(never)]
+    fn make_place_and_ask(&mut self, room: &mut Room, size: u32) -> bool {
+        self.make_place(room);
+        room.fits_by_unit(size)
+    }
+
+    /// Writes an item, and counts it if it is `stored`.
+    ///
+    /// # Safety
+    /// The account must be one of those that these places were made for, and have a place.
     #[inline(always)]
-    pub(super) fn front(&self, room: &Room) -> Option<&T> {
+    unsafe fn write_if(&mut self, stored: bool, room: &mut Room, item: T) {
+        let number = room.taken_packets();
+        // Before the item is written: of the counts nothing is read again then.
+        room.take_if(stored, item.size());
+        // SAFETY: what the caller promises.
+        unsafe { self.write(room, number, item) };
+    }
+
+    /// Stores an item, which fits.
+    ///
+    /// # Safety
+    /// As for [`put_if`](Self::put_if).
+    #[inline(always)]
+    pub(super) unsafe fn put(&mut self, room: &mut Room, item: T) {
+        // Which of several queues has sent a packet before may not be known yet: what has left is not asked for in vain.
+        if !SHARED || !room.has_all_places() {
+            self.make_place(room);
+        }
+        let number = room.taken_packets();
+        room.take(item.size());
+        // SAFETY: what the caller promises, and there is a place.
+        unsafe { self.write(room, number, item) };
+    }
+
+    /// Writes the item with this running number.
+    ///
+    /// # Safety
+    /// As for [`put_if`](Self::put_if).
+    #[inline(always)]
+    unsafe fn write(&mut self, room: &Room, number: u32, item: T) {
+        // SAFETY: the account's places are among these.
+        *unsafe { self.places.get_unchecked_mut(Self::place(room, number)) } = item;
+    }
+
+    /// The item that has waited longest.
+    ///
+    /// # Safety
+    /// As for [`put_if`](Self::put_if).
+    #[inline(always)]
+    pub(super) unsafe fn front(&self, room: &Room) -> Option<&T> {
         if room.packets() == 0 {
             return None;
         }
-        // SAFETY: there is a place, and the mask keeps it among them.
-        Some(unsafe { self.places.get_unchecked(self.place(room.released_packets())) })
+        // SAFETY: the account's places are among these.
+        Some(unsafe { self.places.get_unchecked(Self::place(room, room.released_packets())) })
     }
 
+    /// Takes the item that has waited longest.
+    ///
+    /// # Safety
+    /// As for [`put_if`](Self::put_if).
     #[inline(always)]
-    pub(super) fn pop(&self, room: &mut Room) -> Option<T> {
-        let front = self.front(room)?;
+    pub(super) unsafe fn pop(&self, room: &mut Room) -> Option<T> {
+        // SAFETY: what the caller promises.
+        let front = unsafe { self.front(room) }?;
         // The size is read in place: read from the item, it would cut the move into pieces that overlap and stall.
         room.release(front.size());
         Some(front.duplicate())
@@ -89,136 +147,42 @@ impl<T: Item> Ring<T> {
     /// The items, the one that has waited longest first.
     pub(super) fn iter<'a>(&'a self, room: &'a Room) -> impl Iterator<Item = &'a T> {
         let first = room.released_packets();
-        (0..room.packets() as u32).map(move |age| &self.places[self.place(first.wrapping_add(age))])
+        (0..room.packets() as u32).map(move |age| &self.places[Self::place(room, first.wrapping_add(age))])
     }
 
     /// The place of the item with this running number.
     #[inline(always)]
-    const fn place(&self, number: u32) -> usize {
-        number as usize & self.places.len().wrapping_sub(1)
+    const fn place(room: &Room, number: u32) -> usize {
+        let own = number & room.places_mask();
+        (if SHARED { room.first_place() + own } else { own }) as usize
     }
 
-    /// Moves to twice as many places. Items keep their numbers.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, room: &Room) {
-        let mut places: Box<[T]> = vacant(places_after(self.places.len())).collect();
-        for age in 0..room.packets() as u32 {
-            let number = room.released_packets().wrapping_add(age);
-            let to = number as usize & (places.len() - 1);
-            core::mem::swap(&mut places[to], &mut self.places[self.place(number)]);
-        }
-        self.places = places;
-    }
-}
-
-/// The places of several queues side by side: whichever queue it is, they begin at the same address. Each account says where
-/// its own are.
-#[derive(Debug)]
-pub(super) struct Rings<T> {
-    places: Vec<T>,
-}
-
-impl<T: Clone> Clone for Rings<T> {
-    fn clone(&self) -> Self {
-        Self { places: self.places.clone() }
-    }
-
-    /// Allocates nothing if both have as many places. There are never fewer than the accounts say, even if the clone of an
-    /// item panics.
-    fn clone_from(&mut self, source: &Self) {
-        if self.places.len() == source.places.len() {
-            self.places.clone_from_slice(&source.places);
-        } else {
-            *self = source.clone();
-        }
-    }
-}
-
-impl<T: Item> Rings<T> {
-    /// The places of queues with these accounts, which are told where those are.
-    pub(super) fn new<'a>(rooms: impl Iterator<Item = &'a mut Room>) -> Self {
-        let mut places = 0;
-        for room in rooms {
-            let own = places_at_first(room.capacity());
-            room.set_places(places, own);
-            places += own;
-        }
-        Self { places: vacant(places).collect() }
-    }
-
-    /// As [`Ring::put_if`].
-    ///
-    /// # Safety
-    /// The account must be one of those that these places were made for.
+    /// Makes a place for one more item if there is none.
     #[inline(always)]
-    pub(super) unsafe fn put_if(&mut self, wanted: bool, room: &mut Room, item: T) -> bool {
-        let size = item.size();
-        let stored = wanted & room.fits(size);
-        // SAFETY: what the caller promises.
-        unsafe { self.put(room, item) };
-        room.take_if(stored, size);
-        stored
-    }
-
-    /// As [`Ring::put`].
-    ///
-    /// # Safety
-    /// The account must be one of those that these places were made for.
-    #[inline(always)]
-    pub(super) unsafe fn put(&mut self, room: &mut Room, item: T) {
-        if room.packets() > room.places().1 as usize {
+    fn make_place(&mut self, room: &mut Room) {
+        if room.packets() > room.places_mask() as usize {
             self.grow(room);
         }
-        let at = place(room, room.taken_packets());
-        // SAFETY: the account's places are among these.
-        *unsafe { self.places.get_unchecked_mut(at) } = item;
     }
 
-    /// As [`Ring::pop`].
-    ///
-    /// # Safety
-    /// The account must be one of those that these places were made for.
-    #[inline(always)]
-    pub(super) unsafe fn pop(&self, room: &mut Room) -> Option<T> {
-        if room.packets() == 0 {
-            return None;
-        }
-        let at = place(room, room.released_packets());
-        // SAFETY: the account's places are among these.
-        let first = unsafe { self.places.get_unchecked(at) };
-        room.release(first.size());
-        Some(first.duplicate())
-    }
-
-    /// As [`Ring::iter`].
-    pub(super) fn iter<'a>(&'a self, room: &'a Room) -> impl Iterator<Item = &'a T> {
-        let first = room.released_packets();
-        (0..room.packets() as u32).map(move |age| &self.places[place(room, first.wrapping_add(age))])
-    }
-
-    /// Gives a queue twice as many places, behind all others. Its old ones are not used again: together they are fewer than
-    /// those that it has now.
+    /// Gives a queue twice as many places, behind those of all others. Its old ones are not used again: together they are
+    /// fewer than those that it has now.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, room: &mut Room) {
-        let (begin, own) = (self.places.len(), places_after(room.places().1 as usize + 1));
+        let (begin, own) = (if SHARED { self.places.len() } else { 0 }, places_after(room.places_mask() as usize + 1));
         let mut moved = room.clone();
         moved.set_places(begin, own);
-        self.places.extend(vacant::<T>(own));
+        let mut places: Box<[T]> = vacant(begin + own).collect();
+        places[..self.places.len()].swap_with_slice(&mut self.places);
         for age in 0..room.packets() as u32 {
             let number = room.released_packets().wrapping_add(age);
-            self.places.swap(place(&moved, number), place(room, number));
+            // The new place holds no item.
+            places.swap(Self::place(&moved, number), Self::place(room, number));
         }
+        self.places = places;
         *room = moved;
     }
-}
-
-/// The place of the item with this running number.
-#[inline(always)]
-const fn place(room: &Room, number: u32) -> usize {
-    let (first, mask) = room.places();
-    first + (number & mask) as usize
 }
 
 fn vacant<T: Item>(places: usize) -> impl Iterator<Item = T> {
