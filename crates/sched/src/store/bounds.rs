@@ -39,9 +39,16 @@ impl FixedBounds {
     #[inline(always)]
     pub fn last_reached(&self, rank: i64) -> usize {
         if rank as u64 >= self.narrow_below {
-            return self.all.partition_point(|bound| *bound <= rank).saturating_sub(1);
+            return self.last_reached_of_any(rank);
         }
         self.row.count_reached(rank as i32)
+    }
+
+    /// The same for all bounds and ranks.
+    #[cold]
+    #[inline(never)]
+    fn last_reached_of_any(&self, rank: i64) -> usize {
+        self.all.partition_point(|bound| *bound <= rank).saturating_sub(1)
     }
 
     /// The bound of `queue` as the lowest rank that it takes.

@@ -73,6 +73,7 @@ impl<T: Item, const SHARED: bool> Rings<T, SHARED> {
     }
 
     /// Makes a place for one more item if there is none, and says whether one of this size fits.
+    #[cold]
     #[inline(never)]
     fn make_place_and_ask(&mut self, room: &mut Room, size: u32) -> bool {
         self.make_place(room);
