@@ -162,7 +162,7 @@ const CASES: &[Case] = &[
 ];
 
 /// Ranks are uniform below this unless a scheduler wants a smaller or a declared rank space.
-const WIDE: u32 = 1 << 16;
+pub const WIDE: u32 = 1 << 16;
 /// Packets belong to this many flows in turn.
 const FLOWS: u64 = 64;
 /// What a packet adds to growing ranks.
@@ -170,7 +170,7 @@ const STEP: u64 = 16;
 /// Bytes of every packet.
 const BYTES: u32 = 1500;
 /// As many ranks are drawn beforehand; more than branch predictors can learn by heart.
-const DRAWN: usize = 1 << 16;
+pub const DRAWN: usize = 1 << 16;
 
 /// The papers' k under overload. None when steady, where it would spare the test that is to be measured.
 fn headroom(load: Load) -> Value {
@@ -201,7 +201,8 @@ fn queued<S: FromArgs + Scheduler + 'static>(n: u32, load: Load, ranks: u32, ext
     loaded::<S>(QUEUE_CAPACITY_PACKETS.name, capacity(n, load) / 8, n, load, ranks, extra)
 }
 
-const fn capacity(occupancy: u32, load: Load) -> u32 {
+/// The capacity of the buffer in packets.
+pub const fn capacity(occupancy: u32, load: Load) -> u32 {
     match load {
         Load::Steady => occupancy * 100,
         Load::Overload => occupancy,
@@ -296,7 +297,7 @@ fn fill_by<S: Scheduler + 'static, const GROWS: bool>(
 }
 
 /// Uniform ranks below `ranks`, by xorshift: the same in every run.
-fn draw(ranks: u32) -> Box<[Rank; DRAWN]> {
+pub fn draw(ranks: u32) -> Box<[Rank; DRAWN]> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut next = || {
         state ^= state << 13;
