@@ -1,13 +1,28 @@
 """Intervals cover what they say, ratios are paired, verdicts follow from intervals."""
 
 import math
+import random
+from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
 
 from pifolab.errors import InputError
-from pifolab.statistics import Estimate, Metric, common_rows, judge, mean_interval, metric_values, ratio_interval
+from pifolab.statistics import (
+    Estimate,
+    Metric,
+    Rule,
+    Verdict,
+    common_rows,
+    decide,
+    judge,
+    mean_interval,
+    metric_values,
+    ratio_interval,
+    same_direction,
+    widened,
+)
 
 
 def test_an_interval_covers_the_truth_about_as_often_as_it_says():
@@ -113,6 +128,99 @@ def test_a_verdict_says_its_numbers_and_what_would_decide():
     assert "there is no value" in nothing.reason
     infinite = judge(ratio_interval([1.0, 2.0, 1.5], [0.0, 0.0, 0.0]), 3.0)
     assert infinite.verdict == "holds"
+
+
+def the_interval_as_it_was_judged_alone(estimate: Estimate, low: float, high: float) -> Verdict:
+    """The rule for given numbers as it was written before there was one judge."""
+    ends = (estimate.low, estimate.high) if math.isfinite(estimate.low) else (estimate.value, estimate.value)
+    if any(map(math.isnan, ends)):
+        return Verdict.INCONCLUSIVE
+    if low <= ends[0] and ends[1] <= high:
+        return Verdict.REPRODUCED
+    return Verdict.NOT_REPRODUCED if ends[1] < low or ends[0] > high else Verdict.INCONCLUSIVE
+
+
+def the_mean_as_it_was_judged_alone(estimate: Estimate, low: float, high: float, in_direction: bool) -> Verdict:
+    """The rule for claims of papers as it was written before there was one judge."""
+    slack = 1e-9 * max(1.0, abs(estimate.value))
+    low, high = low - slack, high + slack
+    wider = estimate.high - estimate.low > high - low
+    if wider and estimate.low <= high and estimate.high >= low:
+        return Verdict.INCONCLUSIVE
+    if low <= estimate.value <= high:
+        return Verdict.REPRODUCED
+    return Verdict.PARTLY if in_direction else Verdict.NOT_REPRODUCED
+
+
+def the_direction_as_it_was_judged_alone(
+    value: float, low: float, high: float, neutral: float | None, most: float
+) -> bool:
+    if neutral is None:
+        return False
+    stated, measured = min(max(value, low), high) - neutral, value - neutral
+    if stated * measured <= 0:
+        return False
+    return 1 / most <= measured / stated <= most
+
+
+def drawn_estimate(rng: random.Random) -> Estimate:
+    """An estimate near small whole numbers, so that borders are hit, to a hair's breadth, too."""
+
+    def near() -> float:
+        return rng.choice([0.0, 0.1, 0.3, 1.0, 2.0, 3.0, 1e6]) * rng.choice([1, -1]) + rng.choice(
+            [0.0, 1e-10, -1e-10, 1e-8, rng.uniform(-2, 2)]
+        )
+
+    value = rng.choice([near(), near(), near(), math.inf, math.nan])
+    if not math.isfinite(value) or rng.random() < 0.2:
+        return Estimate(value, math.nan, math.nan, rng.randint(1, 10))
+    low, high = sorted((near(), near()))
+    # Of few values a mean may lie outside its interval: the bootstrap knows no better.
+    low, high = rng.choice([(low, high), (min(low, value), max(high, value)), (value, value)])
+    return Estimate(value, low, high, rng.randint(1, 10))
+
+
+def test_the_one_judge_decides_as_each_rule_did_alone():
+    rng = random.Random(5)
+    seen = Counter[tuple[Rule, Verdict]]()
+    for _ in range(20_000):
+        estimate = drawn_estimate(rng)
+        low, high = sorted(rng.choice([0.0, 0.1, 0.3, 1.0, 2.0, 3.0]) * rng.choice([1, -1]) for _ in range(2))
+        low, high = rng.choice([(low, high), (low, low), (low, math.inf), (-math.inf, high)])
+        tolerance = rng.choice([0.0, 0.1, 0.5])
+        accepted = widened(low, high, tolerance)
+        neutral = rng.choice([None, math.nan, 0.0, 1.0])
+        alike = same_direction(estimate.value, low, high, neutral, 3.0)
+        if math.isfinite(estimate.value):
+            assert alike == the_direction_as_it_was_judged_alone(estimate.value, low, high, neutral, 3.0)
+        by_interval = decide(estimate, accepted, Rule.INTERVAL)
+        assert by_interval is the_interval_as_it_was_judged_alone(estimate, *accepted)
+        stated = (None if math.isinf(low) else low, None if math.isinf(high) else high)
+        assert judge(estimate, *stated, tolerance).finding is by_interval
+        by_mean = decide(estimate, accepted, Rule.MEAN, in_direction=alike)
+        assert by_mean is the_mean_as_it_was_judged_alone(estimate, *accepted, alike)
+        seen.update([(Rule.INTERVAL, by_interval), (Rule.MEAN, by_mean)])
+    # All seven that there are, often.
+    assert len(seen) == 7
+    assert min(seen.values()) > 100
+
+
+def test_a_claim_is_judged_by_its_mean_and_given_numbers_by_the_whole_interval():
+    crossing = Estimate(3.2, 2.9, 3.5, 10)
+    assert decide(crossing, (3.0, 4.0), Rule.INTERVAL) is Verdict.INCONCLUSIVE
+    assert decide(crossing, (3.0, 4.0), Rule.MEAN) is Verdict.REPRODUCED
+    # An interval that is wider than what is accepted says nothing.
+    assert decide(crossing, (3.1, 3.3), Rule.MEAN) is Verdict.INCONCLUSIVE
+    # The last digit of a sum decides nothing of a claim.
+    above = Estimate(0.1 + 0.2, 0.3, 0.1 + 0.2, 3)
+    assert decide(above, (-math.inf, 0.3), Rule.MEAN) is Verdict.REPRODUCED
+    assert decide(above, (-math.inf, 0.3), Rule.INTERVAL) is Verdict.INCONCLUSIVE
+
+
+def test_an_estimate_is_written_with_the_digits_that_are_asked_for():
+    assert f"{Estimate(3.2042, 3.1, 3.3, 10, unit='x'):.3g}" == "3.2 [3.1, 3.3]"
+    assert f"{mean_interval([5.0]):.4g}" == f"{mean_interval([5.0, 5.0]):.4g}" == "5"
+    assert f"{Estimate(3.2042, 3.1, 3.3, 10, unit='x')}" == "3.20x [3.10, 3.30]"
 
 
 def test_a_metric_is_one_number_for_each_run_and_scheduler():

@@ -21,7 +21,7 @@ from pifolab.reproduce.expression import Expression
 from pifolab.reproduce.published import Published, load_published
 from pifolab.reproduce.toml import read_toml
 from pifolab.section import Section, below
-from pifolab.statistics import Verdict
+from pifolab.statistics import Verdict, range_text, widened
 
 __all__ = [
     "Axis",
@@ -64,11 +64,7 @@ class Tolerance:
 
     def widened(self, low: float, high: float) -> tuple[float, float]:
         """Return the range with the tolerance added on both sides."""
-
-        def by(end: float) -> float:
-            return 0.0 if math.isinf(end) else abs(end) * self.relative + self.absolute
-
-        return low - by(low), high + by(high)
+        return widened(low, high, self.relative, self.absolute)
 
 
 @dataclass(frozen=True)
@@ -169,13 +165,7 @@ class Part:
         unit = f" {self.unit}" if self.unit and self.unit not in "x%" else self.unit
         if self.metric.text and self.unit == "yes/no":
             return "yes"
-        if math.isinf(self.high):
-            return f"at least {self.low:g}{unit}"
-        if math.isinf(self.low):
-            return f"at most {self.high:g}{unit}"
-        if self.low == self.high:
-            return f"{self.low:g}{unit}"
-        return f"{self.low:g} to {self.high:g}{unit}"
+        return f"{range_text(self.low, self.high, digits=6)}{unit}"
 
 
 @dataclass(frozen=True)

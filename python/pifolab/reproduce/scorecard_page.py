@@ -266,8 +266,4 @@ def _spans(card: Scorecard) -> str:
 
 
 def _shown(one: Estimate | None) -> str:
-    if one is None:
-        return "-"
-    if one.low != one.low or one.low == one.high:
-        return f"{one.value:.3g}"
-    return f"{one.value:.3g} [{one.low:.3g}, {one.high:.3g}]"
+    return "-" if one is None else f"{one:.3g}"

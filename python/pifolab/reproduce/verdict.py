@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.reproduce.expression import MissingValueError, Results
 from pifolab.reproduce.registry import SECOND, Claim, Part, SourceClaim
-from pifolab.statistics import FEW_SEEDS, Estimate, Verdict, interval_or_range
+from pifolab.statistics import FEW_SEEDS, Estimate, Rule, Verdict, decide, interval_or_range, same_direction
 
 if TYPE_CHECKING:
     from pifolab.reproduce.earlier import Earlier, Taken
@@ -148,7 +148,7 @@ def judge_part(part: Part, values: Sequence[float], problem: str = "nothing ran"
     """Hold the values of one part, one for each seed, against the stated range.
 
     The mean must lie in the range, widened by the tolerance; an interval that is wider than that range and reaches into
-    it decides nothing.
+    it decides nothing (`pifolab.statistics.Rule.MEAN` says why).
 
     Examples
     --------
@@ -170,37 +170,11 @@ def judge_part(part: Part, values: Sequence[float], problem: str = "nothing ran"
 def _judged(part: Part, estimate: Estimate) -> PartVerdict:
     """Return the verdict on a mean and its interval."""
     accepted = part.tolerance.widened(part.low, part.high)
-    verdict = _decide(estimate, accepted, _same_direction(part, estimate.value))
+    alike = same_direction(estimate.value, part.low, part.high, part.neutral, part.rules.same_order)
+    verdict = decide(estimate, accepted, Rule.MEAN, in_direction=alike)
     value, low, high = estimate.value, estimate.low, estimate.high
     reason = f"{_number(value)} [{_number(low)}, {_number(high)}] against {part.paper_says}"
     return PartVerdict(part, verdict, value, low, high, (), accepted, reason)
-
-
-def _decide(estimate: Estimate, accepted: tuple[float, float], same_direction: bool) -> Verdict:
-    # A hair's breadth for the last digit of floating-point arithmetic.
-    slack = 1e-9 * max(1.0, abs(estimate.value))
-    low, high = accepted[0] - slack, accepted[1] + slack
-    wider = estimate.high - estimate.low > high - low
-    if wider and estimate.low <= high and estimate.high >= low:
-        return Verdict.INCONCLUSIVE
-    if low <= estimate.value <= high:
-        return Verdict.REPRODUCED
-    return Verdict.PARTLY if same_direction else Verdict.NOT_REPRODUCED
-
-
-def _same_direction(part: Part, value: float) -> bool:
-    """Return whether the effect has the stated sign, and is of the same order."""
-    if part.neutral is None:
-        return False
-    stated = min(max(value, part.low), part.high) - part.neutral
-    return _same_order(part, stated, value - part.neutral)
-
-
-def _same_order(part: Part, stated: float, measured: float) -> bool:
-    if stated * measured <= 0:
-        return False
-    most = part.rules.same_order
-    return 1 / most <= measured / stated <= most
 
 
 def compare_points(part: Part, by_seed: Mapping[int, Results], published: Results) -> tuple[Point, ...]:
@@ -227,8 +201,9 @@ def compare_points(part: Part, by_seed: Mapping[int, Results], published: Result
 def _point(part: Part, place: float | None, ours: Estimate, theirs: float) -> Point:
     """Return one number beside the published one, with the verdict on it."""
     neutral = part.neutral if part.neutral is not None else {"x": 1.0, "%": 0.0}.get(part.unit, math.nan)
-    alike = _same_order(part, theirs - neutral, ours.value - neutral)
-    return Point(place, ours, theirs, _decide(ours, part.published_tolerance.widened(theirs, theirs), alike))
+    alike = same_direction(ours.value, theirs, theirs, neutral, part.rules.same_order)
+    accepted = part.published_tolerance.widened(theirs, theirs)
+    return Point(place, ours, theirs, decide(ours, accepted, Rule.MEAN, in_direction=alike))
 
 
 def _has(several: Iterable[Results], axis: str, place: float) -> bool:

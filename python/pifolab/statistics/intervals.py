@@ -88,6 +88,11 @@ class Estimate:
             return 0.0
         return math.inf if self.value == 0 else half / abs(self.value)
 
+    @property
+    def provisional(self) -> bool:
+        """Whether there were fewer seeds than any verdict needs."""
+        return self.seeds < FEW_SEEDS
+
     def seeds_for(self, relative: float) -> int | None:
         """About how many seeds would make the interval `relative` wide to each side; None if that cannot be told.
 
@@ -124,6 +129,14 @@ class Estimate:
         decimals = _decimals((self.high - self.low) / 2)
         low, high = _shown(self.low, decimals), _shown(self.high, decimals)
         return f"{_shown(self.value, decimals)}{self.unit} [{low}, {high}]"
+
+    def __format__(self, numbers: str) -> str:
+        """Return the value with its interval, if that has a width, each number as `numbers` says: ``f"{one:.3g}"``."""
+        if not numbers:
+            return str(self)
+        if not math.isfinite(self.low) or self.low == self.high:
+            return f"{self.value:{numbers}}"
+        return f"{self.value:{numbers}} [{self.low:{numbers}}, {self.high:{numbers}}]"
 
 
 def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:

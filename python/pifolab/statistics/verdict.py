@@ -1,4 +1,4 @@
-"""Verdicts: their words, and whether an estimate agrees with what was stated."""
+"""Verdicts: their words, and the one judge of whether an estimate agrees with what was stated."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pifolab.errors import InputError
-from pifolab.statistics.intervals import FEW_SEEDS, Estimate
+from pifolab.statistics.intervals import Estimate
 
-__all__ = ["Judgement", "Verdict", "judge"]
+__all__ = ["Judgement", "Rule", "Verdict", "decide", "judge", "range_text", "same_direction", "widened"]
+
+#: For the last digit of floating-point arithmetic, of the value or of 1, whichever is more.
+_HAIRS_BREADTH = 1e-9
 
 
 class Verdict(str, Enum):
@@ -90,13 +93,107 @@ class Judgement:
         return self.finding.of_numbers
 
 
+class Rule(Enum):
+    """What of an estimate is held against the accepted range.
+
+    Attributes
+    ----------
+    INTERVAL : Rule
+        The whole interval, for given numbers: a sweep can have as many seeds as it takes, so the verdict is final only
+        if no value of the interval would change it.
+    MEAN : Rule
+        The mean, for claims of papers: what they state is itself the mean of few runs, often read off a figure, and the
+        tolerance allows for that. Its border is not sharp, and an interval that crosses it does not leave the claim
+        open; one wider than everything accepted does. The mean may miss the border by the last digit of its sum,
+        since what is accepted is often exact (no drops, a share of at most 1).
+    """
+
+    INTERVAL = "interval"
+    MEAN = "mean"
+
+
+def decide(estimate: Estimate, accepted: tuple[float, float], rule: Rule, *, in_direction: bool = False) -> Verdict:
+    """Return the verdict on `estimate`: whatever is judged is judged here.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        What was measured. One without an interval, from a single seed, is its value alone.
+    accepted : tuple of float
+        Both ends of what agrees with the statement, tolerance included; infinite where it is open.
+    rule : Rule
+        What of the estimate must lie there.
+    in_direction : bool
+        Whether one that lies elsewhere still has the stated effect (`same_direction`), and so holds in part.
+
+    Examples
+    --------
+    >>> crossing = Estimate(3.2, 2.9, 3.5, 10)
+    >>> print(decide(crossing, (3.0, 4.0), Rule.INTERVAL)), print(decide(crossing, (3.0, 4.0), Rule.MEAN))
+    inconclusive
+    reproduced
+    (None, None)
+    """
+    low, high = accepted
+    value = estimate.value
+    first, last = (estimate.low, estimate.high) if math.isfinite(estimate.low) else (value, value)
+    if rule is Rule.MEAN:
+        slack = _HAIRS_BREADTH * max(1.0, abs(value))
+        low, high = low - slack, high + slack
+        inside, unclear = low <= value <= high, last - first > high - low
+    else:
+        inside = low <= first and last <= high
+        unclear = not inside
+    if unclear and not (last < low or first > high):
+        return Verdict.INCONCLUSIVE
+    if inside:
+        return Verdict.REPRODUCED
+    return Verdict.PARTLY if in_direction else Verdict.NOT_REPRODUCED
+
+
+def widened(low: float, high: float, relative: float, absolute: float = 0.0) -> tuple[float, float]:
+    """Return a range with a tolerance added on both sides: a share of each end, and a number; open ends stay open."""
+
+    def by(end: float) -> float:
+        return 0.0 if math.isinf(end) else abs(end) * relative + absolute
+
+    return low - by(low), high + by(high)
+
+
+def same_direction(value: float, low: float, high: float, neutral: float | None, most: float) -> bool:
+    """Return whether `value` has the effect that the range from `low` to `high` states, in sign and in order of size.
+
+    Effects are differences from `neutral`, without which there is none (None, or not a number); they are of the same
+    order if neither is more than `most` times the other.
+    """
+    if neutral is None:
+        return False
+    stated, measured = min(max(value, low), high) - neutral, value - neutral
+    return stated * measured > 0 and 1 / most <= measured / stated <= most
+
+
+def range_text(low: float, high: float, digits: int = 4) -> str:
+    """Return a range in words, with so many significant digits; infinite ends are open.
+
+    Examples
+    --------
+    >>> range_text(3, 3), range_text(2.7, 3.3), range_text(3, math.inf), range_text(-math.inf, 3)
+    ('3', '2.7 to 3.3', 'at least 3', 'at most 3')
+    """
+    if math.isinf(high):
+        return f"at least {low:.{digits}g}"
+    if math.isinf(low):
+        return f"at most {high:.{digits}g}"
+    return f"{low:.{digits}g}" if low == high else f"{low:.{digits}g} to {high:.{digits}g}"
+
+
 def judge(
     estimate: Estimate,
     stated_low: float | None = None,
     stated_high: float | None = None,
     tolerance: float = 0.0,
 ) -> Judgement:
-    """Compare `estimate` with a stated value or range.
+    """Compare `estimate` with a stated value or range, by its whole interval.
 
     Parameters
     ----------
@@ -130,23 +227,18 @@ def judge(
     for key, stated in (("stated_low", stated_low), ("stated_high", stated_high)):
         if stated is not None and not math.isfinite(stated):
             raise InputError(f"{key} = {stated}: expected a finite number")
-    low = -math.inf if stated_low is None else stated_low - abs(stated_low) * tolerance
-    high = math.inf if stated_high is None else stated_high + abs(stated_high) * tolerance
-    if stated_low is not None and stated_high is not None and stated_low > stated_high:
+    ends = (-math.inf if stated_low is None else stated_low, math.inf if stated_high is None else stated_high)
+    if ends[0] > ends[1]:
         raise InputError(f"stated_low = {stated_low} lies above stated_high = {stated_high}")
-    few = estimate.seeds < FEW_SEEDS
-    reason = f"{estimate} against {_range(stated_low, stated_high)}"
+    low, high = widened(*ends, tolerance)
+    reason = f"{estimate} against {range_text(*ends)}"
     if tolerance:
-        reason += f", accepted {_range(_border(stated_low, low), _border(stated_high, high))}"
-    # One seed has no interval: the value alone decides, provisionally.
-    bounds = (estimate.low, estimate.high) if math.isfinite(estimate.low) else (estimate.value, estimate.value)
-    if any(map(math.isnan, bounds)):
-        return Judgement(Verdict.INCONCLUSIVE, f"{reason}: there is no value", low, high, True)
-    if low <= bounds[0] and bounds[1] <= high:
-        return Judgement(Verdict.REPRODUCED, reason, low, high, few)
-    if bounds[1] < low or bounds[0] > high:
-        return Judgement(Verdict.NOT_REPRODUCED, reason, low, high, few)
-    return Judgement(Verdict.INCONCLUSIVE, reason, low, high, few, _seeds_to_decide(estimate, low, high))
+        reason += f", accepted {range_text(low, high)}"
+    finding = decide(estimate, (low, high), Rule.INTERVAL)
+    if math.isnan(estimate.value):
+        return Judgement(finding, f"{reason}: there is no value", low, high, True)
+    needed = _seeds_to_decide(estimate, low, high) if finding is Verdict.INCONCLUSIVE else None
+    return Judgement(finding, reason, low, high, estimate.provisional, needed)
 
 
 def _seeds_to_decide(estimate: Estimate, low: float, high: float) -> int | None:
@@ -157,15 +249,3 @@ def _seeds_to_decide(estimate: Estimate, low: float, high: float) -> int | None:
     enough = estimate.seeds_for(distance / abs(estimate.value))
     # An interval that lies more to one side can cross a border that its mean is far from.
     return None if enough is None else max(enough, estimate.seeds + 1)
-
-
-def _border(stated: float | None, border: float) -> float | None:
-    return None if stated is None else border
-
-
-def _range(low: float | None, high: float | None) -> str:
-    if low is None:
-        return f"at most {high:.4g}"
-    if high is None:
-        return f"at least {low:.4g}"
-    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"

@@ -438,17 +438,10 @@ def statistics_rows(
     for group in groups:
         scheduler = named.get(group.scheduler or "", group.scheduler)
         key = (scheduler, *(group.axes.get(axis) for axis in axes))
-        rows.setdefault(key, {})[group.metric] = _interval(group)
+        rows.setdefault(key, {})[group.metric] = f"{group.estimate:.4g}"
     schema = ["scheduler", *axes, *(named.get(metric, metric.replace("_", " ")) for metric in metrics)]
     cells = [[*key, *(values.get(metric) for metric in metrics)] for key, values in rows.items()]
     return schema, cells
-
-
-def _interval(group: Group) -> str:
-    one = group.estimate
-    if not math.isfinite(one.low) or one.low == one.high:
-        return f"{one.value:.4g}"
-    return f"{one.value:.4g} [{one.low:.4g}, {one.high:.4g}]"
 
 
 def compared(store: Store, runs: pl.DataFrame, comparison: Comparison) -> list[Compared]:
