@@ -14,18 +14,21 @@ import numpy as np
 import polars as pl
 
 from pifolab.errors import InputError
-from pifolab.figures.palette import INK, look
+from pifolab.figures.palette import INK, Look, look
 from pifolab.figures.style import COLUMN_INCHES, figure_style, quantity, readable_log, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    Numbers = np.ndarray[Any, Any]
+
 __all__ = [
     "QUEUES",
     "against",
     "by_queue",
     "cdf",
+    "draw_line",
     "fct_against_load",
     "fct_by_size",
     "has_sizes",
@@ -100,21 +103,11 @@ def against(
                 )
                 .sort(x)
             )
-            drawn = look(name, names)
-            at = points[x].to_numpy()
-            axes.plot(
-                at,
-                points["_value"].to_numpy(),
-                color=drawn.colour,
-                linestyle=drawn.dash,
-                marker=drawn.marker,
-                label=drawn.label,
-            )
             # A single seed has no interval: what is missing is drawn as thin as the line.
-            low_end, high_end = (
-                points[end].fill_nan(None).fill_null(points["_value"]).to_numpy() for end in ("_low", "_high")
-            )
-            axes.fill_between(at, low_end, high_end, color=drawn.colour, alpha=0.2, linewidth=0)
+            ends = [points[end].fill_nan(None).fill_null(points["_value"]).to_numpy() for end in ("_low", "_high")]
+            drawn = look(name, names)
+            means = points["_value"].to_numpy()
+            draw_line(axes, points[x].to_numpy(), means, (ends[0], ends[1]), drawn, marker=drawn.marker)
         if log_y:
             readable_log(axes, "y")
         else:
@@ -330,6 +323,14 @@ def by_queue(
 def schedulers_of(frame: pl.DataFrame) -> list[str]:
     """Return the schedulers of a frame, as they come."""
     return frame["scheduler"].unique(maintain_order=True).to_list()
+
+
+def draw_line(
+    axes: Axes, x: Numbers, value: Numbers, band: tuple[Numbers, Numbers], drawn: Look, **properties: Any
+) -> None:
+    """Draw the line of a scheduler, and its band from one end to the other; `properties` are more of the line's."""
+    axes.plot(x, value, color=drawn.colour, linestyle=drawn.dash, label=drawn.label, **properties)
+    axes.fill_between(x, *band, color=drawn.colour, alpha=0.2, linewidth=0)
 
 
 def legend_above(axes: Axes, entries: int, most: int = 3) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from pifolab.figures.bars import draw_bars
+from pifolab.figures.curves import legend_above, schedulers_of
 from pifolab.figures.palette import Look, look
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, quantity, readable_log, subplots, time_axis
 
@@ -58,7 +59,7 @@ def per_rank(
     sizes : bool
         Whether ranks are sizes, which are drawn on a logarithmic axis. Others are if they are spread like sizes.
     """
-    names = list(order) if order is not None else _schedulers(frame)
+    names = list(order) if order is not None else schedulers_of(frame)
     present = np.unique(frame["rank"].to_numpy())
     log = _is_log(present, sizes=sizes)
     edges = _bins(present, log=log)
@@ -83,7 +84,7 @@ def per_rank(
         elif centres[-1] >= 10_000:
             # Labels of five digits and more, such as sizes of flows that are nearly the same, would meet one another.
             axes.locator_params(axis="x", nbins=4)
-        _legend(axes, len(names))
+        legend_above(axes, len(names))
         return figure
 
 
@@ -95,7 +96,7 @@ def bounds_over_time(frame: pl.DataFrame) -> Figure:
     frame : polars.DataFrame
         Columns `scheduler` (str), `time_ns` (int), `queue` (int, 0 has the highest priority) and `bound` (int).
     """
-    names = _schedulers(frame)
+    names = schedulers_of(frame)
     with figure_style():
         import matplotlib as mpl
 
@@ -139,7 +140,7 @@ def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figur
     columns : sequence of (str, str)
         The metrics to show: column name, and heading with its unit.
     """
-    names = frame["scheduler"].unique(maintain_order=True).to_list()
+    names = schedulers_of(frame)
     with figure_style():
         figure, panels = subplots(
             1,
@@ -155,10 +156,6 @@ def comparison(frame: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> Figur
         panels[0][0].set_yticks(range(len(names)), [look(name, names).label for name in names])
         panels[0][0].invert_yaxis()
         return figure
-
-
-def _schedulers(frame: pl.DataFrame) -> list[str]:
-    return frame["scheduler"].unique(maintain_order=True).to_list()
 
 
 def _by_seed(frame: pl.DataFrame) -> list[tuple[Any, pl.DataFrame]]:
@@ -208,9 +205,3 @@ def _line(axes: Axes, x: np.ndarray[Any, Any], lines: np.ndarray[Any, Any], draw
     )
     if len(lines) > 1:
         axes.fill_between(x, lines.min(axis=0), lines.max(axis=0), color=drawn.colour, alpha=0.2, linewidth=0)
-
-
-def _legend(axes: Axes, entries: int) -> None:
-    axes.legend(
-        loc="lower left", bbox_to_anchor=(0, 1.0, 1, 0.1), mode="expand", ncols=min(entries, 3), borderaxespad=0.2
-    )

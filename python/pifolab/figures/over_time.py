@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pifolab.figures.curves import QUEUES, legend_above, schedulers_of
+from pifolab.figures.curves import QUEUES, draw_line, legend_above, schedulers_of
 from pifolab.figures.palette import INK, flow_colours, look
 from pifolab.figures.style import COLUMN_INCHES, PAGE_INCHES, figure_style, subplots, time_axis
 from pifolab.text import drawn
@@ -125,12 +125,8 @@ def fairness_over_time(throughput: pl.DataFrame, interval_ns: int) -> Figure:
                 )
                 .sort("start_ns")
             )
-            drawn = look(name, schedulers)
-            at = line["start_ns"].to_numpy() / 1e6
-            axes.plot(at, line["mean"].to_numpy(), color=drawn.colour, linestyle=drawn.dash, label=drawn.label)
-            axes.fill_between(
-                at, line["low"].to_numpy(), line["high"].to_numpy(), color=drawn.colour, alpha=0.2, linewidth=0
-            )
+            mean, low, high = (line[column].to_numpy() for column in ("mean", "low", "high"))
+            draw_line(axes, line["start_ns"].to_numpy() / 1e6, mean, (low, high), look(name, schedulers))
         axes.set_ylim(0, 1.02)
         time_axis(axes)
         axes.set_ylabel("Fairness (Jain's index)")
