@@ -18,6 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
+from pifolab.export import table_lines
 from pifolab.figures.palette import look
 from pifolab.reproduce.execute import experiments_folder, sweeps_of
 from pifolab.reproduce.registry import Axis, Depth, Experiment, Registry, Variant, load_registry
@@ -236,17 +237,13 @@ def page(registry: Registry, store: Store, arguments: argparse.Namespace) -> str
         for variant in readings(figure, registry):
             text = variant.name == "paper"
             reading = "Settings of the paper's text" if text else f"Settings of the public code: {variant.note}"
-            lines += [
-                "",
-                f"{reading}.",
-                "",
-                "| load | order, fastest first (ms) | compared with the paper |",
-                "|---|---|---|",
-            ]
+            rows = []
             found = measured(figure, variant, registry, store, arguments.workers)
             for load in sorted(found):
-                lines.append(f"| {load:g} | {order(found[load])} | {against(figure, found[load])} |")
+                rows.append([f"{load:g}", order(found[load]), against(figure, found[load])])
                 print(f"{figure.title}, {variant.name}, {load:g}: {order(found[load])}", flush=True)
+            head = ["load", "order, fastest first (ms)", "compared with the paper"]
+            lines += ["", f"{reading}.", "", *table_lines(head, rows)]
         if figure.why:
             lines += ["", figure.why]
     return "\n".join(lines) + "\n"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import newest, testbed, twin
-from pifolab.export import write_text
+from pifolab.export import table_lines, write_text
 from pifolab.newest import NewestShares
 from pifolab.statistics import interval_or_range
 
@@ -74,7 +74,7 @@ def _verdicts(stored: list[testbed.Results]) -> list[str]:
     """Return the table of verdicts: a column for each data plane."""
     planes = list(dict.fromkeys(plane for results in stored for _, plane in results.measured))
     head = ["claim", "experiment", *map(newest.plane_label, planes), "measured on BMv2"]
-    rows = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    rows = []
     for results in stored:
         judged: dict[str, dict[str, testbed.Judged]] = {}
         for verdict in testbed.verdicts(results):
@@ -84,8 +84,8 @@ def _verdicts(stored: list[testbed.Results]) -> list[str]:
                 f"{found.verdict}{' (provisional)' if found.provisional else ''}"
                 for found in (by_plane[plane] for plane in planes)
             ]
-            rows.append("| " + " | ".join([claim, results.experiment, *words, by_plane["p4"].measured]) + " |")
-    return rows
+            rows.append([claim, results.experiment, *words, by_plane["p4"].measured])
+    return table_lines(head, rows)
 
 
 def block(stored: list[testbed.Results]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from pifolab.text import shown
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ENDINGS", "check_ending", "latex", "markdown", "write_table", "write_text"]
+__all__ = ["ENDINGS", "check_ending", "latex", "markdown", "table_lines", "write_table", "write_text"]
 
 #: What a name may end in.
 ENDINGS = (".csv", ".parquet", ".tex", ".md")
@@ -112,6 +112,18 @@ def markdown(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     escaped = [[_MARKDOWN.sub(r"\\\g<0>", _text(cell)) for cell in row] for row in [list(headings), *rows]]
     lines = ["| " + " | ".join(row) + " |" for row in escaped]
     return "\n".join([lines[0], f"|{rule}|", *lines[1:], ""])
+
+
+def table_lines(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return the lines of a table whose cells are Markdown already.
+
+    Examples
+    --------
+    >>> table_lines(["", "PACKS"], [["drops", "**3**"]])
+    ['| | PACKS |', '|---|---|', '| drops | **3** |']
+    """
+    head = [f" {heading} |" if heading else " |" for heading in headings]
+    return ["|" + "".join(head), "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def _numbers(rows: Sequence[Sequence[Any]], at: int) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pifolab.export import table_lines
 from pifolab.statistics import Estimate
 
 __all__ = ["SIMULATOR", "NewestShares", "draw", "largest_difference", "plane_label", "table"]
@@ -62,13 +63,18 @@ def table(lines: Sequence[NewestShares]) -> str:
     """Return the shares as a Markdown table: a row for each scheduler and data plane, a column for each phase."""
     phases = len(lines[0].shares)
     # While one flow sends it has the link, whatever the scheduler.
-    head = ["scheduler", "data plane", *(f"{count} flows" for count in range(2, phases + 1))]
-    rows = ["| " + " | ".join([*head, "farthest from the simulator"]) + " |", "|" + "---|" * (len(head) + 1)]
+    head = [
+        "scheduler",
+        "data plane",
+        *(f"{count} flows" for count in range(2, phases + 1)),
+        "farthest from the simulator",
+    ]
+    rows = []
     for line in lines:
         apart = None if line.data_plane == SIMULATOR else largest_difference(lines, line)
         cells = [line.scheduler, plane_label(line.data_plane), *(_percent(share) for share in line.shares[1:])]
-        rows.append("| " + " | ".join([*cells, "" if apart is None else f"{100 * apart:.1f} points"]) + " |")
-    return "\n".join(rows) + "\n"
+        rows.append([*cells, "" if apart is None else f"{100 * apart:.1f} points"])
+    return "\n".join(table_lines(head, rows)) + "\n"
 
 
 def draw(lines: Sequence[NewestShares]) -> Any:

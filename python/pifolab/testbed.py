@@ -20,6 +20,7 @@ from typing import Any
 
 from pifolab import info, newest, twin
 from pifolab.errors import InputError
+from pifolab.export import table_lines
 from pifolab.newest import NewestShares
 from pifolab.reproduce import load_registry
 from pifolab.reproduce.expression import Results as Tables
@@ -199,10 +200,9 @@ def table(results: Results) -> str:
             runs = results.runs(scheduler, plane)
             rate = interval_or_range([sum(run["phases"][-1]["delivered_mbps"]) for run in runs])
             rows.append([*shares, f"{rate.value:.1f}"])
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for (scheduler, plane), row in zip(results.measured, rows, strict=True):
-        lines.append("| " + " | ".join([scheduler + _marks(results, scheduler, plane), plane, *row]) + " |")
-    return "\n".join(lines) + "\n"
+    measured = zip(results.measured, rows, strict=True)
+    rows = [[name + _marks(results, name, plane), plane, *row] for (name, plane), row in measured]
+    return "\n".join(table_lines(head, rows)) + "\n"
 
 
 def _marks(results: Results, scheduler: str, plane: str) -> str:
@@ -219,12 +219,11 @@ def _tall_table(results: Results, names: Sequence[str]) -> str:
     heads = [
         name + (f" ({plane})" if several else "") + _marks(results, name, plane) for name, plane in results.measured
     ]
-    head = ["flow", *heads]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for flow, name in enumerate(names):
-        shares = [_percent(results.share(scheduler, -1, flow, plane)) for scheduler, plane in results.measured]
-        lines.append("| " + " | ".join([name, *shares]) + " |")
-    return "\n".join(lines) + "\n"
+    rows = [
+        [name, *(_percent(results.share(scheduler, -1, flow, plane)) for scheduler, plane in results.measured)]
+        for flow, name in enumerate(names)
+    ]
+    return "\n".join(table_lines(["flow", *heads], rows)) + "\n"
 
 
 def side_by_side(results: Results, simulated: Twin) -> str:
@@ -239,28 +238,28 @@ def side_by_side(results: Results, simulated: Twin) -> str:
     if results.experiment == "custom" and len(phases) > 1:
         return _phases_side_by_side(results, simulated, names)
     head = ["scheduler", "data plane", *names, "largest difference in any phase"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    rows = []
     for scheduler, plane in results.measured:
         measured = _shares(results, scheduler, plane)
         expected = [simulated.shares(scheduler, phase) for phase in phases]
         cells = [f"{100 * measured[-1][flow]:.1f} / {100 * expected[-1][flow]:.1f} %" for flow in shown]
         apart = f"{100 * _apart(measured, expected):.1f} points"
-        lines.append("| " + " | ".join([scheduler, plane, *cells, apart]) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append([scheduler, plane, *cells, apart])
+    return "\n".join(table_lines(head, rows)) + "\n"
 
 
 def _phases_side_by_side(results: Results, simulated: Twin, names: Sequence[str]) -> str:
     """Return a Markdown table of the shares in each phase, measured and simulated."""
     head = ["scheduler", "data plane", "seconds", *names, "largest difference"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    rows = []
     for scheduler, plane in results.measured:
         for phase, measured in enumerate(_shares(results, scheduler, plane)):
             expected = simulated.shares(scheduler, phase)
             start, end = results.summary["phases_s"][phase]
             cells = [f"{100 * measured[flow]:.1f} / {100 * expected[flow]:.1f} %" for flow in range(len(names))]
             apart = f"{100 * _apart([measured], [expected]):.1f} points"
-            lines.append("| " + " | ".join([scheduler, plane, f"{start:g} to {end:g}", *cells, apart]) + " |")
-    return "\n".join(lines) + "\n"
+            rows.append([scheduler, plane, f"{start:g} to {end:g}", *cells, apart])
+    return "\n".join(table_lines(head, rows)) + "\n"
 
 
 def _names(results: Results) -> list[str]:
@@ -376,11 +375,7 @@ def _linux_lines(results: Results) -> list[str]:
     flows = range(len(results.summary["flows"]))
     shown = flows if len(flows) <= _WIDEST else range(0)
     lines = ["", "## Beside Linux's own qdiscs", ""]
-    if compared:
-        head = ["scheduler", "data plane", "Linux's qdisc", *(_names(results)[flow] for flow in shown)]
-        head += ["largest difference in any phase", f"within {100 * _threshold('beside-linux'):.0f} points"]
-        lines += ["The same flows and parameters: shares of the last phase, pifolab / Linux.", ""]
-        lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    rows = []
     for one in compared:
         cells = [f"{100 * one.shares[-1][flow]:.1f} / {100 * one.linux[-1][flow]:.1f} %" for flow in shown]
         near = {
@@ -388,8 +383,12 @@ def _linux_lines(results: Results) -> list[str]:
             False: "no",
             None: f"{Verdict.WITHHELD}: starved senders, or losses outside the scheduler",
         }[one.near]
-        row = [one.scheduler, one.data_plane, one.qdisc, *cells, f"{100 * one.apart:.1f} points", near]
-        lines.append("| " + " | ".join(row) + " |")
+        rows.append([one.scheduler, one.data_plane, one.qdisc, *cells, f"{100 * one.apart:.1f} points", near])
+    if compared:
+        head = ["scheduler", "data plane", "Linux's qdisc", *(_names(results)[flow] for flow in shown)]
+        head += ["largest difference in any phase", f"within {100 * _threshold('beside-linux'):.0f} points"]
+        lines += ["The same flows and parameters: shares of the last phase, pifolab / Linux.", ""]
+        lines += table_lines(head, rows)
     lines += [""] if compared and skipped else []
     return [*lines, *(f"- {one['scheduler']}: skipped: {one['reason']}." for one in skipped)]
 

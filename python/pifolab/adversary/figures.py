@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import info
 from pifolab.adversary.question import attack
+from pifolab.export import table_lines
 from pifolab.quantities import number as number_of
 
 if TYPE_CHECKING:
@@ -188,14 +189,7 @@ def readings(number: int) -> list[tuple[str, dict[str, Any]]]:
 
 def markdown() -> list[str]:
     """Return the lines of the section on the figures: the optimal traces, and the gaps under every reading."""
-    lines = [
-        "## The figures of PACKS, appendix B",
-        "",
-        *textwrap.wrap(_ABOUT, 120),
-        "",
-        "| figure | gap | cost of A, B | rank 1 dropped by A, B | inversions of rank 1 by A, B | an optimal trace |",
-        "|---|---|---|---|---|---|",
-    ]
+    rows = []
     for figure in FIGURES:
         answer = worst(figure.number)
         story = answer.story()
@@ -203,24 +197,34 @@ def markdown() -> list[str]:
         cells.append(", ".join(str(number_of(Fraction(*story[side]["value"]))) for side in "ab"))
         for count in (rank_1_dropped, rank_1_inversions):
             cells.append(", ".join(str(count(answer.trace, story[side])) for side in "ab"))
-        lines.append(f"| {' | '.join([*cells, ' '.join(map(str, answer.trace))])} |")
-    lines += ["", *_described_lines()]
-    lines += ["", *textwrap.wrap(_OTHERS, 120), "", "| figure | reading | gap |", "|---|---|---|"]
-    for figure in FIGURES:
-        for name, reading in readings(figure.number)[1:]:
-            lines.append(f"| {figure.number} | {name} | {_gap(worst(figure.number, **reading))} |")
-    return lines
+        rows.append([*cells, " ".join(map(str, answer.trace))])
+    head = [
+        "figure",
+        "gap",
+        "cost of A, B",
+        "rank 1 dropped by A, B",
+        "inversions of rank 1 by A, B",
+        "an optimal trace",
+    ]
+    others = (
+        (str(figure.number), name, _gap(worst(figure.number, **reading)))
+        for figure in FIGURES
+        for name, reading in readings(figure.number)[1:]
+    )
+    lines = ["## The figures of PACKS, appendix B", "", *textwrap.wrap(_ABOUT, 120), "", *table_lines(head, rows)]
+    lines += ["", *_described_lines(), "", *textwrap.wrap(_OTHERS, 120), ""]
+    return [*lines, *table_lines(["figure", "reading", "gap"], others)]
 
 
 def _described_lines() -> list[str]:
-    lines = [*textwrap.wrap(_DESCRIBED, 120), ""]
-    lines += ["| figure | what the paper says of its trace | gap of such a trace | optimum |", "|---|---|---|---|"]
+    rows = []
     for about in DESCRIBED:
         most, optimum = described(about.number), worst(about.number).gap
         # A sum of metrics bounds more traces than those that are described.
         verdict = f"at most {number_of(most)}: below the optimum" if most < optimum else f"up to {number_of(most)}"
-        lines.append(f"| {about.number} | {about.words} | {verdict} | {number_of(optimum)} |")
-    return lines
+        rows.append([str(about.number), about.words, verdict, str(number_of(optimum))])
+    head = ["figure", "what the paper says of its trace", "gap of such a trace", "optimum"]
+    return [*textwrap.wrap(_DESCRIBED, 120), "", *table_lines(head, rows)]
 
 
 def _gap(answer: Answer) -> str:

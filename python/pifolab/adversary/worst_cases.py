@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab.adversary import figures
 from pifolab.adversary.question import attack
 from pifolab.errors import InputError
+from pifolab.export import table_lines
 from pifolab.info import ideal
 from pifolab.quantities import number
 
@@ -90,10 +91,8 @@ def markdown() -> str:
         "Written by `make worst-cases`.",
     ]
     for metric in METRICS:
-        lines += ["", f"## {metric}", "", "| | " + " | ".join(SETTINGS) + " |", "|---|" + "---|" * len(SETTINGS)]
-        for a in SETTINGS:
-            cells = ["-" if a == b else _cell(a, b, metric) for b in SETTINGS]
-            lines.append(f"| {a} | " + " | ".join(cells) + " |")
+        rows = ([a, *("-" if a == b else _cell(a, b, metric) for b in SETTINGS)] for a in SETTINGS)
+        lines += ["", f"## {metric}", "", *table_lines(["", *SETTINGS], rows)]
         lines += ["", f"Traces of {PACKETS[0]} packets against PIFO:", ""]
         for a in SETTINGS:
             if a != ideal():
@@ -107,11 +106,11 @@ def _beyond() -> list[str]:
     ideals = ideal()
     lines = ["## Beyond the papers", "", *textwrap.wrap(_ABOUT_BEYOND, 120)]
     for metric in METRICS:
-        lines += ["", f"{metric}:", "", "| | " + " | ".join(SETTINGS) + " |", "|---|" + "---|" * len(SETTINGS)]
+        rows = []
         for a in BEYOND:
-            lines.append(f"| {a} | " + " | ".join(_cell(a, b, metric) for b in SETTINGS) + " |")
-            against = ("-" if b == ideals else _cell(b, a, metric) for b in SETTINGS)
-            lines.append(f"| against {a} | " + " | ".join(against) + " |")
+            rows.append([a, *(_cell(a, b, metric) for b in SETTINGS)])
+            rows.append([f"against {a}", *("-" if b == ideals else _cell(b, a, metric) for b in SETTINGS)])
+        lines += ["", f"{metric}:", "", *table_lines(["", *SETTINGS], rows)]
     lines.append("")
     for a in BEYOND:
         for metric in METRICS:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab.errors import InputError
-from pifolab.export import write_text
+from pifolab.export import table_lines, write_text
 from pifolab.p4.parameters import IN_TREE
 from pifolab.p4.tools import P4C_TOFINO, program_file, run_compiler, sources
 from pifolab.p4.workspace import workspace
@@ -227,25 +227,14 @@ def _percent(part: int, whole: int) -> str:
 def page_table(stored: dict[str, Any]) -> str:
     """Return the tables of docs/p4.md: what was stored, and what the papers say."""
     built_from = f", built from p4c {stored['p4c']}" if stored["p4c"] else ""
-    lines = [
-        f"Compiler: {stored['compiler'] or 'nothing is measured yet'}{built_from}.",
-        "",
-        "| program | target | stages | stateful ALUs | registers | SRAM | map RAM | TCAM | hash bits "
-        "| crossbar bytes | gateways |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    rows, beside = [], []
     for target, programs in stored["programs"].items():
         for program, figures in programs.items():
             crossbar = f"{figures['exact_crossbar_bytes']} + {figures['ternary_crossbar_bytes']}"
             cells = [program, target, f"{figures['stages']} of {TARGETS[target][1]}"]
             names = ("stateful_alus", "registers", "sram_blocks", "map_rams", "tcam_blocks", "hash_bits")
             cells += [str(figures[name]) for name in names]
-            lines.append(f"| {' | '.join([*cells, crossbar, str(figures['gateways'])])} |")
-    lines += [
-        "",
-        "| program | table | stateful ALUs there | SRAM there | stateful ALUs here | SRAM here |",
-        "|---|---|---|---|---|---|",
-    ]
+            rows.append([*cells, crossbar, str(figures["gateways"])])
     for program, papers in PAPERS.items():
         for paper in papers:
             target = "tofino2" if "Tofino 2" in paper.source else "tofino"
@@ -262,8 +251,12 @@ def page_table(stored: dict[str, Any]) -> str:
                 f"{stateful:.0f} ({paper.stateful_percent} % of {paper.stages} stages)",
                 f"{srams:.0f} ({paper.sram_percent} %)",
             ]
-            lines.append(f"| {' | '.join([program, paper.source, *there, *here])} |")
-    return "\n".join(lines) + "\n"
+            beside.append([program, paper.source, *there, *here])
+    head = ["program", "target", "stages", "stateful ALUs", "registers", "SRAM", "map RAM", "TCAM", "hash bits"]
+    head += ["crossbar bytes", "gateways"]
+    papers_head = ["program", "table", "stateful ALUs there", "SRAM there", "stateful ALUs here", "SRAM here"]
+    lines = [f"Compiler: {stored['compiler'] or 'nothing is measured yet'}{built_from}.", "", *table_lines(head, rows)]
+    return "\n".join([*lines, "", *table_lines(papers_head, beside)]) + "\n"
 
 
 def programs_in_tree() -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pifolab import _pifolab
-from pifolab.export import write_text
+from pifolab.export import table_lines, write_text
 from pifolab.figures.style import save
 from pifolab.quantities import count_text
 from pifolab.report import html
@@ -194,37 +194,33 @@ def markdown(result: Reproduction) -> str:
             "",
         ]
         lines += [f"- {_made_by(result, name)}: {', '.join(claims)}." for name, claims in revisions.items()]
-    lines += ["", "| paper | " + " | ".join(VERDICTS) + " | all |", "|---|" + "---|" * (len(VERDICTS) + 1)]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in summary_rows(result)]
+    lines += ["", *table_lines(["paper", *VERDICTS, "all"], (map(str, row) for row in summary_rows(result)))]
     for paper, title in result.registry.papers.items():
         of_paper = [one for one in result.verdicts if one.claim.paper == paper]
         if not of_paper:
             continue
-        lines += [
-            "",
-            f"## {title}",
-            "",
-            "| claim | figure | what the paper says | authors' data | verdict | artefact |",
-            "|---|---|---|---|---|---|",
-        ]
-        lines += [
-            f"| {one.claim.id} | {one.claim.figure} | {_cell(one.claim.statement)} | {of_authors(one.authors)} | "
-            f"{one.shown} | {_second(one)} |"
+        rows = [
+            (
+                one.claim.id,
+                one.claim.figure,
+                _cell(one.claim.statement),
+                of_authors(one.authors),
+                one.shown,
+                _second(one),
+            )
             for one in of_paper
         ]
+        head = ["claim", "figure", "what the paper says", "authors' data", "verdict", "artefact"]
+        lines += ["", f"## {title}", "", *table_lines(head, rows)]
         for one in of_paper:
             lines += ["", f"### {one.claim.id}: {one.shown}", ""]
             if one.parts:
-                lines += [
-                    f"| | paper | authors' data | measured | verdict | {second_column(one)} |",
-                    "|---|---|---|---|---|---|",
-                ]
-                lines += [
-                    f"| {_cell(part.part.what)} | {_stated(part)} | {_published(theirs)} | {_found(part)} | "
-                    f"{part.verdict} | {_artefact(other)} |"
-                    for part, other, theirs in _rows(one)
-                ]
-                lines.append("")
+                head = ["", "paper", "authors' data", "measured", "verdict", second_column(one)]
+                parts = (
+                    [_cell(of.part.what), _stated(of), _published(theirs), _found(of), of.verdict, _artefact(other)]
+                    for of, other, theirs in _rows(one)
+                )
+                lines += [*table_lines(head, parts), ""]
             for text in (one.claim.note, _sources(result, one), _explanation(one), _made(result, one)):
                 if text:
                     lines += [*textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), ""]

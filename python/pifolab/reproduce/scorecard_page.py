@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab import _pifolab, info
 from pifolab.adversary.worst_cases import METRICS as WORST
+from pifolab.export import table_lines
 from pifolab.figures.palette import INK, look
 from pifolab.figures.style import PAGE_INCHES, figure_style, save, subplots
 from pifolab.report import html
@@ -74,6 +75,13 @@ def markdown(card: Scorecard) -> str:
         "*Worst-case gaps* are proven: the largest over all traces of eight packets with ranks 1 to 4 and six packets "
         "of buffer ([worst-cases.md](worst-cases.md)).",
     )
+    rows = [
+        [heading, *(_shown(card.cells.get((name, heading))) for name in card.schedulers)]
+        for heading, _, _ in COLUMNS
+        if any((name, heading) in card.cells for name in card.schedulers)
+    ]
+    for key in (*_STATE, *(f"worst-case {metric} gap to PIFO" for metric in WORST)):
+        rows.append([key, *("-" if row[key] is None else f"{row[key]:g}" for row in card.rows())])
     lines = [
         "# Scorecard: every scheduler on the same traffic",
         "",
@@ -81,19 +89,8 @@ def markdown(card: Scorecard) -> str:
         "",
         *(line for word in words for line in textwrap.wrap(f"- {word}", 120, subsequent_indent="  ")),
         "",
-        "| | " + " | ".join(card.schedulers) + " |",
-        "|---|" + "---|" * len(card.schedulers),
+        *table_lines(["", *card.schedulers], rows),
     ]
-    for heading, _, _ in COLUMNS:
-        if any((name, heading) in card.cells for name in card.schedulers):
-            lines.append(
-                f"| {heading} | "
-                + " | ".join(_shown(card.cells.get((name, heading))) for name in card.schedulers)
-                + " |"
-            )
-    for key in (*_STATE, *(f"worst-case {metric} gap to PIFO" for metric in WORST)):
-        cells = ["-" if row[key] is None else f"{row[key]:g}" for row in card.rows()]
-        lines.append(f"| {key} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

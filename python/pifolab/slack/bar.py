@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
-from pifolab.export import write_text
+from pifolab.export import table_lines, write_text
 from pifolab.provenance import code_version
 from pifolab.slack import dithered
 from pifolab.slack.limits import ExactShares
 from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
-from pifolab.slack.page import FIVE, is_met, ratio
+from pifolab.slack.page import FIVE, is_met, ratio, shown_pair
 from pifolab.text import read_text
 
 if TYPE_CHECKING:
@@ -184,11 +184,6 @@ def reason(cell: Cell, scheduler: str) -> str:
     return "map" if is_met(*cell.pair(LONG)) else "window"
 
 
-def _shown(pair: tuple[float, float]) -> str:
-    bold = "**" if is_met(*pair) else ""
-    return f"{bold}{pair[0]:.2f}, {pair[1]:.2f}{bold}"
-
-
 def _summary(cells: Sequence[Cell]) -> list[str]:
     counts = sorted({cell.queues for cell in cells})
     rows: dict[str, Callable[[Cell], tuple[float, float]]] = {
@@ -200,27 +195,24 @@ def _summary(cells: Sequence[Cell]) -> list[str]:
         "exact quantiles, best w of each cell": lambda cell: cell.best_exact[1],
         "PACKS, window 10000": lambda cell: cell.pair(LONG),
     }
-    lines = [f"| | {' | '.join(f'{count} queues' for count in counts)} | all | above 1.25 |"]
-    lines.append("|---" * (len(counts) + 3) + "|")
+    lines = []
     for label, pair in rows.items():
         met = [sum(is_met(*pair(cell)) for cell in cells if cell.queues == count) for count in counts]
         pairs = [pair(cell) for cell in cells]
         far, worst = sum(one[0] > 1.25 for one in pairs), max(one[0] for one in pairs)
-        shown = [*map(str, met), f"{sum(met)} of {len(cells)}", f"{far}, at most {worst:.2f}"]
-        lines.append(f"| {label} | {' | '.join(shown)} |")
-    return [*lines, ""]
+        lines.append([label, *map(str, met), f"{sum(met)} of {len(cells)}", f"{far}, at most {worst:.2f}"])
+    return [*table_lines(["", *(f"{count} queues" for count in counts), "all", "above 1.25"], lines), ""]
 
 
 def table(cells: Sequence[Cell], scheduler: str, queues: int) -> list[str]:
     """Return the ratios of the cells with this number of queues; bold where the bar is met."""
     of = {(cell.distribution, cell.arrivals): cell for cell in cells if cell.queues == queues}
     arrivals = list(dict.fromkeys(process for _, process in of))
-    lines = [f"{queues} queues of {DEPTHS[queues]}:", "", f"| | {' | '.join(arrivals)} |"]
-    lines.append("|---" * (len(arrivals) + 1) + "|")
-    for distribution in dict.fromkeys(name for name, _ in of):
-        row = [_shown(of[distribution, process].pair(scheduler)) for process in arrivals]
-        lines.append(f"| {distribution} | {' | '.join(row)} |")
-    return [*lines, ""]
+    rows = (
+        [distribution, *(shown_pair(of[distribution, process].pair(scheduler)) for process in arrivals)]
+        for distribution in dict.fromkeys(name for name, _ in of)
+    )
+    return [f"{queues} queues of {DEPTHS[queues]}:", "", *table_lines(["", *arrivals], rows), ""]
 
 
 def page(files: Sequence[tuple[Sequence[Cell], Mapping[str, Any]]]) -> str:
@@ -239,13 +231,14 @@ def page(files: Sequence[tuple[Sequence[Cell], Mapping[str, Any]]]) -> str:
     counts = {why: sum(of == why for _, of in missed) for why in ("registers", "map", "window")}
     said = ", ".join(f"{why} {count}" for why, count in counts.items())
     lines += [_WHY.format(exact=EXACT_SEEDS), f"Of {len(missed)} missed cells: {said}.", ""]
-    lines += ["| queues | cell | dithered | exact quantiles, best w | PACKS, window 10000 | why |", "|---" * 6 + "|"]
+    rows = []
     for cell, why in missed:
         weight, pair = cell.best_exact
-        name = f"{cell.distribution}, {cell.arrivals}"
-        shown = f"{_shown(cell.pair(DITHERED))} | {_shown(pair)} (w = {weight:g}) | {_shown(cell.pair(LONG))}"
-        lines.append(f"| {cell.queues} | {name} | {shown} | {why} |")
-    return "\n".join(lines) + "\n" + _TAIL.format(exact=EXACT_SEEDS)
+        name, best = f"{cell.distribution}, {cell.arrivals}", f"{shown_pair(pair)} (w = {weight:g})"
+        dithered_pair, long = shown_pair(cell.pair(DITHERED)), shown_pair(cell.pair(LONG))
+        rows.append([str(cell.queues), name, dithered_pair, best, long, why])
+    heads = ["queues", "cell", "dithered", "exact quantiles, best w", "PACKS, window 10000", "why"]
+    return "\n".join([*lines, *table_lines(heads, rows)]) + "\n" + _TAIL.format(exact=EXACT_SEEDS)
 
 
 _HEAD = """# The bar, cell by cell

@@ -15,10 +15,10 @@ from typing import Any
 
 import polars as pl
 
-from pifolab.export import write_text
+from pifolab.export import table_lines, write_text
 from pifolab.reproduce.execute import experiments_folder
 from pifolab.runs import complete, run_text
-from pifolab.slack.measure import _toml
+from pifolab.scenario import inline_toml
 
 __all__ = ["BOUNDED", "SCHEDULERS", "SEEDS", "expected", "page", "shares"]
 
@@ -53,7 +53,7 @@ def shares(seeds: Sequence[int] = SEEDS) -> dict[str, list[float]]:
     lines = [written[: written.index("[[scheduler]]")]]
     for label, (name, parameters) in SCHEDULERS.items():
         lines += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"']
-        lines += [f"{key} = {_toml(value)}" for key, value in parameters.items()]
+        lines += [f"{key} = {inline_toml(value)}" for key, value in parameters.items()]
     run = complete(run_text("\n".join(lines), "four flows", seeds=seeds))
     settled = run.tables["throughput"].filter(pl.col("start_ns") % PHASE_NS >= SETTLING_NS)
     phases = settled.group_by("scheduler", (pl.col("start_ns") // PHASE_NS).alias("phase")).agg(
@@ -78,17 +78,18 @@ def expected(eps: Fraction, queues: int) -> float | None:
 
 def page(found: Mapping[str, Sequence[float]], seeds: Sequence[int] = SEEDS) -> str:
     """Return docs/slack-few-ranks.md."""
-    lines = [
-        _HEAD.format(seeds=f"{seeds[0]} to {seeds[-1]}"),
-        "| newest of | 2 flows | 3 flows | 4 flows | expected of 4 |",
-    ]
-    lines.append("|---|---|---|---|---|")
+    rows = []
     for label, newest in found.items():
         of_four = expected(*BOUNDED[label]) if label in BOUNDED else None
         told = "" if of_four is None else f"{of_four:.3f}"
-        lines.append(f"| {label} | {' | '.join(f'{share:.3f}' for share in newest)} | {told} |")
+        rows.append([label, *(f"{share:.3f}" for share in newest), told])
+    lines = table_lines(["newest of", "2 flows", "3 flows", "4 flows", "expected of 4"], rows)
     quantile = 1 - 0.1 ** (1 / 7)
-    return "\n".join([*lines, _WHY.format(quantile=quantile, above=4 * (quantile - 0.25))])
+    head, why = (
+        _HEAD.format(seeds=f"{seeds[0]} to {seeds[-1]}"),
+        _WHY.format(quantile=quantile, above=4 * (quantile - 0.25)),
+    )
+    return "\n".join([head, *lines, why])
 
 
 _HEAD = """# Few ranks: what the newest of four flows gets

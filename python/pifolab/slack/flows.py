@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from pifolab.errors import InputError
-from pifolab.export import write_text
+from pifolab.export import table_lines, write_text
 from pifolab.reproduce.execute import experiments_folder
 from pifolab.slack.measure import SHARES_SETTINGS
 from pifolab.statistics import Verdict, judge, ratio_interval
@@ -278,15 +278,14 @@ def page(found: Mapping[str, Measured]) -> str:
         lines += [f"## {figure.title}, {measured.seeds} seeds of {measured.duration_s:g} s", ""]
         lines += [f"{figure.queues} queues of {figure.depth}, {figure.sizes};"]
         lines += [f"PACKS and AIFO with a window of {figure.window}, k = {figure.k}.", ""]
-        lines += [f"| | load | PIFO (ms) | best of the five (ms) | {' | '.join(BEYOND)} |"]
-        lines += ["|---" * (4 + len(BEYOND)) + "|"]
+        rows = []
         for label, _, _, allowed in MEASURES:
             for at, of_load in sorted(measured.times.get(label, {}).items()):
                 best = best_of_five(of_load)
-                row = [f"{_mean(of_load['pifo'].values()):.3g}", f"{best} {_mean(of_load[best].values()):.3g}"]
-                row += [_verdict(of_load[beyond], of_load[best], allowed)[1] for beyond in BEYOND]
-                lines.append(f"| {label} | {at:g} | {' | '.join(row)} |")
-        lines.append("")
+                row = [label, f"{at:g}", f"{_mean(of_load['pifo'].values()):.3g}"]
+                row += [f"{best} {_mean(of_load[best].values()):.3g}"]
+                rows.append(row + [_verdict(of_load[beyond], of_load[best], allowed)[1] for beyond in BEYOND])
+        lines += [*table_lines(["", "load", "PIFO (ms)", "best of the five (ms)", *BEYOND], rows), ""]
     lines += ["## What it says", ""]
     for beyond in BEYOND:
         lines += [*says(found, beyond), ""]

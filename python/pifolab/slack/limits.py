@@ -14,6 +14,7 @@ import numpy as np
 
 from pifolab.adversary import attack
 from pifolab.custom import PythonScheduler
+from pifolab.export import table_lines
 from pifolab.quantities import number
 from pifolab.slack.measure import ARRIVALS, DEPTHS
 from pifolab.slack.page import is_met, write_page
@@ -84,14 +85,14 @@ def _maker(queues: int, distribution: str, weight: float) -> Callable[[], Python
 def page(counts: Sequence[int] = tuple(DEPTHS), seeds: Sequence[int] = SEEDS, packets: int = PACKETS) -> str:
     """Return docs/slack-limits.md."""
     every = {queues: cells(queues, seeds=seeds, packets=packets) for queues in counts}
-    lines = [_HEAD.format(seeds=len(seeds), packets=packets)]
-    lines += ["| | " + " | ".join(f"{queues} queues" for queues in counts) + " |", "|---" * (len(counts) + 1) + "|"]
+    head = ["", *(f"{queues} queues" for queues in counts)]
+    met = []
     for weight in WEIGHTS:
-        row = []
+        row = [f"w = {weight:g}"]
         for queues in counts:
             pairs = every[queues][weight].values()
             row.append(f"{sum(is_met(*pair) for pair in pairs)} of {len(pairs)}, {max(pair[0] for pair in pairs):.2f}")
-        lines.append(f"| w = {weight:g} | {' | '.join(row)} |")
+        met.append(row)
     best = {
         queues: {cell: min(of[weight][cell][0] for weight in WEIGHTS if weight < 1) for cell in of[1.0]}
         for queues, of in every.items()
@@ -101,22 +102,25 @@ def page(counts: Sequence[int] = tuple(DEPTHS), seeds: Sequence[int] = SEEDS, pa
         for queues, of in every.items()
     }
     total = sum(len(of[1.0]) for of in every.values())
-    lines += [
+    inversions = []
+    for arrivals in ARRIVALS:
+        row = [arrivals]
+        for queues in counts:
+            values = [best[queues][name, arrivals] for name in DISTRIBUTIONS]
+            row.append(f"{sum(values) / len(values):.2f}")
+        inversions.append(row)
+    lines = [
+        _HEAD.format(seeds=len(seeds), packets=packets),
+        *table_lines(head, met),
         "",
         f"Even if the weight is chosen anew for each cell, {sum(map(len, any_met.values()))} of {total} cells are met.",
         "",
         "Inversions beside PACKS's, the smaller of w = 0.93 and w = 0.85, the mean over the five distributions:",
         "",
-        "| | " + " | ".join(f"{queues} queues" for queues in counts) + " |",
-        "|---" * (len(counts) + 1) + "|",
+        *table_lines(head, inversions),
+        "",
+        *traces(),
     ]
-    for arrivals in ARRIVALS:
-        row = []
-        for queues in counts:
-            values = [best[queues][name, arrivals] for name in DISTRIBUTIONS]
-            row.append(f"{sum(values) / len(values):.2f}")
-        lines.append(f"| {arrivals} | {' | '.join(row)} |")
-    lines += ["", *traces()]
     return "\n".join(lines) + _TAIL
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pifolab import _pifolab, info
 from pifolab.errors import InputError
 from pifolab.runs import complete, run_text
+from pifolab.scenario import inline_toml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -244,7 +245,7 @@ def _scenario(
         single = not _has_queues(name)
         room = {"capacity_packets": queues * depth} if single else {"queues": queues, "queue_capacity_packets": depth}
         lines += ["[[scheduler]]", f'name = "{name}"', f'label = "{label}"']
-        lines += [f"{key} = {_toml(value)}" for key, value in {**room, **parameters}.items()]
+        lines += [f"{key} = {inline_toml(value)}" for key, value in {**room, **parameters}.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -252,9 +253,3 @@ def _has_queues(name: str) -> bool:
     """Return whether the scheduler's capacity is that of each of its queues."""
     [about] = [about for about in info.schedulers() if about.name == name]
     return any(param.name == "queue_capacity_packets" for param in about.params)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -14,7 +14,7 @@ from pifolab.slack.measure import ARRIVALS, DEPTHS, DISTRIBUTIONS, SCHEDULERS, j
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["is_met", "low_load_page", "means", "ratio", "slack_page"]
+__all__ = ["is_met", "low_load_page", "means", "ratio", "shown_pair", "slack_page"]
 
 #: The five distributions of the bar; the shifting one is a table of its own.
 FIVE = tuple(name for name in DISTRIBUTIONS if name != "shifting")
@@ -193,8 +193,7 @@ def bar_table(workers: int | None, seeds: Sequence[int]) -> list[str]:
                     inversions = ratio(run[label]["inversions"], base["inversions"])
                     misdrops = ratio(run[label]["misdrops"], base["misdrops"])
                     summary[label].append((f"{distribution}, {arrivals}, {queues} queues", inversions, misdrops))
-                    bold = "**" if is_met(inversions, misdrops) else ""
-                    cells[label].append(f"{bold}{inversions:.2f}, {misdrops:.2f}{bold}")
+                    cells[label].append(shown_pair((inversions, misdrops)))
             for label in summary:
                 rows[label].append((distribution, cells[label]))
         for label in summary:
@@ -220,6 +219,12 @@ def ratio(count: float, base: float) -> float:
 def is_met(inversions: float, misdrops: float) -> bool:
     """Whether these ratios to PACKS meet the bar."""
     return inversions < 1 and misdrops <= 1.05
+
+
+def shown_pair(pair: tuple[float, float]) -> str:
+    """Return the ratios of inversions and of misdrops, bold if they meet the bar."""
+    bold = "**" if is_met(*pair) else ""
+    return f"{bold}{pair[0]:.2f}, {pair[1]:.2f}{bold}"
 
 
 def slack_page(workers: int | None = None, bar_seeds: Sequence[int] = tuple(range(1, 11))) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pifolab.export import write_text
+from pifolab.export import table_lines, write_text
 from pifolab.slack.flows import FIGURES, LOADS, run_arguments, sweep, table_of
 
 __all__ = ["COLUMNS", "DURATION_S", "ORDERED", "SEEDS", "page", "reordering"]
@@ -57,15 +57,9 @@ def page(found: Mapping[str, pl.DataFrame], seeds: Sequence[int] = SEEDS, durati
         lines += [f"## {figure.title}", "", f"{figure.queues} queues of {figure.depth}, {figure.sizes}.", ""]
         for column, title in COLUMNS.items():
             values = {(load, scheduler): value for load, scheduler, value in rows["load", "scheduler", column].rows()}
-            lines += [
-                f"| {title} | {' | '.join(f'load {load:g}' for load in loads)} |",
-                "|---" * (1 + len(loads)) + "|",
-            ]
-            for row in figure.schedulers():
-                label = row.get("label", row["name"])
-                cells = [values.get((load, label)) for load in loads]
-                lines.append(f"| {label} | {' | '.join(map(_shown, cells))} |")
-            lines.append("")
+            labels = [row.get("label", row["name"]) for row in figure.schedulers()]
+            cells = ([label, *(_shown(values.get((load, label))) for load in loads)] for label in labels)
+            lines += [*table_lines([title, *(f"load {load:g}" for load in loads)], cells), ""]
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pifolab.export import write_text
+from pifolab.export import table_lines, write_text
 from pifolab.slack.flows import FIGURES, LOADS, MEASURES, Times, run_arguments, sweep, table_of, times
 
 __all__ = ["DURATION_S", "KINDS", "SEEDS", "best", "grid", "page", "ratios"]
@@ -86,11 +86,11 @@ def page(found: Mapping[str, Ratios], seeds: Sequence[int] = SEEDS, duration_s: 
         chosen = best(of_kind, kind)
         lines += [f"## Ranks are {kind}", "", f"Best for small flows: eps {chosen.replace(', ', ', step ')}.", ""]
         titles = [f"{FIGURES[name].title}: {measure}" for name in figures for measure, *_ in MEASURES]
-        lines += [f"| eps, step | {' | '.join(titles)} |", "|---" * (1 + len(titles)) + "|"]
+        rows = []
         for label in grid(kind):
             cells = [f"{of_kind[name][label][measure]:.3f}" for name in figures for measure, *_ in MEASURES]
-            lines.append(f"| {f'**{label}**' if label == chosen else label} | {' | '.join(cells)} |")
-        lines.append("")
+            rows.append([f"**{label}**" if label == chosen else label, *cells])
+        lines += [*table_lines(["eps, step", *titles], rows), ""]
     return "\n".join(lines)
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from pifolab.bounds import rank_weights
 from pifolab.custom import PythonScheduler
 from pifolab.errors import InputError
+from pifolab.export import table_lines
 from pifolab.slack.measure import ARRIVALS, DEPTHS, judge
-from pifolab.slack.page import is_met, means, ratio, write_page
+from pifolab.slack.page import is_met, means, ratio, shown_pair, write_page
 
 if TYPE_CHECKING:
     from pifolab import Packet
@@ -273,16 +274,12 @@ def page(counts: Sequence[int] = tuple(DEPTHS), packets: int = PACKETS) -> str:
     lines = [_HEAD.format(packets=packets)]
     for title, (distributions, seeds), halves in (("Tuned on", TUNED, tuned), ("Judged on", JUDGED, judged)):
         lines += [f"## {title} {', '.join(distributions)}; seeds {seeds[0]} to {seeds[-1]}", ""]
-        lines += [
-            _ABOUT,
-            f"| | {' | '.join(f'{count} queues' for count in counts)} |",
-            "|---" * (len(counts) + 1) + "|",
+        rows = [
+            [label, *(_count(of[label]) if label in of else "-" for of in halves.values())]
+            for label in [*LIBRARY, *PROTOTYPES]
+            if any(label in of for of in halves.values())
         ]
-        for label in [*LIBRARY, *PROTOTYPES]:
-            if any(label in of for of in halves.values()):
-                row = [_count(of[label]) if label in of else "-" for of in halves.values()]
-                lines.append(f"| {label} | {' | '.join(row)} |")
-        lines.append("")
+        lines += [_ABOUT, *table_lines(["", *(f"{count} queues" for count in counts)], rows), ""]
     lines += [
         "## Every cell of the variant that is best where it was tuned",
         "",
@@ -293,16 +290,8 @@ def page(counts: Sequence[int] = tuple(DEPTHS), packets: int = PACKETS) -> str:
     for count, label in chosen.items():
         of_variant = judged[count][label]
         every += of_variant.values()
-        lines += [f"{count} queues of {DEPTHS[count]}, {label}:", "", f"| | {' | '.join(ARRIVALS)} |"]
-        lines.append("|---" * (len(ARRIVALS) + 1) + "|")
-        for distribution in JUDGED[0]:
-            shown = []
-            for arrivals in ARRIVALS:
-                pair = of_variant[distribution, arrivals]
-                bold = "**" if is_met(*pair) else ""
-                shown.append(f"{bold}{pair[0]:.2f}, {pair[1]:.2f}{bold}")
-            lines.append(f"| {distribution} | {' | '.join(shown)} |")
-        lines.append("")
+        judged_rows = ([name, *(shown_pair(of_variant[name, arrivals]) for arrivals in ARRIVALS)] for name in JUDGED[0])
+        lines += [f"{count} queues of {DEPTHS[count]}, {label}:", "", *table_lines(["", *ARRIVALS], judged_rows), ""]
     met = sum(is_met(*pair) for pair in every)
     fewer, like = sum(pair[0] < 1 for pair in every), sum(pair[1] <= 1.05 for pair in every)
     worst = max(pair[0] for pair in every)
@@ -312,11 +301,12 @@ def page(counts: Sequence[int] = tuple(DEPTHS), packets: int = PACKETS) -> str:
         "",
     ]
     errors = quantile_errors()
+    rows = [
+        [which, *(f"{pair[place]:+.3f}" for pair in errors.values())]
+        for place, which in enumerate(("highest sixteenth of ranks", "the rest"))
+    ]
     lines += ["Mean errors of the quantile that 15 registers and the highest rank tell:", ""]
-    lines += [f"| | {' | '.join(errors)} |", "|---" * (len(errors) + 1) + "|"]
-    for place, which in enumerate(("highest sixteenth of ranks", "the rest")):
-        lines.append(f"| {which} | {' | '.join(f'{pair[place]:+.3f}' for pair in errors.values())} |")
-    lines.append("")
+    lines += [*table_lines(["", *errors], rows), ""]
     return "\n".join(lines)
 
 
