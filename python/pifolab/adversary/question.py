@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -113,18 +113,9 @@ class Answer:
         gap = Fraction(*parts)
         # The bound is that of longer traces: it says nothing of one that is beyond it.
         bound = None if self.bound is None or gap > self.bound else self.bound
-        return Answer(
-            gap,
-            bound,
-            gap == bound,
-            tuple(ranks),
-            tuple(departures),
-            self.start_window,
-            self.evaluations,
-            self.interrupted,
-            None if gap == bound else self.ended_by,
-            question,
-        )
+        ended_by = None if gap == bound else self.ended_by
+        shorter = replace(self, gap=gap, bound=bound, proven=gap == bound, ended_by=ended_by)
+        return replace(shorter, trace=tuple(ranks), departures=tuple(departures))
 
     def story(self) -> dict[str, Any]:
         """Return what both schedulers do step by step, and what the trace costs each."""
@@ -253,19 +244,14 @@ def attack(
     (Fraction(4, 1), True, (1, 1, 1, 1, 1, 1))
     """
     a_options, b_options = dict(a_options or {}), dict(b_options or {})
-    if start_window is not None and not free_window:
-        given = False
-        for name, options in ((a, a_options), (against, b_options)):
-            if isinstance(name, str) and any(param.name == "start_window" for param in info.scheduler(name).params):
+    if start_window is not None or free_window:
+        windowed = [options for name, options in ((a, a_options), (against, b_options)) if _has_window(name)]
+        if not windowed:
+            name = "free_window" if free_window else "start_window"
+            raise parameter_error(name, " has no effect: neither scheduler has a window")
+        if start_window is not None and not free_window:
+            for options in windowed:
                 options.setdefault("start_window", list(start_window))
-                given = True
-        if not given:
-            raise parameter_error("start_window", " has no effect: neither scheduler has a window")
-    if free_window and not any(
-        isinstance(name, str) and any(param.name == "start_window" for param in info.scheduler(name).params)
-        for name in (a, against)
-    ):
-        raise parameter_error("free_window", " has no effect: neither scheduler has a window")
     low, high = ranks
     places = range(low, high + 1) if high - low < 1 << 16 else ()
     counts = None
@@ -339,6 +325,13 @@ def attack(
         interrupted=found["interrupted"],
         ended_by=found["ended_by"],
         question=question,
+    )
+
+
+def _has_window(scheduler: str | Callable[[], Any] | None) -> bool:
+    """Whether it is a scheduler of the library with a window that can start with ranks."""
+    return isinstance(scheduler, str) and any(
+        param.name == "start_window" for param in info.scheduler(scheduler).params
     )
 
 

@@ -114,7 +114,6 @@ def _one_link(run: Run) -> list[str]:
             "" if str(workload.get("speed_up", "1")) == "1" else f", {workload['speed_up']} times as fast as recorded"
         )
         flows, length = count_text(held["flows"], "flow"), time_text(held["last_arrival_ns"])
-        flows, length = count_text(held["flows"], "flow"), time_text(held["last_arrival_ns"])
         lines.append(
             f"trace {Path(workload['trace']).name}: {count_text(held['packets'], 'packet')} of {flows}, "
             f"{size_text(held['bytes'])} in {length}{speed}"
