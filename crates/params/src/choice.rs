@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use pifolab_units::Rounding;
 
-/// Declares an enum and its words: `Variant = "word": "meaning"`. The variants get their numbers in C in this order.
+/// Declares an enum and its words: `Variant = "word": "meaning"`. The variants get their numbers in C in this order, and the meaning
+/// begins the documentation of each.
 ///
 /// See the crate's example. `word` is a `const fn`, for defaults in tables.
 #[macro_export]
@@ -19,7 +20,12 @@ macro_rules! choices {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         $vis enum $name {
-            $($(#[$of])* $variant),+
+            $(
+                #[doc = $meaning]
+                #[doc = ""]
+                $(#[$of])*
+                $variant
+            ),+
         }
 
         impl $name {

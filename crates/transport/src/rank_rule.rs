@@ -5,7 +5,6 @@ pifolab_params::choices! {
     /// (STFQ, LSTF, ...) come from a rank function at that port instead.
     #[derive(Default)]
     pub enum RankRule {
-        /// 0.
         #[default]
         Zero = "zero": "0",
         /// pFabric: flow size minus the first byte of the segment, in bytes, also for its retransmission.
@@ -13,7 +12,6 @@ pifolab_params::choices! {
         /// As `RemainingSize`, but by TCP sequence number, where the SYN takes number 0 and the first byte number 1, so
         /// that the data's ranks are smaller by one, never below 0 (the Netbench forks).
         RemainingBySequence = "remaining-by-sequence": "the same by TCP sequence number, smaller by one (the profiles' pFabric)",
-        /// The size of the flow, in bytes.
         FlowSize = "flow-size": "the size of the flow",
         /// Bytes not acknowledged yet, at the time of sending (SRPT).
         Unacknowledged = "unacknowledged": "bytes not acknowledged yet (SRPT)",
@@ -24,7 +22,6 @@ pifolab_params::choices! {
     /// The rank of acknowledgements and of the receiver's handshake segment.
     #[derive(Default)]
     pub enum AckRank {
-        /// 0, the highest priority.
         #[default]
         Zero = "zero": "0, the highest priority",
         /// The bytes of the flow that have not arrived in order yet: acknowledgements compete like the data they answer.

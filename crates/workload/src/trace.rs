@@ -84,9 +84,7 @@ pub enum RankWidth {
 pifolab_params::choices! {
     /// Which byte of an integer comes first.
     pub enum ByteOrder {
-        /// The most significant: network order.
         Big = "big": "most significant byte first",
-        /// The least significant.
         Little = "little": "least significant byte first",
     }
 }
@@ -94,9 +92,7 @@ pifolab_params::choices! {
 pifolab_params::choices! {
     /// What to do with a packet whose timestamp lies before that of the packet before it.
     pub enum OutOfOrder {
-        /// Stop with an error that names the packet.
         Error = "error": "stop and name the packet",
-        /// Read the whole trace first and sort it.
         Sort = "sort": "sort the trace by time",
     }
 }

@@ -39,10 +39,8 @@ choices! {
     /// Which packets go to the low-latency queue.
     #[derive(Default)]
     pub enum LowLatency {
-        /// Those of codepoint ECT(1) or CE.
         #[default]
         Ect1 = "ect1": "ECT(1) and packets that are marked already (RFC 9331)",
-        /// Those that can carry a mark.
         AnyEct = "any-ect": "all that can carry a mark, as the data of DCTCP with ECT(0)",
     }
 }

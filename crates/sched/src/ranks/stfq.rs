@@ -40,10 +40,8 @@ choices! {
     /// What the virtual time does when a packet is dequeued.
     #[derive(Default)]
     pub enum VirtualTime {
-        /// It becomes the packet's rank if that is larger.
         #[default]
         Monotone = "monotone": "the largest rank dequeued so far",
-        /// It becomes the packet's rank, also if that is smaller.
         Follow = "follow": "the rank of the packet dequeued last, also if it falls (the published simulations)",
     }
 }

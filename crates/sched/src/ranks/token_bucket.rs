@@ -32,10 +32,8 @@ choices! {
     /// What has a bucket of its own.
     #[derive(Default)]
     pub enum Per {
-        /// All packets together.
         #[default]
         Port = "port": "one bucket for all packets of the port",
-        /// Each flow.
         Flow = "flow": "a bucket for each flow",
     }
 }

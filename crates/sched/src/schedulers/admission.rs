@@ -12,10 +12,9 @@ choices! {
     /// Which share of the window's ranks a packet's quantile is.
     #[derive(Default)]
     pub enum Quantile {
-        /// Those strictly lower: the lowest rank always has quantile 0. PACKS Theorem 3 and Claim 1 need this one.
+        /// The lowest rank always has quantile 0. PACKS Theorem 3 and Claim 1 need this one.
         #[default]
         Lower = "lt": "the share of ranks strictly lower than the packet's",
-        /// Those lower or equal.
         LowerOrEqual = "le": "the share of ranks lower than the packet's or equal to it",
     }
 }
@@ -24,10 +23,8 @@ choices! {
     /// Whether an arriving rank enters the window before or after its quantile is taken.
     #[derive(Default)]
     pub enum Update {
-        /// Before: Algorithm 1 of both papers.
         #[default]
         Before = "before": "the rank enters the window, then its quantile is taken (Algorithm 1)",
-        /// After: AIFO's published simulation.
         After = "after": "the quantile is taken first (AIFO's published simulation)",
     }
 }
@@ -36,10 +33,9 @@ choices! {
     /// In what numbers a test is done.
     #[derive(Default)]
     pub enum Arithmetic {
-        /// Integers, without rounding.
         #[default]
         Exact = "exact": "integers, without rounding",
-        /// Those of the published simulations: k and 1 - k in 32-bit floating point, the rest in 64-bit.
+        /// k and 1 - k are in 32-bit floating point, the rest in 64-bit.
         Netbench = "netbench": "the published simulations' mix of 32- and 64-bit floating point",
     }
 }

@@ -41,10 +41,8 @@ choices! {
     /// Which of several packets of equal rank leaves first, and which is pushed out.
     #[derive(Default)]
     pub enum Ties {
-        /// The earliest arrival leaves first, the latest is pushed out.
         #[default]
         Fifo = "fifo": "the earliest arrival leaves first, the latest is pushed out",
-        /// The order of a binary heap in an array: the published simulations of SP-PIFO and AIFO.
         Heap = "heap": "the order of a binary heap in an array (the SP-PIFO and AIFO papers' simulator)",
     }
 }

@@ -30,10 +30,8 @@ choices! {
     /// What the ranks of one queue cost.
     #[derive(Default)]
     pub enum QueueCost {
-        /// r' - r for each pair r < r'.
         #[default]
         Difference = "difference": "the difference of the ranks of each pair",
-        /// 1 for each pair.
         One = "one": "one for every pair of different ranks",
         /// P (hi - lo - 1) / 2.
         Upper = "upper": "half the queue's range of ranks times its share of packets",
@@ -46,10 +44,8 @@ choices! {
     /// How the costs of queues become one.
     #[derive(Default)]
     pub enum Combine {
-        /// Their sum.
         #[default]
         Sum = "sum": "the sum over queues is smallest",
-        /// The largest.
         Max = "max": "the largest cost of a queue is smallest",
     }
 }

@@ -29,12 +29,9 @@ choices! {
     /// What pushes the bound of a queue up.
     #[derive(Default)]
     pub enum Force {
-        /// The share of packets that it takes.
         #[default]
         Packets = "packets": "the queue's share of the latest packets",
-        /// The share of packets that find a higher rank before them.
         Inversions = "inversions": "the share of the latest packets that came to the queue behind a higher rank",
-        /// The packets that wait in it.
         Fill = "fill": "the packets that wait in the queue",
     }
 }
@@ -43,10 +40,8 @@ choices! {
     /// Which forces decay when a packet arrives.
     #[derive(Default)]
     pub enum Decays {
-        /// All.
         #[default]
         All = "all": "the forces of all queues decay at each packet",
-        /// That of the queue which the packet took.
         Hit = "hit": "only the force of the queue that the packet took decays",
     }
 }

@@ -12,24 +12,15 @@ choices! {
     /// What a packet is sorted into leaves by.
     #[derive(Default)]
     pub enum Field {
-        /// Its flow.
         #[default]
         Flow = "flow": "the flow of a packet",
-        /// Its size in bytes.
         Size = "size": "the size of a packet in bytes",
-        /// The rank that it carries.
         Rank = "rank": "the rank that a packet carries",
-        /// The class that its source gives it.
         Class = "class": "the class that the source of a packet gives it, such as a column of a trace",
-        /// Its differentiated services code point.
         Dscp = "dscp": "the differentiated services code point of a packet, 0 to 63",
-        /// The host that sent it.
         SourceHost = "source-host": "the host that sent a packet: its number in a network, its IPv4 address in a frame",
-        /// The host that it goes to.
         DestinationHost = "destination-host": "the host that a packet goes to",
-        /// The port of TCP or UDP that it comes from.
         SourcePort = "source-port": "the port of TCP or UDP that a packet comes from",
-        /// The port of TCP or UDP that it goes to.
         DestinationPort = "destination-port": "the port of TCP or UDP that a packet goes to",
     }
 }

@@ -12,17 +12,11 @@ use pifolab_units::{Rank, Ratio, Time};
 choices! {
     /// Which [`Discipline`], as text says it.
     pub enum DisciplineKind {
-        /// [`Discipline::Strict`].
         Strict = "strict": "the child of the lowest priority first",
-        /// [`Discipline::RoundRobin`].
         RoundRobin = "rr": "each child in turn sends one packet",
-        /// [`Discipline::Stfq`].
         Stfq = "stfq": "start-time fair queueing by the weights of the children, with a virtual time for the node",
-        /// [`Discipline::Drr`].
         Drr = "drr": "deficit round robin by the weights of the children",
-        /// [`Discipline::WallClock`].
         WallClock = "wfq": "by finish times on the wall clock, as the public simulator of trees has it",
-        /// [`Discipline::Ranked`].
         Ranked = "rank": "by a rank function of the library, to which the children are flows 0, 1, ...",
     }
 }

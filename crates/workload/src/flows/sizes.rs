@@ -14,11 +14,8 @@ use crate::{ParameterError, Uniform};
 pifolab_params::choices! {
     /// What a number between two points of a cumulative distribution gives.
     pub enum Interpolation {
-        /// The size of the point below: what the public artefacts of SP-PIFO and AIFO use.
         StepLower = "step-lower": "the size of the point below (the SP-PIFO and AIFO papers)",
-        /// The size of the point above.
         StepUpper = "step-upper": "the size of the point above",
-        /// A size in between, in proportion: what most simulators use.
         Linear = "linear": "a size in between (most simulators)",
     }
 }

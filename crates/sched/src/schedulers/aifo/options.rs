@@ -11,10 +11,8 @@ choices! {
     /// How the quantile is compared with the threshold.
     #[derive(Default)]
     pub enum Compare {
-        /// Admitted if the quantile is at most the threshold: Algorithm 1.
         #[default]
         AtMost = "le": "admitted if quantile <= threshold (Algorithm 1)",
-        /// Admitted if it is below the threshold, or if c <= kC: the published simulation.
         Below = "lt": "admitted if quantile < threshold or c <= kC (the published simulation)",
     }
 }

@@ -9,10 +9,9 @@ choices! {
     /// How log2(rank) - gamma is rounded for the exponent beta.
     #[derive(Default)]
     pub enum BetaRounding {
-        /// Down: Algorithm 1. The highest ranks lie above the last bound and go to the last queue.
+        /// The highest ranks lie above the last bound and go to the last queue.
         #[default]
         Floor = "floor": "rounded down (Algorithm 1)",
-        /// Up: Fig. 2.
         Ceil = "ceil": "rounded up (Fig. 2)",
     }
 }
@@ -33,10 +32,8 @@ choices! {
     /// The queue of every packet while beta is 0.
     #[derive(Default)]
     pub enum BetaZero {
-        /// Queue 1, where the prose puts ranks up to b_1.
         #[default]
         First = "first": "queue 1, where the prose puts ranks up to b_1",
-        /// Queue M, what hardware that saturates a division by zero does.
         Last = "last": "queue M, what hardware that saturates does",
     }
 }
@@ -45,10 +42,8 @@ choices! {
     /// When the window ends.
     #[derive(Default)]
     pub enum Reset {
-        /// When the counter exceeds C: Algorithm 1.
         #[default]
         Gt = "gt": "when the counter exceeds C (Algorithm 1)",
-        /// When it reaches C: the text.
         Ge = "ge": "when the counter reaches C (the text)",
     }
 }
@@ -115,9 +110,7 @@ const BETA: Param = Param::choice::<BetaRounding>("beta")
 choices! {
     /// How a rank is mapped to a queue.
     pub enum MappingKind {
-        /// [`Mapping::Comment`].
         Comment = "comment": "the formula in the comment of Algorithm 1",
-        /// [`Mapping::Bounds`].
         Bounds = "bounds": "the bounds of section 2.2, for at most 32 queues",
     }
 }

@@ -12,10 +12,8 @@ choices! {
     /// What PACKS knows about its queues.
     #[derive(Default)]
     pub enum Occupancy {
-        /// How full each queue is: Algorithm 1.
         #[default]
         PerQueue = "per-queue": "how full each queue is (Algorithm 1)",
-        /// Only how full the whole buffer is: the hardware approximation of section 5.
         Global = "global": "only how full the whole buffer is, of which queue i counts i/n (section 5)",
     }
 }

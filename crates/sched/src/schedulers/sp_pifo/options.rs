@@ -8,16 +8,11 @@ choices! {
     /// By how much the bounds of the lower-priority queues fall after an inversion in queue 1.
     #[derive(Default)]
     pub enum PushDown {
-        /// q_j -= q_1 - r, the size of the inversion: Algorithm 1.
         #[default]
         Cost = "cost": "by the size of the inversion, q_1 - r (Algorithm 1)",
-        /// q_j takes the bound of the queue above it; q_2 takes the new q_1, which is r.
         QueueBound = "queue-bound": "to the bound of the queue above; q_2 takes the new q_1",
-        /// As `QueueBound`, but q_2 takes q_1 as it was before the packet.
         QueueBoundOld = "queue-bound-old": "to the bound of the queue above; q_2 takes the old q_1",
-        /// q_j -= r, the rank of the packet.
         Rank = "rank": "by the rank of the packet",
-        /// q_j -= 1.
         One = "one": "by one",
     }
 }
@@ -26,10 +21,8 @@ choices! {
     /// Whether a packet that finds its queue full moves the bounds all the same.
     #[derive(Default)]
     pub enum OnFull {
-        /// Bounds stay: the published simulations.
         #[default]
         Keep = "keep": "bounds stay (the published simulations)",
-        /// Bounds move: Algorithm 1 to the letter.
         Update = "update": "bounds move (Algorithm 1 to the letter)",
     }
 }
@@ -48,7 +41,6 @@ choices! {
     /// Whether the queue is chosen before or after the bounds are pushed down.
     #[derive(Default)]
     pub enum Order {
-        /// The queue is chosen first: Algorithm 1.
         #[default]
         ScanFirst = "scan-first": "the queue is chosen, then bounds fall (Algorithm 1)",
         /// All bounds fall first if the rank is below q_1, then the queue is chosen: MetaOpt's model.
