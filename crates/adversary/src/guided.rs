@@ -6,32 +6,18 @@ use crate::answer::{Answer, Error, Progress};
 use crate::meter::Judge;
 use crate::problem::{Limits, Problem};
 use crate::variation::{Candidate, Variation};
+use pifolab_sched::params::choices;
 use pifolab_workload::Stream;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How an island searches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// Small changes of one trace; a change for the worse is accepted up to a threshold that falls during the round.
-    Local,
-    /// A population of traces that are crossed and changed.
-    Evolution,
-    /// Traces grown packet by packet, of which those with the largest gap so far are kept.
-    Beam,
-}
-
-impl Strategy {
-    /// Every strategy.
-    pub const ALL: [Self; 3] = [Self::Local, Self::Evolution, Self::Beam];
-
-    /// The word on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::Evolution => "evolution",
-            Self::Beam => "beam",
-        }
+choices! {
+    /// How an island searches.
+    pub enum Strategy {
+        /// A change for the worse is accepted up to a threshold that falls during the round.
+        Local = "local": "small changes of one trace",
+        Evolution = "evolution": "a population of traces that are crossed and changed",
+        Beam = "beam": "traces grown packet by packet, of which those with the largest gap so far are kept",
     }
 }
 

@@ -4,7 +4,7 @@ use crate::constraint::Constraint;
 use crate::machine::Subject;
 use crate::metric::{Metric, Ranks};
 use crate::step::Probe;
-use pifolab_sched::params::Misfit;
+use pifolab_sched::params::{Misfit, choices};
 use pifolab_sched::{Capacity, DropReason, Enqueued};
 use pifolab_units::{Rank, Ratio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,25 +129,12 @@ pub struct Limits {
     late: AtomicBool,
 }
 
-/// What ended a search before it had a proof.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// An interrupt from outside.
-    Interrupt,
-    /// The time limit.
-    Time,
-    /// The memory limit.
-    Memory,
-}
-
-impl End {
-    /// The word in an answer.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Interrupt => "interrupt",
-            Self::Time => "time",
-            Self::Memory => "memory",
-        }
+choices! {
+    /// What ended a search before it had a proof.
+    pub enum End {
+        Interrupt = "interrupt": "an interrupt from outside",
+        Time = "time": "the time limit",
+        Memory = "memory": "the memory limit",
     }
 }
 

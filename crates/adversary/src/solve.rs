@@ -12,6 +12,7 @@ use crate::outcome::Outcome;
 use crate::problem::{Limits, Problem};
 use crate::trace::Trace;
 use crate::variation;
+use pifolab_sched::params::choices;
 
 /// The exact search numbers ranks by bytes.
 const MOST_RANKS: usize = 255;
@@ -22,32 +23,14 @@ const SOON: usize = 1 << 16;
 /// So many traces are enumerated rather than searched.
 const FEW_TRACES: f64 = 3e6;
 
-/// How to search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// The exact search if it applies, else all traces if there are few, else the guided search; and the guided search also if
-    /// the exact one finds nothing within its limits.
-    Auto,
-    /// The exact search.
-    Exact,
-    /// All traces, one by one.
-    Enumerate,
-    /// The guided search.
-    Guided,
-}
-
-impl Method {
-    /// Every method.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::Exact, Self::Enumerate, Self::Guided];
-
-    /// The word on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Exact => "exact",
-            Self::Enumerate => "enumerate",
-            Self::Guided => "guided",
-        }
+choices! {
+    /// How to search.
+    pub enum Method {
+        /// Also the guided search if the exact one finds nothing within its limits.
+        Auto = "auto": "the exact search if it applies, else all traces if there are few, else the guided search",
+        Exact = "exact": "the exact search",
+        Enumerate = "enumerate": "all traces, one by one",
+        Guided = "guided": "the guided search",
     }
 }
 

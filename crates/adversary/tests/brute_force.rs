@@ -4,7 +4,7 @@ use pifolab_adversary::{
     Amount, Constraint, Error, Guidance, Limits, METRICS, Method, Outcome, Problem, Ranks, Strategy, Subject, Trace,
     Trend, attack, find_metric, gap_of, library, library_names, shrink, solve,
 };
-use pifolab_sched::params::{Args, Value};
+use pifolab_sched::params::{Args, Choice, Value};
 
 const RANKS: Ranks = Ranks { lowest: 1, highest: 3, counted: 2 };
 

@@ -4,7 +4,7 @@ use pifolab_adversary::{
     Amount, Answer, Constraint, End, Error, Guidance, Initial, Limits, METRICS, Method, Problem, Ranks, Strategy,
     Subject, Trend, attack, find_metric, gap_of, library, solve,
 };
-use pifolab_sched::params::{Args, Value};
+use pifolab_sched::params::{Args, Choice, Value};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ fn is_sound(problem: &Problem<'_>, answer: &Answer) {
 #[test]
 fn a_search_that_is_ended_before_its_first_trace_still_has_an_answer_and_a_bound() {
     for metric in METRICS {
-        for method in Method::ALL {
+        for &method in Method::ALL {
             with_problem(metric.name(), 13, |problem| {
                 let cancelled = Limits::new(None, 1 << 28, 2);
                 cancelled.cancelled.store(true, Ordering::Relaxed);
@@ -206,11 +206,11 @@ fn the_page_names_every_metric_method_and_strategy() {
         assert!(page.contains(&format!("\n| `{name}` |")), "metric {name}");
     }
     for method in Method::ALL {
-        assert!(page.contains(&format!("\n| `{}` |", method.as_str())), "method {}", method.as_str());
+        assert!(page.contains(&format!("\n| `{}` |", method.word())), "method {}", method.word());
     }
     let guided = page.lines().find(|line| line.starts_with("| `guided` |")).unwrap();
     let words = guided.split(|c: char| !c.is_alphanumeric()).collect::<Vec<_>>();
     for strategy in Strategy::ALL {
-        assert!(words.contains(&strategy.as_str()), "strategy {}", strategy.as_str());
+        assert!(words.contains(&strategy.word()), "strategy {}", strategy.word());
     }
 }

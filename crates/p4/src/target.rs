@@ -1,35 +1,23 @@
 //! Where programs run, and what is there.
 
-/// Where a program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// BMv2's `simple_switch`: the architecture v1model.
-    Bmv2,
-    /// Tofino: the architecture TNA.
-    Tofino,
-    /// Tofino 2: T2NA.
-    Tofino2,
+use pifolab_params::choices;
+
+choices! {
+    /// Where a program runs.
+    pub enum Target {
+        Bmv2 = "bmv2": "BMv2's `simple_switch`: the architecture v1model",
+        Tofino = "tofino": "Tofino: the architecture TNA",
+        Tofino2 = "tofino2": "Tofino 2: T2NA",
+    }
 }
 
 impl Target {
-    /// Every target.
-    pub const ALL: [Self; 3] = [Self::Bmv2, Self::Tofino, Self::Tofino2];
-
     /// What users call it.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Bmv2 => "BMv2",
             Self::Tofino => "Tofino",
             Self::Tofino2 => "Tofino 2",
-        }
-    }
-
-    /// What text calls it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Bmv2 => "bmv2",
-            Self::Tofino => "tofino",
-            Self::Tofino2 => "tofino2",
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::custom::{Slot, python_scheduler};
 use crate::errors::{Fault, guard};
-use crate::values::read_args;
+use crate::values::{chosen, read_args};
 use pifolab_adversary::{
     self as adversary, Amount, Constraint, End, Error, Event, Guidance, Initial, Limits, METRICS, Method, Metric,
     Moment, Problem, Ranks, Replayed, Strategy, Subject, Sum, Trace, Trend,
@@ -91,11 +91,6 @@ fn subject(side: &Side, slot: &Slot) -> Result<Box<dyn Subject + Send>, Fault> {
     }
 }
 
-fn word<T: Copy>(what: &str, word: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T, Fault> {
-    let found = all.iter().copied().find(|known| name(*known) == word);
-    found.ok_or_else(|| Fault::Input(registry::unknown(what, word, || all.iter().map(|known| name(*known)))))
-}
-
 /// Builds the problem and runs `body` with it, away from the interpreter; Python's own exception goes first.
 fn with_problem<T: Send>(
     py: Python<'_>,
@@ -163,8 +158,8 @@ pub fn attack<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let raised: Mutex<Option<PyErr>> = Mutex::default();
     let (answer, interrupted, end) = with_problem(py, &question, |problem| {
-        let method = word("method", &effort.method, &Method::ALL, Method::as_str)?;
-        let strategies = effort.strategies.iter().map(|name| word("strategy", name, &Strategy::ALL, Strategy::as_str));
+        let method = chosen::<Method>("method", &effort.method)?;
+        let strategies = effort.strategies.iter().map(|name| chosen::<Strategy>("strategy", name));
         let guidance = Guidance {
             seed: effort.seed,
             evaluations: effort.evaluations,
@@ -241,7 +236,7 @@ pub fn attack<'py>(
     shown.set_item("start_window", answer.start_window)?;
     shown.set_item("evaluations", answer.evaluations)?;
     shown.set_item("interrupted", interrupted)?;
-    shown.set_item("ended_by", end.map(End::as_str))?;
+    shown.set_item("ended_by", end.map(End::word))?;
     Ok(shown)
 }
 

@@ -18,7 +18,7 @@ pub fn bench_schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         row.set_item("name", &measurement.name)?;
         row.set_item("tree_depth", measurement.tree_depth)?;
         row.set_item("occupancy", measurement.occupancy)?;
-        row.set_item("load", measurement.load.map(Load::as_str))?;
+        row.set_item("load", measurement.load.map(Load::word))?;
         row.set_item("ns_per_packet", measurement.ns_per_packet)?;
         row.set_item("min_ns_per_packet", measurement.min_ns_per_packet)?;
         Ok(row)

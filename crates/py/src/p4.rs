@@ -1,19 +1,12 @@
 //! The P4 programs: which there are, and their parameter files.
 
 use crate::errors::{Fault, guard, interruptible};
-use crate::values::read_args;
+use crate::values::{chosen, read_args};
 use pifolab_p4::{Compiled, PROGRAMS, Refusal, Target, compile, compile_vector};
-use pifolab_scenario::registry;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fs;
 use std::path::PathBuf;
-
-fn find_target(word: &str) -> Result<Target, Fault> {
-    let words = || Target::ALL.into_iter().map(Target::word);
-    let found = Target::ALL.into_iter().find(|target| target.word() == word);
-    found.ok_or_else(|| Fault::Input(registry::unknown("target", word, words)))
-}
 
 fn show<'py>(py: Python<'py>, compiled: Compiled) -> PyResult<Bound<'py, PyDict>> {
     let shown = PyDict::new(py);
@@ -41,8 +34,9 @@ pub fn p4_parameters<'py>(
     target: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let args = read_args(name, parameters)?;
-    let compiled =
-        guard(py, || compile(name, args, find_target(target)?).map_err(|refusal| Fault::Input(refusal.to_string())))?;
+    let compiled = guard(py, || {
+        compile(name, args, chosen::<Target>("target", target)?).map_err(|refusal| Fault::Input(refusal.to_string()))
+    })?;
     show(py, compiled)
 }
 
@@ -50,7 +44,7 @@ pub fn p4_parameters<'py>(
 /// cannot do it, `skipped` alone says why.
 #[pyfunction]
 pub fn p4_vector<'py>(py: Python<'py>, file: PathBuf, target: &str) -> PyResult<Bound<'py, PyDict>> {
-    let target = guard(py, || find_target(target))?;
+    let target = guard(py, || chosen::<Target>("target", target))?;
     let compiled = interruptible(py, move || {
         let name = file.display().to_string();
         let text = fs::read(&file).map_err(|error| Fault::Input(format!("{name}: cannot be read: {error}")))?;

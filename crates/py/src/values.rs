@@ -1,9 +1,10 @@
 //! Python values and the library's: parameters inwards, tables of parameters outwards.
 
+use crate::errors::Fault;
 use pifolab_params::{Absent, Place, Table};
-use pifolab_scenario::registry::{Look, RankEntry, SchedulerEntry, Traits};
+use pifolab_scenario::registry::{Look, RankEntry, SchedulerEntry, Traits, unknown};
 use pifolab_sched::Fact;
-use pifolab_sched::params::{Args, Info, Kind, Param, Value};
+use pifolab_sched::params::{Args, Choice, Info, Kind, Param, Value};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -18,6 +19,12 @@ pub fn read_args(owner: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<
         }
     }
     Ok(args)
+}
+
+/// The choice that is written `word`.
+pub fn chosen<C: Choice>(what: &str, word: &str) -> Result<C, Fault> {
+    let words = || C::WORDS.iter().map(|(word, _)| *word);
+    C::from_word(word).ok_or_else(|| Fault::Input(unknown(what, word, words)))
 }
 
 /// Reads one value: a bool, int, float, str, `decimal.Decimal`, `fractions.Fraction`, a `dict`, or a sequence of them.

@@ -15,7 +15,7 @@ const PACKETS: u64 = 1 << 13;
 fn schedulers(criterion: &mut Criterion) {
     for occupancy in OCCUPANCIES {
         for load in [Load::Steady, Load::Overload] {
-            let mut group = criterion.benchmark_group(format!("{} at {occupancy}", load.as_str()));
+            let mut group = criterion.benchmark_group(format!("{} at {occupancy}", load.word()));
             group.throughput(Throughput::Elements(PACKETS)).sample_size(20);
             group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(500));
             for case in cases() {

@@ -41,7 +41,7 @@ fn main() {
                     })
                     .collect();
                 samples.sort_by(f64::total_cmp);
-                let (name, load) = (case.name(), load.as_str());
+                let (name, load) = (case.name(), load.word());
                 println!("{name:<40} {held:>6} {load:<8} {:>8.2} {:>8.2}", samples[12], samples[0]);
             }
         }

@@ -8,7 +8,7 @@
 //! program that embeds the library; a boxed one costs two indirect calls more.
 
 use crate::registry::find_scheduler;
-use pifolab_params::{Place, Table};
+use pifolab_params::{Place, Table, choices};
 use pifolab_sched::params::{Args, CAPACITY_PACKETS, FromArgs, QUEUE_CAPACITY_PACKETS, Value};
 use pifolab_sched::ranks::{Stfq, StfqParams};
 use pifolab_sched::tree::{Discipline, Field, Node};
@@ -18,22 +18,11 @@ use pifolab_units::{Rank, Time};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// How fast packets arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
-    /// One departure per admitted arrival.
-    Steady,
-    /// Two arrivals per departure into a full buffer.
-    Overload,
-}
-
-impl Load {
-    /// The word used in tables.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Steady => "steady",
-            Self::Overload => "overload",
-        }
+choices! {
+    /// How fast packets arrive.
+    pub enum Load {
+        Steady = "steady": "one departure per admitted arrival",
+        Overload = "overload": "two arrivals per departure into a full buffer",
     }
 }
 
