@@ -10,12 +10,12 @@ mod source;
 mod tables;
 
 pub use cdf::{CdfFile, SizeUnit};
-pub use hpcc::{hpcc_flows_from, read_hpcc_flows, write_hpcc_flows};
-pub use list::{flows_from, read_flows, write_flows};
+pub use hpcc::{hpcc_flows_from, write_hpcc_flows};
+pub use list::{flows_from, write_flows};
 pub use netbench::{NETBENCH_SEED, NetbenchFlows, NetbenchFork, NetbenchPairs};
 pub use pairs::Pairs;
 pub use sizes::{FlowSizes, Interpolation};
-pub use source::{FlowArrivals, FlowSource, FlowStream, load_of_starts_per_s, starts_per_s_for_load};
+pub use source::{FlowArrivals, FlowSource, FlowStream, starts_per_s_for_load};
 
 use pifolab_units::Time;
 

@@ -4,26 +4,16 @@
 //! to anything in particular. Empty lines and lines that begin with `#` are skipped; the first other line may be a
 //! header: `rank,weight`, `value,weight` or `size_bytes,weight`.
 
-use crate::input::{Lines, decimal, from_reader, open, quoted};
+use crate::input::{Lines, decimal, from_reader, quoted};
 use crate::{Distribution, FileError};
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
 
 /// What a header line may say.
 const HEADERS: [&str; 3] = ["rank", "value", "size_bytes"];
 
 impl Distribution {
-    /// The histogram in the file at `path` (gzip allowed).
-    ///
-    /// # Errors
-    /// If the file cannot be read, a line is not a value and a weight, a value occurs twice, or the whole makes no
-    /// distribution (see [`Distribution::histogram`]). The error names file and line.
-    pub fn read_histogram(path: &Path) -> Result<Self, FileError> {
-        read(Lines::new(open(path)?))
-    }
-
-    /// The histogram in `content`, called `file` in errors.
+    /// The histogram in `content` (gzip allowed), called `file` in errors.
     ///
     /// ```
     /// use pifolab_workload::Distribution;
@@ -32,7 +22,8 @@ impl Distribution {
     /// ```
     ///
     /// # Errors
-    /// As for [`Distribution::read_histogram`].
+    /// If it cannot be read, a line is not a value and a weight, a value occurs twice, or the whole makes no
+    /// distribution (see [`Distribution::histogram`]). The error names file and line.
     pub fn histogram_from(content: impl Read + Send, file: &str) -> Result<Self, FileError> {
         read(Lines::new(from_reader(content, file)?))
     }

@@ -7,16 +7,13 @@
 
 use super::{FlowSizes, Interpolation, MAX_FLOW_BYTES};
 use crate::FileError;
-use crate::input::{Lines, decimal, from_reader, open, quoted};
+use crate::input::{Lines, decimal, from_reader, quoted};
 use std::io::Read;
-use std::path::Path;
 
 pifolab_params::choices! {
     /// What one unit of a file's sizes is.
     pub enum SizeUnit {
-        /// A byte.
         Bytes = "bytes": "bytes",
-        /// A full packet of 1460 bytes.
         Packets1460 = "packets": "packets of 1460 bytes",
     }
 }
@@ -44,19 +41,11 @@ pub struct CdfFile {
 }
 
 impl CdfFile {
-    /// The distribution in the file at `path` (gzip allowed).
+    /// The distribution in `content` (gzip allowed), called `file` in errors.
     ///
     /// # Errors
-    /// If the file cannot be read, a line is not a size and a share, sizes or shares fall, or the last share is neither
-    /// 1 nor 100. The error names file and line.
-    pub fn read(path: &Path, unit: SizeUnit, interpolation: Interpolation) -> Result<Self, FileError> {
-        read(Lines::new(open(path)?), unit, interpolation)
-    }
-
-    /// The distribution in `content`, called `file` in errors.
-    ///
-    /// # Errors
-    /// As for [`CdfFile::read`].
+    /// If it cannot be read, a line is not a size and a share, sizes or shares fall, or the last share is neither 1 nor
+    /// 100. The error names file and line.
     pub fn from_reader(
         content: impl Read + Send,
         file: &str,

@@ -6,23 +6,15 @@
 
 use super::{Flow, list};
 use crate::FileError;
-use crate::input::{Input, Lines, from_reader, open, quoted};
+use crate::input::{Input, Lines, from_reader, quoted};
 use std::io::{self, Read, Write};
-use std::path::Path;
 
-/// Reads the flow list at `path` (gzip allowed). `hosts`, if given, is the number of hosts that the flows may name.
+/// Reads a flow list from `content` (gzip allowed), called `file` in errors. `hosts`, if given, is the number of hosts that
+/// the flows may name.
 ///
 /// # Errors
-/// If the file cannot be read, its lines are not as many as its first says, or a line is not a flow (see
-/// [`read_flows`](super::read_flows)). The error names file, line and value.
-pub fn read_hpcc_flows(path: &Path, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
-    read(open(path)?, hosts)
-}
-
-/// Reads a flow list from `content`, called `file` in errors; see [`read_hpcc_flows`].
-///
-/// # Errors
-/// As for [`read_hpcc_flows`].
+/// If it cannot be read, its lines are not as many as its first says, or a line is not a flow (see
+/// [`flows_from`](super::flows_from)). The error names file, line and value.
 pub fn hpcc_flows_from(content: impl Read + Send, file: &str, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
     read(from_reader(content, file)?, hosts)
 }

@@ -5,26 +5,15 @@
 
 use super::{Flow, MAX_FLOW_BYTES};
 use crate::FileError;
-use crate::input::{Input, Lines, from_reader, open, picoseconds, quoted};
+use crate::input::{Input, Lines, from_reader, picoseconds, quoted};
 use pifolab_units::Time;
 use std::collections::HashSet;
 use std::io::{self, Read, Write};
-use std::path::Path;
 
 const COLUMNS: [&str; 5] = ["flow", "src", "dst", "size_bytes", "start_ns"];
 
-/// Reads the flow list at `path` (gzip allowed). `hosts`, if given, is the number of hosts that the flows may name.
-///
-/// # Errors
-/// If the file cannot be read, a column is missing, or a row is not a flow: a flow to itself, a host that does not exist,
-/// a size of 0 or above 2^63 - 1, a negative start or one before the row above, an id above 2^63 - 1 or for the second
-/// time. The error
-/// names file, line, column and value.
-pub fn read_flows(path: &Path, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
-    read(open(path)?, hosts)
-}
-
-/// Reads a flow list from `content`, called `file` in errors; see [`read_flows`].
+/// Reads a flow list from `content` (gzip allowed), called `file` in errors. `hosts`, if given, is the number of hosts that
+/// the flows may name.
 ///
 /// ```
 /// use pifolab_workload::flows::flows_from;
@@ -34,12 +23,14 @@ pub fn read_flows(path: &Path, hosts: Option<u32>) -> Result<Vec<Flow>, FileErro
 /// ```
 ///
 /// # Errors
-/// As for [`read_flows`].
+/// If it cannot be read, a column is missing, or a row is not a flow: a flow to itself, a host that does not exist, a size
+/// of 0 or above 2^63 - 1, a negative start or one before the row above, an id above 2^63 - 1 or for the second time. The
+/// error names file, line, column and value.
 pub fn flows_from(content: impl Read + Send, file: &str, hosts: Option<u32>) -> Result<Vec<Flow>, FileError> {
     read(from_reader(content, file)?, hosts)
 }
 
-/// Writes `flows` so that [`read_flows`] gives them back.
+/// Writes `flows` so that [`flows_from`] gives them back.
 ///
 /// # Errors
 /// If `out` cannot be written.

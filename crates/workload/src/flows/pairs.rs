@@ -1,10 +1,9 @@
 //! Who sends to whom.
 
-use crate::input::{Lines, decimal, from_reader, open, quoted};
+use crate::input::{Lines, decimal, from_reader, quoted};
 use crate::{Distribution, FileError, ParameterError, Stream};
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
 
 /// A pattern of senders and receivers. A *start* is one event of the arrival process; some patterns start several flows
 /// at once.
@@ -53,19 +52,12 @@ impl Pairs {
         Ok(Self::Weighted(Distribution::histogram(&indexed)?))
     }
 
-    /// Reads pair weights from CSV at `path` (gzip allowed): the header `src,dst,weight`, then a pair per line.
+    /// Reads pair weights from CSV (gzip allowed), called `file` in errors: the header `src,dst,weight`, then a pair per
+    /// line.
     ///
     /// # Errors
-    /// If the file cannot be read, a row names no pair of different hosts below `hosts`, or a pair twice, or a weight is
-    /// no integer. The error names file and line.
-    pub fn read(path: &Path, hosts: u32) -> Result<Self, FileError> {
-        read(Lines::new(open(path)?), hosts)
-    }
-
-    /// Reads pair weights from `content`, called `file` in errors; see [`Pairs::read`].
-    ///
-    /// # Errors
-    /// As for [`Pairs::read`].
+    /// If it cannot be read, a row names no pair of different hosts below `hosts`, or a pair twice, or a weight is no
+    /// integer. The error names file and line.
     pub fn from_reader(content: impl Read + Send, file: &str, hosts: u32) -> Result<Self, FileError> {
         read(Lines::new(from_reader(content, file)?), hosts)
     }
