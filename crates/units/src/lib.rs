@@ -13,7 +13,7 @@ mod time;
 
 pub use rank::Rank;
 pub use rate::{Rate, Rounding};
-pub use ratio::{ParseRatioError, Ratio};
+pub use ratio::{ParseRatioError, Ratio, greatest_common_divisor};
 pub use time::{Span, Time};
 
 /// A number of bytes.

@@ -27,7 +27,7 @@ impl Ratio {
         if denominator == 0 {
             return None;
         }
-        let divisor = greatest_common_divisor(numerator, denominator);
+        let divisor = greatest_common_divisor(numerator.into(), denominator.into()) as u64;
         Some(Self {
             numerator: u32::try_from(numerator / divisor).ok()?,
             denominator: u32::try_from(denominator / divisor).ok()?,
@@ -62,7 +62,8 @@ impl Ord for Ratio {
     }
 }
 
-const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+/// The largest number that divides both.
+pub const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

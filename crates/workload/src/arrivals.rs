@@ -6,7 +6,7 @@
 
 use crate::exponential::Exponential;
 use crate::{Distribution, ParameterError, Stream, Uniform};
-use pifolab_units::{Rate, Ratio, Span, Time};
+use pifolab_units::{Rate, Ratio, Span, Time, greatest_common_divisor};
 
 /// Picoseconds per second.
 const PS_PER_S: u64 = 1_000_000_000_000;
@@ -56,9 +56,7 @@ pub enum ArrivalProcess {
 pifolab_params::choices! {
     /// The lengths of on and off periods.
     pub enum Periods {
-        /// All alike.
         Fixed = "fixed": "all alike",
-        /// Exponential, independent.
         Exponential = "exponential": "exponential, independent",
     }
 }
@@ -186,7 +184,7 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     fn new(rate: Rate) -> Self {
-        let divisor = greatest_common_divisor(PS_PER_S, rate.as_bps());
+        let divisor = greatest_common_divisor(PS_PER_S.into(), rate.as_bps().into()) as u64;
         let (numerator, denominator) = (PS_PER_S / divisor, rate.as_bps() / divisor);
         Self { numerator, denominator, remainder: 0, known: (0, 0, 0) }
     }
@@ -212,13 +210,6 @@ impl Pacer {
         self.remainder = if full { sum.wrapping_sub(self.denominator) } else { sum };
         Span::from_ps(quotient.saturating_add(u64::from(full)))
     }
-}
-
-const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

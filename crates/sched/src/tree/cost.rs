@@ -1,7 +1,7 @@
 //! What a byte costs each child of a node in units of rank, exactly.
 
 use alloc::vec::Vec;
-use pifolab_units::Ratio;
+use pifolab_units::{Ratio, greatest_common_divisor};
 
 /// Units of rank for a byte at weight 1, at most: with weights of few digits bytes / weight is a whole number of such units.
 /// 2^63 of them are 2^47 bytes at weight 1.
@@ -25,13 +25,6 @@ pub(super) struct Fraction {
     pub(super) denominator: u64,
     /// What is left of the last division.
     pub(super) rest: u64,
-}
-
-const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 impl Costs {

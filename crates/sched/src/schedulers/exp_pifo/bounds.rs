@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use pifolab_units::Rank;
+use pifolab_units::{Rank, greatest_common_divisor};
 
 /// Above this many queues the powers get long and the table slow to make.
 pub(super) const MAX_QUEUES: usize = 32;
@@ -52,7 +52,7 @@ impl BoundTable {
 
 /// The largest rank r <= `factor` * 2^(`p` / `q`), that is with r^q <= factor^q 2^p; at most the largest rank.
 fn largest_below(factor: u64, p: u32, q: u32) -> u64 {
-    let divisor = greatest_common_divisor(p, q);
+    let divisor = greatest_common_divisor(p.into(), q.into()) as u32;
     let (p, q) = (p / divisor, q / divisor);
     let limit = Natural::power(factor, q).shifted_left(p);
     // Within one octave: factor 2^floor(p/q) <= the answer <= factor 2^ceil(p/q).
@@ -68,13 +68,6 @@ fn largest_below(factor: u64, p: u32, q: u32) -> u64 {
         }
     }
     low
-}
-
-const fn greatest_common_divisor(mut a: u32, mut b: u32) -> u32 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// A natural number of any size: 64-bit digits, least significant first, the last one not 0.
