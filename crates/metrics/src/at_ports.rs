@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn other_ports_are_not_seen() {
-        let mut drops = AtPorts::new(2, &[0, 1], Drops::new);
+        let mut drops = AtPorts::new(2, &[0, 1], Drops::default);
         run(&mut drops, events("x1 x2"));
         assert_eq!(drops.iter().map(|(_, drops)| drops.total().all()).collect::<Vec<_>>(), [2, 0]);
     }

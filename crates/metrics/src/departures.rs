@@ -16,16 +16,6 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// Nothing sent yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Packets sent.
-    pub const fn packets(&self) -> u64 {
-        self.packets
-    }
-
     /// Packets sent by rank, ascending.
     pub fn by_rank(&self) -> impl Iterator<Item = (Bin, u64)> {
         self.by_rank.iter().map(|(bin, count)| (bin, *count))
@@ -65,7 +55,7 @@ mod tests {
     use crate::testing::{events, run};
 
     fn sent(log: &str) -> Departures {
-        let mut departures = Departures::new();
+        let mut departures = Departures::default();
         run(&mut departures, events(log));
         departures
     }
@@ -75,12 +65,12 @@ mod tests {
         // Ids count arrivals. First: 0, 1 and 3 sent; second: 0 and 2.
         let first = sent("+1 +1 x1 +1 -1 -1 -1");
         let second = sent("+1 x1 +1 -1 -1");
-        assert_eq!(first.packets(), 3);
+        assert_eq!(first.packets, 3);
         assert_eq!(first.delta(&second), 3.0 / 5.0);
         assert_eq!(second.delta(&first), 3.0 / 5.0);
         assert_eq!(first.delta(&first), 0.0);
-        assert_eq!(Departures::new().delta(&first), 1.0);
-        assert_eq!(Departures::new().delta(&Departures::new()), 0.0);
+        assert_eq!(Departures::default().delta(&first), 1.0);
+        assert_eq!(Departures::default().delta(&Departures::default()), 0.0);
     }
 
     #[test]

@@ -37,11 +37,6 @@ impl DropCount {
 }
 
 impl Drops {
-    /// No loss yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Over all ranks.
     pub const fn total(&self) -> DropCount {
         self.total
@@ -85,19 +80,19 @@ mod tests {
     #[test]
     fn misdrops_are_losses_beyond_those_of_another_run_rank_by_rank() {
         let of = |text| {
-            let mut drops = Drops::new();
+            let mut drops = Drops::default();
             run(&mut drops, events(text));
             drops
         };
         // Rank 9 is lost once more, rank 70,000 for the first time; that rank 2 is lost less often makes up for nothing.
         let (drops, ideal) = (of("x9 x9 x9 x2 x70000"), of("x2 x2 x2 x5 x9 x9"));
         assert_eq!((drops.beyond(&ideal), ideal.beyond(&drops), drops.beyond(&drops)), (2, 3, 0));
-        assert_eq!(drops.beyond(&Drops::new()), 5);
+        assert_eq!(drops.beyond(&Drops::default()), 5);
     }
 
     #[test]
     fn refusals_and_push_outs_both_count_and_set_the_lowest_rank() {
-        let mut drops = Drops::new();
+        let mut drops = Drops::default();
         assert_eq!(drops.lowest_rank(), None);
         run(&mut drops, events("+2 x9 +4 e4 x9"));
         assert_eq!(drops.total().of(DropReason::Full), 2);

@@ -45,11 +45,6 @@ impl InversionCount {
 }
 
 impl Inversions {
-    /// Nothing waits yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Over all ranks.
     pub const fn total(&self) -> InversionCount {
         self.total
@@ -93,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_dequeue_counts_once_by_default_and_once_per_lower_packet_pairwise() {
-        let mut inversions = Inversions::new();
+        let mut inversions = Inversions::default();
         // 5 leaves while 1, 1 and 3 wait; 3 leaves while 1, 1 wait; then 1, 1 in order.
         run(&mut inversions, events("+5 +1 +1 +3 +5 -5 -3 -1 -1 -5"));
         assert_eq!(inversions.total(), InversionCount { inversions: 2, pairwise: 5, magnitude: 4 + 2 });
@@ -103,7 +98,7 @@ mod tests {
 
     #[test]
     fn equal_ranks_dropped_packets_and_pushed_out_ones_are_no_inversions() {
-        let mut inversions = Inversions::new();
+        let mut inversions = Inversions::default();
         // x: refused on arrival; e: pushed out after it was admitted.
         run(&mut inversions, events("+2 +2 x1 -2 +1 e1 -2"));
         assert_eq!(inversions.total(), InversionCount::default());

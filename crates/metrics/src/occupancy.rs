@@ -15,7 +15,7 @@ pub enum Sampling {
 
 /// Samples what the buffer holds, queue by queue, with the bound of each queue where the scheduler has such.
 ///
-/// Memory: 48 bytes per sample and 24 per sample and queue; [`Samples::limit`] bounds the samples, and later ones are
+/// Memory: 48 bytes per sample and 24 per sample and queue; the `limit` of [`Samples::new`] bounds the samples, and later ones are
 /// not taken but counted.
 #[derive(Clone, Debug)]
 pub struct Samples {
@@ -70,11 +70,6 @@ impl Samples {
             queues: Vec::new(),
             skipped: 0,
         }
-    }
-
-    /// The most samples that are taken.
-    pub const fn limit(&self) -> usize {
-        self.limit
     }
 
     /// How many samples were not taken because of the limit.

@@ -136,7 +136,7 @@ mod tests {
     fn a_port_counts_what_the_observers_of_one_link_count_and_others_count_nothing() {
         let script = "+5 +1 +1 +3 x9 e3 +5 -5 -1 x70000 -1 -5";
         let mut watch = PortWatch::new([Rate::from_gbps(1); 2], Rounding::default());
-        let (mut inversions, mut drops) = (Inversions::new(), Drops::new());
+        let (mut inversions, mut drops) = (Inversions::default(), Drops::default());
         run(&mut (&mut watch, &mut inversions, &mut drops), events(script));
         let port = &watch.ports()[0];
         assert_eq!(port.inversions(), inversions.total());

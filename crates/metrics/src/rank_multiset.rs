@@ -38,16 +38,6 @@ impl Default for RankMultiset {
 }
 
 impl RankMultiset {
-    /// How many ranks it holds.
-    pub const fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// Whether it holds none.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Puts a rank in.
     #[inline]
     pub fn insert(&mut self, rank: Rank) {
@@ -197,7 +187,7 @@ mod tests {
                 prop_assert_eq!(multiset.below(Rank::saturating(rank)), below);
                 prop_assert_eq!(multiset.min().map(Rank::get), sorted.first().copied());
                 prop_assert_eq!(multiset.max().map(Rank::get), sorted.last().copied());
-                prop_assert_eq!(multiset.len(), sorted.len() as u64);
+                prop_assert_eq!(multiset.below(Rank::MAX), sorted.len() as u64);
             }
         }
     }

@@ -140,11 +140,6 @@ impl<const PIECE: usize> Flow<PIECE> {
 }
 
 impl Reordering {
-    /// No packet yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The flows that sent anything, with their numbers.
     pub fn flows(&self) -> impl Iterator<Item = (u32, FlowOrder)> {
         self.flows.iter().zip(0..).filter(|(flow, _)| flow.order.sent > 0).map(|(flow, number)| (number, flow.order))
@@ -190,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_overtaken_packet_is_reordered_and_the_one_that_overtakes_is_not() {
-        let mut reordering = Reordering::new();
+        let mut reordering = Reordering::default();
         // Flow 0 arrives 9, 5, 1 and leaves 1, 5, 9; flow 1 is in between and in order.
         run(&mut reordering, events("+9 +3/1 +5 +1 +4/1 -1 -3/1 -5 -4/1 -9"));
         let flows: Vec<_> = reordering.flows().collect();
@@ -201,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_pushed_out_overtakes_nobody() {
-        let mut reordering = Reordering::new();
+        let mut reordering = Reordering::default();
         run(&mut reordering, events("+9 +5 +7 e5 -7 e9"));
         assert_eq!(reordering.total(), FlowOrder { sent: 1, reordered: 0, largest_displacement: 0 });
     }

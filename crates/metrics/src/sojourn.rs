@@ -42,11 +42,6 @@ impl Waits {
 }
 
 impl Sojourn {
-    /// No packet yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Over all packets sent.
     pub const fn total(&self) -> Waits {
         self.total
@@ -93,19 +88,19 @@ mod tests {
 
     #[test]
     fn waits_run_from_arrival_to_departure_of_packets_that_were_sent() {
-        let mut sojourn = Sojourn::new();
+        let mut sojourn = Sojourn::default();
         // Outcomes are 1 us apart: 7 waits 3 us, 2 waits 1 us; 9 is pushed out and does not count.
         run(&mut sojourn, events("+7 +9 e9 -7 +2 -2"));
         assert_eq!(sojourn.total().mean_ns(), Some(2_000.0));
         assert_eq!(sojourn.range(), Some((Span::from_us(1), Span::from_us(3))));
         assert_eq!(sojourn.by_rank().find(|(bin, _)| bin.low == 7).unwrap().1.mean_ns(), Some(3_000.0));
-        assert_eq!(Sojourn::new().quantile(0.5), None);
-        assert_eq!(Sojourn::new().range(), None);
+        assert_eq!(Sojourn::default().quantile(0.5), None);
+        assert_eq!(Sojourn::default().range(), None);
     }
 
     #[test]
     fn quantiles_are_right_to_a_tenth_of_a_percent() {
-        let mut sojourn = Sojourn::new();
+        let mut sojourn = Sojourn::default();
         let scheduler = <pifolab_sched::schedulers::Fifo>::new(pifolab_sched::schedulers::FifoParams {
             capacity: pifolab_sched::Capacity::Packets(1),
         })

@@ -21,11 +21,6 @@ pub struct Unpifoness {
 }
 
 impl Unpifoness {
-    /// Nothing waits yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The sum over all admitted packets, in ranks.
     pub const fn total(&self) -> u128 {
         self.total
@@ -205,7 +200,7 @@ mod tests {
 
     #[test]
     fn each_arrival_costs_its_distance_to_the_highest_rank_of_its_queue() {
-        let mut unpifoness = Unpifoness::new();
+        let mut unpifoness = Unpifoness::default();
         // Queue 0: 5 costs 0, 2 costs 3; queue 1: 1 costs 0; after 5 has left, 1 costs 2 - 1; after 2 left, 0 costs 1.
         run(&mut unpifoness, events("+5@0 +2@0 +1@1 -5 +1@0 e2 +0@0"));
         assert_eq!(unpifoness.total(), 3 + 1 + 1);

@@ -109,7 +109,7 @@ fn a_link_gives_what_a_simulation_gives() {
             end: End::Drain,
         };
         let mut scheduler = (find_scheduler(name).unwrap().build)(Args::new(*name)).unwrap();
-        let mut watched = (Inversions::new(), Drops::new(), Departures::new());
+        let mut watched = (Inversions::default(), Drops::default(), Departures::default());
         let totals = link.run(source.stream(7, "source-0").unwrap(), &mut scheduler, &mut watched);
         let (inversions, drops, departures) = watched;
         let ideal = ideal.get_or_insert_with(|| departures.clone());

@@ -79,12 +79,12 @@ impl OneLinkSpec {
     fn measure(&self, feed: Feed<'_>, scheduler: &mut BoxedScheduler, mut own: Option<BoxedObserver>) -> Measured {
         let Metrics { sampling, max_samples, sample_window, .. } = self.metrics;
         let mut standard = (
-            Inversions::new(),
-            Drops::new(),
-            Departures::new(),
-            Unpifoness::new(),
-            Sojourn::new(),
-            Reordering::new(),
+            Inversions::default(),
+            Drops::default(),
+            Departures::default(),
+            Unpifoness::default(),
+            Sojourn::default(),
+            Reordering::default(),
             QueueShares::new(self.link.rate, self.link.rounding),
         );
         let mut chosen = (Samples::new(sampling, max_samples, sample_window), measures(&self.metrics.wanted));
