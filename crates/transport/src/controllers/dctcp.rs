@@ -67,11 +67,6 @@ impl Dctcp {
             cut_again_at: 0,
         }
     }
-
-    /// The estimate of the marked fraction.
-    pub fn alpha(&self) -> f64 {
-        self.alpha
-    }
 }
 
 impl Controller for Dctcp {
@@ -142,7 +137,7 @@ mod tests {
     fn alpha_decays_by_one_minus_g_per_unmarked_window() {
         let mut controller = Dctcp::new(DctcpParams::default());
         controller.on_any_ack(&mut window(), &ack(1_000, false));
-        assert_eq!(controller.alpha(), 15.0 / 16.0);
+        assert_eq!(controller.alpha, 15.0 / 16.0);
     }
 
     #[test]

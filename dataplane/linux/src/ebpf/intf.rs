@@ -158,22 +158,6 @@ shared! {
         resyncs: u64,
     }
 
-    /// `pf_counters`: occupancy by counting.
-    Counters {
-        /// Units that entered each queue.
-        entered: [u64; MAX_QUEUES],
-        /// Units that left each queue.
-        left: [u64; MAX_QUEUES],
-        /// The qdisc's requeues when it was last looked at.
-        requeues: u64,
-        /// Packets given back by the device.
-        outstanding: u64,
-        /// STFQ's V.
-        virtual_time: u64,
-        /// Packets in all queues.
-        held: u64,
-    }
-
     /// `pf_clock`: occupancy by reckoning.
     Clock {
         /// Time of the last packet.

@@ -1,7 +1,7 @@
 //! One loaded program: its maps, its registers, its statistics.
 
 use super::flow_maps::{self, FlowMaps};
-use super::intf::{CLASSIFIED, Config, Counters, Harness, Shared, Stats};
+use super::intf::{CLASSIFIED, Config, Harness, Shared, Stats};
 use super::maps::{CONFIG, Maps, STATS};
 use super::program::STATE;
 use super::settings::{Occupancy, Settings};
@@ -14,8 +14,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, Once};
 
 // The names of the maps that every program has: libbpf names a map of global data by its section.
-/// Occupancy by counting.
-pub(super) const COUNTERS: &str = ".data.counters";
 const HARNESS: &str = ".data.harness";
 /// Where the kernel's leaves are.
 const LEAVES: &str = ".data.leaves";
@@ -313,14 +311,6 @@ impl Loaded {
     /// The kernel refuses.
     pub fn stats(&self) -> Result<Stats> {
         self.get(STATS)
-    }
-
-    /// Units in each queue, where they are counted.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn counters(&self) -> Result<Counters> {
-        self.get(COUNTERS)
     }
 
     /// What it was loaded with.

@@ -47,11 +47,13 @@ pub trait Program: Sync {
         Ok(None)
     }
 
-    /// What the registers hold; the bounds of the queues are written into `queues`.
+    /// What the registers hold, if there are any; the bounds of the queues are written into `queues`.
     ///
     /// # Errors
     /// The kernel does not tell.
-    fn registers(&self, maps: &dyn Maps, queues: &mut [QueueSnapshot]) -> Result<Registers>;
+    fn registers(&self, _maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
+        Ok(Registers::bounds())
+    }
 
     /// Parameters whose code differs, the defaults first: each is loaded to see whether a kernel takes it.
     fn variants(&self) -> &'static [Parameters] {

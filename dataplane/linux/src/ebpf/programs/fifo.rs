@@ -1,7 +1,6 @@
 //! FIFO: `bpf/fifo`.
 
 use crate::Result;
-use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
 use crate::ebpf::program::{Case, Parameters, Program, object};
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_sched::params::{FromArgs, Info};
@@ -22,10 +21,6 @@ impl Program for Fifo {
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         reader.buffer()?;
         Ok(Memory::default())
-    }
-
-    fn registers(&self, _maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
-        Ok(Registers::bounds())
     }
 
     fn variants(&self) -> &'static [Parameters] {

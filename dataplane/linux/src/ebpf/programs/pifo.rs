@@ -1,7 +1,6 @@
 //! The ideal PIFO, as a qdisc only: `bpf/pifo`. Queues that are first in, first out cannot be one.
 
 use crate::Result;
-use crate::ebpf::maps::{Maps, QueueSnapshot, Registers};
 use crate::ebpf::program::{Program, object};
 use crate::ebpf::reader::{Memory, Reader};
 use pifolab_sched::params::{FromArgs, Info};
@@ -22,9 +21,5 @@ impl Program for Pifo {
     fn read(&self, reader: &mut Reader) -> Result<Memory> {
         reader.buffer()?;
         Ok(Memory::default())
-    }
-
-    fn registers(&self, _maps: &dyn Maps, _queues: &mut [QueueSnapshot]) -> Result<Registers> {
-        Ok(Registers::bounds())
     }
 }
