@@ -127,6 +127,20 @@ unsafe fn tell<T>(place: *mut T, value: T) {
     }
 }
 
+/// Refuses too many packets, a place for a number that is NULL, and losses without room.
+fn check_burst(packets: u32, places: [(*mut u32, &str); 2], lost_room: u32) -> Result<(), Failure> {
+    if packets > PIFOLAB_BURST {
+        return Err(failure(PIFOLAB_TOO_MANY, format!("{packets} packets: expected at most {PIFOLAB_BURST}")));
+    }
+    if let Some((_, what)) = places.iter().find(|(place, _)| place.is_null()) {
+        return Err(failure(PIFOLAB_NULL_POINTER, format!("{what} is NULL")));
+    }
+    if lost_room == 0 {
+        return Err(failure(PIFOLAB_NULL_POINTER, "lost has no room: expected room for at least 1 packet"));
+    }
+    Ok(())
+}
+
 impl pifolab_scheduler {
     /// Moves the clock.
     fn advance(&mut self, now_ps: u64) -> Result<Time, Failure> {
@@ -274,19 +288,9 @@ pub unsafe extern "C" fn pifolab_enqueue(
     guarded(|| {
         // SAFETY: as this function's own promise.
         let scheduler = unsafe { used(scheduler)? };
-        if count > PIFOLAB_BURST {
-            return Err(failure(PIFOLAB_TOO_MANY, format!("{count} packets: expected at most {PIFOLAB_BURST}")));
-        }
-        for (place, what) in [(offered, "offered"), (lost_count, "lost_count")] {
-            if place.is_null() {
-                return Err(failure(PIFOLAB_NULL_POINTER, format!("{what} is NULL")));
-            }
-        }
+        check_burst(count, [(offered, "offered"), (lost_count, "lost_count")], lost_room)?;
         if packets.is_null() && count > 0 {
             return Err(failure(PIFOLAB_NULL_POINTER, "packets is NULL"));
-        }
-        if lost_room == 0 {
-            return Err(failure(PIFOLAB_NULL_POINTER, "lost has no room: expected room for at least 1 packet"));
         }
         // SAFETY: as this function's own promise; an empty array is not looked at.
         let (packets, queues, lost) = unsafe {
@@ -346,17 +350,7 @@ pub unsafe extern "C" fn pifolab_dequeue(
     guarded(|| {
         // SAFETY: as this function's own promise.
         let scheduler = unsafe { used(scheduler)? };
-        if room_for > PIFOLAB_BURST {
-            return Err(failure(PIFOLAB_TOO_MANY, format!("{room_for} packets: expected at most {PIFOLAB_BURST}")));
-        }
-        for (place, what) in [(count, "count"), (lost_count, "lost_count")] {
-            if place.is_null() {
-                return Err(failure(PIFOLAB_NULL_POINTER, format!("{what} is NULL")));
-            }
-        }
-        if lost_room == 0 {
-            return Err(failure(PIFOLAB_NULL_POINTER, "lost has no room: expected room for at least 1 packet"));
-        }
+        check_burst(room_for, [(count, "count"), (lost_count, "lost_count")], lost_room)?;
         // SAFETY: as this function's own promise.
         let (packets, queues, lost) = unsafe {
             (room(packets, room_for, "packets")?, wanted_room(queues, room_for), room(lost, lost_room, "lost")?)

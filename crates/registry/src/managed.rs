@@ -2,7 +2,7 @@
 
 use crate::library::{Library, inside, unknown_name};
 use pifolab_params::{Component, Role};
-use pifolab_sched::entry::{BoxedScheduler, Look, Traits};
+use pifolab_sched::entry::{BY_RANK, BoxedScheduler, Look, Traits};
 use pifolab_sched::params::{Args, Info, Kind, Literal, MAX_BYTES, MAX_PACKETS, Param, ParamError, choices};
 use pifolab_sched::{
     CodelPolicy, DualPi2, DualPi2Params, LowLatency, Managed, PieParams, PiePolicy, QueuePolicy, RedParams, RedPolicy,
@@ -137,15 +137,7 @@ pub(crate) const INFO: Info = Info {
 };
 
 /// What it may hold is any of the others: but for the time these are the traits of a PIFO.
-pub(crate) const TRAITS: Traits = Traits {
-    reads_ranks: true,
-    reads_flows: false,
-    reads_time: true,
-    conserves_work: true,
-    ideal: false,
-    tail_drop: false,
-    tests_when_idle: false,
-};
+pub(crate) const TRAITS: Traits = Traits { reads_time: true, ..BY_RANK };
 
 pub(crate) const LOOK: Look = Look { label: "Managed", colour: "#ee8866", dash: &[1, 2], marker: "3" };
 

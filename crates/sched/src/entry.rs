@@ -87,7 +87,7 @@ pub struct Traits {
 }
 
 /// By rank, work-conserving: what most schedulers are.
-pub(crate) const BY_RANK: Traits = Traits {
+pub const BY_RANK: Traits = Traits {
     reads_ranks: true,
     reads_flows: false,
     reads_time: false,

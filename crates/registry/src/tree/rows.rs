@@ -1,7 +1,7 @@
 //! The keys of trees, and of the children in them.
 
 use pifolab_params::{Kind, Role};
-use pifolab_sched::entry::{Look, Traits};
+use pifolab_sched::entry::{BY_RANK, Look, Traits};
 use pifolab_sched::params::{self, Info, Param};
 use pifolab_sched::tree::{DisciplineKind, Field};
 
@@ -112,15 +112,7 @@ pub(super) const INNER: &[Param] = &[
 ];
 
 /// What its parts do: it may hold any of the others.
-pub(crate) const TRAITS: Traits = Traits {
-    reads_ranks: true,
-    reads_flows: true,
-    reads_time: true,
-    conserves_work: false,
-    ideal: false,
-    tail_drop: false,
-    tests_when_idle: false,
-};
+pub(crate) const TRAITS: Traits = Traits { reads_flows: true, reads_time: true, conserves_work: false, ..BY_RANK };
 
 pub(crate) const LOOK: Look = Look { label: "Tree", colour: "#4477aa", dash: &[6, 2], marker: "+" };
 

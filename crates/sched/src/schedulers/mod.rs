@@ -246,10 +246,7 @@ pub const SCHEDULERS: &[SchedulerEntry] = &[
         cost: Some(|_| {
             counted(2 * 16_384 + 1, 0.0, "the round and a count-min sketch of 2 x 16,384 bids").doing(1 + 4)
         }),
-        ..in_parts::<Afq>(
-            Traits { reads_ranks: false, reads_flows: true, ..BY_RANK },
-            look("AFQ", "#56b4e9", &[2, 1], "<"),
-        )
+        ..in_parts::<Afq>(BY_FLOW, look("AFQ", "#56b4e9", &[2, 1], "<"))
     },
     scheduler::<Drr>(BY_FLOW, look("DRR", "#44aa99", &[4, 2], "H")),
     scheduler::<Scrr>(BY_FLOW, look("SCRR", "#661100", &[2, 2], "x")),
